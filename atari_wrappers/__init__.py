@@ -1,0 +1,36 @@
+"""Atari, and any other gymnasium environment, as batches of observations.
+
+`make` and `make_vec` give a `VecEnv`; `make_env` gives one wrapped env; `wrappers` holds the
+single-env wrappers. Nothing here knows of training.
+"""
+
+from atari_wrappers.errors import (
+    ClosedError,
+    NoPendingStepError,
+    PendingStepError,
+    ResetNeededError,
+    UnknownEnvError,
+    UnsupportedError,
+    WorkerError,
+)
+from atari_wrappers.factory import make, make_vec
+from atari_wrappers.pipeline import make_env
+from atari_wrappers.settings import Settings
+from atari_wrappers.vector import VecEnv
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ClosedError",
+    "NoPendingStepError",
+    "PendingStepError",
+    "ResetNeededError",
+    "Settings",
+    "UnknownEnvError",
+    "UnsupportedError",
+    "VecEnv",
+    "WorkerError",
+    "make",
+    "make_env",
+    "make_vec",
+]

@@ -1,0 +1,94 @@
+"""Actions checked before any env sees them.
+
+ALE's vector env waits for ever after an action out of range, and others take it in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from atari_wrappers.errors import UnsupportedError
+
+ActionCheck = Callable[[Any], np.ndarray]
+
+
+def action_check(space: gym.Space, num_envs: int) -> ActionCheck:
+    """Return what turns a caller's actions into a fresh array that is valid for every env.
+
+    The check raises `ValueError` for a wrong shape and for a value out of range (the message names
+    the env, the action and the range), and `TypeError` for a wrong kind of number.
+
+    Args:
+        space: The action space of one env.
+        num_envs: How many there are.
+
+    Raises:
+        UnsupportedError: The actions are no arrays.
+    """
+    if isinstance(space, gym.spaces.Discrete):
+        return DiscreteCheck(space, num_envs)
+    if isinstance(space, gym.spaces.Box | gym.spaces.MultiDiscrete | gym.spaces.MultiBinary):
+        return ArrayCheck(space, num_envs)
+    raise UnsupportedError(f"actions of {space} are no arrays")
+
+
+def _expect_shape(actions: np.ndarray, shape: tuple[int, ...]) -> None:
+    if actions.shape != shape:
+        raise ValueError(
+            f"actions have shape {list(actions.shape)}; {shape[0]} envs take {list(shape)}"
+        )
+
+
+class DiscreteCheck:
+    """Check for one integer per env; the result is int64 `[num_envs]`."""
+
+    def __init__(self, space: gym.spaces.Discrete, num_envs: int) -> None:
+        self._shape = (num_envs,)
+        self._first = int(space.start)
+        self._count = np.uint64(space.n)
+
+    def __call__(self, actions: Any) -> np.ndarray:
+        """Return `actions` as a fresh int64 array."""
+        given = np.asarray(actions)
+        if given.shape != self._shape:
+            _expect_shape(given, self._shape)
+        if given.dtype.kind not in "iu":
+            raise TypeError(f"actions must be integers, not {given.dtype}")
+        checked = given.astype(np.int64)
+        # As unsigned numbers, those below the first action are larger than any valid one.
+        offsets = checked - self._first if self._first else checked
+        if offsets.view(np.uint64).max() >= self._count:
+            self._refuse(given, offsets)
+        return checked
+
+    def _refuse(self, given: np.ndarray, offsets: np.ndarray) -> None:
+        index = int(np.argmax(offsets.view(np.uint64) >= self._count))
+        last = self._first + int(self._count) - 1
+        raise ValueError(
+            f"action {given[index]} of env {index} is outside of the valid range"
+            f" {self._first} to {last}"
+        )
+
+
+class ArrayCheck:
+    """Check for an array per env; the result has the space's dtype and `[num_envs, ...]`."""
+
+    def __init__(self, space: gym.Space, num_envs: int) -> None:
+        self._space = space
+        self._shape = (num_envs, *(space.shape or ()))
+
+    def __call__(self, actions: Any) -> np.ndarray:
+        """Return `actions` as a fresh array of the space's dtype."""
+        given = np.asarray(actions)
+        _expect_shape(given, self._shape)
+        if not np.can_cast(given.dtype, self._space.dtype, "same_kind"):
+            raise TypeError(f"actions must be {self._space.dtype}, not {given.dtype}")
+        checked = given.astype(self._space.dtype)
+        for index, action in enumerate(checked):
+            if not self._space.contains(action):
+                raise ValueError(f"action {action} of env {index} is outside of {self._space}")
+        return checked

@@ -1,0 +1,93 @@
+"""The two ways to make a batch of envs: `make`, as the tch-rs example calls it, and `make_vec`."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import os
+from dataclasses import fields, replace
+from typing import Any
+
+from atari_wrappers.backends import choose_backend
+from atari_wrappers.ids import resolve
+from atari_wrappers.settings import Settings
+from atari_wrappers.vector import VecEnv
+from atari_wrappers.wrappers import prepare_img_dir
+
+
+def make(
+    env_name: str, img_dir: str | os.PathLike[str] | None = None, num_processes: int = 1
+) -> VecEnv:
+    """Make `num_processes` envs with the default settings.
+
+    Args:
+        env_name: Any id that gymnasium knows, such as `SpaceInvadersNoFrameskip-v4`.
+        img_dir: Folder that receives every emulated RGB frame; `None` writes nothing.
+        num_processes: How many envs, at least 1.
+
+    Returns:
+        The batch; its class documents what it observes.
+
+    Raises:
+        Exception: As `make_vec`.
+    """
+    return make_vec(env_name, num_processes, img_dir=img_dir)
+
+
+def make_vec(
+    env_id: str, num_envs: int = 1, settings: Settings | None = None, **overrides: Any
+) -> VecEnv:
+    """Make `num_envs` envs as the settings say.
+
+    Args:
+        env_id: Any id that gymnasium knows; `module:Name-v0` imports the module first.
+        num_envs: How many, at least 1.
+        settings: Where the values come from that `overrides` does not name; the defaults if `None`.
+        **overrides: Any setting of `Settings`, which documents them.
+
+    Returns:
+        The batch; its class documents what it observes.
+
+    Raises:
+        UnknownEnvError: (a `ValueError`) Nothing is registered under the id.
+        UnsupportedError: (a `ValueError`) The backend cannot do what was asked.
+        ValueError: `num_envs` or a setting is out of range.
+        TypeError: A setting has the wrong type, or there is none of this name.
+        OSError: `img_dir` is no folder, or cannot be written to.
+    """
+    unknown = overrides.keys() - set(Settings.names())
+    if unknown:
+        raise TypeError(
+            f"no setting {', '.join(sorted(unknown))}; there are {', '.join(Settings.names())}"
+        )
+    settings = replace(settings or Settings(), **overrides)
+    count = _count(num_envs)
+    resolved = resolve(env_id)
+    backend = choose_backend(resolved, settings)
+    if settings.img_dir is not None:
+        prepare_img_dir(settings.img_dir)
+    return VecEnv(resolved, count, settings, backend)
+
+
+def _count(num_envs: Any) -> int:
+    count = operator.index(num_envs)
+    if count < 1:
+        raise ValueError(f"num_envs must be at least 1, not {count}")
+    return count
+
+
+def _signature() -> inspect.Signature:
+    """Return `make_vec`'s signature with each setting and its default spelled out."""
+    plain = inspect.signature(make_vec)
+    keywords = [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type
+        )
+        for field in fields(Settings)
+    ]
+    named = [parameter for name, parameter in plain.parameters.items() if name != "overrides"]
+    return plain.replace(parameters=[*named, *keywords])
+
+
+# For `help` and for tools; the defaults stay written in one place.
+make_vec.__signature__ = _signature()  # type: ignore[attr-defined]

@@ -1,0 +1,25 @@
+"""Single-env wrappers in the field's names, each usable alone on any ALE env.
+
+They follow OpenAI Baselines' recipe as stable-baselines3 carries it on: its results are the oracle
+of the tests.
+"""
+
+from atari_wrappers.wrappers.episode import EpisodeRecord, GameCounter
+from atari_wrappers.wrappers.frames import FrameStack, MaxAndSkip, WarpFrame
+from atari_wrappers.wrappers.images import ImageSaver, prepare_img_dir
+from atari_wrappers.wrappers.resets import EpisodicLife, FireReset, NoopReset
+from atari_wrappers.wrappers.rewards import ClipReward
+
+__all__ = [
+    "ClipReward",
+    "EpisodeRecord",
+    "EpisodicLife",
+    "FireReset",
+    "FrameStack",
+    "GameCounter",
+    "ImageSaver",
+    "MaxAndSkip",
+    "NoopReset",
+    "WarpFrame",
+    "prepare_img_dir",
+]

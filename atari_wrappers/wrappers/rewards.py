@@ -1,0 +1,16 @@
+"""What the learner sees as reward."""
+
+from __future__ import annotations
+
+from typing import Any, SupportsFloat
+
+import gymnasium as gym
+import numpy as np
+
+
+class ClipReward(gym.RewardWrapper[Any, Any]):
+    """Replace each reward by its sign: -1, 0 or +1 (Mnih et al. 2015, Methods)."""
+
+    def reward(self, reward: SupportsFloat) -> float:
+        """Return the sign of `reward`."""
+        return float(np.sign(float(reward)))

@@ -1,0 +1,93 @@
+//! The methods of `VecGymEnv` in tch-rs' reinforcement-learning example, with the same signatures, so
+//! that code written for it runs unchanged.
+
+use pyo3::{buffer::PyUntypedBuffer, intern, prelude::*};
+use tch::{Kind, Tensor};
+
+use super::{VecGymEnv, transfer};
+use crate::{EnvError, StepBatch, interpreter};
+
+/// What a step of all environments brought.
+#[derive(Debug)]
+pub struct Step {
+    /// Float `[nprocesses, ...]`, in the environment's own units (0 to 255 for images); where an
+    /// episode ended, the first observation of the next one.
+    pub obs: Tensor,
+    /// Float `[nprocesses]`: the reward to learn from, clipped to its sign for Atari.
+    pub reward: Tensor,
+    /// Float `[nprocesses]`: 1.0 where an episode ended, for whichever reason, else 0.0.
+    pub is_done: Tensor,
+}
+
+/// Memory that contract calls reuse.
+#[derive(Default)]
+pub(super) struct Scratch {
+    batch: StepBatch,
+    obs: Vec<u8>,
+}
+
+impl VecGymEnv {
+    /// Makes `nprocesses` environments with id `name`. With `img_dir`, every raw frame is written
+    /// there as a picture.
+    ///
+    /// # Errors
+    /// Whatever `atari_wrappers.make` raises, such as `ValueError` for an unknown id; `RuntimeError`
+    /// for what [`VecGymEnv::make_vec`] calls [`EnvError::Interpreter`], `ValueError` for
+    /// [`EnvError::Unsupported`].
+    pub fn new(name: &str, img_dir: Option<&str>, nprocesses: i64) -> PyResult<VecGymEnv> {
+        let make = || -> Result<Self, EnvError> {
+            interpreter::start()?;
+            Python::attach(|py| {
+                let make = interpreter::atari_wrappers(py)?.getattr(intern!(py, "make"))?;
+                Self::from_python(name, &make.call1((name, img_dir, nprocesses))?)
+            })
+        };
+        make().map_err(|error| {
+            interpreter::start_for_messages();
+            error.into()
+        })
+    }
+
+    /// Starts new episodes everywhere: Float `[nprocesses, ...]`.
+    ///
+    /// # Errors
+    /// Whatever the environment raises; `RuntimeError` after a close.
+    pub fn reset(&self) -> PyResult<Tensor> {
+        Ok(self.to_tensor(&self.reset_python(None)?))
+    }
+
+    /// One step of every environment; `action` holds one action for each.
+    ///
+    /// # Errors
+    /// `ValueError` for a wrong number of actions or one out of range, `RuntimeError` before the first
+    /// reset or after a close, and whatever the environment raises.
+    pub fn step(&self, action: Vec<i64>) -> PyResult<Step> {
+        self.send_python(&action, None)?;
+        let mut scratch = self.scratch.borrow_mut();
+        let buffer = self.recv_python(&mut scratch.batch)?;
+        let is_done: Vec<f32> =
+            (0..action.len()).map(|env| f32::from(u8::from(scratch.batch.is_done(env)))).collect();
+        let reward = Tensor::from_slice(&scratch.batch.reward);
+        drop(scratch);
+        Ok(Step { obs: self.to_tensor(&buffer), reward, is_done: Tensor::from_slice(&is_done) })
+    }
+
+    /// Number of discrete actions.
+    #[must_use]
+    pub fn action_space(&self) -> i64 {
+        self.spaces.num_actions
+    }
+
+    /// Shape of what [`VecGymEnv::reset`] returns, `nprocesses` first.
+    #[must_use]
+    pub fn observation_space(&self) -> &[i64] {
+        &self.spaces.batch_shape
+    }
+
+    fn to_tensor(&self, buffer: &PyUntypedBuffer) -> Tensor {
+        let mut scratch = self.scratch.borrow_mut();
+        scratch.obs.resize(self.num_bytes(), 0);
+        transfer::copy(buffer, &mut scratch.obs);
+        Tensor::from_data_size(&scratch.obs, &self.spaces.batch_shape, self.spaces.obs.kind).to_kind(Kind::Float)
+    }
+}

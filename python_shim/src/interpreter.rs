@@ -1,0 +1,131 @@
+//! The Python interpreter of this process: the one that runs already, or an embedded one.
+//!
+//! A program that embeds Python gets the virtual environment's interpreter: its packages, and its
+//! executable for the worker processes that `multiprocessing` starts. An extension module uses the
+//! interpreter that loaded it. Python is never finalised: threads of native libraries may still run
+//! when a program ends, and finalising under them can hang.
+
+#[cfg(not(feature = "extension-module"))]
+mod embed;
+mod sigint;
+
+use std::{path::PathBuf, sync::OnceLock};
+
+use pyo3::{exceptions::PyModuleNotFoundError, intern, prelude::*, sync::PyOnceLock};
+
+use crate::EnvError;
+use sigint::KeepSigint;
+
+/// What to do when the environment on disk does not fit the program.
+pub(crate) const REMEDY: &str = "run ./scripts/setup, which makes the virtual environment and builds against it";
+
+/// Where the interpreter of this process came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Python ran before this crate was used: an extension module, or another embedding library.
+    Running,
+    /// Embedded; the interpreter of the environment that `VIRTUAL_ENV` names.
+    VirtualEnv(PathBuf),
+    /// Embedded; the interpreter that the program was built against.
+    BuiltAgainst(PathBuf),
+}
+
+static STARTED: OnceLock<Result<Origin, String>> = OnceLock::new();
+
+/// Brings Python up, once for the process; later calls return the first one's outcome.
+///
+/// SIGINT stays with whoever handled it before: Python's own handler is never installed.
+///
+/// # Errors
+/// [`EnvError::Interpreter`], with what to do about it: no virtual environment where one is expected,
+/// one of another Python version than the libpython linked, or one that Python does not accept.
+pub fn start() -> Result<Origin, EnvError> {
+    // Nobody can hold the GIL while waiting here: before the first call Python does not run, and if
+    // it runs already `begin` does not touch the GIL.
+    STARTED.get_or_init(begin).clone().map_err(EnvError::Interpreter)
+}
+
+#[cfg(not(feature = "extension-module"))]
+fn begin() -> Result<Origin, String> {
+    if is_running() { Ok(Origin::Running) } else { embed::start() }
+}
+
+#[cfg(feature = "extension-module")]
+fn begin() -> Result<Origin, String> {
+    if is_running() {
+        Ok(Origin::Running)
+    } else {
+        Err("an extension module needs a running Python: import it from one".to_owned())
+    }
+}
+
+#[expect(unsafe_code, reason = "the C API's test for a running interpreter")]
+fn is_running() -> bool {
+    // SAFETY: Py_IsInitialized may be called at any time, from any thread.
+    unsafe { pyo3::ffi::Py_IsInitialized() != 0 }
+}
+
+/// Makes sure that a `PyErr` can be shown although [`start`] failed, for the callers of the contract
+/// with `PyResult`: showing one without any interpreter panics.
+pub(crate) fn start_for_messages() {
+    #[cfg(not(feature = "extension-module"))]
+    if !is_running() {
+        embed::start_bare();
+    }
+}
+
+/// The module `atari_wrappers`, imported once.
+pub(crate) fn atari_wrappers(py: Python<'_>) -> Result<&Bound<'_, PyModule>, EnvError> {
+    static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let module = MODULE.get_or_try_init(py, || {
+        let _keep = KeepSigint::new();
+        // Importing `signal` takes SIGINT over, once in a process; so it happens here and not later.
+        py.import(intern!(py, "signal"))?;
+        py.import(intern!(py, "atari_wrappers")).map(Bound::unbind)
+    });
+    match module {
+        Ok(module) => Ok(module.bind(py)),
+        Err(error) => Err(explain_import_error(py, error)),
+    }
+}
+
+/// A package that is missing is a matter of set-up; anything else that an import raises is shown whole.
+fn explain_import_error(py: Python<'_>, error: PyErr) -> EnvError {
+    let missing = || -> Option<String> {
+        let error = error.value(py);
+        error.is_instance_of::<PyModuleNotFoundError>().then_some(())?;
+        error.getattr(intern!(py, "name")).ok()?.extract().ok()
+    };
+    let executable = || -> PyResult<String> { py.import("sys")?.getattr("executable")?.extract() };
+    match missing() {
+        Some(package) => EnvError::Interpreter(format!(
+            "the Python package `{package}` is not installed for `{}`: {REMEDY}",
+            executable().unwrap_or_default(),
+        )),
+        None => EnvError::Python(error),
+    }
+}
+
+/// Ends what Python started in the background: runs its exit functions, which stop worker processes
+/// still alive, and writes out `sys.stdout` and `sys.stderr`. For the end of a program; environments
+/// must not be used afterwards. Python that was not embedded by this crate is left alone.
+///
+/// # Errors
+/// [`EnvError::Python`] for what the exit functions raise.
+pub fn shutdown() -> Result<(), EnvError> {
+    match STARTED.get() {
+        Some(Ok(Origin::VirtualEnv(_) | Origin::BuiltAgainst(_))) => {}
+        _ => return Ok(()),
+    }
+    Python::attach(|py| {
+        py.import("atexit")?.call_method0("_run_exitfuncs")?;
+        let sys = py.import("sys")?;
+        for stream in ["stdout", "stderr"] {
+            let stream = sys.getattr(stream)?;
+            if !stream.is_none() {
+                stream.call_method0("flush")?;
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,301 @@
+//! The command line. What it can do lives in the library; here are arguments, messages and exit codes.
+
+use std::{
+    fmt::Display,
+    io::{self, Write},
+    path::PathBuf,
+    time::SystemTime,
+};
+
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::{
+    checkpoint::{self, Counters, State},
+    device, doctor,
+    error::TrainerError,
+    evaluate::{mean_and_deviation, play},
+    learner::Learner,
+    make_env,
+    settings::{Algorithm, DeviceChoice, Overrides, Settings},
+    signals::StopRequest,
+    train::{Outcome, Run},
+};
+
+const EXIT_OK: i32 = 0;
+const EXIT_ERROR: i32 = 1;
+
+/// Trains reinforcement-learning agents on Atari games, in Rust with libtorch.
+#[derive(Parser)]
+#[command(name = "rust_trainer", version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Train an agent, or go on with a run
+    Train(Box<TrainArgs>),
+    /// Play whole games with a trained agent and report their raw returns
+    Eval(EvalArgs),
+    /// Let a trained agent play and save every raw frame as PNG
+    DumpFrames(DumpArgs),
+    /// Show the interpreter, libpython, libtorch, CUDA and threads in use, and what is wrong with them
+    Doctor,
+}
+
+#[derive(clap::Args)]
+struct TrainArgs {
+    /// TOML file of settings, named as the options below with `_` for `-`; the command line wins
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Go on with the run in this folder from its newest checkpoint
+    #[arg(long, value_name = "RUN", conflicts_with = "config")]
+    resume: Option<PathBuf>,
+    #[command(flatten)]
+    settings: Overrides,
+}
+
+#[derive(clap::Args)]
+struct EvalArgs {
+    /// A run's folder (its newest checkpoint is taken) or a checkpoint
+    run: PathBuf,
+    /// True games to play
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    episodes: u64,
+    /// Environments played at once
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..))]
+    num_envs: u64,
+    #[command(flatten)]
+    play: PlayArgs,
+}
+
+#[derive(clap::Args)]
+struct DumpArgs {
+    /// A run's folder (its newest checkpoint is taken) or a checkpoint
+    run: PathBuf,
+    /// Folder for the frames, `out<env>-<frame>.png`; made if it is not there
+    img_dir: PathBuf,
+    /// True games to play
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    episodes: u64,
+    #[command(flatten)]
+    play: PlayArgs,
+}
+
+#[derive(clap::Args)]
+struct PlayArgs {
+    /// Seed of the games and of the policy's draws
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Always take the most probable action instead of drawing from the policy
+    #[arg(long)]
+    greedy: bool,
+    /// Where the network runs: auto, cpu, cuda or cuda:N
+    #[arg(long, default_value = "auto")]
+    device: DeviceChoice,
+}
+
+/// Runs the program with `args`, the program's name first; returns its exit status.
+#[must_use]
+pub fn run(args: Vec<String>) -> i32 {
+    let matches = match command().try_get_matches_from(args) {
+        Ok(matches) => matches,
+        Err(error) => {
+            let _ = error.print();
+            return error.exit_code();
+        }
+    };
+    match dispatch(&matches) {
+        Ok(status) => status,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {}", describe(&error));
+            EXIT_ERROR
+        }
+    }
+}
+
+/// The command line with the default of every setting in its help.
+fn command() -> clap::Command {
+    let defaults = |algorithm| serde_json::to_value(Settings::defaults(algorithm)).unwrap_or_default();
+    let (ppo, a2c) = (defaults(Algorithm::Ppo), defaults(Algorithm::A2c));
+    Cli::command().mut_subcommand("train", |mut train| {
+        for name in Settings::NAMES {
+            let shown = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let (for_ppo, for_a2c) = (shown(&ppo[name]), shown(&a2c[name]));
+            let default = match *name {
+                "algorithm" => for_ppo,
+                _ if for_ppo.is_empty() => continue,
+                _ if for_ppo == for_a2c => for_ppo,
+                _ => format!("{for_ppo}, a2c: {for_a2c}"),
+            };
+            train = train.mut_arg(name, |arg| {
+                let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+                arg.help(format!("{help} [default: {default}]"))
+            });
+        }
+        train
+    })
+}
+
+fn dispatch(matches: &ArgMatches) -> Result<i32, TrainerError> {
+    let cli = Cli::from_arg_matches(matches).map_err(|error| TrainerError::Usage(error.to_string()))?;
+    let stop = StopRequest::install().map_err(|source| TrainerError::io("handle", "signals".as_ref(), source))?;
+    let status = match cli.command {
+        Command::Train(args) => train(&args, &stop),
+        Command::Eval(args) => eval(&args, &stop),
+        Command::DumpFrames(args) => dump_frames(&args, &stop),
+        Command::Doctor => Ok(doctor::run()),
+    };
+    python_shim::shutdown();
+    status
+}
+
+fn train(args: &TrainArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
+    let run = match &args.resume {
+        Some(folder) => resume(folder, &args.settings)?,
+        None => start(args)?,
+    };
+    let folder = run.folder().to_owned();
+    let summary = run.train(stop)?;
+    let Counters { step, seconds, .. } = summary.counters;
+    match summary.mean_return {
+        Some(mean) => say(format_args!("mean raw return of the last 100 games: {mean:.1}")),
+        None => say("no game ended"),
+    }
+    say(format_args!("learning curve: {}", summary.curve.display()));
+    match summary.outcome {
+        Outcome::Finished => {
+            say(format_args!("done: {step} agent steps in {seconds:.0} s"));
+            Ok(EXIT_OK)
+        }
+        Outcome::Stopped => {
+            say(format_args!("stopped at agent step {step}; go on by: train --resume {}", folder.display()));
+            Ok(stop.exit_status())
+        }
+    }
+}
+
+fn start(args: &TrainArgs) -> Result<Run, TrainerError> {
+    let mut settings = Settings::resolve(args.config.as_deref(), &args.settings)?;
+    if settings.run_name.is_empty() {
+        settings.run_name = run_name(&settings);
+    }
+    let threads = device::set_torch_threads(settings.torch_threads);
+    let env = make_env::for_training(&settings)?;
+    let run = Run::create(settings.clone(), env)?;
+    announce(&run, &settings, threads);
+    doctor::write_machine(run.folder(), &device::name(run.learner().net.params.device()))?;
+    Ok(run)
+}
+
+/// Settings that a resumed run may change: they say how far and where, not what is learned.
+const CHANGEABLE: &[&str] = &[
+    "total_steps",
+    "device",
+    "precision",
+    "torch_threads",
+    "env_threads",
+    "checkpoint_every",
+    "keep_checkpoints",
+    "img_dir",
+];
+
+fn resume(folder: &PathBuf, overrides: &Overrides) -> Result<Run, TrainerError> {
+    if let Some(name) = overrides.names().into_iter().find(|name| !CHANGEABLE.contains(name)) {
+        let list = CHANGEABLE.join(", ");
+        return Err(TrainerError::Usage(format!("`{name}` cannot change in a resumed run; what can: {list}")));
+    }
+    let state = checkpoint::read_state(&checkpoint::find(folder)?)?;
+    let settings = state.settings.with(overrides);
+    settings.check()?;
+    let threads = device::set_torch_threads(settings.torch_threads);
+    let env = make_env::for_training(&settings)?;
+    let run = Run::resume(folder, settings.clone(), env)?;
+    announce(&run, &settings, threads);
+    say(format_args!("going on from agent step {}", run.counters().step));
+    Ok(run)
+}
+
+fn announce(run: &Run, settings: &Settings, torch_threads: i32) {
+    let device = device::name(run.learner().net.params.device());
+    say(format_args!(
+        "{} with {:?}: {} environments on {} threads; {} parameters on {device}, {:?}, {torch_threads} libtorch threads",
+        settings.env_id,
+        settings.algorithm,
+        settings.num_envs,
+        make_env::env_threads(settings),
+        run.learner().net.params.numel(),
+        settings.precision,
+    ));
+    say(format_args!("run folder: {}", run.folder().display()));
+}
+
+fn run_name(settings: &Settings) -> String {
+    let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(['-', ':', 'Z'], "").replace('T', "-");
+    let algorithm = format!("{:?}", settings.algorithm).to_lowercase();
+    format!("{}-{algorithm}-seed{}-{time}", settings.env_id.replace('/', "-"), settings.seed)
+}
+
+fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
+    let path = checkpoint::find(&args.run)?;
+    let state = checkpoint::read_state(&path)?;
+    let num_envs = args.num_envs.min(args.episodes) as usize;
+    let mut env = make_env::for_evaluation(&state.settings, num_envs, None)?;
+    let mut learner = load(&path, &state, &args.play)?;
+    say(format_args!("{} at agent step {}, {} games", state.settings.env_id, state.counters.step, args.episodes));
+    let mut number = 0;
+    let on_episode = |episode: &python_shim::Episode| {
+        number += 1;
+        say(format_args!("game {number}: {} in {} steps", episode.raw_return, episode.length));
+    };
+    let played = play(&mut learner, &mut *env, args.episodes as usize, args.play.seed, args.play.greedy, stop, on_episode)?;
+    env.close()?;
+    if !played.is_empty() {
+        let (mean, deviation) = mean_and_deviation(&played);
+        say(format_args!("mean {mean:.2} ± {deviation:.2} (standard deviation) over {} games", played.len()));
+    }
+    Ok(if stop.is_asked() { stop.exit_status() } else { EXIT_OK })
+}
+
+fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
+    let path = checkpoint::find(&args.run)?;
+    let state = checkpoint::read_state(&path)?;
+    let mut env = make_env::for_evaluation(&state.settings, 1, Some(&args.img_dir))?;
+    let mut learner = load(&path, &state, &args.play)?;
+    let on_episode = |episode: &python_shim::Episode| {
+        say(format_args!("game of {} points in {} frames", episode.raw_return, episode.frames));
+    };
+    play(&mut learner, &mut *env, args.episodes as usize, args.play.seed, args.play.greedy, stop, on_episode)?;
+    env.close()?;
+    say(format_args!("frames are in {}", args.img_dir.display()));
+    Ok(if stop.is_asked() { stop.exit_status() } else { EXIT_OK })
+}
+
+/// The policy of a checkpoint, drawing its actions by `play.seed`.
+fn load(path: &std::path::Path, state: &State, play: &PlayArgs) -> Result<Learner, TrainerError> {
+    device::set_torch_threads(state.settings.torch_threads);
+    let settings = Settings { seed: play.seed, ..state.settings.clone() };
+    let mut learner = Learner::new(&settings, &state.obs_spec(), state.num_actions, device::select(play.device)?)?;
+    checkpoint::load_tensors(path, &mut learner, false)?;
+    Ok(learner)
+}
+
+/// The message for an error, with its causes.
+fn describe(error: &TrainerError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(source) = cause {
+        let reason = source.to_string();
+        if !text.contains(&reason) {
+            text = format!("{text}: {reason}");
+        }
+        cause = source.source();
+    }
+    text
+}
+
+/// Prints a line; a closed pipe is no reason to fail.
+fn say(line: impl Display) {
+    let _ = writeln!(io::stdout(), "{line}");
+}

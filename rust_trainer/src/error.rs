@@ -1,0 +1,85 @@
+//! What can go wrong in a run.
+
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+};
+
+use python_shim::EnvError;
+
+use crate::report::ReportError;
+
+/// An error of the trainer.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainerError {
+    /// A setting whose value cannot work.
+    #[error("setting `{name}` = {value} {problem}")]
+    Setting {
+        /// The setting's name.
+        name: &'static str,
+        /// The value given.
+        value: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Something the user asked for that cannot be done.
+    #[error("{0}")]
+    Usage(String),
+    /// A file or folder that could not be used.
+    #[error("could not {action} `{}`: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// A settings file that is not valid.
+    #[error("`{}`: {source}", path.display())]
+    Toml {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        source: toml::de::Error,
+    },
+    /// A checkpoint that cannot be used.
+    #[error("checkpoint `{}`: {problem}", path.display())]
+    Checkpoint {
+        /// The checkpoint's folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The environment failed.
+    #[error(transparent)]
+    Env(#[from] EnvError),
+    /// libtorch failed.
+    #[error("libtorch: {0}")]
+    Torch(#[from] tch::TchError),
+    /// The run's outputs could not be written.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    /// The loss or the gradient is no longer a number.
+    #[error("{what} is not finite at agent step {step}: the run diverged; the last checkpoint is from before it")]
+    Diverged {
+        /// What is not finite.
+        what: &'static str,
+        /// Agent steps so far.
+        step: u64,
+    },
+}
+
+impl TrainerError {
+    pub(crate) fn setting(name: &'static str, value: impl fmt::Display, problem: String) -> Self {
+        Self::Setting { name, value: value.to_string(), problem }
+    }
+
+    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Io { action, path: path.to_owned(), source }
+    }
+
+    pub(crate) fn checkpoint(path: &Path, problem: impl fmt::Display) -> Self {
+        Self::Checkpoint { path: path.to_owned(), problem: problem.to_string() }
+    }
+}

@@ -1,0 +1,97 @@
+//! Adam and RMSprop on one flat tensor, as PyTorch defines them, and clipping by global norm.
+//!
+//! tch's own optimizers can neither save their state nor clip by norm without a round trip to the host.
+
+use tch::{Device, Kind, Tensor, no_grad_guard};
+
+/// A first-order optimizer over a flat tensor of parameters.
+#[derive(Debug)]
+pub struct Optimizer {
+    rule: Rule,
+    /// Steps taken.
+    pub(crate) steps: u64,
+}
+
+#[derive(Debug)]
+enum Rule {
+    Adam { mean: Tensor, variance: Tensor, eps: f64 },
+    RmsProp { square: Tensor, alpha: f64, eps: f64 },
+}
+
+/// Adam's decay rates, those of the paper.
+const BETA1: f64 = 0.9;
+const BETA2: f64 = 0.999;
+
+impl Optimizer {
+    /// Adam (Kingma & Ba 2015, algorithm 1) with β = (0.9, 0.999), as `torch.optim.Adam`.
+    #[must_use]
+    pub fn adam(num_params: i64, device: Device, eps: f64) -> Self {
+        let zeros = || Tensor::zeros([num_params], (Kind::Float, device));
+        Self { rule: Rule::Adam { mean: zeros(), variance: zeros(), eps }, steps: 0 }
+    }
+
+    /// RMSprop without momentum, not centered, ε outside the root, as `torch.optim.RMSprop`.
+    #[must_use]
+    pub fn rms_prop(num_params: i64, device: Device, alpha: f64, eps: f64) -> Self {
+        let square = Tensor::zeros([num_params], (Kind::Float, device));
+        Self { rule: Rule::RmsProp { square, alpha, eps }, steps: 0 }
+    }
+
+    /// Moves `params` against `gradient`; both float32 `[num_params]`.
+    pub fn step(&mut self, params: &mut Tensor, gradient: &Tensor, learning_rate: f64) {
+        let _guard = no_grad_guard();
+        self.steps += 1;
+        match &mut self.rule {
+            Rule::Adam { mean, variance, eps } => {
+                let correction1 = 1.0 - BETA1.powf(self.steps as f64);
+                let correction2 = 1.0 - BETA2.powf(self.steps as f64);
+                let _ = mean.lerp_(gradient, 1.0 - BETA1);
+                let _ = variance.lerp_(&gradient.square(), 1.0 - BETA2);
+                let mut denominator = variance.sqrt();
+                let _ = denominator.g_div_scalar_(correction2.sqrt()).g_add_scalar_(*eps);
+                *params -= (&*mean / denominator).g_mul_scalar_(learning_rate / correction1);
+            }
+            Rule::RmsProp { square, alpha, eps } => {
+                let _ = square.lerp_(&gradient.square(), 1.0 - *alpha);
+                let mut denominator = square.sqrt();
+                let _ = denominator.g_add_scalar_(*eps);
+                *params -= (gradient / denominator).g_mul_scalar_(learning_rate);
+            }
+        }
+    }
+
+    /// The state as named tensors, `[num_params]` each.
+    #[must_use]
+    pub fn state(&self) -> Vec<(&'static str, &Tensor)> {
+        match &self.rule {
+            Rule::Adam { mean, variance, .. } => vec![("adam.mean", mean), ("adam.variance", variance)],
+            Rule::RmsProp { square, .. } => vec![("rmsprop.square", square)],
+        }
+    }
+
+    /// Copies one tensor of a saved state back; false if this optimizer has none of that name and shape.
+    pub(crate) fn restore(&mut self, name: &str, value: &Tensor) -> bool {
+        let _guard = no_grad_guard();
+        let target = match (&mut self.rule, name) {
+            (Rule::Adam { mean, .. }, "adam.mean") => mean,
+            (Rule::Adam { variance, .. }, "adam.variance") => variance,
+            (Rule::RmsProp { square, .. }, "rmsprop.square") => square,
+            _ => return false,
+        };
+        let fits = target.size() == value.size();
+        if fits {
+            target.copy_(value);
+        }
+        fits
+    }
+}
+
+/// Scales `gradient` down to the global norm `max_norm` if it is longer, as
+/// `torch.nn.utils.clip_grad_norm_`; the norm before stays on the device.
+pub fn clip_grad_norm(gradient: &mut Tensor, max_norm: f64) -> Tensor {
+    let _guard = no_grad_guard();
+    let norm = gradient.norm();
+    let scale = ((&norm + 1e-6).reciprocal() * max_norm).clamp_max(1.0);
+    *gradient *= scale;
+    norm
+}

@@ -1,0 +1,243 @@
+//! `TensorBoard` event files: scalars and texts, and the mark that makes `TensorBoard` forget what an
+//! interrupted run had logged past its last checkpoint.
+//!
+//! Written by hand, since the format is two small layers: records framed as in `TFRecord`, each an
+//! `Event` message in protobuf encoding. The crates that offer it (tensorboard-rs, tboard) were
+//! last built for protobuf and prost releases of years ago and would bring a code generator along.
+//! Field numbers are those of tensorflow's `event.proto`, `summary.proto` and `tensor.proto`.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::error::ReportError;
+
+/// Appends to one event file; a resumed run opens a new one beside the old, and `TensorBoard` reads
+/// a folder's files in the order of their names.
+#[derive(Debug)]
+pub struct EventWriter {
+    path: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl EventWriter {
+    /// Opens a new event file in `folder`, which must exist.
+    pub fn create(folder: &Path) -> Result<Self, ReportError> {
+        let path = folder.join(file_name(folder)?);
+        let file = File::create_new(&path).map_err(ReportError::file("create", &path))?;
+        let mut writer = Self {
+            path,
+            file: BufWriter::new(file),
+        };
+        writer.event(0, |event| event.bytes(3, b"brain.Event:2"))?;
+        Ok(writer)
+    }
+
+    /// Opens a new event file for a run that goes on from `at_step`: events with a later step in
+    /// the older files are purged by `TensorBoard`.
+    pub fn resume(folder: &Path, at_step: u64) -> Result<Self, ReportError> {
+        let mut writer = Self::create(folder)?;
+        // SessionLog { status: START }. Its step is the first that is void.
+        writer.event(at_step + 1, |event| {
+            event.message(7, |session| session.varint(1, 1));
+        })?;
+        Ok(writer)
+    }
+
+    /// The file that is being written.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Logs values at `step`; `TensorBoard` keeps them as float32.
+    pub fn scalars<'a>(
+        &mut self,
+        step: u64,
+        values: impl IntoIterator<Item = (&'a str, f64)>,
+    ) -> Result<(), ReportError> {
+        self.event(step, |event| {
+            event.message(5, |summary| {
+                for (tag, value) in values {
+                    summary.message(1, |entry| {
+                        entry.bytes(1, tag.as_bytes());
+                        entry.float(2, value as f32);
+                    });
+                }
+            });
+        })
+    }
+
+    /// Logs a text (Markdown) at `step`, shown under `TensorBoard`'s "Text" tab.
+    pub fn text(&mut self, step: u64, tag: &str, markdown: &str) -> Result<(), ReportError> {
+        const DT_STRING: u64 = 7;
+        self.event(step, |event| {
+            event.message(5, |summary| {
+                summary.message(1, |entry| {
+                    entry.bytes(1, tag.as_bytes());
+                    entry.message(8, |tensor| {
+                        tensor.varint(1, DT_STRING);
+                        tensor.message(2, |shape| shape.message(2, |dim| dim.varint(1, 1)));
+                        tensor.bytes(8, markdown.as_bytes());
+                    });
+                    entry.message(9, |metadata| {
+                        metadata.message(1, |plugin| plugin.bytes(1, b"text"));
+                    });
+                });
+            });
+        })
+    }
+
+    /// Hands everything written so far to the operating system: from here on, killing the program
+    /// loses none of it.
+    pub fn flush(&mut self) -> Result<(), ReportError> {
+        self.file
+            .flush()
+            .map_err(ReportError::file("write", &self.path))
+    }
+
+    /// Writes one `Event` with the current time, `step`, and what `fill` adds.
+    fn event(&mut self, step: u64, fill: impl FnOnce(&mut Message)) -> Result<(), ReportError> {
+        let mut event = Message::default();
+        event.double(1, since_epoch());
+        event.varint(2, step);
+        fill(&mut event);
+        write_record(&mut self.file, &event.0).map_err(ReportError::file("write", &self.path))
+    }
+}
+
+/// `events.out.tfevents.<seconds>.<host>.<process>`, later by name than every event file present:
+/// a resume within the same second, or after the clock was set back, must still be read last.
+fn file_name(folder: &Path) -> Result<String, ReportError> {
+    const PREFIX: &str = "events.out.tfevents.";
+    let mut seconds = since_epoch() as u64;
+    for entry in fs::read_dir(folder).map_err(ReportError::file("list", folder))? {
+        let entry = entry.map_err(ReportError::file("list", folder))?;
+        let present = entry.file_name();
+        let present = present.to_str().and_then(|name| name.strip_prefix(PREFIX));
+        let present = present.and_then(|rest| rest.split('.').next()?.parse().ok());
+        seconds = seconds.max(present.map_or(0, |present: u64| present + 1));
+    }
+    let process = std::process::id();
+    Ok(format!("{PREFIX}{seconds:010}.{}.{process}", host_name()))
+}
+
+/// The machine's name; `TensorBoard` does not read it, people do.
+fn host_name() -> String {
+    fs::read_to_string("/proc/sys/kernel/hostname")
+        .ok()
+        .or_else(|| std::env::var("HOSTNAME").ok())
+        .map(|name| name.trim().replace('/', "_"))
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "localhost".into())
+}
+
+fn since_epoch() -> f64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0.0, |time| time.as_secs_f64())
+}
+
+/// One `TFRecord`: length, its checksum, payload, its checksum; numbers in little-endian order.
+fn write_record(file: &mut impl Write, payload: &[u8]) -> io::Result<()> {
+    let length = (payload.len() as u64).to_le_bytes();
+    file.write_all(&length)?;
+    file.write_all(&masked_crc32c(&length).to_le_bytes())?;
+    file.write_all(payload)?;
+    file.write_all(&masked_crc32c(payload).to_le_bytes())
+}
+
+/// CRC-32C (Castagnoli) of `bytes`, rotated and offset as `TFRecord` stores it.
+fn masked_crc32c(bytes: &[u8]) -> u32 {
+    let crc = !bytes.iter().fold(u32::MAX, |crc, &byte| {
+        CRC32C[((crc ^ u32::from(byte)) & 0xff) as usize] ^ (crc >> 8)
+    });
+    crc.rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+/// The checksum's contribution of each byte value, for the reflected polynomial 0x82f63b78.
+const CRC32C: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut crc = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = (crc >> 1) ^ (0x82f6_3b78 * (crc & 1));
+            bit += 1;
+        }
+        table[byte] = crc;
+        byte += 1;
+    }
+    table
+};
+
+/// A protobuf message as it is being encoded; each method appends one field.
+#[derive(Default)]
+struct Message(Vec<u8>);
+
+impl Message {
+    fn varint(&mut self, field: u64, value: u64) {
+        self.raw_varint(field << 3);
+        self.raw_varint(value);
+    }
+
+    fn double(&mut self, field: u64, value: f64) {
+        self.raw_varint(field << 3 | 1);
+        self.0.extend(value.to_le_bytes());
+    }
+
+    fn bytes(&mut self, field: u64, value: &[u8]) {
+        self.raw_varint(field << 3 | 2);
+        self.raw_varint(value.len() as u64);
+        self.0.extend(value);
+    }
+
+    fn float(&mut self, field: u64, value: f32) {
+        self.raw_varint(field << 3 | 5);
+        self.0.extend(value.to_le_bytes());
+    }
+
+    fn message(&mut self, field: u64, fill: impl FnOnce(&mut Message)) {
+        let mut inner = Message::default();
+        fill(&mut inner);
+        self.bytes(field, &inner.0);
+    }
+
+    /// Seven bits a byte, lowest first; the top bit says that more follow.
+    fn raw_varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksum_matches_the_published_vector() {
+        // RFC 3720, B.4: the CRC-32C of 32 zero bytes, masked as TFRecord does.
+        let masked = 0x8a91_36aa_u32.rotate_right(15).wrapping_add(0xa282_ead8);
+        assert_eq!(masked_crc32c(&[0; 32]), masked);
+    }
+
+    #[test]
+    fn a_resumed_file_sorts_after_all_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = EventWriter::create(folder.path()).unwrap();
+        let second = EventWriter::resume(folder.path(), 5).unwrap();
+        let third = EventWriter::resume(folder.path(), 5).unwrap();
+        assert!(first.path() < second.path() && second.path() < third.path());
+    }
+
+    #[test]
+    fn a_missing_folder_is_named() {
+        let error = EventWriter::create(Path::new("/nowhere/at/all")).unwrap_err();
+        assert_eq!(error.to_string(), "failed to list `/nowhere/at/all`");
+    }
+}

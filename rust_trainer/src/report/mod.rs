@@ -1,0 +1,240 @@
+//! What a run leaves behind: `episodes.csv` and `updates.csv`, `TensorBoard` events, the learning
+//! curve as a picture, and, while it lasts, its progress on standard error. Checkpoints and
+//! settings live elsewhere.
+//!
+//! Training calls [`RunReport`] and nothing below it. Its calls only fill buffers, which reach the
+//! disk about once a second and at each [`RunReport::flush`].
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+pub mod curve;
+pub mod episodes;
+pub mod error;
+pub mod events;
+pub mod format;
+mod picture;
+pub mod progress;
+pub mod scalars;
+pub mod stats;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use curve::{Curve, Reference, draw_curves};
+pub use episodes::{Episode, read_episodes};
+pub use error::ReportError;
+
+use episodes::EpisodeTable;
+use events::EventWriter;
+use progress::Progress;
+use scalars::ScalarTable;
+use stats::GameWindow;
+
+/// Unwritten rows are at most this old; killing the program loses no more.
+const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Scalars that describe the run; `TensorBoard` shows them under `charts/`, all others under
+/// `losses/`.
+const CHARTS: [&str; 6] = [
+    "update",
+    "learning_rate",
+    "epsilon",
+    "seconds",
+    "steps_per_second",
+    "raw_return_mean_100",
+];
+
+/// The outputs of one run, all in the run's folder.
+pub struct RunReport {
+    folder: PathBuf,
+    title: String,
+    episodes: EpisodeTable,
+    updates: ScalarTable,
+    events: EventWriter,
+    progress: Progress,
+    games: GameWindow,
+    step: u64,
+    started: Instant,
+    seconds_before: f64,
+    flushed: Instant,
+}
+
+impl RunReport {
+    /// Starts the outputs of a new run in `folder`, which is made if need be and must not hold
+    /// those of another. `title` heads the curve: env id, algorithm, seed.
+    pub fn create(folder: &Path, title: &str, total_steps: u64) -> Result<Self, ReportError> {
+        fs::create_dir_all(folder).map_err(ReportError::file("create", folder))?;
+        Self::open(folder, title, total_steps, None)
+    }
+
+    /// Goes on with the outputs of a run whose checkpoint was taken at `at_step`; what it had
+    /// written past that step is dropped.
+    pub fn resume(
+        folder: &Path,
+        title: &str,
+        total_steps: u64,
+        at_step: u64,
+    ) -> Result<Self, ReportError> {
+        Self::open(folder, title, total_steps, Some(at_step))
+    }
+
+    fn open(
+        folder: &Path,
+        title: &str,
+        total_steps: u64,
+        at_step: Option<u64>,
+    ) -> Result<Self, ReportError> {
+        let table = folder.join("episodes.csv");
+        let episodes = EpisodeTable::open(&table, at_step)?;
+        let played = read_episodes(&table)?;
+        let mut games = GameWindow::default();
+        for game in &played {
+            games.push(game.raw_return);
+        }
+        let now = Instant::now();
+        Ok(Self {
+            episodes,
+            updates: ScalarTable::open(&folder.join("updates.csv"), at_step)?,
+            events: match at_step {
+                Some(at_step) => EventWriter::resume(folder, at_step)?,
+                None => EventWriter::create(folder)?,
+            },
+            progress: Progress::new(at_step.unwrap_or(0), total_steps),
+            games,
+            step: at_step.unwrap_or(0),
+            started: now,
+            seconds_before: played.last().map_or(0.0, |game| game.seconds),
+            flushed: now,
+            folder: folder.into(),
+            title: title.into(),
+        })
+    }
+
+    /// Records a finished true game: its raw return over all lives, its length in agent steps and
+    /// in emulator `frames`. `step` counts the agent steps of the whole run, over all envs.
+    pub fn episode(
+        &mut self,
+        step: u64,
+        env: usize,
+        raw_return: f64,
+        length: u64,
+        frames: u64,
+    ) -> Result<(), ReportError> {
+        self.games.push(raw_return);
+        self.episodes.write(&Episode {
+            step,
+            env,
+            raw_return,
+            length,
+            frames,
+            seconds: self.seconds(),
+        })?;
+        let values = [
+            ("charts/raw_return", raw_return),
+            ("charts/episode_length", length as f64),
+        ];
+        self.events.scalars(step, values)?;
+        self.tick(step)
+    }
+
+    /// Records a learner update: the same named scalars each time. `seconds`, `steps_per_second`
+    /// and `raw_return_mean_100` (absent before the first game has ended) are added here.
+    pub fn update(&mut self, step: u64, scalars: &[(&str, f64)]) -> Result<(), ReportError> {
+        self.tick(step)?;
+        let own = [
+            ("seconds", Some(self.seconds())),
+            ("steps_per_second", self.progress.steps_per_second()),
+            ("raw_return_mean_100", self.games.mean()),
+        ];
+        let scalars = scalars.iter().map(|&(name, value)| (name, Some(value)));
+        let row: Vec<_> = scalars.chain(own).collect();
+        self.updates.write(step, &row)?;
+        let tagged: Vec<_> = row
+            .iter()
+            .filter_map(|&(name, value)| Some((tag(name), value?)))
+            .collect();
+        let values = tagged.iter().map(|(tag, value)| (tag.as_str(), *value));
+        self.events.scalars(step, values)
+    }
+
+    /// Records a text (Markdown) for `TensorBoard`, such as the settings of the run.
+    pub fn text(&mut self, tag: &str, markdown: &str) -> Result<(), ReportError> {
+        self.events.text(self.step, tag, markdown)
+    }
+
+    /// Moves the progress display to `step`, and the buffers to the disk when they are due.
+    pub fn tick(&mut self, step: u64) -> Result<(), ReportError> {
+        self.step = step;
+        self.progress.tick(step, &self.games);
+        if self.flushed.elapsed() >= FLUSH_INTERVAL {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Prints a line of text without disturbing the progress bar.
+    pub fn message(&mut self, text: &str) {
+        self.progress.message(text);
+    }
+
+    /// Hands everything recorded so far to the operating system. To be called before a checkpoint
+    /// is written: a run that resumes from it relies on all rows up to its step.
+    pub fn flush(&mut self) -> Result<(), ReportError> {
+        self.flushed = Instant::now();
+        self.episodes.flush()?;
+        self.updates.flush()?;
+        self.events.flush()
+    }
+
+    /// Mean raw return of the last 100 true games, `None` before the first has ended.
+    #[must_use]
+    pub fn raw_return_mean(&self) -> Option<f64> {
+        self.games.mean()
+    }
+
+    /// Agent steps per second over the last 20 seconds, those of this process only.
+    #[must_use]
+    pub fn steps_per_second(&self) -> Option<f64> {
+        self.progress.steps_per_second()
+    }
+
+    /// Draws the games recorded so far to `curve.png` in the run's folder and returns its path.
+    pub fn draw_curve(&mut self) -> Result<PathBuf, ReportError> {
+        self.flush()?;
+        let games = read_episodes(&self.folder.join("episodes.csv"))?;
+        let curve = Curve {
+            label: String::new(),
+            games: games
+                .iter()
+                .map(|game| (game.step, game.raw_return))
+                .collect(),
+        };
+        let path = self.folder.join("curve.png");
+        draw_curves(&path, &self.title, &[curve], &[])?;
+        Ok(path)
+    }
+
+    /// Ends the run's outputs, at its last step or at an interruption: draws the curve, shows the
+    /// final state and leaves a clean line. Returns the path of the curve.
+    pub fn finish(mut self) -> Result<PathBuf, ReportError> {
+        self.progress.show(self.step, &self.games);
+        self.draw_curve()
+    }
+
+    /// Seconds of training, those before an interruption included.
+    fn seconds(&self) -> f64 {
+        self.seconds_before + self.started.elapsed().as_secs_f64()
+    }
+}
+
+/// The `TensorBoard` tag of a named scalar.
+fn tag(name: &str) -> String {
+    let group = if CHARTS.contains(&name) {
+        "charts"
+    } else {
+        "losses"
+    };
+    format!("{group}/{name}")
+}

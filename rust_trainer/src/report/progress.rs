@@ -1,0 +1,203 @@
+//! How training stands, on standard error: a bar on a terminal; elsewhere (a log file, CI) a plain
+//! line every ten seconds, without control characters.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::format::{duration, short};
+use super::stats::{GAMES, GameWindow, Rate};
+
+/// A bar is redrawn, or a line printed, no sooner than this after the one before.
+const BAR_INTERVAL: Duration = Duration::from_millis(200);
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// The progress display of one run. Dropping it, however the run ends, leaves a clean line.
+pub struct Progress {
+    display: Display,
+    total_steps: u64,
+    rate: Rate,
+    shown: Instant,
+}
+
+enum Display {
+    Bar(ProgressBar),
+    Lines(Box<dyn Write + Send>),
+}
+
+impl Progress {
+    /// Shows the progress from `start_step` (0, or where a resumed run goes on) to `total_steps`.
+    #[must_use]
+    pub fn new(start_step: u64, total_steps: u64) -> Self {
+        let terminal = std::env::var_os("TERM").is_none_or(|kind| kind != "dumb");
+        let display = if terminal && io::stderr().is_terminal() {
+            Display::Bar(bar(start_step, total_steps))
+        } else {
+            Display::Lines(Box::new(io::stderr()))
+        };
+        Self::on(display, start_step, total_steps)
+    }
+
+    fn on(display: Display, start_step: u64, total_steps: u64) -> Self {
+        let now = Instant::now();
+        Self {
+            display,
+            total_steps,
+            rate: Rate::new(now, start_step),
+            shown: now,
+        }
+    }
+
+    /// Notes that training stands at `step`, and shows it when it is time to.
+    pub fn tick(&mut self, step: u64, games: &GameWindow) {
+        self.tick_at(Instant::now(), step, games);
+    }
+
+    fn tick_at(&mut self, now: Instant, step: u64, games: &GameWindow) {
+        self.rate.record(now, step);
+        let interval = match self.display {
+            Display::Bar(_) => BAR_INTERVAL,
+            Display::Lines(_) => LINE_INTERVAL,
+        };
+        if now.duration_since(self.shown) >= interval {
+            self.shown = now;
+            self.show(step, games);
+        }
+    }
+
+    /// Shows where training stands at once, whenever it was last shown.
+    pub fn show(&mut self, step: u64, games: &GameWindow) {
+        let status = status(step, self.total_steps, self.rate.per_second(), games);
+        match &mut self.display {
+            Display::Bar(bar) => {
+                bar.set_position(step);
+                bar.set_message(status);
+            }
+            Display::Lines(out) => line(out, &status),
+        }
+    }
+
+    /// Prints a line of text above the bar, or among the lines.
+    pub fn message(&mut self, text: &str) {
+        match &mut self.display {
+            Display::Bar(bar) => bar.println(text),
+            Display::Lines(out) => line(out, text),
+        }
+    }
+
+    /// Agent steps per second over the last 20 seconds, new steps only.
+    #[must_use]
+    pub fn steps_per_second(&self) -> Option<f64> {
+        self.rate.per_second()
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        // Leaves the bar as it stands and the cursor on the next line.
+        if let Display::Bar(bar) = &self.display {
+            bar.abandon();
+        }
+    }
+}
+
+/// A failure to print is no reason to stop training: standard error may be a pipe whose reader
+/// has gone, and `eprintln!` would panic there.
+fn line(out: &mut impl Write, text: &str) {
+    let _ = writeln!(out, "{text}");
+}
+
+fn bar(start_step: u64, total_steps: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(total_steps), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{wide_bar:.cyan/dim} {msg}");
+    bar.set_style(
+        style
+            .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .progress_chars("━━─"),
+    );
+    bar.set_position(start_step);
+    bar
+}
+
+/// `1.2M/10M steps (12%)  5321 steps/s  27m 31s left  return 345.2 (last 100 of 1203 games)`
+fn status(step: u64, total: u64, per_second: Option<f64>, games: &GameWindow) -> String {
+    let percent = 100.0 * step as f64 / total.max(1) as f64;
+    let (at, end) = (short(step as f64), short(total as f64));
+    let mut parts = vec![format!("{at}/{end} steps ({percent:.0}%)")];
+    if let Some(rate) = per_second.filter(|&rate| rate > 0.0) {
+        let left = total.saturating_sub(step) as f64 / rate;
+        parts.push(format!("{rate:.0} steps/s"));
+        parts.push(format!("{} left", duration(left)));
+    }
+    if let Some(mean) = games.mean() {
+        let over = match games.played() {
+            1 => "1 game".into(),
+            played if played <= GAMES as u64 => format!("{played} games"),
+            played => format!("last {GAMES} of {played} games"),
+        };
+        parts.push(format!("return {mean:.1} ({over})"));
+    }
+    parts.join("  ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Buffer {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn plain_lines_come_every_ten_seconds_from_the_resumed_step() {
+        let buffer = Buffer::default();
+        let lines = Display::Lines(Box::new(buffer.clone()));
+        let mut progress = Progress::on(lines, 500_000, 1_000_000);
+        let start = progress.shown;
+        let mut games = GameWindow::default();
+        games.push(20.0);
+        for second in 1..=25_u64 {
+            let now = start + Duration::from_secs(second);
+            progress.tick_at(now, 500_000 + 1_000 * second, &games);
+        }
+        progress.message("checkpoint written");
+        drop(progress);
+        let text = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(
+            text,
+            "510k/1M steps (51%)  1000 steps/s  8m 10s left  return 20.0 (1 game)\n\
+             520k/1M steps (52%)  1000 steps/s  8m 00s left  return 20.0 (1 game)\n\
+             checkpoint written\n"
+        );
+    }
+
+    #[test]
+    fn status_leaves_out_what_is_not_known() {
+        let games = GameWindow::default();
+        assert_eq!(status(0, 0, None, &games), "0/0 steps (0%)");
+        assert_eq!(status(5, 10, Some(0.0), &games), "5/10 steps (50%)");
+    }
+
+    #[test]
+    fn status_says_over_how_many_games_the_mean_goes() {
+        let mut games = GameWindow::default();
+        for _ in 0..1_203 {
+            games.push(345.25);
+        }
+        let text = status(1_200_000, 10_000_000, Some(5_320.6), &games);
+        let expected = "1.2M/10M steps (12%)  5321 steps/s  27m 34s left  \
+                        return 345.2 (last 100 of 1203 games)";
+        assert_eq!(text, expected);
+    }
+}

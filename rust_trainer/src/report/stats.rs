@@ -1,0 +1,141 @@
+//! The two running numbers of a run, each computed in one place: the mean return of the last
+//! true games and the training rate. The progress bar, the tables, the event file and the curve
+//! all read them from here, so they cannot disagree.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Games in the running mean, the number the field reports.
+pub const GAMES: usize = 100;
+
+/// Time over which the rate is averaged: long enough to span several rollout-and-update cycles of
+/// a slow machine, short enough to follow a change.
+const RATE_WINDOW: Duration = Duration::from_secs(20);
+/// Closest spacing of the samples kept, which bounds the window to 80 of them.
+const RATE_SPACING: Duration = Duration::from_millis(250);
+
+/// Raw returns of the last [`GAMES`] true games (all lives, rewards not clipped).
+#[derive(Debug, Clone, Default)]
+pub struct GameWindow {
+    returns: VecDeque<f64>,
+    played: u64,
+}
+
+impl GameWindow {
+    /// Takes in the raw return of a game that has just ended.
+    pub fn push(&mut self, raw_return: f64) {
+        if self.returns.len() == GAMES {
+            self.returns.pop_front();
+        }
+        self.returns.push_back(raw_return);
+        self.played += 1;
+    }
+
+    /// Mean raw return of the games in the window, `None` before the first game has ended.
+    ///
+    /// Summed afresh at each call: a running sum would drift over a million games.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (!self.returns.is_empty())
+            .then(|| self.returns.iter().sum::<f64>() / self.returns.len() as f64)
+    }
+
+    /// Games in the window, at most [`GAMES`].
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.returns.len()
+    }
+
+    /// Games since the start of the run.
+    #[must_use]
+    pub fn played(&self) -> u64 {
+        self.played
+    }
+}
+
+/// Agent steps per second over the last 20 seconds of training.
+#[derive(Debug, Clone)]
+pub struct Rate {
+    kept: VecDeque<(Instant, u64)>,
+    latest: (Instant, u64),
+}
+
+impl Rate {
+    /// Starts measuring at `step`: the steps of an earlier, interrupted run do not count.
+    #[must_use]
+    pub fn new(now: Instant, step: u64) -> Self {
+        Self {
+            kept: VecDeque::from([(now, step)]),
+            latest: (now, step),
+        }
+    }
+
+    /// Notes that training stands at `step`. Neither time nor step may go back.
+    pub fn record(&mut self, now: Instant, step: u64) {
+        self.latest = (now, step);
+        let newest = self.kept.back().map_or(now, |&(time, _)| time);
+        if now.duration_since(newest) < RATE_SPACING {
+            return;
+        }
+        self.kept.push_back(self.latest);
+        // The front stays just outside the window, so that the span never falls short of it.
+        while self
+            .kept
+            .get(1)
+            .is_some_and(|&(time, _)| now.duration_since(time) >= RATE_WINDOW)
+        {
+            self.kept.pop_front();
+        }
+    }
+
+    /// Agent steps per second, `None` before time has passed.
+    #[must_use]
+    pub fn per_second(&self) -> Option<f64> {
+        let &(start, first) = self.kept.front()?;
+        let seconds = self.latest.0.duration_since(start).as_secs_f64();
+        (seconds > 0.0).then(|| self.latest.1.saturating_sub(first) as f64 / seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_covers_the_last_hundred_games_only() {
+        let mut games = GameWindow::default();
+        assert_eq!(games.mean(), None);
+        for game in 0..250 {
+            games.push(f64::from(game));
+        }
+        assert_eq!(
+            games.mean(),
+            Some((150..250).sum::<i32>().into()).map(|sum: f64| sum / 100.0)
+        );
+        assert_eq!((games.count(), games.played()), (100, 250));
+    }
+
+    #[test]
+    fn rate_counts_new_steps_only() {
+        let start = Instant::now();
+        let mut rate = Rate::new(start, 1_000_000);
+        assert_eq!(rate.per_second(), None);
+        rate.record(start + Duration::from_secs(2), 1_001_000);
+        assert_eq!(rate.per_second(), Some(500.0));
+    }
+
+    #[test]
+    fn rate_forgets_what_is_older_than_its_window() {
+        let start = Instant::now();
+        let mut rate = Rate::new(start, 0);
+        let mut step = 0;
+        // A minute at 100 steps/s, then 20 s at 700 steps/s, a record each 100 ms.
+        for tenth in 1..=800_u64 {
+            step += if tenth <= 600 { 10 } else { 70 };
+            rate.record(start + Duration::from_millis(100 * tenth), step);
+        }
+        let measured = rate.per_second().unwrap();
+        assert!((690.0..=700.0).contains(&measured), "{measured}");
+        assert!(rate.kept.len() <= 82, "{}", rate.kept.len());
+    }
+}

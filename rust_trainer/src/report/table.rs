@@ -1,0 +1,125 @@
+//! What the tables of a run share: CSV files whose first column is the step and which only grow.
+//!
+//! A run that goes on from a checkpoint first drops the rows that the interrupted one had written
+//! past it, so that a table holds each step once.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::error::ReportError;
+
+/// A CSV file that is appended to, and the names of its columns.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub path: PathBuf,
+    pub writer: csv::Writer<File>,
+    /// Empty until the first line is written.
+    pub columns: Vec<String>,
+}
+
+impl Table {
+    /// Opens the table with the rows up to and including `at_step`, or a new one for `None`.
+    pub fn open(path: &Path, at_step: Option<u64>) -> Result<Self, ReportError> {
+        let mut options = OpenOptions::new();
+        let mut columns = Vec::new();
+        if let Some(at_step) = at_step.filter(|_| path.exists()) {
+            drop_rows_after(path, at_step)?;
+            columns = read_columns(path)?;
+            options.append(true);
+        } else {
+            options.write(true).create_new(true);
+        }
+        let file = options.open(path);
+        let file = file.map_err(ReportError::file("open", path))?;
+        Ok(Self {
+            path: path.into(),
+            // The first line is written by `start`, so that a table without rows has it too.
+            writer: csv::WriterBuilder::new()
+                .has_headers(false)
+                .from_writer(file),
+            columns,
+        })
+    }
+
+    /// Writes the first line, the names of the columns.
+    pub fn start(&mut self, columns: &[&str]) -> Result<(), ReportError> {
+        let written = self.writer.write_record(columns);
+        written.map_err(ReportError::table("write", &self.path))?;
+        self.columns = columns.iter().map(ToString::to_string).collect();
+        self.flush()
+    }
+
+    /// The place of a column, tried first where the first row had it.
+    pub fn column(&self, name: &str, likely: usize) -> Result<usize, ReportError> {
+        if self
+            .columns
+            .get(likely)
+            .is_some_and(|column| column == name)
+        {
+            return Ok(likely);
+        }
+        let place = self.columns.iter().position(|column| column == name);
+        place.ok_or_else(|| ReportError::UnknownColumn {
+            path: self.path.clone(),
+            column: name.into(),
+            columns: self.columns.join(", "),
+        })
+    }
+
+    /// Hands the rows written so far to the operating system.
+    pub fn flush(&mut self) -> Result<(), ReportError> {
+        let flushed = self.writer.flush();
+        flushed.map_err(ReportError::file("write", &self.path))
+    }
+}
+
+fn read_columns(path: &Path) -> Result<Vec<String>, ReportError> {
+    let reader = csv::Reader::from_path(path);
+    let mut reader = reader.map_err(ReportError::table("read", path))?;
+    let columns = reader.headers();
+    let columns = columns.map_err(ReportError::table("read", path))?;
+    Ok(columns.iter().map(Into::into).collect())
+}
+
+/// The file up to its last line break: a killed program leaves half a row behind it.
+pub(super) fn read_complete_lines(path: &Path) -> Result<String, ReportError> {
+    let mut text = fs::read_to_string(path).map_err(ReportError::file("read", path))?;
+    text.truncate(text.rfind('\n').map_or(0, |last| last + 1));
+    Ok(text)
+}
+
+/// Drops the rows whose step is past `at_step`. The shortened table is written aside and renamed,
+/// so that a kill in between leaves the whole one.
+fn drop_rows_after(path: &Path, at_step: u64) -> Result<(), ReportError> {
+    let text = read_complete_lines(path)?;
+    let mut kept = String::with_capacity(text.len());
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let step = line
+            .split([',', '\n'])
+            .next()
+            .and_then(|cell| cell.parse().ok());
+        let keep = match step {
+            _ if number == 0 => true,
+            Some(step) => at_step >= step,
+            None => {
+                return Err(ReportError::Row {
+                    path: path.into(),
+                    line: number + 1,
+                    text: line.trim_end().into(),
+                });
+            }
+        };
+        if keep {
+            kept.push_str(line);
+        }
+    }
+    let aside = path.with_extension("csv.partial");
+    File::create(&aside)
+        .and_then(|mut file| {
+            file.write_all(kept.as_bytes())
+                .and_then(|()| file.sync_all())
+        })
+        .map_err(ReportError::file("write", &aside))?;
+    fs::rename(&aside, path).map_err(ReportError::file("replace", path))
+}

@@ -1,0 +1,190 @@
+//! The outputs of whole runs, started, killed and resumed, read back as their users read them: the
+//! event files by `TensorBoard`'s own reader, the tables from their files.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{RunReport, read_episodes};
+
+/// Steps and values by name; float32, since that is what an event file keeps.
+type Scalars = BTreeMap<String, Vec<(u64, f32)>>;
+
+/// Prints `{tag: [[step, value], …]}` of an event folder, and its texts under `texts/<tag>`.
+const READER: &str = r#"
+import json, logging, sys
+logging.disable()
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+events = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0, "tensors": 0}).Reload()
+read = {tag: [[e.step, e.value] for e in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
+for tag in events.Tags()["tensors"]:
+    plugin = events.SummaryMetadata(tag).plugin_data.plugin_name
+    for e in events.Tensors(tag):
+        text = e.tensor_proto.string_val[0].decode()
+        read[f"{plugin}/{tag}/{text}"] = [[e.step, e.tensor_proto.tensor_shape.dim[0].size]]
+print(json.dumps(read))
+"#;
+
+/// What `TensorBoard` sees in `folder`.
+fn tensorboard(folder: &Path) -> Scalars {
+    // Cargo's configuration names the interpreter that the program is built for.
+    let python = std::env::var("PYO3_PYTHON").expect("PYO3_PYTHON, which `cargo test` sets");
+    let reader = Command::new(python)
+        .arg("-c")
+        .arg(READER)
+        .arg(folder)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&reader.stderr);
+    assert!(reader.status.success(), "{errors}");
+    serde_json::from_slice(&reader.stdout).unwrap()
+}
+
+/// The columns of `updates.csv` that are filled in, by name.
+fn updates(folder: &Path) -> Scalars {
+    let mut reader = csv::Reader::from_path(folder.join("updates.csv")).unwrap();
+    let names = reader.headers().unwrap().clone();
+    let mut columns = Scalars::new();
+    for row in reader.records().map(Result::unwrap) {
+        let step = row[0].parse().unwrap();
+        for (name, cell) in names
+            .iter()
+            .zip(&row)
+            .skip(1)
+            .filter(|(_, cell)| !cell.is_empty())
+        {
+            let column = columns.entry(name.into()).or_default();
+            column.push((step, cell.parse::<f64>().unwrap() as f32));
+        }
+    }
+    columns
+}
+
+/// A run that plays a game and updates once at each multiple of 128 in `steps`.
+fn train(report: &mut RunReport, steps: std::ops::RangeInclusive<u64>) {
+    for step in steps.filter(|step| step % 128 == 0) {
+        let raw_return = step as f64 / 128.0 * 5.0;
+        report.episode(step, 1, raw_return, 100, 397).unwrap();
+        let loss = f64::from(1.0 / step as f32);
+        let row = [("policy_loss", loss), ("learning_rate", 2.5e-4)];
+        report.update(step, &row).unwrap();
+    }
+}
+
+fn event_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries
+        .filter(|path| path.to_string_lossy().contains("tfevents"))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn tensorboard_reads_what_the_tables_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut report = RunReport::create(folder.path(), "title", 100_000).unwrap();
+    report.text("settings", "| gamma | 0.99 |").unwrap();
+    report
+        .update(64, &[("policy_loss", 0.1), ("learning_rate", 2.5e-4)])
+        .unwrap();
+    // Enough games for the mean to forget the first, and steps of more than one varint byte.
+    train(&mut report, 128..=128 * 150);
+    assert_eq!(report.raw_return_mean(), Some(502.5));
+    let curve = report.finish().unwrap();
+    assert_eq!(curve, folder.path().join("curve.png"));
+    assert!(curve.exists());
+
+    let events = tensorboard(folder.path());
+    let episodes = read_episodes(&folder.path().join("episodes.csv")).unwrap();
+    let returns: Vec<_> = episodes
+        .iter()
+        .map(|game| (game.step, game.raw_return as f32))
+        .collect();
+    assert_eq!(events["charts/raw_return"], returns);
+    assert_eq!(events["charts/episode_length"].len(), 150);
+    assert_eq!(events["text/settings/| gamma | 0.99 |"], [(0, 1.0)]);
+
+    let table = updates(folder.path());
+    assert_eq!(events["losses/policy_loss"], table["policy_loss"]);
+    let charts = ["learning_rate", "seconds", "steps_per_second"];
+    for name in charts.into_iter().chain(["raw_return_mean_100"]) {
+        assert_eq!(events[&format!("charts/{name}")], table[name], "{name}");
+    }
+    assert_eq!(table["policy_loss"].len(), 151);
+    assert_eq!(table["raw_return_mean_100"].len(), 150);
+    assert_eq!(
+        table["raw_return_mean_100"].last(),
+        Some(&(128 * 150, 502.5))
+    );
+}
+
+#[test]
+fn a_resumed_run_holds_each_step_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut report = RunReport::create(folder.path(), "title", 2_560).unwrap();
+    train(&mut report, 1..=1_280);
+    drop(report);
+    // Its last checkpoint was taken at step 640.
+    let mut report = RunReport::resume(folder.path(), "title", 2_560, 640).unwrap();
+    assert_eq!(report.raw_return_mean(), Some(15.0));
+    train(&mut report, 641..=2_560);
+    report.finish().unwrap();
+
+    let steps: Vec<u64> = (1..=20).map(|update| 128 * update).collect();
+    let of = |column: &[(u64, f32)]| column.iter().map(|&(step, _)| step).collect::<Vec<_>>();
+    let events = tensorboard(folder.path());
+    assert_eq!(of(&events["charts/raw_return"]), steps);
+    assert_eq!(of(&events["losses/policy_loss"]), steps);
+    let table = updates(folder.path());
+    assert_eq!(of(&table["policy_loss"]), steps);
+    assert_eq!(
+        events["charts/raw_return_mean_100"],
+        table["raw_return_mean_100"]
+    );
+    let episodes = read_episodes(&folder.path().join("episodes.csv")).unwrap();
+    assert_eq!(
+        episodes.iter().map(|game| game.step).collect::<Vec<_>>(),
+        steps
+    );
+    assert!(episodes.is_sorted_by(|one, next| one.seconds <= next.seconds));
+}
+
+#[test]
+fn a_record_cut_short_costs_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut report = RunReport::create(folder.path(), "title", 2_560).unwrap();
+    train(&mut report, 1..=1_280);
+    drop(report);
+    let torn = OpenOptions::new()
+        .write(true)
+        .open(&event_files(folder.path())[0])
+        .unwrap();
+    torn.set_len(torn.metadata().unwrap().len() - 7).unwrap();
+    // The last record is the update at step 1280.
+    assert_eq!(tensorboard(folder.path())["losses/policy_loss"].len(), 9);
+
+    let mut report = RunReport::resume(folder.path(), "title", 2_560, 1_280).unwrap();
+    train(&mut report, 1_281..=2_560);
+    report.finish().unwrap();
+    assert_eq!(event_files(folder.path()).len(), 2);
+    let events = tensorboard(folder.path());
+    assert_eq!(events["losses/policy_loss"].len(), 19);
+    assert_eq!(events["charts/raw_return"].len(), 20);
+}
+
+#[test]
+fn a_folder_that_holds_a_run_is_not_reused() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(RunReport::create(folder.path(), "title", 10).unwrap());
+    let error = RunReport::create(folder.path(), "title", 10)
+        .map(drop)
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("episodes.csv` exists already"),
+        "{error}"
+    );
+}

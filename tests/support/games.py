@@ -1,0 +1,40 @@
+"""Real games for tests, and how to compare two envs that should play alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import ale_py
+import gymnasium as gym
+import numpy as np
+
+gym.register_envs(ale_py)
+ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+
+
+def raw_game(name: str, **kwargs: Any) -> gym.Env:
+    """Return the bare game, `Breakout` for instance: RGB, one frame per step."""
+    return gym.make(f"{name}NoFrameskip-v4", disable_env_checker=True, **kwargs)
+
+
+def rollout(env: gym.Env, steps: int, seed: int = 7) -> Iterator[tuple[Any, ...]]:
+    """Play seeded random actions, and yield `(obs,)` per reset and a result per step."""
+    rng = np.random.default_rng(seed)
+    yield env.reset(seed=seed)[:1]
+    for _ in range(steps):
+        result = env.step(int(rng.integers(env.action_space.n)))
+        yield result[:4]
+        if result[2] or result[3]:
+            yield env.reset()[:1]
+
+
+def assert_play_alike(ours: gym.Env, theirs: gym.Env, steps: int) -> int:
+    """Compare two envs to the last bit over a rollout; return how many episodes ended."""
+    ends = 0
+    pairs = zip(rollout(ours, steps), rollout(theirs, steps), strict=True)
+    for place, (mine, other) in enumerate(pairs):
+        np.testing.assert_array_equal(np.squeeze(mine[0]), np.squeeze(other[0]), f"at {place}")
+        assert mine[1:] == other[1:], f"at {place}"
+        ends += len(mine) == 1
+    return ends - 1

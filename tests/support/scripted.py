@@ -1,0 +1,150 @@
+"""Envs that play from a script, so that what a wrapper does with each frame is known beforehand.
+
+Registered under `scripted:...` ids, which worker processes can import.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+HEIGHT, WIDTH = 210, 160
+
+
+class ScriptedGame(gym.Env):
+    """An ALE-like game whose frame `t` (from 1) is a flat picture of the value `10 * game + t`.
+
+    Args:
+        end: The frame with which each game ends; given several, one game after the other and then
+            the last for ever.
+        truncates: Whether it ends as truncated.
+        rewards: Reward by frame; 0 elsewhere.
+        lives: Lives by frame from which they hold; frame 0 is the reset.
+        meanings: Names of the actions.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - gymnasium's own declaration
+
+    def __init__(
+        self,
+        end: int | tuple[int, ...] = 1000,
+        truncates: bool = False,
+        rewards: dict[int, float] | None = None,
+        lives: dict[int, int] | None = None,
+        meanings: tuple[str, ...] = ("NOOP", "FIRE", "RIGHT", "LEFT"),
+    ) -> None:
+        self.observation_space = gym.spaces.Box(0, 255, (HEIGHT, WIDTH, 3), np.uint8)
+        self.action_space = gym.spaces.Discrete(len(meanings))
+        self._ends = end if isinstance(end, tuple) else (end,)
+        self._truncates, self._meanings = truncates, meanings
+        self._rewards, self._lives_from = rewards or {}, lives or {0: 0}
+        self.actions: list[int] = []
+        self.seeds: list[int | None] = []
+        self.options: list[dict[str, Any] | None] = []
+        self._frame = 0
+
+    def get_action_meanings(self) -> list[str]:
+        return list(self._meanings)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.seeds.append(seed)
+        self.options.append(options)
+        self._frame = 0
+        self._lives = self._lives_from[0]
+        return self._picture(), {"lives": self._lives}
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        self.actions.append(int(action))
+        self._frame += 1
+        self._lives = self._lives_from.get(self._frame, self._lives)
+        ends = self._frame == self._ends[min(self.games, len(self._ends)) - 1]
+        reward = self._rewards.get(self._frame, 0.0)
+        info = {"lives": self._lives}
+        return self._picture(), reward, ends and not self._truncates, ends and self._truncates, info
+
+    @property
+    def games(self) -> int:
+        return len(self.seeds)
+
+    def _picture(self) -> np.ndarray:
+        value = 10 * self.games + self._frame
+        return np.full((HEIGHT, WIDTH, 3), value % 256, np.uint8)
+
+
+class CarelessEnv(gym.Env):
+    """Observes into one buffer that it keeps writing to: `[steps taken, episode]`."""
+
+    observation_space = gym.spaces.Box(0, 1000, (2,), np.float32)
+    action_space = gym.spaces.Discrete(3, start=5)
+
+    def __init__(self, length: int = 3) -> None:
+        self._length = length
+        self._obs = np.zeros(2, np.float32)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._obs += (-self._obs[0], 1)
+        return self._obs, {}
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        self._obs[0] += 1
+        return self._obs, 2.5, False, bool(self._obs[0] == self._length), {}
+
+
+class UnpicklableError(Exception):
+    """An error that gymnasium's host cannot make again: it takes two arguments."""
+
+    def __init__(self, left: object, right: object) -> None:
+        super().__init__(f"{left} and {right}")
+        self.hook = lambda: None
+
+
+class FailingEnv(CarelessEnv):
+    """Fails in its third step, in the way that `how` says."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__(length=100)
+        self._how = how
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        result = super().step(action)
+        if self._obs[0] == 3:
+            if self._how == "raise":
+                raise ArithmeticError("the script says so")
+            if self._how == "unpicklable":
+                raise UnpicklableError("this", "that")
+            if self._how == "die":
+                os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+
+class PidEnv(CarelessEnv):
+    """Observes the id of the process that it runs in, and how that takes Ctrl-C."""
+
+    observation_space = gym.spaces.Box(0, 1e9, (2,), np.float64)
+
+    def reset(self, **kwargs: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(**kwargs)
+        ignores = signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+        return np.array([os.getpid(), ignores], np.float64), {}
+
+
+class DictEnv(CarelessEnv):
+    observation_space = gym.spaces.Dict({"a": CarelessEnv.observation_space})
+
+
+gym.register("Careless-v0", CarelessEnv, kwargs={"length": 3})
+gym.register("Pid-v0", PidEnv)
+gym.register("Dict-v0", DictEnv)
+gym.register("FailsByRaise-v0", FailingEnv, kwargs={"how": "raise"})
+gym.register("FailsByUnpicklable-v0", FailingEnv, kwargs={"how": "unpicklable"})
+gym.register("FailsByDying-v0", FailingEnv, kwargs={"how": "die"})

@@ -1,0 +1,128 @@
+"""Max-and-skip, warp and frame stack: by script, and against stable-baselines3's."""
+
+from __future__ import annotations
+
+import cv2
+import gymnasium as gym
+import numpy as np
+import pytest
+from games import assert_play_alike, raw_game
+from scripted import ScriptedGame
+from stable_baselines3.common import atari_wrappers as sb3
+
+from atari_wrappers.wrappers import FrameStack, MaxAndSkip, WarpFrame
+
+
+def test_skip_repeats_the_action_sums_rewards_and_shows_the_last_frames() -> None:
+    game = ScriptedGame(rewards={1: 1.0, 4: 2.0, 5: 7.0})
+    env = MaxAndSkip(game, skip=4)
+    env.reset()
+    obs, reward, terminated, truncated, _ = env.step(3)
+    assert game.actions == [3] * 4
+    assert reward == 3.0
+    assert (obs == 14).all()
+    assert (terminated, truncated) == (False, False)
+
+
+def test_pool_is_the_maximum_of_the_last_two_frames_only() -> None:
+    game = ScriptedGame()
+    pictures = {1: 200, 2: 9, 3: 7, 4: 5}
+    game._picture = lambda: np.full((210, 160, 3), pictures.get(game._frame, 0), np.uint8)
+    env = MaxAndSkip(game, skip=4)
+    env.reset()
+    assert (env.step(0)[0] == 7).all()
+
+
+@pytest.mark.parametrize("truncates", [False, True])
+def test_an_end_stops_the_skip(truncates: bool) -> None:
+    game = ScriptedGame(end=6, truncates=truncates, rewards={6: 4.0})
+    env = MaxAndSkip(game, skip=4)
+    env.reset()
+    env.step(0)
+    _, reward, terminated, truncated, _ = env.step(0)
+    assert len(game.actions) == 6
+    assert (reward, terminated, truncated) == (4.0, not truncates, truncates)
+
+
+def test_skip_of_one_shows_every_frame() -> None:
+    env = MaxAndSkip(ScriptedGame(), skip=1)
+    env.reset()
+    assert [int(env.step(0)[0].max()) for _ in range(3)] == [11, 12, 13]
+
+
+@pytest.mark.parametrize("skip", [2, 4])
+def test_max_and_skip_is_baselines(skip: int) -> None:
+    ours = MaxAndSkip(raw_game("Breakout"), skip)
+    theirs = sb3.MaxAndSkipEnv(raw_game("Breakout"), skip)
+    assert assert_play_alike(ours, theirs, 1200 // skip) >= 1
+
+
+def test_warp_of_a_flat_picture_is_its_gray_value() -> None:
+    env = WarpFrame(ScriptedGame(), size=84)
+    obs, _ = env.reset()
+    assert (obs.shape, obs.dtype) == ((84, 84), np.uint8)
+    assert (obs == 10).all()
+    assert env.observation_space.contains(obs)
+
+
+def test_warp_weighs_colours_and_averages_areas() -> None:
+    game = ScriptedGame()
+    picture = np.random.default_rng(0).integers(0, 256, (210, 160, 3), np.uint8)
+    game._picture = lambda: picture
+    obs, _ = WarpFrame(game, size=30).reset()
+    gray = picture @ np.array([0.299, 0.587, 0.114])
+    # 210 x 160 shrinks by 7 vertically; compare a mean over all of it with a tolerance of rounding.
+    assert obs.shape == (30, 30)
+    assert abs(float(obs.mean()) - gray.mean()) < 1.0
+
+
+def test_warp_is_baselines() -> None:
+    assert_play_alike(WarpFrame(raw_game("Pong")), sb3.WarpFrame(raw_game("Pong")), 300)
+
+
+def test_stack_is_oldest_first_and_begins_with_zeros() -> None:
+    env = FrameStack(WarpFrame(ScriptedGame()), count=3)
+    first, _ = env.reset()
+    assert first.shape == (3, 84, 84)
+    assert first[:, 0, 0].tolist() == [0, 0, 10]
+    later = [env.step(0)[0] for _ in range(3)]
+    assert [obs[:, 0, 0].tolist() for obs in later] == [[0, 10, 11], [10, 11, 12], [11, 12, 13]]
+    assert first[:, 0, 0].tolist() == [0, 0, 10], "earlier observations are never overwritten"
+    assert env.reset()[0][:, 0, 0].tolist() == [0, 0, 20]
+
+
+def test_stack_is_independent_of_what_a_caller_writes_into_it() -> None:
+    env = FrameStack(WarpFrame(ScriptedGame()), count=2)
+    env.reset()[0][:] = 99
+    env.step(0)[0][:] = 99
+    assert env.step(0)[0][:, 0, 0].tolist() == [11, 12]
+
+
+def test_stack_is_gymnasiums_with_zero_padding() -> None:
+    ours = FrameStack(WarpFrame(raw_game("Breakout")), 4)
+    theirs = gym.wrappers.FrameStackObservation(
+        WarpFrame(raw_game("Breakout")), 4, padding_type="zero"
+    )
+    assert ours.observation_space == theirs.observation_space
+    assert_play_alike(ours, theirs, 400)
+
+
+@pytest.mark.parametrize("wrapper", [MaxAndSkip, FrameStack])
+def test_counts_below_one_are_refused(wrapper: type[gym.Wrapper]) -> None:
+    with pytest.raises(ValueError, match="must be at least 1, not 0"):
+        wrapper(ScriptedGame(), 0)
+
+
+def test_warp_refuses_what_is_no_rgb() -> None:
+    with pytest.raises(ValueError, match="uint8 \\[height, width, 3\\]"):
+        WarpFrame(WarpFrame(ScriptedGame()))
+    with pytest.raises(ValueError, match="needs a Box"):
+        WarpFrame(gym.make("FrozenLake-v1"))
+
+
+def test_warp_uses_the_resize_that_the_recipe_names() -> None:
+    frame = raw_game("Breakout").reset(seed=0)[0]
+    expected = cv2.resize(
+        cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY), (84, 84), interpolation=cv2.INTER_AREA
+    )
+    np.testing.assert_array_equal(WarpFrame(raw_game("Breakout")).reset(seed=0)[0], expected)
