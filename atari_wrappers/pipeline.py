@@ -76,7 +76,7 @@ def _atari(env_id: EnvId, settings: Settings, env_index: int) -> gym.Env:
     )
     if settings.img_dir is not None:
         env = ImageSaver(env, settings.img_dir, env_index)
-    env = game = GameCounter(env)
+    env = GameCounter(env)
     if settings.noop_max > 0:
         env = NoopReset(env, settings.noop_max)
     if settings.frame_skip > 1:
@@ -88,7 +88,7 @@ def _atari(env_id: EnvId, settings: Settings, env_index: int) -> gym.Env:
     env = FrameStack(WarpFrame(env, settings.screen_size), settings.frame_stack)
     if settings.clip_reward is not False:
         env = ClipReward(env)
-    return EpisodeRecord(env, game)
+    return EpisodeRecord(env)
 
 
 def _other(env_id: EnvId, settings: Settings) -> gym.Env:
@@ -96,10 +96,10 @@ def _other(env_id: EnvId, settings: Settings) -> gym.Env:
     if isinstance(env.observation_space, gym.spaces.Box):
         # An env that observes into one buffer would overwrite what was kept of an earlier step.
         env = gym.wrappers.TransformObservation(env, _copy, env.observation_space)
-    env = game = GameCounter(env)
+    env = GameCounter(env)
     if settings.clip_reward:
         env = ClipReward(env)
-    return EpisodeRecord(env, game)
+    return EpisodeRecord(env)
 
 
 def _copy(obs: Any) -> np.ndarray:

@@ -32,7 +32,11 @@ fn main() {
 /// of which no symbol is named in Rust.
 fn link_own_tests(python_lib: &str, torch_lib: &str) {
     let cuda = Path::new(torch_lib).join("libtorch_cuda.so").exists();
-    let libraries = if cuda { "-ltorch_cuda,-ltorch" } else { "-ltorch" };
+    let libraries = if cuda {
+        "-ltorch_cuda,-ltorch"
+    } else {
+        "-ltorch"
+    };
     println!("cargo::rustc-link-search=native={torch_lib}");
     println!("cargo::rustc-link-arg=-Wl,-rpath,{python_lib}");
     println!("cargo::rustc-link-arg=-Wl,-rpath,{torch_lib}");

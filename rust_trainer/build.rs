@@ -20,6 +20,10 @@ fn main() {
     let torch_lib = env::var("DEP_PYTHON_SHIM_TORCH_LIB").unwrap_or_default();
     println!("cargo::rustc-link-search=native={torch_lib}");
     let cuda = Path::new(&torch_lib).join("libtorch_cuda.so").exists();
-    let libraries = if cuda { "-ltorch_cuda,-ltorch" } else { "-ltorch" };
+    let libraries = if cuda {
+        "-ltorch_cuda,-ltorch"
+    } else {
+        "-ltorch"
+    };
     println!("cargo::rustc-link-arg=-Wl,--push-state,--no-as-needed,{libraries},--pop-state");
 }

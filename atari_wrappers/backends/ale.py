@@ -39,7 +39,6 @@ class AleBackend:
             img_width=settings.screen_size,
             stack_num=settings.frame_stack,
             frameskip=settings.frame_skip,
-            maxpool=settings.frame_skip > 1,
             noop_max=settings.noop_max,
             episodic_life=False,
             life_loss_info=False,

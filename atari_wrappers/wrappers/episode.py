@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium as gym
+from gymnasium.utils import RecordConstructorArgs
 
 
-class GameCounter(gym.Wrapper[Any, Any, Any, Any]):
+class GameCounter(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Count the raw rewards and frames of the current game.
 
     Attributes:
@@ -22,7 +23,8 @@ class GameCounter(gym.Wrapper[Any, Any, Any, Any]):
     """
 
     def __init__(self, env: gym.Env) -> None:
-        super().__init__(env)
+        RecordConstructorArgs.__init__(self)
+        gym.Wrapper.__init__(self, env)
         self.step_reward = 0.0
         self.length = 0
         self.finished: dict[str, Any] | None = None
@@ -50,7 +52,7 @@ class GameCounter(gym.Wrapper[Any, Any, Any, Any]):
         return self.env.reset(seed=seed, options=options)
 
 
-class EpisodeRecord(gym.Wrapper[Any, Any, Any, Any]):
+class EpisodeRecord(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Add the true game's record to each info.
 
     - `raw_reward`: float, the unclipped reward of this step; absent from a reset's info.
@@ -61,13 +63,16 @@ class EpisodeRecord(gym.Wrapper[Any, Any, Any, Any]):
       reset's info.
 
     Args:
-        env: The wrapped env.
-        game: The counter below all other wrappers of `env`.
+        env: An env with a `GameCounter` among its wrappers, below all that hide frames or rewards.
+
+    Raises:
+        ValueError: There is none.
     """
 
-    def __init__(self, env: gym.Env, game: GameCounter) -> None:
-        super().__init__(env)
-        self._game = game
+    def __init__(self, env: gym.Env) -> None:
+        RecordConstructorArgs.__init__(self)
+        gym.Wrapper.__init__(self, env)
+        self._game = _game_counter(env)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Step and report."""
@@ -92,3 +97,12 @@ class EpisodeRecord(gym.Wrapper[Any, Any, Any, Any]):
             info["episode"] = self._game.finished
             self._game.finished = None
         return info
+
+
+def _game_counter(env: gym.Env) -> GameCounter:
+    wrapper = env
+    while isinstance(wrapper, gym.Wrapper):
+        if isinstance(wrapper, GameCounter):
+            return wrapper
+        wrapper = wrapper.env
+    raise ValueError(f"{env} has no GameCounter among its wrappers")

@@ -8,6 +8,7 @@ import cv2
 import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import Box
+from gymnasium.utils import RecordConstructorArgs
 
 Frame = np.ndarray
 ResetResult = tuple[Frame, dict[str, Any]]
@@ -20,7 +21,7 @@ def _box(env: gym.Env) -> Box:
     return env.observation_space
 
 
-class MaxAndSkip(gym.Wrapper[Frame, Any, Frame, Any]):
+class MaxAndSkip(gym.Wrapper[Frame, Any, Frame, Any], RecordConstructorArgs):
     """Repeat each action `skip` times; observe the pixel-wise maximum of the last two frames.
 
     Rewards are summed, and an end stops the repetition. As in stable-baselines3, each of the two
@@ -38,7 +39,8 @@ class MaxAndSkip(gym.Wrapper[Frame, Any, Frame, Any]):
     def __init__(self, env: gym.Env, skip: int = 4) -> None:
         if skip < 1:
             raise ValueError(f"skip must be at least 1, not {skip}")
-        super().__init__(env)
+        RecordConstructorArgs.__init__(self, skip=skip)
+        gym.Wrapper.__init__(self, env)
         space = _box(env)
         self._skip = skip
         self._last_two = np.zeros((2, *space.shape), dtype=space.dtype)
@@ -56,7 +58,7 @@ class MaxAndSkip(gym.Wrapper[Frame, Any, Frame, Any]):
         return np.maximum(*self._last_two), total, terminated, truncated, info
 
 
-class WarpFrame(gym.ObservationWrapper[Frame, Any, Frame]):
+class WarpFrame(gym.ObservationWrapper[Frame, Any, Frame], RecordConstructorArgs):
     """RGB frame to gray (OpenCV's weights), then resized to a square by INTER_AREA.
 
     Args:
@@ -71,7 +73,8 @@ class WarpFrame(gym.ObservationWrapper[Frame, Any, Frame]):
         space = _box(env)
         if len(space.shape) != 3 or space.shape[2] != 3 or space.dtype != np.uint8:
             raise ValueError(f"{env} observes {space}; this wrapper needs uint8 [height, width, 3]")
-        super().__init__(env)
+        RecordConstructorArgs.__init__(self, size=size)
+        gym.ObservationWrapper.__init__(self, env)
         self._size = (size, size)
         self.observation_space = Box(0, 255, self._size, np.uint8)
 
@@ -81,7 +84,7 @@ class WarpFrame(gym.ObservationWrapper[Frame, Any, Frame]):
         return cv2.resize(gray, self._size, interpolation=cv2.INTER_AREA)
 
 
-class FrameStack(gym.Wrapper[Frame, Any, Frame, Any]):
+class FrameStack(gym.Wrapper[Frame, Any, Frame, Any], RecordConstructorArgs):
     """Observe the last `count` observations, oldest first, along a new first axis.
 
     A reset fills the places before the first observation with zeros, as stable-baselines3's
@@ -98,7 +101,8 @@ class FrameStack(gym.Wrapper[Frame, Any, Frame, Any]):
     def __init__(self, env: gym.Env, count: int = 4) -> None:
         if count < 1:
             raise ValueError(f"count must be at least 1, not {count}")
-        super().__init__(env)
+        RecordConstructorArgs.__init__(self, count=count)
+        gym.Wrapper.__init__(self, env)
         space = _box(env)
         self.observation_space = Box(
             np.stack([space.low] * count), np.stack([space.high] * count), dtype=space.dtype.type

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+from gymnasium.utils import RecordConstructorArgs
 from PIL import Image
 
 
@@ -32,7 +33,7 @@ def prepare_img_dir(img_dir: str | os.PathLike[str]) -> Path:
     return folder
 
 
-class ImageSaver(gym.Wrapper[Any, Any, Any, Any]):
+class ImageSaver(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Write the observation of every step as `out<env>-<frame>.png`.
 
     Put directly around an emulator with `frameskip=1`, that is every emulated frame. Frames count
@@ -46,7 +47,8 @@ class ImageSaver(gym.Wrapper[Any, Any, Any, Any]):
     """
 
     def __init__(self, env: gym.Env, img_dir: str | os.PathLike[str], env_index: int = 0) -> None:
-        super().__init__(env)
+        RecordConstructorArgs.__init__(self, img_dir=img_dir, env_index=env_index)
+        gym.Wrapper.__init__(self, env)
         self._prefix = prepare_img_dir(img_dir) / f"out{env_index}"
         self._frame = 0
 

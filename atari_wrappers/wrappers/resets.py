@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium as gym
+from gymnasium.utils import RecordConstructorArgs
 
 ResetResult = tuple[Any, dict[str, Any]]
 StepResult = tuple[Any, Any, bool, bool, dict[str, Any]]
@@ -25,7 +26,7 @@ def action_meanings(env: gym.Env) -> list[str]:
     return list(meanings())
 
 
-class NoopReset(gym.Wrapper[Any, Any, Any, Any]):
+class NoopReset(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Begin each game with a random number of no-ops, uniform in 1 to `noop_max`.
 
     The number comes from the env's own `np_random`, so the reset's seed decides it.
@@ -43,7 +44,8 @@ class NoopReset(gym.Wrapper[Any, Any, Any, Any]):
             raise ValueError(f"action 0 of {env} is {action_meanings(env)[NOOP]}, not NOOP")
         if noop_max < 1:
             raise ValueError(f"noop_max must be at least 1, not {noop_max}")
-        super().__init__(env)
+        RecordConstructorArgs.__init__(self, noop_max=noop_max)
+        gym.Wrapper.__init__(self, env)
         self.noop_max = noop_max
 
     def reset(
@@ -58,7 +60,7 @@ class NoopReset(gym.Wrapper[Any, Any, Any, Any]):
         return obs, info
 
 
-class FireReset(gym.Wrapper[Any, Any, Any, Any]):
+class FireReset(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """After a reset press FIRE (action 1), then action 2, for games that wait for the player.
 
     Args:
@@ -72,7 +74,8 @@ class FireReset(gym.Wrapper[Any, Any, Any, Any]):
         meanings = action_meanings(env)
         if len(meanings) < 3 or meanings[1] != "FIRE":
             raise ValueError(f"{env} needs FIRE as action 1 and a third action; it has {meanings}")
-        super().__init__(env)
+        RecordConstructorArgs.__init__(self)
+        gym.Wrapper.__init__(self, env)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -86,7 +89,7 @@ class FireReset(gym.Wrapper[Any, Any, Any, Any]):
         return obs, info
 
 
-class EpisodicLife(gym.Wrapper[Any, Any, Any, Any]):
+class EpisodicLife(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """End the episode, but not the game, where a life is lost.
 
     After a lost life `reset` goes on with the same game by one no-op step. A seed, or the option
@@ -97,7 +100,8 @@ class EpisodicLife(gym.Wrapper[Any, Any, Any, Any]):
     """
 
     def __init__(self, env: gym.Env) -> None:
-        super().__init__(env)
+        RecordConstructorArgs.__init__(self)
+        gym.Wrapper.__init__(self, env)
         self._lives = 0
         self._game_over = True
 

@@ -1,7 +1,9 @@
 //! What crossing into Python costs: a step of [`VecGymEnv`] beside one of ALE's own Python interface.
 //!
 //! Both run the same game with the same settings, seed and actions, in turns of 50 steps, so that a busy
-//! machine disturbs both alike; equal rewards show that they did equal work. Prints medians of the turns.
+//! machine disturbs both alike; equal rewards show that they did equal work. Prints the median step of
+//! each, the median of the differences within a pair of turns, and the same of the calling thread's CPU
+//! time, which leaves out the waiting for emulation and so is all that either interface itself costs.
 //!
 //! `cargo run --release -p python_shim --example step_overhead -- 8 60`
 
@@ -13,6 +15,9 @@ use python_shim::{
 };
 
 const TURN: usize = 50;
+
+/// Seconds and CPU seconds for each step, and the sum of the first environment's raw rewards.
+type Turn = (f64, f64, f64);
 
 /// ALE's vector env as a Python program would run it.
 const PEER: &std::ffi::CStr = c"
@@ -31,11 +36,12 @@ class Peer:
     def turn(self, actions):
         actions = np.array(actions)
         total = 0.0
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.thread_time()
         for row in actions:
             obs, reward, terminated, truncated, info = self.env.step(row)
             total += reward[0]
-        return (time.perf_counter() - start) / len(actions), float(total)
+        cpu = time.thread_time() - cpu
+        return (time.perf_counter() - start) / len(actions), cpu / len(actions), float(total)
 ";
 
 struct Ours {
@@ -46,33 +52,59 @@ struct Ours {
 
 impl Ours {
     fn new(num_envs: usize) -> Result<Self, Box<dyn Error>> {
-        let mut env = VecGymEnv::make_vec("SpaceInvadersNoFrameskip-v4", num_envs, &MakeOptions::new())?;
+        let mut env =
+            VecGymEnv::make_vec("SpaceInvadersNoFrameskip-v4", num_envs, &MakeOptions::new())?;
         let mut obs = vec![0; num_envs * env.obs_spec().num_bytes()];
         VecEnv::reset(&mut env, Some(0), &mut obs)?;
-        Ok(Self { env, obs, batch: StepBatch::default() })
+        Ok(Self {
+            env,
+            obs,
+            batch: StepBatch::default(),
+        })
     }
 
-    /// Seconds for each step, and the first environment's raw reward.
-    fn turn(&mut self, actions: &[Vec<i64>]) -> Result<(f64, f64), Box<dyn Error>> {
+    fn turn(&mut self, actions: &[Vec<i64>]) -> Result<Turn, Box<dyn Error>> {
         let mut total = 0.0;
-        let start = Instant::now();
+        let (start, cpu) = (Instant::now(), thread_seconds());
         for row in actions {
             self.env.send(row)?;
             self.env.recv(&mut self.obs, &mut self.batch)?;
             total += f64::from(self.batch.raw_reward[0]);
         }
-        Ok((start.elapsed().as_secs_f64() / actions.len() as f64, total))
+        let cpu = thread_seconds() - cpu;
+        let num_steps = actions.len() as f64;
+        Ok((
+            start.elapsed().as_secs_f64() / num_steps,
+            cpu / num_steps,
+            total,
+        ))
     }
 }
 
-fn median(mut samples: Vec<f64>) -> f64 {
+/// CPU time that this thread has used.
+#[expect(unsafe_code, reason = "libc::clock_gettime")]
+fn thread_seconds() -> f64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the call writes to `time` only.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// Median of what `pick` takes from the turns, in microseconds.
+fn median(turns: &[(Turn, Turn)], pick: impl Fn(&(Turn, Turn)) -> f64) -> f64 {
+    let mut samples: Vec<f64> = turns.iter().map(pick).collect();
     samples.sort_by(f64::total_cmp);
     samples[samples.len() / 2] * 1e6
 }
 
 #[expect(clippy::print_stdout, reason = "a program that reports")]
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<usize>());
+    let mut arguments = std::env::args()
+        .skip(1)
+        .map(|argument| argument.parse::<usize>());
     let num_envs = arguments.next().transpose()?.unwrap_or(8);
     let num_turns = arguments.next().transpose()?.unwrap_or(60);
 
@@ -82,25 +114,38 @@ fn main() -> Result<(), Box<dyn Error>> {
         let module = PyModule::from_code(py, PEER, c"peer.py", c"peer")?;
         Ok(module.getattr("Peer")?.call1((num_envs,))?.unbind())
     })?;
-    let (mut our_samples, mut peer_samples) = (Vec::new(), Vec::new());
+    let mut turns = Vec::new();
     let mut state = 1_u64;
     for _ in 0..num_turns {
         let mut action = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             (state >> 33) as i64 % 6
         };
-        let actions: Vec<Vec<i64>> = (0..TURN).map(|_| (0..num_envs).map(|_| action()).collect()).collect();
-        let (seconds, our_reward) = ours.turn(&actions)?;
-        our_samples.push(seconds);
-        let (seconds, peer_reward) = Python::attach(|py| -> PyResult<(f64, f64)> {
+        let actions: Vec<Vec<i64>> = (0..TURN)
+            .map(|_| (0..num_envs).map(|_| action()).collect())
+            .collect();
+        let ours = ours.turn(&actions)?;
+        let peer = Python::attach(|py| -> PyResult<Turn> {
             peer.call_method1(py, "turn", (actions,))?.extract(py)
         })?;
-        peer_samples.push(seconds);
-        if our_reward.to_bits() != peer_reward.to_bits() {
-            return Err(format!("unequal work: rewards {our_reward} and {peer_reward}").into());
+        if ours.2.to_bits() != peer.2.to_bits() {
+            return Err(format!("unequal work: rewards {} and {}", ours.2, peer.2).into());
         }
+        turns.push((ours, peer));
     }
-    let (ours, peer) = (median(our_samples), median(peer_samples));
-    println!("{num_envs} envs: ours {ours:.1} us, ALE in Python {peer:.1} us, {:+.1} us = {:+.2} %", ours - peer, (ours / peer - 1.0) * 100.0);
+    let (ours, peer) = (
+        median(&turns, |turn| turn.0.0),
+        median(&turns, |turn| turn.1.0),
+    );
+    let difference = median(&turns, |turn| turn.0.0 - turn.1.0);
+    let cpu = median(&turns, |turn| turn.0.1 - turn.1.1);
+    println!(
+        "{num_envs} envs: ours {ours:.1} us, ALE in Python {peer:.1} us, {difference:+.1} us = {:+.2} %; \
+         CPU {cpu:+.1} us = {:+.2} %",
+        difference / peer * 100.0,
+        cpu / peer * 100.0,
+    );
     Ok(())
 }

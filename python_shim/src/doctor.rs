@@ -47,9 +47,18 @@ pub fn facts() -> Facts {
     let num_cpus = thread::available_parallelism().map_or(1, usize::from);
     let torch = torch::torch_facts(num_cpus);
     let libraries = Libraries::mapped();
-    let facts = Facts { python, libraries, torch, num_cpus, problems };
+    let facts = Facts {
+        python,
+        libraries,
+        torch,
+        num_cpus,
+        problems,
+    };
     let found = find_problems(&facts);
-    Facts { problems: [facts.problems, found].concat(), ..facts }
+    Facts {
+        problems: [facts.problems, found].concat(),
+        ..facts
+    }
 }
 
 /// The interpreter and its packages alone: quick enough for the log of every run.
@@ -107,10 +116,19 @@ fn ignored_virtual_env(origin: &Origin) -> Option<String> {
     })
 }
 
-fn packages_missing(python: &PythonFacts) -> Vec<String> {
-    // Of the package that is imported, the import tells.
-    let missing = python.packages.iter().filter(|(name, version)| version.is_none() && *name != "atari_wrappers");
-    missing.map(|(name, _)| format!("the Python package `{name}` is not installed: {}", interpreter::REMEDY)).collect()
+fn packages_missing(python: &PythonFacts) -> Option<String> {
+    let missing = python
+        .packages
+        .iter()
+        .filter(|(_, version)| version.is_none());
+    let names: Vec<&str> = missing.map(|(name, _)| *name).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Python packages are not installed: {}; {}",
+            names.join(", "),
+            interpreter::REMEDY
+        )
+    })
 }
 
 /// The libtorch of the build must be that of the interpreter's environment.
@@ -129,16 +147,23 @@ fn other_torch(python: &PythonFacts, libraries: &Libraries) -> Option<String> {
 
 impl fmt::Display for Facts {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line = |name: &str, value: &dyn fmt::Display| writeln!(formatter, "{name:<22}{value}");
+        let mut line =
+            |name: &str, value: &dyn fmt::Display| writeln!(formatter, "{name:<24}{value}");
         if let Some(python) = &self.python {
-            line("python", &format!("{} ({})", python.version, python.executable.display()))?;
+            line(
+                "python",
+                &format!("{} ({})", python.version, python.executable.display()),
+            )?;
             line("chosen by", &python.chosen_by())?;
             line("sys.prefix", &python.prefix.display())?;
             for (name, version) in &python.packages {
                 line(name, &version.as_deref().unwrap_or("missing"))?;
             }
         }
-        let path = |path: &Option<PathBuf>| path.as_ref().map_or("not loaded".to_owned(), |path| path.display().to_string());
+        let path = |path: &Option<PathBuf>| {
+            path.as_ref()
+                .map_or("not loaded".to_owned(), |path| path.display().to_string())
+        };
         line("libpython", &path(&self.libraries.python))?;
         line("libtorch", &path(&self.libraries.torch))?;
         line("libtorch_cuda", &path(&self.libraries.torch_cuda))?;
@@ -147,8 +172,25 @@ impl fmt::Display for Facts {
         }
         line("cpus", &self.num_cpus)?;
         line("libtorch threads", &self.torch.num_threads)?;
-        line("matmul speedup", &format!("{:.2} with {} threads", self.torch.matmul_speedup, self.num_cpus))?;
-        line("cuda", &format!("{}, {} devices", if self.torch.cuda_available { "available" } else { "not available" }, self.torch.num_cuda_devices))?;
+        line(
+            "matmul speedup",
+            &format!(
+                "{:.2} with {} threads",
+                self.torch.matmul_speedup, self.num_cpus
+            ),
+        )?;
+        line(
+            "cuda",
+            &format!(
+                "{}, {} devices",
+                if self.torch.cuda_available {
+                    "available"
+                } else {
+                    "not available"
+                },
+                self.torch.num_cuda_devices
+            ),
+        )?;
         for problem in &self.problems {
             line("problem", problem)?;
         }

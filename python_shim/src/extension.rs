@@ -18,12 +18,15 @@
 macro_rules! extension_module {
     ($name:ident, $run:path) => {
         #[doc = "The program as a Python extension module."]
-        #[$crate::pyo3::pymodule]
+        #[::python_shim::pyo3::pymodule]
         #[pyo3(crate = "::python_shim::pyo3")]
         mod $name {
-            #[$crate::pyo3::pyfunction]
+            #[::python_shim::pyo3::pyfunction]
             #[pyo3(crate = "::python_shim::pyo3")]
-            fn main(py: $crate::pyo3::Python<'_>, argv: ::std::vec::Vec<::std::string::String>) -> i32 {
+            fn main(
+                py: $crate::pyo3::Python<'_>,
+                argv: ::std::vec::Vec<::std::string::String>,
+            ) -> i32 {
                 py.detach(|| $run(argv))
             }
         }

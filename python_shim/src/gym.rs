@@ -15,8 +15,8 @@ use std::{
 
 use pyo3::{buffer::PyUntypedBuffer, intern, prelude::*};
 
-pub use contract::Step;
 use contract::Scratch;
+pub use contract::Step;
 use spaces::Spaces;
 use transfer::ActionArray;
 
@@ -71,7 +71,11 @@ impl VecGymEnv {
     /// or a setting that `atari_wrappers` refuses, [`EnvError::Unsupported`] for other spaces than
     /// discrete actions and boxes of uint8 or float32 observations, or another autoreset mode than
     /// same-step.
-    pub fn make_vec(env_id: &str, num_envs: usize, options: &MakeOptions) -> Result<Self, EnvError> {
+    pub fn make_vec(
+        env_id: &str,
+        num_envs: usize,
+        options: &MakeOptions,
+    ) -> Result<Self, EnvError> {
         interpreter::start()?;
         Python::attach(|py| {
             let make_vec = interpreter::atari_wrappers(py)?.getattr(intern!(py, "make_vec"))?;
@@ -117,7 +121,11 @@ impl VecGymEnv {
 
     fn check_buffer(&self, got: usize) -> Result<(), EnvError> {
         let expected = self.num_bytes();
-        if got == expected { Ok(()) } else { Err(EnvError::BufferSize { expected, got }) }
+        if got == expected {
+            Ok(())
+        } else {
+            Err(EnvError::BufferSize { expected, got })
+        }
     }
 
     /// Resets and returns the first observations; `&self` for the contract's sake.
@@ -135,22 +143,37 @@ impl VecGymEnv {
         let buffer = Python::attach(|py| {
             let kwargs = pyo3::types::PyDict::new(py);
             kwargs.set_item(intern!(py, "seed"), seed)?;
-            let result = self.env.bind(py).call_method(intern!(py, "reset"), (), Some(&kwargs))?;
+            let result = self
+                .env
+                .bind(py)
+                .call_method(intern!(py, "reset"), (), Some(&kwargs))?;
             transfer::observations(&self.id, &self.spaces, &result.get_item(0)?)
         })?;
         self.phase.set(Phase::Ready);
         Ok(buffer)
     }
 
-    fn send_python(&self, actions: &[i64], received: Option<PyUntypedBuffer>) -> Result<(), EnvError> {
+    fn send_python(
+        &self,
+        actions: &[i64],
+        received: Option<PyUntypedBuffer>,
+    ) -> Result<(), EnvError> {
         Python::attach(|py| {
             if let Some(buffer) = received {
                 buffer.release(py);
             }
             match self.phase.get() {
                 Phase::Ready => {}
-                Phase::Fresh => return Err(EnvError::Order("reset the environments before the first step and after a failed one")),
-                Phase::InFlight => return Err(EnvError::Order("a step is in flight already: receive it first")),
+                Phase::Fresh => {
+                    return Err(EnvError::Order(
+                        "reset the environments before the first step and after a failed one",
+                    ));
+                }
+                Phase::InFlight => {
+                    return Err(EnvError::Order(
+                        "a step is in flight already: receive it first",
+                    ));
+                }
                 Phase::Closed => return Err(EnvError::Closed),
             }
             self.check_actions(actions)?;
@@ -162,13 +185,27 @@ impl VecGymEnv {
     }
 
     fn check_actions(&self, actions: &[i64]) -> Result<(), EnvError> {
-        let Spaces { num_envs, num_actions, .. } = self.spaces;
+        let Spaces {
+            num_envs,
+            num_actions,
+            ..
+        } = self.spaces;
         if actions.len() != num_envs {
-            return Err(EnvError::ActionCount { expected: num_envs, got: actions.len() });
+            return Err(EnvError::ActionCount {
+                expected: num_envs,
+                got: actions.len(),
+            });
         }
-        match actions.iter().position(|action| !(0..num_actions).contains(action)) {
+        match actions
+            .iter()
+            .position(|action| !(0..num_actions).contains(action))
+        {
             None => Ok(()),
-            Some(env) => Err(EnvError::ActionRange { env, action: actions[env], num_actions }),
+            Some(env) => Err(EnvError::ActionRange {
+                env,
+                action: actions[env],
+                num_actions,
+            }),
         }
     }
 
@@ -177,7 +214,9 @@ impl VecGymEnv {
         match self.phase.get() {
             Phase::InFlight => {}
             Phase::Closed => return Err(EnvError::Closed),
-            Phase::Fresh | Phase::Ready => return Err(EnvError::Order("no step is in flight: send actions first")),
+            Phase::Fresh | Phase::Ready => {
+                return Err(EnvError::Order("no step is in flight: send actions first"));
+            }
         }
         self.phase.set(Phase::Fresh);
         let buffer = Python::attach(|py| {
@@ -194,7 +233,8 @@ impl VecGymEnv {
             return Ok(());
         }
         // No interpreter, no environment: a host that ended Python has freed it.
-        let closed = Python::try_attach(|py| self.env.call_method0(py, intern!(py, "close")).map(drop));
+        let closed =
+            Python::try_attach(|py| self.env.call_method0(py, intern!(py, "close")).map(drop));
         Ok(closed.unwrap_or(Ok(()))?)
     }
 }
@@ -254,6 +294,10 @@ impl Drop for VecGymEnv {
 
 impl std::fmt::Debug for VecGymEnv {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("VecGymEnv").field("id", &self.id).field("spaces", &self.spaces).finish_non_exhaustive()
+        formatter
+            .debug_struct("VecGymEnv")
+            .field("id", &self.id)
+            .field("spaces", &self.spaces)
+            .finish_non_exhaustive()
     }
 }

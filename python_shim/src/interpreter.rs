@@ -17,7 +17,8 @@ use crate::EnvError;
 use sigint::KeepSigint;
 
 /// What to do when the environment on disk does not fit the program.
-pub(crate) const REMEDY: &str = "run ./scripts/setup, which makes the virtual environment and builds against it";
+pub(crate) const REMEDY: &str =
+    "run ./scripts/setup, which makes the virtual environment and builds against it";
 
 /// Where the interpreter of this process came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,12 +43,19 @@ static STARTED: OnceLock<Result<Origin, String>> = OnceLock::new();
 pub fn start() -> Result<Origin, EnvError> {
     // Nobody can hold the GIL while waiting here: before the first call Python does not run, and if
     // it runs already `begin` does not touch the GIL.
-    STARTED.get_or_init(begin).clone().map_err(EnvError::Interpreter)
+    STARTED
+        .get_or_init(begin)
+        .clone()
+        .map_err(EnvError::Interpreter)
 }
 
 #[cfg(not(feature = "extension-module"))]
 fn begin() -> Result<Origin, String> {
-    if is_running() { Ok(Origin::Running) } else { embed::start() }
+    if is_running() {
+        Ok(Origin::Running)
+    } else {
+        embed::start()
+    }
 }
 
 #[cfg(feature = "extension-module")]
@@ -93,13 +101,19 @@ pub(crate) fn atari_wrappers(py: Python<'_>) -> Result<&Bound<'_, PyModule>, Env
 fn explain_import_error(py: Python<'_>, error: PyErr) -> EnvError {
     let missing = || -> Option<String> {
         let error = error.value(py);
-        error.is_instance_of::<PyModuleNotFoundError>().then_some(())?;
+        error
+            .is_instance_of::<PyModuleNotFoundError>()
+            .then_some(())?;
         error.getattr(intern!(py, "name")).ok()?.extract().ok()
     };
     let executable = || -> PyResult<String> { py.import("sys")?.getattr("executable")?.extract() };
+    let or_else = match STARTED.get() {
+        Some(Ok(Origin::VirtualEnv(_))) => ", or deactivate this virtual environment",
+        _ => "",
+    };
     match missing() {
         Some(package) => EnvError::Interpreter(format!(
-            "the Python package `{package}` is not installed for `{}`: {REMEDY}",
+            "the Python package `{package}` is not installed for `{}`: {REMEDY}{or_else}",
             executable().unwrap_or_default(),
         )),
         None => EnvError::Python(error),

@@ -24,7 +24,8 @@ pub fn describe(error: &PyErr) -> String {
 pub fn summary(error: &PyErr) -> String {
     let formatted = Python::try_attach(|py| {
         let value = error.value(py);
-        format_with(py, intern!(py, "format_exception_only"), value).unwrap_or_else(|_| error.to_string())
+        format_with(py, intern!(py, "format_exception_only"), value)
+            .unwrap_or_else(|_| error.to_string())
     });
     match formatted {
         Some(line) => line.trim_end().to_owned(),
@@ -37,19 +38,30 @@ pub(crate) fn is_usage_error(error: &PyErr) -> bool {
     Python::try_attach(|py| {
         error.is_instance_of::<PyValueError>(py)
             || error.is_instance_of::<PyTypeError>(py)
-            || (error.is_instance_of::<PyOSError>(py) && !error.is_instance_of::<PyConnectionError>(py))
+            || (error.is_instance_of::<PyOSError>(py)
+                && !error.is_instance_of::<PyConnectionError>(py))
             || is_gymnasium_error(py, error).unwrap_or(false)
     })
     .unwrap_or(false)
 }
 
 fn is_gymnasium_error(py: Python<'_>, error: &PyErr) -> PyResult<bool> {
-    let base = py.import(intern!(py, "gymnasium.error"))?.getattr(intern!(py, "Error"))?;
+    let base = py
+        .import(intern!(py, "gymnasium.error"))?
+        .getattr(intern!(py, "Error"))?;
     Ok(error.is_instance(py, &base))
 }
 
 /// Lines that a function of Python's `traceback` module makes of an exception.
-fn format_with(py: Python<'_>, function: &Bound<'_, pyo3::types::PyString>, value: &Bound<'_, PyAny>) -> PyResult<String> {
-    let lines: Vec<String> = py.import(intern!(py, "traceback"))?.getattr(function)?.call1((value,))?.extract()?;
+fn format_with(
+    py: Python<'_>,
+    function: &Bound<'_, pyo3::types::PyString>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<String> {
+    let lines: Vec<String> = py
+        .import(intern!(py, "traceback"))?
+        .getattr(function)?
+        .call1((value,))?
+        .extract()?;
     Ok(lines.concat())
 }

@@ -25,25 +25,43 @@ pub struct Loss {
 #[must_use]
 pub fn loss(output: &Output, batch: &Batch, settings: &Settings) -> Loss {
     let all_log_probs = output.logits.log_softmax(-1, Kind::Float);
-    let log_probs = all_log_probs.gather(1, &batch.actions.unsqueeze(1), false).squeeze_dim(1);
+    let log_probs = all_log_probs
+        .gather(1, &batch.actions.unsqueeze(1), false)
+        .squeeze_dim(1);
     let advantages = if settings.norm_adv {
-        (&batch.advantages - batch.advantages.mean(Kind::Float)) / (batch.advantages.std(true) + 1e-8)
+        (&batch.advantages - batch.advantages.mean(Kind::Float))
+            / (batch.advantages.std(true) + 1e-8)
     } else {
         batch.advantages.shallow_clone()
     };
     let policy = -(log_probs * advantages).mean(Kind::Float);
     let value = (&output.value - &batch.returns).square().mean(Kind::Float);
-    let entropy = -(all_log_probs.exp() * &all_log_probs).sum_dim_intlist(-1, false, Kind::Float).mean(Kind::Float);
+    let entropy = -(all_log_probs.exp() * &all_log_probs)
+        .sum_dim_intlist(-1, false, Kind::Float)
+        .mean(Kind::Float);
     let total = &policy + &value * settings.vf_coef - &entropy * settings.ent_coef;
-    Loss { total, policy, value, entropy }
+    Loss {
+        total,
+        policy,
+        value,
+        entropy,
+    }
 }
 
 /// Learns from one rollout with a single gradient step.
-pub(crate) fn update(learner: &mut Learner, batch: &Batch, settings: &Settings, learning_rate: f64) -> Losses {
+pub(crate) fn update(
+    learner: &mut Learner,
+    batch: &Batch,
+    settings: &Settings,
+    learning_rate: f64,
+) -> Losses {
     let loss = loss(&learner.net.forward(&batch.obs), batch, settings);
     let grad_norm = learner.descend(&loss.total, settings.max_grad_norm, learning_rate);
     let terms = Tensor::stack(&[loss.policy, loss.value, loss.entropy, grad_norm], 0).detach();
-    let mut losses = Losses::mean_of(&["policy_loss", "value_loss", "entropy", "grad_norm"], &[terms]);
+    let mut losses = Losses::mean_of(
+        &["policy_loss", "value_loss", "entropy", "grad_norm"],
+        &[terms],
+    );
     losses.push("explained_variance", explained_variance(batch));
     losses
 }

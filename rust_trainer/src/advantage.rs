@@ -12,12 +12,23 @@
 /// # Panics
 /// If the lengths do not fit together.
 #[must_use]
-pub fn gae(rewards: &[f32], values: &[f32], dones: &[bool], last_values: &[f32], gamma: f64, lambda: f64) -> Vec<f32> {
+pub fn gae(
+    rewards: &[f32],
+    values: &[f32],
+    dones: &[bool],
+    last_values: &[f32],
+    gamma: f64,
+    lambda: f64,
+) -> Vec<f32> {
     let num_envs = last_values.len();
-    assert!(rewards.len() == values.len() && values.len() == dones.len() && rewards.len().is_multiple_of(num_envs));
+    assert!(
+        rewards.len() == values.len()
+            && values.len() == dones.len()
+            && rewards.len().is_multiple_of(num_envs)
+    );
     let mut advantages = vec![0.0; rewards.len()];
-    for env in 0..num_envs {
-        let mut next_value = f64::from(last_values[env]);
+    for (env, last_value) in last_values.iter().enumerate() {
+        let mut next_value = f64::from(*last_value);
         let mut next_advantage = 0.0;
         for index in (env..rewards.len()).step_by(num_envs).rev() {
             let goes_on = if dones[index] { 0.0 } else { 1.0 };
@@ -43,13 +54,30 @@ mod tests {
 
     #[test]
     fn lambda_one_is_the_discounted_return_minus_the_value() {
-        let advantages = gae(&[1.0, 1.0, 1.0], &[0.0, 0.5, 0.0], &[false, false, false], &[8.0], 0.5, 1.0);
-        assert_eq!(advantages, [1.0 + 0.5 + 0.25 + 1.0, 1.0 + 0.5 + 2.0 - 0.5, 1.0 + 4.0]);
+        let advantages = gae(
+            &[1.0, 1.0, 1.0],
+            &[0.0, 0.5, 0.0],
+            &[false, false, false],
+            &[8.0],
+            0.5,
+            1.0,
+        );
+        assert_eq!(
+            advantages,
+            [1.0 + 0.5 + 0.25 + 1.0, 1.0 + 0.5 + 2.0 - 0.5, 1.0 + 4.0]
+        );
     }
 
     #[test]
     fn environments_do_not_mix() {
-        let advantages = gae(&[1.0, 0.0, 0.0, 5.0], &[0.0; 4], &[false, true, false, false], &[0.0, 0.0], 0.5, 1.0);
+        let advantages = gae(
+            &[1.0, 0.0, 0.0, 5.0],
+            &[0.0; 4],
+            &[false, true, false, false],
+            &[0.0, 0.0],
+            0.5,
+            1.0,
+        );
         assert_eq!(advantages, [1.0, 0.0, 0.0, 5.0]);
     }
 }

@@ -52,8 +52,15 @@ impl State {
     /// The observations that the network expects.
     #[must_use]
     pub fn obs_spec(&self) -> ObsSpec {
-        let kind = if self.obs_is_image { Kind::Uint8 } else { Kind::Float };
-        ObsSpec { shape: self.obs_shape.clone(), kind }
+        let kind = if self.obs_is_image {
+            Kind::Uint8
+        } else {
+            Kind::Float
+        };
+        ObsSpec {
+            shape: self.obs_shape.clone(),
+            kind,
+        }
     }
 }
 
@@ -76,11 +83,19 @@ pub fn save(
     }
     fs::create_dir_all(&aside).map_err(|source| TrainerError::io("create", &aside, source))?;
 
-    let weights: Vec<(&str, Tensor)> =
-        learner.net.params.named().map(|(name, tensor)| (name, tensor.detach().to_device(Device::Cpu))).collect();
+    let weights: Vec<(&str, Tensor)> = learner
+        .net
+        .params
+        .named()
+        .map(|(name, tensor)| (name, tensor.detach().to_device(Device::Cpu)))
+        .collect();
     Tensor::write_safetensors(&weights, aside.join(WEIGHTS))?;
-    let moments: Vec<(&str, Tensor)> =
-        learner.optimizer.state().into_iter().map(|(name, tensor)| (name, tensor.to_device(Device::Cpu))).collect();
+    let moments: Vec<(&str, Tensor)> = learner
+        .optimizer
+        .state()
+        .into_iter()
+        .map(|(name, tensor)| (name, tensor.to_device(Device::Cpu)))
+        .collect();
     Tensor::write_safetensors(&moments, aside.join(OPTIMIZER))?;
     let state = State {
         format: FORMAT,
@@ -95,10 +110,15 @@ pub fn save(
     write_json(&aside.join(STATE), &state)?;
 
     if target.exists() {
-        fs::remove_dir_all(&target).map_err(|source| TrainerError::io("replace", &target, source))?;
+        fs::remove_dir_all(&target)
+            .map_err(|source| TrainerError::io("replace", &target, source))?;
     }
     fs::rename(&aside, &target).map_err(|source| TrainerError::io("rename", &target, source))?;
-    for old in list(folder)?.into_iter().rev().skip(settings.keep_checkpoints) {
+    for old in list(folder)?
+        .into_iter()
+        .rev()
+        .skip(settings.keep_checkpoints)
+    {
         fs::remove_dir_all(&old).map_err(|source| TrainerError::io("remove", &old, source))?;
     }
     Ok(target)
@@ -110,10 +130,15 @@ pub fn save(
 /// A folder that is no checkpoint, or one of another format.
 pub fn read_state(checkpoint: &Path) -> Result<State, TrainerError> {
     let path = checkpoint.join(STATE);
-    let text = fs::read_to_string(&path).map_err(|source| TrainerError::io("read", &path, source))?;
-    let state: State = serde_json::from_str(&text).map_err(|source| TrainerError::checkpoint(checkpoint, source))?;
+    let text =
+        fs::read_to_string(&path).map_err(|source| TrainerError::io("read", &path, source))?;
+    let state: State = serde_json::from_str(&text)
+        .map_err(|source| TrainerError::checkpoint(checkpoint, source))?;
     if state.format != FORMAT {
-        let problem = format!("has format {}, this program reads format {FORMAT}", state.format);
+        let problem = format!(
+            "has format {}, this program reads format {FORMAT}",
+            state.format
+        );
         return Err(TrainerError::checkpoint(checkpoint, problem));
     }
     Ok(state)
@@ -123,29 +148,44 @@ pub fn read_state(checkpoint: &Path) -> Result<State, TrainerError> {
 ///
 /// # Errors
 /// Missing or misshapen tensors.
-pub fn load_tensors(checkpoint: &Path, learner: &mut Learner, optimizer: bool) -> Result<(), TrainerError> {
+pub fn load_tensors(
+    checkpoint: &Path,
+    learner: &mut Learner,
+    optimizer: bool,
+) -> Result<(), TrainerError> {
     let wrong = |problem: String| TrainerError::checkpoint(checkpoint, problem);
-    let weights = Tensor::read_safetensors(checkpoint.join(WEIGHTS)).map_err(|error| wrong(error.to_string()))?;
-    let shapes: Vec<(&str, Vec<i64>)> =
-        learner.net.params.named().map(|(name, tensor)| (name, tensor.size())).collect();
+    let weights = Tensor::read_safetensors(checkpoint.join(WEIGHTS))
+        .map_err(|error| wrong(error.to_string()))?;
+    let shapes: Vec<(&str, Vec<i64>)> = learner
+        .net
+        .params
+        .named()
+        .map(|(name, tensor)| (name, tensor.size()))
+        .collect();
     for (index, (name, shape)) in shapes.into_iter().enumerate() {
         let (_, tensor) = weights
             .iter()
             .find(|(saved, _)| saved == name)
             .ok_or_else(|| wrong(format!("weight `{name}` is missing")))?;
         if tensor.size() != shape {
-            return Err(wrong(format!("weight `{name}` has shape {:?}, the network needs {shape:?}", tensor.size())));
+            return Err(wrong(format!(
+                "weight `{name}` has shape {:?}, the network needs {shape:?}",
+                tensor.size()
+            )));
         }
         learner.net.params.set(index, tensor);
     }
     if optimizer {
-        let moments = Tensor::read_safetensors(checkpoint.join(OPTIMIZER)).map_err(|error| wrong(error.to_string()))?;
+        let moments = Tensor::read_safetensors(checkpoint.join(OPTIMIZER))
+            .map_err(|error| wrong(error.to_string()))?;
         if moments.len() != learner.optimizer.state().len() {
             return Err(wrong("is of another optimizer".to_owned()));
         }
         for (name, tensor) in &moments {
             if !learner.optimizer.restore(name, tensor) {
-                return Err(wrong(format!("`{name}` does not belong to this optimizer and network")));
+                return Err(wrong(format!(
+                    "`{name}` does not belong to this optimizer and network"
+                )));
             }
         }
     }
@@ -164,7 +204,11 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(error)? {
         let path = entry.map_err(error)?.path();
-        if path.join(STATE).exists() && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("step-")) {
+        if path.join(STATE).exists()
+            && path
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with("step-"))
+        {
             found.push(path);
         }
     }
@@ -181,15 +225,24 @@ pub fn find(path: &Path) -> Result<PathBuf, TrainerError> {
         return Ok(path.to_owned());
     }
     if !path.exists() {
-        return Err(TrainerError::checkpoint(path, "does not exist; name a run's folder or one of its checkpoints"));
+        return Err(TrainerError::checkpoint(
+            path,
+            "does not exist; name a run's folder or one of its checkpoints",
+        ));
     }
     let newest = list(&path.join("checkpoints"))?.pop();
-    newest.ok_or_else(|| TrainerError::checkpoint(path, "holds no checkpoint; name a run's folder or one of its checkpoints"))
+    newest.ok_or_else(|| {
+        TrainerError::checkpoint(
+            path,
+            "holds no checkpoint; name a run's folder or one of its checkpoints",
+        )
+    })
 }
 
 /// Writes `value` as JSON, aside first.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), TrainerError> {
-    let text = serde_json::to_string_pretty(value).map_err(|source| TrainerError::io("encode", path, source.into()))?;
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|source| TrainerError::io("encode", path, source.into()))?;
     let aside = path.with_extension("writing");
     fs::write(&aside, text + "\n").map_err(|source| TrainerError::io("write", &aside, source))?;
     fs::rename(&aside, path).map_err(|source| TrainerError::io("rename", path, source))

@@ -3,7 +3,7 @@
 use std::{
     fmt::Display,
     io::{self, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::SystemTime,
 };
 
@@ -117,11 +117,16 @@ pub fn run(args: Vec<String>) -> i32 {
 
 /// The command line with the default of every setting in its help.
 fn command() -> clap::Command {
-    let defaults = |algorithm| serde_json::to_value(Settings::defaults(algorithm)).unwrap_or_default();
+    let defaults =
+        |algorithm| serde_json::to_value(Settings::defaults(algorithm)).unwrap_or_default();
     let (ppo, a2c) = (defaults(Algorithm::Ppo), defaults(Algorithm::A2c));
     Cli::command().mut_subcommand("train", |mut train| {
         for name in Settings::NAMES {
-            let shown = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let shown = |value: &serde_json::Value| {
+                value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned)
+            };
             let (for_ppo, for_a2c) = (shown(&ppo[name]), shown(&a2c[name]));
             let default = match *name {
                 "algorithm" => for_ppo,
@@ -139,16 +144,20 @@ fn command() -> clap::Command {
 }
 
 fn dispatch(matches: &ArgMatches) -> Result<i32, TrainerError> {
-    let cli = Cli::from_arg_matches(matches).map_err(|error| TrainerError::Usage(error.to_string()))?;
-    let stop = StopRequest::install().map_err(|source| TrainerError::io("handle", "signals".as_ref(), source))?;
+    let cli =
+        Cli::from_arg_matches(matches).map_err(|error| TrainerError::Usage(error.to_string()))?;
+    let stop = StopRequest::install()
+        .map_err(|source| TrainerError::io("handle", "signals".as_ref(), source))?;
     let status = match cli.command {
         Command::Train(args) => train(&args, &stop),
         Command::Eval(args) => eval(&args, &stop),
         Command::DumpFrames(args) => dump_frames(&args, &stop),
         Command::Doctor => Ok(doctor::run()),
     };
-    python_shim::shutdown();
-    status
+    let shut_down = python_shim::shutdown();
+    let status = status?;
+    shut_down?;
+    Ok(status)
 }
 
 fn train(args: &TrainArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
@@ -160,7 +169,9 @@ fn train(args: &TrainArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
     let summary = run.train(stop)?;
     let Counters { step, seconds, .. } = summary.counters;
     match summary.mean_return {
-        Some(mean) => say(format_args!("mean raw return of the last 100 games: {mean:.1}")),
+        Some(mean) => say(format_args!(
+            "mean raw return of the last 100 games: {mean:.1}"
+        )),
         None => say("no game ended"),
     }
     say(format_args!("learning curve: {}", summary.curve.display()));
@@ -170,7 +181,10 @@ fn train(args: &TrainArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
             Ok(EXIT_OK)
         }
         Outcome::Stopped => {
-            say(format_args!("stopped at agent step {step}; go on by: train --resume {}", folder.display()));
+            say(format_args!(
+                "stopped at agent step {step}; go on by: train --resume {}",
+                folder.display()
+            ));
             Ok(stop.exit_status())
         }
     }
@@ -185,7 +199,10 @@ fn start(args: &TrainArgs) -> Result<Run, TrainerError> {
     let env = make_env::for_training(&settings)?;
     let run = Run::create(settings.clone(), env)?;
     announce(&run, &settings, threads);
-    doctor::write_machine(run.folder(), &device::name(run.learner().net.params.device()))?;
+    doctor::write_machine(
+        run.folder(),
+        &device::name(run.learner().net.params.device()),
+    )?;
     Ok(run)
 }
 
@@ -201,10 +218,16 @@ const CHANGEABLE: &[&str] = &[
     "img_dir",
 ];
 
-fn resume(folder: &PathBuf, overrides: &Overrides) -> Result<Run, TrainerError> {
-    if let Some(name) = overrides.names().into_iter().find(|name| !CHANGEABLE.contains(name)) {
+fn resume(folder: &Path, overrides: &Overrides) -> Result<Run, TrainerError> {
+    if let Some(name) = overrides
+        .names()
+        .into_iter()
+        .find(|name| !CHANGEABLE.contains(name))
+    {
         let list = CHANGEABLE.join(", ");
-        return Err(TrainerError::Usage(format!("`{name}` cannot change in a resumed run; what can: {list}")));
+        return Err(TrainerError::Usage(format!(
+            "`{name}` cannot change in a resumed run; what can: {list}"
+        )));
     }
     let state = checkpoint::read_state(&checkpoint::find(folder)?)?;
     let settings = state.settings.with(overrides);
@@ -213,7 +236,10 @@ fn resume(folder: &PathBuf, overrides: &Overrides) -> Result<Run, TrainerError> 
     let env = make_env::for_training(&settings)?;
     let run = Run::resume(folder, settings.clone(), env)?;
     announce(&run, &settings, threads);
-    say(format_args!("going on from agent step {}", run.counters().step));
+    say(format_args!(
+        "going on from agent step {}",
+        run.counters().step
+    ));
     Ok(run)
 }
 
@@ -232,9 +258,16 @@ fn announce(run: &Run, settings: &Settings, torch_threads: i32) {
 }
 
 fn run_name(settings: &Settings) -> String {
-    let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(['-', ':', 'Z'], "").replace('T', "-");
+    let time = humantime::format_rfc3339_seconds(SystemTime::now())
+        .to_string()
+        .replace(['-', ':', 'Z'], "")
+        .replace('T', "-");
     let algorithm = format!("{:?}", settings.algorithm).to_lowercase();
-    format!("{}-{algorithm}-seed{}-{time}", settings.env_id.replace('/', "-"), settings.seed)
+    format!(
+        "{}-{algorithm}-seed{}-{time}",
+        settings.env_id.replace('/', "-"),
+        settings.seed
+    )
 }
 
 fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
@@ -243,19 +276,40 @@ fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
     let num_envs = args.num_envs.min(args.episodes) as usize;
     let mut env = make_env::for_evaluation(&state.settings, num_envs, None)?;
     let mut learner = load(&path, &state, &args.play)?;
-    say(format_args!("{} at agent step {}, {} games", state.settings.env_id, state.counters.step, args.episodes));
+    say(format_args!(
+        "{} at agent step {}, {} games",
+        state.settings.env_id, state.counters.step, args.episodes
+    ));
     let mut number = 0;
     let on_episode = |episode: &python_shim::Episode| {
         number += 1;
-        say(format_args!("game {number}: {} in {} steps", episode.raw_return, episode.length));
+        say(format_args!(
+            "game {number}: {} in {} steps",
+            episode.raw_return, episode.length
+        ));
     };
-    let played = play(&mut learner, &mut *env, args.episodes as usize, args.play.seed, args.play.greedy, stop, on_episode)?;
+    let played = play(
+        &mut learner,
+        &mut *env,
+        args.episodes as usize,
+        args.play.seed,
+        args.play.greedy,
+        stop,
+        on_episode,
+    )?;
     env.close()?;
     if !played.is_empty() {
         let (mean, deviation) = mean_and_deviation(&played);
-        say(format_args!("mean {mean:.2} ± {deviation:.2} (standard deviation) over {} games", played.len()));
+        say(format_args!(
+            "mean {mean:.2} ± {deviation:.2} (standard deviation) over {} games",
+            played.len()
+        ));
     }
-    Ok(if stop.is_asked() { stop.exit_status() } else { EXIT_OK })
+    Ok(if stop.is_asked() {
+        stop.exit_status()
+    } else {
+        EXIT_OK
+    })
 }
 
 fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
@@ -264,19 +318,42 @@ fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, TrainerError>
     let mut env = make_env::for_evaluation(&state.settings, 1, Some(&args.img_dir))?;
     let mut learner = load(&path, &state, &args.play)?;
     let on_episode = |episode: &python_shim::Episode| {
-        say(format_args!("game of {} points in {} frames", episode.raw_return, episode.frames));
+        say(format_args!(
+            "game of {} points in {} frames",
+            episode.raw_return, episode.frames
+        ));
     };
-    play(&mut learner, &mut *env, args.episodes as usize, args.play.seed, args.play.greedy, stop, on_episode)?;
+    play(
+        &mut learner,
+        &mut *env,
+        args.episodes as usize,
+        args.play.seed,
+        args.play.greedy,
+        stop,
+        on_episode,
+    )?;
     env.close()?;
     say(format_args!("frames are in {}", args.img_dir.display()));
-    Ok(if stop.is_asked() { stop.exit_status() } else { EXIT_OK })
+    Ok(if stop.is_asked() {
+        stop.exit_status()
+    } else {
+        EXIT_OK
+    })
 }
 
 /// The policy of a checkpoint, drawing its actions by `play.seed`.
-fn load(path: &std::path::Path, state: &State, play: &PlayArgs) -> Result<Learner, TrainerError> {
-    device::set_torch_threads(state.settings.torch_threads);
-    let settings = Settings { seed: play.seed, ..state.settings.clone() };
-    let mut learner = Learner::new(&settings, &state.obs_spec(), state.num_actions, device::select(play.device)?)?;
+fn load(path: &Path, state: &State, play: &PlayArgs) -> Result<Learner, TrainerError> {
+    let _ = device::set_torch_threads(state.settings.torch_threads);
+    let settings = Settings {
+        seed: play.seed,
+        ..state.settings.clone()
+    };
+    let mut learner = Learner::new(
+        &settings,
+        &state.obs_spec(),
+        state.num_actions,
+        device::select(play.device)?,
+    )?;
     checkpoint::load_tensors(path, &mut learner, false)?;
     Ok(learner)
 }

@@ -13,19 +13,30 @@ pub fn select(choice: DeviceChoice) -> Result<Device, TrainerError> {
         DeviceChoice::Auto => Ok(Device::cuda_if_available()),
         DeviceChoice::Cpu => Ok(Device::Cpu),
         DeviceChoice::Cuda(index) => {
-            let count = if Cuda::is_available() { Cuda::device_count() } else { 0 };
+            let count = if Cuda::is_available() {
+                Cuda::device_count()
+            } else {
+                0
+            };
             if (index as i64) < count {
                 return Ok(Device::Cuda(index));
             }
-            let problem = format!("is not available: libtorch sees {count} CUDA devices (`doctor` tells why)");
+            let problem = format!(
+                "is not available: libtorch sees {count} CUDA devices (`doctor` tells why)"
+            );
             Err(TrainerError::setting("device", choice, problem))
         }
     }
 }
 
 /// Gives libtorch `threads` threads, or one for each core if 0; returns how many it uses.
+#[must_use = "libtorch may use fewer than asked for"]
 pub fn set_torch_threads(threads: i32) -> i32 {
-    tch::set_num_threads(if threads == 0 { available_cores() as i32 } else { threads });
+    tch::set_num_threads(if threads == 0 {
+        available_cores() as i32
+    } else {
+        threads
+    });
     tch::get_num_threads()
 }
 

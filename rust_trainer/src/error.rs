@@ -61,7 +61,9 @@ pub enum TrainerError {
     #[error(transparent)]
     Report(#[from] ReportError),
     /// The loss or the gradient is no longer a number.
-    #[error("{what} is not finite at agent step {step}: the run diverged; the last checkpoint is from before it")]
+    #[error(
+        "{what} is not finite at agent step {step}: the run diverged; the last checkpoint is from before it"
+    )]
     Diverged {
         /// What is not finite.
         what: &'static str,
@@ -72,14 +74,25 @@ pub enum TrainerError {
 
 impl TrainerError {
     pub(crate) fn setting(name: &'static str, value: impl fmt::Display, problem: String) -> Self {
-        Self::Setting { name, value: value.to_string(), problem }
+        Self::Setting {
+            name,
+            value: value.to_string(),
+            problem,
+        }
     }
 
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
-        Self::Io { action, path: path.to_owned(), source }
+        Self::Io {
+            action,
+            path: path.to_owned(),
+            source,
+        }
     }
 
     pub(crate) fn checkpoint(path: &Path, problem: impl fmt::Display) -> Self {
-        Self::Checkpoint { path: path.to_owned(), problem: problem.to_string() }
+        Self::Checkpoint {
+            path: path.to_owned(),
+            problem: problem.to_string(),
+        }
     }
 }

@@ -21,16 +21,19 @@ pub fn play(
     mut on_episode: impl FnMut(&Episode),
 ) -> Result<Vec<Episode>, TrainerError> {
     let num_envs = env.num_envs();
-    let mut left: Vec<usize> = (0..num_envs).map(|index| (num_episodes + index) / num_envs).collect();
-    let mut observations = Observations::new(env.obs_spec(), 1, num_envs, learner.net.params.device());
-    let mut step = StepBatch::default();
+    let mut left: Vec<usize> = (0..num_envs)
+        .map(|index| (num_episodes + index) / num_envs)
+        .collect();
+    let mut observations =
+        Observations::new(env.obs_spec(), 1, num_envs, learner.net.params.device());
+    let mut received = StepBatch::default();
     let mut played = Vec::new();
     env.reset(Some(seed), observations.slot(0))?;
     while played.len() < num_episodes && !stop.is_asked() {
         let chosen = learner.act(&observations.row(0), greedy);
         env.send(&chosen.actions)?;
-        env.recv(observations.slot(0), &mut step)?;
-        for episode in &step.episodes {
+        env.recv(observations.slot(0), &mut received)?;
+        for episode in &received.episodes {
             if left[episode.env] > 0 {
                 left[episode.env] -= 1;
                 on_episode(episode);
@@ -45,7 +48,15 @@ pub fn play(
 #[must_use]
 pub fn mean_and_deviation(episodes: &[Episode]) -> (f64, f64) {
     let count = episodes.len() as f64;
-    let mean = episodes.iter().map(|episode| episode.raw_return).sum::<f64>() / count;
-    let variance = episodes.iter().map(|episode| (episode.raw_return - mean).powi(2)).sum::<f64>() / count;
+    let mean = episodes
+        .iter()
+        .map(|episode| episode.raw_return)
+        .sum::<f64>()
+        / count;
+    let variance = episodes
+        .iter()
+        .map(|episode| (episode.raw_return - mean).powi(2))
+        .sum::<f64>()
+        / count;
     (mean, variance.sqrt())
 }

@@ -64,7 +64,8 @@ impl Losses {
 
     /// The first of those scalars that must be finite and is not.
     pub(crate) fn diverged(&self) -> Option<&'static str> {
-        let is_bad = |&&(name, value): &&(&str, f64)| name != "explained_variance" && !value.is_finite();
+        let is_bad =
+            |&&(name, value): &&(&str, f64)| name != "explained_variance" && !value.is_finite();
         self.0.iter().find(is_bad).map(|&(name, _)| name)
     }
 }
@@ -74,18 +75,29 @@ impl Learner {
     ///
     /// # Errors
     /// As [`ActorCritic::new`].
-    pub fn new(settings: &Settings, spec: &ObsSpec, num_actions: i64, device: Device) -> Result<Self, TrainerError> {
-        tch::manual_seed(settings.seed as i64);
-        let net = ActorCritic::new(spec, num_actions, device, settings.precision)?;
+    pub fn new(
+        settings: &Settings,
+        spec: &ObsSpec,
+        num_actions: i64,
+        device: Device,
+    ) -> Result<Self, TrainerError> {
+        // The stream number is arbitrary; it keeps this generator apart from others of the same seed.
+        let mut rng = Pcg64::new(u128::from(settings.seed), 0x7472_6169_6e65_7200);
+        let net = ActorCritic::new(spec, num_actions, device, settings.precision, &mut rng)?;
         let optimizer = match settings.algorithm {
             Algorithm::Ppo => Optimizer::adam(net.params.numel(), device, settings.adam_eps),
-            Algorithm::A2c => {
-                Optimizer::rms_prop(net.params.numel(), device, settings.rmsprop_alpha, settings.rmsprop_eps)
-            }
+            Algorithm::A2c => Optimizer::rms_prop(
+                net.params.numel(),
+                device,
+                settings.rmsprop_alpha,
+                settings.rmsprop_eps,
+            ),
         };
-        // The stream number is arbitrary; it keeps this generator apart from others of the same seed.
-        let rng = Pcg64::new(u128::from(settings.seed), 0x7472_6169_6e65_7200);
-        Ok(Self { net, optimizer, rng })
+        Ok(Self {
+            net,
+            optimizer,
+            rng,
+        })
     }
 
     /// Chooses actions for `obs`, `[num_envs, ...]`: drawn from the policy, or its most probable ones.
@@ -95,10 +107,18 @@ impl Learner {
         let log_probs = output.logits.log_softmax(-1, Kind::Float);
         let num_actions = log_probs.size()[1] as usize;
         let table = to_vec::<f32>(&Tensor::cat(&[log_probs, output.value.unsqueeze(1)], 1));
-        let mut chosen = Actions { actions: Vec::new(), log_probs: Vec::new(), values: Vec::new() };
+        let mut chosen = Actions {
+            actions: Vec::new(),
+            log_probs: Vec::new(),
+            values: Vec::new(),
+        };
         for row in table.chunks_exact(num_actions + 1) {
             let (log_probs, value) = (&row[..num_actions], row[num_actions]);
-            let action = if greedy { argmax(log_probs) } else { sample(log_probs, self.rng.random()) };
+            let action = if greedy {
+                argmax(log_probs)
+            } else {
+                sample(log_probs, self.rng.random())
+            };
             chosen.actions.push(action as i64);
             chosen.log_probs.push(log_probs[action]);
             chosen.values.push(value);
@@ -114,7 +134,13 @@ impl Learner {
     }
 
     /// Learns from one rollout with the algorithm of `settings`.
-    pub fn update(&mut self, obs: Tensor, rollout: &Rollout, settings: &Settings, learning_rate: f64) -> Losses {
+    pub fn update(
+        &mut self,
+        obs: Tensor,
+        rollout: &Rollout,
+        settings: &Settings,
+        learning_rate: f64,
+    ) -> Losses {
         let advantages = gae(
             &rollout.rewards,
             &rollout.values,
@@ -131,10 +157,16 @@ impl Learner {
     }
 
     /// One gradient step on `loss`; returns the gradient's norm before clipping.
-    pub(crate) fn descend(&mut self, loss: &Tensor, max_grad_norm: f64, learning_rate: f64) -> Tensor {
+    pub(crate) fn descend(
+        &mut self,
+        loss: &Tensor,
+        max_grad_norm: f64,
+        learning_rate: f64,
+    ) -> Tensor {
         let mut gradient = self.net.params.gradient(loss);
         let norm = clip_grad_norm(&mut gradient, max_grad_norm);
-        self.optimizer.step(self.net.params.flat_mut(), &gradient, learning_rate);
+        self.optimizer
+            .step(self.net.params.flat_mut(), &gradient, learning_rate);
         norm
     }
 }
@@ -142,7 +174,10 @@ impl Learner {
 fn to_vec<T: tch::kind::Element + Default + Clone>(tensor: &Tensor) -> Vec<T> {
     let numel = tensor.numel();
     let mut values = vec![T::default(); numel];
-    tensor.to_device(Device::Cpu).contiguous().copy_data(&mut values, numel);
+    tensor
+        .to_device(Device::Cpu)
+        .contiguous()
+        .copy_data(&mut values, numel);
     values
 }
 
@@ -158,7 +193,10 @@ fn argmax(log_probs: &[f32]) -> usize {
 
 /// The action in whose share of [0, 1) the uniform number falls.
 fn sample(log_probs: &[f32], uniform: f64) -> usize {
-    let total: f64 = log_probs.iter().map(|log_prob| f64::from(*log_prob).exp()).sum();
+    let total: f64 = log_probs
+        .iter()
+        .map(|log_prob| f64::from(*log_prob).exp())
+        .sum();
     let mut left = uniform * total;
     for (action, log_prob) in log_probs.iter().enumerate() {
         left -= f64::from(*log_prob).exp();
@@ -184,7 +222,7 @@ mod tests {
         for _ in 0..20_000 {
             counts[sample(&log_probs, rng.random())] += 1.0 / 20_000.0;
         }
-        assert_eq!(counts[1], 0.0);
+        assert!(counts[1] <= 0.0);
         for (count, probability) in counts.iter().zip(probabilities) {
             assert!((count - f64::from(probability)).abs() < 0.015, "{counts:?}");
         }

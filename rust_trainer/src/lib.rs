@@ -15,6 +15,7 @@ pub mod evaluate;
 pub mod learner;
 pub mod make_env;
 pub mod nets;
+pub mod openmp;
 pub mod optimizer;
 pub mod params;
 pub mod ppo;

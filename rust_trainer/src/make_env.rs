@@ -30,8 +30,14 @@ pub fn for_training(settings: &Settings) -> Result<Box<dyn VecEnv>, TrainerError
 ///
 /// # Errors
 /// What `atari_wrappers.make_vec` refuses.
-pub fn for_evaluation(settings: &Settings, num_envs: usize, img_dir: Option<&Path>) -> Result<Box<dyn VecEnv>, TrainerError> {
-    let mut options = options(settings).with("episodic_life", false).with("clip_reward", false);
+pub fn for_evaluation(
+    settings: &Settings,
+    num_envs: usize,
+    img_dir: Option<&Path>,
+) -> Result<Box<dyn VecEnv>, TrainerError> {
+    let mut options = options(settings)
+        .with("episodic_life", false)
+        .with("clip_reward", false);
     if let Some(folder) = img_dir {
         options.set("img_dir", folder.to_string_lossy().into_owned());
     }
@@ -73,7 +79,11 @@ fn options(settings: &Settings) -> MakeOptions {
         .with("num_threads", env_threads(settings))
 }
 
-fn make(env_id: &str, num_envs: usize, options: &MakeOptions) -> Result<Box<dyn VecEnv>, TrainerError> {
+fn make(
+    env_id: &str,
+    num_envs: usize,
+    options: &MakeOptions,
+) -> Result<Box<dyn VecEnv>, TrainerError> {
     match VecGymEnv::make_vec(env_id, num_envs, options) {
         Ok(env) => Ok(Box::new(env)),
         // A typing mistake gets a line; anything else keeps its traceback.

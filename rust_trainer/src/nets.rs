@@ -5,11 +5,12 @@
 //! 1 for the value (Huang et al., "The 37 Implementation Details of PPO").
 
 use python_shim::ObsSpec;
-use tch::{Device, Kind, Tensor, nn::Init};
+use rand::Rng;
+use tch::{Device, Kind, Tensor};
 
 use crate::{
     error::TrainerError,
-    params::{ParamSpec, Params},
+    params::{Init, ParamSpec, Params},
     settings::Precision,
 };
 
@@ -42,16 +43,27 @@ const CNN_HIDDEN: i64 = 512;
 const MLP_HIDDEN: i64 = 64;
 
 impl ActorCritic {
-    /// A freshly initialized network for observations of `spec`, drawn from libtorch's generator.
+    /// A freshly initialized network for observations of `spec`, its weights drawn from `rng`.
     ///
     /// # Errors
     /// [`TrainerError::Usage`] for observations that are neither images nor flat.
-    pub fn new(spec: &ObsSpec, num_actions: i64, device: Device, precision: Precision) -> Result<Self, TrainerError> {
+    pub fn new(
+        spec: &ObsSpec,
+        num_actions: i64,
+        device: Device,
+        precision: Precision,
+        rng: &mut impl Rng,
+    ) -> Result<Self, TrainerError> {
         let (body, specs) = match (spec.kind, spec.shape.as_slice()) {
-            (Kind::Uint8, &[channels, height, width]) => (Body::NatureCnn, nature_cnn(channels, height, width, num_actions)?),
+            (Kind::Uint8, &[channels, height, width]) => (
+                Body::NatureCnn,
+                nature_cnn(channels, height, width, num_actions)?,
+            ),
             (_, &[features]) => (Body::Mlp, mlp(features, num_actions)),
             (kind, shape) => {
-                let problem = format!("no network for observations of type {kind:?} and shape {shape:?}: images must be uint8 [channels, height, width], others flat");
+                let problem = format!(
+                    "no network for observations of type {kind:?} and shape {shape:?}: images must be uint8 [channels, height, width], others flat"
+                );
                 return Err(TrainerError::Usage(problem));
             }
         };
@@ -59,29 +71,48 @@ impl ActorCritic {
             Precision::Fp32 => Kind::Float,
             Precision::Bf16 => Kind::BFloat16,
         };
-        Ok(Self { params: Params::new(&specs, device), body, compute })
+        Ok(Self {
+            params: Params::new(&specs, device, rng),
+            body,
+            compute,
+        })
     }
 
     /// Policy and value of `obs`, `[batch, ...]` in the environment's own type.
     #[must_use]
     pub fn forward(&self, obs: &Tensor) -> Output {
-        let weights: Vec<Tensor> = self.params.views().iter().map(|weight| weight.to_kind(self.compute)).collect();
+        let weights: Vec<Tensor> = self
+            .params
+            .views()
+            .iter()
+            .map(|weight| weight.to_kind(self.compute))
+            .collect();
         let (policy, value) = match self.body {
             Body::NatureCnn => {
                 let features = self.image_features(obs, &weights);
-                (features.linear(&weights[8], Some(&weights[9])), features.linear(&weights[10], Some(&weights[11])))
+                (
+                    features.linear(&weights[8], Some(&weights[9])),
+                    features.linear(&weights[10], Some(&weights[11])),
+                )
             }
             Body::Mlp => {
                 let obs = obs.to_kind(self.compute);
                 let stack = |first: usize| {
-                    let hidden = obs.linear(&weights[first], Some(&weights[first + 1])).tanh();
-                    let hidden = hidden.linear(&weights[first + 2], Some(&weights[first + 3])).tanh();
+                    let hidden = obs
+                        .linear(&weights[first], Some(&weights[first + 1]))
+                        .tanh();
+                    let hidden = hidden
+                        .linear(&weights[first + 2], Some(&weights[first + 3]))
+                        .tanh();
                     hidden.linear(&weights[first + 4], Some(&weights[first + 5]))
                 };
                 (stack(0), stack(6))
             }
         };
-        Output { logits: policy.to_kind(Kind::Float), value: value.to_kind(Kind::Float).squeeze_dim(-1) }
+        Output {
+            logits: policy.to_kind(Kind::Float),
+            value: value.to_kind(Kind::Float).squeeze_dim(-1),
+        }
     }
 
     /// The CNN's last hidden layer, `[batch, 512]`. Pixels are scaled to [0, 1].
@@ -95,35 +126,98 @@ impl ActorCritic {
             let (weight, bias) = (&weights[2 * layer], &weights[2 * layer + 1]);
             hidden = hidden.conv2d(weight, Some(bias), stride, 0, 1, 1).relu();
         }
-        hidden.flatten(1, -1).linear(&weights[6], Some(&weights[7])).relu()
+        hidden
+            .flatten(1, -1)
+            .linear(&weights[6], Some(&weights[7]))
+            .relu()
     }
 }
 
-fn nature_cnn(channels: i64, height: i64, width: i64, num_actions: i64) -> Result<Vec<ParamSpec>, TrainerError> {
+fn nature_cnn(
+    channels: i64,
+    height: i64,
+    width: i64,
+    num_actions: i64,
+) -> Result<Vec<ParamSpec>, TrainerError> {
     let (mut inputs, mut rows, mut columns) = (channels, height, width);
     let mut specs = Vec::new();
-    let names = [("conv1.weight", "conv1.bias"), ("conv2.weight", "conv2.bias"), ("conv3.weight", "conv3.bias")];
+    let names = [
+        ("conv1.weight", "conv1.bias"),
+        ("conv2.weight", "conv2.bias"),
+        ("conv3.weight", "conv3.bias"),
+    ];
     for ((outputs, kernel, stride), (weight, bias)) in CONVOLUTIONS.into_iter().zip(names) {
         if rows < kernel || columns < kernel {
-            return Err(TrainerError::Usage(format!("images of {height}×{width} pixels are too small for the Nature CNN")));
+            return Err(TrainerError::Usage(format!(
+                "images of {height}×{width} pixels are too small for the Nature CNN"
+            )));
         }
-        specs.extend(layer(weight, bias, vec![outputs, inputs, kernel, kernel], 2_f64.sqrt()));
-        (inputs, rows, columns) = (outputs, (rows - kernel) / stride + 1, (columns - kernel) / stride + 1);
+        specs.extend(layer(
+            weight,
+            bias,
+            vec![outputs, inputs, kernel, kernel],
+            2_f64.sqrt(),
+        ));
+        (inputs, rows, columns) = (
+            outputs,
+            (rows - kernel) / stride + 1,
+            (columns - kernel) / stride + 1,
+        );
     }
-    specs.extend(layer("hidden.weight", "hidden.bias", vec![CNN_HIDDEN, inputs * rows * columns], 2_f64.sqrt()));
-    specs.extend(layer("policy.weight", "policy.bias", vec![num_actions, CNN_HIDDEN], 0.01));
-    specs.extend(layer("value.weight", "value.bias", vec![1, CNN_HIDDEN], 1.0));
+    specs.extend(layer(
+        "hidden.weight",
+        "hidden.bias",
+        vec![CNN_HIDDEN, inputs * rows * columns],
+        2_f64.sqrt(),
+    ));
+    specs.extend(layer(
+        "policy.weight",
+        "policy.bias",
+        vec![num_actions, CNN_HIDDEN],
+        0.01,
+    ));
+    specs.extend(layer(
+        "value.weight",
+        "value.bias",
+        vec![1, CNN_HIDDEN],
+        1.0,
+    ));
     Ok(specs)
 }
 
 fn mlp(features: i64, num_actions: i64) -> Vec<ParamSpec> {
     let gain = 2_f64.sqrt();
     [
-        layer("policy.hidden1.weight", "policy.hidden1.bias", vec![MLP_HIDDEN, features], gain),
-        layer("policy.hidden2.weight", "policy.hidden2.bias", vec![MLP_HIDDEN, MLP_HIDDEN], gain),
-        layer("policy.weight", "policy.bias", vec![num_actions, MLP_HIDDEN], 0.01),
-        layer("value.hidden1.weight", "value.hidden1.bias", vec![MLP_HIDDEN, features], gain),
-        layer("value.hidden2.weight", "value.hidden2.bias", vec![MLP_HIDDEN, MLP_HIDDEN], gain),
+        layer(
+            "policy.hidden1.weight",
+            "policy.hidden1.bias",
+            vec![MLP_HIDDEN, features],
+            gain,
+        ),
+        layer(
+            "policy.hidden2.weight",
+            "policy.hidden2.bias",
+            vec![MLP_HIDDEN, MLP_HIDDEN],
+            gain,
+        ),
+        layer(
+            "policy.weight",
+            "policy.bias",
+            vec![num_actions, MLP_HIDDEN],
+            0.01,
+        ),
+        layer(
+            "value.hidden1.weight",
+            "value.hidden1.bias",
+            vec![MLP_HIDDEN, features],
+            gain,
+        ),
+        layer(
+            "value.hidden2.weight",
+            "value.hidden2.bias",
+            vec![MLP_HIDDEN, MLP_HIDDEN],
+            gain,
+        ),
         layer("value.weight", "value.bias", vec![1, MLP_HIDDEN], 1.0),
     ]
     .into_iter()
@@ -134,7 +228,15 @@ fn mlp(features: i64, num_actions: i64) -> Vec<ParamSpec> {
 fn layer(weight: &'static str, bias: &'static str, shape: Vec<i64>, gain: f64) -> [ParamSpec; 2] {
     let outputs = shape[0];
     [
-        ParamSpec { name: weight, shape, init: Init::Orthogonal { gain } },
-        ParamSpec { name: bias, shape: vec![outputs], init: Init::Const(0.0) },
+        ParamSpec {
+            name: weight,
+            shape,
+            init: Init::Orthogonal { gain },
+        },
+        ParamSpec {
+            name: bias,
+            shape: vec![outputs],
+            init: Init::Zero,
+        },
     ]
 }

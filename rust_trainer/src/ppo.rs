@@ -32,12 +32,15 @@ pub struct Loss {
 pub fn loss(output: &Output, batch: &Batch, settings: &Settings) -> Loss {
     let clip = settings.clip_coef;
     let all_log_probs = output.logits.log_softmax(-1, Kind::Float);
-    let log_probs = all_log_probs.gather(1, &batch.actions.unsqueeze(1), false).squeeze_dim(1);
+    let log_probs = all_log_probs
+        .gather(1, &batch.actions.unsqueeze(1), false)
+        .squeeze_dim(1);
     let log_ratio = log_probs - &batch.log_probs;
     let ratio = log_ratio.exp();
 
     let advantages = if settings.norm_adv {
-        (&batch.advantages - batch.advantages.mean(Kind::Float)) / (batch.advantages.std(true) + 1e-8)
+        (&batch.advantages - batch.advantages.mean(Kind::Float))
+            / (batch.advantages.std(true) + 1e-8)
     } else {
         batch.advantages.shallow_clone()
     };
@@ -54,33 +57,66 @@ pub fn loss(output: &Output, batch: &Batch, settings: &Settings) -> Loss {
     };
     let value = squared_error.mean(Kind::Float) * 0.5;
 
-    let entropy = -(all_log_probs.exp() * &all_log_probs).sum_dim_intlist(-1, false, Kind::Float).mean(Kind::Float);
+    let entropy = -(all_log_probs.exp() * &all_log_probs)
+        .sum_dim_intlist(-1, false, Kind::Float)
+        .mean(Kind::Float);
     let total = &policy + &value * settings.vf_coef - &entropy * settings.ent_coef;
     let (approx_kl, clip_fraction) = no_grad(|| {
         let approx_kl = ((&ratio - 1.0) - &log_ratio).mean(Kind::Float);
-        let clip_fraction = (&ratio - 1.0).abs().gt(clip).to_kind(Kind::Float).mean(Kind::Float);
+        let clip_fraction = (&ratio - 1.0)
+            .abs()
+            .gt(clip)
+            .to_kind(Kind::Float)
+            .mean(Kind::Float);
         (approx_kl, clip_fraction)
     });
-    Loss { total, policy, value, entropy, approx_kl, clip_fraction }
+    Loss {
+        total,
+        policy,
+        value,
+        entropy,
+        approx_kl,
+        clip_fraction,
+    }
 }
 
 /// Learns from one rollout: `update_epochs` passes over `num_minibatches` minibatches, drawn anew for
 /// each pass without replacement. The losses reported are means over all of them.
-pub(crate) fn update(learner: &mut Learner, batch: &Batch, settings: &Settings, learning_rate: f64) -> Losses {
+pub(crate) fn update(
+    learner: &mut Learner,
+    batch: &Batch,
+    settings: &Settings,
+    learning_rate: f64,
+) -> Losses {
     let mut order: Vec<i64> = (0..batch.len() as i64).collect();
     let minibatch_size = batch.len().div_ceil(settings.num_minibatches);
     let mut terms = Vec::new();
     for _ in 0..settings.update_epochs {
         order.shuffle(&mut learner.rng);
         for indices in order.chunks(minibatch_size) {
-            let minibatch = batch.select(&Tensor::from_slice(indices).to_device(batch.obs.device()));
+            let minibatch =
+                batch.select(&Tensor::from_slice(indices).to_device(batch.obs.device()));
             let loss = loss(&learner.net.forward(&minibatch.obs), &minibatch, settings);
             let grad_norm = learner.descend(&loss.total, settings.max_grad_norm, learning_rate);
-            let parts = [loss.policy, loss.value, loss.entropy, loss.approx_kl, loss.clip_fraction, grad_norm];
+            let parts = [
+                loss.policy,
+                loss.value,
+                loss.entropy,
+                loss.approx_kl,
+                loss.clip_fraction,
+                grad_norm,
+            ];
             terms.push(Tensor::stack(&parts, 0).detach());
         }
     }
-    let names = ["policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction", "grad_norm"];
+    let names = [
+        "policy_loss",
+        "value_loss",
+        "entropy",
+        "approx_kl",
+        "clip_fraction",
+        "grad_norm",
+    ];
     let mut losses = Losses::mean_of(&names, &terms);
     losses.push("explained_variance", explained_variance(batch));
     losses

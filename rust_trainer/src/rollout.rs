@@ -1,6 +1,6 @@
 //! One rollout: what `num_envs` environments did in `num_steps` steps, and the observations' memory.
 
-use tch::{Device, Kind, Tensor};
+use tch::{Device, Tensor};
 
 use python_shim::ObsSpec;
 
@@ -27,23 +27,35 @@ impl Observations {
             host = host.pin_memory(device);
             Tensor::zeros(&shape, (spec.kind, device))
         });
-        Self { host, device, row_bytes: spec.num_bytes() * num_envs }
+        Self {
+            host,
+            device,
+            row_bytes: spec.num_bytes() * num_envs,
+        }
     }
 
     /// The bytes of row `step`, for an environment to write to.
+    ///
+    /// # Panics
+    /// If the rollout has no such row.
     pub fn slot(&mut self, step: usize) -> &mut [u8] {
-        assert!((step as i64) < self.host.size()[0], "row {step} is behind the rollout");
+        assert!(
+            (step as i64) < self.host.size()[0],
+            "row {step} is behind the rollout"
+        );
         let offset = step * self.row_bytes;
         // SAFETY: `host` is a contiguous tensor in host memory that this struct owns and never resizes;
         // row `step` lies inside it by the assertion; `&mut self` keeps every other access away.
         #[expect(unsafe_code, reason = "tch has no safe view of a tensor's bytes")]
         unsafe {
-            std::slice::from_raw_parts_mut(self.host.data_ptr().cast::<u8>().add(offset), self.row_bytes)
+            std::slice::from_raw_parts_mut(
+                self.host.data_ptr().cast::<u8>().add(offset),
+                self.row_bytes,
+            )
         }
     }
 
     /// The observations of row `step` where the network runs, `[num_envs, ...]`.
-    #[must_use]
     pub fn row(&self, step: usize) -> Tensor {
         let row = self.host.get(step as i64);
         match &self.device {
@@ -58,7 +70,6 @@ impl Observations {
     }
 
     /// All rows but the last, `[num_steps · num_envs, ...]`, where the network runs.
-    #[must_use]
     pub fn flat(&self) -> Tensor {
         let all = self.device.as_ref().unwrap_or(&self.host);
         all.narrow(0, 0, all.size()[0] - 1).flatten(0, 1)

@@ -73,7 +73,11 @@ impl FromStr for DeviceChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let index = |digits: &str| digits.parse().map_err(|_| format!("`{digits}` is not a device index"));
+        let index = |digits: &str| {
+            digits
+                .parse()
+                .map_err(|_| format!("`{digits}` is not a device index"))
+        };
         match text.split_once(':') {
             None if text == "auto" => Ok(Self::Auto),
             None if text == "cpu" => Ok(Self::Cpu),
@@ -102,7 +106,9 @@ impl Serialize for DeviceChoice {
 
 impl<'de> Deserialize<'de> for DeviceChoice {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
     }
 }
 
@@ -309,8 +315,13 @@ impl Settings {
     /// A file that cannot be read or names an unknown setting; a value out of range.
     pub fn resolve(file: Option<&Path>, command_line: &Overrides) -> Result<Self, TrainerError> {
         let from_file = file.map(Overrides::read).transpose()?.unwrap_or_default();
-        let algorithm = command_line.algorithm.or(from_file.algorithm).unwrap_or(Algorithm::Ppo);
-        let settings = Self::defaults(algorithm).with(&from_file).with(command_line);
+        let algorithm = command_line
+            .algorithm
+            .or(from_file.algorithm)
+            .unwrap_or(Algorithm::Ppo);
+        let settings = Self::defaults(algorithm)
+            .with(&from_file)
+            .with(command_line);
         settings.check()?;
         Ok(settings)
     }
@@ -347,7 +358,12 @@ impl Settings {
             ("rmsprop_eps", self.rmsprop_eps),
         ];
         for (name, value) in positive {
-            require(name, value, value > 0.0 && value.is_finite(), "must be greater than 0")?;
+            require(
+                name,
+                value,
+                value > 0.0 && value.is_finite(),
+                "must be greater than 0",
+            )?;
         }
         let fractions = [
             ("gamma", self.gamma),
@@ -356,7 +372,12 @@ impl Settings {
             ("rmsprop_alpha", self.rmsprop_alpha),
         ];
         for (name, value) in fractions {
-            require(name, value, (0.0..=1.0).contains(&value), "must lie between 0 and 1")?;
+            require(
+                name,
+                value,
+                (0.0..=1.0).contains(&value),
+                "must lie between 0 and 1",
+            )?;
         }
         let not_negative = [
             ("ent_coef", self.ent_coef),
@@ -366,14 +387,30 @@ impl Settings {
             ("env_threads", self.env_threads as f64),
         ];
         for (name, value) in not_negative {
-            require(name, value, value >= 0.0 && value.is_finite(), "must not be negative")?;
+            require(
+                name,
+                value,
+                value >= 0.0 && value.is_finite(),
+                "must not be negative",
+            )?;
         }
         let batch = self.num_envs * self.num_steps;
         if self.norm_adv && batch / self.num_minibatches < 2 {
-            let problem = format!("leaves minibatches of under 2 samples out of {batch}; nothing to normalize");
-            return Err(TrainerError::setting("num_minibatches", self.num_minibatches, problem));
+            let problem = format!(
+                "leaves minibatches of under 2 samples out of {batch}; nothing to normalize"
+            );
+            return Err(TrainerError::setting(
+                "num_minibatches",
+                self.num_minibatches,
+                problem,
+            ));
         }
-        require("num_minibatches", self.num_minibatches, batch >= self.num_minibatches, "is more than the samples of a rollout")
+        require(
+            "num_minibatches",
+            self.num_minibatches,
+            batch >= self.num_minibatches,
+            "is more than the samples of a rollout",
+        )
     }
 }
 
@@ -383,11 +420,24 @@ impl Overrides {
     /// # Errors
     /// A file that cannot be read, or names a setting that does not exist.
     pub fn read(path: &Path) -> Result<Self, TrainerError> {
-        let text = std::fs::read_to_string(path).map_err(|source| TrainerError::io("read", path, source))?;
-        toml::from_str(&text).map_err(|source| TrainerError::Toml { path: path.to_owned(), source })
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| TrainerError::io("read", path, source))?;
+        toml::from_str(&text).map_err(|source| TrainerError::Toml {
+            path: path.to_owned(),
+            source,
+        })
     }
 }
 
-fn require(name: &'static str, value: impl fmt::Display, holds: bool, rule: &str) -> Result<(), TrainerError> {
-    if holds { Ok(()) } else { Err(TrainerError::setting(name, value, rule.to_owned())) }
+fn require(
+    name: &'static str,
+    value: impl fmt::Display,
+    holds: bool,
+    rule: &str,
+) -> Result<(), TrainerError> {
+    if holds {
+        Ok(())
+    } else {
+        Err(TrainerError::setting(name, value, rule.to_owned()))
+    }
 }

@@ -34,9 +34,17 @@ impl StopRequest {
         let asked = Arc::new(AtomicBool::new(false));
         let mut handlers = Vec::new();
         for number in [SIGINT, SIGTERM] {
-            handlers.push(flag::register_conditional_shutdown(number, EXIT_BASE + number, Arc::clone(&asked))?);
+            handlers.push(flag::register_conditional_shutdown(
+                number,
+                EXIT_BASE + number,
+                Arc::clone(&asked),
+            )?);
             handlers.push(flag::register(number, Arc::clone(&asked))?);
-            handlers.push(flag::register_usize(number, Arc::clone(&signal), number as usize)?);
+            handlers.push(flag::register_usize(
+                number,
+                Arc::clone(&signal),
+                number as usize,
+            )?);
         }
         Ok(Self { signal, handlers })
     }
@@ -44,7 +52,10 @@ impl StopRequest {
     /// One that no signal reaches, for programs that stop by other means.
     #[must_use]
     pub fn never() -> Self {
-        Self { signal: Arc::default(), handlers: Vec::new() }
+        Self {
+            signal: Arc::default(),
+            handlers: Vec::new(),
+        }
     }
 
     /// Asks to stop as Ctrl-C does.

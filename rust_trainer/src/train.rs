@@ -78,23 +78,38 @@ impl Run {
             );
             return Err(TrainerError::Usage(advice));
         }
-        fs::create_dir_all(&folder).map_err(|source| TrainerError::io("create", &folder, source))?;
+        fs::create_dir_all(&folder)
+            .map_err(|source| TrainerError::io("create", &folder, source))?;
         write_settings(&folder, &settings)?;
         let report = RunReport::create(&folder, &title(&settings), settings.total_steps)?;
         let device = device::select(settings.device)?;
         let learner = Learner::new(&settings, env.obs_spec(), env.num_actions(), device)?;
-        Self::new(folder, settings, env, learner, Counters::default(), report)
+        Ok(Self::new(
+            folder,
+            settings,
+            env,
+            learner,
+            Counters::default(),
+            report,
+        ))
     }
 
     /// A run that goes on from its newest checkpoint, with `settings` instead of those saved there.
     ///
     /// # Errors
     /// A checkpoint that is missing, broken, or of another environment or network.
-    pub fn resume(folder: &Path, settings: Settings, env: Box<dyn VecEnv>) -> Result<Self, TrainerError> {
+    pub fn resume(
+        folder: &Path,
+        settings: Settings,
+        env: Box<dyn VecEnv>,
+    ) -> Result<Self, TrainerError> {
         let path = checkpoint::find(folder)?;
         let state = checkpoint::read_state(&path)?;
         if state.obs_spec() != *env.obs_spec() || state.num_actions != env.num_actions() {
-            return Err(TrainerError::checkpoint(&path, "is of an environment with other observations or actions"));
+            return Err(TrainerError::checkpoint(
+                &path,
+                "is of an environment with other observations or actions",
+            ));
         }
         let device = device::select(settings.device)?;
         let mut learner = Learner::new(&settings, env.obs_spec(), env.num_actions(), device)?;
@@ -102,8 +117,20 @@ impl Run {
         learner.rng = state.rng;
         learner.optimizer.steps = state.optimizer_steps;
         write_settings(folder, &settings)?;
-        let report = RunReport::resume(folder, &title(&settings), settings.total_steps, state.counters.step)?;
-        Self::new(folder.to_owned(), settings, env, learner, state.counters, report)
+        let report = RunReport::resume(
+            folder,
+            &title(&settings),
+            settings.total_steps,
+            state.counters.step,
+        )?;
+        Ok(Self::new(
+            folder.to_owned(),
+            settings,
+            env,
+            learner,
+            state.counters,
+            report,
+        ))
     }
 
     fn new(
@@ -113,10 +140,15 @@ impl Run {
         learner: Learner,
         counters: Counters,
         report: RunReport,
-    ) -> Result<Self, TrainerError> {
+    ) -> Self {
         let device = learner.net.params.device();
-        let observations = Observations::new(env.obs_spec(), settings.num_steps, settings.num_envs, device);
-        Ok(Self {
+        let observations = Observations::new(
+            env.obs_spec(),
+            settings.num_steps,
+            settings.num_envs,
+            device,
+        );
+        Self {
             folder,
             settings,
             env,
@@ -127,7 +159,7 @@ impl Run {
             rollout: Rollout::default(),
             step: StepBatch::default(),
             times: Times::default(),
-        })
+        }
     }
 
     /// The run's folder.
@@ -160,7 +192,8 @@ impl Run {
         while self.counters.step < self.settings.total_steps {
             self.iterate()?;
             let stopping = stop.is_asked();
-            let due = self.counters.step / self.settings.checkpoint_every > saved_at / self.settings.checkpoint_every;
+            let due = self.counters.step / self.settings.checkpoint_every
+                > saved_at / self.settings.checkpoint_every;
             if due || stopping || self.counters.step >= self.settings.total_steps {
                 self.save()?;
                 saved_at = self.counters.step;
@@ -175,7 +208,12 @@ impl Run {
     fn end(mut self, outcome: Outcome) -> Result<Summary, TrainerError> {
         self.env.close()?;
         let mean_return = self.report.raw_return_mean();
-        Ok(Summary { outcome, counters: self.counters, mean_return, curve: self.report.finish()? })
+        Ok(Summary {
+            outcome,
+            counters: self.counters,
+            mean_return,
+            curve: self.report.finish()?,
+        })
     }
 
     /// One rollout and the update that learns from it.
@@ -185,15 +223,26 @@ impl Run {
         self.collect()?;
         let learning_rate = self.learning_rate();
         let learning = Instant::now();
-        let losses = self.learner.update(self.observations.flat(), &self.rollout, &self.settings, learning_rate);
+        let losses = self.learner.update(
+            self.observations.flat(),
+            &self.rollout,
+            &self.settings,
+            learning_rate,
+        );
         self.times.learn = learning.elapsed();
         self.observations.wrap_around();
         self.counters.update += 1;
         self.counters.seconds += started.elapsed().as_secs_f64();
         if let Some(what) = losses.diverged() {
-            return Err(TrainerError::Diverged { what, step: self.counters.step });
+            return Err(TrainerError::Diverged {
+                what,
+                step: self.counters.step,
+            });
         }
-        let mut scalars = vec![("update", self.counters.update as f64), ("learning_rate", learning_rate)];
+        let mut scalars = vec![
+            ("update", self.counters.update as f64),
+            ("learning_rate", learning_rate),
+        ];
         scalars.extend(losses.as_slice());
         scalars.extend([
             ("seconds_acting", self.times.act.as_secs_f64()),
@@ -213,11 +262,16 @@ impl Run {
 
             let stepping = Instant::now();
             self.env.send(&chosen.actions)?;
-            let Actions { actions, log_probs, values } = chosen;
+            let Actions {
+                actions,
+                log_probs,
+                values,
+            } = chosen;
             self.rollout.actions.extend(actions);
             self.rollout.log_probs.extend(log_probs);
             self.rollout.values.extend(values);
-            self.env.recv(self.observations.slot(step + 1), &mut self.step)?;
+            self.env
+                .recv(self.observations.slot(step + 1), &mut self.step)?;
             self.times.env += stepping.elapsed();
 
             self.counters.step += self.settings.num_envs as u64;
@@ -233,7 +287,9 @@ impl Run {
             }
             self.report.tick(self.counters.step)?;
         }
-        self.rollout.last_values = self.learner.values(&self.observations.row(self.settings.num_steps));
+        self.rollout.last_values = self
+            .learner
+            .values(&self.observations.row(self.settings.num_steps));
         Ok(())
     }
 
@@ -244,20 +300,28 @@ impl Run {
     fn store_step(&mut self) {
         let first = self.rollout.rewards.len();
         self.rollout.rewards.extend(&self.step.reward);
-        self.rollout.dones.extend((0..self.settings.num_envs).map(|env| self.step.is_done(env)));
+        self.rollout
+            .dones
+            .extend((0..self.settings.num_envs).map(|env| self.step.is_done(env)));
         let spec = self.env.obs_spec();
         let shape: Vec<i64> = [&[1], spec.shape.as_slice()].concat();
         for (env, bytes) in &self.step.final_obs {
             if self.step.truncated[*env] && !self.step.terminated[*env] {
-                let obs = Tensor::from_data_size(bytes, &shape, spec.kind).to_device(self.learner.net.params.device());
-                self.rollout.rewards[first + env] += self.settings.gamma as f32 * self.learner.values(&obs)[0];
+                let obs = Tensor::from_data_size(bytes, &shape, spec.kind)
+                    .to_device(self.learner.net.params.device());
+                self.rollout.rewards[first + env] +=
+                    self.settings.gamma as f32 * self.learner.values(&obs)[0];
             }
         }
     }
 
     fn learning_rate(&self) -> f64 {
         let done = self.counters.update as f64 / self.settings.num_updates() as f64;
-        let left = if self.settings.anneal_lr { 1.0 - done } else { 1.0 };
+        let left = if self.settings.anneal_lr {
+            1.0 - done
+        } else {
+            1.0
+        };
         self.settings.learning_rate * left
     }
 
@@ -265,14 +329,26 @@ impl Run {
         let folder = self.folder.join("checkpoints");
         let (spec, num_actions) = (self.env.obs_spec(), self.env.num_actions());
         self.report.flush()?;
-        checkpoint::save(&folder, &self.learner, &self.settings, self.counters, spec, num_actions)?;
+        checkpoint::save(
+            &folder,
+            &self.learner,
+            &self.settings,
+            self.counters,
+            spec,
+            num_actions,
+        )?;
         Ok(())
     }
 }
 
 /// What a run is called in its curve: environment, algorithm, seed.
 fn title(settings: &Settings) -> String {
-    format!("{} · {:?} · seed {}", settings.env_id, settings.algorithm, settings.seed).replace("Ppo", "PPO").replace("A2c", "A2C")
+    format!(
+        "{} · {:?} · seed {}",
+        settings.env_id, settings.algorithm, settings.seed
+    )
+    .replace("Ppo", "PPO")
+    .replace("A2c", "A2C")
 }
 
 fn write_settings(folder: &Path, settings: &Settings) -> Result<(), TrainerError> {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium as gym
+import pytest
 from scripted import ScriptedGame
 
 from atari_wrappers.wrappers import (
@@ -18,10 +19,10 @@ from atari_wrappers.wrappers import (
 
 
 def recorded(game: gym.Env, skip: int = 1, noop_max: int = 0) -> EpisodeRecord:
-    env = counter = GameCounter(game)
+    env = GameCounter(game)
     if noop_max:
         env = NoopReset(env, noop_max)
-    return EpisodeRecord(ClipReward(EpisodicLife(MaxAndSkip(env, skip))), counter)
+    return EpisodeRecord(ClipReward(EpisodicLife(MaxAndSkip(env, skip))))
 
 
 def play(env: gym.Env, steps: int) -> list[dict[str, Any]]:
@@ -88,5 +89,6 @@ def test_game_over_among_the_noops_is_nobodys() -> None:
 
 def test_lives_are_zero_where_the_env_has_none() -> None:
     env = gym.make("CartPole-v1")
-    counter = GameCounter(env)
-    assert EpisodeRecord(counter, counter).reset(seed=0)[1] == {"lives": 0}
+    assert EpisodeRecord(GameCounter(env)).reset(seed=0)[1] == {"lives": 0}
+    with pytest.raises(ValueError, match="no GameCounter"):
+        EpisodeRecord(env)

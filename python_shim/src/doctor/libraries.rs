@@ -28,27 +28,39 @@ impl Libraries {
 
     /// `maps`: lines of `address permissions offset device inode path`.
     fn from_maps(maps: &str) -> Self {
-        let paths: BTreeSet<&Path> =
-            maps.lines().filter_map(|line| line.find('/').map(|start| Path::new(&line[start..]))).collect();
+        let paths: BTreeSet<&Path> = maps
+            .lines()
+            .filter_map(|line| line.find('/').map(|start| Path::new(&line[start..])))
+            .collect();
         let named = |prefix: &'static str| {
-            paths.iter().filter(move |path| file_name(path).starts_with(prefix)).map(|path| path.to_path_buf())
+            paths
+                .iter()
+                .filter(move |path| file_name(path).starts_with(prefix))
+                .map(|path| path.to_path_buf())
         };
         Self {
             python: named("libpython3.").next(),
             torch: named("libtorch_cpu.so").next(),
             torch_cuda: named("libtorch_cuda.so").next(),
-            openmp: ["libgomp", "libomp", "libiomp5"].into_iter().flat_map(named).collect(),
+            openmp: ["libgomp", "libomp", "libiomp5"]
+                .into_iter()
+                .flat_map(named)
+                .collect(),
         }
     }
 
     /// Whether the loaded libtorch comes with a CUDA half.
     pub(super) fn has_cuda_torch(&self) -> bool {
-        self.torch.as_ref().is_some_and(|path| path.with_file_name("libtorch_cuda.so").exists())
+        self.torch
+            .as_ref()
+            .is_some_and(|path| path.with_file_name("libtorch_cuda.so").exists())
     }
 }
 
 fn file_name(path: &Path) -> &str {
-    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -67,8 +79,14 @@ mod tests {
 7f06-7f07 rw-p 00000000 00:00 0 [heap]
 ";
         let libraries = Libraries::from_maps(maps);
-        assert_eq!(libraries.python, Some("/opt/python/lib/libpython3.11.so.1.0".into()));
-        assert_eq!(libraries.torch, Some("/venv with space/torch/lib/libtorch_cpu.so".into()));
+        assert_eq!(
+            libraries.python,
+            Some("/opt/python/lib/libpython3.11.so.1.0".into())
+        );
+        assert_eq!(
+            libraries.torch,
+            Some("/venv with space/torch/lib/libtorch_cpu.so".into())
+        );
         assert_eq!(libraries.torch_cuda, None);
         assert_eq!(libraries.openmp.len(), 2);
     }

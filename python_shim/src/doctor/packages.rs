@@ -10,8 +10,14 @@ use crate::{
 };
 
 /// Distributions whose versions are told; alternatives for one package are separated by `|`.
-const DISTRIBUTIONS: [&str; 6] =
-    ["atari_wrappers", "ale-py", "gymnasium", "numpy", "opencv-python-headless|opencv-python", "torch"];
+const DISTRIBUTIONS: [&str; 6] = [
+    "atari_wrappers",
+    "ale-py",
+    "gymnasium",
+    "numpy",
+    "opencv-python-headless|opencv-python",
+    "torch",
+];
 
 /// The interpreter of this process.
 #[derive(Clone, Debug)]
@@ -42,10 +48,16 @@ impl PythonFacts {
 pub(super) fn python_facts(origin: Origin) -> Result<PythonFacts, EnvError> {
     Python::attach(|py| {
         let sys = py.import("sys")?;
-        let packages = DISTRIBUTIONS.iter().map(|names| installed(py, names)).collect::<PyResult<_>>()?;
+        let packages = DISTRIBUTIONS
+            .iter()
+            .map(|names| installed(py, names))
+            .collect::<PyResult<_>>()?;
         Ok(PythonFacts {
             executable: sys.getattr("executable")?.extract()?,
-            version: py.import("platform")?.call_method0("python_version")?.extract()?,
+            version: py
+                .import("platform")?
+                .call_method0("python_version")?
+                .extract()?,
             prefix: sys.getattr("prefix")?.extract()?,
             origin,
             packages,

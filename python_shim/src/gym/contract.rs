@@ -61,15 +61,21 @@ impl VecGymEnv {
     /// # Errors
     /// `ValueError` for a wrong number of actions or one out of range, `RuntimeError` before the first
     /// reset or after a close, and whatever the environment raises.
+    #[expect(clippy::needless_pass_by_value, reason = "the contract's signature")]
     pub fn step(&self, action: Vec<i64>) -> PyResult<Step> {
         self.send_python(&action, None)?;
         let mut scratch = self.scratch.borrow_mut();
         let buffer = self.recv_python(&mut scratch.batch)?;
-        let is_done: Vec<f32> =
-            (0..action.len()).map(|env| f32::from(u8::from(scratch.batch.is_done(env)))).collect();
+        let is_done: Vec<f32> = (0..action.len())
+            .map(|env| f32::from(u8::from(scratch.batch.is_done(env))))
+            .collect();
         let reward = Tensor::from_slice(&scratch.batch.reward);
         drop(scratch);
-        Ok(Step { obs: self.to_tensor(&buffer), reward, is_done: Tensor::from_slice(&is_done) })
+        Ok(Step {
+            obs: self.to_tensor(&buffer),
+            reward,
+            is_done: Tensor::from_slice(&is_done),
+        })
     }
 
     /// Number of discrete actions.
@@ -88,6 +94,7 @@ impl VecGymEnv {
         let mut scratch = self.scratch.borrow_mut();
         scratch.obs.resize(self.num_bytes(), 0);
         transfer::copy(buffer, &mut scratch.obs);
-        Tensor::from_data_size(&scratch.obs, &self.spaces.batch_shape, self.spaces.obs.kind).to_kind(Kind::Float)
+        Tensor::from_data_size(&scratch.obs, &self.spaces.batch_shape, self.spaces.obs.kind)
+            .to_kind(Kind::Float)
     }
 }

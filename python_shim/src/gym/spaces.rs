@@ -22,27 +22,46 @@ impl Spaces {
     /// [`EnvError::Unsupported`] names what is not carried and what is.
     pub fn read(id: &str, env: &Bound<'_, PyAny>) -> Result<Self, EnvError> {
         let py = env.py();
-        let unsupported = |what: String| EnvError::Unsupported { env: id.to_owned(), what };
+        let unsupported = |what: String| EnvError::Unsupported {
+            env: id.to_owned(),
+            what,
+        };
         check_autoreset(env)?.map_err(unsupported)?;
         let num_envs: usize = env.getattr(intern!(py, "num_envs"))?.extract()?;
-        let num_actions = num_actions(&env.getattr(intern!(py, "single_action_space"))?)?.map_err(unsupported)?;
-        let obs = obs_spec(&env.getattr(intern!(py, "single_observation_space"))?)?.map_err(unsupported)?;
+        let num_actions =
+            num_actions(&env.getattr(intern!(py, "single_action_space"))?)?.map_err(unsupported)?;
+        let obs = obs_spec(&env.getattr(intern!(py, "single_observation_space"))?)?
+            .map_err(unsupported)?;
         let batch_shape = [&[num_envs as i64], obs.shape.as_slice()].concat();
-        Ok(Self { num_envs, num_actions, obs, batch_shape })
+        Ok(Self {
+            num_envs,
+            num_actions,
+            obs,
+            batch_shape,
+        })
     }
 }
 
 fn is_space(space: &Bound<'_, PyAny>, class: &str) -> PyResult<bool> {
-    space.is_instance(&space.py().import(intern!(space.py(), "gymnasium.spaces"))?.getattr(class)?)
+    space.is_instance(
+        &space
+            .py()
+            .import(intern!(space.py(), "gymnasium.spaces"))?
+            .getattr(class)?,
+    )
 }
 
 fn num_actions(space: &Bound<'_, PyAny>) -> PyResult<Result<i64, String>> {
     if !is_space(space, "Discrete")? {
-        return Ok(Err(format!("the action space is {space}; only Discrete ones are supported")));
+        return Ok(Err(format!(
+            "the action space is {space}; only Discrete ones are supported"
+        )));
     }
     let start: i64 = space.getattr(intern!(space.py(), "start"))?.extract()?;
     if start != 0 {
-        return Ok(Err(format!("the action space is {space}; only actions that start at 0 are supported")));
+        return Ok(Err(format!(
+            "the action space is {space}; only actions that start at 0 are supported"
+        )));
     }
     space.getattr(intern!(space.py(), "n"))?.extract().map(Ok)
 }
@@ -50,9 +69,14 @@ fn num_actions(space: &Bound<'_, PyAny>) -> PyResult<Result<i64, String>> {
 fn obs_spec(space: &Bound<'_, PyAny>) -> PyResult<Result<ObsSpec, String>> {
     let py = space.py();
     if !is_space(space, "Box")? {
-        return Ok(Err(format!("the observation space is {space}; only Box ones are supported")));
+        return Ok(Err(format!(
+            "the observation space is {space}; only Box ones are supported"
+        )));
     }
-    let dtype: String = space.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "name"))?.extract()?;
+    let dtype: String = space
+        .getattr(intern!(py, "dtype"))?
+        .getattr(intern!(py, "name"))?
+        .extract()?;
     let kind = match dtype.as_str() {
         "uint8" => Kind::Uint8,
         "float32" => Kind::Float,
@@ -70,11 +94,15 @@ fn obs_spec(space: &Bound<'_, PyAny>) -> PyResult<Result<ObsSpec, String>> {
 /// Next-step autoreset makes a step per episode in which the action counts for nothing; a learner
 /// that does not know would train on it.
 fn check_autoreset(env: &Bound<'_, PyAny>) -> PyResult<Result<(), String>> {
-    let mode = env.getattr(intern!(env.py(), "metadata"))?.get_item(intern!(env.py(), "autoreset_mode"))?;
+    let mode = env
+        .getattr(intern!(env.py(), "metadata"))?
+        .get_item(intern!(env.py(), "autoreset_mode"))?;
     let mode: String = mode.getattr(intern!(env.py(), "name"))?.extract()?;
     Ok(if mode == "SAME_STEP" {
         Ok(())
     } else {
-        Err(format!("the autoreset mode is {mode}; only same-step is supported"))
+        Err(format!(
+            "the autoreset mode is {mode}; only same-step is supported"
+        ))
     })
 }

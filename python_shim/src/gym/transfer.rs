@@ -24,8 +24,13 @@ pub(super) struct ActionArray {
 
 impl ActionArray {
     pub fn new(py: Python<'_>, num_envs: usize) -> PyResult<Self> {
-        let array = py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "zeros"), (num_envs, "int64"))?;
-        Ok(Self { buffer: PyBuffer::get(&array)?, array: array.unbind() })
+        let array = py
+            .import(intern!(py, "numpy"))?
+            .call_method1(intern!(py, "zeros"), (num_envs, "int64"))?;
+        Ok(Self {
+            buffer: PyBuffer::get(&array)?,
+            array: array.unbind(),
+        })
     }
 
     pub fn array<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
@@ -39,18 +44,28 @@ impl ActionArray {
         let target = self.buffer.buf_ptr().cast::<i64>();
         // SAFETY: numpy.zeros made the array writable, contiguous and aligned, with as many int64 as
         // there are environments; the attached GIL keeps Python code from reading it meanwhile.
-        unsafe { slice::from_raw_parts_mut(target, self.buffer.item_count()).copy_from_slice(actions) };
+        unsafe {
+            slice::from_raw_parts_mut(target, self.buffer.item_count()).copy_from_slice(actions);
+        };
     }
 }
 
 /// Borrows a batch of observations, after checking its size and type.
-pub(super) fn observations(id: &str, spaces: &Spaces, obs: &Bound<'_, PyAny>) -> Result<PyUntypedBuffer, EnvError> {
+pub(super) fn observations(
+    id: &str,
+    spaces: &Spaces,
+    obs: &Bound<'_, PyAny>,
+) -> Result<PyUntypedBuffer, EnvError> {
     let buffer = PyUntypedBuffer::get(obs)?;
     let format_fits = match spaces.obs.kind {
         Kind::Uint8 => buffer.as_typed::<u8>().is_ok(),
         _ => buffer.as_typed::<f32>().is_ok(),
     };
-    let shape_fits = buffer.shape().iter().map(|&size| size as i64).eq(spaces.batch_shape.iter().copied());
+    let shape_fits = buffer
+        .shape()
+        .iter()
+        .map(|&size| size as i64)
+        .eq(spaces.batch_shape.iter().copied());
     if format_fits && shape_fits && buffer.is_c_contiguous() {
         return Ok(buffer);
     }
@@ -74,7 +89,8 @@ pub(super) fn observations(id: &str, spaces: &Spaces, obs: &Bound<'_, PyAny>) ->
 pub(super) fn copy(buffer: &PyUntypedBuffer, obs: &mut [u8]) {
     // SAFETY: `observations` found the buffer contiguous; it keeps its array alive; the environment
     // never writes to an array that it has returned.
-    let source = unsafe { slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.len_bytes()) };
+    let source =
+        unsafe { slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.len_bytes()) };
     obs.copy_from_slice(source);
 }
 
@@ -85,19 +101,39 @@ pub(super) fn step(
     result: &Bound<'_, PyAny>,
     batch: &mut StepBatch,
 ) -> Result<PyUntypedBuffer, EnvError> {
-    let (obs, reward, terminated, truncated, info) = result
-        .extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>, Bound<'_, PyAny>, Bound<'_, PyAny>, Bound<'_, PyDict>)>()?;
+    let (obs, reward, terminated, truncated, info) = result.extract::<(
+        Bound<'_, PyAny>,
+        Bound<'_, PyAny>,
+        Bound<'_, PyAny>,
+        Bound<'_, PyAny>,
+        Bound<'_, PyDict>,
+    )>()?;
     let py = result.py();
     let buffer = observations(id, spaces, &obs)?;
-    let fields = Fields { id, num_envs: spaces.num_envs };
+    let fields = Fields {
+        id,
+        num_envs: spaces.num_envs,
+    };
     fields.numbers("reward", &reward, &mut batch.reward)?;
     fields.flags("terminated", &terminated, &mut batch.terminated)?;
     fields.flags("truncated", &truncated, &mut batch.truncated)?;
-    fields.numbers("raw_reward", &fields.get(&info, intern!(py, "raw_reward"))?, &mut batch.raw_reward)?;
-    fields.numbers("lives", &fields.get(&info, intern!(py, "lives"))?, &mut batch.lives)?;
+    fields.numbers(
+        "raw_reward",
+        &fields.get(&info, intern!(py, "raw_reward"))?,
+        &mut batch.raw_reward,
+    )?;
+    fields.numbers(
+        "lives",
+        &fields.get(&info, intern!(py, "lives"))?,
+        &mut batch.lives,
+    )?;
     batch.episodes.clear();
     if let Some(ended) = info.get_item(intern!(py, "_episode"))? {
-        fields.episodes(&ended, &fields.get(&info, intern!(py, "episode"))?, &mut batch.episodes)?;
+        fields.episodes(
+            &ended,
+            &fields.get(&info, intern!(py, "episode"))?,
+            &mut batch.episodes,
+        )?;
     }
     batch.final_obs.clear();
     if batch.truncated.contains(&true) {
@@ -114,7 +150,9 @@ fn final_observations(buffer: &PyUntypedBuffer, row_bytes: usize, batch: &mut St
     // never writes to an array that it has returned.
     let bytes = unsafe { slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.len_bytes()) };
     for env in (0..batch.truncated.len()).filter(|&env| batch.truncated[env]) {
-        batch.final_obs.push((env, bytes[env * row_bytes..][..row_bytes].to_vec()));
+        batch
+            .final_obs
+            .push((env, bytes[env * row_bytes..][..row_bytes].to_vec()));
     }
 }
 
@@ -125,23 +163,42 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    fn get<'py>(&self, dict: &Bound<'py, PyDict>, key: &Bound<'py, pyo3::types::PyString>) -> Result<Bound<'py, PyAny>, EnvError> {
-        dict.get_item(key)?.ok_or_else(|| broken(self.id, format!("the step's info has no {key:?}")))
+    fn get<'py>(
+        &self,
+        dict: &Bound<'py, PyDict>,
+        key: &Bound<'py, pyo3::types::PyString>,
+    ) -> Result<Bound<'py, PyAny>, EnvError> {
+        dict.get_item(key)?
+            .ok_or_else(|| broken(self.id, format!("the step's info has no {key:?}")))
     }
 
-    fn numbers<T: Element + Default>(&self, name: &str, array: &Bound<'_, PyAny>, out: &mut Vec<T>) -> Result<(), EnvError> {
-        let buffer = PyBuffer::<T>::get(array).map_err(|error| broken(self.id, format!("`{name}`: {error}")))?;
+    fn numbers<T: Element + Default>(
+        &self,
+        name: &str,
+        array: &Bound<'_, PyAny>,
+        out: &mut Vec<T>,
+    ) -> Result<(), EnvError> {
+        let buffer = PyBuffer::<T>::get(array)
+            .map_err(|error| broken(self.id, format!("`{name}`: {error}")))?;
         self.check_count(name, &buffer)?;
         out.resize(self.num_envs, T::default());
         Ok(buffer.copy_to_slice(array.py(), out)?)
     }
 
     #[expect(unsafe_code, reason = "reads through the pointer of a Python buffer")]
-    fn flags(&self, name: &str, array: &Bound<'_, PyAny>, out: &mut Vec<bool>) -> Result<(), EnvError> {
+    fn flags(
+        &self,
+        name: &str,
+        array: &Bound<'_, PyAny>,
+        out: &mut Vec<bool>,
+    ) -> Result<(), EnvError> {
         let buffer = PyUntypedBuffer::get(array)?;
         self.check_count(name, &buffer)?;
         if buffer.format() != c"?" || !buffer.is_c_contiguous() {
-            return Err(broken(self.id, format!("`{name}` is not a contiguous array of bool")));
+            return Err(broken(
+                self.id,
+                format!("`{name}` is not a contiguous array of bool"),
+            ));
         }
         // SAFETY: the format says one byte for each item; the GIL is attached, so nobody writes.
         let bytes = unsafe { slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), self.num_envs) };
@@ -150,19 +207,41 @@ impl Fields<'_> {
         Ok(())
     }
 
-    fn episodes(&self, ended: &Bound<'_, PyAny>, episode: &Bound<'_, PyAny>, out: &mut Vec<Episode>) -> Result<(), EnvError> {
+    fn episodes(
+        &self,
+        ended: &Bound<'_, PyAny>,
+        episode: &Bound<'_, PyAny>,
+        out: &mut Vec<Episode>,
+    ) -> Result<(), EnvError> {
         let py = ended.py();
-        let (mut mask, mut raw_return, mut length, mut frames) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut mask, mut raw_return, mut length, mut frames) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         self.flags("_episode", ended, &mut mask)?;
-        self.numbers("episode.r", &episode.get_item(intern!(py, "r"))?, &mut raw_return)?;
-        self.numbers("episode.l", &episode.get_item(intern!(py, "l"))?, &mut length)?;
-        self.numbers("episode.frames", &episode.get_item(intern!(py, "frames"))?, &mut frames)?;
-        out.extend((0..self.num_envs).filter(|&env| mask[env]).map(|env| Episode {
-            env,
-            raw_return: raw_return[env],
-            length: length[env],
-            frames: frames[env],
-        }));
+        self.numbers(
+            "episode.r",
+            &episode.get_item(intern!(py, "r"))?,
+            &mut raw_return,
+        )?;
+        self.numbers(
+            "episode.l",
+            &episode.get_item(intern!(py, "l"))?,
+            &mut length,
+        )?;
+        self.numbers(
+            "episode.frames",
+            &episode.get_item(intern!(py, "frames"))?,
+            &mut frames,
+        )?;
+        out.extend(
+            (0..self.num_envs)
+                .filter(|&env| mask[env])
+                .map(|env| Episode {
+                    env,
+                    raw_return: raw_return[env],
+                    length: length[env],
+                    frames: frames[env],
+                }),
+        );
         Ok(())
     }
 
@@ -170,10 +249,20 @@ impl Fields<'_> {
         if buffer.shape() == [self.num_envs] {
             return Ok(());
         }
-        Err(broken(self.id, format!("`{name}` has shape {:?} for {} environments", buffer.shape(), self.num_envs)))
+        Err(broken(
+            self.id,
+            format!(
+                "`{name}` has shape {:?} for {} environments",
+                buffer.shape(),
+                self.num_envs
+            ),
+        ))
     }
 }
 
 fn broken(env: &str, what: String) -> EnvError {
-    EnvError::Unsupported { env: env.to_owned(), what }
+    EnvError::Unsupported {
+        env: env.to_owned(),
+        what,
+    }
 }

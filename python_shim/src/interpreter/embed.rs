@@ -3,7 +3,7 @@
 //! Embedded Python does not find a virtual environment by itself. It is told the environment's
 //! `bin/python` before it starts and derives the rest from that, as that program would; so
 //! `sys.executable`, which `multiprocessing` starts workers with, is Python and not this program
-//! (PyO3 issue #4215).
+//! (`PyO3` issue #4215).
 
 use std::{
     env,
@@ -18,9 +18,13 @@ use pyo3::{ffi, prelude::*};
 
 use super::{Origin, REMEDY, sigint::KeepSigint};
 
-/// Chooses the interpreter, checks that it fits, and starts it.
+/// Chooses the interpreter and starts it.
 pub(super) fn start() -> Result<Origin, String> {
-    let origin = choose(env::var_os("VIRTUAL_ENV").as_deref());
+    start_chosen(choose(env::var_os("VIRTUAL_ENV").as_deref()))
+}
+
+/// Checks that an interpreter fits, starts it, and checks that it took its environment.
+fn start_chosen(origin: Origin) -> Result<Origin, String> {
     let (python, chosen_by) = match &origin {
         Origin::VirtualEnv(python) => (python, "chosen by VIRTUAL_ENV"),
         Origin::BuiltAgainst(python) => (python, "which this program was built against"),
@@ -28,12 +32,15 @@ pub(super) fn start() -> Result<Origin, String> {
     };
     let name = format!("`{}`, {chosen_by}", python.display());
     if !python.exists() {
-        return Err(format!("no Python interpreter at {name}: {REMEDY}, or activate another"));
+        return Err(format!(
+            "no Python interpreter at {name}: {REMEDY}, or activate another"
+        ));
     }
     check_version(python, &linked_version()).map_err(|what| format!("{name}, {what}: {REMEDY}"))?;
     {
         let _keep = KeepSigint::new();
-        initialize(Some(python)).map_err(|what| format!("{name}, does not start: {what}; {REMEDY}"))?;
+        initialize(Some(python))
+            .map_err(|what| format!("{name}, does not start: {what}; {REMEDY}"))?;
     }
     check_prefix(python).map_err(|what| format!("{name}, {what}"))?;
     Ok(origin)
@@ -72,14 +79,17 @@ fn prefix_of(python: &Path) -> Option<&Path> {
 
 /// An environment made by another minor version has packages that libpython cannot load.
 fn check_version(python: &Path, linked: &str) -> Result<(), String> {
-    let config = prefix_of(python).and_then(|prefix| fs::read_to_string(prefix.join("pyvenv.cfg")).ok());
+    let config =
+        prefix_of(python).and_then(|prefix| fs::read_to_string(prefix.join("pyvenv.cfg")).ok());
     let Some(made_by) = config.as_deref().and_then(venv_version) else {
         return Ok(());
     };
     if minor(made_by) == minor(linked) {
         Ok(())
     } else {
-        Err(format!("is Python {made_by}, but this program was built against Python {linked}"))
+        Err(format!(
+            "is Python {made_by}, but this program was built against Python {linked}"
+        ))
     }
 }
 
@@ -98,7 +108,8 @@ fn minor(version: &str) -> Vec<&str> {
 
 /// Started with the environment's interpreter, Python must have taken the environment's folder.
 fn check_prefix(python: &Path) -> Result<(), String> {
-    let Some(expected) = prefix_of(python).filter(|prefix| prefix.join("pyvenv.cfg").exists()) else {
+    let Some(expected) = prefix_of(python).filter(|prefix| prefix.join("pyvenv.cfg").exists())
+    else {
         return Ok(());
     };
     let prefix: PathBuf = Python::attach(|py| py.import("sys")?.getattr("prefix")?.extract())
@@ -106,14 +117,19 @@ fn check_prefix(python: &Path) -> Result<(), String> {
     if fs::canonicalize(&prefix).ok() == fs::canonicalize(expected).ok() {
         Ok(())
     } else {
-        Err(format!("started with sys.prefix `{}`: unset PYTHONHOME", prefix.display()))
+        Err(format!(
+            "started with sys.prefix `{}`: unset PYTHONHOME",
+            prefix.display()
+        ))
     }
 }
 
 /// Starts Python in this thread and lets go of the GIL.
 #[expect(unsafe_code, reason = "PyConfig is reached through the C API only")]
 fn initialize(python: Option<&Path>) -> Result<(), String> {
-    let path = python.map(|python| CString::new(python.as_os_str().as_bytes())).transpose();
+    let path = python
+        .map(|python| CString::new(python.as_os_str().as_bytes()))
+        .transpose();
     let path = path.map_err(|error| error.to_string())?;
     let mut config = MaybeUninit::uninit();
     // SAFETY: PyConfig_InitPythonConfig fills the configuration, which is cleared on every way out;
@@ -152,7 +168,9 @@ fn status_text(status: &ffi::PyStatus) -> String {
         return format!("exit status {}", status.exitcode);
     }
     // SAFETY: err_msg is a static string where it is not null.
-    unsafe { CStr::from_ptr(status.err_msg) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(status.err_msg) }
+        .to_string_lossy()
+        .into_owned()
 }
 
 #[cfg(test)]
@@ -161,9 +179,23 @@ mod tests {
 
     #[test]
     fn version_is_read_from_both_kinds_of_pyvenv_cfg() {
-        assert_eq!(venv_version("home = /usr/bin\nversion = 3.11.7\n"), Some("3.11.7"));
-        assert_eq!(venv_version("home = /usr/bin\nversion_info = 3.12.1.final.0\n"), Some("3.12.1.final.0"));
+        assert_eq!(
+            venv_version("home = /usr/bin\nversion = 3.11.7\n"),
+            Some("3.11.7")
+        );
+        assert_eq!(
+            venv_version("home = /usr/bin\nversion_info = 3.12.1.final.0\n"),
+            Some("3.12.1.final.0")
+        );
         assert_eq!(venv_version("home = /usr/bin\n"), None);
+    }
+
+    #[test]
+    fn a_missing_interpreter_is_named_with_the_remedy() {
+        let error =
+            start_chosen(Origin::BuiltAgainst("/moved/.venv/bin/python".into())).unwrap_err();
+        assert!(error.contains("/moved/.venv/bin/python"), "{error}");
+        assert!(error.contains("./scripts/setup"), "{error}");
     }
 
     #[test]
@@ -175,7 +207,10 @@ mod tests {
     #[test]
     fn an_empty_or_broken_virtual_env_is_not_chosen() {
         for folder in ["", "/nonexistent"] {
-            assert!(matches!(choose(Some(OsStr::new(folder))), Origin::BuiltAgainst(_)), "{folder}");
+            assert!(
+                matches!(choose(Some(OsStr::new(folder))), Origin::BuiltAgainst(_)),
+                "{folder}"
+            );
         }
     }
 }

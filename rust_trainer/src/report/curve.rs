@@ -10,7 +10,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::error::ReportError;
 use super::format::short;
 use super::picture::{self, Canvas, Drawn, INK, SIZE, UNIT, text};
-use super::stats::{GAMES, GameWindow};
+use super::stats::{GAMES, running_mean};
 
 /// A line one pixel wide in the finished picture.
 const LINE: u32 = UNIT as u32;
@@ -184,23 +184,6 @@ fn draw_mean(chart: &mut Chart<'_>, curve: &Curve, colour: RGBColor, steps: f64)
     Ok(())
 }
 
-/// The mean after each game, thinned to the last one of each `spacing` steps: a polyline with many
-/// points in a pixel is slow to draw and no truer.
-fn running_mean(games: &[(u64, f64)], spacing: f64) -> Vec<(f64, f64)> {
-    let mut window = GameWindow::default();
-    let mut points: Vec<(f64, f64)> = Vec::new();
-    for &(step, raw_return) in games.iter().filter(|(_, value)| value.is_finite()) {
-        window.push(raw_return);
-        let point = (step as f64, window.mean().unwrap_or(raw_return));
-        let bin = |step: f64| (step / spacing) as u64;
-        match points.last_mut() {
-            Some(last) if bin(last.0) == bin(point.0) => *last = point,
-            _ => points.push(point),
-        }
-    }
-    points
-}
-
 /// The right margin that the references' labels need, in fine pixels.
 fn labels_width(canvas: &Canvas<'_>, references: &[Reference]) -> Drawn<i32> {
     let mut width = 24 * UNIT;
@@ -299,14 +282,5 @@ mod tests {
         };
         let (steps, returns) = ranges(&[curve], &[reference]);
         assert_eq!((steps, returns), (1_020.0, -6.0..38.0));
-    }
-
-    #[test]
-    fn the_mean_is_thinned_but_exact_where_it_stands() {
-        let games: Vec<_> = (0..1_000).map(|game| (game, game as f64)).collect();
-        let points = running_mean(&games, 10.0);
-        assert_eq!(points.len(), 100);
-        // After game 9 the mean is of games 0 to 9, after game 999 of games 900 to 999.
-        assert_eq!((points[0], points[99]), ((9.0, 4.5), (999.0, 949.5)));
     }
 }

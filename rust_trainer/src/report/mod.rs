@@ -35,13 +35,12 @@ use stats::GameWindow;
 /// Unwritten rows are at most this old; killing the program loses no more.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Scalars that describe the run; `TensorBoard` shows them under `charts/`, all others under
-/// `losses/`.
-const CHARTS: [&str; 6] = [
+/// Scalars that describe the run, as do those that begin with `seconds`; `TensorBoard` shows them
+/// under `charts/`, all others under `losses/`.
+const CHARTS: [&str; 5] = [
     "update",
     "learning_rate",
     "epsilon",
-    "seconds",
     "steps_per_second",
     "raw_return_mean_100",
 ];
@@ -231,10 +230,7 @@ impl RunReport {
 
 /// The `TensorBoard` tag of a named scalar.
 fn tag(name: &str) -> String {
-    let group = if CHARTS.contains(&name) {
-        "charts"
-    } else {
-        "losses"
-    };
+    let describes_run = CHARTS.contains(&name) || name.starts_with("seconds");
+    let group = if describes_run { "charts" } else { "losses" };
     format!("{group}/{name}")
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::format::{duration, short};
-use super::stats::{GAMES, GameWindow, Rate};
+use super::stats::{GameWindow, Rate};
 
 /// A bar is redrawn, or a line printed, no sooner than this after the one before.
 const BAR_INTERVAL: Duration = Duration::from_millis(200);
@@ -95,9 +95,11 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        // Leaves the bar as it stands and the cursor on the next line.
         if let Display::Bar(bar) = &self.display {
+            // The bar stays as it stands. It ends at the terminal's last column without a line
+            // break, which shows as a broken line where the width has changed since.
             bar.abandon();
+            line(&mut io::stderr(), "");
         }
     }
 }
@@ -120,23 +122,20 @@ fn bar(start_step: u64, total_steps: u64) -> ProgressBar {
     bar
 }
 
-/// `1.2M/10M steps (12%)  5321 steps/s  27m 31s left  return 345.2 (last 100 of 1203 games)`
+/// `1.2M/10M steps  5321/s  27m 34s left  mean return 345.2  1203 games`, the mean being that of
+/// the last 100 games. Short enough to leave room for a bar in 80 columns.
 fn status(step: u64, total: u64, per_second: Option<f64>, games: &GameWindow) -> String {
-    let percent = 100.0 * step as f64 / total.max(1) as f64;
     let (at, end) = (short(step as f64), short(total as f64));
-    let mut parts = vec![format!("{at}/{end} steps ({percent:.0}%)")];
+    let mut parts = vec![format!("{at}/{end} steps")];
     if let Some(rate) = per_second.filter(|&rate| rate > 0.0) {
         let left = total.saturating_sub(step) as f64 / rate;
-        parts.push(format!("{rate:.0} steps/s"));
+        parts.push(format!("{rate:.0}/s"));
         parts.push(format!("{} left", duration(left)));
     }
     if let Some(mean) = games.mean() {
-        let over = match games.played() {
-            1 => "1 game".into(),
-            played if played <= GAMES as u64 => format!("{played} games"),
-            played => format!("last {GAMES} of {played} games"),
-        };
-        parts.push(format!("return {mean:.1} ({over})"));
+        let unit = if games.played() == 1 { "game" } else { "games" };
+        parts.push(format!("mean return {mean:.1}"));
+        parts.push(format!("{} {unit}", games.played()));
     }
     parts.join("  ")
 }
@@ -176,8 +175,8 @@ mod tests {
         let text = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
         assert_eq!(
             text,
-            "510k/1M steps (51%)  1000 steps/s  8m 10s left  return 20.0 (1 game)\n\
-             520k/1M steps (52%)  1000 steps/s  8m 00s left  return 20.0 (1 game)\n\
+            "510k/1M steps  1000/s  8m 10s left  mean return 20.0  1 game\n\
+             520k/1M steps  1000/s  8m 00s left  mean return 20.0  1 game\n\
              checkpoint written\n"
         );
     }
@@ -185,19 +184,18 @@ mod tests {
     #[test]
     fn status_leaves_out_what_is_not_known() {
         let games = GameWindow::default();
-        assert_eq!(status(0, 0, None, &games), "0/0 steps (0%)");
-        assert_eq!(status(5, 10, Some(0.0), &games), "5/10 steps (50%)");
+        assert_eq!(status(0, 0, None, &games), "0/0 steps");
+        assert_eq!(status(5, 10, Some(0.0), &games), "5/10 steps");
     }
 
     #[test]
-    fn status_says_over_how_many_games_the_mean_goes() {
+    fn status_fits_beside_a_bar() {
         let mut games = GameWindow::default();
         for _ in 0..1_203 {
             games.push(345.25);
         }
         let text = status(1_200_000, 10_000_000, Some(5_320.6), &games);
-        let expected = "1.2M/10M steps (12%)  5321 steps/s  27m 34s left  \
-                        return 345.2 (last 100 of 1203 games)";
+        let expected = "1.2M/10M steps  5321/s  27m 34s left  mean return 345.2  1203 games";
         assert_eq!(text, expected);
     }
 }

@@ -53,6 +53,24 @@ impl GameWindow {
     }
 }
 
+/// The mean of [`GameWindow`] after each of `games` (step and raw return), thinned to the last one
+/// of each `spacing` steps: a line with many points in a pixel is slow to draw and no truer.
+#[must_use]
+pub fn running_mean(games: &[(u64, f64)], spacing: f64) -> Vec<(f64, f64)> {
+    let mut window = GameWindow::default();
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for &(step, raw_return) in games.iter().filter(|(_, value)| value.is_finite()) {
+        window.push(raw_return);
+        let point = (step as f64, window.mean().unwrap_or(raw_return));
+        let bin = |step: f64| (step / spacing) as u64;
+        match points.last_mut() {
+            Some(last) if bin(last.0) == bin(point.0) => *last = point,
+            _ => points.push(point),
+        }
+    }
+    points
+}
+
 /// Agent steps per second over the last 20 seconds of training.
 #[derive(Debug, Clone)]
 pub struct Rate {
@@ -113,6 +131,15 @@ mod tests {
             Some((150..250).sum::<i32>().into()).map(|sum: f64| sum / 100.0)
         );
         assert_eq!((games.count(), games.played()), (100, 250));
+    }
+
+    #[test]
+    fn the_mean_is_thinned_but_exact_where_it_stands() {
+        let games: Vec<_> = (0..1_000).map(|game| (game, game as f64)).collect();
+        let points = running_mean(&games, 10.0);
+        assert_eq!(points.len(), 100);
+        // After game 9 the mean is of games 0 to 9, after game 999 of games 900 to 999.
+        assert_eq!((points[0], points[99]), ((9.0, 4.5), (999.0, 949.5)));
     }
 
     #[test]

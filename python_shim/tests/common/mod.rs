@@ -1,0 +1,95 @@
+//! What the tests share: making environments, and the same environments from Python's side.
+#![allow(dead_code, reason = "no test program uses everything")]
+
+use python_shim::{
+    EnvError, MakeOptions, StepBatch, VecEnv, VecGymEnv, interpreter,
+    pyo3::{conversion::FromPyObjectOwned, prelude::*, types::PyDict},
+};
+
+pub const GAME: &str = "SpaceInvadersNoFrameskip-v4";
+
+/// Starts Python and lets it, and the workers it starts, find `scripted_envs.py`.
+pub fn start() {
+    interpreter::start().unwrap();
+    Python::attach(|py| {
+        let path = py.import("sys").unwrap().getattr("path").unwrap();
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+        if !path.contains(folder).unwrap() {
+            path.call_method1("append", (folder,)).unwrap();
+        }
+    });
+}
+
+pub fn scripted(name: &str, num_envs: usize) -> Result<VecGymEnv, EnvError> {
+    make(
+        &format!("scripted_envs:{name}-v0"),
+        num_envs,
+        &MakeOptions::new(),
+    )
+}
+
+pub fn make(id: &str, num_envs: usize, options: &MakeOptions) -> Result<VecGymEnv, EnvError> {
+    start();
+    VecGymEnv::make_vec(id, num_envs, options)
+}
+
+/// An environment behind the trait, with the memory that its calls fill.
+pub struct Rollout<E: VecEnv> {
+    pub env: E,
+    pub obs: Vec<u8>,
+    pub batch: StepBatch,
+}
+
+impl<E: VecEnv> Rollout<E> {
+    pub fn new(env: E) -> Self {
+        let obs = vec![0; env.num_envs() * env.obs_spec().num_bytes()];
+        Self {
+            env,
+            obs,
+            batch: StepBatch::default(),
+        }
+    }
+
+    pub fn reset(&mut self, seed: u64) -> Result<(), EnvError> {
+        self.env.reset(Some(seed), &mut self.obs)
+    }
+
+    pub fn step(&mut self, actions: &[i64]) -> Result<(), EnvError> {
+        self.env.send(actions)?;
+        self.env.recv(&mut self.obs, &mut self.batch)
+    }
+}
+
+/// Actions that look random and are the same in every run.
+pub fn actions(step: i64, num_envs: usize, num_actions: i64) -> Vec<i64> {
+    (0..num_envs as i64)
+        .map(|env| (step * step * 31 + step * 7 + env * 13) / 3 % num_actions)
+        .collect()
+}
+
+/// `atari_wrappers.make_vec` as Python code calls it.
+pub fn python_twin<'py>(py: Python<'py>, id: &str, num_envs: usize) -> Bound<'py, PyAny> {
+    py.import("atari_wrappers")
+        .unwrap()
+        .call_method1("make_vec", (id, num_envs))
+        .unwrap()
+}
+
+pub fn python_reset<'py>(env: &Bound<'py, PyAny>, seed: u64) -> Bound<'py, PyAny> {
+    let kwargs = PyDict::new(env.py());
+    kwargs.set_item("seed", seed).unwrap();
+    env.call_method("reset", (), Some(&kwargs))
+        .unwrap()
+        .get_item(0)
+        .unwrap()
+}
+
+/// The bytes of a numpy array, by numpy's own copy.
+pub fn bytes(array: &Bound<'_, PyAny>) -> Vec<u8> {
+    array.call_method0("tobytes").unwrap().extract().unwrap()
+}
+
+/// The items of a numpy array, by numpy's own conversion.
+pub fn items<'py, T: FromPyObjectOwned<'py>>(array: &Bound<'py, PyAny>) -> Vec<T> {
+    array.call_method0("tolist").unwrap().extract().unwrap()
+}

@@ -1,0 +1,38 @@
+//! The module that `extension_module!` makes, imported by an embedded Python.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::thread;
+
+use python_shim::{
+    interpreter,
+    pyo3::{self, prelude::*},
+};
+
+/// Fails for an empty list; else counts, in a thread that can enter Python only without the GIL here.
+fn run(argv: Vec<String>) -> i32 {
+    if argv.is_empty() {
+        return 2;
+    }
+    let count =
+        thread::spawn(move || Python::attach(|py| argv.into_pyobject(py).unwrap().len().unwrap()));
+    count.join().unwrap() as i32
+}
+
+python_shim::extension_module!(trainer_module, crate::run);
+
+#[test]
+fn main_takes_arguments_and_returns_the_exit_code() {
+    pyo3::append_to_inittab!(trainer_module);
+    interpreter::start().unwrap();
+    Python::attach(|py| {
+        let main = py
+            .import("trainer_module")
+            .unwrap()
+            .getattr("main")
+            .unwrap();
+        let code = |argv: Vec<&str>| main.call1((argv,)).unwrap().extract::<i32>().unwrap();
+        assert_eq!(code(vec![]), 2);
+        assert_eq!(code(vec!["train", "--env", "CartPole-v1"]), 3);
+        assert!(main.call1((3,)).is_err(), "no list");
+    });
+}

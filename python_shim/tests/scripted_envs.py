@@ -1,0 +1,86 @@
+"""Environments whose every step is written down, for the Rust tests. Ids: `scripted_envs:<Name>-v0`."""
+
+import time
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.spaces import Box, Discrete, MultiBinary
+
+
+class Counter(gym.Env):
+    """Observes how many steps were taken; truncated at the third, rewards the action."""
+
+    observation_space = Box(0, 255, (2,), np.uint8)
+    action_space = Discrete(5)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self._obs(), {}
+
+    def step(self, action):
+        self.work()
+        self.steps += 1
+        return self._obs(), float(action), False, self.steps == 3, {}
+
+    def work(self):
+        """What a step takes its time with."""
+
+    def _obs(self):
+        space = self.observation_space
+        return np.full(space.shape, self.steps, space.dtype)
+
+
+class Sleeping(Counter):
+    """Waits outside of Python, as an env does whose emulator runs in C++ threads."""
+
+    def work(self):
+        time.sleep(0.4)
+
+
+class HoldsGil(Counter):
+    """One C call that keeps every other thread out of Python."""
+
+    def work(self):
+        start = time.monotonic()
+        while time.monotonic() - start < 0.4:
+            pow(3, 3_000_000)
+
+
+class Raising(Counter):
+    """Fails in its second step, with a cause."""
+
+    def work(self):
+        if self.steps == 1:
+            try:
+                {}["cartridge"]
+            except KeyError as cause:
+                raise ZeroDivisionError("the second step divides by zero") from cause
+
+
+class Terminating(Counter):
+    """Ends by its own rules where Counter is cut."""
+
+    def step(self, action):
+        obs, reward, _, ended, info = super().step(action)
+        return obs, reward, ended, False, info
+
+
+class Float64(Counter):
+    observation_space = Box(0, 255, (2,), np.float64)
+
+
+class NotABox(Counter):
+    observation_space = Discrete(3)
+
+
+class Buttons(Counter):
+    action_space = MultiBinary(3)
+
+
+class FromOne(Counter):
+    action_space = Discrete(5, start=1)
+
+
+for entry in (Counter, Sleeping, HoldsGil, Raising, Terminating, Float64, NotABox, Buttons, FromOne):
+    gym.register(f"{entry.__name__}-v0", entry, disable_env_checker=True)

@@ -1,0 +1,349 @@
+//! `VecGymEnv` behind the trait `VecEnv`: the same data as Python gets, and clear refusals.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use common::{GAME, Rollout, actions, bytes, items, make, python_reset, python_twin, scripted};
+use python_shim::{
+    EnvError, Episode, MakeOptions, VecEnv, VecGymEnv,
+    pyo3::{prelude::*, types::PyDict},
+};
+use tch::Kind;
+
+/// Steps an environment from Rust and from Python with one seed and the same actions.
+fn compare_with_python(id: &str, num_envs: usize, num_steps: i64) -> usize {
+    let mut rust = Rollout::new(make(id, num_envs, &MakeOptions::new()).unwrap());
+    rust.reset(7).unwrap();
+    let mut ends = 0;
+    Python::attach(|py| {
+        let python = python_twin(py, id, num_envs);
+        assert_eq!(rust.obs, bytes(&python_reset(&python, 7)));
+        for step in 0..num_steps {
+            let actions = actions(step, num_envs, rust.env.num_actions());
+            rust.step(&actions).unwrap();
+            let array = py
+                .import("numpy")
+                .unwrap()
+                .call_method1("array", (actions,))
+                .unwrap();
+            python.call_method1("send", (array,)).unwrap();
+            compare_step(&rust, &python.call_method0("recv").unwrap());
+            ends += rust.batch.episodes.len();
+        }
+        python.call_method0("close").unwrap();
+    });
+    ends
+}
+
+fn compare_step(rust: &Rollout<VecGymEnv>, python: &Bound<'_, PyAny>) {
+    let batch = &rust.batch;
+    let field = |index: usize| python.get_item(index).unwrap();
+    let info = field(4).cast_into::<PyDict>().unwrap();
+    assert!(rust.obs == bytes(&field(0)), "observations differ");
+    assert_eq!(batch.reward, items::<f32>(&field(1)));
+    assert_eq!(batch.terminated, items::<bool>(&field(2)));
+    assert_eq!(batch.truncated, items::<bool>(&field(3)));
+    assert_eq!(
+        batch.raw_reward,
+        items::<f32>(&info.get_item("raw_reward").unwrap().unwrap())
+    );
+    assert_eq!(
+        batch.lives,
+        items::<i32>(&info.get_item("lives").unwrap().unwrap())
+    );
+    let ended: Vec<usize> = match info.get_item("_episode").unwrap() {
+        Some(mask) => items::<bool>(&mask)
+            .iter()
+            .enumerate()
+            .filter(|(_, ended)| **ended)
+            .map(|(env, _)| env)
+            .collect(),
+        None => Vec::new(),
+    };
+    assert_eq!(
+        batch
+            .episodes
+            .iter()
+            .map(|episode| episode.env)
+            .collect::<Vec<_>>(),
+        ended
+    );
+    for episode in &batch.episodes {
+        let dict = info.get_item("episode").unwrap().unwrap();
+        let column = |key| dict.get_item(key).unwrap();
+        let expected = Episode {
+            env: episode.env,
+            raw_return: items::<f64>(&column("r"))[episode.env],
+            length: items::<i64>(&column("l"))[episode.env],
+            frames: items::<i64>(&column("frames"))[episode.env],
+        };
+        assert_eq!(*episode, expected);
+    }
+}
+
+#[test]
+fn atari_is_what_python_receives() {
+    let ends = compare_with_python(GAME, 3, 800);
+    assert!(
+        ends > 0,
+        "no game ended, so nothing was shown about episodes"
+    );
+}
+
+#[test]
+fn float_observations_are_what_python_receives() {
+    assert!(compare_with_python("CartPole-v1", 3, 200) > 0);
+}
+
+#[test]
+fn specs_of_atari_and_of_flat_observations() {
+    let env = make(GAME, 2, &MakeOptions::new()).unwrap();
+    assert_eq!((env.num_envs(), env.num_actions()), (2, 6));
+    assert_eq!(
+        (env.obs_spec().shape.as_slice(), env.obs_spec().kind),
+        ([4, 84, 84].as_slice(), Kind::Uint8)
+    );
+    assert_eq!(env.obs_spec().num_bytes(), 4 * 84 * 84);
+    let env = make("CartPole-v1", 2, &MakeOptions::new()).unwrap();
+    assert_eq!(
+        (env.obs_spec().shape.as_slice(), env.obs_spec().kind),
+        ([4].as_slice(), Kind::Float)
+    );
+    assert_eq!(env.obs_spec().num_bytes(), 16);
+}
+
+#[test]
+fn a_truncated_episode_gives_its_last_observation_and_its_record() {
+    let mut rollout = Rollout::new(scripted("Counter", 2).unwrap());
+    rollout.reset(0).unwrap();
+    rollout.step(&[1, 4]).unwrap();
+    rollout.step(&[1, 4]).unwrap();
+    assert_eq!(rollout.obs, [2, 2, 2, 2]);
+    assert!(rollout.batch.episodes.is_empty() && rollout.batch.final_obs.is_empty());
+    rollout.step(&[1, 4]).unwrap();
+    assert_eq!(
+        rollout.obs,
+        [0, 0, 0, 0],
+        "the next episode's first observation"
+    );
+    assert_eq!(rollout.batch.truncated, [true, true]);
+    assert_eq!(rollout.batch.terminated, [false, false]);
+    assert_eq!(rollout.batch.final_obs, [(0, vec![3, 3]), (1, vec![3, 3])]);
+    let episode = |env, raw_return| Episode {
+        env,
+        raw_return,
+        length: 3,
+        frames: 3,
+    };
+    assert_eq!(rollout.batch.episodes, [episode(0, 3.0), episode(1, 12.0)]);
+    rollout.step(&[0, 0]).unwrap();
+    assert!(
+        rollout.batch.episodes.is_empty() && rollout.batch.final_obs.is_empty(),
+        "records of the step before"
+    );
+}
+
+#[test]
+fn a_terminated_episode_needs_no_last_observation() {
+    let mut rollout = Rollout::new(scripted("Terminating", 1).unwrap());
+    rollout.reset(0).unwrap();
+    for _ in 0..3 {
+        rollout.step(&[0]).unwrap();
+    }
+    assert!(rollout.batch.is_done(0) && rollout.batch.terminated[0]);
+    assert!(rollout.batch.final_obs.is_empty());
+    assert_eq!(rollout.batch.episodes.len(), 1);
+}
+
+#[test]
+fn wrong_actions_are_refused_before_anything_is_sent() {
+    let mut rollout = Rollout::new(make(GAME, 2, &MakeOptions::new()).unwrap());
+    rollout.reset(0).unwrap();
+    let error = rollout.env.send(&[0]).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            EnvError::ActionCount {
+                expected: 2,
+                got: 1
+            }
+        ),
+        "{error}"
+    );
+    for action in [-1, 6, i64::MAX, i64::MIN] {
+        let error = rollout.env.send(&[0, action]).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                EnvError::ActionRange {
+                    env: 1,
+                    num_actions: 6,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+        assert!(
+            error
+                .to_string()
+                .contains(&format!("action {action} of environment 1")),
+            "{error}"
+        );
+    }
+    rollout.step(&[5, 0]).unwrap();
+}
+
+#[test]
+fn calls_out_of_order_are_refused_and_harmless() {
+    let mut rollout = Rollout::new(make(GAME, 1, &MakeOptions::new()).unwrap());
+    assert!(
+        matches!(rollout.env.send(&[0]), Err(EnvError::Order(_))),
+        "send before reset"
+    );
+    rollout.reset(0).unwrap();
+    assert!(
+        matches!(
+            rollout.env.recv(&mut rollout.obs, &mut rollout.batch),
+            Err(EnvError::Order(_))
+        ),
+        "recv first"
+    );
+    rollout.env.send(&[0]).unwrap();
+    assert!(
+        matches!(rollout.env.send(&[0]), Err(EnvError::Order(_))),
+        "two sends"
+    );
+    rollout
+        .env
+        .recv(&mut rollout.obs, &mut rollout.batch)
+        .unwrap();
+    rollout.step(&[0]).unwrap();
+}
+
+#[test]
+fn a_wrong_buffer_leaves_the_step_in_flight() {
+    let mut rollout = Rollout::new(make(GAME, 2, &MakeOptions::new()).unwrap());
+    let size = rollout.obs.len();
+    let error = VecEnv::reset(&mut rollout.env, None, &mut rollout.obs[1..]).unwrap_err();
+    assert!(
+        matches!(error, EnvError::BufferSize { expected, got } if (expected, got) == (size, size - 1)),
+        "{error}"
+    );
+    rollout.reset(0).unwrap();
+    rollout.env.send(&[0, 0]).unwrap();
+    let error = rollout
+        .env
+        .recv(&mut vec![0; size + 1], &mut rollout.batch)
+        .unwrap_err();
+    assert!(matches!(error, EnvError::BufferSize { .. }), "{error}");
+    rollout
+        .env
+        .recv(&mut rollout.obs, &mut rollout.batch)
+        .unwrap();
+}
+
+#[test]
+fn a_reset_drops_the_step_in_flight() {
+    let mut rollout = Rollout::new(make(GAME, 2, &MakeOptions::new()).unwrap());
+    rollout.reset(3).unwrap();
+    let first = rollout.obs.clone();
+    rollout.env.send(&[1, 1]).unwrap();
+    rollout.reset(3).unwrap();
+    assert!(rollout.obs == first, "another start with the same seed");
+    rollout.step(&[1, 1]).unwrap();
+}
+
+#[test]
+fn after_close_everything_is_refused() {
+    let mut rollout = Rollout::new(make(GAME, 1, &MakeOptions::new()).unwrap());
+    rollout.reset(0).unwrap();
+    rollout.env.send(&[0]).unwrap();
+    rollout.env.close().unwrap();
+    rollout.env.close().unwrap();
+    assert!(matches!(rollout.reset(0), Err(EnvError::Closed)));
+    assert!(matches!(rollout.env.send(&[0]), Err(EnvError::Closed)));
+    assert!(matches!(
+        rollout.env.recv(&mut rollout.obs, &mut rollout.batch),
+        Err(EnvError::Closed)
+    ));
+    assert!(
+        VecGymEnv::reset(&rollout.env)
+            .unwrap_err()
+            .to_string()
+            .contains("closed")
+    );
+}
+
+#[test]
+fn spaces_that_are_not_carried_are_named() {
+    let said = [
+        ("Float64", "float64"),
+        ("NotABox", "Box"),
+        ("Buttons", "MultiBinary(3)"),
+        ("FromOne", "start"),
+    ];
+    for (name, what) in said {
+        let error = scripted(name, 1).unwrap_err();
+        assert!(
+            matches!(&error, EnvError::Unsupported { .. }),
+            "{name}: {error}"
+        );
+        assert!(
+            error.to_string().contains(name) && error.to_string().contains(what),
+            "{name}: {error}"
+        );
+    }
+}
+
+#[test]
+fn only_same_step_autoreset_is_taken() {
+    let error = make(
+        "CartPole-v1",
+        1,
+        &MakeOptions::new().with("autoreset", "next-step"),
+    )
+    .unwrap_err();
+    assert!(matches!(&error, EnvError::Unsupported { .. }), "{error}");
+    assert!(error.to_string().contains("NEXT_STEP"), "{error}");
+}
+
+#[test]
+fn options_reach_python() {
+    let options = MakeOptions::new()
+        .with("frame_stack", 2)
+        .with("screen_size", 42)
+        .with("full_action_space", true);
+    let env = make(GAME, 1, &options).unwrap();
+    assert_eq!(env.obs_spec().shape, [2, 42, 42]);
+    assert_eq!(env.num_actions(), 18);
+    let error = make(GAME, 1, &MakeOptions::new().with("sticky_actions", 1.5)).unwrap_err();
+    assert!(
+        error.to_string().contains("sticky_actions") && error.is_usage_error(),
+        "{error}"
+    );
+}
+
+#[test]
+fn several_batches_are_in_flight_at_once_and_move_between_threads() {
+    let mut envs: Vec<Box<dyn VecEnv>> = (0..3)
+        .map(|_| Box::new(make(GAME, 2, &MakeOptions::new()).unwrap()) as Box<dyn VecEnv>)
+        .collect();
+    let mut obs = vec![0; 2 * envs[0].obs_spec().num_bytes()];
+    for env in &mut envs {
+        env.reset(Some(1), &mut obs).unwrap();
+        env.send(&[2, 3]).unwrap();
+    }
+    let results: Vec<Vec<u8>> = envs
+        .into_iter()
+        .map(|mut env| {
+            let receive = move || {
+                let mut rollout_obs = vec![0; 2 * env.obs_spec().num_bytes()];
+                env.recv(&mut rollout_obs, &mut python_shim::StepBatch::default())
+                    .unwrap();
+                rollout_obs
+            };
+            std::thread::spawn(receive).join().unwrap()
+        })
+        .collect();
+    assert!(results.iter().all(|result| *result == results[0]));
+}

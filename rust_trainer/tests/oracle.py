@@ -1,0 +1,180 @@
+"""Losses, gradients, advantages and optimizer steps, calculated by PyTorch alone.
+
+Run by `oracle.rs` as `python oracle.py FOLDER`; writes the inputs and PyTorch's answers as safetensors.
+Nothing here is shared with the trainer: advantages are the double sum of the paper's definition, the
+rest is `torch.nn`, `torch.distributions` and `torch.optim`. All in float64, so that what differs is the
+trainer's rounding alone (PyTorch's float32 norm of a large gradient is itself off by 1e-5 and more).
+"""
+
+import sys
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import nn
+from torch.distributions import Categorical
+
+BATCH, ACTIONS = 16, 6
+CLIP, ENT_COEF, VF_COEF, MAX_GRAD_NORM = 0.1, 0.01, 0.5, 0.5
+
+
+def single(tensor: torch.Tensor) -> torch.Tensor:
+    """Round to what float32 holds: inputs must reach the trainer exactly."""
+    return tensor.float().double()
+
+
+def nature_cnn() -> tuple[nn.Module, nn.Module, nn.Module]:
+    body = nn.Sequential(
+        nn.Conv2d(4, 32, 8, stride=4),
+        nn.ReLU(),
+        nn.Conv2d(32, 64, 4, stride=2),
+        nn.ReLU(),
+        nn.Conv2d(64, 64, 3, stride=1),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(64 * 7 * 7, 512),
+        nn.ReLU(),
+    )
+    return body, nn.Linear(512, ACTIONS), nn.Linear(512, 1)
+
+
+NAMES = ("conv1", "conv2", "conv3", "hidden", "policy", "value")
+
+
+def named(modules: tuple[nn.Module, ...]) -> list[tuple[str, torch.Tensor]]:
+    layers = [m for module in modules for m in module.modules() if isinstance(m, nn.Conv2d | nn.Linear)]
+    pairs = zip(NAMES, layers, strict=True)
+    return [(f"{name}.{kind}", getattr(layer, kind)) for name, layer in pairs for kind in ("weight", "bias")]
+
+
+def ppo_loss(out: dict, dist: Categorical, value: torch.Tensor, norm_adv: bool, clip_vloss: bool):
+    advantages = out["advantages"]
+    if norm_adv:
+        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+    ratio = torch.exp(dist.log_prob(out["actions"]) - out["log_probs"])
+    policy = torch.max(-advantages * ratio, -advantages * torch.clamp(ratio, 1 - CLIP, 1 + CLIP)).mean()
+    squared = (value - out["returns"]) ** 2
+    if clip_vloss:
+        near = out["values"] + torch.clamp(value - out["values"], -CLIP, CLIP)
+        squared = torch.max(squared, (near - out["returns"]) ** 2)
+    value_loss = 0.5 * squared.mean()
+    entropy = dist.entropy().mean()
+    return policy, value_loss, entropy
+
+
+def a2c_loss(out: dict, dist: Categorical, value: torch.Tensor):
+    policy = -(dist.log_prob(out["actions"]) * out["advantages"]).mean()
+    return policy, nn.functional.mse_loss(value, out["returns"]), dist.entropy().mean()
+
+
+def save(tensors: dict[str, torch.Tensor], path: Path) -> None:
+    single = {name: t.float() if t.is_floating_point() else t for name, t in tensors.items()}
+    save_file({name: t.contiguous() for name, t in single.items()}, path)
+
+
+def clear_of_kinks(body: nn.Module) -> torch.Tensor:
+    """Draw observations that leave no ReLU's input within rounding of zero.
+
+    There the gradient jumps: one such input among a million moved it by 2 % of its largest entry.
+    """
+    while True:
+        obs = torch.randint(0, 256, (BATCH, 4, 84, 84), dtype=torch.uint8)
+        x, closest = obs / 255.0, torch.inf
+        for layer in body:
+            if isinstance(layer, nn.ReLU):
+                closest = min(closest, x.abs().min().item())
+            x = layer(x)
+        if closest > 1e-6:
+            return obs
+
+
+def losses(folder: Path) -> None:
+    modules = nature_cnn()
+    body, policy_head, value_head = modules
+    with torch.no_grad():
+        for _, tensor in named(modules):
+            tensor.copy_(single(tensor))
+        out = {"obs": clear_of_kinks(body)}
+    out["actions"] = torch.randint(0, ACTIONS, (BATCH,))
+    with torch.no_grad():
+        policy_head.weight.copy_(single(20 * policy_head.weight))  # a policy far from uniform
+        features = body(out["obs"] / 255.0)
+        now = Categorical(logits=policy_head(features)).log_prob(out["actions"])
+        # Old log-probabilities and values on both sides of the clip range.
+        out["log_probs"] = single(now + 0.15 * torch.randn(BATCH))
+        out["values"] = single(value_head(features).squeeze(1) + 0.2 * torch.randn(BATCH))
+    out["advantages"] = single(torch.randn(BATCH))
+    out["returns"] = single(out["values"] + out["advantages"])
+    for name, tensor in named(modules):
+        out[f"params.{name}"] = tensor.detach().clone()
+
+    variants = {f"ppo{int(n)}{int(c)}": (n, c) for n in (False, True) for c in (False, True)} | {"a2c": None}
+    for variant, flags in variants.items():
+        parameters = [tensor for _, tensor in named(modules)]
+        for parameter in parameters:
+            parameter.grad = None
+        features = body(out["obs"] / 255.0)
+        dist, value = Categorical(logits=policy_head(features)), value_head(features).squeeze(1)
+        policy, value_loss, entropy = a2c_loss(out, dist, value) if flags is None else ppo_loss(out, dist, value, *flags)
+        total = policy - ENT_COEF * entropy + VF_COEF * value_loss
+        total.backward()
+        out[f"{variant}.loss"] = torch.stack([total, policy, value_loss, entropy]).detach()
+        norm = nn.utils.clip_grad_norm_(parameters, MAX_GRAD_NORM)
+        out[f"{variant}.norm"] = norm.detach().reshape(1)
+        for name, tensor in named(modules):
+            out[f"{variant}.grad.{name}"] = tensor.grad.clone()
+    save(out, folder / "losses.safetensors")
+
+
+def advantages(folder: Path) -> None:
+    """A_t = Σ_k (γλ)^k δ_{t+k}, the sum ending where the episode does (Schulman et al. 2016, eq. 16)."""
+    steps, envs, gamma, lam = 37, 5, 0.99, 0.95
+    rewards, values = single(torch.randn(steps, envs)), single(torch.randn(steps + 1, envs))
+    dones = torch.rand(steps, envs) < 0.15
+    delta = rewards + gamma * values[1:] * ~dones - values[:-1]
+    result = torch.zeros(steps, envs)
+    for env in range(envs):
+        for start in range(steps):
+            for k in range(steps - start):
+                result[start, env] += (gamma * lam) ** k * delta[start + k, env]
+                if dones[start + k, env]:
+                    break
+    out = {
+        "rewards": rewards.flatten(),
+        "values": values[:-1].flatten(),
+        "last_values": values[-1].clone(),
+        "dones": dones.to(torch.uint8).flatten(),
+        "advantages": result.flatten(),
+    }
+    save(out, folder / "advantages.safetensors")
+
+
+def optimizers(folder: Path) -> None:
+    size, steps = 257, 12
+    start = single(torch.randn(size))
+    gradients = single(torch.randn(steps, size) * torch.logspace(-6, 1, size))
+    rates = single(torch.linspace(1e-2, 1e-3, steps))
+    out = {"start": start, "gradients": gradients, "rates": rates}
+    makers = {
+        "adam": lambda p: torch.optim.Adam([p], eps=1e-5),
+        "rms_prop": lambda p: torch.optim.RMSprop([p], alpha=0.99, eps=1e-5),
+    }
+    for name, make in makers.items():
+        parameter = nn.Parameter(start.clone())
+        optimizer = make(parameter)
+        for gradient, rate in zip(gradients, rates, strict=True):
+            optimizer.param_groups[0]["lr"] = float(rate)
+            parameter.grad = gradient.clone()
+            optimizer.step()
+        out[name] = parameter.detach().clone()
+    save(out, folder / "optimizers.safetensors")
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    torch.set_default_dtype(torch.float64)
+    torch.set_num_threads(2)
+    target = Path(sys.argv[1])
+    losses(target)
+    advantages(target)
+    optimizers(target)

@@ -1,0 +1,234 @@
+//! The learner's arithmetic against PyTorch's: `oracle.py` calculates, this compares to 1e-5.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{collections::HashMap, path::Path, process::Command, sync::OnceLock};
+
+use python_shim::ObsSpec;
+use rand_pcg::Pcg64;
+use rust_trainer::{
+    a2c,
+    advantage::gae,
+    nets::ActorCritic,
+    optimizer::{Optimizer, clip_grad_norm},
+    ppo,
+    rollout::Batch,
+    settings::{Algorithm, Precision, Settings},
+};
+use tch::{Device, Kind, Tensor};
+
+const TOLERANCE: f64 = 1e-5;
+
+type Tensors = HashMap<String, Tensor>;
+
+/// What `oracle.py` wrote, run once for all tests.
+fn oracle(file: &str) -> Tensors {
+    static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle.py");
+        let python =
+            std::env::var("VIRTUAL_ENV").expect("run the tests by ./scripts/test") + "/bin/python";
+        let status = Command::new(python)
+            .arg(script)
+            .arg(folder.path())
+            .status()
+            .unwrap();
+        assert!(status.success());
+        folder
+    });
+    Tensor::read_safetensors(folder.path().join(file))
+        .unwrap()
+        .into_iter()
+        .collect()
+}
+
+/// Largest difference, relative to the largest entry where that is above 1.
+fn difference(ours: &Tensor, theirs: &Tensor) -> f64 {
+    assert_eq!(ours.size(), theirs.size());
+    let scale = theirs.abs().max().double_value(&[]).max(1.0);
+    (ours - theirs).abs().max().double_value(&[]) / scale
+}
+
+fn floats(tensor: &Tensor) -> Vec<f32> {
+    Vec::try_from(tensor).unwrap()
+}
+
+fn network(tensors: &Tensors) -> ActorCritic {
+    let spec = ObsSpec {
+        shape: vec![4, 84, 84],
+        kind: Kind::Uint8,
+    };
+    let mut net = ActorCritic::new(
+        &spec,
+        6,
+        Device::Cpu,
+        Precision::Fp32,
+        &mut Pcg64::new(0, 0),
+    )
+    .unwrap();
+    let names: Vec<&str> = net.params.named().map(|(name, _)| name).collect();
+    for (index, name) in names.into_iter().enumerate() {
+        net.params.set(index, &tensors[&format!("params.{name}")]);
+    }
+    net
+}
+
+fn batch(tensors: &Tensors) -> Batch {
+    let copy = |name: &str| tensors[name].shallow_clone();
+    Batch {
+        obs: copy("obs"),
+        actions: copy("actions"),
+        log_probs: copy("log_probs"),
+        values: copy("values"),
+        advantages: copy("advantages"),
+        returns: copy("returns"),
+    }
+}
+
+fn compare(variant: &str, tensors: &Tensors, net: &ActorCritic, terms: [&Tensor; 4]) {
+    let loss = Tensor::stack(&terms, 0);
+    let worst = difference(&loss, &tensors[&format!("{variant}.loss")]);
+    assert!(worst < TOLERANCE, "{variant}: loss differs by {worst:e}");
+
+    let mut gradient = net.params.gradient(terms[0]);
+    let norm = clip_grad_norm(&mut gradient, 0.5).reshape([1]);
+    let worst = difference(&norm, &tensors[&format!("{variant}.norm")]);
+    assert!(
+        worst < TOLERANCE,
+        "{variant}: gradient norm differs by {worst:e}"
+    );
+    let theirs: Vec<Tensor> = net
+        .params
+        .named()
+        .map(|(name, _)| tensors[&format!("{variant}.grad.{name}")].reshape(-1))
+        .collect();
+    let worst = difference(&gradient, &Tensor::cat(&theirs, 0));
+    assert!(
+        worst < TOLERANCE,
+        "{variant}: gradient differs by {worst:e}"
+    );
+}
+
+#[test]
+fn ppo_loss_and_gradient() {
+    let tensors = oracle("losses.safetensors");
+    let (net, batch) = (network(&tensors), batch(&tensors));
+    for norm_adv in [false, true] {
+        for clip_vloss in [false, true] {
+            let settings = Settings {
+                norm_adv,
+                clip_vloss,
+                ..Settings::defaults(Algorithm::Ppo)
+            };
+            let loss = ppo::loss(&net.forward(&batch.obs), &batch, &settings);
+            let clipped = loss.clip_fraction.double_value(&[]);
+            assert!(
+                (0.2..0.8).contains(&clipped),
+                "both sides of the clip are needed, {clipped} is clipped"
+            );
+            let variant = format!("ppo{}{}", u8::from(norm_adv), u8::from(clip_vloss));
+            compare(
+                &variant,
+                &tensors,
+                &net,
+                [&loss.total, &loss.policy, &loss.value, &loss.entropy],
+            );
+        }
+    }
+}
+
+#[test]
+fn initial_weights_are_orthogonal() {
+    let spec = ObsSpec {
+        shape: vec![4, 84, 84],
+        kind: Kind::Uint8,
+    };
+    let net = ActorCritic::new(
+        &spec,
+        6,
+        Device::Cpu,
+        Precision::Fp32,
+        &mut Pcg64::new(1, 1),
+    )
+    .unwrap();
+    for (name, tensor) in net.params.named() {
+        let gain = match name {
+            "policy.weight" => 0.01,
+            "value.weight" => 1.0,
+            _ => 2_f64.sqrt(),
+        };
+        if name.ends_with("bias") {
+            assert!(
+                tensor.abs().max().double_value(&[]) <= 0.0,
+                "{name} is not zero"
+            );
+            continue;
+        }
+        // All of them have fewer rows than columns, so the rows are orthonormal.
+        let matrix = tensor.detach().flatten(1, -1);
+        let identity = Tensor::eye(matrix.size()[0], (Kind::Float, Device::Cpu)) * (gain * gain);
+        let worst = difference(&matrix.matmul(&matrix.tr()), &identity);
+        assert!(
+            worst < TOLERANCE,
+            "{name}: W·Wᵀ differs from {gain}²·I by {worst:e}"
+        );
+    }
+}
+
+#[test]
+fn a2c_loss_and_gradient() {
+    let tensors = oracle("losses.safetensors");
+    let (net, batch) = (network(&tensors), batch(&tensors));
+    let loss = a2c::loss(
+        &net.forward(&batch.obs),
+        &batch,
+        &Settings::defaults(Algorithm::A2c),
+    );
+    compare(
+        "a2c",
+        &tensors,
+        &net,
+        [&loss.total, &loss.policy, &loss.value, &loss.entropy],
+    );
+}
+
+#[test]
+fn advantages() {
+    let tensors = oracle("advantages.safetensors");
+    let dones: Vec<bool> = Vec::<u8>::try_from(&tensors["dones"])
+        .unwrap()
+        .into_iter()
+        .map(|done| done != 0)
+        .collect();
+    let ours = gae(
+        &floats(&tensors["rewards"]),
+        &floats(&tensors["values"]),
+        &dones,
+        &floats(&tensors["last_values"]),
+        0.99,
+        0.95,
+    );
+    let worst = difference(&Tensor::from_slice(&ours), &tensors["advantages"]);
+    assert!(worst < TOLERANCE, "advantages differ by {worst:e}");
+}
+
+#[test]
+fn optimizers() {
+    let tensors = oracle("optimizers.safetensors");
+    let numel = tensors["start"].numel() as i64;
+    let adam = Optimizer::adam(numel, Device::Cpu, 1e-5);
+    let rms_prop = Optimizer::rms_prop(numel, Device::Cpu, 0.99, 1e-5);
+    for (name, mut optimizer) in [("adam", adam), ("rms_prop", rms_prop)] {
+        let mut params = tensors["start"].copy();
+        for (step, rate) in floats(&tensors["rates"]).into_iter().enumerate() {
+            optimizer.step(
+                &mut params,
+                &tensors["gradients"].get(step as i64),
+                f64::from(rate),
+            );
+        }
+        let worst = difference(&params, &tensors[name]);
+        assert!(worst < TOLERANCE, "{name} differs by {worst:e}");
+    }
+}

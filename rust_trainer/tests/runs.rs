@@ -1,0 +1,337 @@
+//! Whole runs on environments written in Rust: they implement `VecEnv`, and the trainer cannot tell.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{fs, path::Path};
+
+use python_shim::{EnvError, Episode, ObsSpec, StepBatch, VecEnv};
+use rust_trainer::{
+    checkpoint,
+    evaluate::play,
+    learner::Learner,
+    settings::{Algorithm, Settings},
+    signals::StopRequest,
+    train::{Outcome, Run},
+};
+use tch::{Device, Kind, Tensor};
+
+const NUM_ENVS: usize = 4;
+
+/// How the scripted environment ends its episodes.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Terminated,
+    Truncated,
+}
+
+/// Shows one of two contexts, one-hot; the action that names it is worth 1. The context is the parity of
+/// the steps taken, or always the first with `constant`, and an episode takes `length` steps.
+struct Contexts {
+    spec: ObsSpec,
+    constant: bool,
+    length: i64,
+    end: End,
+    steps: i64,
+    returns: [f64; NUM_ENVS],
+    actions: Option<Vec<i64>>,
+}
+
+impl Contexts {
+    fn new(constant: bool, length: i64, end: End) -> Box<Self> {
+        let spec = ObsSpec {
+            shape: vec![2],
+            kind: Kind::Float,
+        };
+        Box::new(Self {
+            spec,
+            constant,
+            length,
+            end,
+            steps: 0,
+            returns: [0.0; NUM_ENVS],
+            actions: None,
+        })
+    }
+
+    fn context(&self, env: usize) -> i64 {
+        if self.constant {
+            0
+        } else {
+            (self.steps + env as i64) % 2
+        }
+    }
+
+    fn observe(&self, obs: &mut [u8]) {
+        for (env, row) in obs.chunks_exact_mut(self.spec.num_bytes()).enumerate() {
+            for (index, feature) in row.chunks_exact_mut(4).enumerate() {
+                let value = f32::from(u8::from(index as i64 == self.context(env)));
+                feature.copy_from_slice(&value.to_ne_bytes());
+            }
+        }
+    }
+}
+
+impl VecEnv for Contexts {
+    fn num_envs(&self) -> usize {
+        NUM_ENVS
+    }
+
+    fn obs_spec(&self) -> &ObsSpec {
+        &self.spec
+    }
+
+    fn num_actions(&self) -> i64 {
+        2
+    }
+
+    fn reset(&mut self, _seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
+        (self.steps, self.returns) = (0, [0.0; NUM_ENVS]);
+        self.observe(obs);
+        Ok(())
+    }
+
+    fn send(&mut self, actions: &[i64]) -> Result<(), EnvError> {
+        self.actions = Some(actions.to_vec());
+        Ok(())
+    }
+
+    fn recv(&mut self, obs: &mut [u8], batch: &mut StepBatch) -> Result<(), EnvError> {
+        let actions = self
+            .actions
+            .take()
+            .ok_or(EnvError::Order("no step in flight"))?;
+        let rewards: Vec<f32> = (0..NUM_ENVS)
+            .map(|env| f32::from(u8::from(actions[env] == self.context(env))))
+            .collect();
+        self.steps += 1;
+        let ended = self.steps % self.length == 0;
+        *batch = StepBatch {
+            raw_reward: rewards.clone(),
+            terminated: vec![ended && self.end == End::Terminated; NUM_ENVS],
+            truncated: vec![ended && self.end == End::Truncated; NUM_ENVS],
+            lives: vec![0; NUM_ENVS],
+            ..StepBatch::default()
+        };
+        self.observe(obs);
+        for (env, reward) in rewards.iter().enumerate() {
+            self.returns[env] += f64::from(*reward);
+            if ended {
+                let raw_return = std::mem::take(&mut self.returns[env]);
+                batch.episodes.push(Episode {
+                    env,
+                    raw_return,
+                    length: self.length,
+                    frames: self.length,
+                });
+                let row = env * self.spec.num_bytes();
+                batch
+                    .final_obs
+                    .push((env, obs[row..row + self.spec.num_bytes()].to_vec()));
+            }
+        }
+        batch.reward = rewards;
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), EnvError> {
+        Ok(())
+    }
+}
+
+fn settings(algorithm: Algorithm, folder: &Path, name: &str) -> Settings {
+    Settings {
+        num_envs: NUM_ENVS,
+        num_steps: 16,
+        learning_rate: 3e-3,
+        ent_coef: 0.0,
+        total_steps: 6_400,
+        runs_dir: folder.to_owned(),
+        run_name: name.to_owned(),
+        checkpoint_every: 640,
+        ..Settings::defaults(algorithm)
+    }
+}
+
+/// The learner of a finished run, from its newest checkpoint.
+fn trained(settings: &Settings) -> Learner {
+    let path = checkpoint::find(&settings.runs_dir.join(&settings.run_name)).unwrap();
+    let state = checkpoint::read_state(&path).unwrap();
+    let mut learner =
+        Learner::new(settings, &state.obs_spec(), state.num_actions, Device::Cpu).unwrap();
+    checkpoint::load_tensors(&path, &mut learner, true).unwrap();
+    learner
+}
+
+#[test]
+fn both_algorithms_learn_which_action_the_context_asks_for() {
+    let folder = tempfile::tempdir().unwrap();
+    for algorithm in [Algorithm::Ppo, Algorithm::A2c] {
+        let settings = settings(algorithm, folder.path(), &format!("{algorithm:?}"));
+        let run = Run::create(settings.clone(), Contexts::new(false, 9, End::Terminated)).unwrap();
+        let summary = run.train(&StopRequest::never()).unwrap();
+        assert_eq!(summary.outcome, Outcome::Finished);
+        assert!(
+            summary.mean_return.unwrap() > 8.5,
+            "{algorithm:?}: {:?} of 9",
+            summary.mean_return
+        );
+
+        let mut env = Contexts::new(false, 9, End::Terminated);
+        let stop = StopRequest::never();
+        let played = play(
+            &mut trained(&settings),
+            &mut *env,
+            7,
+            0,
+            true,
+            &stop,
+            |_| {},
+        )
+        .unwrap();
+        let returns: Vec<f64> = played.iter().map(|episode| episode.raw_return).collect();
+        assert_eq!(returns, [9.0; 7]);
+    }
+}
+
+/// Reward 1 a step with γ = 0.9 is worth 1/(1 − γ) = 10 if it never ends, at most 3.44 within 4 steps.
+#[test]
+fn a_truncated_episode_is_worth_what_was_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    for (end, low, high) in [(End::Truncated, 8.5, 11.0), (End::Terminated, 1.0, 3.5)] {
+        let name = if end == End::Truncated {
+            "truncated"
+        } else {
+            "terminated"
+        };
+        let settings = Settings {
+            gamma: 0.9,
+            total_steps: 25_600,
+            clip_vloss: false,
+            anneal_lr: false,
+            ..settings(Algorithm::Ppo, folder.path(), name)
+        };
+        Run::create(settings.clone(), Contexts::new(true, 4, end))
+            .unwrap()
+            .train(&StopRequest::never())
+            .unwrap();
+        let value = trained(&settings).values(&Tensor::from_slice2(&[[1.0_f32, 0.0]]))[0];
+        assert!(
+            (low..high).contains(&f64::from(value)),
+            "{name}: V = {value}"
+        );
+    }
+}
+
+#[test]
+fn a_resumed_run_ends_as_the_uninterrupted_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let env = || Contexts::new(true, 1, End::Terminated);
+    for algorithm in [Algorithm::Ppo, Algorithm::A2c] {
+        let [whole, broken] = ["whole", "broken"].map(|name| {
+            let name = format!("{name}-{algorithm:?}");
+            Settings {
+                total_steps: 640,
+                ..settings(algorithm, folder.path(), &name)
+            }
+        });
+        Run::create(whole.clone(), env())
+            .unwrap()
+            .train(&StopRequest::never())
+            .unwrap();
+
+        let stop = StopRequest::never();
+        stop.ask();
+        let summary = Run::create(broken.clone(), env())
+            .unwrap()
+            .train(&stop)
+            .unwrap();
+        assert_eq!(
+            (summary.outcome, summary.counters.step),
+            (Outcome::Stopped, 64)
+        );
+        let run_folder = folder.path().join(&broken.run_name);
+        let summary = Run::resume(&run_folder, broken.clone(), env())
+            .unwrap()
+            .train(&StopRequest::never())
+            .unwrap();
+        assert_eq!(
+            (summary.outcome, summary.counters.step),
+            (Outcome::Finished, 640)
+        );
+
+        for file in ["model.safetensors", "optimizer.safetensors"] {
+            let [whole, broken] = [&whole, &broken].map(|settings| {
+                let run = settings.runs_dir.join(&settings.run_name);
+                fs::read(checkpoint::find(&run).unwrap().join(file)).unwrap()
+            });
+            assert!(whole == broken, "{algorithm:?}: {file} differs");
+        }
+    }
+}
+
+#[test]
+fn old_checkpoints_go_and_the_newest_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        keep_checkpoints: 2,
+        ..settings(Algorithm::A2c, folder.path(), "keep")
+    };
+    Run::create(settings.clone(), Contexts::new(true, 1, End::Terminated))
+        .unwrap()
+        .train(&StopRequest::never())
+        .unwrap();
+    let kept = checkpoint::list(&folder.path().join("keep/checkpoints")).unwrap();
+    let names: Vec<_> = kept
+        .iter()
+        .map(|path| path.file_name().unwrap().to_str().unwrap())
+        .collect();
+    assert_eq!(names, ["step-000000005760", "step-000000006400"]);
+}
+
+#[test]
+fn a_run_folder_is_never_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = settings(Algorithm::A2c, folder.path(), "twice");
+    let env = || Contexts::new(true, 1, End::Terminated);
+    Run::create(settings.clone(), env()).unwrap();
+    let message = Run::create(settings, env()).err().unwrap().to_string();
+    assert!(
+        message.contains("twice") && message.contains("--resume"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_broken_checkpoint_is_an_error_that_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        total_steps: 64,
+        ..settings(Algorithm::A2c, folder.path(), "broken")
+    };
+    let env = || Contexts::new(true, 1, End::Terminated);
+    Run::create(settings.clone(), env())
+        .unwrap()
+        .train(&StopRequest::never())
+        .unwrap();
+    let run_folder = folder.path().join("broken");
+    let path = checkpoint::find(&run_folder).unwrap();
+
+    let weights = fs::read(path.join("model.safetensors")).unwrap();
+    fs::write(
+        path.join("model.safetensors"),
+        &weights[..weights.len() / 2],
+    )
+    .unwrap();
+    let message = Run::resume(&run_folder, settings.clone(), env())
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(message.contains("step-000000000064"), "{message}");
+
+    fs::write(path.join("state.json"), "{}").unwrap();
+    let message = Run::resume(&run_folder, settings, env())
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(message.contains("step-000000000064"), "{message}");
+}

@@ -1,0 +1,85 @@
+"""Bad actions are refused before any env sees them; ALE would wait for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from atari_wrappers import UnsupportedError, VecEnv
+from atari_wrappers.actions import action_check
+
+BAD_ACTIONS = [
+    ([0, 0], ValueError, r"actions have shape \[2\]; 3 envs take \[3\]"),
+    ([], ValueError, r"shape \[0\]"),
+    ([[0], [0], [0]], ValueError, r"shape \[3, 1\]"),
+    (0, ValueError, r"shape \[\]"),
+    ([0.0, 1.0, 2.0], TypeError, "must be integers, not float64"),
+    ([True, False, True], TypeError, "must be integers, not bool"),
+    ([None, 0, 0], TypeError, "must be integers, not object"),
+    ([0, 4, 0], ValueError, "action 4 of env 1 is outside of the valid range 0 to 3"),
+    ([0, 0, -1], ValueError, "action -1 of env 2 is outside of the valid range 0 to 3"),
+    (np.array([2**63, 0, 0], np.uint64), ValueError, f"action {2**63} of env 0"),
+    ([-(2**63), 0, 0], ValueError, f"action -{2**63} of env 0"),
+    (np.array([0, 255, 0], np.uint8), ValueError, "action 255 of env 1"),
+    (np.array([0, -128, 9], np.int8), ValueError, "action -128 of env 1"),
+]
+
+
+@pytest.mark.parametrize(("actions", "error", "message"), BAD_ACTIONS)
+def test_bad_actions_are_named(actions: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        action_check(gym.spaces.Discrete(4), 3)(actions)
+
+
+@pytest.mark.parametrize("backend", ["ale", "sync"])
+def test_bad_actions_move_no_env(backend: str, open_vec: Callable[..., VecEnv]) -> None:
+    vec, twin = (open_vec("BreakoutNoFrameskip-v4", 3, backend=backend) for _ in range(2))
+    vec.reset(seed=0)
+    twin.reset(seed=0)
+    for actions, error, message in BAD_ACTIONS:
+        with pytest.raises(error, match=message):
+            vec.step(actions)
+        with pytest.raises(error, match=message):
+            vec.send(actions)
+    np.testing.assert_array_equal(vec.step([1, 2, 3])[0], twin.step([1, 2, 3])[0])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64])
+def test_any_integers_become_a_fresh_int64_array(dtype: type) -> None:
+    check = action_check(gym.spaces.Discrete(4), 3)
+    given = np.array([3, 9, 0, 9, 1], dtype)[::2]
+    checked = check(given)
+    assert (checked.dtype, checked.tolist()) == (np.int64, [3, 0, 1])
+    assert checked.flags.c_contiguous
+    assert not np.shares_memory(checked, given)
+    assert check((3, 0, 1)).tolist() == [3, 0, 1]
+
+
+def test_actions_may_begin_elsewhere_than_at_zero() -> None:
+    for first in (5, -2):
+        check = action_check(gym.spaces.Discrete(3, start=first), 2)
+        assert check([first, first + 2]).tolist() == [first, first + 2]
+        for action in (first - 1, first + 3):
+            with pytest.raises(ValueError, match=f"action {action} of env 1 .* {first} to"):
+                check([first, action])
+
+
+def test_continuous_actions_are_checked_too(open_vec: Callable[..., VecEnv]) -> None:
+    vec = open_vec("Pendulum-v1", 2)
+    vec.reset(seed=0)
+    assert vec.step([[0.5], [-2.0]])[0].shape == (2, 3)
+    with pytest.raises(ValueError, match=r"shape \[2\]; 2 envs take \[2, 1\]"):
+        vec.step([0.5, 0.5])
+    with pytest.raises(ValueError, match="of env 1 is outside"):
+        vec.step([[0.5], [-2.5]])
+    with pytest.raises(TypeError, match="must be float32, not complex128"):
+        vec.step([[0.5], [1j]])
+
+
+def test_actions_that_are_no_arrays_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="are no arrays"):
+        action_check(gym.spaces.Dict({"a": gym.spaces.Discrete(2)}), 2)

@@ -1,0 +1,206 @@
+"""What every backend promises alike: spaces, dtypes, fresh arrays, the order of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import scripted
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from atari_wrappers import (
+    ClosedError,
+    NoPendingStepError,
+    PendingStepError,
+    ResetNeededError,
+    UnsupportedError,
+    VecEnv,
+)
+
+BACKENDS = ["ale", "sync", "async"]
+GAME = "BreakoutNoFrameskip-v4"
+OpenVec = Callable[..., VecEnv]
+
+
+@pytest.fixture(params=BACKENDS)
+def vec(request: pytest.FixtureRequest, open_vec: OpenVec) -> VecEnv:
+    return open_vec(GAME, 3, backend=request.param)
+
+
+def assert_dtypes(vec: VecEnv, result: tuple) -> None:
+    obs, reward, terminated, truncated, info = result
+    assert obs.flags.c_contiguous
+    assert obs in vec.observation_space
+    described = [(a.dtype, a.shape) for a in (reward, terminated, truncated)]
+    assert described == [(np.float32, (3,)), (bool, (3,)), (bool, (3,))]
+    assert (info["raw_reward"].dtype, info["raw_reward"].shape) == (np.float32, (3,))
+    assert (info["lives"].dtype, info["lives"].shape) == (np.int32, (3,))
+
+
+def test_a_step_has_the_promised_shapes_and_dtypes(vec: VecEnv) -> None:
+    assert isinstance(vec, VectorEnv)
+    assert vec.observation_space == gym.spaces.Box(0, 255, (3, 4, 84, 84), np.uint8)
+    assert vec.single_observation_space == gym.spaces.Box(0, 255, (4, 84, 84), np.uint8)
+    assert vec.single_action_space == gym.spaces.Discrete(4)
+    assert vec.action_space == gym.spaces.MultiDiscrete([4, 4, 4])
+    assert vec.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
+    obs, info = vec.reset(seed=0)
+    assert obs in vec.observation_space
+    assert sorted(info) == ["lives", "raw_reward"]
+    assert info["lives"].tolist() == [5, 5, 5]
+    seen: dict[str, Any] = {}
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        result = vec.step(rng.integers(4, size=3))
+        assert_dtypes(vec, result)
+        seen |= result[4]
+    assert {key: value.dtype for key, value in seen["episode"].items()} == {
+        "r": np.float64,
+        "l": np.int64,
+        "frames": np.int64,
+    }
+    assert (seen["_episode"].dtype, seen["_final_obs"].dtype) == (bool, bool)
+    assert (seen["final_obs"].dtype, seen["final_obs"].shape) == (np.uint8, (3, 4, 84, 84))
+    assert seen["final_obs"].flags.c_contiguous
+
+
+def test_arrays_are_never_written_to_again(vec: VecEnv) -> None:
+    obs, info = vec.reset(seed=0)
+    kept: list[np.ndarray] = [obs, *info.values()]
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        obs, reward, terminated, truncated, info = vec.step(rng.integers(4, size=3))
+        episode = info.pop("episode", {})
+        kept += [obs, reward, terminated, truncated, *info.values(), *episode.values()]
+        if len(kept) > 2000:
+            break
+    copies = [array.copy() for array in kept]
+    for _ in range(50):
+        vec.step(rng.integers(4, size=3))
+    for array, copy in zip(kept, copies, strict=True):
+        # Rows of `final_obs` that no mask covers are undefined, but no less constant.
+        np.testing.assert_array_equal(array, copy)
+    addresses = [array.ctypes.data for array in kept if array.nbytes > 1000]
+    assert len(set(addresses)) == len(addresses)
+
+
+def test_writing_into_results_changes_nothing(open_vec: OpenVec) -> None:
+    for backend in ("ale", "sync"):
+        spoiled, twin = (open_vec(GAME, 2, backend=backend) for _ in range(2))
+        spoiled.reset(seed=0)[1]["lives"][:] = 99
+        twin.reset(seed=0)
+        for step in range(120):
+            mine, other = (env.step([step % 4, 1]) for env in (spoiled, twin))
+            for left, right in zip(mine[:4], other[:4], strict=True):
+                np.testing.assert_array_equal(left, right)
+            np.testing.assert_array_equal(mine[4]["lives"], other[4]["lives"])
+            for array in (*mine[:4], mine[4]["raw_reward"], mine[4]["lives"]):
+                array[:] = 1
+
+
+def test_the_learner_sees_signs_and_the_score_is_kept(open_vec: OpenVec) -> None:
+    for backend in ("ale", "sync"):
+        vec = open_vec("SpaceInvadersNoFrameskip-v4", 2, backend=backend)
+        vec.reset(seed=0)
+        rng = np.random.default_rng(0)
+        raws = []
+        for _ in range(300):
+            _, reward, _, _, info = vec.step(rng.integers(6, size=2))
+            np.testing.assert_array_equal(reward, np.sign(info["raw_reward"]))
+            raws.append(info["raw_reward"])
+        assert np.max(raws) >= 5
+
+
+def test_clip_reward_can_be_off(open_vec: OpenVec) -> None:
+    for backend in ("ale", "sync"):
+        vec = open_vec("SpaceInvadersNoFrameskip-v4", 2, backend=backend, clip_reward=False)
+        vec.reset(seed=0)
+        rng = np.random.default_rng(0)
+        rewards = []
+        for _ in range(200):
+            _, reward, _, _, info = vec.step(rng.integers(6, size=2))
+            np.testing.assert_array_equal(reward, info["raw_reward"])
+            assert reward is not info["raw_reward"]
+            rewards.append(reward)
+        assert np.max(rewards) >= 5
+
+
+def test_send_and_recv_are_a_step_in_two(vec: VecEnv) -> None:
+    vec.reset(seed=4)
+    whole = [vec.step([1, 2, 3])[0] for _ in range(3)]
+    vec.reset(seed=4)
+    for expected in whole:
+        actions = np.array([1, 2, 3])
+        assert vec.send(actions) is None
+        actions[:] = 0  # the caller's array is the caller's again
+        np.testing.assert_array_equal(vec.recv()[0], expected)
+
+
+def test_calls_out_of_order_are_refused_at_once(vec: VecEnv) -> None:
+    with pytest.raises(ResetNeededError):
+        vec.step([0, 0, 0])
+    with pytest.raises(NoPendingStepError):
+        vec.recv()
+    vec.reset(seed=0)
+    with pytest.raises(NoPendingStepError):
+        vec.recv()
+    vec.send([0, 0, 0])
+    with pytest.raises(PendingStepError):
+        vec.send([0, 0, 0])
+    with pytest.raises(PendingStepError):
+        vec.reset()
+    vec.recv()
+    vec.step([0, 0, 0])
+    vec.close()
+    vec.close()
+    for call in (vec.reset, vec.recv, lambda: vec.send([0, 0, 0]), lambda: vec.step([0, 0, 0])):
+        with pytest.raises(ClosedError, match="was closed"):
+            call()
+    for error in (ClosedError, NoPendingStepError, PendingStepError, ResetNeededError):
+        assert issubclass(error, RuntimeError)
+
+
+def test_observations_that_are_no_arrays_are_refused(open_vec: OpenVec) -> None:
+    with pytest.raises(UnsupportedError, match="FlattenObservation"):
+        open_vec("scripted:Dict-v0", 2)
+
+
+def test_other_ids_run_on_sync_and_async(open_vec: OpenVec) -> None:
+    plain = gym.make_vec("CartPole-v1", 3, vectorization_mode="sync")
+    first, _ = plain.reset(seed=3)
+    for backend in ("auto", "async"):
+        vec = open_vec("CartPole-v1", 3, backend=backend)
+        obs, info = vec.reset(seed=3)
+        np.testing.assert_array_equal(obs, first)
+        assert (obs.dtype, obs.shape) == (np.float32, (3, 4))
+        total = 0.0
+        for _ in range(100):
+            obs, reward, terminated, _, info = vec.step([1, 1, 0])
+            total += float(info["raw_reward"][0])
+            assert_dtypes(vec, (obs, reward, terminated, terminated, info))
+            if terminated[0]:
+                break
+        assert info["_episode"][0]
+        assert info["_final_obs"][0]
+        assert (info["episode"]["r"][0], info["episode"]["l"][0]) == (total, total)
+        assert info["lives"].tolist() == [0, 0, 0]
+        assert not np.array_equal(info["final_obs"][0], obs[0])
+
+
+def test_a_buffer_that_an_env_writes_to_again_is_copied(open_vec: OpenVec) -> None:
+    for backend in ("sync", "async"):
+        vec = open_vec("scripted:Careless-v0", 2, backend=backend)
+        obs, _ = vec.reset()
+        assert obs.tolist() == [[0, 1], [0, 1]]
+        results = [vec.step([5, 5]) for _ in range(3)]
+        assert [result[0].tolist()[0] for result in results] == [[1, 1], [2, 1], [0, 2]]
+        assert results[2][3].tolist() == [True, True]
+        assert results[2][4]["final_obs"].tolist() == [[3, 1], [3, 1]]
+        assert results[2][4]["episode"]["r"].tolist() == [7.5, 7.5]
+
+
+def test_registered_helpers_are_the_scripted_ones() -> None:
+    assert gym.spec("Careless-v0").entry_point is scripted.CarelessEnv

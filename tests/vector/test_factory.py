@@ -1,0 +1,164 @@
+"""`make`, `make_vec`, the settings, and which backend serves what."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from PIL import Image
+
+import atari_wrappers
+from atari_wrappers import Settings, UnknownEnvError, UnsupportedError, VecEnv, make, make_vec
+
+GAME = "SpaceInvadersNoFrameskip-v4"
+OpenVec = Callable[..., VecEnv]
+
+gym.register(
+    "HardPong-v0", "ale_py.env:AtariEnv", kwargs={"game": "pong", "mode": 1, "difficulty": 1}
+)
+
+
+def test_make_is_the_tch_rs_examples(tmp_path: Path) -> None:
+    assert str(inspect.signature(make)).startswith("(env_name: ")
+    vec = make(GAME, None, 2)
+    assert (vec.backend, vec.num_envs) == ("ale", 2)
+    assert vec.reset(seed=0)[0].shape == (2, 4, 84, 84)
+    vec.close()
+    assert make(GAME).num_envs == 1
+
+
+@pytest.mark.parametrize("backend", ["auto", "async"])
+def test_images_are_every_emulated_frame_of_every_env(
+    backend: str, tmp_path: Path, open_vec: OpenVec
+) -> None:
+    folder = tmp_path / "made" / "here"
+    vec = open_vec(GAME, 2, img_dir=folder, backend=backend, max_episode_frames=50)
+    assert vec.backend == ("sync" if backend == "auto" else "async")
+    vec.reset(seed=0)
+    frames = np.zeros(2, np.int64)
+    for _ in range(20):
+        info = vec.step([0, 0])[4]
+        frames += info.get("episode", {"frames": 0})["frames"]
+    vec.close()
+    for env in range(2):
+        files = sorted(folder.glob(f"out{env}-*.png"))
+        assert [path.name for path in files] == [f"out{env}-{i:05d}.png" for i in range(len(files))]
+        assert frames[env] <= len(files) < frames[env] + 50
+        assert Image.open(files[0]).size == (160, 210)
+
+
+def test_a_bad_img_dir_is_refused_before_any_env_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(gym, "make", lambda *_args, **_kwargs: pytest.fail("an env was made"))
+    with pytest.raises(NotADirectoryError):
+        make(GAME, str(tmp_path / "file"), 1)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "settings", "message"),
+    [
+        ("CartPole-v1", {}, "it is no Atari game"),
+        (GAME, {"img_dir": "unused"}, "no raw frames to write to img_dir"),
+        (GAME, {"autoreset": "disabled"}, 'no autoreset="disabled"'),
+        ("HardPong-v0", {}, "it cannot set difficulty, mode"),
+    ],
+)
+def test_ale_refuses_and_names_who_can(env_id: str, settings: dict, message: str) -> None:
+    with pytest.raises(UnsupportedError, match=f'{message}.*use backend="sync" or "async"'):
+        make_vec(env_id, 1, backend="ale", **settings)
+    assert not Path("unused").exists()
+
+
+def test_auto_takes_what_can_serve(open_vec: OpenVec) -> None:
+    assert open_vec("ALE/Pong-v5", 1).backend == "ale"
+    assert open_vec("HardPong-v0", 1).backend == "sync"
+    assert open_vec(GAME, 1, autoreset="disabled").backend == "sync"
+    assert open_vec("CartPole-v1", 1).backend == "sync"
+
+
+@pytest.mark.parametrize("backend", ["ale", "sync"])
+def test_settings_decide_whatever_the_id_says(backend: str, open_vec: OpenVec) -> None:
+    runs = []
+    for env_id in (GAME, "ALE/SpaceInvaders-v5"):
+        vec = open_vec(env_id, 2, backend=backend)
+        rng = np.random.default_rng(0)
+        vec.reset(seed=0)
+        runs.append([vec.step(rng.integers(6, size=2))[0] for _ in range(100)])
+    np.testing.assert_array_equal(*runs)
+
+
+@pytest.mark.parametrize("backend", ["ale", "sync", "async"])
+def test_sizes_follow_the_settings(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(
+        GAME,
+        2,
+        backend=backend,
+        screen_size=42,
+        frame_stack=2,
+        full_action_space=True,
+        frame_skip=3,
+    )
+    assert vec.reset(seed=0)[0].shape == (2, 2, 42, 42)
+    assert vec.step([17, 0])[0] in vec.observation_space
+    with pytest.raises(ValueError, match="0 to 17"):
+        vec.step([18, 0])
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"backend": "envpol"}, ValueError, "backend must be one of auto, ale, sync, async"),
+        ({"autoreset": "later"}, ValueError, "same-step, next-step, disabled, not 'later'"),
+        ({"context": "fork"}, ValueError, "spawn, forkserver, not 'fork'"),
+        ({"noop_max": -1}, ValueError, "noop_max must be at least 0, not -1"),
+        ({"frame_skip": 0}, ValueError, "frame_skip must be at least 1"),
+        ({"frame_stack": 2.0}, TypeError, "frame_stack must be an integer, not 2.0"),
+        ({"screen_size": True}, TypeError, "screen_size must be an integer, not True"),
+        ({"sticky_actions": 1.5}, ValueError, r"sticky_actions must lie in \[0, 1\], not 1.5"),
+        ({"sticky_actions": float("nan")}, ValueError, "not nan"),
+        ({"sticky_actions": "0"}, TypeError, "must be a number"),
+        ({"clip_reward": 1}, TypeError, "clip_reward must be True or False, not 1"),
+        ({"fire_reset": None}, TypeError, "fire_reset must be True or False"),
+        ({"frameskip": 4}, TypeError, "no setting frameskip; there are backend, img_dir"),
+    ],
+)
+def test_bad_settings_are_named(settings: dict, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        make_vec(GAME, 1, **settings)
+
+
+@pytest.mark.parametrize(
+    ("num_envs", "error"), [(0, ValueError), (-3, ValueError), (1.5, TypeError)]
+)
+def test_bad_num_envs_is_refused(num_envs: Any, error: type[Exception]) -> None:
+    for env_id in (GAME, "CartPole-v1"):
+        with pytest.raises(error, match=r"num_envs must be at least 1|float"):
+            make_vec(env_id, num_envs)
+
+
+def test_unknown_id_keeps_the_suggestion() -> None:
+    with pytest.raises(UnknownEnvError, match="Did you mean: `SpaceInvaders`"):
+        make("SpaceInvader-v4")
+
+
+def test_overrides_go_over_given_settings(open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 1, Settings(screen_size=21, frame_stack=3), frame_stack=1)
+    assert vec.single_observation_space.shape == (1, 21, 21)
+
+
+def test_signature_and_settings_cannot_drift_apart() -> None:
+    parameters = inspect.signature(make_vec).parameters
+    defaults = Settings()
+    assert list(parameters)[3:] == list(Settings.names())
+    assert all(parameters[name].default == getattr(defaults, name) for name in Settings.names())
+
+
+def test_public_names_exist() -> None:
+    assert all(hasattr(atari_wrappers, name) for name in atari_wrappers.__all__)

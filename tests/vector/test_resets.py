@@ -1,0 +1,139 @@
+"""Seeds and restarts of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from atari_wrappers import ResetNeededError, VecEnv, make_env
+
+BACKENDS = ["ale", "sync", "async"]
+GAME = "SpaceInvadersNoFrameskip-v4"
+OpenVec = Callable[..., VecEnv]
+
+
+def trajectory(vec: VecEnv, seed: Any, steps: int = 30) -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    arrays = [vec.reset(seed=seed)[0]]
+    for _ in range(steps):
+        arrays += vec.step(rng.integers(6, size=vec.num_envs))[:4]
+    return arrays
+
+
+def same(left: list[np.ndarray], right: list[np.ndarray]) -> bool:
+    return all(np.array_equal(one, other) for one, other in zip(left, right, strict=True))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_seed_decides_the_trajectory(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 3, backend=backend, sticky_actions=0.25)
+    first = trajectory(vec, 9)
+    assert same(first, trajectory(vec, 9)), "the used batch, again"
+    assert same(first, trajectory(open_vec(GAME, 3, backend=backend, sticky_actions=0.25), 9))
+    assert same(first, trajectory(vec, [9, 10, 11])), "env i gets seed + i"
+    assert not same(first, trajectory(vec, 8))
+    last = first[-4]
+    assert not np.array_equal(last[0], last[1])
+    assert not np.array_equal(last[1], last[2])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_without_a_seed_games_go_on_differing(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 2, backend=backend)
+    first = trajectory(vec, 9)
+    again = [trajectory(vec, None) for _ in range(3)]
+    assert not all(same(first, other) for other in again)
+
+
+def test_sync_and_async_are_the_same_envs(open_vec: OpenVec) -> None:
+    runs = [trajectory(open_vec(GAME, 2, backend=name), 3, 150) for name in ("sync", "async")]
+    assert same(*runs)
+
+
+def test_env_i_of_sync_is_the_single_env_with_seed_plus_i(open_vec: OpenVec) -> None:
+    obs, _ = open_vec(GAME, 3, backend="sync").reset(seed=20)
+    for index in range(3):
+        np.testing.assert_array_equal(obs[index], make_env(GAME).reset(seed=20 + index)[0])
+
+
+@pytest.mark.parametrize(
+    ("seed", "error", "message"),
+    [
+        (-1, ValueError, r"seed -1 lies outside of \[0, 2147483647\)"),
+        (2**31 - 2, ValueError, "seed 2147483647 lies outside"),
+        ([1, 2, 3], ValueError, "3 seeds for 2 envs"),
+        (0.5, TypeError, "float"),
+    ],
+)
+def test_bad_seeds_are_refused(
+    seed: Any, error: type[Exception], message: str, open_vec: OpenVec
+) -> None:
+    for backend in ("ale", "sync"):
+        with pytest.raises(error, match=message):
+            open_vec(GAME, 2, backend=backend).reset(seed=seed)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_largest_seeds_work(backend: str, open_vec: OpenVec) -> None:
+    open_vec(GAME, 2, backend=backend).reset(seed=2**31 - 3)
+
+
+@pytest.mark.parametrize("backend", ["ale", "sync"])
+def test_reset_starts_a_new_game_even_after_a_lost_life(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec("BreakoutNoFrameskip-v4", 1, backend=backend, noop_max=0)
+    _, info = vec.reset(seed=0)
+    while info["lives"][0] == 5:
+        info = vec.step([0 if backend == "ale" else 1])[4]
+    assert vec.reset()[1]["lives"][0] == 5
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_next_step_restarts_one_step_later(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec("scripted:Careless-v0", 2, backend=backend, autoreset="next-step")
+    vec.reset()
+    results = [vec.step([5, 5]) for _ in range(7)]
+    assert [result[0][0].tolist() for result in results[2:4]] == [[3, 1], [0, 2]]
+    assert [result[3][0] for result in results] == [False, False, True, False, False, False, True]
+    assert [float(result[4]["raw_reward"][0]) for result in results[2:5]] == [2.5, 0, 2.5]
+    assert all("final_obs" not in result[4] for result in results)
+    assert [result[4]["episode"]["l"].tolist() for result in results if "episode" in result[4]] == [
+        [3, 3],
+        [3, 3],
+    ]
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_disabled_waits_for_a_reset_of_the_ended_envs(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec("scripted:Careless-v0", 2, backend=backend, autoreset="disabled")
+    vec.reset()
+    for _ in range(3):
+        obs, _, _, truncated, info = vec.step([5, 5])
+    assert truncated.all()
+    assert obs.tolist() == [[3, 1], [3, 1]]
+    assert info["_episode"].all()
+    obs, _ = vec.reset(options={"reset_mask": np.array([False, True])})
+    assert obs.tolist() == [[3, 1], [0, 2]]
+    with pytest.raises(ResetNeededError, match=r"envs \[0\] need a reset"):
+        vec.step([5, 5])
+    vec.reset(options={"reset_mask": np.array([True, False])})
+    assert vec.step([5, 5])[0].tolist() == [[1, 2], [1, 2]]
+
+
+def test_masked_reset_after_a_lost_life_continues_the_game(open_vec: OpenVec) -> None:
+    vec = open_vec("BreakoutNoFrameskip-v4", 2, backend="sync", autoreset="disabled", noop_max=0)
+    vec.reset(seed=0)
+    terminated = np.zeros(2, bool)
+    while not terminated.any():
+        _, _, terminated, _, info = vec.step([0, 0])
+    _, info = vec.reset(options={"reset_mask": terminated})
+    assert info["lives"].min() == 4
+
+
+def test_options_that_mean_nothing_are_refused(open_vec: OpenVec) -> None:
+    with pytest.raises(ValueError, match='reset_mask needs autoreset="disabled"'):
+        open_vec(GAME, 2, backend="sync").reset(options={"reset_mask": np.ones(2, bool)})
+    with pytest.raises(ValueError, match="takes no reset options, not \\['mode'\\]"):
+        open_vec(GAME, 2, backend="ale").reset(options={"mode": 1})

@@ -1,0 +1,119 @@
+"""The whole single-env pipeline."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from games import raw_game, rollout
+from gymnasium.utils.env_checker import check_env
+
+from atari_wrappers import Settings, UnknownEnvError, UnsupportedError, make_env, wrappers
+
+
+@pytest.mark.parametrize("env_id", ["BreakoutNoFrameskip-v4", "PongNoFrameskip-v4", "CartPole-v1"])
+def test_gymnasiums_checker_is_content(env_id: str) -> None:
+    # It advises to check bare envs, and has doubts about CartPole's infinite bounds.
+    with pytest.warns(UserWarning, match="is different from the unwrapped version"):
+        check_env(make_env(env_id), skip_render_check=True)
+
+
+@pytest.mark.parametrize(
+    "wrapper",
+    [
+        wrappers.NoopReset,
+        wrappers.FireReset,
+        wrappers.EpisodicLife,
+        wrappers.MaxAndSkip,
+        wrappers.WarpFrame,
+        wrappers.FrameStack,
+        wrappers.ClipReward,
+        wrappers.GameCounter,
+    ],
+)
+def test_each_wrapper_passes_gymnasiums_checker_alone(wrapper: type[gym.Wrapper]) -> None:
+    with pytest.warns(UserWarning, match="is different from the unwrapped version"):
+        check_env(wrapper(raw_game("Breakout")), skip_render_check=True)
+
+
+@pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
+@pytest.mark.parametrize("name", ["ALE/Breakout-v5", "Breakout-v0"])
+def test_settings_replace_what_the_id_says(name: str) -> None:
+    settings = Settings(noop_max=0, fire_reset=False)
+    ours = rollout(make_env(name, settings), 100)
+    plain = rollout(make_env("BreakoutNoFrameskip-v4", settings), 100)
+    for mine, other in zip(ours, plain, strict=True):
+        np.testing.assert_array_equal(mine[0], other[0])
+
+
+@pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
+def test_sticky_actions_are_the_emulators_own() -> None:
+    settings = Settings(noop_max=0, frame_skip=1, fire_reset=False, sticky_actions=0.5)
+    ours = make_env("SpaceInvaders-v0", settings)
+    twin = raw_game("SpaceInvaders", repeat_action_probability=0.5)
+    ours.reset(seed=2)
+    twin.reset(seed=2)
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        action = int(rng.integers(6))
+        ours.step(action)
+        twin.step(action)
+        np.testing.assert_array_equal(ours.unwrapped.ale.getRAM(), twin.unwrapped.ale.getRAM())
+
+
+@pytest.mark.parametrize("skip", [1, 4])
+def test_truncation_counts_every_emulated_frame(skip: int) -> None:
+    env = make_env("PongNoFrameskip-v4", Settings(max_episode_frames=101, frame_skip=skip))
+    env.reset(seed=0)
+    while True:
+        _, _, terminated, truncated, info = env.step(0)
+        if terminated or truncated:
+            break
+    assert (terminated, truncated) == (False, True)
+    assert info["episode"]["frames"] == 101
+    assert env.unwrapped.ale.getEpisodeFrameNumber() == 101
+
+
+def test_shapes_follow_the_settings() -> None:
+    env = make_env(
+        "PongNoFrameskip-v4", Settings(screen_size=42, frame_stack=2, full_action_space=True)
+    )
+    obs, _ = env.reset(seed=0)
+    assert (obs.shape, obs.dtype) == ((2, 42, 42), np.uint8)
+    assert env.action_space.n == 18
+
+
+def test_unclipped_reward_is_raw() -> None:
+    env = make_env("SpaceInvadersNoFrameskip-v4", Settings(clip_reward=False, episodic_life=False))
+    rewards = [result[1] for result in rollout(env, 400) if len(result) > 1]
+    assert max(rewards) >= 5
+    assert set(rewards) <= {0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 200.0}
+
+
+def test_other_ids_are_left_as_they_are() -> None:
+    env = make_env("CartPole-v1")
+    obs, _ = env.reset(seed=0)
+    np.testing.assert_array_equal(obs, gym.make("CartPole-v1").reset(seed=0)[0])
+    assert (obs.dtype, env.step(0)[1]) == (np.float32, 1.0)
+
+
+def test_images_of_a_game_without_frames_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="CartPole-v1` is no Atari game"):
+        make_env("CartPole-v1", Settings(img_dir="unused"))
+
+
+@pytest.mark.parametrize(
+    ("env_id", "message"),
+    [
+        ("SpaceInvader-v4", "Did you mean: `SpaceInvaders`"),
+        ("Pong-v9", "versioned environments: \\[ `v0`, `v4` \\]"),
+        ("ALE/Pong-v4", "use `ALE/Pong-v5`"),
+        ("", "Malformed environment ID"),
+        ("no_such_module:Game-v0", "module `no_such_module` cannot be imported"),
+    ],
+)
+def test_unknown_ids_keep_gymnasiums_advice(env_id: str, message: str) -> None:
+    with pytest.raises(UnknownEnvError, match=message) as caught:
+        make_env(env_id)
+    assert isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, gym.error.Error)
