@@ -117,10 +117,8 @@ class VecEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if self._pending:
             raise PendingStepError("reset: a step is pending; call recv first")
         seeds = None if seed is None else _seeds(seed, self.num_envs)
-        options = dict(options or {})
+        options = self._checked_options(options)
         mask = options.get("reset_mask")
-        if mask is not None and not self._resets_by_hand:
-            raise ValueError('reset_mask needs autoreset="disabled": ended envs restart themselves')
         if mask is None and self._keeps_games:
             options[NEW_GAME] = True
         result = self._guard(lambda: self._runner.reset(seeds, options))
@@ -184,6 +182,23 @@ class VecEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             self.closed = True
             self._runner.close(terminate=self._pending)
             self._pending = False
+
+    def _checked_options(self, options: dict[str, Any] | None) -> dict[str, Any]:
+        options = dict(options or {})
+        if options and self.backend == "ale":
+            raise ValueError(f'backend "ale" takes no reset options, not {sorted(options)}')
+        if "reset_mask" in options:
+            if not self._resets_by_hand:
+                raise ValueError(
+                    'reset_mask needs autoreset="disabled": ended envs restart themselves'
+                )
+            mask = options["reset_mask"] = np.array(options["reset_mask"])
+            if mask.dtype != bool or mask.shape != (self.num_envs,) or not mask.any():
+                raise ValueError(
+                    f"reset_mask must be bool [{self.num_envs}] with at least one True,"
+                    f" not {mask.dtype} {list(mask.shape)}: {mask}"
+                )
+        return options
 
     def _refuse_send(self) -> NoReturn:
         self._expect_open()

@@ -53,13 +53,8 @@ class AleBackend:
         self._clip_reward = settings.clip_reward is not False
 
     def reset(self, seeds: list[int] | None, options: dict[str, Any]) -> ResetResult:
-        """Restart every env.
-
-        Raises:
-            ValueError: There are options; ALE has none.
-        """
-        if options:
-            raise ValueError(f'backend "ale" takes no reset options, not {sorted(options)}')
+        """Restart every env."""
+        del options  # ALE has none, and VecEnv lets none through
         obs, info = self._env.reset(seed=None if seeds is None else np.array(seeds))
         self._lives = info["lives"]
         self._start = info["frame_number"] - info["episode_frame_number"]

@@ -70,6 +70,7 @@ impl Run {
     /// # Errors
     /// A folder that exists or cannot be made, a device that is not there.
     pub fn create(settings: Settings, env: Box<dyn VecEnv>) -> Result<Self, TrainerError> {
+        let device = device::select(settings.device)?;
         let folder = settings.runs_dir.join(&settings.run_name);
         if folder.exists() {
             let advice = format!(
@@ -82,7 +83,6 @@ impl Run {
             .map_err(|source| TrainerError::io("create", &folder, source))?;
         write_settings(&folder, &settings)?;
         let report = RunReport::create(&folder, &title(&settings), settings.total_steps)?;
-        let device = device::select(settings.device)?;
         let learner = Learner::new(&settings, env.obs_spec(), env.num_actions(), device)?;
         Ok(Self::new(
             folder,

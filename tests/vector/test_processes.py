@@ -45,7 +45,10 @@ def worker_pids(vec: VecEnv) -> list[int]:
 def test_workers_are_processes_of_their_own_and_end_with_close(
     context: str, open_vec: OpenVec
 ) -> None:
+    # A test run in the background ignores Ctrl-C, and its children would inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     vec = open_vec("scripted:Pid-v0", 2, backend="async", context=context)
+    signal.signal(signal.SIGINT, before)
     obs, _ = vec.reset()
     pids = [int(pid) for pid in obs[:, 0]]
     assert len({os.getpid(), *pids}) == 3

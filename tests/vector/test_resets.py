@@ -133,7 +133,14 @@ def test_masked_reset_after_a_lost_life_continues_the_game(open_vec: OpenVec) ->
 
 
 def test_options_that_mean_nothing_are_refused(open_vec: OpenVec) -> None:
+    sync, ale = open_vec(GAME, 2, backend="sync"), open_vec(GAME, 2, backend="ale")
     with pytest.raises(ValueError, match='reset_mask needs autoreset="disabled"'):
-        open_vec(GAME, 2, backend="sync").reset(options={"reset_mask": np.ones(2, bool)})
-    with pytest.raises(ValueError, match="takes no reset options, not \\['mode'\\]"):
-        open_vec(GAME, 2, backend="ale").reset(options={"mode": 1})
+        sync.reset(options={"reset_mask": np.ones(2, bool)})
+    with pytest.raises(ValueError, match=r"takes no reset options, not \['mode'\]"):
+        ale.reset(options={"mode": 1})
+    by_hand = open_vec(GAME, 2, backend="sync", autoreset="disabled")
+    for mask in ([True], [False, False], [1, 0]):
+        with pytest.raises(ValueError, match=r"reset_mask must be bool \[2\]"):
+            by_hand.reset(options={"reset_mask": mask})
+    for vec in (sync, ale, by_hand):
+        vec.reset()  # a mistake in a call closes nothing

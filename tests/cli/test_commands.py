@@ -1,0 +1,123 @@
+"""`eval`, `dump-frames`, `doctor`, `--help`, and what a typing mistake prints."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from program import CARTPOLE, INVADERS, Trainer
+
+
+def test_eval_reports_each_return_and_their_mean(
+    trainer: Trainer, trained: Callable[..., Path]
+) -> None:
+    trained("--total-steps", 1024, *CARTPOLE)
+    out, _ = trainer.run("eval", "runs/run", "--episodes", 7, "--num-envs", 3)
+    returns = [float(value) for value in re.findall(r"^game \d+: ([\d.]+) in", out, re.MULTILINE)]
+    assert len(returns) == 7
+    mean, deviation = re.search(r"mean ([\d.]+) ± ([\d.]+)", out).groups()
+    assert float(mean) == pytest.approx(statistics.mean(returns), abs=0.01)
+    assert float(deviation) == pytest.approx(statistics.pstdev(returns), abs=0.01)
+    assert trainer.run("eval", "runs/run", "--episodes", 7, "--num-envs", 3)[0] == out
+    assert trainer.run("eval", "runs/run", "--episodes", 7, "--seed", 1)[0] != out
+
+
+def test_dump_frames_saves_a_whole_game(trainer: Trainer, trained: Callable[..., Path]) -> None:
+    trained("--total-steps", 16, "--max-episode-frames", 400, *INVADERS)
+    out, _ = trainer.run("dump-frames", "runs/run", "frames/of a game")
+    frames = list((trainer.folder / "frames/of a game").iterdir())
+    numbers = sorted(int(re.fullmatch(r"out0-(\d+)\.png", frame.name)[1]) for frame in frames)
+    assert numbers == list(range(len(numbers)))
+    played = int(re.search(r"in (\d+) frames", out)[1])
+    assert len(numbers) >= played > 100
+    with Image.open(frames[0]) as frame:
+        assert (frame.size, frame.mode) == ((160, 210), "RGB")
+
+
+def test_doctor_names_what_is_in_use(either_trainer: Trainer) -> None:
+    process = either_trainer.start("doctor")
+    out, err = process.communicate(timeout=120)
+    # On a busy machine the matrix product may not scale, which doctor rightly calls a problem.
+    problems = re.findall(r"^problem +(.*)$", out, re.MULTILINE)
+    assert all("matrix product" in problem for problem in problems), out + err
+    assert process.returncode == (1 if problems else 0)
+    for fact in ("python", "libpython", "libtorch", "openmp", "cpus", "cuda"):
+        assert re.search(rf"^{fact}", out, re.MULTILINE), fact
+    assert len(re.findall(r"^openmp ", out, re.MULTILINE)) == 1
+
+
+def test_help_explains_every_setting_with_its_default(trainer: Trainer) -> None:
+    trainer.run("train", "--run-name", "run", "--total-steps", 16, *INVADERS)
+    names = re.findall(
+        r"^(\w+) =", (trainer.folder / "runs/run/settings.toml").read_text(), re.MULTILINE
+    )
+    out, _ = trainer.run("train", "--help")
+    text = " ".join(out.split())
+    for name in names:
+        option = re.search(rf"--{name.replace('_', '-')} <.*?(?= --[a-z-]+ <|$)", text)
+        assert option, name
+        assert name == "img_dir" or "[default: " in option[0], option[0]
+    assert "[default: 128, a2c: 5]" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--env-id", "SpaceInvader-v4"], ["SpaceInvader-v4"]),
+        (["--env-id", "Pendulum-v1"], ["Pendulum-v1"]),
+        (["--num-minibatches", "2000"], ["num_minibatches", "2000", "1024"]),
+        (["--gamma", "1.5"], ["gamma", "1.5", "between 0 and 1"]),
+        (["--device", "cuda:99"], ["cuda:99"]),
+        (["--config", "missing.toml"], ["missing.toml"]),
+        (["--resume", "missing"], ["missing"]),
+        (["--img-dir", "/proc/frames"], ["/proc/frames"]),
+        (["--backend", "ale", "--env-id", "CartPole-v1"], ["ale", "CartPole-v1"]),
+        (["--runs-dir", "/proc/runs"], ["/proc/runs"]),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_it(
+    trainer: Trainer, arguments: list[str], words: list[str]
+) -> None:
+    out, err = trainer.run("train", *arguments, status=1)
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert out == ""
+    for word in words:
+        assert word in err
+    assert not (trainer.folder / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["trian"],
+        ["train", "--gama", "0.9"],
+        ["train", "--num-envs", "many"],
+        ["train", "--algorithm", "dqn"],
+        ["train", "--device", "gpu"],
+        ["eval"],
+        ["eval", "runs/run", "--episodes", "0"],
+    ],
+)
+def test_a_wrong_command_line_is_status_2(trainer: Trainer, arguments: list[str]) -> None:
+    _, err = trainer.run(*arguments, status=2)
+    assert "Usage" in err or "--help" in err
+
+
+def test_an_unknown_setting_in_a_file_is_named(trainer: Trainer) -> None:
+    (trainer.folder / "a.toml").write_text("gama = 0.9\n")
+    _, err = trainer.run("train", "--config", "a.toml", status=1)
+    assert "a.toml" in err
+    assert "gama" in err
+    assert "Traceback" not in err
+
+
+def test_a_resumed_run_keeps_what_it_learns(trainer: Trainer, trained: Callable[..., Path]) -> None:
+    trained("--total-steps", 16, *INVADERS)
+    _, err = trainer.run("train", "--resume", "runs/run", "--gamma", 0.5, status=1)
+    assert "`gamma`" in err

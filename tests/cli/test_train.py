@@ -1,0 +1,123 @@
+"""Training from the command line: learning, stopping, going on, settings."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import signal
+import tomllib
+from pathlib import Path
+
+import pytest
+from program import CARTPOLE, INVADERS, Trainer
+
+
+def column(path: Path, name: str) -> list[float]:
+    with path.open() as table:
+        return [float(row[name]) for row in csv.DictReader(table)]
+
+
+def test_ppo_solves_cartpole(trainer: Trainer) -> None:
+    # Hyper-parameters of stable-baselines3's zoo for this task.
+    zoo = {
+        "num-steps": 32, "num-minibatches": 1, "update-epochs": 20, "learning-rate": 1e-3,
+        "gamma": 0.98, "gae-lambda": 0.8, "clip-coef": 0.2, "ent-coef": 0.0, "total-steps": 100_000,
+        "torch-threads": 1, "clip-vloss": "false",
+    }  # fmt: skip
+    arguments = [word for name, value in zoo.items() for word in (f"--{name}", value)]
+    out, _ = trainer.run("train", "--env-id", "CartPole-v1", "--run-name", "run", *arguments)
+    mean = float(re.search(r"last 100 games: ([\d.]+)", out)[1])
+    assert mean >= 475
+    # What is printed is what the table says.
+    returns = column(trainer.folder / "runs/run/episodes.csv", "raw_return")
+    assert sum(returns[-100:]) / 100 == pytest.approx(mean, abs=0.05)
+
+
+def test_a_run_folder_holds_everything(either_trainer: Trainer) -> None:
+    either_trainer.run("train", "--run-name", "run", "--total-steps", 64, *INVADERS)
+    run = either_trainer.folder / "runs/run"
+    assert column(run / "updates.csv", "step") == [16, 32, 48, 64]
+    assert (run / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert list(run.glob("events.out.tfevents.*"))
+    settings = tomllib.loads((run / "settings.toml").read_text())
+    assert (settings["num_envs"], settings["learning_rate"]) == (2, 2.5e-4)
+    machine = json.loads((run / "machine.json").read_text())
+    assert machine["device"] == "cpu" or machine["device"].startswith("cuda")
+    assert machine["packages"]["ale-py"]
+    assert list((run / "checkpoints").iterdir()) == [run / "checkpoints/step-000000000064"]
+
+
+def test_the_same_seed_learns_the_same(trainer: Trainer) -> None:
+    for name in ("a", "b"):
+        trainer.run("train", "--run-name", name, "--total-steps", 96, *INVADERS)
+    weights = [
+        (
+            trainer.folder / f"runs/{name}/checkpoints/step-000000000096/model.safetensors"
+        ).read_bytes()
+        for name in ("a", "b")
+    ]
+    assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_at_a_checkpoint(
+    either_trainer: Trainer, number: signal.Signals, status: int
+) -> None:
+    trainer = either_trainer
+    ended, out, err = trainer.end_at_checkpoint(number, *CARTPOLE)
+    assert ended == status, out + err
+    assert "Traceback" not in err
+    assert "--resume" in out
+    stopped_at = int(re.search(r"stopped at agent step (\d+)", out)[1])
+    assert trainer.checkpoints()[-1].parent.name == f"step-{stopped_at:012}"
+
+    out, _ = trainer.run("train", "--resume", "runs/run", "--total-steps", stopped_at + 1024)
+    assert f"going on from agent step {stopped_at}" in out
+    steps = column(trainer.folder / "runs/run/updates.csv", "step")
+    assert steps == [256.0 * (i + 1) for i in range(len(steps))]
+    assert steps[-1] == stopped_at + 1024
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint(trainer: Trainer) -> None:
+    trainer.end_at_checkpoint(signal.SIGKILL, *CARTPOLE)
+    last = int(trainer.checkpoints()[-1].parent.name.removeprefix("step-"))
+    trainer.run("train", "--resume", "runs/run", "--total-steps", last + 512)
+    steps = column(trainer.folder / "runs/run/updates.csv", "step")
+    assert steps == [256.0 * (i + 1) for i in range(len(steps))]
+    assert steps[-1] == last + 512
+
+
+def test_the_learning_rate_falls_to_zero_over_the_run(trainer: Trainer) -> None:
+    trainer.run("train", "--run-name", "run", "--total-steps", 64, *INVADERS)
+    rates = column(trainer.folder / "runs/run/updates.csv", "learning_rate")
+    assert rates == pytest.approx([2.5e-4, 1.875e-4, 1.25e-4, 0.625e-4])
+
+
+def test_the_command_line_wins_over_the_file(trainer: Trainer) -> None:
+    text = 'env_id = "CartPole-v1"\nalgorithm = "a2c"\nnum_envs = 3\ngamma = 0.5\n'
+    (trainer.folder / "a.toml").write_text(text)
+    trainer.run(
+        "train", "--config", "a.toml", "--run-name", "run", "--gamma", 0.9, "--total-steps", 15
+    )
+    settings = tomllib.loads((trainer.folder / "runs/run/settings.toml").read_text())
+    used = [
+        settings[name] for name in ("algorithm", "num_envs", "num_steps", "gamma", "learning_rate")
+    ]
+    assert used == ["a2c", 3, 5, 0.9, 7e-4]
+
+
+def test_a_run_can_be_started_from_the_settings_of_another(trainer: Trainer) -> None:
+    trainer.run("train", "--run-name", "run", "--total-steps", 16, *INVADERS)
+    trainer.run("train", "--config", "runs/run/settings.toml", "--run-name", "again")
+    first, again = (
+        tomllib.loads((trainer.folder / f"runs/{name}/settings.toml").read_text())
+        for name in ("run", "again")
+    )
+    assert first | {"run_name": "again"} == again
+
+
+def test_frames_are_saved_while_training(trainer: Trainer) -> None:
+    trainer.run("train", "--total-steps", 16, "--img-dir", "deep/frames", *INVADERS)
+    frames = list((trainer.folder / "deep/frames").glob("out*-*.png"))
+    assert {frame.name.split("-")[0] for frame in frames} == {"out0", "out1"}

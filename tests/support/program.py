@@ -1,0 +1,65 @@
+"""Running the trainer as its users do: the program, and the same as a Python module."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = [str(ROOT / "target/release/rust_trainer")]
+MODULE = [sys.executable, "-m", "rust_trainer"]
+
+# A few seconds of training, on a flat observation and on images.
+CARTPOLE = ["--env-id", "CartPole-v1", "--num-steps", "32", "--checkpoint-every", "1024"]
+INVADERS = ["--num-envs", "2", "--num-steps", "8", "--num-minibatches", "2", "--update-epochs", "1"]
+
+
+class Trainer:
+    """Starts the trainer in a folder of its own."""
+
+    def __init__(self, folder: Path, command: list[str]) -> None:
+        self.folder = folder
+        self.command = command
+
+    def start(self, *arguments: object) -> subprocess.Popen[str]:
+        """Start a command of the trainer and return its process."""
+        return subprocess.Popen(
+            [*self.command, *map(str, arguments)],
+            cwd=self.folder,
+            env=os.environ | {"VIRTUAL_ENV": sys.prefix, "COLUMNS": "100"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def run(self, *arguments: object, status: int = 0) -> tuple[str, str]:
+        """Run a command to its end, check its exit status, return what it printed."""
+        process = self.start(*arguments)
+        try:
+            out, err = process.communicate(timeout=300)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        assert process.returncode == status, out + err
+        return out, err
+
+    def end_at_checkpoint(self, number: signal.Signals, *arguments: object) -> tuple[int, str, str]:
+        """Start training as `runs/run`, send `number` once a checkpoint is there, wait for the end."""
+        process = self.start("train", "--run-name", "run", *arguments)
+        deadline = time.monotonic() + 120
+        while not self.checkpoints():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline, "no checkpoint within two minutes"
+            time.sleep(0.05)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
+
+    def checkpoints(self) -> list[Path]:
+        """Return the whole checkpoints of `runs/run`, oldest first."""
+        return sorted(self.folder.glob("runs/run/checkpoints/step-*/state.json"))
