@@ -1,4 +1,4 @@
-"""Environments whose every step is written down, for the Rust tests. Ids: `scripted_envs:<Name>-v0`."""
+"""Environments whose every step is written down, for the Rust tests: `scripted_envs:<Name>-v0`."""
 
 import time
 
@@ -82,5 +82,15 @@ class FromOne(Counter):
     action_space = Discrete(5, start=1)
 
 
-for entry in (Counter, Sleeping, HoldsGil, Raising, Terminating, Float64, NotABox, Buttons, FromOne):
+for entry in (
+    Counter,
+    Sleeping,
+    HoldsGil,
+    Raising,
+    Terminating,
+    Float64,
+    NotABox,
+    Buttons,
+    FromOne,
+):
     gym.register(f"{entry.__name__}-v0", entry, disable_env_checker=True)

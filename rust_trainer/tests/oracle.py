@@ -1,9 +1,10 @@
 """Losses, gradients, advantages and optimizer steps, calculated by PyTorch alone.
 
-Run by `oracle.rs` as `python oracle.py FOLDER`; writes the inputs and PyTorch's answers as safetensors.
-Nothing here is shared with the trainer: advantages are the double sum of the paper's definition, the
-rest is `torch.nn`, `torch.distributions` and `torch.optim`. All in float64, so that what differs is the
-trainer's rounding alone (PyTorch's float32 norm of a large gradient is itself off by 1e-5 and more).
+Run by `oracle.rs` as `python oracle.py FOLDER`; writes the inputs and PyTorch's answers as
+safetensors. Nothing here is shared with the trainer: advantages are the double sum of the paper's
+definition, the rest is `torch.nn`, `torch.distributions` and `torch.optim`. All in float64, so that
+what differs is the trainer's rounding alone (PyTorch's float32 norm of a large gradient is itself
+off by 1e-5 and more).
 """
 
 import sys
@@ -42,9 +43,15 @@ NAMES = ("conv1", "conv2", "conv3", "hidden", "policy", "value")
 
 
 def named(modules: tuple[nn.Module, ...]) -> list[tuple[str, torch.Tensor]]:
-    layers = [m for module in modules for m in module.modules() if isinstance(m, nn.Conv2d | nn.Linear)]
+    layers = [
+        m for module in modules for m in module.modules() if isinstance(m, nn.Conv2d | nn.Linear)
+    ]
     pairs = zip(NAMES, layers, strict=True)
-    return [(f"{name}.{kind}", getattr(layer, kind)) for name, layer in pairs for kind in ("weight", "bias")]
+    return [
+        (f"{name}.{kind}", getattr(layer, kind))
+        for name, layer in pairs
+        for kind in ("weight", "bias")
+    ]
 
 
 def ppo_loss(out: dict, dist: Categorical, value: torch.Tensor, norm_adv: bool, clip_vloss: bool):
@@ -52,7 +59,9 @@ def ppo_loss(out: dict, dist: Categorical, value: torch.Tensor, norm_adv: bool, 
     if norm_adv:
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
     ratio = torch.exp(dist.log_prob(out["actions"]) - out["log_probs"])
-    policy = torch.max(-advantages * ratio, -advantages * torch.clamp(ratio, 1 - CLIP, 1 + CLIP)).mean()
+    policy = torch.max(
+        -advantages * ratio, -advantages * torch.clamp(ratio, 1 - CLIP, 1 + CLIP)
+    ).mean()
     squared = (value - out["returns"]) ** 2
     if clip_vloss:
         near = out["values"] + torch.clamp(value - out["values"], -CLIP, CLIP)
@@ -108,14 +117,18 @@ def losses(folder: Path) -> None:
     for name, tensor in named(modules):
         out[f"params.{name}"] = tensor.detach().clone()
 
-    variants = {f"ppo{int(n)}{int(c)}": (n, c) for n in (False, True) for c in (False, True)} | {"a2c": None}
+    variants = {f"ppo{int(n)}{int(c)}": (n, c) for n in (False, True) for c in (False, True)} | {
+        "a2c": None
+    }
     for variant, flags in variants.items():
         parameters = [tensor for _, tensor in named(modules)]
         for parameter in parameters:
             parameter.grad = None
         features = body(out["obs"] / 255.0)
         dist, value = Categorical(logits=policy_head(features)), value_head(features).squeeze(1)
-        policy, value_loss, entropy = a2c_loss(out, dist, value) if flags is None else ppo_loss(out, dist, value, *flags)
+        policy, value_loss, entropy = (
+            a2c_loss(out, dist, value) if flags is None else ppo_loss(out, dist, value, *flags)
+        )
         total = policy - ENT_COEF * entropy + VF_COEF * value_loss
         total.backward()
         out[f"{variant}.loss"] = torch.stack([total, policy, value_loss, entropy]).detach()
@@ -127,7 +140,7 @@ def losses(folder: Path) -> None:
 
 
 def advantages(folder: Path) -> None:
-    """A_t = Σ_k (γλ)^k δ_{t+k}, the sum ending where the episode does (Schulman et al. 2016, eq. 16)."""
+    """A_t = Σ_k (γλ)^k δ_{t+k}, ending where the episode does (Schulman et al. 2016, eq. 16)."""
     steps, envs, gamma, lam = 37, 5, 0.99, 0.95
     rewards, values = single(torch.randn(steps, envs)), single(torch.randn(steps + 1, envs))
     dones = torch.rand(steps, envs) < 0.15

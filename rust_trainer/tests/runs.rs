@@ -37,12 +37,12 @@ struct Contexts {
 }
 
 impl Contexts {
-    fn new(constant: bool, length: i64, end: End) -> Box<Self> {
+    fn new(constant: bool, length: i64, end: End) -> Self {
         let spec = ObsSpec {
             shape: vec![2],
             kind: Kind::Float,
         };
-        Box::new(Self {
+        Self {
             spec,
             constant,
             length,
@@ -50,7 +50,7 @@ impl Contexts {
             steps: 0,
             returns: [0.0; NUM_ENVS],
             actions: None,
-        })
+        }
     }
 
     fn context(&self, env: usize) -> i64 {
@@ -167,7 +167,11 @@ fn both_algorithms_learn_which_action_the_context_asks_for() {
     let folder = tempfile::tempdir().unwrap();
     for algorithm in [Algorithm::Ppo, Algorithm::A2c] {
         let settings = settings(algorithm, folder.path(), &format!("{algorithm:?}"));
-        let run = Run::create(settings.clone(), Contexts::new(false, 9, End::Terminated)).unwrap();
+        let run = Run::create(
+            settings.clone(),
+            Box::new(Contexts::new(false, 9, End::Terminated)),
+        )
+        .unwrap();
         let summary = run.train(&StopRequest::never()).unwrap();
         assert_eq!(summary.outcome, Outcome::Finished);
         assert!(
@@ -178,16 +182,7 @@ fn both_algorithms_learn_which_action_the_context_asks_for() {
 
         let mut env = Contexts::new(false, 9, End::Terminated);
         let stop = StopRequest::never();
-        let played = play(
-            &mut trained(&settings),
-            &mut *env,
-            7,
-            0,
-            true,
-            &stop,
-            |_| {},
-        )
-        .unwrap();
+        let played = play(&mut trained(&settings), &mut env, 7, 0, true, &stop, |_| {}).unwrap();
         let returns: Vec<f64> = played.iter().map(|episode| episode.raw_return).collect();
         assert_eq!(returns, [9.0; 7]);
     }
@@ -210,7 +205,7 @@ fn a_truncated_episode_is_worth_what_was_cut_off() {
             anneal_lr: false,
             ..settings(Algorithm::Ppo, folder.path(), name)
         };
-        Run::create(settings.clone(), Contexts::new(true, 4, end))
+        Run::create(settings.clone(), Box::new(Contexts::new(true, 4, end)))
             .unwrap()
             .train(&StopRequest::never())
             .unwrap();
@@ -225,7 +220,7 @@ fn a_truncated_episode_is_worth_what_was_cut_off() {
 #[test]
 fn a_resumed_run_ends_as_the_uninterrupted_one() {
     let folder = tempfile::tempdir().unwrap();
-    let env = || Contexts::new(true, 1, End::Terminated);
+    let env = || Box::new(Contexts::new(true, 1, End::Terminated));
     for algorithm in [Algorithm::Ppo, Algorithm::A2c] {
         let [whole, broken] = ["whole", "broken"].map(|name| {
             let name = format!("{name}-{algorithm:?}");
@@ -276,10 +271,13 @@ fn old_checkpoints_go_and_the_newest_stay() {
         keep_checkpoints: 2,
         ..settings(Algorithm::A2c, folder.path(), "keep")
     };
-    Run::create(settings.clone(), Contexts::new(true, 1, End::Terminated))
-        .unwrap()
-        .train(&StopRequest::never())
-        .unwrap();
+    Run::create(
+        settings.clone(),
+        Box::new(Contexts::new(true, 1, End::Terminated)),
+    )
+    .unwrap()
+    .train(&StopRequest::never())
+    .unwrap();
     let kept = checkpoint::list(&folder.path().join("keep/checkpoints")).unwrap();
     let names: Vec<_> = kept
         .iter()
@@ -292,7 +290,7 @@ fn old_checkpoints_go_and_the_newest_stay() {
 fn a_run_folder_is_never_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let settings = settings(Algorithm::A2c, folder.path(), "twice");
-    let env = || Contexts::new(true, 1, End::Terminated);
+    let env = || Box::new(Contexts::new(true, 1, End::Terminated));
     Run::create(settings.clone(), env()).unwrap();
     let message = Run::create(settings, env()).err().unwrap().to_string();
     assert!(
@@ -308,7 +306,7 @@ fn a_broken_checkpoint_is_an_error_that_names_it() {
         total_steps: 64,
         ..settings(Algorithm::A2c, folder.path(), "broken")
     };
-    let env = || Contexts::new(true, 1, End::Terminated);
+    let env = || Box::new(Contexts::new(true, 1, End::Terminated));
     Run::create(settings.clone(), env())
         .unwrap()
         .train(&StopRequest::never())

@@ -49,7 +49,7 @@ class Trainer:
         return out, err
 
     def end_at_checkpoint(self, number: signal.Signals, *arguments: object) -> tuple[int, str, str]:
-        """Start training as `runs/run`, send `number` once a checkpoint is there, wait for the end."""
+        """Start training as `runs/run`, send `number` once there is a checkpoint, await the end."""
         process = self.start("train", "--run-name", "run", *arguments)
         deadline = time.monotonic() + 120
         while not self.checkpoints():

@@ -1,7 +1,7 @@
 """The trainer as a Python module: `rust_trainer.main(["train", "--total-steps", "1000000"])`.
 
-It does what the program `rust_trainer` does, in a process where Python already runs, and learns with the
-libtorch that `import torch` loads.
+It does what the program `rust_trainer` does, in a process where Python already runs, and learns
+with the libtorch that `import torch` loads.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from collections.abc import Sequence
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
-import torch  # noqa: E402, F401  (loads the libtorch that the extension module is linked against)
+import torch  # noqa: F401  (loads the libtorch that the extension module is linked against)
 
-from rust_trainer import _rust_trainer  # noqa: E402
+from rust_trainer import _rust_trainer
 
 __all__ = ["main"]
 
@@ -38,7 +38,9 @@ def main(arguments: Sequence[str]) -> int:
     if threading.current_thread() is not threading.main_thread():
         return _rust_trainer.main(argv)
     # Python's handler would raise KeyboardInterrupt in the midst of a step of the environment.
-    handlers = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {
+        number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         return _rust_trainer.main(argv)
     finally:
