@@ -24,6 +24,11 @@
 //! `examples/random_policy.rs` is a whole program, and `README.md` says what the build script of
 //! another crate needs so that its program finds libpython and libtorch.
 
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod doctor;
 mod env;
 mod error;

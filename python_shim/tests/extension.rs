@@ -1,7 +1,7 @@
 //! The module that `extension_module!` makes, imported by an embedded Python.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use std::thread;
+use std::{sync::mpsc, thread, time::Duration};
 
 use python_shim::{
     interpreter,
@@ -13,9 +13,16 @@ fn run(argv: Vec<String>) -> i32 {
     if argv.is_empty() {
         return 2;
     }
-    let count =
-        thread::spawn(move || Python::attach(|py| argv.into_pyobject(py).unwrap().len().unwrap()));
-    count.join().unwrap() as i32
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        sender.send(Python::attach(|py| {
+            argv.into_pyobject(py).unwrap().len().unwrap()
+        }))
+    });
+    // Long enough for any machine; with the GIL held here the count would never come.
+    receiver
+        .recv_timeout(Duration::from_secs(20))
+        .map_or(-1, |count| count as i32)
 }
 
 python_shim::extension_module!(trainer_module, crate::run);

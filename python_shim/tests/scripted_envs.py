@@ -8,27 +8,27 @@ from gymnasium.spaces import Box, Discrete, MultiBinary
 
 
 class Counter(gym.Env):
-    """Observes how many steps were taken; truncated at the third, rewards the action."""
+    """Observes the steps taken and the sum of actions; cut at the third, rewards the action."""
 
     observation_space = Box(0, 255, (2,), np.uint8)
     action_space = Discrete(5)
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        self.steps = 0
+        self.steps = self.total = 0
         return self._obs(), {}
 
     def step(self, action):
         self.work()
         self.steps += 1
+        self.total += action
         return self._obs(), float(action), False, self.steps == 3, {}
 
     def work(self):
         """What a step takes its time with."""
 
     def _obs(self):
-        space = self.observation_space
-        return np.full(space.shape, self.steps, space.dtype)
+        return np.array([self.steps, self.total], self.observation_space.dtype)
 
 
 class Sleeping(Counter):

@@ -118,7 +118,7 @@ fn a_truncated_episode_gives_its_last_observation_and_its_record() {
     rollout.reset(0).unwrap();
     rollout.step(&[1, 4]).unwrap();
     rollout.step(&[1, 4]).unwrap();
-    assert_eq!(rollout.obs, [2, 2, 2, 2]);
+    assert_eq!(rollout.obs, [2, 2, 2, 8], "steps and sum of actions");
     assert!(rollout.batch.episodes.is_empty() && rollout.batch.final_obs.is_empty());
     rollout.step(&[1, 4]).unwrap();
     assert_eq!(
@@ -128,7 +128,7 @@ fn a_truncated_episode_gives_its_last_observation_and_its_record() {
     );
     assert_eq!(rollout.batch.truncated, [true, true]);
     assert_eq!(rollout.batch.terminated, [false, false]);
-    assert_eq!(rollout.batch.final_obs, [(0, vec![3, 3]), (1, vec![3, 3])]);
+    assert_eq!(rollout.batch.final_obs, [(0, vec![3, 3]), (1, vec![3, 12])]);
     let episode = |env, raw_return| Episode {
         env,
         raw_return,

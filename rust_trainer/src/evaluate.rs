@@ -2,7 +2,10 @@
 
 use python_shim::{Episode, StepBatch, VecEnv};
 
-use crate::{error::TrainerError, learner::Learner, rollout::Observations, signals::StopRequest};
+use crate::{
+    error::TrainerError, learner::Learner, make_env::env_seed, rollout::Observations,
+    signals::StopRequest,
+};
 
 /// Plays `num_episodes` true games and returns them in the order in which they ended.
 ///
@@ -28,7 +31,7 @@ pub fn play(
         Observations::new(env.obs_spec(), 1, num_envs, learner.net.params.device());
     let mut received = StepBatch::default();
     let mut played = Vec::new();
-    env.reset(Some(seed), observations.slot(0))?;
+    env.reset(Some(env_seed(seed)), observations.slot(0))?;
     while played.len() < num_episodes && !stop.is_asked() {
         let chosen = learner.act(&observations.row(0), greedy);
         env.send(&chosen.actions)?;

@@ -44,6 +44,12 @@ pub fn for_evaluation(
     make(&settings.env_id, num_envs, &options)
 }
 
+/// Any seed as one that the environments take: environment i gets `seed + i`, and ALE's seeds end at 2³¹.
+#[must_use]
+pub fn env_seed(seed: u64) -> u64 {
+    seed % (1 << 30)
+}
+
 /// Threads that step the environments: as many as asked for, else one a core, at most one each.
 #[must_use]
 pub fn env_threads(settings: &Settings) -> i64 {

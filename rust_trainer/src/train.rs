@@ -14,6 +14,7 @@ use crate::{
     device,
     error::TrainerError,
     learner::{Actions, Learner},
+    make_env::env_seed,
     report::RunReport,
     rollout::{Observations, Rollout},
     settings::Settings,
@@ -186,7 +187,7 @@ impl Run {
     /// A failing environment or full disk; what was learned since the last checkpoint is lost.
     pub fn train(mut self, stop: &StopRequest) -> Result<Summary, TrainerError> {
         // A resumed run plays on in new games: a seed of their own keeps it from repeating the first ones.
-        let seed = self.settings.seed.wrapping_add(self.counters.step);
+        let seed = env_seed(self.settings.seed.wrapping_add(self.counters.step));
         self.env.reset(Some(seed), self.observations.slot(0))?;
         let mut saved_at = self.counters.step;
         while self.counters.step < self.settings.total_steps {
