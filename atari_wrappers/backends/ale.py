@@ -58,9 +58,12 @@ class AleBackend:
         obs, info = self._env.reset(seed=None if seeds is None else np.array(seeds))
         self._lives = info["lives"]
         self._start = info["frame_number"] - info["episode_frame_number"]
+        self._lives_bytes = self._lives.tobytes()
         self._returns = np.zeros(self._num_envs)
-        self._lengths = np.zeros(self._num_envs, np.int64)
+        self._step = 0
+        self._first_step = np.zeros(self._num_envs, np.int64)
         self._restarting = np.zeros(self._num_envs, bool)
+        self._any_restarting = False
         return obs, {
             "raw_reward": np.zeros(self._num_envs, np.float32),
             "lives": self._lives.copy(),
@@ -71,19 +74,42 @@ class AleBackend:
         self._env.send(actions)
 
     def recv(self) -> StepResult:
-        """Wait for ALE's threads; the GIL is free meanwhile."""
+        """Wait for ALE's threads; the GIL is free meanwhile.
+
+        Most steps end nothing. They are told by bytes: within a step, with the caches full of
+        frames, each numpy operation costs 2 µs and more.
+        """
         obs, reward, terminated, truncated, ale_info = self._env.recv()
         raw_reward = reward.astype(np.float32)
         lives = ale_info["lives"]
         info: Info = {"raw_reward": raw_reward, "lives": lives.copy()}
         self._returns += reward
-        self._lengths += 1
+        self._step += 1
 
+        any_over = b"\x01" in terminated.tobytes() or b"\x01" in truncated.tobytes()
+        lives_bytes = lives.tobytes()
+        if any_over or lives_bytes != self._lives_bytes:
+            self._lives_bytes = lives_bytes
+            terminated = self._mark_ends(info, obs, terminated, truncated, ale_info)
+        elif self._any_restarting:
+            self._restarting = np.zeros(self._num_envs, bool)
+        self._any_restarting = any_over
+        reward = np.sign(raw_reward) if self._clip_reward else raw_reward.copy()
+        return obs, reward, terminated, truncated, info
+
+    def _mark_ends(
+        self,
+        info: Info,
+        obs: np.ndarray,
+        terminated: np.ndarray,
+        truncated: np.ndarray,
+        ale_info: Info,
+    ) -> np.ndarray:
+        """Add to `info` the games and lives that ended; return `terminated` with the latter."""
+        lives = ale_info["lives"]
         game_over = terminated | truncated
         any_over = np.count_nonzero(game_over) > 0
         life_lost = self._lives_lost(lives, game_over) if self._episodic_life else None
-        if life_lost is not None:
-            terminated = terminated | life_lost
         if any_over:
             info["episode"] = self._finish(game_over, ale_info)
             info["_episode"] = game_over
@@ -91,8 +117,7 @@ class AleBackend:
             self._add_final_obs(info, obs, game_over, life_lost, ale_info)
         self._lives = lives
         self._restarting = game_over
-        reward = np.sign(raw_reward) if self._clip_reward else raw_reward.copy()
-        return obs, reward, terminated, truncated, info
+        return terminated if life_lost is None else terminated | life_lost
 
     def close(self, *, terminate: bool) -> None:
         """Join ALE's threads; they end with their interface, which `AtariVectorEnv.close` keeps."""
@@ -120,12 +145,12 @@ class AleBackend:
             self._start = start
         record = {
             "r": np.where(game_over, self._returns, 0.0),
-            "l": np.where(game_over, self._lengths, 0),
+            "l": np.where(game_over, self._step - self._first_step, 0),
             "frames": np.where(game_over, frames, 0).astype(np.int64),
         }
         self._returns[game_over] = 0.0
-        # The step that restarts an env by itself is no step of the new game.
-        self._lengths[game_over] = 0 if self._same_step else -1
+        # In next-step mode the step that restarts an env by itself is no step of the new game.
+        self._first_step[game_over] = self._step if self._same_step else self._step + 1
         return record
 
     def _add_final_obs(

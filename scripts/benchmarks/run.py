@@ -68,7 +68,7 @@ def run(command: list[str], environment: dict[str, str]) -> Sample:
         peak = 0
         while process.poll() is None:
             peak = max(peak, tree_memory(process.pid))
-            time.sleep(0.3)
+            time.sleep(1.0)
         assert process.stdout is not None
         lines = process.stdout.read().splitlines()
         if process.returncode:
@@ -104,7 +104,7 @@ def crossing() -> dict[str, tuple[list[str], dict[str, str]]]:
     """Stepping alone: `VecGymEnv` from Rust against ALE's vector env from Python."""
     contestants = {}
     for num_envs in (8, 64):
-        size = [str(num_envs), str(24_000 // num_envs)]
+        size = [str(num_envs), str(40_000 // num_envs)]
         contestants[f"ours, {num_envs} envs"] = ([str(THROUGHPUT), *size], {})
         contestants[f"ALE, {num_envs} envs"] = (
             [sys.executable, str(HERE / "ale_throughput.py"), *size],
