@@ -4,7 +4,7 @@
 //! several milliseconds, in case another follows. The environments' threads need those cores then, and on
 //! a machine that does anything else besides, operations wait for threads that are not scheduled. With
 //! 10,000 rounds stepping 8 environments on 4 cores took half the time, and acting did not get slower
-//! (`docs/results/threads.md`). The runtime reads the variable while it is loaded, before `main`; setting
+//! (`docs/results/README.md`). The runtime reads the variable while it is loaded, before `main`; setting
 //! it takes a fresh start of the program.
 
 use std::{env, os::unix::process::CommandExt, process::Command};
