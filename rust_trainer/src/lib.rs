@@ -7,6 +7,7 @@
 pub mod a2c;
 pub mod advantage;
 pub mod checkpoint;
+mod choices;
 pub mod cli;
 pub mod device;
 mod doctor;
