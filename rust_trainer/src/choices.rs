@@ -15,6 +15,15 @@ pub enum Algorithm {
     A2c,
 }
 
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ppo => "PPO",
+            Self::A2c => "A2C",
+        })
+    }
+}
+
 /// What steps the environments; see `atari_wrappers.make_vec`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -182,7 +182,7 @@ fn train(args: &TrainArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
         }
         Outcome::Stopped => {
             say(format_args!(
-                "stopped at agent step {step}; go on by: train --resume {}",
+                "stopped at agent step {step}; go on by: train --resume '{}'",
                 folder.display()
             ));
             Ok(stop.exit_status())
@@ -246,7 +246,7 @@ fn resume(folder: &Path, overrides: &Overrides) -> Result<Run, TrainerError> {
 fn announce(run: &Run, settings: &Settings, torch_threads: i32) {
     let device = device::name(run.learner().net.params.device());
     say(format_args!(
-        "{} with {:?}: {} environments on {} threads; {} parameters on {device}, {:?}, {torch_threads} libtorch threads",
+        "{} with {}: {} environments on {} threads; {} parameters on {device}, {:?}, {torch_threads} libtorch threads",
         settings.env_id,
         settings.algorithm,
         settings.num_envs,
@@ -262,7 +262,7 @@ fn run_name(settings: &Settings) -> String {
         .to_string()
         .replace(['-', ':', 'Z'], "")
         .replace('T', "-");
-    let algorithm = format!("{:?}", settings.algorithm).to_lowercase();
+    let algorithm = settings.algorithm.to_string().to_lowercase();
     format!(
         "{}-{algorithm}-seed{}-{time}",
         settings.env_id.replace('/', "-"),

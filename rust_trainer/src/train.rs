@@ -345,11 +345,9 @@ impl Run {
 /// What a run is called in its curve: environment, algorithm, seed.
 fn title(settings: &Settings) -> String {
     format!(
-        "{} · {:?} · seed {}",
+        "{} · {} · seed {}",
         settings.env_id, settings.algorithm, settings.seed
     )
-    .replace("Ppo", "PPO")
-    .replace("A2c", "A2C")
 }
 
 fn write_settings(folder: &Path, settings: &Settings) -> Result<(), TrainerError> {
