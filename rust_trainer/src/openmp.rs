@@ -3,7 +3,7 @@
 //! After each parallel operation of libtorch, GNU OpenMP lets its threads spin for up to 300,000 rounds,
 //! several milliseconds, in case another follows. The environments' threads need those cores then, and on
 //! a machine that does anything else besides, operations wait for threads that are not scheduled. With
-//! 10,000 rounds stepping 8 environments on 4 cores took half the time, and acting did not get slower
+//! 10,000 rounds stepping 8 environments on 4 cores took 0.6 of the time, and acting did not get slower
 //! (`docs/results/README.md`). The runtime reads the variable while it is loaded, before `main`; setting
 //! it takes a fresh start of the program.
 
