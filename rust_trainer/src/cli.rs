@@ -305,11 +305,7 @@ fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
             played.len()
         ));
     }
-    Ok(if stop.is_asked() {
-        stop.exit_status()
-    } else {
-        EXIT_OK
-    })
+    Ok(status_after(stop))
 }
 
 fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
@@ -334,11 +330,16 @@ fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, TrainerError>
     )?;
     env.close()?;
     say(format_args!("frames are in {}", args.img_dir.display()));
-    Ok(if stop.is_asked() {
+    Ok(status_after(stop))
+}
+
+/// The exit status of playing: whether it came to its end or was asked to stop.
+fn status_after(stop: &StopRequest) -> i32 {
+    if stop.is_asked() {
         stop.exit_status()
     } else {
         EXIT_OK
-    })
+    }
 }
 
 /// The policy of a checkpoint, drawing its actions by `play.seed`.
