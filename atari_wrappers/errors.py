@@ -6,6 +6,8 @@ who knows no gymnasium would catch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gymnasium import error
 
 
@@ -40,4 +42,26 @@ class NoPendingStepError(error.NoAsyncCallError, RuntimeError):
 
 
 class WorkerError(RuntimeError):
-    """An env's worker process died, or raised what cannot be carried between processes."""
+    """An env failed, or the process that runs it died or hangs.
+
+    The batch stays open, and what the other envs brought is kept: `restart_workers` makes the
+    failed ones anew, and `recv` (`reset_wait` after a reset) then gives the whole result.
+
+    Attributes:
+        env_indices: The envs that are lost.
+        doing: What they were doing, such as `step 17 with action 3`.
+        remote_traceback: Where in the worker it happened, if that is known.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        env_indices: Sequence[int] = (),
+        doing: str = "",
+        remote_traceback: str | None = None,
+    ) -> None:
+        text = message if remote_traceback is None else f"{message}\n\n{remote_traceback}"
+        super().__init__(text)
+        self.env_indices = list(env_indices)
+        self.doing = doing
+        self.remote_traceback = remote_traceback

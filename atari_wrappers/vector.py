@@ -13,13 +13,13 @@ from gymnasium.vector.utils import batch_space
 from atari_wrappers.actions import action_check
 from atari_wrappers.backends import Backend, open_backend
 from atari_wrappers.backends.base import ResetResult, StepResult
+from atari_wrappers.backends.rows import RECORD
 from atari_wrappers.errors import (
     ClosedError,
-    NoPendingStepError,
-    PendingStepError,
     ResetNeededError,
     UnsupportedError,
 )
+from atari_wrappers.flight import Flight
 from atari_wrappers.ids import EnvId
 from atari_wrappers.settings import Settings
 from atari_wrappers.wrappers.resets import NEW_GAME
@@ -84,156 +84,221 @@ class VecEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._keeps_games = backend != "ale" and env_id.is_atari and settings.episodic_life
+        self._is_atari = env_id.is_atari
         self._resets_by_hand = settings.autoreset_mode == AutoresetMode.DISABLED
         self._ended = np.zeros(num_envs, bool)
-        self._was_reset = False
-        self._pending = False
+        self._flight = Flight(num_envs, self.batch_size)
+        self._resets_all = True
         self._failure: BaseException | None = None
 
     def reset(
         self,
         *,
-        seed: int | Sequence[int] | None = None,
+        seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
+        mask: Any = None,
+        out: np.ndarray | None = None,
     ) -> ResetResult:
-        """Restart every env with a new game.
+        """Restart every env with a new game, or those of `mask`.
 
         Args:
-            seed: Env `i` gets `seed + i`, or `seed[i]`; all seeds lie in `[0, 2**31 - 1)`. With
-                `None` the random numbers go on where they are.
-            options: For the envs of `sync` and `async`. There, with `autoreset="disabled"`, a bool
-                array `[num_envs]` under `reset_mask` restarts these envs only, and after a lost
-                life continues their games.
+            seed: Env `i` gets `seed + i`, or `seed[i]`; all seeds lie in `[0, 2**31 - 1)`. Where
+                there is none (`None`) the random numbers go on.
+            options: For the envs; `ale` takes none. `reset_mask` is the same as `mask`.
+            mask: Bool `[num_envs]`, at least one `True`: restart these envs only. One that waits
+                after a lost life goes on as the recipe says, unless it gets a seed.
+            out: Where to write obs to, all `num_envs` rows.
 
         Returns:
-            obs, and info with `raw_reward` (zeros) and `lives`, as after a step.
+            obs and info of all envs, as after a step.
 
         Raises:
-            ValueError: A seed is out of range, or their number wrong; or the options are no use.
-            PendingStepError: A step was sent and not received.
+            ValueError: A seed is out of range, or their number wrong; the mask or `out` does not
+                fit; or the options are no use.
+            PendingStepError: A step or a reset was begun and not waited for.
+            ResetNeededError: A mask comes before the first whole reset.
+            WorkerError: An env failed.
             ClosedError: The batch was closed.
         """
-        self._expect_open()
-        if self._pending:
-            raise PendingStepError("reset: a step is pending; call recv first")
-        seeds = None if seed is None else _seeds(seed, self.num_envs)
-        options = self._checked_options(options)
-        mask = options.get("reset_mask")
-        if mask is None and self._keeps_games:
-            options[NEW_GAME] = True
-        result = self._guard(lambda: self._runner.reset(seeds, options))
-        self._ended &= False if mask is None else ~mask
-        self._was_reset = True
-        return result
+        check_buffer(out, self.observation_space.shape, self.observation_space.dtype)
+        self.reset_async(seed, options, mask)
+        return self.reset_wait(out=out)
 
-    def send(self, actions: Any) -> None:
+    def reset_async(
+        self,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+        mask: Any = None,
+    ) -> None:
+        """Begin what `reset` does, without waiting for it; `reset_wait` does.
+
+        With a `batch_size` below `num_envs`, `recv` may take the results of a whole reset by parts.
+        """
+        self._expect_open()
+        self._flight.check_idle("reset")
+        seeds = checked_seeds(seed, self.num_envs)
+        options = dict(options or {})
+        mask = options.pop("reset_mask", None) if mask is None else mask
+        if options and self.backend == "ale":
+            raise ValueError(f'backend "ale" takes no reset options, not {sorted(options)}')
+        indices = None
+        if mask is not None:
+            indices = np.flatnonzero(checked_mask(mask, self.num_envs)).tolist()
+            if not self._flight.was_reset:
+                raise ResetNeededError("reset: the first reset must be of all envs")
+            seeds = None if seeds is None else [seeds[index] for index in indices]
+        elif self.backend != "ale" and self._is_atari:
+            options[NEW_GAME] = True
+        self._guard(self._runner.reset, indices, seeds, options)
+        self._flight.begin("reset", indices)
+        self._resets_all = indices is None
+
+    def reset_wait(
+        self, timeout: float | None = None, *, out: np.ndarray | None = None
+    ) -> ResetResult:
+        """Wait for the reset that `reset_async` began.
+
+        Raises:
+            NoPendingStepError: No reset was begun, or `recv` has taken of it.
+            TimeoutError: It was not done within `timeout` seconds; it goes on.
+        """
+        check_buffer(out, self.observation_space.shape, self.observation_space.dtype)
+        self._expect_open()
+        count = self._flight.check_reset_wait()
+        result = self._guard(self._runner.recv, count, out if self._resets_all else None, timeout)
+        self._note(result)
+        if not self._resets_all:
+            result = self._guard(self._runner.current, out)
+        self._flight.turn = None
+        return result[0], result[4]
+
+    def reset_at(
+        self, index: int, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> ResetResult:
+        """Restart one env.
+
+        Args:
+            index: Which.
+            seed: For this env.
+            options: As in `reset`.
+
+        Returns:
+            The env's row of obs, and of each array in info.
+
+        Raises:
+            Exception: As `reset`.
+        """
+        [index] = checked_indices(index, self.num_envs, "index")
+        mask = np.arange(self.num_envs) == index
+        seeds = None if seed is None else [seed if here else None for here in mask]
+        obs, info = self.reset(seed=seeds, options=options, mask=mask)
+        return obs[index].copy(), {name: info[name][index] for name in RECORD}
+
+    def send(self, actions: Any, env_id: Any = None) -> None:
         """Begin a step with one action per env, and return without waiting for it.
 
         Args:
-            actions: Integers `[num_envs]`, or `[num_envs, *single_action_space.shape]`.
+            actions: Integers `[n]`, or `[n, *single_action_space.shape]`.
+            env_id: Which `n` envs they are for; `None`: those received last, after a reset all.
 
         Raises:
-            ValueError: The shape is wrong or an action out of range; nothing was sent.
+            ValueError: The shape is wrong, an action out of range, or an env named twice; nothing
+                was sent.
             TypeError: The actions are no integers; nothing was sent.
-            PendingStepError: A step was sent and not received.
+            PendingStepError: The envs were sent and not received.
             ResetNeededError: There was no reset yet, or an ended env waits for one.
             ClosedError: The batch was closed.
         """
-        if self.closed or self._pending or not self._was_reset:
-            self._refuse_send()
-        checked = self._check_actions(actions)
-        if self._resets_by_hand and self._ended.any():
+        self._expect_open()
+        flight = self._flight
+        ids = flight.turn
+        if env_id is not None:
+            ids = checked_indices(env_id, self.num_envs, "env_id")
+        flight.check_step(ids)
+        checked = self._check_actions(actions, ids)
+        if self._resets_by_hand and self._ended[slice(None) if ids is None else ids].any():
             raise ResetNeededError(f"envs {np.flatnonzero(self._ended).tolist()} need a reset")
-        try:
-            self._runner.send(checked)
-        except BaseException as error:
-            self._fail(error)
-        self._pending = True
+        self._guard(self._runner.send, checked, ids)
+        flight.begin("step", ids)
 
-    def recv(self) -> StepResult:
-        """Wait for the step that `send` began, and return its result (see the class).
+    def recv(self, out: np.ndarray | None = None, timeout: float | None = None) -> StepResult:
+        """Wait for `batch_size` envs of those sent, and return their results (see the class).
+
+        Args:
+            out: Where to write obs to: as many rows as come back.
+            timeout: Seconds to wait at most; `sync` and `ale` do not look at it.
 
         Raises:
-            NoPendingStepError: Nothing was sent.
+            NoPendingStepError: Nothing was sent, or fewer envs than a batch takes.
+            TimeoutError: They were not ready in time; call again.
+            WorkerError: An env failed.
             ClosedError: The batch was closed.
-            Exception: Whatever an env raised.
         """
-        if not self._pending:
-            self._expect_open()
-            raise NoPendingStepError("recv: nothing was sent")
-        try:
-            result = self._runner.recv()
-        except BaseException as error:
-            self._fail(error)
-        self._pending = False
-        if self._resets_by_hand:
-            self._ended = result[2] | result[3]
+        self._expect_open()
+        count = self._flight.check_recv()
+        if out is not None:
+            shape = (count, *self.observation_space.shape[1:])
+            check_buffer(out, shape, self.observation_space.dtype)
+        result = self._guard(self._runner.recv, count, out, timeout)
+        self._note(result)
         return result
 
-    def step(self, actions: Any) -> StepResult:
+    def step(self, actions: Any, env_id: Any = None, *, out: np.ndarray | None = None) -> StepResult:
         """Do `send`, then `recv`."""
+        self.send(actions, env_id)
+        return self.recv(out)
+
+    def step_async(self, actions: Any) -> None:
+        """Do what `send` does."""
         self.send(actions)
-        return self.recv()
+
+    def step_wait(self, timeout: float | None = None) -> StepResult:
+        """Do what `recv` does."""
+        return self.recv(timeout=timeout)
+
+    def restart_workers(self, indices: Any = None) -> list[int]:
+        """Make envs that failed anew, those named or all; `recv` then completes their step.
+
+        Returns:
+            Which envs were made anew. Envs that share a dead process go together.
+
+        Raises:
+            ClosedError: The batch was closed.
+            WorkerError: It failed again.
+        """
+        self._expect_open()
+        chosen = None if indices is None else checked_indices(indices, self.num_envs)
+        return self._guard(self._runner.restart, chosen)
 
     def close(self, **kwargs: Any) -> None:
         """Free everything; a second call does nothing. A pending step is given up."""
         del kwargs
         if not self.closed:
             self.closed = True
-            self._runner.close(terminate=self._pending)
-            self._pending = False
+            self._runner.close(terminate=self._flight.kind is not None)
 
-    def _checked_options(self, options: dict[str, Any] | None) -> dict[str, Any]:
-        options = dict(options or {})
-        if options and self.backend == "ale":
-            raise ValueError(f'backend "ale" takes no reset options, not {sorted(options)}')
-        if "reset_mask" in options:
-            if not self._resets_by_hand:
-                raise ValueError(
-                    'reset_mask needs autoreset="disabled": ended envs restart themselves'
-                )
-            mask = options["reset_mask"] = np.array(options["reset_mask"])
-            if mask.dtype != bool or mask.shape != (self.num_envs,) or not mask.any():
-                raise ValueError(
-                    f"reset_mask must be bool [{self.num_envs}] with at least one True,"
-                    f" not {mask.dtype} {list(mask.shape)}: {mask}"
-                )
-        return options
-
-    def _refuse_send(self) -> NoReturn:
-        self._expect_open()
-        if self._pending:
-            raise PendingStepError("send: a step is pending; call recv first")
-        raise ResetNeededError("send: call reset first")
+    def _note(self, result: StepResult) -> None:
+        ids = result[4]["env_id"]
+        self._flight.end(ids)
+        if self._resets_by_hand:
+            self._ended[ids] = result[2] | result[3]
 
     def _expect_open(self) -> None:
         if self.closed:
             reason = "" if self._failure is None else f" after {self._failure!r}"
             raise ClosedError(f"{self} was closed{reason}") from self._failure
 
-    def _guard(self, call: Callable[[], _T]) -> _T:
+    def _guard(self, call: Callable[..., _T], *args: Any) -> _T:
+        """Close the batch after what leaves its rows out of step."""
         try:
-            return call()
+            return call(*args)
+        except (WorkerError, TimeoutError, UnsupportedError):
+            raise
         except BaseException as error:
             self._fail(error)
 
     def _fail(self, error: BaseException) -> NoReturn:
         self._failure = error
         self.closed = True
-        self._pending = False
         self._runner.close(terminate=True)
         raise error
-
-
-def _seeds(seed: int | Sequence[int], num_envs: int) -> list[int]:
-    """Return one seed per env."""
-    if isinstance(seed, Sequence | np.ndarray):
-        seeds = [operator.index(value) for value in seed]
-    else:
-        seeds = [operator.index(seed) + index for index in range(num_envs)]
-    if len(seeds) != num_envs:
-        raise ValueError(f"{len(seeds)} seeds for {num_envs} envs")
-    for value in seeds:
-        if not 0 <= value < _SEED_END:
-            raise ValueError(f"seed {value} lies outside of [0, {_SEED_END})")
-    return seeds

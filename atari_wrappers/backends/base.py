@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
-
-from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.ids import EnvId
-from atari_wrappers.pipeline import check_images
-from atari_wrappers.settings import Settings
 
 Info = dict[str, Any]
 ResetResult = tuple[np.ndarray, Info]
@@ -20,49 +16,56 @@ StepResult = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]
 class Backend(Protocol):
     """Runs a batch of envs and speaks in the terms of `VecEnv`, whose docs define them.
 
-    `VecEnv` has checked actions, seeds and the order of calls before a backend sees them.
+    `VecEnv` has checked actions, seeds, indices and the order of calls before a backend sees them.
+    A `WorkerError` leaves a backend usable: the envs named in it wait for `restart`, the others
+    keep what they have ready. After any other exception it is closed.
     """
 
     single_observation_space: gym.Space
     single_action_space: gym.Space
 
-    def reset(self, seeds: list[int] | None, options: dict[str, Any]) -> ResetResult:
-        """Restart every env, or those of `options["reset_mask"]`."""
+    def reset(
+        self,
+        indices: Sequence[int] | None,
+        seeds: Sequence[int | None] | None,
+        options: dict[str, Any],
+    ) -> None:
+        """Begin to restart the envs named (`None`: all), `seeds` and `indices` in pairs."""
 
-    def send(self, actions: np.ndarray) -> None:
-        """Begin a step with one valid action per env; the array is the backend's to keep."""
+    def send(self, actions: np.ndarray, indices: Sequence[int] | None) -> None:
+        """Begin a step of the envs named (`None`: all), `actions` and `indices` in pairs."""
 
-    def recv(self) -> StepResult:
-        """Wait for the step to end."""
+    def recv(self, count: int, out: np.ndarray | None, timeout: float | None) -> StepResult:
+        """Wait for the first `count` of the envs begun with; of all envs, in their order.
+
+        Raises:
+            TimeoutError: They were not ready within `timeout` seconds; nothing is lost.
+            WorkerError: An env failed, or its process did.
+        """
+
+    def current(self, out: np.ndarray | None) -> StepResult:
+        """Return the last results of every env again; nothing is in flight."""
+
+    def restart(self, indices: Sequence[int] | None) -> list[int]:
+        """Make failed envs anew (`None`: all that failed) and return which."""
+
+    def call(self, indices: Sequence[int], name: str, args: tuple, kwargs: dict) -> list[Any]:
+        """Return, for each env, its attribute `name`, called if that is a method."""
+
+    def set_attr(self, indices: Sequence[int], name: str, values: Sequence[Any]) -> None:
+        """Set an attribute of each env."""
+
+    def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
+        """Return what each env shows: uint8 RGB `[height, width, 3]`."""
+
+    def save(self, indices: Sequence[int]) -> list[bytes]:
+        """Return the whole state of each env."""
+
+    def load(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
+        """Bring each env, and its row, into a state that was saved."""
+
+    def sub_environments(self) -> list[Any]:
+        """Return what stands for each env."""
 
     def close(self, *, terminate: bool) -> None:
         """Free everything; with `terminate`, without waiting for the envs to agree."""
-
-
-def choose_backend(env_id: EnvId, settings: Settings) -> str:
-    """Return `"ale"`, `"sync"` or `"async"`: what was asked for, or the fastest that can serve.
-
-    Raises:
-        UnsupportedError: It cannot serve, and the message says which can; or none can.
-    """
-    check_images(env_id, settings)
-    obstacle = _obstacle_to_ale(env_id, settings)
-    if settings.backend == "auto":
-        return "ale" if obstacle is None else "sync"
-    if settings.backend == "ale" and obstacle is not None:
-        raise UnsupportedError(
-            f'backend "ale" cannot serve `{env_id.name}`: {obstacle}; use backend="sync" or "async"'
-        )
-    return settings.backend
-
-
-def _obstacle_to_ale(env_id: EnvId, settings: Settings) -> str | None:
-    if not env_id.is_atari:
-        return "it is no Atari game"
-    if settings.img_dir is not None:
-        return "it shows no raw frames to write to img_dir"
-    if settings.autoreset == "disabled":
-        return 'it has no autoreset="disabled"'
-    if env_id.extra_arguments:
-        return f"it cannot set {', '.join(env_id.extra_arguments)}, which the id asks for"
-    return None

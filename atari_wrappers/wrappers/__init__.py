@@ -4,7 +4,7 @@ They follow OpenAI Baselines' recipe as stable-baselines3 carries it on: its res
 of the tests.
 """
 
-from atari_wrappers.wrappers.episode import EpisodeRecord, GameCounter
+from atari_wrappers.wrappers.episode import EpisodeRecord
 from atari_wrappers.wrappers.frames import FrameStack, MaxAndSkip, WarpFrame
 from atari_wrappers.wrappers.images import ImageSaver, prepare_img_dir
 from atari_wrappers.wrappers.resets import EpisodicLife, FireReset, NoopReset
@@ -16,7 +16,6 @@ __all__ = [
     "EpisodicLife",
     "FireReset",
     "FrameStack",
-    "GameCounter",
     "ImageSaver",
     "MaxAndSkip",
     "NoopReset",

@@ -1,0 +1,163 @@
+"""What the backends that run this package's own single envs have in common: `sync` and `async`.
+
+They differ in where the slots are. Which buffer of observations is written to, and how results are
+read out, is decided here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import VectorEnv
+
+from atari_wrappers.backends.base import Info, StepResult
+from atari_wrappers.backends.rows import Rows
+from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.settings import Settings
+
+_ARRAY_SPACES = (
+    gym.spaces.Box,
+    gym.spaces.Discrete,
+    gym.spaces.MultiBinary,
+    gym.spaces.MultiDiscrete,
+)
+
+
+class HostedBackend(ABC):
+    """Envs with a row each; a subclass says where they run.
+
+    A subclass sets `rows` and the two spaces, and what an env's info has beyond the record it puts
+    into `extras`, by env.
+    """
+
+    single_observation_space: gym.Space
+    single_action_space: gym.Space
+    rows: Rows
+
+    def __init__(self, num_envs: int, settings: Settings) -> None:
+        self.num_envs = num_envs
+        self.settings = settings
+        self.extras: dict[int, dict[str, Any]] = {}
+        self._all = list(range(num_envs))
+        self._in_flight: list[int] = []
+        self._buffer = 0
+        self._lends = settings.obs_buffers > 0
+        batch_size = settings.batch_size or num_envs
+        # Parts of a batch are gathered, so that the buffers lent are not those written to.
+        self._gathered = batch_size < num_envs
+        self.num_buffers = 1 if self._gathered else max(settings.obs_buffers, 1)
+        self._ring: list[np.ndarray] = []
+
+    def reset(
+        self,
+        indices: Sequence[int] | None,
+        seeds: Sequence[int | None] | None,
+        options: dict[str, Any],
+    ) -> None:
+        """Begin to restart the envs."""
+        self._next_buffer(keep=indices is not None)
+        self._in_flight = self._all if indices is None else list(indices)
+        seeds = seeds or [None] * len(self._in_flight)
+        self.begin_reset(self._in_flight, seeds, options, self._buffer)
+
+    def send(self, actions: np.ndarray, indices: Sequence[int] | None) -> None:
+        """Begin a step."""
+        self._next_buffer(keep=indices is not None)
+        self._in_flight = self._all if indices is None else [*self._in_flight, *indices]
+        self.begin_step(actions, indices, self._buffer)
+
+    def recv(self, count: int, out: np.ndarray | None, timeout: float | None) -> StepResult:
+        """Wait for envs and read their results out."""
+        indices = self._received(count, self.wait(count, timeout))
+        if out is None and self._lends and self._gathered and count < self.num_envs:
+            out = self._lend(count)
+        result = self.rows.collect(indices, self._buffer, out, fresh=not self._lends)
+        if self.extras:
+            self._add_extras(result[4], range(self.num_envs) if indices is None else indices)
+        return result
+
+    def _received(self, count: int, indices: Sequence[int] | None) -> Sequence[int] | None:
+        """Take what was waited for out of what is in flight; put the last of it in order."""
+        if indices is None:
+            self._in_flight = []
+            return None
+        if count == len(self._in_flight):
+            indices, self._in_flight = self._in_flight, []
+            return None if indices is self._all else indices
+        ready = set(indices)
+        self._in_flight = [index for index in self._in_flight if index not in ready]
+        return indices
+
+    def current(self, out: np.ndarray | None) -> StepResult:
+        """Read the last results of every env out again."""
+        return self.rows.collect(None, self._buffer, out, fresh=True)
+
+    def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
+        """Let each env draw itself."""
+        return self.call(indices, "render", (), {})
+
+    @abstractmethod
+    def begin_reset(
+        self,
+        indices: Sequence[int],
+        seeds: Sequence[int | None],
+        options: dict[str, Any],
+        buffer: int,
+    ) -> None:
+        """Begin to restart the envs, which write to `buffer`."""
+
+    @abstractmethod
+    def begin_step(self, actions: np.ndarray, indices: Sequence[int] | None, buffer: int) -> None:
+        """Begin a step of the envs (`None`: all), which write to `buffer`."""
+
+    @abstractmethod
+    def wait(self, count: int, timeout: float | None) -> Sequence[int] | None:
+        """Return the first `count` envs that are ready, in that order; `None` for all envs."""
+
+    def _next_buffer(self, *, keep: bool) -> None:
+        """Turn to the buffer lent longest ago; `keep` the rows of envs that will not write."""
+        if self.num_buffers == 1:
+            return
+        last, self._buffer = self._buffer, (self._buffer + 1) % self.num_buffers
+        if keep:
+            np.copyto(self.rows.obs[self._buffer], self.rows.obs[last])
+
+    def _lend(self, count: int) -> np.ndarray:
+        shape = (count, *self.rows.obs[0].shape[1:])
+        if len(self._ring) < self.settings.obs_buffers:
+            self._ring.append(np.empty(shape, self.rows.obs[0].dtype))
+        else:
+            self._ring.append(self._ring.pop(0))
+        return self._ring[-1]
+
+    def _add_extras(self, info: Info, indices: Sequence[int]) -> None:
+        """Add what envs said beyond the record, as gymnasium's vector envs do, with masks."""
+        merger: VectorEnv = VectorEnv()
+        merger.num_envs = len(indices)
+        merged: Info = {}
+        for place, index in enumerate(indices):
+            extras = self.extras.pop(index, None)
+            if extras is not None:
+                merged = merger._add_info(merged, extras, place)
+        if "final_info" in merged and "final_info" in info:
+            info["final_info"] |= merged.pop("final_info")
+            merged.pop("_final_info")
+        info.update({name: value for name, value in merged.items() if name not in info})
+
+    def expect_arrays(self, env_name: str) -> None:
+        """Refuse observations that are no arrays.
+
+        Raises:
+            UnsupportedError: They are none.
+        """
+        if not isinstance(self.single_observation_space, _ARRAY_SPACES):
+            raise UnsupportedError(
+                f"`{env_name}` observes {self.single_observation_space}, which is no array;"
+                " register it with gymnasium.wrappers.FlattenObservation"
+            )
+
+

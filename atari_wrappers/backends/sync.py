@@ -1,0 +1,131 @@
+"""The `sync` backend: the envs step one after the other in this thread, while results are awaited."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from atari_wrappers.backends.hosted import HostedBackend
+from atari_wrappers.backends.rows import Rows
+from atari_wrappers.backends.slots import RestartSeeds, Slot, get_or_call
+from atari_wrappers.errors import WorkerError
+from atari_wrappers.ids import EnvId
+from atari_wrappers.pipeline import make_env
+from atari_wrappers.settings import Settings
+
+
+class SyncBackend(HostedBackend):
+    """Envs of this process; nothing happens between calls."""
+
+    def __init__(self, env_id: EnvId, num_envs: int, settings: Settings) -> None:
+        super().__init__(num_envs, settings)
+        self._make = partial(make_env, env_id.name, settings)
+        first = self._make(0)
+        self.single_observation_space = first.observation_space
+        self.single_action_space = first.action_space
+        self.expect_arrays(env_id.name)
+        self.rows = Rows(num_envs, first.observation_space, settings.num_players, self.num_buffers)
+        envs = [first, *(self._make(index) for index in range(1, num_envs))]
+        mode = settings.autoreset_mode
+        self._slots = [Slot(env, self.rows, index, mode) for index, env in enumerate(envs)]
+        self._queue: deque[tuple[int, str, Any]] = deque()
+        self._ready: list[int] = []
+        self._failed: dict[int, WorkerError] = {}
+        self._seeds = RestartSeeds(num_envs)
+
+    def begin_reset(
+        self,
+        indices: Sequence[int],
+        seeds: Sequence[int | None],
+        options: dict[str, Any],
+        buffer: int,
+    ) -> None:
+        """Queue the resets."""
+        del buffer  # `wait` writes to the one in use
+        for index, seed in zip(indices, seeds, strict=True):
+            self._seeds.note(index, seed)
+            self._queue.append((index, "reset", (seed, options)))
+
+    def begin_step(self, actions: np.ndarray, indices: Sequence[int] | None, buffer: int) -> None:
+        """Queue the steps."""
+        del buffer
+        for index, action in zip(indices or self._all, actions, strict=True):
+            self._queue.append((index, "step", action))
+
+    def wait(self, count: int, timeout: float | None) -> Sequence[int] | None:
+        """Run the first `count` of the queue; `timeout` cannot stop an env of this thread."""
+        del timeout
+        while len(self._ready) < count:
+            index, what, argument = self._queue[0]
+            try:
+                self._run(index, what, argument)
+            except Exception as error:
+                self._note_failure(index, what, argument, error)
+            else:
+                self._ready.append(self._queue.popleft()[0])
+        ready, self._ready = self._ready[:count], self._ready[count:]
+        return ready
+
+    def restart(self, indices: Sequence[int] | None) -> list[int]:
+        """Make failed envs anew."""
+        chosen = sorted(self._failed) if indices is None else list(indices)
+        for index in chosen:
+            self._slots[index].replace(self._make(index), self._seeds.of_restart(index))
+            self._failed.pop(index, None)
+        return chosen
+
+    def _run(self, index: int, what: str, argument: Any) -> None:
+        if index in self._failed:
+            raise self._failed[index]
+        slot = self._slots[index]
+        if what == "step":
+            extras = slot.step(argument, self._buffer)
+        else:
+            extras = slot.reset(*argument, self._buffer)
+        if extras:
+            self.extras[index] = extras
+
+    def _note_failure(self, index: int, what: str, argument: Any, error: Exception) -> None:
+        if isinstance(error, WorkerError):
+            raise error
+        doing = f"step with action {argument}" if what == "step" else f"reset with {argument}"
+        self._failed[index] = WorkerError(
+            f"env {index} failed in a {doing}: {type(error).__name__}: {error}", [index], doing
+        )
+        if self.settings.on_worker_failure == "raise" or what == "reset":
+            raise self._failed[index] from error
+        self.restart([index])
+
+    def call(
+        self, indices: Sequence[int], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[Any]:
+        """Get or call an attribute of each env."""
+        return [get_or_call(self._slots[index].env, name, args, kwargs) for index in indices]
+
+    def set_attr(self, indices: Sequence[int], name: str, values: Sequence[Any]) -> None:
+        """Set an attribute of each env, where it is found."""
+        for index, value in zip(indices, values, strict=True):
+            self._slots[index].env.set_wrapper_attr(name, value)
+
+    def save(self, indices: Sequence[int]) -> list[bytes]:
+        """Return the state of each env."""
+        return [self._slots[index].save(self._buffer) for index in indices]
+
+    def load(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
+        """Bring envs into saved states."""
+        for index, state in zip(indices, states, strict=True):
+            self._slots[index].load(state, self._buffer)
+
+    def sub_environments(self) -> list[Any]:
+        """Return the envs themselves."""
+        return [slot.env for slot in self._slots]
+
+    def close(self, *, terminate: bool) -> None:
+        """Close the envs."""
+        del terminate  # nothing runs between calls
+        for slot in self._slots:
+            slot.env.close()

@@ -1,0 +1,90 @@
+"""The order of calls: which envs of a batch are in flight, and with what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from atari_wrappers.errors import NoPendingStepError, PendingStepError, ResetNeededError
+
+
+class Flight:
+    """Knows what was begun and not yet received.
+
+    Attributes:
+        kind: `"step"` or `"reset"`; `None` when nothing is in flight.
+        count: How many envs are.
+        turn: Whose actions the next step takes: the envs received last; `None` for all.
+        was_reset: Whether all envs have been reset once.
+    """
+
+    def __init__(self, num_envs: int, batch_size: int) -> None:
+        self.kind: str | None = None
+        self.count = 0
+        self.turn: list[int] | None = None
+        self.was_reset = False
+        self._num_envs, self._batch_size = num_envs, batch_size
+        self._begun = 0
+        self._busy = np.zeros(num_envs, bool)
+
+    def check_idle(self, call: str) -> None:
+        """Refuse a call that needs all envs on the ground."""
+        if self.kind is not None:
+            wait = "reset_wait" if self.kind == "reset" else "recv"
+            raise PendingStepError(f"{call}: a {self.kind} is pending; call {wait} first")
+
+    def check_step(self, env_ids: Sequence[int] | None) -> None:
+        """Refuse a step of envs that are in flight, or were never reset."""
+        if env_ids is None or self.kind is None:
+            self.check_idle("send")
+        elif self._busy[env_ids].any():
+            busy = [index for index in env_ids if self._busy[index]]
+            raise PendingStepError(f"send: envs {busy} are in flight; receive them first")
+        if not self.was_reset:
+            raise ResetNeededError("send: call reset first")
+
+    def begin(self, kind: str, env_ids: Sequence[int] | None) -> None:
+        """Note that envs (`None`: all) were sent off."""
+        self.kind = kind
+        if env_ids is None:
+            self.count = self._begun = self._num_envs
+            if self._batch_size < self._num_envs:
+                self._busy[:] = True
+        else:
+            self.count += len(env_ids)
+            self._begun = self.count
+            self._busy[env_ids] = True
+
+    def check_recv(self) -> int:
+        """Return how many envs `recv` has to wait for, after refusing what would never come."""
+        if self.count == 0:
+            raise NoPendingStepError("recv: nothing was sent")
+        if self._batch_size == self._num_envs:
+            if self.kind == "reset":
+                raise NoPendingStepError("recv: a reset is pending; call reset_wait")
+            return self.count
+        if self.count < self._batch_size:
+            raise NoPendingStepError(
+                f"recv: {self.count} envs are in flight, a batch takes {self._batch_size}"
+            )
+        return self._batch_size
+
+    def check_reset_wait(self) -> int:
+        """Return how many envs a reset is to wait for."""
+        if self.kind != "reset" or self.count < self._begun:
+            raise NoPendingStepError("reset_wait: no reset is pending, or recv has taken of it")
+        return self.count
+
+    def end(self, env_ids: np.ndarray) -> None:
+        """Note that envs were received."""
+        self.count -= len(env_ids)
+        if len(env_ids) < self._num_envs:
+            self._busy[env_ids] = False
+            self.turn = env_ids.tolist()
+        else:
+            self.turn = None
+        if self.count == 0:
+            if self.kind == "reset":
+                self.was_reset = True
+            self.kind = None

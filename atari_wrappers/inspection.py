@@ -1,0 +1,125 @@
+"""What a batch shows of its envs beside stepping them: pictures, attributes, saved states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from atari_wrappers.backends import Backend
+from atari_wrappers.backends.base import ResetResult
+from atari_wrappers.flight import Flight
+from atari_wrappers.requests import checked_indices
+from atari_wrappers.tiles import tile
+
+
+class Inspection:
+    """Methods of `VecEnv` that look into single envs; none may be called while a step is pending.
+
+    All raise `PendingStepError` then, `ClosedError` after `close`, and `UnsupportedError` where the
+    backend cannot do it, which names one that can.
+    """
+
+    num_envs: int
+    _runner: Backend
+    _flight: Flight
+    _ended: np.ndarray
+
+    def render(self) -> tuple[np.ndarray, ...]:
+        """Return what each env shows: uint8 RGB `[height, width, 3]`, 210 by 160 for Atari.
+
+        `ale` keeps no raw frames; there it is the newest frame of the observation.
+        """
+        return tuple(self._frames(None))
+
+    def render_at(self, index: int) -> np.ndarray:
+        """Return what one env shows."""
+        return self._frames(index)[0]
+
+    def render_tiles(self) -> np.ndarray:
+        """Return one picture of all envs, side by side in rows: uint8 RGB `[height, width, 3]`."""
+        return tile(self._frames(None))
+
+    def call(self, name: str, *args: Any, indices: Any = None, **kwargs: Any) -> tuple[Any, ...]:
+        """Return each env's attribute `name`, called with the arguments if it is a method.
+
+        Args:
+            name: Of an attribute of the env or of one of its wrappers.
+            *args: For the method.
+            indices: Which envs; `None` for all.
+            **kwargs: For the method.
+        """
+        chosen = self._idle_indices(name, indices)
+        return tuple(self._guard(self._runner.call, chosen, name, args, kwargs))
+
+    def get_attr(self, name: str, indices: Any = None) -> tuple[Any, ...]:
+        """Return an attribute of each env."""
+        return self.call(name, indices=indices)
+
+    def set_attr(self, name: str, values: Any, indices: Any = None) -> None:
+        """Set an attribute of each env.
+
+        Args:
+            name: Of the attribute.
+            values: A list or tuple with one for each env, or one value for all.
+            indices: Which envs; `None` for all.
+
+        Raises:
+            ValueError: There are as many values as envs, but not.
+        """
+        chosen = self._idle_indices(name, indices)
+        if not isinstance(values, list | tuple):
+            values = [values] * len(chosen)
+        if len(values) != len(chosen):
+            raise ValueError(f"{len(values)} values of {name} for {len(chosen)} envs")
+        self._guard(self._runner.set_attr, chosen, name, values)
+
+    def get_sub_environments(self) -> list[Any]:
+        """Return what stands for each env: itself, or (`async`) what reaches it in its process."""
+        self._idle_indices("get_sub_environments", None)
+        return self._runner.sub_environments()
+
+    def save_state(self, indices: Any = None) -> list[bytes]:
+        """Return the whole state of each env: the emulator's and ours.
+
+        An env that is brought back to it by `restore_state` replays identically, random numbers
+        included, in this batch or in another one of the same id and settings.
+
+        Args:
+            indices: Which envs; `None` for all.
+        """
+        return self._guard(self._runner.save, self._idle_indices("save_state", indices))
+
+    def restore_state(self, states: Sequence[bytes], indices: Any = None) -> ResetResult:
+        """Bring envs to saved states.
+
+        Args:
+            states: What `save_state` returned, one for each env. They are pickles: only take them
+                from where you trust.
+            indices: Which envs; `None` for all.
+
+        Returns:
+            obs and info of all envs, as `reset` does.
+
+        Raises:
+            ValueError: Their number is not that of the envs, or they are of other envs.
+            ResetNeededError: There was no reset yet.
+        """
+        chosen = self._idle_indices("restore_state", indices)
+        if len(states) != len(chosen):
+            raise ValueError(f"{len(states)} states for {len(chosen)} envs")
+        self._flight.check_step(None)
+        self._guard(self._runner.load, chosen, states)
+        obs, _, terminated, truncated, info = self._guard(self._runner.current, None)
+        self._ended = terminated | truncated
+        self._flight.turn = None
+        return obs, info
+
+    def _frames(self, indices: Any) -> list[np.ndarray]:
+        return self._guard(self._runner.frames, self._idle_indices("render", indices))
+
+    def _idle_indices(self, call: str, indices: Any) -> list[int]:
+        self._expect_open()
+        self._flight.check_idle(call)
+        return checked_indices(indices, self.num_envs)

@@ -1,0 +1,90 @@
+"""What callers ask of a batch, checked and brought to one form: seeds, masks, indices, buffers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+# ALE's vector env takes 32-bit seeds. One bound for all backends, so that a seed is never valid
+# on one of them only.
+SEED_END = 2**31 - 1
+
+
+def checked_seeds(
+    seed: int | Sequence[int | None] | np.ndarray | None, num_envs: int
+) -> list[int | None] | None:
+    """Return a seed per env, `None` where there is none, or `None` if there is none at all.
+
+    Raises:
+        ValueError: One lies out of range, or their number is wrong.
+        TypeError: One is no integer.
+    """
+    if seed is None:
+        return None
+    if isinstance(seed, Sequence | np.ndarray):
+        seeds = [None if value is None else operator.index(value) for value in seed]
+    else:
+        seeds = [operator.index(seed) + index for index in range(num_envs)]
+    if len(seeds) != num_envs:
+        raise ValueError(f"{len(seeds)} seeds for {num_envs} envs")
+    for value in seeds:
+        if value is not None and not 0 <= value < SEED_END:
+            raise ValueError(f"seed {value} lies outside of [0, {SEED_END})")
+    return None if all(value is None for value in seeds) else seeds
+
+
+def checked_mask(mask: Any, num_envs: int) -> np.ndarray:
+    """Return `mask` as an array of bool.
+
+    Raises:
+        ValueError: It is not bool `[num_envs]`, or names no env.
+    """
+    checked = np.array(mask)
+    if checked.dtype != bool or checked.shape != (num_envs,) or not checked.any():
+        raise ValueError(
+            f"a reset mask must be bool [{num_envs}] with at least one True,"
+            f" not {checked.dtype} {list(checked.shape)}: {checked}"
+        )
+    return checked
+
+
+def checked_indices(indices: Any, num_envs: int, name: str = "indices") -> list[int]:
+    """Return `indices` (one, several, or `None` for all) as a list.
+
+    Raises:
+        ValueError: There is none, one twice, or one that no env has.
+        TypeError: One is no integer.
+    """
+    if indices is None:
+        return list(range(num_envs))
+    if not isinstance(indices, Sequence | np.ndarray):
+        indices = [indices]
+    checked = [operator.index(index) for index in indices]
+    for index in checked:
+        if not 0 <= index < num_envs:
+            raise ValueError(f"{name}: no env {index} among 0 to {num_envs - 1}")
+    if not checked or len(set(checked)) < len(checked):
+        raise ValueError(f"{name} must name at least one env, and none twice, not {checked}")
+    return checked
+
+
+def check_buffer(out: np.ndarray | None, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """Refuse a buffer that a batch of observations cannot be written to.
+
+    Raises:
+        ValueError: It has the wrong shape or dtype, or is read-only or not C-contiguous.
+        TypeError: It is no array.
+    """
+    if out is None:
+        return
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out must be a numpy array, not {type(out).__name__}")
+    flags = out.flags
+    if out.shape != shape or out.dtype != dtype or not (flags.writeable and flags.c_contiguous):
+        raise ValueError(
+            f"out must be {dtype} {list(shape)}, writable and C-contiguous, not {out.dtype}"
+            f" {list(out.shape)}, writable {flags.writeable}, C-contiguous {flags.c_contiguous}"
+        )
