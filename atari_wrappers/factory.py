@@ -10,9 +10,9 @@ from typing import Any
 
 from atari_wrappers.backends import choose_backend
 from atari_wrappers.ids import resolve
+from atari_wrappers.recording import prepare_folders
 from atari_wrappers.settings import Settings
 from atari_wrappers.vector import VecEnv
-from atari_wrappers.wrappers import prepare_img_dir
 
 
 def make(
@@ -53,7 +53,7 @@ def make_vec(
         UnsupportedError: (a `ValueError`) The backend cannot do what was asked.
         ValueError: `num_envs` or a setting is out of range.
         TypeError: A setting has the wrong type, or there is none of this name.
-        OSError: `img_dir` is no folder, or cannot be written to.
+        OSError: `img_dir` or `video_dir` is no folder, or cannot be written to.
     """
     unknown = overrides.keys() - set(Settings.names())
     if unknown:
@@ -62,10 +62,13 @@ def make_vec(
         )
     settings = replace(settings or Settings(), **overrides)
     count = _count(num_envs)
+    if settings.batch_size > count:
+        raise ValueError(
+            f"batch_size must be at most num_envs ({count}), not {settings.batch_size}"
+        )
     resolved = resolve(env_id)
     backend = choose_backend(resolved, settings)
-    if settings.img_dir is not None:
-        prepare_img_dir(settings.img_dir)
+    prepare_folders(settings)
     return VecEnv(resolved, count, settings, backend)
 
 

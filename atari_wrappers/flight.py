@@ -16,7 +16,7 @@ class Flight:
         kind: `"step"` or `"reset"`; `None` when nothing is in flight.
         count: How many envs are.
         turn: Whose actions the next step takes: the envs received last; `None` for all.
-        was_reset: Whether all envs have been reset once.
+        was_reset: Whether a reset of all envs was begun once.
     """
 
     def __init__(self, num_envs: int, batch_size: int) -> None:
@@ -36,21 +36,21 @@ class Flight:
 
     def check_step(self, env_ids: Sequence[int] | None) -> None:
         """Refuse a step of envs that are in flight, or were never reset."""
-        if env_ids is None or self.kind is None:
-            self.check_idle("send")
-        elif self._busy[env_ids].any():
-            busy = [index for index in env_ids if self._busy[index]]
-            raise PendingStepError(f"send: envs {busy} are in flight; receive them first")
         if not self.was_reset:
             raise ResetNeededError("send: call reset first")
+        if env_ids is None:
+            self.check_idle("send")
+        elif self.kind is not None and self._busy[env_ids].any():
+            busy = [index for index in env_ids if self._busy[index]]
+            raise PendingStepError(f"send: envs {busy} are in flight; receive them first")
 
     def begin(self, kind: str, env_ids: Sequence[int] | None) -> None:
         """Note that envs (`None`: all) were sent off."""
         self.kind = kind
         if env_ids is None:
             self.count = self._begun = self._num_envs
-            if self._batch_size < self._num_envs:
-                self._busy[:] = True
+            self._busy.fill(True)
+            self.was_reset = True
         else:
             self.count += len(env_ids)
             self._begun = self.count
@@ -83,8 +83,7 @@ class Flight:
             self._busy[env_ids] = False
             self.turn = env_ids.tolist()
         else:
+            self._busy.fill(False)
             self.turn = None
         if self.count == 0:
-            if self.kind == "reset":
-                self.was_reset = True
             self.kind = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
@@ -18,43 +17,57 @@ from atari_wrappers.errors import (
     ClosedError,
     ResetNeededError,
     UnsupportedError,
+    WorkerError,
 )
 from atari_wrappers.flight import Flight
 from atari_wrappers.ids import EnvId
+from atari_wrappers.inspection import Inspection
+from atari_wrappers.requests import check_buffer, checked_indices, checked_mask, checked_seeds
 from atari_wrappers.settings import Settings
-from atari_wrappers.wrappers.resets import NEW_GAME
 
-# ALE's vector env takes 32-bit seeds. One bound for all backends, so that a seed is never valid
-# on one of them only.
-_SEED_END = 2**31 - 1
+# A reset's option for the envs: not what follows a lost life, but a new game.
+NEW_GAME = "new_game"
 
 _T = TypeVar("_T")
 
 
-class VecEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """`num_envs` envs stepped together.
 
-    Every array that is handed out is fresh and never written to again. A step gives:
+    A step gives, for `n` envs (all of them, or `batch_size`):
 
-    - obs: `[num_envs, *single_observation_space.shape]`, C-contiguous; for Atari uint8
-      `[num_envs, 4, 84, 84]`, oldest frame first.
-    - reward: float32 `[num_envs]`, clipped to its sign if so set.
-    - terminated, truncated: bool `[num_envs]`. With `episodic_life` a lost life sets `terminated`
-      while the game goes on.
-    - info: always `raw_reward`, float32 `[num_envs]`, unclipped, and `lives`, int32 `[num_envs]`,
-      those left in `obs` (0 where the game has none). Where a true game ended in this step (all
-      lives, or by truncation) `_episode`, bool `[num_envs]`, tells which rows of `episode` count:
-      `{"r": float64, "l": int64, "frames": int64}`, each `[num_envs]`: the sum of its raw rewards,
-      its agent steps, and its emulator frames with no-ops and FIRE; other rows are 0. On ids that
-      are no Atari games frames are steps. In same-step mode, where an env had `terminated` or
-      `truncated`, `_final_obs`, bool `[num_envs]`, tells which rows of `final_obs` hold the ended
-      episode's last observation; what other rows hold is not defined.
+    - obs: `[n, *single_observation_space.shape]`, C-contiguous; for Atari uint8, by default
+      `[n, 4, 84, 84]`, oldest frame first.
+    - reward: float32 `[n]`, clipped to its sign if so set.
+    - terminated, truncated: bool `[n]`: the episode that the learner sees. With `episodic_life` a
+      lost life sets `terminated` while the game goes on.
+    - info, every array `[n]`, whatever the learner sees:
+      `env_id` int32, the rows' envs; `raw_reward` float32, not clipped; `lives` int32, those left
+      in `obs` (0 where the game has none); `game_terminated`, `game_truncated` bool, the true end
+      of a game in this step, never a lost life; `episode_return` float64, `episode_length` int64
+      and `episode_frames` int64: the sum of raw rewards, the agent steps and the emulator frames
+      (no-ops and FIRE included) of the game that this step belonged to, so far.
+    - Where true games ended, also `_episode`, bool `[n]`, which tells where `episode` counts:
+      `{"r": float64, "l": int64, "frames": int64}`, their return, steps and frames, and 0
+      elsewhere.
+    - In same-step mode, where episodes ended, also `_final_obs` and `_final_info`, bool `[n]`,
+      which tell the rows of `final_obs` and `final_info` that hold the ended episode's last
+      observation and its last info. Other rows are not defined.
+    - Where an env was made anew after a failure, also `worker_restarted`, bool `[n]`.
+
+    With two players reward, `raw_reward` and `episode_return` are `[n, 2]`.
+
+    Every array is fresh and never written to again, but for observations with `out` or
+    `obs_buffers`. With `obs_buffers=k` the array that a call returned is overwritten by the `k`-th
+    call after it, and stays readable after `close`.
 
     In next-step mode the step after an end only restarts the env: its action is ignored and its
-    reward 0. Rewards of frames that no agent step covers (no-ops, FIRE, the continuation after a
-    lost life) are in `r` on `sync` and `async`; on `ale` they are not, as ALE does not report them.
+    reward 0. On ids that are no Atari games frames are steps. Rewards of frames that no agent step
+    covers (no-ops, FIRE, the continuation after a lost life) are in `episode_return` on `sync` and
+    `async`; on `ale` they are not, as ALE does not report them.
 
-    After an exception out of an env the batch is closed, for its rows are no longer in step.
+    After a `WorkerError` the batch goes on (`restart_workers`); after any other exception out of an
+    env it is closed, for its rows are no longer in step.
 
     Args:
         env_id: What `ids.resolve` returned.
@@ -64,11 +77,13 @@ class VecEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     Attributes:
         backend: The name of the backend in use.
+        batch_size: Envs per `recv`.
     """
 
     def __init__(self, env_id: EnvId, num_envs: int, settings: Settings, backend: str) -> None:
         self.backend = backend
         self.num_envs = num_envs
+        self.batch_size = settings.batch_size or num_envs
         self.spec = env_id.spec
         self.metadata = {"autoreset_mode": settings.autoreset_mode}
         self.closed = True  # nothing to close yet
@@ -83,7 +98,6 @@ class VecEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.closed = False
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._keeps_games = backend != "ale" and env_id.is_atari and settings.episodic_life
         self._is_atari = env_id.is_atari
         self._resets_by_hand = settings.autoreset_mode == AutoresetMode.DISABLED
         self._ended = np.zeros(num_envs, bool)

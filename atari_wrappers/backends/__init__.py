@@ -1,13 +1,16 @@
 """The runners of a batch of envs: `ale` (C++ threads), `sync` (this thread), `async` (processes).
 
-A later backend is a class with `base.Backend`'s methods and a line in `open_backend`.
+A later backend is a class with `base.Backend`'s methods, a line in `open_backend`, and its limits
+in `choose`.
 """
 
 from __future__ import annotations
 
 from atari_wrappers.backends.ale import AleBackend
-from atari_wrappers.backends.base import Backend, choose_backend
-from atari_wrappers.backends.gymnasium import AsyncBackend, SyncBackend
+from atari_wrappers.backends.base import Backend
+from atari_wrappers.backends.choose import choose_backend
+from atari_wrappers.backends.sync import SyncBackend
+from atari_wrappers.backends.workers import AsyncBackend
 from atari_wrappers.ids import EnvId
 from atari_wrappers.settings import Settings
 

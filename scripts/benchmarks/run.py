@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -19,39 +18,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+from machine import RESULTS, ROOT, machine, tree_memory
+
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-RESULTS = ROOT / "docs" / "results"
 TRAINER = ROOT / "target/release/rust_trainer"
 THROUGHPUT = ROOT / "target/release/examples/throughput"
-CORES = len(os.sched_getaffinity(0))
 
 # Rounds of GNU OpenMP's spin: what the trainer sets, for every contestant that is not about it.
 SPIN = {"GOMP_SPINCOUNT": "10000"}
 
 Sample = dict[str, Any]
-
-
-def tree(pid: int) -> list[int]:
-    """Return a process and all of its descendants."""
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        children = [int(c) for task in tasks for c in (task / "children").read_text().split()]
-    except OSError:
-        return []
-    return [pid, *(d for child in children for d in tree(child))]
-
-
-def tree_memory(pid: int) -> int:
-    """Return the proportional set size of a process tree in bytes: shared pages count once."""
-    total = 0
-    for process in tree(pid):
-        try:
-            lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
-        except OSError:
-            continue
-        total += sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return total
 
 
 def run(command: list[str], environment: dict[str, str]) -> Sample:
@@ -136,6 +112,8 @@ def spinning() -> dict[str, tuple[list[str], dict[str, str]]]:
 
 
 PARTS = {"crossing": crossing, "training": training, "spinning": spinning}
+# Measured within one process each, by programs of their own.
+PROGRAMS = {"envs": "vector_envs.py", "memory": "memory.py"}
 
 
 def check_equal_work(samples: dict[str, list[Sample]]) -> None:
@@ -169,31 +147,22 @@ def table(samples: dict[str, list[Sample]]) -> str:
     return "\n".join(lines)
 
 
-def machine() -> dict[str, Any]:
-    """Return what the numbers were measured on."""
-    cpu = next(
-        (
-            line.split(":", 1)[1].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ),
-        platform.processor(),
-    )
-    return {"cpu": cpu, "cores": CORES, "kernel": platform.release()}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of: {', '.join(PARTS)}")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of: {', '.join(PARTS | PROGRAMS)}")
     parser.add_argument("--rounds", type=int, default=5, help="turns of all contestants")
     arguments = parser.parse_args()
-    unknown = set(arguments.parts) - set(PARTS)
+    unknown = set(arguments.parts) - set(PARTS | PROGRAMS)
     if unknown or arguments.rounds < 1:
         parser.error(
             f"no such part: {', '.join(unknown)}" if unknown else "--rounds must be positive"
         )
     RESULTS.mkdir(parents=True, exist_ok=True)
-    for part in arguments.parts or PARTS:
+    for part in arguments.parts or PARTS | PROGRAMS:
+        if part in PROGRAMS:
+            own = ["--rounds", str(arguments.rounds)] if part == "envs" else []
+            subprocess.run([sys.executable, str(HERE / PROGRAMS[part]), *own], check=True)
+            continue
         contestants = PARTS[part]()
         samples: dict[str, list[Sample]] = {name: [] for name in contestants}
         for number in range(arguments.rounds):

@@ -22,6 +22,16 @@ from atari_wrappers import (
 
 BACKENDS = ["ale", "sync", "async"]
 GAME = "BreakoutNoFrameskip-v4"
+INFO = {
+    "env_id": np.int32,
+    "raw_reward": np.float32,
+    "lives": np.int32,
+    "game_terminated": bool,
+    "game_truncated": bool,
+    "episode_return": np.float64,
+    "episode_length": np.int64,
+    "episode_frames": np.int64,
+}
 OpenVec = Callable[..., VecEnv]
 
 
@@ -36,8 +46,8 @@ def assert_dtypes(vec: VecEnv, result: tuple) -> None:
     assert obs in vec.observation_space
     described = [(a.dtype, a.shape) for a in (reward, terminated, truncated)]
     assert described == [(np.float32, (3,)), (bool, (3,)), (bool, (3,))]
-    assert (info["raw_reward"].dtype, info["raw_reward"].shape) == (np.float32, (3,))
-    assert (info["lives"].dtype, info["lives"].shape) == (np.int32, (3,))
+    described = {name: (info[name].dtype, info[name].shape) for name in INFO}
+    assert described == {name: (np.dtype(dtype), (3,)) for name, dtype in INFO.items()}
 
 
 def test_a_step_has_the_promised_shapes_and_dtypes(vec: VecEnv) -> None:
@@ -49,7 +59,7 @@ def test_a_step_has_the_promised_shapes_and_dtypes(vec: VecEnv) -> None:
     assert vec.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
     obs, info = vec.reset(seed=0)
     assert obs in vec.observation_space
-    assert sorted(info) == ["lives", "raw_reward"]
+    assert sorted(info) == sorted(INFO)
     assert info["lives"].tolist() == [5, 5, 5]
     seen: dict[str, Any] = {}
     rng = np.random.default_rng(0)
@@ -62,7 +72,9 @@ def test_a_step_has_the_promised_shapes_and_dtypes(vec: VecEnv) -> None:
         "l": np.int64,
         "frames": np.int64,
     }
-    assert (seen["_episode"].dtype, seen["_final_obs"].dtype) == (bool, bool)
+    masks = ("_episode", "_final_obs", "_final_info")
+    assert all((seen[name].dtype, seen[name].shape) == (bool, (3,)) for name in masks)
+    assert {name: array.dtype for name, array in seen["final_info"].items()} == INFO
     assert (seen["final_obs"].dtype, seen["final_obs"].shape) == (np.uint8, (3, 4, 84, 84))
     assert seen["final_obs"].flags.c_contiguous
 
@@ -73,8 +85,8 @@ def test_arrays_are_never_written_to_again(vec: VecEnv) -> None:
     rng = np.random.default_rng(0)
     for _ in range(200):
         obs, reward, terminated, truncated, info = vec.step(rng.integers(4, size=3))
-        episode = info.pop("episode", {})
-        kept += [obs, reward, terminated, truncated, *info.values(), *episode.values()]
+        nested = [*info.pop("episode", {}).values(), *info.pop("final_info", {}).values()]
+        kept += [obs, reward, terminated, truncated, *info.values(), *nested]
         if len(kept) > 2000:
             break
     copies = [array.copy() for array in kept]

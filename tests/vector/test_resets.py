@@ -98,6 +98,7 @@ def test_next_step_restarts_one_step_later(backend: str, open_vec: OpenVec) -> N
     assert [result[0][0].tolist() for result in results[2:4]] == [[3, 1], [0, 2]]
     assert [result[3][0] for result in results] == [False, False, True, False, False, False, True]
     assert [float(result[4]["raw_reward"][0]) for result in results[2:5]] == [2.5, 0, 2.5]
+    assert [float(result[1][0]) for result in results[2:5]] == [2.5, 0, 2.5]
     assert all("final_obs" not in result[4] for result in results)
     assert [result[4]["episode"]["l"].tolist() for result in results if "episode" in result[4]] == [
         [3, 3],
@@ -133,14 +134,59 @@ def test_masked_reset_after_a_lost_life_continues_the_game(open_vec: OpenVec) ->
 
 
 def test_options_that_mean_nothing_are_refused(open_vec: OpenVec) -> None:
-    sync, ale = open_vec(GAME, 2, backend="sync"), open_vec(GAME, 2, backend="ale")
-    with pytest.raises(ValueError, match='reset_mask needs autoreset="disabled"'):
-        sync.reset(options={"reset_mask": np.ones(2, bool)})
+    vec = open_vec(GAME, 2, backend="ale")
     with pytest.raises(ValueError, match=r"takes no reset options, not \['mode'\]"):
-        ale.reset(options={"mode": 1})
-    by_hand = open_vec(GAME, 2, backend="sync", autoreset="disabled")
-    for mask in ([True], [False, False], [1, 0]):
-        with pytest.raises(ValueError, match=r"reset_mask must be bool \[2\]"):
-            by_hand.reset(options={"reset_mask": mask})
-    for vec in (sync, ale, by_hand):
-        vec.reset()  # a mistake in a call closes nothing
+        vec.reset(options={"mode": 1})
+    vec.reset()  # a mistake in a call closes nothing
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("mask", [[True], [False, False, False], [1, 0, 1], [[True]] * 3, "all"])
+def test_masks_that_name_no_env_are_refused(backend: str, mask: Any, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 3, backend=backend)
+    vec.reset(seed=0)
+    for call in ({"mask": mask}, {"options": {"reset_mask": mask}}):
+        with pytest.raises(ValueError, match=r"a reset mask must be bool \[3\] with at least one"):
+            vec.reset(**call)
+    vec.step([0, 0, 0])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_partial_reset_restarts_the_envs_named_and_no_other(
+    backend: str, open_vec: OpenVec
+) -> None:
+    vec, twin = (open_vec(GAME, 3, backend=backend, sticky_actions=0.25) for _ in range(2))
+    for env in (vec, twin):
+        trajectory(env, 5, steps=20)
+    obs, info = vec.reset(seed=[77, None, 78], mask=np.array([True, False, True]))
+    before = twin.step([0, 0, 0])
+    assert info["episode_length"].tolist() == [0, 20, 0]
+    first = twin.reset(seed=[77, 1, 78])[0]
+    np.testing.assert_array_equal(obs[[0, 2]], first[[0, 2]])
+    after = vec.step([0, 0, 0])
+    np.testing.assert_array_equal(after[0][1], before[0][1])
+    assert after[4]["episode_frames"][1] == before[4]["episode_frames"][1]
+    assert after[4]["episode_length"].tolist() == [1, 21, 1]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_reset_at_is_a_partial_reset_of_one(backend: str, open_vec: OpenVec) -> None:
+    vec, twin = (open_vec(GAME, 3, backend=backend) for _ in range(2))
+    for env in (vec, twin):
+        trajectory(env, 5, steps=20)
+    obs, info = vec.reset_at(1, seed=9)
+    whole, infos = twin.reset(seed=[None, 9, None], mask=np.array([False, True, False]))
+    np.testing.assert_array_equal(obs, whole[1])
+    assert info == {name: infos[name][1] for name in info}
+    assert (info["lives"], info["episode_length"]) == (3, 0)
+    for index, error in ((3, ValueError), (-1, ValueError), (0.5, TypeError), ("1", TypeError)):
+        with pytest.raises(error):
+            vec.reset_at(index)
+    assert same(vec.step([0, 1, 2])[:4], twin.step([0, 1, 2])[:4])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_partial_reset_needs_a_whole_one_before(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 2, backend=backend)
+    with pytest.raises(ResetNeededError, match="first reset must be of all"):
+        vec.reset_at(0)

@@ -1,94 +1,56 @@
-"""The true game's record under wrappers that hide it."""
+"""The record of a game that is no Atari game."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import gymnasium as gym
-import pytest
-from scripted import ScriptedGame
+from scripted import CarelessEnv, ScriptedGame
 
-from atari_wrappers.wrappers import (
-    ClipReward,
-    EpisodeRecord,
-    EpisodicLife,
-    GameCounter,
-    MaxAndSkip,
-    NoopReset,
-)
+from atari_wrappers.backends.rows import RECORD
+from atari_wrappers.wrappers import EpisodeRecord
 
 
-def recorded(game: gym.Env, skip: int = 1, noop_max: int = 0) -> EpisodeRecord:
-    env = GameCounter(game)
-    if noop_max:
-        env = NoopReset(env, noop_max)
-    return EpisodeRecord(ClipReward(EpisodicLife(MaxAndSkip(env, skip))))
+def test_every_info_has_the_whole_record() -> None:
+    env = EpisodeRecord(ScriptedGame(end=2, lives={0: 3, 2: 1}, rewards={1: 1.5, 2: -4.0}))
+    assert env.reset()[1] == {
+        "raw_reward": 0.0,
+        "lives": 3,
+        "game_terminated": False,
+        "game_truncated": False,
+        "episode_return": 0.0,
+        "episode_length": 0,
+        "episode_frames": 0,
+    }
+    env.step(0)
+    info = env.step(0)[4]
+    assert info.keys() == RECORD.keys()
+    assert info == {
+        "raw_reward": -4.0,
+        "lives": 1,
+        "game_terminated": True,
+        "game_truncated": False,
+        "episode_return": -2.5,
+        "episode_length": 2,
+        "episode_frames": 2,
+    }
 
 
-def play(env: gym.Env, steps: int) -> list[dict[str, Any]]:
-    """Step, resetting where an episode ends, and return every info in order."""
-    infos = [env.reset(seed=0)[1]]
-    for _ in range(steps):
-        _, _, terminated, truncated, info = env.step(2)
-        infos.append(info)
-        if terminated or truncated:
-            infos.append(env.reset()[1])
-    return infos
+def test_a_reset_begins_a_new_record() -> None:
+    env = EpisodeRecord(CarelessEnv(length=3))
+    for _ in range(2):
+        info = env.reset()[1]
+        assert (info["episode_return"], info["episode_length"]) == (0.0, 0)
+        returns = [env.step(5)[4]["episode_return"] for _ in range(3)]
+        assert returns == [2.5, 5.0, 7.5]
 
 
-def test_return_and_length_span_all_lives() -> None:
-    rewards = {1: 5.0, 4: 7.0, 6: -2.0, 7: 3.0}
-    env = recorded(ScriptedGame(end=7, lives={0: 2, 3: 1, 7: 0}, rewards=rewards))
-    infos = play(env, steps=6)
-    # Frame 4 is the continuing no-op after the life lost in frame 3: in the return, no agent step.
-    assert [info["episode"] for info in infos if "episode" in info] == [
-        {"r": 13.0, "l": 6, "frames": 7}
-    ]
-    assert [info.get("raw_reward") for info in infos] == [None, 5, 0, 0, None, 0, -2, 3, None]
-    assert [info["lives"] for info in infos] == [2, 2, 2, 1, 1, 1, 1, 0, 2]
-
-
-def test_frames_count_what_the_skip_really_emulated() -> None:
-    infos = play(recorded(ScriptedGame(end=6), skip=4), steps=2)
-    assert infos[2]["episode"] == {"r": 0.0, "l": 2, "frames": 6}
-
-
-def test_noops_are_frames_of_the_game() -> None:
-    game = ScriptedGame(end=40)
-    env = recorded(game, noop_max=30)
-    infos = play(env, steps=40)
-    noops = game.actions.index(2)
-    assert noops > 0
-    first = next(info["episode"] for info in infos if "episode" in info)
-    assert first == {"r": 0.0, "l": 40 - noops, "frames": 40}
-
-
-def test_game_that_ends_inside_of_a_reset_is_not_lost() -> None:
-    env = recorded(ScriptedGame(end=4, lives={0: 2, 3: 1}, rewards={4: 9.0}))
-    infos = play(env, steps=4)
-    assert "episode" not in infos[3]
-    assert infos[4]["episode"] == {"r": 9.0, "l": 3, "frames": 4}
-    assert infos[4]["lives"] == 2
-
-
-def test_abandoned_game_leaves_no_trace() -> None:
-    env = recorded(ScriptedGame(end=5, rewards={1: 1.0}))
+def test_truncation_is_told_apart_and_own_infos_are_kept() -> None:
+    env = EpisodeRecord(gym.wrappers.TimeLimit(ScriptedGame(truncates=True), 2))
     env.reset()
     env.step(0)
-    env.step(0)
-    infos = play(env, steps=5)
-    assert infos[5]["episode"] == {"r": 1.0, "l": 5, "frames": 5}
-
-
-def test_game_over_among_the_noops_is_nobodys() -> None:
-    env = recorded(ScriptedGame(end=(1, 50)), noop_max=3)
-    _, info = env.reset(seed=0)
-    assert "episode" not in info
-    assert "episode" not in env.step(0)[4]
+    info = env.step(0)[4]
+    assert (info["game_terminated"], info["game_truncated"]) == (False, True)
+    assert EpisodeRecord(gym.make("Taxi-v3")).reset(seed=0)[1]["prob"] == 1.0
 
 
 def test_lives_are_zero_where_the_env_has_none() -> None:
-    env = gym.make("CartPole-v1")
-    assert EpisodeRecord(GameCounter(env)).reset(seed=0)[1] == {"lives": 0}
-    with pytest.raises(ValueError, match="no GameCounter"):
-        EpisodeRecord(env)
+    assert EpisodeRecord(gym.make("CartPole-v1")).reset(seed=0)[1]["lives"] == 0

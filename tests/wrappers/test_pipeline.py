@@ -28,7 +28,7 @@ def test_gymnasiums_checker_is_content(env_id: str) -> None:
         wrappers.WarpFrame,
         wrappers.FrameStack,
         wrappers.ClipReward,
-        wrappers.GameCounter,
+        wrappers.EpisodeRecord,
     ],
 )
 def test_each_wrapper_passes_gymnasiums_checker_alone(wrapper: type[gym.Wrapper]) -> None:
@@ -70,7 +70,7 @@ def test_truncation_counts_every_emulated_frame(skip: int) -> None:
         if terminated or truncated:
             break
     assert (terminated, truncated) == (False, True)
-    assert info["episode"]["frames"] == 101
+    assert info["episode_frames"] == 101
     assert env.unwrapped.ale.getEpisodeFrameNumber() == 101
 
 

@@ -1,0 +1,134 @@
+"""Calls split in two, and batches smaller than the number of envs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from atari_wrappers import NoPendingStepError, PendingStepError, VecEnv
+
+BACKENDS = ["ale", "sync", "async"]
+GAME = "BreakoutNoFrameskip-v4"
+OpenVec = Callable[..., VecEnv]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_async_and_wait_are_the_whole_calls_in_two(backend: str, open_vec: OpenVec) -> None:
+    vec, twin = (open_vec(GAME, 2, backend=backend) for _ in range(2))
+    vec.reset_async(seed=3)
+    with pytest.raises(PendingStepError, match="a reset is pending; call reset_wait first"):
+        vec.step([0, 0])
+    with pytest.raises(NoPendingStepError, match="call reset_wait"):
+        vec.step_wait()
+    np.testing.assert_array_equal(vec.reset_wait()[0], twin.reset(seed=3)[0])
+    with pytest.raises(NoPendingStepError, match="no reset is pending"):
+        vec.reset_wait()
+    for step in range(20):
+        vec.step_async([1, step % 4])
+        with pytest.raises(PendingStepError, match="a step is pending; call recv first"):
+            vec.reset_async()
+        with pytest.raises(NoPendingStepError, match="no reset is pending"):
+            vec.reset_wait()
+        mine, other = vec.step_wait(), twin.step([1, step % 4])
+        for left, right in zip(mine[:4], other[:4], strict=True):
+            np.testing.assert_array_equal(left, right)
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_each_env_plays_the_same_game_in_batches_as_in_step(
+    backend: str, open_vec: OpenVec
+) -> None:
+    num_envs, steps = 5, 60
+    actions = np.random.default_rng(0).integers(4, size=(steps, num_envs))
+    twin = open_vec(GAME, num_envs, backend="sync", autoreset="next-step")
+    first = twin.reset(seed=0)[0]
+    expected = [twin.step(row) for row in actions]
+    vec = open_vec(
+        GAME, num_envs, backend=backend, autoreset="next-step", batch_size=2, num_workers=2
+    )
+    np.testing.assert_array_equal(vec.reset(seed=0)[0], first)
+    taken = np.zeros(num_envs, int)
+    vec.send(actions[0])
+    while taken.min() < steps - 1 and taken.max() < steps - 1:
+        obs, reward, terminated, truncated, info = vec.recv()
+        ids = info["env_id"]
+        assert obs.shape == (2, 4, 84, 84)
+        assert len(set(ids.tolist())) == 2
+        for row, env in enumerate(ids):
+            whole = expected[taken[env]]
+            np.testing.assert_array_equal(obs[row], whole[0][env])
+            assert reward[row] == whole[1][env]
+            assert terminated[row] == whole[2][env]
+            assert info["lives"][row] == whole[4]["lives"][env]
+            assert info["episode_frames"][row] == whole[4]["episode_frames"][env]
+        taken[ids] += 1
+        vec.send(actions[taken[ids], ids])  # for those received last
+    assert taken.max() == steps - 1
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_a_reset_may_be_taken_in_batches(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 4, backend=backend, batch_size=2)
+    first = open_vec(GAME, 4, backend="sync").reset(seed=0)[0]
+    vec.reset_async(seed=0)
+    seen = set()
+    for _ in range(2):
+        obs, _, _, _, info = vec.recv()
+        np.testing.assert_array_equal(obs, first[info["env_id"]])
+        seen |= set(info["env_id"].tolist())
+    assert seen == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_batches_out_of_order_are_refused(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 4, backend=backend, batch_size=2)
+    vec.reset(seed=0)
+    with pytest.raises(NoPendingStepError, match="nothing was sent"):
+        vec.recv()
+    vec.send([0], env_id=[3])
+    with pytest.raises(NoPendingStepError, match="1 envs are in flight, a batch takes 2"):
+        vec.recv()
+    with pytest.raises(PendingStepError, match=r"envs \[3\] are in flight"):
+        vec.send([0, 0], env_id=[2, 3])
+    for ids in ([4], [-1], [], [1, 1]):
+        with pytest.raises(ValueError, match="env_id"):
+            vec.send([0] * len(ids), env_id=ids)
+    with pytest.raises(ValueError, match=r"actions have shape \[1\]; 2 envs take \[2\]"):
+        vec.send([0], env_id=[0, 1])
+    with pytest.raises(ValueError, match="action 9 of env 2"):
+        vec.send([0, 9], env_id=[0, 2])
+    vec.send([0], env_id=1)
+    assert sorted(vec.recv()[4]["env_id"].tolist()) == [1, 3]
+    with pytest.raises(PendingStepError):
+        vec.send([0, 0])
+        vec.reset()
+    vec.recv()
+    vec.reset(seed=0)
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_some_envs_may_step_without_the_others(backend: str, open_vec: OpenVec) -> None:
+    vec, twin = (open_vec(GAME, 3, backend=backend) for _ in range(2))
+    vec.reset(seed=0)
+    twin.reset(seed=0)
+    obs, reward, _, _, info = vec.step([1, 2], env_id=[2, 0])
+    assert (obs.shape, reward.shape) == ((2, 4, 84, 84), (2,))
+    assert info["env_id"].tolist() == [2, 0]
+    whole = twin.step([2, 0, 1])[0]
+    np.testing.assert_array_equal(obs, whole[[2, 0]])
+    assert vec.step([0, 0, 0], env_id=range(3))[4]["episode_length"].tolist() == [2, 1, 2]
+
+
+def test_batches_of_a_ring_are_lent_in_turn(open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 4, backend="sync", batch_size=2, obs_buffers=2)
+    vec.reset(seed=0)
+    vec.send([0, 0, 0, 0])
+    lent = []
+    for _ in range(4):
+        lent.append(vec.recv()[0])
+        vec.send([0, 0])
+    assert lent[0] is lent[2]
+    assert lent[1] is lent[3]
+    assert not np.shares_memory(lent[0], lent[1])

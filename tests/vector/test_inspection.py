@@ -1,0 +1,183 @@
+"""Looking into the envs of a batch: pictures, attributes, saved states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from atari_wrappers import ClosedError, PendingStepError, UnsupportedError, VecEnv
+
+GAME = "SpaceInvadersNoFrameskip-v4"
+HOSTED = ["sync", "async"]
+OpenVec = Callable[..., VecEnv]
+
+
+def play(vec: VecEnv, steps: int, seed: int = 0) -> list[tuple]:
+    rng = np.random.default_rng(seed)
+    return [vec.step(rng.integers(6, size=vec.num_envs)) for _ in range(steps)]
+
+
+def assert_same(left: list[tuple], right: list[tuple]) -> None:
+    for mine, other in zip(left, right, strict=True):
+        for one, two in zip(mine[:4], other[:4], strict=True):
+            np.testing.assert_array_equal(one, two)
+        assert mine[4].keys() == other[4].keys()
+        for name in ("raw_reward", "lives", "episode_return", "episode_length", "episode_frames"):
+            np.testing.assert_array_equal(mine[4][name], other[4][name], name)
+
+
+@pytest.mark.parametrize("backend", HOSTED)
+def test_render_is_the_emulators_screen(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 3, backend=backend)
+    vec.reset(seed=0)
+    play(vec, 10)
+    frames = vec.render()
+    assert [(frame.shape, frame.dtype) for frame in frames] == [((210, 160, 3), np.uint8)] * 3
+    for index in range(3):
+        np.testing.assert_array_equal(vec.render_at(index), frames[index])
+        if backend == "sync":
+            screen = vec.get_attr("ale")[index].getScreenRGB()
+            np.testing.assert_array_equal(frames[index], screen)
+    tiles = vec.render_tiles()
+    assert tiles.dtype == np.uint8
+    np.testing.assert_array_equal(tiles[:210, :160], frames[0])
+
+
+def test_ale_renders_the_newest_observed_frame(open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 2, backend="ale")
+    obs, _ = vec.reset(seed=0)
+    np.testing.assert_array_equal(vec.render_at(1), np.stack([obs[1, -1]] * 3, axis=-1))
+    obs = vec.step([0, 0])[0]
+    frames = vec.render()
+    np.testing.assert_array_equal(frames[0], np.stack([obs[0, -1]] * 3, axis=-1))
+    assert vec.render_tiles().shape[2] == 3
+
+
+@pytest.mark.parametrize("backend", HOSTED)
+def test_attributes_are_read_called_and_set(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 3, backend=backend)
+    vec.reset(seed=0)
+    meanings = vec.call("get_action_meanings")
+    assert meanings == (["NOOP", "FIRE", "RIGHT", "LEFT", "RIGHTFIRE", "LEFTFIRE"],) * 3
+    assert vec.get_attr("action_space") == (gym.spaces.Discrete(6),) * 3
+    vec.set_attr("colour", ["red", "green", "blue"])
+    assert vec.get_attr("colour") == ("red", "green", "blue")
+    vec.set_attr("colour", "grey", indices=[0, 2])
+    assert vec.get_attr("colour", indices=1) == ("green",)
+    assert vec.get_attr("colour", indices=[2, 1]) == ("grey", "green")
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        vec.get_attr("no_such_thing")
+    with pytest.raises(ValueError, match="2 values of colour for 3 envs"):
+        vec.set_attr("colour", ["red", "green"])
+    assert vec.get_attr("colour", indices=1) == ("green",), "a mistake closes nothing"
+
+
+@pytest.mark.parametrize("backend", HOSTED)
+def test_sub_environments_can_be_asked_alone(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 2, backend=backend)
+    vec.reset(seed=0)
+    first, second = vec.get_sub_environments()
+    np.testing.assert_array_equal(second.render(), vec.render_at(1))
+    assert first.get_action_meanings()[1] == "FIRE"
+    assert first.action_space == vec.single_action_space
+
+
+def test_ale_has_no_envs_to_ask_and_says_who_has(open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 2, backend="ale")
+    vec.reset()
+    for call in (
+        lambda: vec.call("render"),
+        lambda: vec.get_attr("spec"),
+        lambda: vec.set_attr("colour", "red"),
+        vec.get_sub_environments,
+        vec.save_state,
+        lambda: vec.restore_state([b"", b""]),
+    ):
+        with pytest.raises(UnsupportedError, match='"sync"'):
+            call()
+    vec.step([0, 0])
+
+
+@pytest.mark.parametrize("backend", HOSTED)
+@pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
+def test_restored_envs_replay_identically(
+    backend: str, autoreset: str, open_vec: OpenVec
+) -> None:
+    settings = {
+        "backend": backend,
+        "autoreset": autoreset,
+        "sticky_actions": 0.25,
+        "max_episode_frames": 400,
+    }
+    vec = open_vec(GAME, 3, **settings)
+    vec.reset(seed=0)
+    play(vec, 57)
+    states = vec.save_state()
+    played = play(vec, 150, seed=1)
+    assert any("episode" in result[4] for result in played)
+    obs, info = vec.restore_state(states)
+    assert info["episode_length"].max() > 0
+    assert_same(played, play(vec, 150, seed=1))
+    other = open_vec(GAME, 3, **settings)
+    other.reset()
+    np.testing.assert_array_equal(other.restore_state(states)[0], obs)
+    assert_same(played, play(other, 150, seed=1))
+
+
+@pytest.mark.parametrize("backend", HOSTED)
+def test_one_env_is_restored_while_the_others_go_on(backend: str, open_vec: OpenVec) -> None:
+    vec, twin = (open_vec(GAME, 3, backend=backend) for _ in range(2))
+    vec.reset(seed=0)
+    twin.reset(seed=0)
+    before = vec.step([1, 1, 1])
+    twin.step([1, 1, 1])
+    [state] = vec.save_state(1)
+    assert_same([vec.step([2, 3, 4])], [twin.step([2, 3, 4])])
+    obs, info = vec.restore_state([state], indices=1)
+    np.testing.assert_array_equal(obs[1], before[0][1])
+    assert info["episode_length"].tolist() == [2, 1, 2]
+    mine, other = vec.step([0, 0, 0]), twin.step([0, 0, 0])
+    np.testing.assert_array_equal(mine[0][[0, 2]], other[0][[0, 2]])
+    for wrong in ([], [state, state]):
+        with pytest.raises(ValueError, match="states for 1 envs"):
+            vec.restore_state(wrong, indices=1)
+
+
+def test_states_of_something_else_are_refused(open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 1, backend="sync")
+    vec.reset()
+    for env_id, settings in (("PongNoFrameskip-v4", {}), (GAME, {"frame_stack": 2})):
+        other = open_vec(env_id, 1, backend="sync", **settings)
+        other.reset()
+        with pytest.raises(ValueError, match="state"):
+            other.restore_state(vec.save_state())
+
+
+@pytest.mark.parametrize("backend", HOSTED)
+def test_other_ids_are_saved_too(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec("CartPole-v1", 2, backend=backend)
+    vec.reset(seed=0)
+    vec.step([0, 1])
+    states = vec.save_state()
+    played = [vec.step([1, 1]) for _ in range(30)]
+    vec.restore_state(states)
+    assert_same(played, [vec.step([1, 1]) for _ in range(30)])
+
+
+@pytest.mark.parametrize("backend", HOSTED)
+def test_nothing_is_asked_while_a_step_is_pending(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec("CartPole-v1", 2, backend=backend)
+    vec.reset()
+    calls = (vec.render, lambda: vec.get_attr("spec"), vec.save_state, vec.get_sub_environments)
+    vec.send([0, 0])
+    for call in calls:
+        with pytest.raises(PendingStepError, match="a step is pending"):
+            call()
+    vec.recv()
+    vec.close()
+    for call in calls:
+        with pytest.raises(ClosedError):
+            call()

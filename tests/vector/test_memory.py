@@ -1,0 +1,102 @@
+"""Where observations are written to, and how long they may be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from atari_wrappers import VecEnv
+
+BACKENDS = ["ale", "sync", "async"]
+GAME = "SpaceInvadersNoFrameskip-v4"
+OpenVec = Callable[..., VecEnv]
+
+
+def play(vec: VecEnv, steps: int, **kwargs: Any) -> list[np.ndarray]:
+    """Return the observations of some steps, as they were when they came."""
+    rng = np.random.default_rng(0)
+    return [vec.step(rng.integers(6, size=vec.num_envs), **kwargs)[0].copy() for _ in range(steps)]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_callers_own_buffer_is_filled_and_returned(backend: str, open_vec: OpenVec) -> None:
+    vec, twin = (open_vec(GAME, 2, backend=backend) for _ in range(2))
+    rollout = np.zeros((4, *vec.observation_space.shape), np.uint8)
+    obs, _ = vec.reset(seed=0, out=rollout[0])
+    assert np.shares_memory(obs, rollout)
+    first = twin.reset(seed=0)[0]
+    np.testing.assert_array_equal(rollout[0], first)
+    for step in range(1, 4):
+        result = vec.step([step, 1], out=rollout[step])
+        assert np.shares_memory(result[0], rollout[step])
+        np.testing.assert_array_equal(rollout[step], twin.step([step, 1])[0])
+    np.testing.assert_array_equal(rollout[0], first, "the earlier slots are left alone")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_buffers_that_do_not_fit_are_refused_before_anything_moves(
+    backend: str, open_vec: OpenVec
+) -> None:
+    vec, twin = (open_vec(GAME, 2, backend=backend) for _ in range(2))
+    vec.reset(seed=0)
+    twin.reset(seed=0)
+    good = np.zeros(vec.observation_space.shape, np.uint8)
+    read_only = good.copy()
+    read_only.flags.writeable = False
+    bad = [good[:1], good.astype(np.float32), good[..., ::-1], read_only]
+    vec.send([1, 2])
+    for buffer in bad:
+        with pytest.raises(ValueError, match=r"out must be uint8 \[2, 4, 84, 84\], writable"):
+            vec.recv(out=buffer)
+    with pytest.raises(TypeError, match="must be a numpy array, not list"):
+        vec.recv(out=good.tolist())
+    np.testing.assert_array_equal(vec.recv(out=good)[0], twin.step([1, 2])[0])
+    with pytest.raises(ValueError, match="out must be"):
+        vec.reset(out=bad[0])
+    vec.step([0, 0])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("buffers", [2, 3])
+def test_a_ring_lends_each_buffer_until_the_call_that_comes_round(
+    backend: str, buffers: int, open_vec: OpenVec
+) -> None:
+    vec = open_vec(GAME, 2, backend=backend, obs_buffers=buffers)
+    twin = open_vec(GAME, 2, backend=backend)
+    expected = [twin.reset(seed=0)[0], *play(twin, 20)]
+    rng = np.random.default_rng(0)
+    lent = [vec.reset(seed=0)[0]]
+    for step in range(1, 21):
+        lent.append(vec.step(rng.integers(6, size=2))[0])
+        # Readable: the last `buffers` ones, this call's included.
+        for age in range(min(buffers, step + 1)):
+            np.testing.assert_array_equal(lent[step - age], expected[step - age])
+    addresses = [array.ctypes.data for array in lent]
+    assert len(set(addresses)) == buffers
+    assert addresses[0] == addresses[buffers]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_lent_arrays_outlive_the_batch(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 2, backend=backend, obs_buffers=2)
+    vec.reset(seed=0)
+    obs = vec.step([0, 0])[0]
+    kept = obs.copy()
+    vec.close()
+    del vec
+    np.testing.assert_array_equal(obs, kept)
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_a_ring_keeps_the_rows_of_a_partial_reset(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 3, backend=backend, obs_buffers=2)
+    vec.reset(seed=0)
+    before = vec.step([0, 0, 0])[0].copy()
+    obs, _ = vec.reset_at(1, seed=5)
+    assert not np.array_equal(obs, before[1])
+    whole, _ = vec.reset(mask=np.array([False, True, False]), seed=[None, 5, None])
+    np.testing.assert_array_equal(whole[[0, 2]], before[[0, 2]])
+    np.testing.assert_array_equal(whole[1], obs)
