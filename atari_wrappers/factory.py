@@ -67,7 +67,7 @@ def make_vec(
             f"batch_size must be at most num_envs ({count}), not {settings.batch_size}"
         )
     resolved = resolve(env_id)
-    backend = choose_backend(resolved, settings)
+    backend = choose_backend(resolved, settings, count)
     prepare_folders(settings)
     return VecEnv(resolved, count, settings, backend)
 

@@ -18,7 +18,7 @@ class Inspection:
     """Methods of `VecEnv` that look into single envs; none may be called while a step is pending.
 
     All raise `PendingStepError` then, `ClosedError` after `close`, and `UnsupportedError` where the
-    backend cannot do it, which names one that can.
+    backend cannot do it, which names one that can. What an env raises in them closes nothing.
     """
 
     num_envs: int
@@ -47,11 +47,11 @@ class Inspection:
         Args:
             name: Of an attribute of the env or of one of its wrappers.
             *args: For the method.
-            indices: Which envs; `None` for all.
+            indices: Which envs, -1 the last one; `None` for all.
             **kwargs: For the method.
         """
         chosen = self._idle_indices(name, indices)
-        return tuple(self._guard(self._runner.call, chosen, name, args, kwargs))
+        return tuple(self._ask(self._runner.call, chosen, name, args, kwargs))
 
     def get_attr(self, name: str, indices: Any = None) -> tuple[Any, ...]:
         """Return an attribute of each env."""
@@ -63,7 +63,7 @@ class Inspection:
         Args:
             name: Of the attribute.
             values: A list or tuple with one for each env, or one value for all.
-            indices: Which envs; `None` for all.
+            indices: Which envs, -1 the last one; `None` for all.
 
         Raises:
             ValueError: There are as many values as envs, but not.
@@ -73,7 +73,7 @@ class Inspection:
             values = [values] * len(chosen)
         if len(values) != len(chosen):
             raise ValueError(f"{len(values)} values of {name} for {len(chosen)} envs")
-        self._guard(self._runner.set_attr, chosen, name, values)
+        self._ask(self._runner.set_attr, chosen, name, values)
 
     def get_sub_environments(self) -> list[Any]:
         """Return what stands for each env: itself, or (`async`) what reaches it in its process."""
@@ -87,9 +87,9 @@ class Inspection:
         included, in this batch or in another one of the same id and settings.
 
         Args:
-            indices: Which envs; `None` for all.
+            indices: Which envs, -1 the last one; `None` for all.
         """
-        return self._guard(self._runner.save, self._idle_indices("save_state", indices))
+        return self._ask(self._runner.save, self._idle_indices("save_state", indices))
 
     def restore_state(self, states: Sequence[bytes], indices: Any = None) -> ResetResult:
         """Bring envs to saved states.
@@ -97,7 +97,7 @@ class Inspection:
         Args:
             states: What `save_state` returned, one for each env. They are pickles: only take them
                 from where you trust.
-            indices: Which envs; `None` for all.
+            indices: Which envs, -1 the last one; `None` for all.
 
         Returns:
             obs and info of all envs, as `reset` does.
@@ -110,16 +110,16 @@ class Inspection:
         if len(states) != len(chosen):
             raise ValueError(f"{len(states)} states for {len(chosen)} envs")
         self._flight.check_step(None)
-        self._guard(self._runner.load, chosen, states)
-        obs, _, terminated, truncated, info = self._guard(self._runner.current, None)
+        self._ask(self._runner.load, chosen, states)
+        obs, _, terminated, truncated, info = self._ask(self._runner.current, None)
         self._ended = terminated | truncated
         self._flight.turn = None
         return obs, info
 
     def _frames(self, indices: Any) -> list[np.ndarray]:
-        return self._guard(self._runner.frames, self._idle_indices("render", indices))
+        return self._ask(self._runner.frames, self._idle_indices("render", indices))
 
     def _idle_indices(self, call: str, indices: Any) -> list[int]:
         self._expect_open()
         self._flight.check_idle(call)
-        return checked_indices(indices, self.num_envs)
+        return checked_indices(indices, self.num_envs, from_end=True)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import load_env_creator
 
-from atari_wrappers.game import AtariGame
+from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.ids import EnvId, resolve
-from atari_wrappers.recording import make_recorder
+from atari_wrappers.recording import FRAMES_PER_SECOND, Recorded, StepFrames, make_recorder
 from atari_wrappers.settings import Settings
 from atari_wrappers.wrappers import ClipReward, EpisodeRecord
+
+TWO_PLAYER_ROMS = ("pong", "space_invaders")
+_PICTURES = "rgb_array"
 
 
 def make_env(env_id: str, settings: Settings | None = None, env_index: int = 0) -> gym.Env:
@@ -34,25 +39,61 @@ def make_env(env_id: str, settings: Settings | None = None, env_index: int = 0) 
     resolved = resolve(env_id)
     check_id(resolved, settings)
     if not resolved.is_atari:
-        return _other(resolved, settings)
+        return _other(resolved, settings, env_index)
     recorder = make_recorder(settings, env_index)
+    on_frame = None if recorder is None else recorder.on_frame
     if settings.num_players == 2:
-        from atari_wrappers.two_player import TwoPlayerGame
-
-        game = TwoPlayerGame(resolved, settings.recipe, env_index)
+        from atari_wrappers.two_player import TwoPlayerGame as Game
     else:
-        game = AtariGame(resolved, settings.recipe, env_index)
-    if recorder is not None:
-        game = recorder.attach(game)
-    return game
+        from atari_wrappers.game import AtariGame as Game
+    game = Game(resolved, settings.recipe, env_index, on_frame)
+    if recorder is None:
+        return game
+    recorder.attach(game.render, game.ale.getEpisodeFrameNumber)
+    return Recorded(game, recorder)
 
 
-def _other(env_id: EnvId, settings: Settings) -> gym.Env:
-    env: gym.Env = gym.make(env_id.name, render_mode=_render_mode(env_id))
+def check_id(env_id: EnvId, settings: Settings) -> None:
+    """Refuse what the env of an id cannot do.
+
+    Raises:
+        UnsupportedError: Pictures are asked of an env that draws none, or two players of a game
+            that has not got them.
+    """
+    if settings.num_players == 2 and env_id.rom not in TWO_PLAYER_ROMS:
+        raise UnsupportedError(
+            f"num_players=2: `{env_id.name}` is none of {', '.join(TWO_PLAYER_ROMS)}"
+        )
+    for name in ("img_dir", "video_dir"):
+        is_asked = getattr(settings, name) is not None
+        if is_asked and not env_id.is_atari and render_mode(env_id) is None:
+            raise UnsupportedError(
+                f"{name}: `{env_id.name}` is no Atari game and has no render mode {_PICTURES}:"
+                " no frames to save"
+            )
+
+
+def render_mode(env_id: EnvId) -> str | None:
+    """Return the render mode of an env that can draw pictures, else `None`."""
+    entry_point = env_id.spec.entry_point
+    creator = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
+    modes = getattr(creator, "metadata", {}).get("render_modes", ())
+    return _PICTURES if _PICTURES in modes else None
+
+
+def _other(env_id: EnvId, settings: Settings, env_index: int) -> gym.Env:
+    mode = render_mode(env_id)
+    env: gym.Env = gym.make(env_id.name, **({} if mode is None else {"render_mode": mode}))
     if isinstance(env.observation_space, gym.spaces.Box):
         # An env that observes into one buffer would overwrite what was kept of an earlier step.
         env = gym.wrappers.TransformObservation(env, _copy, env.observation_space)
     env = EpisodeRecord(env)
+    rate = Fraction(env.metadata.get("render_fps") or FRAMES_PER_SECOND)
+    recorder = make_recorder(settings, env_index, rate)
+    if recorder is not None:
+        env = StepFrames(env, recorder.on_frame)
+        recorder.attach(env.render, env.frame_number)
+        env = Recorded(env, recorder)
     return ClipReward(env) if settings.clip_reward else env
 
 

@@ -51,8 +51,12 @@ def checked_mask(mask: Any, num_envs: int) -> np.ndarray:
     return checked
 
 
-def checked_indices(indices: Any, num_envs: int, name: str = "indices") -> list[int]:
+def checked_indices(
+    indices: Any, num_envs: int, name: str = "indices", *, from_end: bool = False
+) -> list[int]:
     """Return `indices` (one, several, or `None` for all) as a list.
+
+    With `from_end`, -1 is the last env, as in Python's sequences.
 
     Raises:
         ValueError: There is none, one twice, or one that no env has.
@@ -64,8 +68,9 @@ def checked_indices(indices: Any, num_envs: int, name: str = "indices") -> list[
         indices = [indices]
     checked = [operator.index(index) for index in indices]
     for index in checked:
-        if not 0 <= index < num_envs:
+        if not (-num_envs if from_end else 0) <= index < num_envs:
             raise ValueError(f"{name}: no env {index} among 0 to {num_envs - 1}")
+    checked = [index % num_envs for index in checked]
     if not checked or len(set(checked)) < len(checked):
         raise ValueError(f"{name} must name at least one env, and none twice, not {checked}")
     return checked

@@ -22,6 +22,7 @@ from atari_wrappers.errors import (
 from atari_wrappers.flight import Flight
 from atari_wrappers.ids import EnvId
 from atari_wrappers.inspection import Inspection
+from atari_wrappers.pipeline import render_mode
 from atari_wrappers.requests import check_buffer, checked_indices, checked_mask, checked_seeds
 from atari_wrappers.settings import Settings
 
@@ -77,15 +78,18 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     Attributes:
         backend: The name of the backend in use.
+        settings: What the batch was made with.
         batch_size: Envs per `recv`.
     """
 
     def __init__(self, env_id: EnvId, num_envs: int, settings: Settings, backend: str) -> None:
         self.backend = backend
+        self.settings = settings
         self.num_envs = num_envs
         self.batch_size = settings.batch_size or num_envs
         self.spec = env_id.spec
         self.metadata = {"autoreset_mode": settings.autoreset_mode}
+        self.render_mode = render_mode(env_id)
         self.closed = True  # nothing to close yet
         self._runner: Backend = open_backend(backend, env_id, num_envs, settings)
         self.single_observation_space = self._runner.single_observation_space
@@ -157,10 +161,11 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             raise ValueError(f'backend "ale" takes no reset options, not {sorted(options)}')
         indices = None
         if mask is not None:
-            indices = np.flatnonzero(checked_mask(mask, self.num_envs)).tolist()
-            if not self._flight.was_reset:
+            mask = checked_mask(mask, self.num_envs)
+            if not (self._flight.was_reset or mask.all()):
                 raise ResetNeededError("reset: the first reset must be of all envs")
-            seeds = None if seeds is None else [seeds[index] for index in indices]
+            indices = np.flatnonzero(mask).tolist() if self._flight.was_reset else None
+            seeds = None if seeds is None else [seeds[index] for index in np.flatnonzero(mask)]
         elif self.backend != "ale" and self._is_atari:
             options[NEW_GAME] = True
         self._guard(self._runner.reset, indices, seeds, options)
@@ -307,6 +312,15 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         try:
             return call(*args)
         except (WorkerError, TimeoutError, UnsupportedError):
+            raise
+        except BaseException as error:
+            self._fail(error)
+
+    def _ask(self, call: Callable[..., _T], *args: Any) -> _T:
+        """Call what steps no env: it may fail and leave the batch open, unless interrupted."""
+        try:
+            return call(*args)
+        except Exception:
             raise
         except BaseException as error:
             self._fail(error)

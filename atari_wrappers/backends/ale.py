@@ -1,173 +1,212 @@
-"""ALE's own vector env: C++ threads in this process, the fastest way to run Atari games.
+"""The `ale` backend: ALE's own vector env, C++ threads in this process, the fastest way to run games.
 
-Its recipe is the `ale` one, which differs from the single-env wrappers' in small ways: the maximum
-is taken of gray frames, the no-ops follow FIRE, and a game goes on after a lost life without
-another no-op or FIRE.
+`choose` says which settings it can follow; `ale_records` derives what it does not report.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 from ale_py.vector_env import AtariVectorEnv
-from gymnasium.vector import AutoresetMode
 
-from atari_wrappers.backends.base import Info, ResetResult, StepResult
+from atari_wrappers.backends.ale_records import GameRecords
+from atari_wrappers.backends.base import StepResult
+from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.ids import EnvId
+from atari_wrappers.recording import ObservationRecorder
 from atari_wrappers.settings import Settings
+
+# To ALE a limit of 0 is over at once, and it counts in 32 bits.
+_NO_LIMIT = 2**30
 
 
 class AleBackend:
-    """`AtariVectorEnv`, with lost lives, raw rewards and true games told apart.
+    """`AtariVectorEnv`; everything but `send` and `recv` happens at once, in the calling thread.
 
-    ALE reports neither lost lives nor clipped rewards here: its `episodic_life` restarts the whole
-    game, and clipping hides the score. Both are derived from what it does report, so that its
-    `terminated` and `truncated` mean the end of a game and nothing else.
+    What it can do is what ALE can: no env can be stepped without the others, looked into or saved.
     """
 
     def __init__(self, env_id: EnvId, num_envs: int, settings: Settings) -> None:
-        self._env = AtariVectorEnv(
-            env_id.rom,
-            num_envs,
-            num_threads=settings.num_threads,
-            max_num_frames_per_episode=settings.max_episode_frames,
-            repeat_action_probability=settings.sticky_actions,
-            full_action_space=settings.full_action_space,
-            autoreset_mode=settings.autoreset_mode,
-            img_height=settings.screen_size,
-            img_width=settings.screen_size,
-            stack_num=settings.frame_stack,
-            frameskip=settings.frame_skip,
-            noop_max=settings.noop_max,
-            episodic_life=False,
-            life_loss_info=False,
-            reward_clipping=False,
-            use_fire_reset=settings.fire_reset,
-        )
+        self._env = AtariVectorEnv(env_id.rom, num_envs, **_arguments(env_id, settings))
         self.single_observation_space = self._env.single_observation_space
         self.single_action_space = self._env.single_action_space
         self._num_envs = num_envs
-        self._same_step = settings.autoreset_mode == AutoresetMode.SAME_STEP
-        self._episodic_life = settings.episodic_life
-        self._clip_reward = settings.clip_reward is not False
+        self._records = GameRecords(num_envs, settings)
+        self._recorder = None
+        if settings.video_dir is not None:
+            self._recorder = ObservationRecorder(num_envs, settings)
+        self._obs: np.ndarray  # ALE's last, as it is in the caller's hands
+        self._was_reset: Sequence[int] | None = None  # the envs of a reset that `recv` has to give
+        self._num_buffers, self._turn = settings.obs_buffers, 0
+        self._buffers: list[np.ndarray] = []
 
-    def reset(self, seeds: list[int] | None, options: dict[str, Any]) -> ResetResult:
-        """Restart every env."""
-        del options  # ALE has none, and VecEnv lets none through
-        obs, info = self._env.reset(seed=None if seeds is None else np.array(seeds))
-        self._lives = info["lives"]
-        self._start = info["frame_number"] - info["episode_frame_number"]
-        self._lives_bytes = self._lives.tobytes()
-        self._returns = np.zeros(self._num_envs)
-        self._step = 0
-        self._first_step = np.zeros(self._num_envs, np.int64)
-        self._restarting = np.zeros(self._num_envs, bool)
-        self._any_restarting = False
-        return obs, {
-            "raw_reward": np.zeros(self._num_envs, np.float32),
-            "lives": self._lives.copy(),
-        }
+    def reset(
+        self,
+        indices: Sequence[int] | None,
+        seeds: Sequence[int | None] | None,
+        options: dict[str, Any],
+    ) -> None:
+        """Restart the envs; `recv` gives what they show then."""
+        del options  # there are none for ALE's envs
+        mask = None
+        if indices is not None:
+            mask = np.zeros(self._num_envs, bool)
+            mask[indices] = True
+        if seeds is not None:
+            # ALE's "no seed" is -1. Its seeds are those of the masked envs, in the envs' order.
+            pairs = sorted(zip(indices or range(self._num_envs), seeds, strict=True))
+            seeds = np.array([-1 if seed is None else seed for _, seed in pairs])
+        self._obs, ale_info = self._env.reset(
+            seed=seeds, options=None if mask is None else {"reset_mask": mask}
+        )
+        self._records.after_reset(indices, ale_info)
+        self._was_reset = range(self._num_envs) if indices is None else indices
+        if self._recorder is not None:
+            self._recorder.after_reset(self._was_reset)
 
-    def send(self, actions: np.ndarray) -> None:
-        """Hand the actions to ALE's threads."""
-        self._env.send(actions)
+    def send(self, actions: np.ndarray, indices: Sequence[int] | None) -> None:
+        """Hand the actions to ALE's threads.
 
-    def recv(self) -> StepResult:
-        """Wait for ALE's threads; the GIL is free meanwhile.
-
-        Most steps end nothing. They are told by bytes: within a step, with the caches full of
-        frames, each numpy operation costs 2 µs and more.
+        Raises:
+            UnsupportedError: They are for a part of the envs.
         """
-        obs, reward, terminated, truncated, ale_info = self._env.recv()
-        raw_reward = reward.astype(np.float32)
-        lives = ale_info["lives"]
-        info: Info = {"raw_reward": raw_reward, "lives": lives.copy()}
-        self._returns += reward
-        self._step += 1
+        if indices is not None:
+            if len(indices) < self._num_envs:
+                raise UnsupportedError(
+                    f'backend "ale" steps all {self._num_envs} envs at once, not {list(indices)}'
+                    ' alone; use backend="sync" or "async"'
+                )
+            actions = actions[np.argsort(indices)]
+        self._env.send(actions)
+        self._records.prepare()
 
-        any_over = b"\x01" in terminated.tobytes() or b"\x01" in truncated.tobytes()
-        lives_bytes = lives.tobytes()
-        if any_over or lives_bytes != self._lives_bytes:
-            self._lives_bytes = lives_bytes
-            terminated = self._mark_ends(info, obs, terminated, truncated, ale_info)
-        elif self._any_restarting:
-            self._restarting = np.zeros(self._num_envs, bool)
-        self._any_restarting = any_over
-        reward = np.sign(raw_reward) if self._clip_reward else raw_reward.copy()
+    def recv(self, count: int, out: np.ndarray | None, timeout: float | None) -> StepResult:
+        """Wait for ALE's threads, however long; the GIL is free meanwhile."""
+        del count, timeout
+        if self._was_reset is not None:
+            return self._received_reset(out)
+        obs, reward, terminated, truncated, ale_info = self._env.recv()
+        reward, terminated, info = self._records.after_step(
+            obs, reward, terminated, truncated, ale_info
+        )
+        self._obs = obs
+        if self._recorder is not None:
+            over = info["game_terminated"] | info["game_truncated"]
+            self._recorder.after_step(info["env_id"], obs, over, ale_info.get("final_obs"))
+        if out is not None or self._num_buffers:
+            obs = self._copied(obs, out)
         return obs, reward, terminated, truncated, info
 
-    def _mark_ends(
-        self,
-        info: Info,
-        obs: np.ndarray,
-        terminated: np.ndarray,
-        truncated: np.ndarray,
-        ale_info: Info,
-    ) -> np.ndarray:
-        """Add to `info` the games and lives that ended; return `terminated` with the latter."""
-        lives = ale_info["lives"]
-        game_over = terminated | truncated
-        any_over = np.count_nonzero(game_over) > 0
-        life_lost = self._lives_lost(lives, game_over) if self._episodic_life else None
-        if any_over:
-            info["episode"] = self._finish(game_over, ale_info)
-            info["_episode"] = game_over
-        if self._same_step and (any_over or life_lost is not None):
-            self._add_final_obs(info, obs, game_over, life_lost, ale_info)
-        self._lives = lives
-        self._restarting = game_over
-        return terminated if life_lost is None else terminated | life_lost
+    def _received_reset(self, out: np.ndarray | None) -> StepResult:
+        chosen, self._was_reset = self._was_reset, None
+        if len(chosen) == self._num_envs:
+            return self._handed_out(self._obs, out), *self._quiet_rows(slice(None))
+        rows = np.asarray(chosen)
+        return self._obs[rows], *self._quiet_rows(rows)
+
+    def current(self, out: np.ndarray | None) -> StepResult:
+        """Return what every env shows after a reset of some; rewards and flags are zero."""
+        return self._handed_out(self._obs.copy(), out), *self._quiet_rows(slice(None))
+
+    def _quiet_rows(self, rows: slice | np.ndarray) -> tuple[Any, ...]:
+        """Return what follows obs in the results of a call that stepped nothing."""
+        info = {name: values[rows] for name, values in self._records.rows().items()}
+        count = len(info["env_id"])
+        reward, terminated, truncated = np.zeros(count, np.float32), *np.zeros((2, count), bool)
+        return reward, terminated, truncated, info
+
+    def _handed_out(self, obs: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+        """Return ALE's fresh array, or what it is copied to: `out`, or the buffer lent first."""
+        if out is None:
+            if not self._num_buffers:
+                return obs
+            if len(self._buffers) < self._num_buffers:
+                self._buffers.append(np.empty_like(obs))
+            out = self._buffers[self._turn]
+            self._turn = (self._turn + 1) % self._num_buffers
+        np.copyto(out, obs)
+        return out
+
+    def restart(self, indices: Sequence[int] | None) -> list[int]:
+        """Do nothing: ALE's envs do not fail one by one."""
+        del indices
+        return []
+
+    def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
+        """Return the newest frame that each env observed: uint8 RGB of the observation's size."""
+        pictures = [self._obs[index, -1] for index in indices]
+        if pictures[0].ndim == 3:
+            return [picture.copy() for picture in pictures]
+        return [np.repeat(picture[..., None], 3, axis=2) for picture in pictures]
+
+    def call(
+        self, indices: Sequence[int], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[Any]:
+        """Refuse: there are no Python envs."""
+        del indices, args, kwargs
+        self._refuse(f"`{name}` of")
+
+    def set_attr(self, indices: Sequence[int], name: str, values: Sequence[Any]) -> None:
+        """Refuse: there are no Python envs."""
+        del indices, values
+        self._refuse(f"`{name}` of")
+
+    def save(self, indices: Sequence[int]) -> list[bytes]:
+        """Refuse: ALE does not give its envs' states away."""
+        del indices
+        self._refuse("the states of")
+
+    def load(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
+        """Refuse: ALE does not give its envs' states away."""
+        del indices, states
+        self._refuse("the states of")
+
+    def sub_environments(self) -> list[Any]:
+        """Refuse: there are no Python envs."""
+        self._refuse("Python objects for")
+
+    @staticmethod
+    def _refuse(what: str) -> NoReturn:
+        raise UnsupportedError(
+            f'backend "ale" cannot reach {what} its envs, which are C++;'
+            ' use backend="sync" or "async"'
+        )
 
     def close(self, *, terminate: bool) -> None:
         """Join ALE's threads; they end with their interface, which `AtariVectorEnv.close` keeps."""
         del terminate  # a step ends by itself within milliseconds
+        if self._recorder is not None:
+            self._recorder.close()
         self._env.close()
         del self._env
 
-    def _lives_lost(self, lives: np.ndarray, game_over: np.ndarray) -> np.ndarray | None:
-        """Return where a life was lost and the game goes on; `None` for nowhere."""
-        dropped = lives < self._lives
-        if not np.count_nonzero(dropped):
-            return None
-        # Where a game has just begun, `lives` are the new game's and compare with nothing.
-        lost = dropped & (lives > 0) & ~game_over & ~self._restarting
-        return lost if np.count_nonzero(lost) else None
 
-    def _finish(self, game_over: np.ndarray, ale_info: Info) -> Info:
-        """Return the record of the games that ended, and begin their successors'."""
-        frames = ale_info["episode_frame_number"]
-        if self._same_step:
-            # What ALE counts is the new game already. `frame_number` runs through all games, so
-            # where a game began is their difference, and its length that of two beginnings.
-            start = ale_info["frame_number"] - frames
-            frames = start - self._start
-            self._start = start
-        record = {
-            "r": np.where(game_over, self._returns, 0.0),
-            "l": np.where(game_over, self._step - self._first_step, 0),
-            "frames": np.where(game_over, frames, 0).astype(np.int64),
-        }
-        self._returns[game_over] = 0.0
-        # In next-step mode the step that restarts an env by itself is no step of the new game.
-        self._first_step[game_over] = self._step if self._same_step else self._step + 1
-        return record
-
-    def _add_final_obs(
-        self,
-        info: Info,
-        obs: np.ndarray,
-        game_over: np.ndarray,
-        life_lost: np.ndarray | None,
-        ale_info: Info,
-    ) -> None:
-        # ALE fills a fresh array, and only the rows where a game ended.
-        final_obs = ale_info.get("final_obs")
-        if final_obs is None:
-            final_obs = np.empty_like(obs)
-        mask = game_over
-        if life_lost is not None:
-            final_obs[life_lost] = obs[life_lost]
-            mask = game_over | life_lost
-        info["final_obs"] = final_obs
-        info["_final_obs"] = mask
+def _arguments(env_id: EnvId, settings: Settings) -> dict[str, Any]:
+    """Return the settings in the words of `AtariVectorEnv`."""
+    recipe = settings.recipe
+    sticky = recipe.sticky_actions
+    if sticky is None:
+        sticky = env_id.spec.kwargs.get("repeat_action_probability", 0.25)
+    height, width = recipe.screen_size
+    return {
+        "num_threads": settings.num_threads,
+        "autoreset_mode": settings.autoreset_mode,
+        "max_num_frames_per_episode": min(recipe.max_episode_frames or _NO_LIMIT, _NO_LIMIT),
+        "repeat_action_probability": sticky,
+        "full_action_space": recipe.full_action_space,
+        "continuous": recipe.continuous,
+        "continuous_action_threshold": recipe.continuous_action_threshold,
+        "img_height": height,
+        "img_width": width,
+        "grayscale": recipe.grayscale,
+        "stack_num": recipe.frame_stack,
+        "frameskip": recipe.frame_skip,
+        "noop_max": recipe.noop_max + 1,  # theirs is exclusive
+        "use_fire_reset": recipe.fire_reset != "off",
+        # `GameRecords` tells lives that end an episode but no game, and clips.
+        "episodic_life": recipe.episodic_life and recipe.after_life_loss == "new-game",
+        "life_loss_info": False,
+        "reward_clipping": False,
+    }

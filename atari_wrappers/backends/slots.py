@@ -55,63 +55,68 @@ class Slot:
         self, seed: int | None = None, options: dict[str, Any] | None = None, buffer: int = 0
     ) -> dict[str, Any]:
         """Start an episode; return what the env's info has beyond the record."""
-        rows, index = self._rows, self._index
+        rows, index, is_lost = self._rows, self._index, self._is_lost
         obs, info = self._reset(seed, options)
         rows.obs[buffer][index] = obs
         rows.reward[index] = 0.0
         rows.terminated[index] = rows.truncated[index] = rows.final[index] = False
+        rows.restarted[index] = is_lost
         self._write_record(info, RECORD)
         return _extras(info)
 
     def step(self, action: Any, buffer: int = 0) -> dict[str, Any]:
         """Take one step; return what the env's info has beyond the record.
 
-        With an ended episode, in same-step mode, that of the last step is under `final_info`.
+        With an ended episode, in same-step mode, that of the last step is under `final_info`. The
+        rest of the row is written when all is done, so that a failure leaves it as it was.
         """
         if self.ended and self._mode == AutoresetMode.NEXT_STEP:
             return self.reset(buffer=buffer)
-        rows, index = self._rows, self._index
-        if self._is_lost:
-            obs, extras = self._cut_off(buffer), {}
-        else:
-            obs, rows.reward[index], terminated, truncated, info = self.env.step(action)
-            rows.terminated[index], rows.truncated[index] = terminated, truncated
-            self._write_record(info, RECORD)
-            rows.restarted[index] = False
-            extras = _extras(info)
-        self.ended = bool(rows.terminated[index] or rows.truncated[index])
+        rows, index, is_lost = self._rows, self._index, self._is_lost
+        obs, reward, terminated, truncated, info = (
+            self._cut_off(buffer) if is_lost else self.env.step(action)
+        )
+        self._is_lost = False
+        extras = _extras(info)
+        self.ended = bool(terminated or truncated)
         restart = self.ended and self._mode == AutoresetMode.SAME_STEP
-        rows.final[index] = restart
+        first_obs, first_info = obs, info
         if restart:
-            rows.final_obs[index] = obs
-            rows.final_lives[index] = rows.lives[index]
-            obs, info = self._reset()
-            rows.lives[index] = info["lives"]
-            if info["game_terminated"] or info["game_truncated"]:
+            rows.final_obs[index] = obs  # before the reset, as the env may write to it again
+            first_obs, first_info = self._reset()
+        rows.reward[index], rows.restarted[index] = reward, is_lost
+        rows.terminated[index], rows.truncated[index] = terminated, truncated
+        rows.final[index] = restart
+        self._write_record(info, RECORD)
+        if restart:
+            rows.final_lives[index], rows.lives[index] = info["lives"], first_info["lives"]
+            if first_info["game_terminated"] or first_info["game_truncated"]:
                 # The reset was to go on after a lost life, and the game ended meanwhile.
-                self._write_record(info, _OF_GAME)
-            extras = _extras(info) | ({"final_info": extras} if extras else {})
-        rows.obs[buffer][index] = obs
+                self._write_record(first_info, _OF_GAME)
+            extras = _extras(first_info) | ({"final_info": extras} if extras else {})
+        rows.obs[buffer][index] = first_obs
         return extras
 
     def _reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        if self._is_lost and seed is None:
-            seed = self._seed
-        self._rows.restarted[self._index] = self._is_lost
-        result = self.env.reset(seed=seed, options=options)
+        result = self.env.reset(seed=self._seed if seed is None else seed, options=options)
+        self._seed = None
         self.ended = self._is_lost = False
         return result
 
-    def _cut_off(self, buffer: int) -> np.ndarray:
-        """Write the end of an episode whose env failed; return its last observation."""
+    def _cut_off(self, buffer: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Return the end of an episode whose env failed, out of what was last seen of it."""
         rows, index = self._rows, self._index
-        rows.reward[index] = rows.raw_reward[index] = 0.0
-        rows.terminated[index] = rows.game_terminated[index] = False
-        rows.truncated[index] = rows.game_truncated[index] = True
-        rows.restarted[index] = True
-        return rows.obs[buffer - 1][index].copy()  # the buffer before, which is last at 0
+        # Where that step ended a game, its numbers are not those of the game that was lost.
+        is_new = rows.game_terminated[index] or rows.game_truncated[index]
+        info = {name: rows.arrays[name][index].copy() for name in RECORD}
+        if is_new:
+            info |= dict.fromkeys(("episode_return", "episode_length", "episode_frames"), 0)
+        info |= {"raw_reward": 0.0, "game_terminated": False}
+        info["game_truncated"] = info["episode_length"] > 0  # one that took no step was no game
+        last_obs = rows.obs[buffer - 1][index].copy()  # the buffer before, which is last at 0
+        return last_obs, 0.0, False, True, info
 
     def save(self, buffer: int = 0) -> bytes:
         """Return the env's state and its row.

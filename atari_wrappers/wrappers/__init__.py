@@ -6,7 +6,7 @@ of the tests.
 
 from atari_wrappers.wrappers.episode import EpisodeRecord
 from atari_wrappers.wrappers.frames import FrameStack, MaxAndSkip, WarpFrame
-from atari_wrappers.wrappers.images import ImageSaver, prepare_img_dir
+from atari_wrappers.wrappers.images import ImageSaver
 from atari_wrappers.wrappers.resets import EpisodicLife, FireReset, NoopReset
 from atari_wrappers.wrappers.rewards import ClipReward
 
@@ -20,5 +20,4 @@ __all__ = [
     "MaxAndSkip",
     "NoopReset",
     "WarpFrame",
-    "prepare_img_dir",
 ]

@@ -1,32 +1,33 @@
 //! [`VecGymEnv`]: a batch of Gymnasium environments, made and stepped by the Python package
-//! `atari_wrappers`.
-//!
-//! The GIL is attached for the two Python calls of a step only. Both return or wait without it while
-//! the environments work, and observations are copied after it has been let go.
+//! `atari_wrappers`. Here is what makes and ends it; `crossing` calls Python, `vec_env` has the trait's
+//! methods, `contract` those of tch-rs' example.
 
 mod contract;
+mod convert;
+mod crossing;
+mod failure;
+mod info;
 mod spaces;
 mod transfer;
+mod vec_env;
 
-use std::{
-    cell::{Cell, RefCell},
-    mem,
-};
+use std::cell::RefCell;
 
 use pyo3::{buffer::PyUntypedBuffer, intern, prelude::*};
 
 use contract::Scratch;
 pub use contract::Step;
+use crossing::Flight;
 use spaces::Spaces;
 use transfer::ActionArray;
 
-use crate::{EnvError, MakeOptions, ObsSpec, StepBatch, VecEnv, interpreter};
+use crate::{EnvError, MakeOptions, interpreter};
 
-/// A batch of Gymnasium environments with discrete actions.
+/// A batch of Gymnasium environments.
 ///
-/// Two interfaces, and one pair of methods with the same name: the inherent ones (`new`, `reset`,
-/// `step`, …) speak in float tensors and `PyResult`; those of [`VecEnv`] write bytes into memory of
-/// the caller's. On a value or a `&VecGymEnv`, `env.reset()` is the inherent one; write
+/// Two interfaces, and some pairs of methods with the same name: the inherent ones (`new`, `reset`,
+/// `step`, …) speak in float tensors and `PyResult`; those of [`VecEnv`](crate::VecEnv) write bytes
+/// into memory of the caller's. On a value or a `&VecGymEnv`, `env.reset()` is the inherent one; write
 /// `VecEnv::reset(&mut env, seed, &mut obs)` for the other. Generic code and `dyn VecEnv` see the
 /// trait only.
 ///
@@ -41,18 +42,8 @@ pub struct VecGymEnv {
     /// The observations last received: their memory is given back within the next call, which saves
     /// attaching the GIL once more for that alone.
     received: Option<PyUntypedBuffer>,
-    phase: Cell<Phase>,
+    flight: Flight,
     scratch: RefCell<Scratch>,
-}
-
-/// Which calls are in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// Made, or failed within a step: only a reset helps.
-    Fresh,
-    Ready,
-    InFlight,
-    Closed,
 }
 
 impl VecGymEnv {
@@ -61,7 +52,7 @@ impl VecGymEnv {
     ///
     /// ```no_run
     /// # use python_shim::{EnvError, MakeOptions, VecGymEnv};
-    /// let options = MakeOptions::new().with("episodic_life", false).with("noop_max", 0);
+    /// let options = MakeOptions::new().with("preset", "baselines").with("screen_size", vec![96, 72]);
     /// let env = VecGymEnv::make_vec("SpaceInvadersNoFrameskip-v4", 8, &options)?;
     /// # Ok::<(), EnvError>(())
     /// ```
@@ -69,8 +60,8 @@ impl VecGymEnv {
     /// # Errors
     /// [`EnvError::Interpreter`] when Python or a package is missing, [`EnvError::Python`] for an id
     /// or a setting that `atari_wrappers` refuses, [`EnvError::Unsupported`] for other spaces than
-    /// discrete actions and boxes of uint8 or float32 observations, or another autoreset mode than
-    /// same-step.
+    /// boxes of uint8 or float32 observations, or actions than those of
+    /// [`ActionSpace`](crate::ActionSpace).
     pub fn make_vec(
         env_id: &str,
         num_envs: usize,
@@ -79,7 +70,8 @@ impl VecGymEnv {
         interpreter::start()?;
         Python::attach(|py| {
             let make_vec = interpreter::atari_wrappers(py)?.getattr(intern!(py, "make_vec"))?;
-            let env = make_vec.call((env_id, num_envs), Some(&options.to_dict(py)?))?;
+            let kwargs = convert::to_dict(py, options.settings())?;
+            let env = make_vec.call((env_id, num_envs), Some(&kwargs))?;
             Self::from_python(env_id, &env)
         })
     }
@@ -100,10 +92,10 @@ impl VecGymEnv {
             send: env.getattr(intern!(py, "send"))?.unbind(),
             recv: env.getattr(intern!(py, "recv"))?.unbind(),
             env: env.clone().unbind(),
-            actions: ActionArray::new(py, spaces.num_envs)?,
+            actions: ActionArray::new(py, spaces.num_envs, &spaces.actions)?,
             spaces,
             received: None,
-            phase: Cell::new(Phase::Fresh),
+            flight: Flight::default(),
             scratch: RefCell::default(),
         })
     }
@@ -112,176 +104,6 @@ impl VecGymEnv {
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
-    }
-
-    /// Bytes of a whole batch of observations.
-    fn num_bytes(&self) -> usize {
-        self.spaces.num_envs * self.spaces.obs.num_bytes()
-    }
-
-    fn check_buffer(&self, got: usize) -> Result<(), EnvError> {
-        let expected = self.num_bytes();
-        if got == expected {
-            Ok(())
-        } else {
-            Err(EnvError::BufferSize { expected, got })
-        }
-    }
-
-    /// Resets and returns the first observations; `&self` for the contract's sake.
-    fn reset_python(&self, seed: Option<u64>) -> Result<PyUntypedBuffer, EnvError> {
-        match self.phase.replace(Phase::Fresh) {
-            Phase::Closed => {
-                self.phase.set(Phase::Closed);
-                return Err(EnvError::Closed);
-            }
-            // The step in flight is dropped, and with it what it may have raised: what still matters
-            // of that, the reset will raise too.
-            Phase::InFlight => drop(Python::attach(|py| self.recv.call0(py))),
-            Phase::Fresh | Phase::Ready => {}
-        }
-        let buffer = Python::attach(|py| {
-            let kwargs = pyo3::types::PyDict::new(py);
-            kwargs.set_item(intern!(py, "seed"), seed)?;
-            let result = self
-                .env
-                .bind(py)
-                .call_method(intern!(py, "reset"), (), Some(&kwargs))?;
-            transfer::observations(&self.id, &self.spaces, &result.get_item(0)?)
-        })?;
-        self.phase.set(Phase::Ready);
-        Ok(buffer)
-    }
-
-    fn send_python(
-        &self,
-        actions: &[i64],
-        received: Option<PyUntypedBuffer>,
-    ) -> Result<(), EnvError> {
-        Python::attach(|py| {
-            if let Some(buffer) = received {
-                buffer.release(py);
-            }
-            match self.phase.get() {
-                Phase::Ready => {}
-                Phase::Fresh => {
-                    return Err(EnvError::Order(
-                        "reset the environments before the first step and after a failed one",
-                    ));
-                }
-                Phase::InFlight => {
-                    return Err(EnvError::Order(
-                        "a step is in flight already: receive it first",
-                    ));
-                }
-                Phase::Closed => return Err(EnvError::Closed),
-            }
-            self.check_actions(actions)?;
-            self.actions.write(py, actions);
-            self.send.call1(py, (self.actions.array(py),))?;
-            self.phase.set(Phase::InFlight);
-            Ok(())
-        })
-    }
-
-    fn check_actions(&self, actions: &[i64]) -> Result<(), EnvError> {
-        let Spaces {
-            num_envs,
-            num_actions,
-            ..
-        } = self.spaces;
-        if actions.len() != num_envs {
-            return Err(EnvError::ActionCount {
-                expected: num_envs,
-                got: actions.len(),
-            });
-        }
-        match actions
-            .iter()
-            .position(|action| !(0..num_actions).contains(action))
-        {
-            None => Ok(()),
-            Some(env) => Err(EnvError::ActionRange {
-                env,
-                action: actions[env],
-                num_actions,
-            }),
-        }
-    }
-
-    /// Waits for the step in flight and fills `batch`; the observations stay in Python's memory.
-    fn recv_python(&self, batch: &mut StepBatch) -> Result<PyUntypedBuffer, EnvError> {
-        match self.phase.get() {
-            Phase::InFlight => {}
-            Phase::Closed => return Err(EnvError::Closed),
-            Phase::Fresh | Phase::Ready => {
-                return Err(EnvError::Order("no step is in flight: send actions first"));
-            }
-        }
-        self.phase.set(Phase::Fresh);
-        let buffer = Python::attach(|py| {
-            let result = self.recv.bind(py).call0()?;
-            transfer::step(&self.id, &self.spaces, &result, batch)
-        })?;
-        self.phase.set(Phase::Ready);
-        Ok(buffer)
-    }
-
-    /// Closes once; what a closed environment held is freed by Python.
-    fn close_python(&self) -> Result<(), EnvError> {
-        if self.phase.replace(Phase::Closed) == Phase::Closed {
-            return Ok(());
-        }
-        // No interpreter, no environment: a host that ended Python has freed it.
-        let closed =
-            Python::try_attach(|py| self.env.call_method0(py, intern!(py, "close")).map(drop));
-        Ok(closed.unwrap_or(Ok(()))?)
-    }
-}
-
-impl VecEnv for VecGymEnv {
-    fn num_envs(&self) -> usize {
-        self.spaces.num_envs
-    }
-
-    fn obs_spec(&self) -> &ObsSpec {
-        &self.spaces.obs
-    }
-
-    fn num_actions(&self) -> i64 {
-        self.spaces.num_actions
-    }
-
-    fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
-        if self.phase.get() == Phase::Closed {
-            return Err(EnvError::Closed);
-        }
-        self.check_buffer(obs.len())?;
-        self.received = None;
-        let buffer = self.reset_python(seed)?;
-        transfer::copy(&buffer, obs);
-        self.received = Some(buffer);
-        Ok(())
-    }
-
-    fn send(&mut self, actions: &[i64]) -> Result<(), EnvError> {
-        let received = mem::take(&mut self.received);
-        self.send_python(actions, received)
-    }
-
-    fn recv(&mut self, obs: &mut [u8], batch: &mut StepBatch) -> Result<(), EnvError> {
-        if self.phase.get() == Phase::InFlight {
-            self.check_buffer(obs.len())?;
-        }
-        let buffer = self.recv_python(batch)?;
-        transfer::copy(&buffer, obs);
-        self.received = Some(buffer);
-        Ok(())
-    }
-
-    fn close(&mut self) -> Result<(), EnvError> {
-        self.received = None;
-        self.close_python()
     }
 }
 

@@ -35,14 +35,15 @@ mod error;
 mod extension;
 mod gym;
 pub mod interpreter;
-mod kwargs;
 pub mod python;
 
-pub use env::{Episode, ObsSpec, StepBatch, VecEnv};
+pub use env::{
+    ActionBatch, ActionSpace, Actions, Array, ArrayData, AutoresetMode, Episode, FinalInfo, Image,
+    MakeOptions, ObsSpec, ResetRequest, StepBatch, SubEnv, SubEnvs, Value, VecEnv,
+};
 pub use error::EnvError;
 pub use gym::{Step, VecGymEnv};
 pub use interpreter::shutdown;
-pub use kwargs::{EnvKwarg, MakeOptions};
 pub use pyo3::{PyErr, PyResult};
 
 /// For the code that [`extension_module!`] makes.

@@ -7,7 +7,7 @@ use common::{GAME, Rollout, make, scripted, start};
 use python_shim::{
     EnvError, MakeOptions, VecEnv, VecGymEnv,
     pyo3::{
-        exceptions::{PyTypeError, PyValueError, PyZeroDivisionError},
+        exceptions::{PyRuntimeError, PyTypeError, PyValueError},
         prelude::*,
     },
 };
@@ -24,17 +24,25 @@ fn an_exception_in_step_keeps_type_message_cause_and_traceback() {
     let mut rollout = Rollout::new(scripted("Raising", 2).unwrap());
     rollout.reset(0).unwrap();
     rollout.step(&[0, 0]).unwrap();
-    let error = rollout.step(&[0, 0]).unwrap_err();
-    Python::attach(|py| assert!(python_error(&error).is_instance_of::<PyZeroDivisionError>(py)));
-    assert_eq!(
-        error.summary(),
-        "ZeroDivisionError: the second step divides by zero"
-    );
-    let text = error.to_string();
+    let error = rollout.step(&[3, 4]).unwrap_err();
+    let EnvError::Worker {
+        env_indices, doing, ..
+    } = &error
+    else {
+        unreachable!("another error: {error}")
+    };
+    assert_eq!(*env_indices, [0]);
+    assert!(doing.contains("action 3"), "{doing}");
     assert!(
-        text.starts_with("ZeroDivisionError: the second step divides by zero\n"),
-        "{text}"
+        error
+            .summary()
+            .contains("ZeroDivisionError: the second step divides by zero"),
+        "{}",
+        error.summary()
     );
+    assert!(!error.summary().contains("Traceback"));
+    let text = error.to_string();
+    assert!(text.starts_with(&error.summary()), "{text}");
     assert!(text.contains("Traceback (most recent call last)"), "{text}");
     assert!(
         text.contains("scripted_envs.py\", line"),
@@ -49,6 +57,13 @@ fn an_exception_in_step_keeps_type_message_cause_and_traceback() {
         matches!(rollout.env.send(&[0, 0]), Err(EnvError::Order(_))),
         "a failed batch takes no step"
     );
+    Python::attach(|py| {
+        let error = PyErr::from(error);
+        assert!(
+            error.is_instance_of::<PyRuntimeError>(py),
+            "it stays a WorkerError"
+        );
+    });
 }
 
 /// Exceptions cross from a worker process as well.
@@ -104,6 +119,7 @@ fn errors_of_this_crate_become_builtin_exceptions() {
     let count = PyErr::from(EnvError::ActionCount {
         expected: 2,
         got: 1,
+        num_values: 1,
     });
     let closed = PyErr::from(EnvError::Closed);
     assert_eq!(

@@ -3,82 +3,21 @@
 
 mod common;
 
-use common::{GAME, Rollout, actions, bytes, items, make, python_reset, python_twin, scripted};
-use python_shim::{
-    EnvError, Episode, MakeOptions, VecEnv, VecGymEnv,
-    pyo3::{prelude::*, types::PyDict},
-};
+use common::{GAME, Rollout, actions, make, scripted, twin::Twin};
+use python_shim::{ActionBatch, EnvError, Episode, MakeOptions, ResetRequest, VecEnv, VecGymEnv};
 use tch::Kind;
 
 /// Steps an environment from Rust and from Python with one seed and the same actions.
 fn compare_with_python(id: &str, num_envs: usize, num_steps: i64) -> usize {
-    let mut rust = Rollout::new(make(id, num_envs, &MakeOptions::new()).unwrap());
-    rust.reset(7).unwrap();
+    let mut twin = Twin::new(id, num_envs, &MakeOptions::new());
+    twin.reset(&ResetRequest::seeded(7, num_envs));
     let mut ends = 0;
-    Python::attach(|py| {
-        let python = python_twin(py, id, num_envs);
-        assert_eq!(rust.obs, bytes(&python_reset(&python, 7)));
-        for step in 0..num_steps {
-            let actions = actions(step, num_envs, rust.env.num_actions());
-            rust.step(&actions).unwrap();
-            let array = py
-                .import("numpy")
-                .unwrap()
-                .call_method1("array", (actions,))
-                .unwrap();
-            python.call_method1("send", (array,)).unwrap();
-            compare_step(&rust, &python.call_method0("recv").unwrap());
-            ends += rust.batch.episodes.len();
-        }
-        python.call_method0("close").unwrap();
-    });
-    ends
-}
-
-fn compare_step(rust: &Rollout<VecGymEnv>, python: &Bound<'_, PyAny>) {
-    let batch = &rust.batch;
-    let field = |index: usize| python.get_item(index).unwrap();
-    let info = field(4).cast_into::<PyDict>().unwrap();
-    assert!(rust.obs == bytes(&field(0)), "observations differ");
-    assert_eq!(batch.reward, items::<f32>(&field(1)));
-    assert_eq!(batch.terminated, items::<bool>(&field(2)));
-    assert_eq!(batch.truncated, items::<bool>(&field(3)));
-    assert_eq!(
-        batch.raw_reward,
-        items::<f32>(&info.get_item("raw_reward").unwrap().unwrap())
-    );
-    assert_eq!(
-        batch.lives,
-        items::<i32>(&info.get_item("lives").unwrap().unwrap())
-    );
-    let ended: Vec<usize> = match info.get_item("_episode").unwrap() {
-        Some(mask) => items::<bool>(&mask)
-            .iter()
-            .enumerate()
-            .filter(|(_, ended)| **ended)
-            .map(|(env, _)| env)
-            .collect(),
-        None => Vec::new(),
-    };
-    assert_eq!(
-        batch
-            .episodes
-            .iter()
-            .map(|episode| episode.env)
-            .collect::<Vec<_>>(),
-        ended
-    );
-    for episode in &batch.episodes {
-        let dict = info.get_item("episode").unwrap().unwrap();
-        let column = |key| dict.get_item(key).unwrap();
-        let expected = Episode {
-            env: episode.env,
-            raw_return: items::<f64>(&column("r"))[episode.env],
-            length: items::<i64>(&column("l"))[episode.env],
-            frames: items::<i64>(&column("frames"))[episode.env],
-        };
-        assert_eq!(*episode, expected);
+    for step in 0..num_steps {
+        let actions = actions(step, num_envs, twin.rust.env.num_actions());
+        twin.step(&ActionBatch::Discrete(actions), None);
+        ends += twin.rust.batch.episodes.len();
     }
+    ends
 }
 
 #[test]
@@ -144,14 +83,15 @@ fn a_truncated_episode_gives_its_last_observation_and_its_record() {
 }
 
 #[test]
-fn a_terminated_episode_needs_no_last_observation() {
+fn a_terminated_episode_gives_its_last_observation_too() {
     let mut rollout = Rollout::new(scripted("Terminating", 1).unwrap());
     rollout.reset(0).unwrap();
     for _ in 0..3 {
-        rollout.step(&[0]).unwrap();
+        rollout.step(&[2]).unwrap();
     }
     assert!(rollout.batch.is_done(0) && rollout.batch.terminated[0]);
-    assert!(rollout.batch.final_obs.is_empty());
+    assert_eq!(rollout.batch.final_obs, [(0, vec![3, 6])]);
+    assert_eq!(rollout.batch.final_info[0].episode_return, [6.0]);
     assert_eq!(rollout.batch.episodes.len(), 1);
 }
 
@@ -165,7 +105,8 @@ fn wrong_actions_are_refused_before_anything_is_sent() {
             error,
             EnvError::ActionCount {
                 expected: 2,
-                got: 1
+                got: 1,
+                ..
             }
         ),
         "{error}"
@@ -296,25 +237,13 @@ fn spaces_that_are_not_carried_are_named() {
 }
 
 #[test]
-fn only_same_step_autoreset_is_taken() {
-    let error = make(
-        "CartPole-v1",
-        1,
-        &MakeOptions::new().with("autoreset", "next-step"),
-    )
-    .unwrap_err();
-    assert!(matches!(&error, EnvError::Unsupported { .. }), "{error}");
-    assert!(error.to_string().contains("NEXT_STEP"), "{error}");
-}
-
-#[test]
 fn options_reach_python() {
     let options = MakeOptions::new()
         .with("frame_stack", 2)
-        .with("screen_size", 42)
+        .with("screen_size", vec![42, 56])
         .with("full_action_space", true);
     let env = make(GAME, 1, &options).unwrap();
-    assert_eq!(env.obs_spec().shape, [2, 42, 42]);
+    assert_eq!(env.obs_spec().shape, [2, 42, 56]);
     assert_eq!(env.num_actions(), 18);
     let error = make(GAME, 1, &MakeOptions::new().with("sticky_actions", 1.5)).unwrap_err();
     assert!(

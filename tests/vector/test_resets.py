@@ -1,4 +1,4 @@
-"""Seeds and restarts of a batch."""
+"""Restarts of a batch: by itself, by hand, of all envs and of some."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from atari_wrappers import ResetNeededError, VecEnv, make_env
+from atari_wrappers import ResetNeededError, VecEnv
 
 BACKENDS = ["ale", "sync", "async"]
 GAME = "SpaceInvadersNoFrameskip-v4"
@@ -25,60 +25,6 @@ def trajectory(vec: VecEnv, seed: Any, steps: int = 30) -> list[np.ndarray]:
 
 def same(left: list[np.ndarray], right: list[np.ndarray]) -> bool:
     return all(np.array_equal(one, other) for one, other in zip(left, right, strict=True))
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_seed_decides_the_trajectory(backend: str, open_vec: OpenVec) -> None:
-    vec = open_vec(GAME, 3, backend=backend, sticky_actions=0.25)
-    first = trajectory(vec, 9)
-    assert same(first, trajectory(vec, 9)), "the used batch, again"
-    assert same(first, trajectory(open_vec(GAME, 3, backend=backend, sticky_actions=0.25), 9))
-    assert same(first, trajectory(vec, [9, 10, 11])), "env i gets seed + i"
-    assert not same(first, trajectory(vec, 8))
-    last = first[-4]
-    assert not np.array_equal(last[0], last[1])
-    assert not np.array_equal(last[1], last[2])
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_without_a_seed_games_go_on_differing(backend: str, open_vec: OpenVec) -> None:
-    vec = open_vec(GAME, 2, backend=backend)
-    first = trajectory(vec, 9)
-    again = [trajectory(vec, None) for _ in range(3)]
-    assert not all(same(first, other) for other in again)
-
-
-def test_sync_and_async_are_the_same_envs(open_vec: OpenVec) -> None:
-    runs = [trajectory(open_vec(GAME, 2, backend=name), 3, 150) for name in ("sync", "async")]
-    assert same(*runs)
-
-
-def test_env_i_of_sync_is_the_single_env_with_seed_plus_i(open_vec: OpenVec) -> None:
-    obs, _ = open_vec(GAME, 3, backend="sync").reset(seed=20)
-    for index in range(3):
-        np.testing.assert_array_equal(obs[index], make_env(GAME).reset(seed=20 + index)[0])
-
-
-@pytest.mark.parametrize(
-    ("seed", "error", "message"),
-    [
-        (-1, ValueError, r"seed -1 lies outside of \[0, 2147483647\)"),
-        (2**31 - 2, ValueError, "seed 2147483647 lies outside"),
-        ([1, 2, 3], ValueError, "3 seeds for 2 envs"),
-        (0.5, TypeError, "float"),
-    ],
-)
-def test_bad_seeds_are_refused(
-    seed: Any, error: type[Exception], message: str, open_vec: OpenVec
-) -> None:
-    for backend in ("ale", "sync"):
-        with pytest.raises(error, match=message):
-            open_vec(GAME, 2, backend=backend).reset(seed=seed)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_largest_seeds_work(backend: str, open_vec: OpenVec) -> None:
-    open_vec(GAME, 2, backend=backend).reset(seed=2**31 - 3)
 
 
 @pytest.mark.parametrize("backend", ["ale", "sync"])

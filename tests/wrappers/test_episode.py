@@ -49,7 +49,7 @@ def test_truncation_is_told_apart_and_own_infos_are_kept() -> None:
     env.step(0)
     info = env.step(0)[4]
     assert (info["game_terminated"], info["game_truncated"]) == (False, True)
-    assert EpisodeRecord(gym.make("Taxi-v3")).reset(seed=0)[1]["prob"] == 1.0
+    assert EpisodeRecord(gym.make("FrozenLake-v1")).reset(seed=0)[1]["prob"] == 1.0
 
 
 def test_lives_are_zero_where_the_env_has_none() -> None:

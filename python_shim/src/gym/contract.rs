@@ -5,7 +5,7 @@ use pyo3::{buffer::PyUntypedBuffer, intern, prelude::*};
 use tch::{Kind, Tensor};
 
 use super::{VecGymEnv, transfer};
-use crate::{EnvError, StepBatch, interpreter};
+use crate::{Actions, EnvError, StepBatch, interpreter};
 
 /// What a step of all environments brought.
 #[derive(Debug)]
@@ -23,7 +23,6 @@ pub struct Step {
 #[derive(Default)]
 pub(super) struct Scratch {
     batch: StepBatch,
-    obs: Vec<u8>,
 }
 
 impl VecGymEnv {
@@ -53,7 +52,8 @@ impl VecGymEnv {
     /// # Errors
     /// Whatever the environment raises; `RuntimeError` after a close.
     pub fn reset(&self) -> PyResult<Tensor> {
-        Ok(self.to_tensor(&self.reset_python(None)?))
+        let buffer = self.reset_python(None, &mut self.scratch.borrow_mut().batch)?;
+        Ok(self.to_tensor(&buffer))
     }
 
     /// One step of every environment; `action` holds one action for each.
@@ -63,9 +63,9 @@ impl VecGymEnv {
     /// reset or after a close, and whatever the environment raises.
     #[expect(clippy::needless_pass_by_value, reason = "the contract's signature")]
     pub fn step(&self, action: Vec<i64>) -> PyResult<Step> {
-        self.send_python(&action, None)?;
+        self.send_python(Actions::Discrete(&action), None, None)?;
         let mut scratch = self.scratch.borrow_mut();
-        let buffer = self.recv_python(&mut scratch.batch)?;
+        let buffer = self.recv_python(None, &mut scratch.batch)?;
         let is_done: Vec<f32> = (0..action.len())
             .map(|env| f32::from(u8::from(scratch.batch.is_done(env))))
             .collect();
@@ -81,7 +81,7 @@ impl VecGymEnv {
     /// Number of discrete actions.
     #[must_use]
     pub fn action_space(&self) -> i64 {
-        self.spaces.num_actions
+        self.spaces.num_actions()
     }
 
     /// Shape of what [`VecGymEnv::reset`] returns, `nprocesses` first.
@@ -91,10 +91,10 @@ impl VecGymEnv {
     }
 
     fn to_tensor(&self, buffer: &PyUntypedBuffer) -> Tensor {
-        let mut scratch = self.scratch.borrow_mut();
-        scratch.obs.resize(self.num_bytes(), 0);
-        transfer::copy(buffer, &mut scratch.obs);
-        Tensor::from_data_size(&scratch.obs, &self.spaces.batch_shape, self.spaces.obs.kind)
-            .to_kind(Kind::Float)
+        let bytes = transfer::bytes(buffer);
+        let spec = &self.spaces.obs;
+        let num_rows = (bytes.len() / spec.num_bytes()) as i64;
+        let shape = [&[num_rows], spec.shape.as_slice()].concat();
+        Tensor::from_data_size(bytes, &shape, spec.kind).to_kind(Kind::Float)
     }
 }

@@ -3,20 +3,23 @@
 use pyo3::{intern, prelude::*};
 use tch::Kind;
 
-use crate::{EnvError, ObsSpec};
+use crate::{ActionSpace, AutoresetMode, EnvError, ObsSpec};
 
 /// Sizes and types of a batch of environments.
 #[derive(Debug)]
 pub(super) struct Spaces {
     pub num_envs: usize,
-    pub num_actions: i64,
+    pub batch_size: usize,
+    pub num_players: usize,
+    pub autoreset: AutoresetMode,
+    pub actions: ActionSpace,
     pub obs: ObsSpec,
     /// `[num_envs, ...obs.shape]`
     pub batch_shape: Vec<i64>,
 }
 
 impl Spaces {
-    /// Reads the attributes of a `gymnasium.vector.VectorEnv`.
+    /// Reads the attributes of an `atari_wrappers.VecEnv`.
     ///
     /// # Errors
     /// [`EnvError::Unsupported`] names what is not carried and what is.
@@ -26,19 +29,31 @@ impl Spaces {
             env: id.to_owned(),
             what,
         };
-        check_autoreset(env)?.map_err(unsupported)?;
         let num_envs: usize = env.getattr(intern!(py, "num_envs"))?.extract()?;
-        let num_actions =
-            num_actions(&env.getattr(intern!(py, "single_action_space"))?)?.map_err(unsupported)?;
+        let actions = action_space(&env.getattr(intern!(py, "single_action_space"))?)?
+            .map_err(unsupported)?;
         let obs = obs_spec(&env.getattr(intern!(py, "single_observation_space"))?)?
             .map_err(unsupported)?;
-        let batch_shape = [&[num_envs as i64], obs.shape.as_slice()].concat();
         Ok(Self {
             num_envs,
-            num_actions,
+            batch_size: env.getattr(intern!(py, "batch_size"))?.extract()?,
+            num_players: env
+                .getattr(intern!(py, "settings"))?
+                .getattr(intern!(py, "num_players"))?
+                .extract()?,
+            autoreset: autoreset_mode(env)?.map_err(unsupported)?,
+            actions,
+            batch_shape: [&[num_envs as i64], obs.shape.as_slice()].concat(),
             obs,
-            batch_shape,
         })
+    }
+
+    /// Number of discrete actions, 0 where there are others.
+    pub fn num_actions(&self) -> i64 {
+        match self.actions {
+            ActionSpace::Discrete { n } => n,
+            ActionSpace::MultiDiscrete { .. } | ActionSpace::Box { .. } => 0,
+        }
     }
 }
 
@@ -51,32 +66,60 @@ fn is_space(space: &Bound<'_, PyAny>, class: &str) -> PyResult<bool> {
     )
 }
 
-fn num_actions(space: &Bound<'_, PyAny>) -> PyResult<Result<i64, String>> {
-    if !is_space(space, "Discrete")? {
-        return Ok(Err(format!(
-            "the action space is {space}; only Discrete ones are supported"
-        )));
+fn dtype_name(space: &Bound<'_, PyAny>) -> PyResult<String> {
+    let dtype = space.getattr(intern!(space.py(), "dtype"))?;
+    dtype.getattr(intern!(space.py(), "name"))?.extract()
+}
+
+fn action_space(space: &Bound<'_, PyAny>) -> PyResult<Result<ActionSpace, String>> {
+    let py = space.py();
+    let refuse = |what: &str| Ok(Err(format!("the action space is {space}; {what}")));
+    if is_space(space, "Discrete")? {
+        let start: i64 = space.getattr(intern!(py, "start"))?.extract()?;
+        if start != 0 {
+            return refuse("only actions that start at 0 are supported");
+        }
+        let n = space.getattr(intern!(py, "n"))?.extract()?;
+        return Ok(Ok(ActionSpace::Discrete { n }));
     }
-    let start: i64 = space.getattr(intern!(space.py(), "start"))?.extract()?;
-    if start != 0 {
-        return Ok(Err(format!(
-            "the action space is {space}; only actions that start at 0 are supported"
-        )));
+    if is_space(space, "MultiDiscrete")? {
+        let start: Vec<i64> = flat(&space.getattr(intern!(py, "start"))?)?;
+        if start.iter().any(|&first| first != 0) {
+            return refuse("only actions that start at 0 are supported");
+        }
+        let nvec = flat(&space.getattr(intern!(py, "nvec"))?)?;
+        return Ok(Ok(ActionSpace::MultiDiscrete { nvec }));
     }
-    space.getattr(intern!(space.py(), "n"))?.extract().map(Ok)
+    if is_space(space, "Box")? {
+        if dtype_name(space)? != "float32" {
+            return refuse("of Box ones only those of float32 are supported");
+        }
+        return Ok(Ok(ActionSpace::Box {
+            shape: space.getattr(intern!(py, "shape"))?.extract()?,
+            low: flat(&space.getattr(intern!(py, "low"))?)?,
+            high: flat(&space.getattr(intern!(py, "high"))?)?,
+        }));
+    }
+    refuse("only Discrete, MultiDiscrete and Box ones are supported")
+}
+
+/// The items of a numpy array, C order.
+fn flat<T>(array: &Bound<'_, PyAny>) -> PyResult<Vec<T>>
+where
+    Vec<T>: for<'a, 'py> FromPyObject<'a, 'py, Error = PyErr>,
+{
+    let py = array.py();
+    let items = array.call_method0(intern!(py, "ravel"))?;
+    items.call_method0(intern!(py, "tolist"))?.extract()
 }
 
 fn obs_spec(space: &Bound<'_, PyAny>) -> PyResult<Result<ObsSpec, String>> {
-    let py = space.py();
     if !is_space(space, "Box")? {
         return Ok(Err(format!(
             "the observation space is {space}; only Box ones are supported"
         )));
     }
-    let dtype: String = space
-        .getattr(intern!(py, "dtype"))?
-        .getattr(intern!(py, "name"))?
-        .extract()?;
+    let dtype = dtype_name(space)?;
     let kind = match dtype.as_str() {
         "uint8" => Kind::Uint8,
         "float32" => Kind::Float,
@@ -87,22 +130,20 @@ fn obs_spec(space: &Bound<'_, PyAny>) -> PyResult<Result<ObsSpec, String>> {
             )));
         }
     };
-    let shape = space.getattr(intern!(py, "shape"))?.extract()?;
+    let shape = space.getattr(intern!(space.py(), "shape"))?.extract()?;
     Ok(Ok(ObsSpec { shape, kind }))
 }
 
-/// Next-step autoreset makes a step per episode in which the action counts for nothing; a learner
-/// that does not know would train on it.
-fn check_autoreset(env: &Bound<'_, PyAny>) -> PyResult<Result<(), String>> {
+fn autoreset_mode(env: &Bound<'_, PyAny>) -> PyResult<Result<AutoresetMode, String>> {
+    let py = env.py();
     let mode = env
-        .getattr(intern!(env.py(), "metadata"))?
-        .get_item(intern!(env.py(), "autoreset_mode"))?;
-    let mode: String = mode.getattr(intern!(env.py(), "name"))?.extract()?;
-    Ok(if mode == "SAME_STEP" {
-        Ok(())
-    } else {
-        Err(format!(
-            "the autoreset mode is {mode}; only same-step is supported"
-        ))
+        .getattr(intern!(py, "metadata"))?
+        .get_item(intern!(py, "autoreset_mode"))?;
+    let mode: String = mode.getattr(intern!(py, "name"))?.extract()?;
+    Ok(match mode.as_str() {
+        "SAME_STEP" => Ok(AutoresetMode::SameStep),
+        "NEXT_STEP" => Ok(AutoresetMode::NextStep),
+        "DISABLED" => Ok(AutoresetMode::Disabled),
+        _ => Err(format!("the autoreset mode {mode} is unknown")),
     })
 }

@@ -9,26 +9,36 @@ use pyo3::{
     buffer::{Element, PyBuffer, PyUntypedBuffer},
     intern,
     prelude::*,
-    types::PyDict,
 };
 use tch::Kind;
 
 use super::spaces::Spaces;
-use crate::{EnvError, Episode, StepBatch};
+use crate::{ActionSpace, Actions, EnvError, Image};
 
-/// The int64 array that carries every step's actions to Python.
+/// The numpy array that carries actions to Python: int64, or float32 for real ones.
 pub(super) struct ActionArray {
     array: Py<PyAny>,
-    buffer: PyBuffer<i64>,
+    buffer: PyUntypedBuffer,
 }
 
 impl ActionArray {
-    pub fn new(py: Python<'_>, num_envs: usize) -> PyResult<Self> {
-        let array = py
+    /// For `num_envs` environments: `[num_envs]`, or with an axis for each of an action's own.
+    pub fn new(py: Python<'_>, num_envs: usize, space: &ActionSpace) -> PyResult<Self> {
+        let zeros = py
             .import(intern!(py, "numpy"))?
-            .call_method1(intern!(py, "zeros"), (num_envs, "int64"))?;
+            .getattr(intern!(py, "zeros"))?;
+        let array = match space {
+            ActionSpace::Discrete { .. } => zeros.call1((num_envs, "int64"))?,
+            ActionSpace::MultiDiscrete { nvec } => {
+                zeros.call1(((num_envs, nvec.len()), "int64"))?
+            }
+            ActionSpace::Box { shape, .. } => {
+                let shape = [&[num_envs as i64], shape.as_slice()].concat();
+                zeros.call1((shape, "float32"))?
+            }
+        };
         Ok(Self {
-            buffer: PyBuffer::get(&array)?,
+            buffer: PyUntypedBuffer::get(&array)?,
             array: array.unbind(),
         })
     }
@@ -37,23 +47,34 @@ impl ActionArray {
         self.array.bind(py)
     }
 
-    /// `actions` must have one entry for each environment.
+    /// How many numbers it holds.
+    pub fn len(&self) -> usize {
+        self.buffer.item_count()
+    }
+
+    /// `actions` must have [`ActionArray::len`] numbers of the space's kind.
+    pub fn write(&self, _py: Python<'_>, actions: Actions<'_>) {
+        match actions {
+            Actions::Discrete(values) => self.write_items(values),
+            Actions::Continuous(values) => self.write_items(values),
+        }
+    }
+
     #[expect(unsafe_code, reason = "writes through the pointer of a Python buffer")]
-    pub fn write(&self, _py: Python<'_>, actions: &[i64]) {
-        debug_assert_eq!(actions.len(), self.buffer.item_count());
-        let target = self.buffer.buf_ptr().cast::<i64>();
-        // SAFETY: numpy.zeros made the array writable, contiguous and aligned, with as many int64 as
-        // there are environments; the attached GIL keeps Python code from reading it meanwhile.
-        unsafe {
-            slice::from_raw_parts_mut(target, self.buffer.item_count()).copy_from_slice(actions);
-        };
+    fn write_items<T: Copy>(&self, values: &[T]) {
+        assert_eq!(size_of_val(values), self.buffer.len_bytes(), "actions");
+        let target = self.buffer.buf_ptr().cast::<T>();
+        // SAFETY: numpy.zeros made the array writable, contiguous and aligned for its items, which are
+        // as many bytes as `values`; the attached GIL keeps Python code from reading it meanwhile.
+        unsafe { slice::from_raw_parts_mut(target, values.len()).copy_from_slice(values) };
     }
 }
 
-/// Borrows a batch of observations, after checking its size and type.
+/// Borrows observations of `num_rows` environments, after checking their size and type.
 pub(super) fn observations(
     id: &str,
     spaces: &Spaces,
+    num_rows: usize,
     obs: &Bound<'_, PyAny>,
 ) -> Result<PyUntypedBuffer, EnvError> {
     let buffer = PyUntypedBuffer::get(obs)?;
@@ -61,11 +82,16 @@ pub(super) fn observations(
         Kind::Uint8 => buffer.as_typed::<u8>().is_ok(),
         _ => buffer.as_typed::<f32>().is_ok(),
     };
+    let expected = || {
+        [num_rows as i64]
+            .into_iter()
+            .chain(spaces.obs.shape.iter().copied())
+    };
     let shape_fits = buffer
         .shape()
         .iter()
         .map(|&size| size as i64)
-        .eq(spaces.batch_shape.iter().copied());
+        .eq(expected());
     if format_fits && shape_fits && buffer.is_c_contiguous() {
         return Ok(buffer);
     }
@@ -76,124 +102,77 @@ pub(super) fn observations(
             buffer.format(),
             buffer.shape(),
             spaces.obs.kind,
-            spaces.batch_shape,
+            expected().collect::<Vec<_>>(),
         ),
     ))
 }
 
-/// Copies a batch of observations; needs no GIL.
-///
-/// # Panics
-/// If `obs` has another length than the buffer, which callers check before a step.
+/// The bytes of observations; needs no GIL.
 #[expect(unsafe_code, reason = "reads through the pointer of a Python buffer")]
-pub(super) fn copy(buffer: &PyUntypedBuffer, obs: &mut [u8]) {
+pub(super) fn bytes(buffer: &PyUntypedBuffer) -> &[u8] {
     // SAFETY: `observations` found the buffer contiguous; it keeps its array alive; the environment
-    // never writes to an array that it has returned.
-    let source =
-        unsafe { slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.len_bytes()) };
-    obs.copy_from_slice(source);
+    // does not write to an array that it has returned before the next call.
+    unsafe { slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.len_bytes()) }
 }
 
-/// Fills `batch` from the tuple `(obs, reward, terminated, truncated, info)` and borrows `obs`.
-pub(super) fn step(
-    id: &str,
-    spaces: &Spaces,
-    result: &Bound<'_, PyAny>,
-    batch: &mut StepBatch,
-) -> Result<PyUntypedBuffer, EnvError> {
-    let (obs, reward, terminated, truncated, info) = result.extract::<(
-        Bound<'_, PyAny>,
-        Bound<'_, PyAny>,
-        Bound<'_, PyAny>,
-        Bound<'_, PyAny>,
-        Bound<'_, PyDict>,
-    )>()?;
-    let py = result.py();
-    let buffer = observations(id, spaces, &obs)?;
-    let fields = Fields {
-        id,
-        num_envs: spaces.num_envs,
-    };
-    fields.numbers("reward", &reward, &mut batch.reward)?;
-    fields.flags("terminated", &terminated, &mut batch.terminated)?;
-    fields.flags("truncated", &truncated, &mut batch.truncated)?;
-    fields.numbers(
-        "raw_reward",
-        &fields.get(&info, intern!(py, "raw_reward"))?,
-        &mut batch.raw_reward,
-    )?;
-    fields.numbers(
-        "lives",
-        &fields.get(&info, intern!(py, "lives"))?,
-        &mut batch.lives,
-    )?;
-    batch.episodes.clear();
-    if let Some(ended) = info.get_item(intern!(py, "_episode"))? {
-        fields.episodes(
-            &ended,
-            &fields.get(&info, intern!(py, "episode"))?,
-            &mut batch.episodes,
-        )?;
-    }
-    batch.final_obs.clear();
-    if batch.truncated.contains(&true) {
-        let last = observations(id, spaces, &fields.get(&info, intern!(py, "final_obs"))?)?;
-        final_observations(&last, spaces.obs.num_bytes(), batch);
-    }
-    Ok(buffer)
-}
-
-/// Copies the rows of the environments whose episodes were cut.
-#[expect(unsafe_code, reason = "reads through the pointer of a Python buffer")]
-fn final_observations(buffer: &PyUntypedBuffer, row_bytes: usize, batch: &mut StepBatch) {
-    // SAFETY: `observations` found the buffer contiguous; it keeps its array alive; the environment
-    // never writes to an array that it has returned.
-    let bytes = unsafe { slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.len_bytes()) };
-    for env in (0..batch.truncated.len()).filter(|&env| batch.truncated[env]) {
-        batch
-            .final_obs
-            .push((env, bytes[env * row_bytes..][..row_bytes].to_vec()));
-    }
-}
-
-/// Reads arrays with one entry for each environment.
-struct Fields<'a> {
-    id: &'a str,
-    num_envs: usize,
+/// Reads arrays with one entry, or one for each player, for each environment.
+pub(super) struct Fields<'a> {
+    pub id: &'a str,
+    pub num_rows: usize,
+    pub num_players: usize,
 }
 
 impl Fields<'_> {
-    fn get<'py>(
-        &self,
-        dict: &Bound<'py, PyDict>,
-        key: &Bound<'py, pyo3::types::PyString>,
-    ) -> Result<Bound<'py, PyAny>, EnvError> {
-        dict.get_item(key)?
-            .ok_or_else(|| broken(self.id, format!("the step's info has no {key:?}")))
-    }
-
-    fn numbers<T: Element + Default>(
+    /// One number a row.
+    pub fn numbers<T: Element + Default>(
         &self,
         name: &str,
         array: &Bound<'_, PyAny>,
         out: &mut Vec<T>,
     ) -> Result<(), EnvError> {
+        self.read(name, array, &[self.num_rows], out)
+    }
+
+    /// One number for each player in each row.
+    pub fn per_player<T: Element + Default>(
+        &self,
+        name: &str,
+        array: &Bound<'_, PyAny>,
+        out: &mut Vec<T>,
+    ) -> Result<(), EnvError> {
+        let shape = [self.num_rows, self.num_players];
+        self.read(
+            name,
+            array,
+            &shape[..=usize::from(self.num_players > 1)],
+            out,
+        )
+    }
+
+    fn read<T: Element + Default>(
+        &self,
+        name: &str,
+        array: &Bound<'_, PyAny>,
+        shape: &[usize],
+        out: &mut Vec<T>,
+    ) -> Result<(), EnvError> {
         let buffer = PyBuffer::<T>::get(array)
             .map_err(|error| broken(self.id, format!("`{name}`: {error}")))?;
-        self.check_count(name, &buffer)?;
-        out.resize(self.num_envs, T::default());
+        self.check_shape(name, &buffer, shape)?;
+        out.resize(buffer.item_count(), T::default());
         Ok(buffer.copy_to_slice(array.py(), out)?)
     }
 
+    /// One bool a row.
     #[expect(unsafe_code, reason = "reads through the pointer of a Python buffer")]
-    fn flags(
+    pub fn flags(
         &self,
         name: &str,
         array: &Bound<'_, PyAny>,
         out: &mut Vec<bool>,
     ) -> Result<(), EnvError> {
         let buffer = PyUntypedBuffer::get(array)?;
-        self.check_count(name, &buffer)?;
+        self.check_shape(name, &buffer, &[self.num_rows])?;
         if buffer.format() != c"?" || !buffer.is_c_contiguous() {
             return Err(broken(
                 self.id,
@@ -201,66 +180,48 @@ impl Fields<'_> {
             ));
         }
         // SAFETY: the format says one byte for each item; the GIL is attached, so nobody writes.
-        let bytes = unsafe { slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), self.num_envs) };
+        let bytes = unsafe { slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), self.num_rows) };
         out.clear();
         out.extend(bytes.iter().map(|&byte| byte != 0));
         Ok(())
     }
 
-    fn episodes(
+    fn check_shape(
         &self,
-        ended: &Bound<'_, PyAny>,
-        episode: &Bound<'_, PyAny>,
-        out: &mut Vec<Episode>,
+        name: &str,
+        buffer: &PyUntypedBuffer,
+        expected: &[usize],
     ) -> Result<(), EnvError> {
-        let py = ended.py();
-        let (mut mask, mut raw_return, mut length, mut frames) =
-            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        self.flags("_episode", ended, &mut mask)?;
-        self.numbers(
-            "episode.r",
-            &episode.get_item(intern!(py, "r"))?,
-            &mut raw_return,
-        )?;
-        self.numbers(
-            "episode.l",
-            &episode.get_item(intern!(py, "l"))?,
-            &mut length,
-        )?;
-        self.numbers(
-            "episode.frames",
-            &episode.get_item(intern!(py, "frames"))?,
-            &mut frames,
-        )?;
-        out.extend(
-            (0..self.num_envs)
-                .filter(|&env| mask[env])
-                .map(|env| Episode {
-                    env,
-                    raw_return: raw_return[env],
-                    length: length[env],
-                    frames: frames[env],
-                }),
-        );
-        Ok(())
-    }
-
-    fn check_count(&self, name: &str, buffer: &PyUntypedBuffer) -> Result<(), EnvError> {
-        if buffer.shape() == [self.num_envs] {
+        if buffer.shape() == expected {
             return Ok(());
         }
         Err(broken(
             self.id,
-            format!(
-                "`{name}` has shape {:?} for {} environments",
-                buffer.shape(),
-                self.num_envs
-            ),
+            format!("`{name}` has shape {:?}, not {expected:?}", buffer.shape()),
         ))
     }
 }
 
-fn broken(env: &str, what: String) -> EnvError {
+/// A picture out of a uint8 array `[height, width, 3]`.
+pub(super) fn image(id: &str, array: &Bound<'_, PyAny>) -> Result<Image, EnvError> {
+    let unfit = |what: String| {
+        broken(
+            id,
+            format!("a picture is {what}, not uint8 [height, width, 3]"),
+        )
+    };
+    let buffer = PyBuffer::<u8>::get(array).map_err(|error| unfit(error.to_string()))?;
+    let &[height, width, 3] = buffer.shape() else {
+        return Err(unfit(format!("of shape {:?}", buffer.shape())));
+    };
+    Ok(Image {
+        width,
+        height,
+        rgb: buffer.to_vec(array.py())?,
+    })
+}
+
+pub(super) fn broken(env: &str, what: String) -> EnvError {
     EnvError::Unsupported {
         env: env.to_owned(),
         what,

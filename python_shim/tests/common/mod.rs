@@ -1,8 +1,10 @@
 //! What the tests share: making environments, and the same environments from Python's side.
 #![allow(dead_code, reason = "no test program uses everything")]
 
+pub mod twin;
+
 use python_shim::{
-    EnvError, MakeOptions, StepBatch, VecEnv, VecGymEnv, interpreter,
+    EnvError, MakeOptions, StepBatch, Value, VecEnv, VecGymEnv, interpreter,
     pyo3::{conversion::FromPyObjectOwned, prelude::*, types::PyDict},
 };
 
@@ -69,9 +71,30 @@ pub fn actions(step: i64, num_envs: usize, num_actions: i64) -> Vec<i64> {
 
 /// `atari_wrappers.make_vec` as Python code calls it.
 pub fn python_twin<'py>(py: Python<'py>, id: &str, num_envs: usize) -> Bound<'py, PyAny> {
+    python_make(py, id, num_envs, &MakeOptions::new())
+}
+
+/// The same with settings.
+pub fn python_make<'py>(
+    py: Python<'py>,
+    id: &str,
+    num_envs: usize,
+    options: &MakeOptions,
+) -> Bound<'py, PyAny> {
+    let kwargs = PyDict::new(py);
+    for (name, value) in options.settings() {
+        match value {
+            Value::Bool(value) => kwargs.set_item(name, value),
+            Value::Int(value) => kwargs.set_item(name, value),
+            Value::Float(value) => kwargs.set_item(name, value),
+            Value::Str(value) => kwargs.set_item(name, value),
+            other => unreachable!("no test has a setting like {other:?}"),
+        }
+        .unwrap();
+    }
     py.import("atari_wrappers")
         .unwrap()
-        .call_method1("make_vec", (id, num_envs))
+        .call_method("make_vec", (id, num_envs), Some(&kwargs))
         .unwrap()
 }
 
@@ -91,5 +114,6 @@ pub fn bytes(array: &Bound<'_, PyAny>) -> Vec<u8> {
 
 /// The items of a numpy array, by numpy's own conversion.
 pub fn items<'py, T: FromPyObjectOwned<'py>>(array: &Bound<'py, PyAny>) -> Vec<T> {
-    array.call_method0("tolist").unwrap().extract().unwrap()
+    let flat = array.call_method0("ravel").unwrap();
+    flat.call_method0("tolist").unwrap().extract().unwrap()
 }

@@ -1,0 +1,80 @@
+"""gymnasium's registry: ids whose `gymnasium.make_vec` is ours.
+
+Importing this module registers `atari_wrappers/<Game>-v0` for each game of ale-py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+
+from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.ids import resolve
+from atari_wrappers.pipeline import make_env
+from atari_wrappers.settings import Settings
+
+NAMESPACE = "atari_wrappers"
+_GAME = "NoFrameskip-v4"
+
+
+def register(env_id: str, name: str | None = None, **settings: Any) -> str:
+    """Register an id with which `gymnasium.make_vec` makes a `VecEnv`, and `make` one env of it.
+
+    Further keywords to either take precedence over `settings`. gymnasium's mode
+    `"vector_entry_point"`, which it chooses by itself, is the one that makes a `VecEnv`.
+
+    Args:
+        env_id: What to make: any id that gymnasium knows.
+        name: The new id; `atari_wrappers/` and `env_id` without its namespace if `None`.
+        **settings: Of `Settings`.
+
+    Returns:
+        The new id; one that was registered before is registered anew.
+
+    Raises:
+        UnknownEnvError: Nothing is registered under `env_id`.
+        ValueError: A setting is out of range.
+        TypeError: There is none of this name.
+    """
+    Settings(**settings)
+    spec = resolve(env_id).spec
+    version = "" if spec.version is None else f"-v{spec.version}"
+    name = name or f"{NAMESPACE}/{spec.name}{version}"
+    gym.registry.pop(name, None)
+    _register(name, env_id, settings)
+    return name
+
+
+def open_env(env_id: str, render_mode: str | None = None, **settings: Any) -> gym.Env:
+    """Make one env as those of a batch are: what `gymnasium.make` calls.
+
+    Raises:
+        UnsupportedError: `render_mode` is another than `"rgb_array"`.
+        Exception: As `make_env`.
+    """
+    if render_mode not in (None, "rgb_array"):
+        raise UnsupportedError(f'render_mode must be "rgb_array", not {render_mode!r}')
+    return make_env(env_id, Settings(**settings))
+
+
+def _register(name: str, env_id: str, settings: dict[str, Any]) -> None:
+    gym.register(
+        name,
+        entry_point=f"{__name__}:open_env",
+        vector_entry_point="atari_wrappers:make_vec",
+        kwargs={"env_id": env_id, **settings},
+        order_enforce=False,
+        disable_env_checker=True,
+    )
+
+
+def _register_games() -> None:
+    for spec in list(gym.registry.values()):
+        if spec.id.endswith(_GAME) and str(spec.entry_point).startswith("ale_py."):
+            name = f"{NAMESPACE}/{spec.id.removesuffix(_GAME)}-v0"
+            if name not in gym.registry:
+                _register(name, spec.id, {})
+
+
+_register_games()

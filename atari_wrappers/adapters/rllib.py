@@ -1,0 +1,260 @@
+"""RLlib on batches of ours: its current API by `register`, its older one by `RLlibVectorEnv`.
+
+The current API (env runners) takes gymnasium's vector envs in next-step mode; the older one has a
+vector env class of its own, whose user resets ended envs by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector.utils import batch_space
+
+from atari_wrappers.adapters.gymnasium import open_env
+from atari_wrappers.adapters.infos import info_rows
+from atari_wrappers.adapters.requirements import check_settings
+from atari_wrappers.backends.base import StepResult
+from atari_wrappers.errors import ResetNeededError, UnsupportedError, WorkerError
+from atari_wrappers.factory import make_vec
+from atari_wrappers.recipes import Recipe
+from atari_wrappers.settings import Settings
+from atari_wrappers.vector import VecEnv
+
+try:
+    from ray.rllib.env.vector_env import VectorEnv
+    from ray.tune.registry import register_env
+except ImportError as error:
+    raise ImportError(
+        f'atari_wrappers.adapters.rllib needs RLlib: pip install "atari-wrappers[rllib]" ({error})'
+    ) from error
+
+ResetRows = tuple[list[np.ndarray], list[dict[str, Any]]]
+StepRows = tuple[list[np.ndarray], list[float], list[bool], list[bool], list[dict[str, Any]]]
+
+_CHANNELS_FIRST, _CHANNELS_LAST = -3, -1
+
+
+def register(env_id: str, name: str | None = None, **settings: Any) -> str:
+    """Register a name for `config.environment(name)` of RLlib's current API.
+
+    With `config.env_runners(gym_env_vectorize_mode="vector_entry_point")` each env runner, also one
+    in another process, makes one batch of `num_envs_per_env_runner` envs; with gymnasium's own
+    modes it makes single envs of ours. An `env_config` takes precedence over `settings`.
+
+    Observations of Atari games are `[84, 84, 4]`, the layout that RLlib's networks convolve: the
+    batch's memory, seen with its axes in another order.
+
+    Args:
+        env_id: Any id that gymnasium knows.
+        name: The new name; `atari_wrappers/` and `env_id` if `None`.
+        **settings: Of `Settings`; `autoreset` is `"next-step"`, the mode that env runners expect.
+
+    Returns:
+        The name.
+
+    Raises:
+        UnsupportedError: Env runners cannot use a batch of these settings.
+        ValueError: A setting is out of range.
+        TypeError: There is none of this name.
+    """
+    creator = EnvCreator(env_id, settings)
+    name = name or f"atari_wrappers/{env_id}"
+    register_env(name, creator)
+    return name
+
+
+class EnvCreator:
+    """Makes what an env runner asks for: a batch, or one env if its config has no `num_envs`.
+
+    Args:
+        env_id: Of the envs.
+        settings: Of `Settings`; what an env runner's config says takes precedence.
+
+    Raises:
+        UnsupportedError: Env runners cannot use a batch of these settings; so when it is called.
+        Exception: As `atari_wrappers.make_vec`, when it is called.
+    """
+
+    def __init__(self, env_id: str, settings: Mapping[str, Any]) -> None:
+        self.env_id = env_id
+        self.settings = {"autoreset": "next-step"} | dict(settings)
+        _check(Settings(**self.settings))
+
+    def __call__(self, env_config: Mapping[str, Any]) -> gym.vector.VectorEnv | gym.Env:
+        """Make it."""
+        settings = self.settings | dict(env_config)
+        num_envs = settings.pop("num_envs", None)
+        recipe = Settings(**settings).recipe
+        if num_envs is None:
+            env = open_env(self.env_id, **settings)
+            return _single_channels_last(env) if _is_stack(env.observation_space, recipe) else env
+        _check(Settings(**settings))
+        envs = make_vec(self.env_id, num_envs, **settings)
+        return ChannelsLast(envs) if _is_stack(envs.single_observation_space, recipe) else envs
+
+
+class ChannelsLast(gym.vector.VectorObservationWrapper):
+    """Shows stacks of gray images `[n, stack, height, width]` as `[n, height, width, stack]`."""
+
+    def __init__(self, env: gym.vector.VectorEnv) -> None:
+        super().__init__(env)
+        self.single_observation_space = _channels_last_space(env.single_observation_space)
+        self.observation_space = batch_space(self.single_observation_space, env.num_envs)
+
+    def observations(self, observations: np.ndarray) -> np.ndarray:
+        """Return a view of the same memory."""
+        return _channels_last(observations)
+
+
+class RLlibVectorEnv(VectorEnv):
+    """A batch of ours behind the vector env class of RLlib's older API.
+
+    `config.environment(name)` takes it where `ray.tune.register_env(name, lambda config:
+    RLlibVectorEnv(make_vec(...)))` came before. Lists have an entry per env, observations are as
+    `register` says. The env of an ended episode shows the last observation, and the first of the
+    new one to `reset_at`, which has to follow before the next step.
+
+    After a `WorkerError` out of `vector_step`, `restart_at` the envs that it names and step again:
+    that completes the step that failed, and ignores its actions. A batch with
+    `on_worker_failure="restart"` needs neither.
+
+    Args:
+        venv: A batch with the settings `autoreset="same-step"`, `batch_size=0`, `obs_buffers=0` and
+            `num_players=1`, the defaults.
+
+    Attributes:
+        venv: That batch.
+
+    Raises:
+        UnsupportedError: It is another.
+    """
+
+    def __init__(self, venv: VecEnv) -> None:
+        check_settings(venv.settings, "RLlibVectorEnv", autoreset="same-step", keeps_obs=True)
+        self.venv = venv
+        self._started: dict[int, tuple[np.ndarray, dict[str, Any]]] = {}
+        self._is_interrupted = False
+        space = venv.single_observation_space
+        self._is_stack = _is_stack(space, venv.settings.recipe)
+        super().__init__(
+            observation_space=_channels_last_space(space) if self._is_stack else space,
+            action_space=venv.single_action_space,
+            num_envs=venv.num_envs,
+        )
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> ResetRows:
+        """Start a new game in each env, env `i` with `seed + i`; RLlib seeds envs by this."""
+        obs, info = self.venv.reset(seed=seed, options=options)
+        self._started.clear()
+        return list(self._layout(obs)), info_rows(info, self.num_envs)
+
+    def vector_reset(
+        self,
+        *,
+        seeds: Sequence[int | None] | None = None,
+        options: Sequence[dict[str, Any] | None] | None = None,
+    ) -> ResetRows:
+        """Start a new game in each env.
+
+        Returns:
+            Observations and infos.
+
+        Raises:
+            UnsupportedError: The options differ between envs.
+        """
+        common = options[0] if options else None
+        if any(other != common for other in options or ()):
+            raise UnsupportedError("vector_reset: a batch takes the same options for each env")
+        return self.reset(seed=seeds, options=common)
+
+    def reset_at(
+        self,
+        index: int | None = None,
+        *,
+        seed: int | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return the first observation and info of one env's new episode.
+
+        It is under way already where the last step ended one, unless a seed or options are given.
+        """
+        index = index or 0
+        started = self._started.pop(index, None)
+        if started is not None and seed is None and not options:
+            return started
+        obs, info = self.venv.reset_at(index, seed=seed, options=options)
+        return self._layout(obs), {name: value.item() for name, value in info.items()}
+
+    def restart_at(self, index: int | None = None) -> None:
+        """Make one env anew; envs that shared its process go with it."""
+        self.venv.restart_workers([index or 0])
+
+    def vector_step(self, actions: Sequence[Any]) -> StepRows:
+        """Step all envs.
+
+        Returns:
+            Observations, rewards, terminated, truncated, infos.
+
+        Raises:
+            ResetNeededError: An ended env was not reset.
+            WorkerError: An env failed; the class says what to do.
+        """
+        if self._started:
+            raise ResetNeededError(f"vector_step: reset_at envs {sorted(self._started)} first")
+        result = self._step(np.asarray(actions))
+        obs, reward, terminated, truncated, info = result
+        rows, infos = list(self._layout(obs)), info_rows(info, self.num_envs)
+        if "_final_obs" in info:
+            final = self._layout(info["final_obs"])
+            for index in np.flatnonzero(info["_final_obs"]).tolist():
+                self._started[index] = rows[index], {"lives": int(info["lives"][index])}
+                rows[index] = final[index]
+        return rows, reward.tolist(), terminated.tolist(), truncated.tolist(), infos
+
+    def _step(self, actions: np.ndarray) -> StepResult:
+        try:
+            result = self.venv.recv() if self._is_interrupted else self.venv.step(actions)
+        except WorkerError:
+            self._is_interrupted = True
+            raise
+        self._is_interrupted = False
+        return result
+
+    def get_sub_environments(self) -> list[Any]:
+        """Return what stands for each env."""
+        return self.venv.get_sub_environments()
+
+    def try_render_at(self, index: int | None = None) -> np.ndarray:
+        """Return what one env shows: uint8 RGB `[height, width, 3]`."""
+        return self.venv.render_at(index or 0)
+
+    def stop(self) -> None:
+        """Close the batch."""
+        self.venv.close()
+
+    def _layout(self, obs: np.ndarray) -> np.ndarray:
+        return _channels_last(obs) if self._is_stack else obs
+
+
+def _check(settings: Settings) -> None:
+    check_settings(settings, "RLlib's env runner", autoreset="next-step", keeps_obs=True)
+
+
+def _is_stack(space: gym.Space, recipe: Recipe) -> bool:
+    return space.shape == (recipe.frame_stack, *recipe.screen_size) and space.dtype == np.uint8
+
+
+def _channels_last(obs: np.ndarray) -> np.ndarray:
+    return np.moveaxis(obs, _CHANNELS_FIRST, _CHANNELS_LAST)
+
+
+def _channels_last_space(space: gym.spaces.Box) -> gym.spaces.Box:
+    return gym.spaces.Box(_channels_last(space.low), _channels_last(space.high), dtype=space.dtype)
+
+
+def _single_channels_last(env: gym.Env) -> gym.Env:
+    space = _channels_last_space(env.observation_space)
+    return gym.wrappers.TransformObservation(env, _channels_last, space)

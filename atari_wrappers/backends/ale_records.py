@@ -1,0 +1,201 @@
+"""What ALE's vector env reports, brought to the terms of `VecEnv`: lost lives, true games, records.
+
+Everything handed out is fresh: what is kept from step to step is never given away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from atari_wrappers.backends.base import Info
+from atari_wrappers.backends.rows import RECORD, episode_record
+from atari_wrappers.settings import Settings
+
+_FINAL = (*RECORD, "env_id")
+
+
+class GameRecords:
+    """Derives what ALE does not report from what it does.
+
+    ALE's ends are those of games: a lost life that ends an episode while the game goes on is told
+    here, by the lives. `AtariVectorEnv` could tell it (`life_loss_info`), but not from a game's end.
+
+    In same-step mode ALE does not report the lives of an ended game. They are taken to be none
+    where it ended by itself, one less than before where a lost life ended it, and those of the step
+    before where it was truncated.
+
+    Within a step, with the caches full of frames, a numpy operation costs 2 µs and more. Therefore
+    `prepare` makes what a step brings that ends nothing and gives no reward, while ALE's threads
+    emulate, and `after_step` tells by bytes whether it was such a step.
+
+    Args:
+        num_envs: Envs in the batch.
+        settings: How they are made.
+    """
+
+    def __init__(self, num_envs: int, settings: Settings) -> None:
+        recipe = settings.recipe
+        self._num_envs = num_envs
+        self._same_step = settings.autoreset_mode == AutoresetMode.SAME_STEP
+        self._frame_skip = recipe.frame_skip
+        self._clip_reward = recipe.clip_reward
+        self._marks_lives = recipe.episodic_life and recipe.after_life_loss == "go-on"
+        self._ends_by_life = recipe.episodic_life and not self._marks_lives
+        self._ids = np.arange(num_envs, dtype=np.int32)
+        self._none = np.zeros(num_envs, bool)
+        self._no_reward = np.zeros(num_envs, np.int32)
+        self._no_reward_bytes = self._no_reward.tobytes()
+        # Of the last call: what `rows` gives.
+        self._reward = self._no_reward
+        self._lives = b""
+        self._terminated = self._truncated = self._over = self._none
+        self._any_over = False
+        self._returns = np.zeros(num_envs)
+        self._step = 0  # of the batch; the length of a game is the difference to its first step's
+        self._first_step = np.zeros(num_envs, np.int64)
+        self._frames = np.zeros(num_envs, np.int64)
+        self._first_frame = np.zeros(num_envs, np.int32)
+
+    def after_reset(self, indices: Sequence[int] | None, ale_info: Info) -> None:
+        """Begin new games in the envs named (`None`: all)."""
+        chosen = np.zeros(self._num_envs, bool)
+        chosen[slice(None) if indices is None else indices] = True
+        frames = ale_info["episode_frame_number"]
+        self._first_frame[chosen] = (ale_info["frame_number"] - frames)[chosen]
+        self._frames[chosen] = frames[chosen]
+        self._first_step[chosen] = self._step
+        self._returns[chosen] = 0.0
+        self._reward = np.where(chosen, 0, self._reward)
+        self._lives = ale_info["lives"].tobytes()
+        self._terminated = self._terminated & ~chosen
+        self._truncated = self._truncated & ~chosen
+        self._over = self._terminated | self._truncated
+        self._any_over = bool(self._over.any())
+
+    def prepare(self) -> None:
+        """Make the results of a step that ends nothing and gives no reward."""
+        if self._any_over:
+            self._returns[self._over] = 0.0
+            # In next-step mode this step only restarts the env, and is none of the new game.
+            self._first_step[self._over] = self._step if self._same_step else self._step + 1
+        self._step += 1
+        self._frames += self._frame_skip
+        self._rewardless = np.zeros(self._num_envs, np.float32)
+        self._quiet_info: Info = {
+            "raw_reward": np.zeros(self._num_envs, np.float32),
+            "game_terminated": self._none.copy(),
+            "game_truncated": self._none.copy(),
+            "episode_return": self._returns.copy(),
+            "episode_length": self._step - self._first_step,
+            "episode_frames": self._frames.copy(),
+            "env_id": self._ids.copy(),
+        }
+
+    def after_step(
+        self,
+        obs: np.ndarray,
+        reward: np.ndarray,
+        terminated: np.ndarray,
+        truncated: np.ndarray,
+        ale_info: Info,
+    ) -> tuple[np.ndarray, np.ndarray, Info]:
+        """Return reward, `terminated` and info of the step that was prepared.
+
+        Args:
+            obs: uint8 `[num_envs, ...]`.
+            reward: int32 `[num_envs]`, not clipped.
+            terminated: bool `[num_envs]`.
+            truncated: bool `[num_envs]`.
+            ale_info: int32 `[num_envs]` under `lives`, `frame_number` and `episode_frame_number`;
+                in same-step mode where games ended `final_obs`, whose other rows mean nothing.
+        """
+        info, seen_reward = self._quiet_info, self._rewardless
+        self._reward = reward
+        if reward.tobytes() != self._no_reward_bytes:
+            self._returns += reward
+            raw_reward = reward.astype(np.float32)
+            info["raw_reward"], info["episode_return"] = raw_reward, self._returns.copy()
+            seen_reward = np.sign(raw_reward) if self._clip_reward else raw_reward.copy()
+        info["lives"] = ale_info["lives"]
+        lives, self._lives = self._lives, info["lives"].tobytes()
+        any_over = b"\x01" in terminated.tobytes() or b"\x01" in truncated.tobytes()
+        if any_over or self._any_over or lives != self._lives:
+            restarted, self._any_over = self._over, any_over
+            self._terminated = self._truncated = self._over = self._none
+            if any_over:
+                self._note_ends(terminated, truncated)
+            self._frames[:] = self._game_frames(ale_info)
+            info["episode_frames"] = self._frames.copy()
+            lives = np.frombuffer(lives, np.int32)
+            lost = self._lost(lives, info["lives"], restarted)
+            terminated = terminated | lost
+            self._add_ends(info, lives, lost, obs, ale_info.get("final_obs"))
+        return seen_reward, terminated, info
+
+    def rows(self) -> Info:
+        """Return the info of every env as of the last call, without what ended in it."""
+        return {
+            "raw_reward": self._reward.astype(np.float32),
+            "lives": np.frombuffer(self._lives, np.int32).copy(),
+            "game_terminated": self._terminated.copy(),
+            "game_truncated": self._truncated.copy(),
+            "episode_return": self._returns.copy(),
+            "episode_length": self._step - self._first_step,
+            "episode_frames": self._frames.copy(),
+            "env_id": self._ids.copy(),
+        }
+
+    def _note_ends(self, terminated: np.ndarray, truncated: np.ndarray) -> None:
+        self._terminated, self._truncated = terminated.copy(), truncated.copy()
+        self._over = terminated | truncated
+
+    def _game_frames(self, ale_info: Info) -> np.ndarray:
+        """Return the frames of the game that the step belonged to.
+
+        In same-step mode what ALE counts after an end is the new game already. `frame_number` runs
+        through all games, so where a game began is their difference, and its length that of two
+        beginnings.
+        """
+        frames = ale_info["episode_frame_number"]
+        if not (self._same_step and self._any_over):
+            return frames
+        begun = self._first_frame
+        self._first_frame = ale_info["frame_number"] - frames
+        return np.where(self._over, self._first_frame - begun, frames)
+
+    def _lost(self, before: np.ndarray, now: np.ndarray, restarted: np.ndarray) -> np.ndarray:
+        """Return where a lost life ends an episode and the game goes on."""
+        if not self._marks_lives:
+            return self._none
+        lost = (now < before) & (now > 0) & ~self._over
+        # What a step of next-step mode has just restarted compares with nothing.
+        return lost if self._same_step else lost & ~restarted
+
+    def _add_ends(
+        self,
+        info: Info,
+        lives: np.ndarray,
+        lost: np.ndarray,
+        obs: np.ndarray,
+        final_obs: np.ndarray | None,
+    ) -> None:
+        """Add what ended: games, and in same-step mode the last of each episode."""
+        over = self._over
+        if self._any_over:
+            info["game_terminated"], info["game_truncated"] = self._terminated, self._truncated
+            info["episode"], info["_episode"] = episode_record(info, over), over.copy()
+        ended = over | lost
+        if not (self._same_step and ended.any()):
+            return
+        if final_obs is None:
+            final_obs = np.empty_like(obs)
+        final_obs[lost] = obs[lost]
+        final_info = {name: info[name].copy() for name in _FINAL}
+        if self._any_over:
+            left = np.maximum(lives - 1, 0) if self._ends_by_life else 0
+            final_info["lives"][over] = np.where(self._terminated, left, lives)[over]
+        info["final_obs"], info["_final_obs"] = final_obs, ended
+        info["final_info"], info["_final_info"] = final_info, ended.copy()

@@ -1,0 +1,156 @@
+"""What each env of a batch was given to do, what of it is done, and which envs are lost.
+
+Nothing here talks to a process: `backend` sends and hears, and notes it here.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from atari_wrappers.backends.workers.losses import Loss, worker_error
+from atari_wrappers.backends.workers.memory import BatchMemory
+from atari_wrappers.backends.workers.messages import Failure, Frame
+from atari_wrappers.backends.workers.pool import Ending
+from atari_wrappers.backends.workers.processes import WorkerProcess
+from atari_wrappers.errors import WorkerError
+
+_NOTHING: frozenset[int] = frozenset()
+REMEDY = "; restart_workers() makes what failed anew"
+
+Resets = dict[int, tuple[int | None, bytes]]
+
+
+class Ledger:
+    """The state of each env's work.
+
+    Work is a step or a reset. It was begun when the batch was asked for it, sent off unless the
+    env is lost, finished when the worker has written the env's row, and ready when the host knows.
+
+    Args:
+        num_envs: How many envs.
+
+    Attributes:
+        memory: The shared memory, where workers count what they finish; set once its size is known.
+        ready: Envs of which results wait to be received, in the order in which they came.
+        resets: Of envs that were last told to reset: the seed, and the pickled options.
+        lost: Envs that wait to be made anew, and why.
+    """
+
+    memory: BatchMemory
+
+    def __init__(self, num_envs: int) -> None:
+        self.ready: list[int] = []
+        self.resets: Resets = {}
+        self.lost: dict[int, Loss] = {}
+        self._begun = np.zeros(num_envs, np.int64)
+
+    def begin_resets(
+        self, indices: Sequence[int], seeds: Sequence[int | None], options: bytes
+    ) -> None:
+        """Note resets."""
+        for index, seed in zip(indices, seeds, strict=True):
+            self.resets[index] = (seed, options)
+            self._begun[index] += 1
+
+    def begin_steps(self, indices: Sequence[int] | None) -> None:
+        """Note steps (`None`: of all)."""
+        if indices is None:
+            self._begun += 1
+            self.resets.clear()
+            return
+        for index in indices:
+            self._begun[index] += 1
+            self.resets.pop(index, None)
+
+    def take_ready(self, count: int) -> list[int]:
+        """Return the first that are ready."""
+        taken, self.ready = self.ready[:count], self.ready[count:]
+        return taken
+
+    def is_unfinished(self, index: int) -> bool:
+        """Whether an env has begun what it has not finished."""
+        return self._begun[index] != self.memory.done[index]
+
+    def blocked(self) -> list[int]:
+        """Return the lost envs with work that only an env made anew can finish."""
+        return [index for index in self.lost if self.is_unfinished(index)]
+
+    def note_done(self, worker: WorkerProcess) -> None:
+        """Note that a worker has done all it was given."""
+        # Of a block that is whole no env was lost meanwhile, nor made anew.
+        is_whole = worker.awaiting is worker.block
+        self.ready.extend(worker.indices if is_whole else sorted(worker.awaiting))
+        worker.awaiting = _NOTHING
+
+    def note_ready(self, worker: WorkerProcess, index: int) -> None:
+        """Note that an env has done what it was given."""
+        self.ready.append(index)
+        worker.awaiting -= {index}
+
+    def note_failure(self, worker: WorkerProcess, message: Frame) -> None:
+        """Note that an env raised."""
+        index = message.env
+        failure: Failure = pickle.loads(message.payload)
+        doing = "being made" if index in worker.making else self._doing(index)
+        self.lost[index] = Loss.of_failure(failure, index, str(worker), doing)
+        worker.awaiting -= {index}
+        worker.making -= {index}
+
+    def note_ending(self, worker: WorkerProcess, ending: Ending) -> None:
+        """Note that a process is gone, and its envs with it; what they had finished is kept."""
+        unfinished = []
+        for index in worker.indices:
+            if index in worker.awaiting:
+                (unfinished if self.is_unfinished(index) else self.ready).append(index)
+        if worker.making:
+            doing, at = "being made", f"env {min(worker.making)} was "
+        elif unfinished:
+            last = int(self.memory.busy[worker.number])
+            index = last if last in unfinished else unfinished[0]
+            doing, at = self._doing(index), f"env {index} was in "
+        elif worker.asked:
+            doing, at = worker.asked, "it was in "
+        else:
+            doing, at = "waiting for work", "it was "
+        envs = ", ".join(map(str, worker.indices))
+        text = f"{worker} (envs {envs}) {ending.text} while {at}{doing}"
+        self.lost |= dict.fromkeys(worker.indices, Loss(text, doing, ending.traceback))
+        worker.awaiting = worker.making = _NOTHING
+        worker.asked = None
+
+    def _doing(self, index: int) -> str:
+        if index in self.resets:
+            seed = self.resets[index][0]
+            return "a reset" if seed is None else f"a reset with seed {seed}"
+        rows = self.memory.rows
+        is_new = rows.game_terminated[index] or rows.game_truncated[index]
+        step = 1 if is_new else int(rows.episode_length[index]) + 1
+        return f"step {step} of its game with action {self.memory.actions[index]}"
+
+    def error(self, indices: Iterable[int], remedy: str = REMEDY) -> WorkerError:
+        """Return the error that tells why envs are lost."""
+        chosen = sorted(indices)
+        return worker_error([self.lost[index] for index in chosen], chosen, remedy)
+
+    def refuse_lost(self, indices: Iterable[int]) -> None:
+        """Refuse what needs envs that are lost."""
+        lost = [index for index in indices if index in self.lost]
+        if lost:
+            raise self.error(lost)
+
+
+def split_resets(indices: Iterable[int], resets: Resets) -> tuple[list[int], list[Any]]:
+    """Return which envs are to step, and what the others' resets are: requests by options."""
+    steps: list[int] = []
+    by_options: dict[bytes, list[tuple[int, int | None]]] = {}
+    for index in indices:
+        if index in resets:
+            seed, options = resets[index]
+            by_options.setdefault(options, []).append((index, seed))
+        else:
+            steps.append(index)
+    return steps, [(requests, options) for options, requests in by_options.items()]

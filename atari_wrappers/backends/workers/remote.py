@@ -1,0 +1,55 @@
+"""What stands in the host for an env of a worker process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+import numpy as np
+
+if TYPE_CHECKING:
+    from atari_wrappers.backends.workers.backend import AsyncBackend
+
+
+class RemoteEnv:
+    """Reaches one env: its attributes and methods, by name, wherever among its wrappers.
+
+    Arguments and results travel by pickle. Every method raises `WorkerError` when the env raises or
+    its process fails, `UnsupportedError` for arguments that cannot be pickled, and `ClosedError`
+    after the batch was closed.
+
+    Attributes:
+        index: The env's place in the batch.
+        observation_space: Its observation space.
+        action_space: Its action space.
+    """
+
+    def __init__(self, backend: AsyncBackend, index: int) -> None:
+        self.index = index
+        self.observation_space: gym.Space = backend.single_observation_space
+        self.action_space: gym.Space = backend.single_action_space
+        self._backend = backend
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Return the attribute `name`, called with the arguments if it is a method."""
+        return self._backend.call([self.index], name, args, kwargs)[0]
+
+    def get_attr(self, name: str) -> Any:
+        """Return an attribute."""
+        return self.call(name)
+
+    def set_attr(self, name: str, value: Any) -> None:
+        """Set an attribute."""
+        self._backend.set_attr([self.index], name, [value])
+
+    # By these names gymnasium's wrappers, and so the envs of the `sync` backend, have the two.
+    get_wrapper_attr = get_attr
+    set_wrapper_attr = set_attr
+
+    def render(self) -> np.ndarray:
+        """Return what the env shows: uint8 RGB `[height, width, 3]`."""
+        return self._backend.frames([self.index])[0]
+
+    def __repr__(self) -> str:
+        """Name the env."""
+        return f"RemoteEnv({self.index})"

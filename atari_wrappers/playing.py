@@ -1,0 +1,246 @@
+"""A game by the rules of a recipe: how it starts, what a step of the agent is, and when it ends.
+
+What is seen of it is in `pooling`, and what a learner is told of it in `game`.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+from ale_py import Action
+
+from atari_wrappers.emulator import Emulator
+from atari_wrappers.pooling import make_pool
+from atari_wrappers.recipes import Recipe
+from atari_wrappers.seeding import Draws, make_draws
+
+_STATE = ("lives", "terminated", "truncated", "life_lost", "score", "steps", "_limit")
+
+
+class Play:
+    """Plays games, one after the other.
+
+    Attributes:
+        draws: Where random numbers come from.
+        pool: The last frames of a step.
+        lives: Those left; 0 where the game has none.
+        terminated: Whether the game has ended by itself.
+        truncated: Whether it has reached its limit of time.
+        life_lost: Whether the last step has cost a life, in the terms of `Recipe.life_loss`.
+        score: Sum of the game's rewards.
+        steps: The agent's steps in it.
+        cut_off: The record of a game that ended while a reset was to go on with it, else `None`.
+
+    Raises:
+        ValueError: The game has no such mode or difficulty.
+    """
+
+    def __init__(self, emulator: Emulator, recipe: Recipe) -> None:
+        self._emulator, self._recipe = emulator, recipe
+        self._load(None)
+        self.pool = make_pool(emulator, recipe)
+        has_fire = Action.FIRE in emulator.actions
+        self._fire_reset = recipe.fire_reset if has_fire else "off"
+        self._watches_lives = recipe.episodic_life and recipe.life_loss != "after-skip"
+        self._fewest_lives = 0 if recipe.life_loss == "any-drop" else 1
+        self._max_frames = recipe.max_episode_frames or inf
+        self._max_steps = recipe.max_episode_steps or inf
+        self._limit = inf
+        self.lives = self.steps = 0
+        self.score = 0.0
+        self.terminated = self.truncated = self.life_lost = False
+        self.cut_off: dict[str, Any] | None = None
+
+    def _load(self, seed: int | None) -> None:
+        self.draws: Draws = make_draws(self._recipe.seeding, seed)
+        self._emulator.load(self.draws.ale_seed)
+        self._is_fresh = True
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game has ended in one way or the other."""
+        return self.terminated or self.truncated
+
+    def record(self) -> dict[str, Any]:
+        """Return what infos say of the game."""
+        return {
+            "game_terminated": self.terminated,
+            "game_truncated": self.truncated,
+            "episode_return": self.score,
+            "episode_length": self.steps,
+            "episode_frames": self._emulator.frames,
+        }
+
+    def save(self) -> dict[str, Any]:
+        """Return the whole state but the emulator's, to pickle."""
+        attributes = {name: getattr(self, name) for name in _STATE}
+        pool = [buffer.copy() for buffer in self.pool.buffers]
+        return {"attributes": attributes, "pool": pool, "draws": self.draws.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go to a state that `save` returned."""
+        for name, value in state["attributes"].items():
+            setattr(self, name, value)
+        for buffer, saved in zip(self.pool.buffers, state["pool"], strict=True):
+            buffer[:] = saved
+        self.draws.set_state(state["draws"])
+        self._is_fresh = False
+
+    def step(self, action: Any, strength: float = 1.0) -> tuple[Any, np.ndarray]:
+        """Take a step of the agent, and return its reward and picture; the rest is in attributes.
+
+        Args:
+            action: One of the emulator's.
+            strength: How far it turns a paddle, 0 to 1.
+        """
+        self.steps += 1
+        result = self._skip(action, strength)
+        if self.steps >= self._max_steps:
+            self.truncated = True
+            self._decide_end()
+        return result
+
+    def _skip(self, action: Any, strength: float = 1.0) -> tuple[Any, np.ndarray]:
+        """Emulate the frames of one step; return their reward and the picture of the last two."""
+        emulator, pool = self._emulator, self.pool
+        reward, left, ends = 0.0, self._recipe.frame_skip, False
+        self.life_lost = False
+        while left and not ends:
+            left -= 1
+            reward = reward + emulator.act(action, strength)
+            if emulator.game_over():
+                self.terminated = ends = True
+            if emulator.frames >= self._limit:
+                self.truncated = ends = True
+            if self._watches_lives and self._check_lives(self._fewest_lives):
+                ends = True
+            if left < 2:
+                pool.keep(left, ends)
+        self.score = self.score + reward
+        if not self._watches_lives:
+            self._check_lives(1)
+        if ends:
+            self._decide_end()
+        return reward, pool.pooled(is_full=not left)
+
+    def _check_lives(self, fewest: int) -> bool:
+        """Note the lives, and return whether one is lost and `fewest` at least are left."""
+        lives = self._emulator.lives()
+        self.life_lost = self._recipe.episodic_life and fewest <= lives < self.lives
+        self.lives = lives
+        return self.life_lost
+
+    def _decide_end(self) -> None:
+        """Say how a game has ended that did so in both ways."""
+        if self.terminated and self.truncated:
+            self.terminated = self._recipe.end_precedence != "truncated"
+            self.truncated = self._recipe.end_precedence != "terminated"
+
+    def new_game(self, seed: int | None) -> np.ndarray:
+        """Begin a game, and return what is seen first.
+
+        Args:
+            seed: Where to begin all random numbers anew; `None` goes on with them.
+        """
+        self.steps, self.cut_off = 0, None
+        self._begin(seed)
+        self._no_ops(seed)
+        picture = self._fire_steps(self.pool.restarted(), seed)
+        self._limit_time(self._max_frames)
+        return picture
+
+    def next_life(self) -> tuple[np.ndarray | None, bool]:
+        """Go on after a lost life.
+
+        Returns:
+            What is seen, `None` for nothing new, and whether an empty stack of frames follows.
+        """
+        way = self._recipe.after_life_loss
+        self.cut_off = None
+        if way == "new-game":
+            return self.new_game(None), True
+        self.life_lost = False
+        if way == "go-on":
+            return None, False
+        left = self._limit - self._emulator.frames
+        if not self._recipe.count_reset_frames:
+            self._limit = inf
+        if way == "noops":
+            self._no_ops(None)
+            picture = self.pool.restarted()
+        else:
+            picture = self._no_op_step(None)
+        picture = self._fire_steps(picture, None)
+        is_new = self.cut_off is not None
+        self._limit_time(self._max_frames if is_new else left)
+        return picture, is_new or way == "noop-step"
+
+    def _limit_time(self, frames: float) -> None:
+        """Let the game end after so many frames from now, unless those of the reset count too."""
+        if not self._recipe.count_reset_frames:
+            self._limit = self._emulator.frames + frames
+        self.lives = self._emulator.lives()
+        self.life_lost = False
+
+    def _begin(self, seed: int | None) -> None:
+        if self.steps:
+            self.cut_off = self.record()
+        # To load a game takes a twentieth of a second.
+        if seed is not None:
+            draws = make_draws(self._recipe.seeding, seed)
+            self._load(seed)
+        self._emulator.new_game()
+        self._is_fresh = False
+        self.terminated = self.truncated = self.life_lost = False
+        self.steps, self.score = 0, 0.0
+        self._limit = self._max_frames if self._recipe.count_reset_frames else inf
+        self.lives = self._emulator.lives()
+
+    def _no_ops(self, seed: int | None) -> None:
+        """Take the no-ops, and the FIRE that is a single frame."""
+        recipe, way = self._recipe, self._fire_reset
+        count = self.draws.between(recipe.noop_min, recipe.noop_max)
+        if way in ("before-noops", "after-noops"):
+            count = max(0, count - 1)
+        actions = [Action.NOOP] * count
+        if way == "before-noops":
+            actions.insert(0, Action.FIRE)
+        elif way == "after-noops":
+            actions.append(Action.FIRE)
+        for action in actions:
+            self._frame(action, seed)
+
+    def _frame(self, action: Action, seed: int | None) -> None:
+        """Emulate one frame of a start; where the game ends with it, another one begins."""
+        self.score = self.score + self._emulator.act(action)
+        self.terminated = self._emulator.game_over()
+        self.truncated = self._emulator.frames >= self._limit
+        if self.is_over:
+            self._decide_end()
+            self._begin(seed)
+
+    def _no_op_step(self, seed: int | None) -> np.ndarray:
+        """Take a step of no-op in a game that goes on; begin another where it has ended."""
+        if not self.is_over:
+            _, picture = self._skip(Action.NOOP)
+            if not self.is_over:
+                return picture
+        self._begin(seed)
+        self._no_ops(seed)
+        return self.pool.restarted()
+
+    def _fire_steps(self, picture: np.ndarray, seed: int | None) -> np.ndarray:
+        """Take a step each of actions 1 and 2 if the recipe says so, and return what is seen.
+
+        Where one costs a life or ends the game there is a reset in between, whose picture, as in
+        stable-baselines3, nobody sees.
+        """
+        if self._fire_reset == "steps":
+            for action in self._emulator.actions[1:3]:
+                _, picture = self._skip(action)
+                picture = picture.copy()
+                if self.is_over or self.life_lost:
+                    self._no_op_step(seed)
+        return picture

@@ -1,0 +1,91 @@
+"""Where a game's random numbers come from: ALE's own seed, and the draws of no-op counts.
+
+Two ways are in use, `Recipe.seeding` names one, and the tests compare both with those who use them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from gymnasium.utils import seeding
+
+
+class Draws(Protocol):
+    """What a game draws from."""
+
+    ale_seed: int
+
+    def between(self, low: int, high: int) -> int:
+        """Return a uniform integer from `low` to `high`, both included."""
+
+    def state(self) -> Any:
+        """Return where in its sequence this stands, as something to pickle."""
+
+    def set_state(self, state: Any) -> None:
+        """Go to where a `state` was taken."""
+
+
+class HashedDraws:
+    """As gymnasium's Atari env: `seed` is hashed to ALE's seed and to that of a PCG64.
+
+    Attributes:
+        ale_seed: ALE's `random_seed`, a signed 32-bit integer.
+        generator: What counts are drawn from, the env's `np_random`.
+    """
+
+    def __init__(self, seed: int) -> None:
+        own, ales = np.random.SeedSequence(seed).generate_state(2)
+        self.ale_seed = int(ales.astype(np.int32))
+        self.generator, _ = seeding.np_random(int(own))
+
+    def between(self, low: int, high: int) -> int:
+        """Return a uniform integer from `low` to `high`, both included."""
+        return int(self.generator.integers(low, high + 1))
+
+    def state(self) -> Any:
+        """Return where in its sequence this stands, as something to pickle."""
+        return self.generator.bit_generator.state
+
+    def set_state(self, state: Any) -> None:
+        """Go to where a `state` was taken."""
+        self.generator.bit_generator.state = state
+
+
+class RawDraws:
+    """As the C++ vector envs: `seed` is ALE's, and that of a `std::mt19937`.
+
+    Attributes:
+        ale_seed: ALE's `random_seed`.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.ale_seed = seed
+        self._twister = np.random.RandomState(seed)
+
+    def between(self, low: int, high: int) -> int:
+        """Return a uniform integer from `low` to `high`, both included.
+
+        By the reduction of libstdc++'s `uniform_int_distribution` (Lemire 2019, "Fast random
+        integer generation in an interval").
+        """
+        span = high - low + 1
+        while True:
+            product = int.from_bytes(self._twister.bytes(4), "little") * span
+            if product & 0xFFFFFFFF >= (1 << 32) % span:
+                return low + (product >> 32)
+
+    def state(self) -> Any:
+        """Return where in its sequence this stands, as something to pickle."""
+        return self._twister.get_state()
+
+    def set_state(self, state: Any) -> None:
+        """Go to where a `state` was taken."""
+        self._twister.set_state(state)
+
+
+def make_draws(way: str, seed: int | None) -> HashedDraws | RawDraws:
+    """Return what `Recipe.seeding` names, from fresh entropy where there is no seed."""
+    if seed is None:
+        seed = int(np.random.SeedSequence().generate_state(1)[0] >> 1)
+    return HashedDraws(seed) if way == "hashed" else RawDraws(seed)

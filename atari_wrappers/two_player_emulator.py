@@ -1,0 +1,184 @@
+"""One game for two players in PettingZoo's fork of ALE, in the terms of `emulator.Emulator`.
+
+Which games there are, and which of their modes PettingZoo plays, is decided here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from ale_py import Action, roms
+
+from atari_wrappers.emulator import Emulator
+from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.ids import EnvId
+from atari_wrappers.recipes import Recipe
+
+NUM_PLAYERS = 2
+# By ROM, the mode of PettingZoo's `pong_v3` (classic) and `space_invaders_v2` (moving shields).
+DEFAULT_MODES = {"pong": 4, "space_invaders": 34}
+
+
+def import_multi_agent_ale() -> ModuleType:
+    """Return the module `multi_agent_ale_py`, told not to greet on stderr.
+
+    Raises:
+        UnsupportedError: It is not installed.
+    """
+    try:
+        import multi_agent_ale_py
+    except ImportError as cause:
+        raise UnsupportedError(
+            "num_players=2 plays on PettingZoo's ALE, which is not installed:"
+            f" pip install 'atari-wrappers[two-player]' ({cause})"
+        ) from cause
+    multi_agent_ale_py.ALEInterface.setLoggerMode("error")
+    return multi_agent_ale_py
+
+
+def _loaded(rom: str) -> Any:
+    ale = import_multi_agent_ale().ALEInterface()
+    ale.setFloat(b"repeat_action_probability", 0.0)
+    ale.loadROM(str(roms.get_rom_path(rom)))
+    return ale
+
+
+@functools.cache
+def available_variants(rom: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the modes of a game that are for two players, and its difficulties."""
+    ale = _loaded(rom)
+    modes, difficulties = ale.getAvailableModes(NUM_PLAYERS), ale.getAvailableDifficulties()
+    return tuple(map(int, modes)), tuple(map(int, difficulties))
+
+
+def check_variant(env_id: EnvId, recipe: Recipe) -> None:
+    """Refuse what no game for two can be.
+
+    Raises:
+        UnsupportedError: The game is none of them, or the recipe asks for polar actions, a mode or
+            a difficulty that it has not got; or the fork is not installed.
+    """
+    if env_id.rom not in DEFAULT_MODES:
+        raise UnsupportedError(
+            f"num_players=2: `{env_id.name}` is no game for two; {' and '.join(DEFAULT_MODES)} are"
+        )
+    if recipe.continuous:
+        raise UnsupportedError("num_players=2 goes with button actions, not with continuous=True")
+    for name, valid in zip(("mode", "difficulty"), available_variants(env_id.rom), strict=True):
+        value = getattr(recipe, name)
+        if value is not None and value not in valid:
+            raise UnsupportedError(
+                f"{name} of {env_id.rom} for two players must be one of"
+                f" {', '.join(map(str, valid))}, not {value}"
+            )
+
+
+class TwoPlayerEmulator(Emulator):
+    """The fork with one game in it, which takes a pair of actions and gives a pair of rewards.
+
+    Sticky actions are drawn here, for each player and frame: the fork could draw them too, but its
+    states lack the action last taken. Without them a game follows from its actions alone.
+
+    Args:
+        env_id: Which game.
+        recipe: Says sticky actions, mode, difficulty and the set of actions.
+        on_frame: Called after each emulated frame.
+
+    Attributes:
+        ale: The fork's interface.
+
+    Raises:
+        UnsupportedError: As `check_variant`.
+    """
+
+    def __init__(
+        self, env_id: EnvId, recipe: Recipe, on_frame: Callable[[], None] | None = None
+    ) -> None:
+        check_variant(env_id, recipe)
+        rom = env_id.rom
+        mode = DEFAULT_MODES[rom] if recipe.mode is None else recipe.mode
+        difficulty = recipe.difficulty or 0
+        self._sticky = recipe.sticky_actions
+        if self._sticky is None:
+            self._sticky = env_id.spec.kwargs["repeat_action_probability"]
+        self.identity = ("two players", rom, self._sticky, mode, difficulty)
+        self._on_frame = on_frame
+        self.ale = ale = _loaded(rom)
+        ale.setMode(mode)
+        ale.setDifficulty(difficulty)
+        ale.reset_game()
+        # A game with lives counts those in reserve, and says -1 when the last is lost.
+        self._life_in_play = 1 if ale.lives() > 0 else 0
+        codes = ale.getLegalActionSet() if recipe.full_action_space else ale.getMinimalActionSet()
+        self.actions = [Action(int(code)) for code in codes]
+        self.game_over = ale.game_over
+        self.frames = 0
+        self._held = np.zeros(NUM_PLAYERS, np.int32)
+        self._shown: np.ndarray | None = None
+        self.load(0)
+
+    def load(self, seed: int) -> None:
+        """Begin the random numbers anew.
+
+        The console stays on, for these games do not remember others before them; to load one takes
+        a tenth of a second.
+        """
+        self._twister = np.random.RandomState(seed & 0xFFFFFFFF)
+
+    def new_game(self) -> None:
+        """Begin a game."""
+        super().new_game()
+        self._held = np.zeros(NUM_PLAYERS, np.int32)
+
+    def act(self, action: Action | np.ndarray, strength: float = 1.0) -> np.ndarray:
+        """Emulate a frame.
+
+        Args:
+            action: One of `actions` for both players, or the codes of two: int32 `[2]`.
+            strength: Not looked at.
+
+        Returns:
+            The players' rewards, int32 `[2]`.
+        """
+        codes = action.value if isinstance(action, Action) else action
+        if self._sticky:
+            codes = np.where(
+                self._twister.random_sample(NUM_PLAYERS) < self._sticky, self._held, codes
+            )
+        self._held[:] = codes
+        rewards = self.ale.act(self._held)
+        self.frames += 1
+        self._shown = None
+        if self._on_frame is not None:
+            self._on_frame()
+        return rewards
+
+    def lives(self) -> int:
+        """Return the lives that the players share, that in play included; 0 where none."""
+        return self.ale.lives() + self._life_in_play
+
+    def save(self) -> dict[str, Any]:
+        """Return the whole state, to pickle."""
+        handle = self.ale.cloneSystemState()
+        encoded = self.ale.encodeState(handle)
+        self.ale.deleteState(handle)
+        return {
+            "ale": encoded,
+            "frames": self.frames,
+            "held": self._held.copy(),
+            "twister": self._twister.get_state(),
+            "screen": self.screen(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go to a state that `save` returned, here or in another emulator of this `identity`."""
+        handle = self.ale.decodeState(state["ale"])
+        self.ale.restoreSystemState(handle)
+        self.ale.deleteState(handle)
+        self._held[:] = state["held"]
+        self.frames, self._shown = state["frames"], state["screen"]
+        self._twister.set_state(state["twister"])

@@ -1,0 +1,119 @@
+//! What a step or a reset brings beside the observations.
+
+use super::Value;
+
+/// A true game that ended: all lives lost, the goal reached, or the time limit hit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Episode {
+    /// Index of the environment.
+    pub env: usize,
+    /// Sum of the raw (unclipped) rewards over all lives; with two players, the first one's.
+    pub raw_return: f64,
+    /// Length in agent steps.
+    pub length: i64,
+    /// Length in emulator frames; equals `length` where nothing is skipped.
+    pub frames: i64,
+}
+
+/// What the last step of an ended episode said, where the environment has restarted since: the fields
+/// of the same names in [`StepBatch`], which may tell of the next episode already.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FinalInfo {
+    /// Row of the batch.
+    pub row: usize,
+    /// One for each player.
+    pub raw_reward: Vec<f32>,
+    /// Lives left when the episode ended.
+    pub lives: i32,
+    /// The true game ended by its own rules.
+    pub game_terminated: bool,
+    /// The true game was cut by a limit.
+    pub game_truncated: bool,
+    /// One for each player.
+    pub episode_return: Vec<f64>,
+    /// Agent steps.
+    pub episode_length: i64,
+    /// Emulator frames.
+    pub episode_frames: i64,
+}
+
+/// What a step or a reset brought beside the observations; one entry for each row received.
+///
+/// With two players `reward`, `raw_reward` and `episode_return` have two entries a row, one after the
+/// other. Reused from step to step: every call that fills it overwrites every field. A reset fills it
+/// with what its info says; rewards are 0 then, and nothing has ended.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepBatch {
+    /// Which environment each row is of: `0..num_envs` unless batches are smaller.
+    pub env_ids: Vec<usize>,
+    /// The reward to learn from (clipped to its sign for Atari).
+    pub reward: Vec<f32>,
+    /// The reward as the environment gave it.
+    pub raw_reward: Vec<f32>,
+    /// The task itself ended; with episodic life, a lost life too.
+    pub terminated: Vec<bool>,
+    /// A time limit cut the episode: bootstrap from [`StepBatch::final_obs`].
+    pub truncated: Vec<bool>,
+    /// Lives left, 0 where the environment has none.
+    pub lives: Vec<i32>,
+    /// The true game ended by its own rules; never a mere lost life.
+    pub game_terminated: Vec<bool>,
+    /// The true game was cut by a limit.
+    pub game_truncated: Vec<bool>,
+    /// Raw rewards so far of the true game that the step belonged to.
+    pub episode_return: Vec<f64>,
+    /// Agent steps so far of that game.
+    pub episode_length: Vec<i64>,
+    /// Emulator frames so far of that game, those of no-ops and FIRE included.
+    pub episode_frames: Vec<i64>,
+    /// The environment failed and was made anew; its episode counts as truncated.
+    pub worker_restarted: Vec<bool>,
+    /// The true games that ended in this step.
+    pub episodes: Vec<Episode>,
+    /// The last observation of every episode that ended in this step, as `(row, bytes)`; with
+    /// same-step autoreset only, for otherwise it is the row's observation.
+    pub final_obs: Vec<(usize, Vec<u8>)>,
+    /// The last info of the same episodes.
+    pub final_info: Vec<FinalInfo>,
+    /// What the environments said beyond all this, by name; none for Atari games. What [`Value`] does
+    /// not carry is left out.
+    pub extras: Vec<(String, Value)>,
+}
+
+impl StepBatch {
+    /// Whether the episode of `row` ended, for whichever reason.
+    #[must_use]
+    pub fn is_done(&self, row: usize) -> bool {
+        self.terminated[row] || self.truncated[row]
+    }
+
+    /// Makes this what a batch says in which nothing has happened: every row of a reset.
+    pub fn clear(&mut self, num_rows: usize, num_players: usize) {
+        fn fill<T: Clone + Default>(field: &mut Vec<T>, count: usize) {
+            field.clear();
+            field.resize(count, T::default());
+        }
+        self.env_ids.clear();
+        self.env_ids.extend(0..num_rows);
+        for field in [&mut self.reward, &mut self.raw_reward] {
+            fill(field, num_rows * num_players);
+        }
+        for field in [
+            &mut self.terminated,
+            &mut self.truncated,
+            &mut self.game_terminated,
+            &mut self.game_truncated,
+            &mut self.worker_restarted,
+        ] {
+            fill(field, num_rows);
+        }
+        fill(&mut self.lives, num_rows);
+        fill(&mut self.episode_return, num_rows * num_players);
+        fill(&mut self.episode_length, num_rows);
+        fill(&mut self.episode_frames, num_rows);
+        self.episodes.clear();
+        self.final_obs.clear();
+        self.final_info.clear();
+        self.extras.clear();
+    }
+}

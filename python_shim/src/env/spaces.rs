@@ -1,0 +1,134 @@
+//! What a batch of environments observes and takes: shapes, types, ranges, and when episodes restart.
+
+use tch::Kind;
+
+/// The shape and element type of one environment's observation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObsSpec {
+    /// Without the leading `num_envs`: `[4, 84, 84]` for stacked Atari frames, oldest first; with two
+    /// players, an axis of 2 comes first.
+    pub shape: Vec<i64>,
+    /// [`Kind::Uint8`] for images, [`Kind::Float`] for flat observations.
+    pub kind: Kind,
+}
+
+impl ObsSpec {
+    /// Bytes that one environment's observation takes.
+    #[must_use]
+    pub fn num_bytes(&self) -> usize {
+        self.shape.iter().product::<i64>() as usize * self.kind.elt_size_in_bytes()
+    }
+}
+
+/// The actions of one environment.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ActionSpace {
+    /// One of `0..n`.
+    Discrete {
+        /// How many there are.
+        n: i64,
+    },
+    /// Several choices at once, such as one for each of two players: the `i`-th of `0..nvec[i]`.
+    MultiDiscrete {
+        /// How many values each choice has.
+        nvec: Vec<i64>,
+    },
+    /// Real numbers within bounds: `[radius, angle, fire]` for an Atari game's polar actions.
+    Box {
+        /// Of one action.
+        shape: Vec<i64>,
+        /// Least value of each number, in C order.
+        low: Vec<f32>,
+        /// Greatest value of each number, in C order.
+        high: Vec<f32>,
+    },
+}
+
+impl ActionSpace {
+    /// How many numbers one environment's action has.
+    #[must_use]
+    pub fn num_values(&self) -> usize {
+        match self {
+            Self::Discrete { .. } => 1,
+            Self::MultiDiscrete { nvec } => nvec.len(),
+            Self::Box { low, .. } => low.len(),
+        }
+    }
+
+    /// The first of `actions`, [`ActionSpace::num_values`] for each environment, that is out of range:
+    /// its place and the number of values valid there. Only whole numbers are looked at.
+    #[must_use]
+    pub fn find_invalid(&self, actions: Actions<'_>) -> Option<(usize, i64)> {
+        let valid = |place: usize| match self {
+            Self::Discrete { n } => *n,
+            Self::MultiDiscrete { nvec } => nvec[place % nvec.len()],
+            Self::Box { .. } => i64::MAX,
+        };
+        let Actions::Discrete(actions) = actions else {
+            return None;
+        };
+        let place =
+            (0..actions.len()).find(|&place| !(0..valid(place)).contains(&actions[place]))?;
+        Some((place, valid(place)))
+    }
+}
+
+/// Actions of several environments, C order: `[num_envs, ...]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Actions<'a> {
+    /// For [`ActionSpace::Discrete`] one number an environment, for [`ActionSpace::MultiDiscrete`] as
+    /// many as it has choices.
+    Discrete(&'a [i64]),
+    /// For [`ActionSpace::Box`].
+    Continuous(&'a [f32]),
+}
+
+impl Actions<'_> {
+    /// How many numbers there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Discrete(values) => values.len(),
+            Self::Continuous(values) => values.len(),
+        }
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Actions that own their memory, as [`VecEnv::sample_actions`](crate::VecEnv::sample_actions) draws
+/// them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ActionBatch {
+    /// As [`Actions::Discrete`].
+    Discrete(Vec<i64>),
+    /// As [`Actions::Continuous`].
+    Continuous(Vec<f32>),
+}
+
+impl ActionBatch {
+    /// The actions, to be sent.
+    #[must_use]
+    pub fn as_actions(&self) -> Actions<'_> {
+        match self {
+            Self::Discrete(values) => Actions::Discrete(values),
+            Self::Continuous(values) => Actions::Continuous(values),
+        }
+    }
+}
+
+/// When an environment whose episode has ended starts the next one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AutoresetMode {
+    /// Within the step that ends it: the observation received is the next episode's first one.
+    #[default]
+    SameStep,
+    /// In the following step, whose action counts for nothing.
+    NextStep,
+    /// Not by itself: a reset with a mask starts it.
+    Disabled,
+}

@@ -1,0 +1,244 @@
+//! The calls into Python, and what is in flight between them.
+//!
+//! The GIL is attached for the two Python calls of a step only. Both return or wait without it while
+//! the environments work, and observations are copied after it has been let go.
+
+use std::cell::{Cell, RefCell};
+
+use pyo3::{buffer::PyUntypedBuffer, intern, prelude::*, types::PyDict};
+
+use super::{VecGymEnv, convert, failure, info, transfer::ActionArray};
+use crate::{ActionSpace, Actions, EnvError, ResetRequest, StepBatch};
+
+/// How much is in flight, and whose turn it is next. Python knows too, and refuses what is out of
+/// order; here it is what sizes of buffers are checked against.
+#[derive(Default)]
+pub(super) struct Flight {
+    /// Environments sent and not received.
+    pub count: Cell<usize>,
+    /// The environments received last; none if that was all of them.
+    turn: RefCell<Option<Vec<usize>>>,
+    is_closed: Cell<bool>,
+}
+
+impl Flight {
+    pub fn check_open(&self) -> Result<(), EnvError> {
+        if self.is_closed.get() {
+            return Err(EnvError::Closed);
+        }
+        Ok(())
+    }
+
+    /// Everything is received, and the next step takes an action for each environment.
+    pub fn land(&self) {
+        self.count.set(0);
+        self.turn.replace(None);
+    }
+}
+
+impl VecGymEnv {
+    /// Calls a method of the Python env.
+    pub(super) fn call_python<T>(
+        &self,
+        method: &str,
+        kwargs: impl FnOnce(Python<'_>) -> PyResult<Bound<'_, PyDict>>,
+        read: impl FnOnce(Bound<'_, PyAny>) -> Result<T, EnvError>,
+    ) -> Result<T, EnvError> {
+        self.flight.check_open()?;
+        Python::attach(|py| {
+            let result = self
+                .env
+                .bind(py)
+                .call_method(method, (), Some(&kwargs(py)?))
+                .map_err(|error| failure::classify(py, &self.id, error))?;
+            read(result)
+        })
+    }
+
+    /// Resets all and returns the first observations; `&self` for the contract's sake.
+    pub(super) fn reset_python(
+        &self,
+        seed: Option<u64>,
+        batch: &mut StepBatch,
+    ) -> Result<PyUntypedBuffer, EnvError> {
+        self.flight.check_open()?;
+        if self.flight.count.get() > 0 {
+            self.drop_flight()?;
+        }
+        let buffer = self.call_python(
+            "reset",
+            |py| keywords(py, "seed", seed),
+            |result| info::read_reset(&self.id, &self.spaces, &result, batch),
+        )?;
+        self.flight.land();
+        Ok(buffer)
+    }
+
+    /// Receives what is in flight and forgets it.
+    fn drop_flight(&self) -> Result<(), EnvError> {
+        let mut receive = "recv";
+        while self.flight.count.get() > 0 {
+            let received = self.call_python(
+                receive,
+                |py| Ok(PyDict::new(py)),
+                |result| Ok(result.get_item(0)?.len()?),
+            );
+            match received {
+                Ok(count) => self.flight.count.update(|flying| flying - count),
+                // What is left is a reset, or fewer environments than a batch, which Python refuses.
+                Err(EnvError::Order(_)) if receive == "recv" => receive = "reset_wait",
+                Err(EnvError::Order(_)) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn begin_reset(&self, request: &ResetRequest) -> Result<(), EnvError> {
+        self.call_python("reset_async", |py| reset_keywords(py, request), |_| Ok(()))?;
+        let all = || vec![true; self.spaces.num_envs];
+        let mask = request.mask.clone().unwrap_or_else(all);
+        self.flight.land();
+        self.flight
+            .count
+            .set(mask.iter().filter(|&&begun| begun).count());
+        Ok(())
+    }
+
+    pub(super) fn send_python(
+        &self,
+        actions: Actions<'_>,
+        env_ids: Option<&[usize]>,
+        received: Option<PyUntypedBuffer>,
+    ) -> Result<(), EnvError> {
+        Python::attach(|py| {
+            if let Some(buffer) = received {
+                buffer.release(py);
+            }
+            self.flight.check_open()?;
+            let num_envs = self.check_actions(actions, env_ids)?;
+            let smaller;
+            let array = if actions.len() == self.actions.len() {
+                &self.actions
+            } else {
+                smaller = ActionArray::new(py, num_envs, &self.spaces.actions)?;
+                &smaller
+            };
+            array.write(py, actions);
+            match env_ids {
+                None => self.send.call1(py, (array.array(py),)),
+                Some(ids) => self.send.call1(py, (array.array(py), ids)),
+            }
+            .map_err(|error| failure::classify(py, &self.id, error))?;
+            self.flight.count.update(|flying| flying + num_envs);
+            Ok(())
+        })
+    }
+
+    /// Returns for how many environments the actions are.
+    fn check_actions(
+        &self,
+        actions: Actions<'_>,
+        env_ids: Option<&[usize]>,
+    ) -> Result<usize, EnvError> {
+        let space = &self.spaces.actions;
+        let fits =
+            matches!(space, ActionSpace::Box { .. }) == matches!(actions, Actions::Continuous(_));
+        if !fits {
+            let space = space.clone();
+            return Err(EnvError::ActionKind { space });
+        }
+        let turn = self.flight.turn.borrow();
+        let env_ids = env_ids.or(turn.as_deref());
+        let num_envs = env_ids.map_or(self.spaces.num_envs, <[usize]>::len);
+        let num_values = space.num_values();
+        if actions.len() != num_envs * num_values {
+            return Err(EnvError::ActionCount {
+                expected: num_envs * num_values,
+                got: actions.len(),
+                num_values,
+            });
+        }
+        if let (Some((place, num_actions)), Actions::Discrete(values)) =
+            (space.find_invalid(actions), actions)
+        {
+            let row = place / num_values;
+            return Err(EnvError::ActionRange {
+                env: env_ids.map_or(row, |ids| ids[row]),
+                action: values[place],
+                num_actions,
+            });
+        }
+        Ok(num_envs)
+    }
+
+    /// Rows that the next call of `recv` brings; 0 where Python will refuse it.
+    pub(super) fn next_rows(&self) -> usize {
+        let count = self.flight.count.get();
+        if self.spaces.batch_size == self.spaces.num_envs {
+            count
+        } else if count < self.spaces.batch_size {
+            0
+        } else {
+            self.spaces.batch_size
+        }
+    }
+
+    /// Waits for the step in flight and fills `batch`; the observations stay in Python's memory.
+    pub(super) fn recv_python(
+        &self,
+        timeout: Option<f64>,
+        batch: &mut StepBatch,
+    ) -> Result<PyUntypedBuffer, EnvError> {
+        self.flight.check_open()?;
+        let num_rows = self.next_rows();
+        let buffer = Python::attach(|py| {
+            let recv = self.recv.bind(py);
+            let result = match timeout {
+                None => recv.call0(),
+                Some(timeout) => recv.call((), Some(&keywords(py, "timeout", timeout)?)),
+            }
+            .map_err(|error| failure::classify(py, &self.id, error))?;
+            info::read_step(&self.id, &self.spaces, num_rows, &result, batch)
+        })?;
+        self.flight.count.update(|flying| flying - num_rows);
+        if num_rows < self.spaces.num_envs {
+            self.flight.turn.replace(Some(batch.env_ids.clone()));
+        } else if self.flight.turn.borrow().is_some() {
+            self.flight.turn.replace(None);
+        }
+        Ok(buffer)
+    }
+
+    /// Closes once; what a closed environment held is freed by Python.
+    pub(super) fn close_python(&self) -> Result<(), EnvError> {
+        if self.flight.is_closed.replace(true) {
+            return Ok(());
+        }
+        // No interpreter, no environment: a host that ended Python has freed it.
+        let closed =
+            Python::try_attach(|py| self.env.call_method0(py, intern!(py, "close")).map(drop));
+        Ok(closed.unwrap_or(Ok(()))?)
+    }
+}
+
+/// Keyword arguments: a single one.
+pub(super) fn keywords<'py>(
+    py: Python<'py>,
+    name: &str,
+    value: impl IntoPyObject<'py>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let kwargs = PyDict::new(py);
+    kwargs.set_item(name, value)?;
+    Ok(kwargs)
+}
+
+fn reset_keywords<'py>(py: Python<'py>, request: &ResetRequest) -> PyResult<Bound<'py, PyDict>> {
+    let kwargs = keywords(py, "seed", request.seeds.as_ref())?;
+    kwargs.set_item(
+        intern!(py, "options"),
+        convert::to_dict(py, &request.options)?,
+    )?;
+    kwargs.set_item(intern!(py, "mask"), request.mask.as_ref())?;
+    Ok(kwargs)
+}

@@ -1,0 +1,262 @@
+"""Videos of games: which there are, that every frame is in them, and how the last one ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from games import raw_game
+from videos import assert_same_pictures, names, read_video
+
+from atari_wrappers import Settings, UnsupportedError, make_env, make_vec
+from atari_wrappers.game import AtariGame
+from atari_wrappers.ids import resolve
+
+# Games that are over soon, whatever is played.
+SHORT: dict[str, Any] = {"preset": "baselines", "max_episode_frames": 60, "sticky_actions": 0.25}
+
+
+def watched(env_id: str, settings: Settings) -> tuple[AtariGame, list[np.ndarray]]:
+    """Return a bare game, and a list that receives what it shows after each emulated frame."""
+    shown: list[np.ndarray] = []
+    game = AtariGame(resolve(env_id), settings.recipe, 0, lambda: shown.append(game.render()))
+    return game, shown
+
+
+def play_game(env: gym.Env, actions: Iterator[int], **reset: Any) -> dict[str, Any]:
+    """Play on until the true game is over, through its lost lives; return the last info."""
+    _, info = env.reset(**reset)
+    while True:
+        _, _, terminated, truncated, info = env.step(next(actions))
+        if info["game_terminated"] or info["game_truncated"]:
+            return info
+        if terminated or truncated:
+            _, info = env.reset()
+
+
+def random_actions(count: int, seed: int = 3) -> Iterator[int]:
+    rng = np.random.default_rng(seed)
+    while True:
+        yield int(rng.integers(count))
+
+
+def play_batch(vec: Any, steps: int) -> list[list[int]]:
+    """Play seeded random actions; return, by env, the frames of each game, the open one too."""
+    rng = np.random.default_rng(1)
+    frames: list[list[int]] = [[] for _ in range(vec.num_envs)]
+    _, info = vec.reset(seed=11)
+    for _ in range(steps):
+        *_, info = vec.step(rng.integers(vec.single_action_space.n, size=vec.num_envs))
+        for index in np.flatnonzero(info.get("_episode", [])):
+            frames[index].append(int(info["episode"]["frames"][index]))
+    has_begun = (info["episode_length"] > 0) & ~info["game_terminated"] & ~info["game_truncated"]
+    for index in np.flatnonzero(has_begun):
+        frames[index].append(int(info["episode_frames"][index]))
+    return frames
+
+
+def test_a_video_shows_each_frame_of_a_whole_game(tmp_path: Path) -> None:
+    # Nothing but the actions decides this game: gymnasium's raw env shows what was to be seen.
+    settings = Settings(preset="gymnasium", noop_max=0, video_dir=tmp_path / "new" / "folder")
+    env = make_env("BreakoutNoFrameskip-v4", settings, env_index=3)
+    played: list[int] = []
+
+    def actions() -> Iterator[int]:
+        for action in random_actions(4):
+            played.append(action)
+            yield action
+
+    info = play_game(env, actions(), seed=2)
+    assert names(tmp_path / "new" / "folder") == ["env3-game0.mp4"]
+    twin = raw_game("Breakout", obs_type="rgb")
+    twin.reset(seed=2)
+    shown, over = [], False
+    for action in played:
+        for _ in range(4):
+            if not over:
+                screen, _, over, *_ = twin.step(action)
+                shown.append(screen)
+    assert over
+    assert len(shown) == info["episode_frames"]
+    video, rate = read_video(tmp_path / "new" / "folder" / "env3-game0.mp4")
+    assert rate == 60
+    assert_same_pictures(video, shown)
+    env.close()
+
+
+def test_a_lost_life_does_not_cut_the_video(tmp_path: Path) -> None:
+    settings = Settings(preset="baselines", video_dir=tmp_path)
+    env = make_env("BreakoutNoFrameskip-v4", settings)
+    twin, shown = watched("BreakoutNoFrameskip-v4", settings)
+    for game in range(2):
+        shown.clear()
+        infos = [play_game(each, random_actions(4, seed=game), seed=game) for each in (env, twin)]
+        assert infos[0] == infos[1]
+        video, _ = read_video(tmp_path / f"env0-game{game}.mp4")
+        assert len(video) == infos[0]["episode_frames"]
+        assert_same_pictures(video, shown)
+    assert names(tmp_path) == ["env0-game0.mp4", "env0-game1.mp4"]
+    env.close()
+
+
+def test_the_first_and_every_nth_game_is_recorded(tmp_path: Path) -> None:
+    env = make_env("PongNoFrameskip-v4", Settings(**SHORT, video_dir=tmp_path, record_every=3))
+    for game in range(5):
+        play_game(env, random_actions(6, seed=game))
+    env.reset()
+    env.close()
+    assert names(tmp_path) == ["env0-game0.mp4", "env0-game3.mp4"]
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+@pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
+def test_each_env_of_a_batch_is_recorded(tmp_path: Path, backend: str, autoreset: str) -> None:
+    settings = {**SHORT, "autoreset": autoreset, "num_workers": 2, "video_dir": tmp_path}
+    vec = make_vec("SpaceInvadersNoFrameskip-v4", 3, backend=backend, record_every=2, **settings)
+    frames = play_batch(vec, 40)
+    vec.close()
+    expected = {
+        f"env{index}-game{game}.mp4": count
+        for index, games in enumerate(frames)
+        for game, count in enumerate(games)
+        if game % 2 == 0
+    }
+    assert len(expected) >= 6
+    assert names(tmp_path) == sorted(expected)
+    for name, count in expected.items():
+        assert len(read_video(tmp_path / name)[0]) == count, name
+
+
+def test_envs_of_a_batch_do_not_mix_their_pictures(tmp_path: Path) -> None:
+    settings = Settings(preset="baselines", sticky_actions=0.25, video_dir=tmp_path)
+    vec = make_vec("SpaceInvadersNoFrameskip-v4", 2, settings, backend="sync")
+    vec.reset(seed=[4, 9])
+    for _ in range(8):
+        vec.step([2, 3])
+    vec.close()
+    for index, (seed, action) in enumerate([(4, 2), (9, 3)]):
+        twin, shown = watched("SpaceInvadersNoFrameskip-v4", settings)
+        twin.reset(seed=seed)
+        for _ in range(8):
+            twin.step(action)
+        assert_same_pictures(read_video(tmp_path / f"env{index}-game0.mp4")[0], shown)
+
+
+def test_an_unfinished_game_becomes_a_file_on_close(tmp_path: Path) -> None:
+    env = make_env("PongNoFrameskip-v4", Settings(video_dir=tmp_path))
+    env.reset(seed=1)
+    for _ in range(5):
+        *_, info = env.step(0)
+    assert names(tmp_path) == ["env0-game0.mp4.part"]
+    env.close()
+    env.close()
+    assert names(tmp_path) == ["env0-game0.mp4"]
+    assert len(read_video(tmp_path / "env0-game0.mp4")[0]) == info["episode_frames"]
+
+
+def test_a_reset_in_mid_game_ends_the_video(tmp_path: Path) -> None:
+    env = make_env("PongNoFrameskip-v4", Settings(video_dir=tmp_path, noop_min=5, noop_max=5))
+    env.reset(seed=1)
+    env.step(0)
+    env.reset(seed=2)
+    env.reset(seed=3)  # a game of no step has no file
+    env.step(0)
+    env.step(0)
+    env.close()
+    counts = [len(read_video(tmp_path / name)[0]) for name in names(tmp_path)]
+    assert names(tmp_path) == ["env0-game0.mp4", "env0-game1.mp4"]
+    *_, info = make_env("PongNoFrameskip-v4", Settings(noop_min=5, noop_max=5)).reset(seed=1)
+    assert counts == [info["episode_frames"] + 4, info["episode_frames"] + 8]
+
+
+def test_a_restored_state_goes_on_in_the_same_video(tmp_path: Path) -> None:
+    env = make_env("PongNoFrameskip-v4", Settings(preset="gymnasium", video_dir=tmp_path))
+    *_, info = env.reset(seed=1)
+    env.step(2)
+    state = env.get_wrapper_attr("save_state")()
+    env.step(3)
+    env.get_wrapper_attr("restore_state")(state)
+    env.step(2)
+    env.close()
+    [name] = names(tmp_path)
+    assert len(read_video(tmp_path / name)[0]) == info["episode_frames"] + 12
+
+
+def test_numbers_go_on_behind_the_videos_that_are_there(tmp_path: Path) -> None:
+    for run in range(3):
+        env = make_env("PongNoFrameskip-v4", Settings(video_dir=tmp_path, record_every=2))
+        env.reset(seed=run)
+        env.step(0)
+        if run == 1:
+            (tmp_path / "env0-game4.mp4.part").touch()  # as a process leaves it that was killed
+        env.close()
+    expected = ["env0-game0.mp4", "env0-game2.mp4", "env0-game4.mp4.part", "env0-game6.mp4"]
+    assert names(tmp_path) == expected
+
+
+LEAVE = """
+import os, signal, sys
+from atari_wrappers import make_vec
+if __name__ == "__main__":
+    folder, backend, way = sys.argv[1:]
+    vec = make_vec("PongNoFrameskip-v4", 2, preset="ale", backend=backend, video_dir=folder)
+    vec.reset(seed=1)
+    for _ in range(5):
+        *_, info = vec.step([0, 0])
+    print(info["episode_frames"][1])
+    if way == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize(
+    ("backend", "way"), [("sync", "exit"), ("async", "exit"), ("sync", "kill")]
+)
+def test_a_process_that_ends_without_close(tmp_path: Path, backend: str, way: str) -> None:
+    script = tmp_path / "leave.py"
+    script.write_text(LEAVE)
+    folder = tmp_path / "videos"
+    command = [sys.executable, os.fspath(script), os.fspath(folder), backend, way]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    if way == "kill":
+        assert ended.returncode == -signal.SIGKILL
+        assert names(folder) == ["env0-game0.mp4.part", "env1-game0.mp4.part"]
+    else:
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert names(folder) == ["env0-game0.mp4", "env1-game0.mp4"]
+        assert len(read_video(folder / "env1-game0.mp4")[0]) == int(ended.stdout)
+
+
+def test_an_env_that_draws_is_recorded_step_by_step(tmp_path: Path) -> None:
+    vec = make_vec("drawing:Drawing-v0", 1, video_dir=tmp_path, img_dir=tmp_path / "frames")
+    vec.reset(seed=0)
+    for _ in range(4):
+        vec.step([0])
+    vec.close()
+    assert names(tmp_path) == ["env0-game0.mp4", "env0-game1.mp4", "frames"]
+    for game, values in enumerate([[1, 2, 3], [11]]):
+        video, rate = read_video(tmp_path / f"env0-game{game}.mp4")
+        assert rate == 30
+        assert_same_pictures(video, [np.full((21, 17, 3), value) for value in values])
+
+
+def test_without_pyav_the_remedy_is_named_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "av", None)
+    for make in (make_vec, make_env):
+        settings = Settings(video_dir=tmp_path)
+        with pytest.raises(UnsupportedError, match=r'pip install "atari-wrappers\[video\]"'):
+            make("PongNoFrameskip-v4", settings=settings)
+
+
+def test_what_records_nothing_costs_nothing() -> None:
+    assert type(make_env("PongNoFrameskip-v4")) is AtariGame

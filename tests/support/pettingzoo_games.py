@@ -1,0 +1,96 @@
+"""Two-player games as PettingZoo plays them, with the preprocessing written out by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+from ale_py import roms
+from pettingzoo.atari import pong_v3, space_invaders_v2
+
+GAMES = {"pong": pong_v3, "space_invaders": space_invaders_v2}
+IDS = {"pong": "PongNoFrameskip-v4", "space_invaders": "SpaceInvadersNoFrameskip-v4"}
+# PettingZoo looks for `roms/<game>.bin` below this folder.
+_ROM_FOLDER = str(Path(roms.__file__).parent.parent)
+
+
+class PettingZooGame:
+    """A `parallel_env`, by frames and by agent steps.
+
+    Attributes:
+        frame: What both players see now, uint8 `[210, 160, 3]`.
+        over: Whether both are out.
+        frames: Emulated frames since the reset.
+    """
+
+    def __init__(self, game: str, **options: object) -> None:
+        self._env = GAMES[game].parallel_env(auto_rom_install_path=_ROM_FOLDER, **options)
+        self._stack = np.zeros((4, 84, 84), np.uint8)
+
+    def reset(self, seed: int | None = None) -> np.ndarray:
+        """Start a game; return `start_stack`."""
+        views, _ = self._env.reset(seed=seed)
+        self._note(views)
+        self.over, self.frames = False, 0
+        return self.start_stack()
+
+    def start_stack(self) -> np.ndarray:
+        """Return the observation of both, with zeros before what is seen now."""
+        self._stack[:-1] = 0
+        self._stack[-1] = _warp(gray(self.frame))
+        return self._for_both()
+
+    def emulate(self, actions: np.ndarray) -> np.ndarray:
+        """Play one frame; return the players' rewards."""
+        named = dict(zip(self._env.possible_agents, map(int, actions), strict=True))
+        views, rewards, terminated, truncated, _ = self._env.step(named)
+        assert not any(truncated.values())
+        assert len(set(terminated.values())) == 1, "players go out together"
+        self._note(views)
+        self.frames += 1
+        self.over = all(terminated.values())
+        return np.array([rewards[agent] for agent in named], np.float64)
+
+    def step(
+        self, actions: np.ndarray, pooling: str = "gray", skip: int = 4
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Play an agent step; return the observation of both, and their rewards.
+
+        Where a game ends within the skip recipes differ in what they show; here it is the last two
+        frames.
+        """
+        rewards, seen = np.zeros(2), []
+        for _ in range(skip):
+            rewards += self.emulate(actions)
+            seen.append(self.frame if pooling == "rgb" else gray(self.frame))
+            if self.over:
+                break
+        pooled = np.maximum.reduce(seen[-2:])
+        self._stack[:-1] = self._stack[1:].copy()
+        self._stack[-1] = _warp(gray(pooled) if pooling == "rgb" else pooled)
+        return self._for_both(), rewards
+
+    @property
+    def lives(self) -> int:
+        """The lives that are left, the one in play included, as a game for one counts them."""
+        first, second = (int(lives) for lives in self._env.unwrapped.ale.allLives())
+        assert first == second
+        return first + 1
+
+    def _note(self, views: dict[str, np.ndarray]) -> None:
+        first, second = views.values()
+        np.testing.assert_array_equal(first, second)
+        self.frame = first.copy()
+
+    def _for_both(self) -> np.ndarray:
+        return np.stack([self._stack, self._stack])
+
+
+def gray(frame: np.ndarray) -> np.ndarray:
+    """RGB to gray, which on ALE's palette is ALE's own gray."""
+    return cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY)
+
+
+def _warp(picture: np.ndarray) -> np.ndarray:
+    return cv2.resize(picture, (84, 84), interpolation=cv2.INTER_AREA)

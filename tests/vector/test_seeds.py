@@ -1,0 +1,106 @@
+"""Seeds: the same games wherever they run, and different ones in each env."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from atari_wrappers import VecEnv, make_env
+
+BACKENDS = ["ale", "sync", "async"]
+GAME = "SpaceInvadersNoFrameskip-v4"
+OpenVec = Callable[..., VecEnv]
+
+
+def trajectory(vec: VecEnv, seed: Any, steps: int = 30, actions: int = 6) -> list[np.ndarray]:
+    """Reset and play; return all arrays, with those of each ended game at its place."""
+    rng = np.random.default_rng(0)
+    arrays = [vec.reset(seed=seed)[0]]
+    for _ in range(steps):
+        result = vec.step(rng.integers(actions, size=vec.num_envs))
+        info = result[4]
+        arrays += [*result[:4], info["raw_reward"], info["lives"], info["game_terminated"]]
+        if "_final_obs" in info:
+            arrays.append(info["final_obs"][info["_final_obs"]])
+        if "_episode" in info:
+            arrays += [info["episode"]["l"], info["episode"]["frames"]]
+    return arrays
+
+
+def same(left: list[np.ndarray], right: list[np.ndarray]) -> bool:
+    return all(np.array_equal(one, other) for one, other in zip(left, right, strict=True))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_seed_decides_the_trajectory(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 3, backend=backend, sticky_actions=0.25)
+    first = trajectory(vec, 9)
+    assert same(first, trajectory(vec, 9)), "the used batch, again"
+    assert same(first, trajectory(open_vec(GAME, 3, backend=backend, sticky_actions=0.25), 9))
+    assert same(first, trajectory(vec, [9, 10, 11])), "env i gets seed + i"
+    assert not same(first, trajectory(vec, 8))
+    last = vec.step([0] * 3)[0]
+    assert not np.array_equal(last[0], last[1])
+    assert not np.array_equal(last[1], last[2])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_without_a_seed_games_go_on_differing(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 2, backend=backend)
+    first = trajectory(vec, 9)
+    again = [trajectory(vec, None) for _ in range(3)]
+    assert not all(same(first, other) for other in again)
+
+
+@pytest.mark.parametrize("preset", ["default", "ale"])
+@pytest.mark.parametrize("game", ["SpaceInvaders", "Breakout"])
+def test_a_seed_gives_the_same_games_on_every_backend_and_number_of_workers(
+    preset: str, game: str, open_vec: OpenVec
+) -> None:
+    runs = {"ale": ("ale", 0), "sync": ("sync", 0)} | {f"async {n}": ("async", n) for n in (1, 3)}
+    played = {}
+    for name, (backend, workers) in runs.items():
+        vec = open_vec(
+            f"{game}NoFrameskip-v4",
+            3,
+            preset=preset,
+            backend=backend,
+            num_workers=workers,
+            sticky_actions=0.25,
+            max_episode_frames=1500,
+        )
+        played[name] = trajectory(vec, 3, steps=700, actions=4)
+    assert len(played["ale"]) > 4 * 700
+    for name in played:
+        assert same(played["ale"], played[name]), name
+
+
+def test_env_i_of_sync_is_the_single_env_with_seed_plus_i(open_vec: OpenVec) -> None:
+    obs, _ = open_vec(GAME, 3, backend="sync").reset(seed=20)
+    for index in range(3):
+        np.testing.assert_array_equal(obs[index], make_env(GAME).reset(seed=20 + index)[0])
+
+
+@pytest.mark.parametrize(
+    ("seed", "error", "message"),
+    [
+        (-1, ValueError, r"seed -1 lies outside of \[0, 2147483647\)"),
+        (2**31 - 2, ValueError, "seed 2147483647 lies outside"),
+        ([1, 2, 3], ValueError, "3 seeds for 2 envs"),
+        (0.5, TypeError, "float"),
+    ],
+)
+def test_bad_seeds_are_refused(
+    seed: Any, error: type[Exception], message: str, open_vec: OpenVec
+) -> None:
+    for backend in ("ale", "sync"):
+        with pytest.raises(error, match=message):
+            open_vec(GAME, 2, backend=backend).reset(seed=seed)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_largest_seeds_work(backend: str, open_vec: OpenVec) -> None:
+    open_vec(GAME, 2, backend=backend).reset(seed=2**31 - 3)
