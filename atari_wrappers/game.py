@@ -1,25 +1,67 @@
-"""One Atari game as a gymnasium env, preprocessed by a recipe."""
+"""One Atari game as a gymnasium env, preprocessed by a recipe.
+
+The parts are `emulator` (ALE), `playing` (the rules), `pooling` (pictures), and `seeding`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from ale_py import ALEInterface
 
-from atari_wrappers.emulator import SCREEN, Emulator
+from atari_wrappers.emulator import Emulator
+from atari_wrappers.errors import ResetNeededError
 from atari_wrappers.ids import EnvId
 from atari_wrappers.playing import Play
-from atari_wrappers.pooling import Stack, copied
+from atari_wrappers.polar import console_action, polar_space
+from atari_wrappers.pooling import Stack
 from atari_wrappers.recipes import Recipe
+from atari_wrappers.seeding import HashedDraws
+
+
+@dataclass(frozen=True)
+class GameState:
+    """All that an `AtariGame` goes on from; it pickles, and another process can restore it."""
+
+    identity: tuple[Any, ...]
+    is_ready: bool
+    emulator: dict[str, Any]
+    play: dict[str, Any]
+    stack: np.ndarray
 
 
 class AtariGame(gym.Env[np.ndarray, Any]):
-    """An Atari game that observes uint8 `[frame_stack, height, width]`, oldest frame first."""
+    """An Atari game that observes uint8 `[frame_stack, height, width]`, oldest frame first.
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": 60}  # noqa: RUF012
+    With `grayscale=False` it observes `[frame_stack, height, width, 3]`. Actions are integers, or
+    float32 `[3]` with `continuous=True`. Rewards are clipped if the recipe says so. The infos of
+    steps and resets have these keys:
+
+    - `raw_reward`: float, the step's reward as the game gives it; 0 at a reset.
+    - `lives`: int, those left in the observation returned; 0 where the game has none.
+    - `game_terminated`, `game_truncated`: bool, whether the game itself, and not only a life, ended
+      in this call. A reset's info says so of a game that it was to go on with after a lost life,
+      and that ended meanwhile.
+    - `episode_return`: float, `episode_length` and `episode_frames`: int, sum of the raw rewards,
+      agent steps and emulated frames of the game that the call belonged to, those of its no-ops and
+      FIRE included (they are no agent steps). Where a game ended, these are its totals.
+
+    Args:
+        env_id: Which game.
+        recipe: How it becomes episodes of observations.
+        env_index: The env's place in its batch.
+        on_frame: Called after each emulated frame, those of no-ops and FIRE too; `render` then
+            shows it.
+
+    Raises:
+        ValueError: The game has no such mode or difficulty.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 60}  # noqa: RUF012
 
     def __init__(
         self,
@@ -28,78 +70,148 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         env_index: int = 0,
         on_frame: Callable[[], None] | None = None,
     ) -> None:
-        self.spec = env_id.spec
+        self.spec, self.env_index = env_id.spec, env_index
         self.render_mode = "rgb_array"
-        self.env_index, self._recipe = env_index, recipe
-        self._emulator = Emulator(env_id, recipe, on_frame)
+        self.recipe = recipe
+        self._emulator = self._make_emulator(env_id, recipe, on_frame)
         self._play = Play(self._emulator, recipe)
         self._stack = Stack(recipe)
-        self._screen: np.ndarray | None = None
+        self._is_ready = False
+        self._share_generator()
         self.observation_space = gym.spaces.Box(0, 255, self._stack.frames.shape, np.uint8)
-        self.action_space = gym.spaces.Discrete(len(self._emulator.actions))
+        self.action_space = self._make_action_space()
+
+    def _make_emulator(
+        self, env_id: EnvId, recipe: Recipe, on_frame: Callable[[], None] | None
+    ) -> Emulator:
+        return Emulator(env_id, recipe, on_frame)
+
+    def _make_action_space(self) -> gym.Space:
+        if self.recipe.continuous:
+            return polar_space()
+        return gym.spaces.Discrete(len(self._emulator.actions))
 
     @property
     def ale(self) -> ALEInterface:
-        """ALE's interface."""
+        """ALE's interface, which plays the game."""
         return self._emulator.ale
 
+    @property
+    def frame_number(self) -> int:
+        """Emulated frames since the game began."""
+        return self._emulator.frames
+
     def get_action_meanings(self) -> list[str]:
-        """Return the names of the actions, in order."""
+        """Return the names of the console's actions, in the order of the integers for them."""
         return [action.name for action in self._emulator.actions]
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Start an episode."""
+        """Start an episode: after a lost life as the recipe says, else with a new game.
+
+        Args:
+            seed: Begins all random numbers anew, and a new game; `None` goes on with them, and
+                without any seed before takes one from entropy.
+            options: `{"new_game": True}` starts a new game after a lost life too.
+
+        Returns:
+            The observation, a fresh array, and its info.
+        """
         super().reset(seed=seed)
-        new_game = seed is not None or bool((options or {}).get("new_game"))
         play = self._play
-        goes_on = play.life_lost and not play.is_over and self._recipe.after_life_loss == "go-on"
-        if goes_on and not new_game:
-            play.life_lost = False
-            return self._stack.frames.copy(), self._info(0.0)
-        self._stack.restart(play.new_game(seed))
-        return self._stack.frames.copy(), self._info(0.0)
+        goes_on = self._is_ready and play.life_lost and not play.is_over
+        if seed is not None or not goes_on or (options or {}).get("new_game"):
+            self._stack.restart(play.new_game(seed))
+        else:
+            picture, is_first = play.next_life()
+            if is_first:
+                self._stack.restart(picture)
+            elif picture is not None:
+                self._stack.push(picture)
+        self._is_ready = True
+        if seed is not None:
+            self._share_generator()
+        return self._stack.frames.copy(), self._info(0.0) | (play.cut_off or {})
+
+    def _share_generator(self) -> None:
+        """Let `np_random` be what no-ops are drawn from, where that is one of numpy's."""
+        if isinstance(self._play.draws, HashedDraws):
+            self.np_random = self._play.draws.generator
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Take one step."""
-        play = self._play
-        reward = play.step(self._emulator.actions[action])
-        self._stack.push(play.pool.pooled(play.is_full))
-        terminated = play.terminated or play.life_lost
-        info = self._info(reward)
-        if self._recipe.clip_reward:
-            reward = float(np.sign(reward))
-        return self._stack.frames.copy(), reward, terminated, play.truncated, info
+        """Take a step of `frame_skip` frames.
 
-    def _info(self, reward: float) -> dict[str, Any]:
+        Args:
+            action: An integer, or with `continuous=True` `[radius, angle, fire]`.
+
+        Returns:
+            Observation (a fresh array), reward, terminated, truncated, info.
+
+        Raises:
+            ValueError: There is no such action.
+            ResetNeededError: The game is over, or none has begun.
+        """
+        play, recipe = self._play, self.recipe
+        if not self._is_ready or play.is_over:
+            raise ResetNeededError(f"step of {self} without a game in play: call reset() first")
+        raw_reward, picture = play.step(*self._console_action(action))
+        self._stack.push(picture)
+        terminated, truncated = play.terminated or play.life_lost, play.truncated
+        if truncated and recipe.end_precedence != "both":
+            terminated = False
+        reward = np.sign(raw_reward) if recipe.clip_reward else raw_reward
+        info = self._info(raw_reward)
+        return self._stack.frames.copy(), reward, terminated, truncated, info
+
+    def _console_action(self, action: Any) -> tuple[Any, float]:
+        """Return what the emulator takes."""
+        if self.recipe.continuous:
+            if not self.action_space.contains(np.asarray(action, np.float32)):
+                raise ValueError(f"action {action} of {self} is outside of {self.action_space}")
+            return console_action(action, self.recipe.continuous_action_threshold)
+        actions = self._emulator.actions
+        if not 0 <= action < len(actions):
+            raise ValueError(
+                f"action {action} of {self} is outside of the valid range 0 to {len(actions) - 1}"
+            )
+        return actions[action], 1.0
+
+    def _info(self, raw_reward: Any) -> dict[str, Any]:
         play = self._play
-        return {
-            "raw_reward": reward,
-            "lives": play.lives,
-            "game_terminated": play.terminated,
-            "game_truncated": play.truncated,
-            "episode_return": play.score,
-            "episode_length": play.steps,
-            "episode_frames": self._emulator.frames,
-        }
+        return {"raw_reward": raw_reward, "lives": play.lives, **play.record()}
 
     def render(self) -> np.ndarray:
-        """Return the screen: uint8 RGB `[210, 160, 3]`."""
-        screen = np.empty((*SCREEN, 3), np.uint8)
-        self._emulator.grab(screen)
-        return screen
+        """Return what the screen shows: uint8 RGB `[210, 160, 3]`."""
+        return self._emulator.screen()
 
-    def save_state(self) -> Any:
-        """Return the whole state."""
-        play = self._play
-        return {
-            "ale": self.ale.cloneState(include_rng=True),
-            "draws": play.draws.state(),
-            "pool": copied(play.pool.buffers),
-            "stack": self._stack.frames.copy(),
-        }
+    def save_state(self) -> GameState:
+        """Return the whole state, random numbers included, as something to pickle."""
+        return GameState(
+            self._identity,
+            self._is_ready,
+            self._emulator.save(),
+            self._play.save(),
+            self._stack.frames.copy(),
+        )
 
-    def restore_state(self, state: Any) -> None:
-        """Go to a saved state."""
-        raise NotImplementedError
+    def restore_state(self, state: GameState) -> None:
+        """Go to a state that `save_state` returned; what follows is the same to the last bit.
+
+        Args:
+            state: Of this env, or of another one with the same game and recipe.
+
+        Raises:
+            ValueError: It is the state of something else.
+        """
+        if not isinstance(state, GameState) or state.identity != self._identity:
+            of = getattr(state, "identity", type(state).__name__)
+            raise ValueError(f"this is no state of {self} {self._identity}: it is of {of}")
+        self._emulator.restore(state.emulator)
+        self._play.restore(state.play)
+        self._stack.frames[:] = state.stack
+        self._is_ready = state.is_ready
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return (*self._emulator.identity, self.recipe)

@@ -10,12 +10,14 @@ import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
 from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.game import AtariGame
 from atari_wrappers.ids import EnvId, resolve
-from atari_wrappers.recording import FRAMES_PER_SECOND, Recorded, StepFrames, make_recorder
+from atari_wrappers.recording import FRAMES_PER_SECOND, StepFrames, make_recorder
 from atari_wrappers.settings import Settings
+from atari_wrappers.two_player import TwoPlayerGame
+from atari_wrappers.two_player_emulator import check_variant
 from atari_wrappers.wrappers import ClipReward, EpisodeRecord
 
-TWO_PLAYER_ROMS = ("pong", "space_invaders")
 _PICTURES = "rgb_array"
 
 
@@ -32,7 +34,8 @@ def make_env(env_id: str, settings: Settings | None = None, env_index: int = 0) 
 
     Raises:
         UnknownEnvError: Nothing is registered under the id.
-        UnsupportedError: Images are asked of an id that is no Atari game.
+        UnsupportedError: Pictures are asked of an env that draws none, or videos without PyAV, or
+            two players of what is no game for two.
         OSError: The folder for images or videos cannot be used.
     """
     settings = settings or Settings()
@@ -42,28 +45,20 @@ def make_env(env_id: str, settings: Settings | None = None, env_index: int = 0) 
         return _other(resolved, settings, env_index)
     recorder = make_recorder(settings, env_index)
     on_frame = None if recorder is None else recorder.on_frame
-    if settings.num_players == 2:
-        from atari_wrappers.two_player import TwoPlayerGame as Game
-    else:
-        from atari_wrappers.game import AtariGame as Game
-    game = Game(resolved, settings.recipe, env_index, on_frame)
-    if recorder is None:
-        return game
-    recorder.attach(game.render, game.ale.getEpisodeFrameNumber)
-    return Recorded(game, recorder)
+    game_class = AtariGame if settings.num_players == 1 else TwoPlayerGame
+    game = game_class(resolved, settings.recipe, env_index, on_frame)
+    return game if recorder is None else recorder.attach(game)
 
 
 def check_id(env_id: EnvId, settings: Settings) -> None:
     """Refuse what the env of an id cannot do.
 
     Raises:
-        UnsupportedError: Pictures are asked of an env that draws none, or two players of a game
-            that has not got them.
+        UnsupportedError: Pictures are asked of an env that draws none, or two players of what is no
+            game for two.
     """
-    if settings.num_players == 2 and env_id.rom not in TWO_PLAYER_ROMS:
-        raise UnsupportedError(
-            f"num_players=2: `{env_id.name}` is none of {', '.join(TWO_PLAYER_ROMS)}"
-        )
+    if settings.num_players == 2:
+        check_variant(env_id, settings.recipe)
     for name in ("img_dir", "video_dir"):
         is_asked = getattr(settings, name) is not None
         if is_asked and not env_id.is_atari and render_mode(env_id) is None:
@@ -88,12 +83,10 @@ def _other(env_id: EnvId, settings: Settings, env_index: int) -> gym.Env:
         # An env that observes into one buffer would overwrite what was kept of an earlier step.
         env = gym.wrappers.TransformObservation(env, _copy, env.observation_space)
     env = EpisodeRecord(env)
-    rate = Fraction(env.metadata.get("render_fps") or FRAMES_PER_SECOND)
+    rate = Fraction(env.metadata.get("render_fps") or FRAMES_PER_SECOND).limit_denominator(1000)
     recorder = make_recorder(settings, env_index, rate)
     if recorder is not None:
-        env = StepFrames(env, recorder.on_frame)
-        recorder.attach(env.render, env.frame_number)
-        env = Recorded(env, recorder)
+        env = recorder.attach(StepFrames(env, recorder.on_frame))
     return ClipReward(env) if settings.clip_reward else env
 
 

@@ -16,6 +16,8 @@ from atari_wrappers.pooling import make_pool
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.seeding import Draws, make_draws
 
+# Ways of `Recipe.fire_reset` that are a single frame.
+_FIRE_FRAME = ("before-noops", "after-noops")
 _STATE = ("lives", "terminated", "truncated", "life_lost", "score", "steps", "_limit")
 
 
@@ -39,7 +41,8 @@ class Play:
 
     def __init__(self, emulator: Emulator, recipe: Recipe) -> None:
         self._emulator, self._recipe = emulator, recipe
-        self._load(None)
+        self.draws: Draws = make_draws(recipe.seeding, None)
+        emulator.load(self.draws.ale_seed)
         self.pool = make_pool(emulator, recipe)
         has_fire = Action.FIRE in emulator.actions
         self._fire_reset = recipe.fire_reset if has_fire else "off"
@@ -52,11 +55,6 @@ class Play:
         self.score = 0.0
         self.terminated = self.truncated = self.life_lost = False
         self.cut_off: dict[str, Any] | None = None
-
-    def _load(self, seed: int | None) -> None:
-        self.draws: Draws = make_draws(self._recipe.seeding, seed)
-        self._emulator.load(self.draws.ale_seed)
-        self._is_fresh = True
 
     @property
     def is_over(self) -> bool:
@@ -86,7 +84,6 @@ class Play:
         for buffer, saved in zip(self.pool.buffers, state["pool"], strict=True):
             buffer[:] = saved
         self.draws.set_state(state["draws"])
-        self._is_fresh = False
 
     def step(self, action: Any, strength: float = 1.0) -> tuple[Any, np.ndarray]:
         """Take a step of the agent, and return its reward and picture; the rest is in attributes.
@@ -148,7 +145,7 @@ class Play:
         self._begin(seed)
         self._no_ops(seed)
         picture = self._fire_steps(self.pool.restarted(), seed)
-        self._limit_time(self._max_frames)
+        self._settle(self._max_frames)
         return picture
 
     def next_life(self) -> tuple[np.ndarray | None, bool]:
@@ -172,13 +169,16 @@ class Play:
             picture = self.pool.restarted()
         else:
             picture = self._no_op_step(None)
+            if self._fire_reset in _FIRE_FRAME and self.cut_off is None:
+                self._frame(Action.FIRE, None)
+                picture = self.pool.restarted()
         picture = self._fire_steps(picture, None)
         is_new = self.cut_off is not None
-        self._limit_time(self._max_frames if is_new else left)
+        self._settle(self._max_frames if is_new else left)
         return picture, is_new or way == "noop-step"
 
-    def _limit_time(self, frames: float) -> None:
-        """Let the game end after so many frames from now, unless those of the reset count too."""
+    def _settle(self, frames: float) -> None:
+        """End a reset; the game may last `frames` more, unless those of the reset count too."""
         if not self._recipe.count_reset_frames:
             self._limit = self._emulator.frames + frames
         self.lives = self._emulator.lives()
@@ -187,12 +187,10 @@ class Play:
     def _begin(self, seed: int | None) -> None:
         if self.steps:
             self.cut_off = self.record()
-        # To load a game takes a twentieth of a second.
         if seed is not None:
-            draws = make_draws(self._recipe.seeding, seed)
-            self._load(seed)
+            self.draws = make_draws(self._recipe.seeding, seed)
+            self._emulator.load(self.draws.ale_seed)
         self._emulator.new_game()
-        self._is_fresh = False
         self.terminated = self.truncated = self.life_lost = False
         self.steps, self.score = 0, 0.0
         self._limit = self._max_frames if self._recipe.count_reset_frames else inf
@@ -202,7 +200,7 @@ class Play:
         """Take the no-ops, and the FIRE that is a single frame."""
         recipe, way = self._recipe, self._fire_reset
         count = self.draws.between(recipe.noop_min, recipe.noop_max)
-        if way in ("before-noops", "after-noops"):
+        if way in _FIRE_FRAME:
             count = max(0, count - 1)
         actions = [Action.NOOP] * count
         if way == "before-noops":
@@ -229,6 +227,7 @@ class Play:
                 return picture
         self._begin(seed)
         self._no_ops(seed)
+        self.lives = self._emulator.lives()
         return self.pool.restarted()
 
     def _fire_steps(self, picture: np.ndarray, seed: int | None) -> np.ndarray:

@@ -1,8 +1,9 @@
-"""ALE's polar actions: a joystick's position and how hard FIRE is pressed, as a console's action."""
+"""ALE's polar actions: where a joystick is and how hard FIRE is pressed, as a console's action."""
 
 from __future__ import annotations
 
-from math import cos, pi, sin
+from math import pi
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -15,16 +16,18 @@ def polar_space() -> gym.spaces.Box:
     return gym.spaces.Box(low, high, dtype=np.float32)
 
 
-def console_action(polar: np.ndarray, threshold: float) -> tuple[Action, float]:
+def console_action(polar: Any, threshold: float) -> tuple[Action, float]:
     """Return the action that a polar one stands for, and how far it turns a paddle: the radius.
+
+    ALE computes in 32-bit floats; at π/6 and a threshold of 0.5 the precision decides.
 
     Args:
         polar: `[radius, angle, fire]`; angle 0 is to the right and π/2 up.
-        threshold: Beyond which a joystick's coordinate or FIRE counts.
+        threshold: Beyond which a coordinate of the joystick, or FIRE, counts.
     """
-    radius, angle, fire = (float(value) for value in polar)
-    x, y = radius * cos(angle), radius * sin(angle)
-    name = "UP" if y > threshold else "DOWN" if y < -threshold else ""
-    name += "RIGHT" if x > threshold else "LEFT" if x < -threshold else ""
-    name += "FIRE" if fire > threshold else ""
-    return Action[name or "NOOP"], radius
+    radius, angle, fire = np.asarray(polar, np.float32)
+    x, y, limit = radius * np.cos(angle), radius * np.sin(angle), np.float32(threshold)
+    name = "UP" if y > limit else "DOWN" if -y > limit else ""
+    name += "RIGHT" if x > limit else "LEFT" if -x > limit else ""
+    name += "FIRE" if fire > limit else ""
+    return Action[name or "NOOP"], float(radius)

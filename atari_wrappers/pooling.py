@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import cv2
 import numpy as np
 
 from atari_wrappers.emulator import SCREEN, Emulator
 from atari_wrappers.recipes import Recipe
 
-Buffers = tuple[np.ndarray, np.ndarray]
-
 
 class Pool:
     """The last two frames of a step, and their pixel-wise maximum.
 
-    What a step leaves out, because the game ended within its skip, still holds older frames. Which
-    ones is a part of the recipe, and what the subclasses differ in.
+    Where a game ends within a skip, older frames stay in their places. What is made of those is
+    `Recipe.last_frame`, and what the subclasses differ in.
 
     Args:
         emulator: Whose screen is read.
@@ -31,7 +27,7 @@ class Pool:
         self._newer = np.zeros(shape, np.uint8)
 
     @property
-    def buffers(self) -> Buffers:
+    def buffers(self) -> tuple[np.ndarray, np.ndarray]:
         """What is remembered from step to step; for saving and restoring in place."""
         return self._older, self._newer
 
@@ -49,7 +45,7 @@ class Pool:
 
 
 class SeparatePool(Pool):
-    """As stable-baselines3: a frame that is left out counts as that of the last full step."""
+    """As stable-baselines3: a place that the step left empty has the last full step's frame."""
 
     def __init__(self, emulator: Emulator, gray: bool) -> None:
         super().__init__(emulator, gray)
@@ -67,7 +63,7 @@ class SeparatePool(Pool):
 
 
 class InPlacePool(Pool):
-    """As gymnasium and ALE: the frame of an end is dropped, and the newer is pooled already."""
+    """As gymnasium and ALE: the frame of an end is dropped; the maximum replaces the newer one."""
 
     def keep(self, left: int, is_end: bool) -> None:
         """Take the screen in, with `left` (1 or 0) frames of the skip to come."""
@@ -86,7 +82,7 @@ class InPlacePool(Pool):
 
 
 class FullSkipPool(Pool):
-    """As EnvPool: nothing is pooled unless the skip is full; the older is pooled already."""
+    """As EnvPool: pooled if the skip is full, and the maximum replaces the older frame."""
 
     def restarted(self) -> np.ndarray:
         """Return the screen, with which an episode begins."""
@@ -102,10 +98,11 @@ class FullSkipPool(Pool):
 
 def make_pool(emulator: Emulator, recipe: Recipe) -> Pool:
     """Return the pool that `recipe` asks for."""
-    gray = recipe.pooling == "gray" and recipe.grayscale
-    if recipe.pooling == "rgb":
-        return SeparatePool(emulator, gray)
-    return (FullSkipPool if recipe.keep_last_frame else InPlacePool)(emulator, gray)
+    pools = {"pooled": SeparatePool, "dropped": InPlacePool, "alone": FullSkipPool}
+    pool = pools[recipe.last_frame]
+    if recipe.frame_skip == 1 and pool is FullSkipPool:
+        pool = SeparatePool  # EnvPool itself pools all frames since the reset
+    return pool(emulator, recipe.pooling == "gray" and recipe.grayscale)
 
 
 class Stack:
@@ -134,8 +131,3 @@ class Stack:
         """Begin with a picture, and nothing or the same one before it."""
         self.push(picture)
         self.frames[:-1] = self.frames[-1] if self._pads else 0
-
-
-def copied(buffers: Any) -> list[np.ndarray]:
-    """Return copies of arrays."""
-    return [buffer.copy() for buffer in buffers]

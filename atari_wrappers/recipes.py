@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 
 CHOICES = {
     "pooling": ("rgb", "gray"),
+    "last_frame": ("pooled", "dropped", "alone"),
     "padding": ("zero", "reset"),
     "fire_reset": ("off", "steps", "before-noops", "after-noops"),
     "life_loss": ("after-skip", "in-skip", "any-drop"),
@@ -26,8 +27,10 @@ class Recipe:
     Attributes:
         pooling: Of which pictures the pixel-wise maximum of a step's last two frames is taken:
             `"rgb"` (turned to gray afterwards) or `"gray"`.
-        keep_last_frame: Whether the frame with which a game ends inside of the skip takes part in
-            the maximum; otherwise the older ones stay.
+        last_frame: What becomes of the frame with which a game ends inside of the skip. If it is
+            among those to be pooled, it is `"pooled"` with the other place's, which may be the last
+            full step's, or seen `"alone"`; else, and if it is `"dropped"`, what was seen before
+            stays.
         frame_skip: Emulator frames per agent step, the last two max-pooled; 1 for no skip.
         screen_size: Height and width of an observation, in pixels.
         grayscale: Gray observations; otherwise RGB ones, with a last axis of 3.
@@ -55,7 +58,7 @@ class Recipe:
             `None`: what the id says.
         full_action_space: All 18 actions of the console instead of the game's own.
         continuous: ALE's polar actions: `[radius 0..1, angle -π..π, fire 0..1]`.
-        continuous_action_threshold: From which joystick or button position on a direction or FIRE
+        continuous_action_threshold: Joystick or button position beyond which a direction or FIRE
             counts as pressed.
         mode: The game's mode; `None`: what the id says, else ALE's default.
         difficulty: Its difficulty, likewise.
@@ -65,7 +68,7 @@ class Recipe:
     """
 
     pooling: str
-    keep_last_frame: bool
+    last_frame: str
     frame_skip: int = 4
     screen_size: tuple[int, int] = (84, 84)
     grayscale: bool = True
@@ -98,7 +101,7 @@ class Recipe:
 
 _ALE = {
     "pooling": "gray",
-    "keep_last_frame": False,
+    "last_frame": "dropped",
     "padding": "zero",
     "noop_min": 0,
     "noop_max": 29,
@@ -113,12 +116,10 @@ _ALE = {
 PRESETS = {
     # ALE's, but a lost life is an end for the learner while the game goes on: what agents are
     # trained with, and what ALE's threads can run.
-    "default": Recipe(
-        **_ALE, episodic_life=True, life_loss="after-skip", after_life_loss="go-on"
-    ),
+    "default": Recipe(**_ALE, episodic_life=True, life_loss="after-skip", after_life_loss="go-on"),
     "baselines": Recipe(
         pooling="rgb",
-        keep_last_frame=True,
+        last_frame="pooled",
         padding="zero",
         noop_min=1,
         noop_max=30,
@@ -134,7 +135,7 @@ PRESETS = {
     ),
     "gymnasium": Recipe(
         pooling="gray",
-        keep_last_frame=False,
+        last_frame="dropped",
         padding="reset",
         noop_min=1,
         noop_max=30,
@@ -152,7 +153,7 @@ PRESETS = {
     "ale": Recipe(**_ALE, episodic_life=False, life_loss="in-skip", after_life_loss="new-game"),
     "envpool": Recipe(
         pooling="gray",
-        keep_last_frame=True,
+        last_frame="alone",
         padding="reset",
         noop_min=1,
         noop_max=30,

@@ -152,29 +152,29 @@ class Recorder:
         if settings.video_dir is not None:
             every = settings.record_every
             self._videos = GameVideos(settings.video_dir, env_index, every, rate)
-        self._show: Callable[[], np.ndarray]
-        self._frame_number: Callable[[], int]
+        self._env: Any = None
 
-    def attach(self, show: Callable[[], np.ndarray], frame_number: Callable[[], int]) -> None:
-        """Say what the env offers.
+    def attach(self, env: gym.Env) -> gym.Env:
+        """Return `env` as one that is recorded.
 
         Args:
-            show: Returns what the env shows.
-            frame_number: Returns which frame of its game that is, the first being 1.
+            env: It calls `on_frame`, and tells by `frame_number` which frame of its game that is,
+                the first being 1; the infos of its steps say where games end.
         """
-        self._show, self._frame_number = show, frame_number
+        self._env = env
+        return Recorded(env, self)
 
     def on_frame(self) -> None:
         """Write the frame that was just emulated where it belongs."""
         videos = self._videos
         if videos is not None:
-            if self._frame_number() == 1:
+            if self._env.frame_number == 1:
                 videos.end_game()
             if not videos.wants_frames:
                 videos = None
         if self._images is None and videos is None:
             return
-        picture = self._show()
+        picture = self._env.render()
         if self._images is not None:
             self._images.write(picture)
         if videos is not None:
@@ -221,8 +221,9 @@ class StepFrames(gym.Wrapper[Any, Any, Any, Any]):
         self._on_frame = on_frame
         self._number = 0
 
+    @property
     def frame_number(self) -> int:
-        """Return the steps since the reset."""
+        """Steps since the reset."""
         return self._number
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:

@@ -33,7 +33,6 @@ _CHOICES = {
     **CHOICES,
 }
 _FLAGS = (
-    "keep_last_frame",
     "grayscale",
     "episodic_life",
     "clip_reward",
@@ -112,7 +111,7 @@ class Settings:
     video_dir: str | os.PathLike[str] | None = None
     record_every: int = 1
     pooling: str | None = None
-    keep_last_frame: bool | None = None
+    last_frame: str | None = None
     frame_skip: int | None = None
     screen_size: int | Sequence[int] | None = None
     grayscale: bool | None = None

@@ -1,4 +1,7 @@
-"""Games that two players play against each other, by the recipes of `game.AtariGame`."""
+"""Games that two players play against each other, by the recipes of `game.AtariGame`.
+
+The emulator behind them, and which games and modes it has, is in `two_player_emulator`.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +11,27 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.emulator import Emulator
-from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.game import AtariGame
 from atari_wrappers.ids import EnvId
 from atari_wrappers.recipes import Recipe
-from atari_wrappers.settings import Settings
-from atari_wrappers.two_player_ale import (
-    DEFAULT_MODES,
-    NUM_PLAYERS,
-    TwoPlayerALE,
-    available_variants,
-)
+from atari_wrappers.two_player_emulator import NUM_PLAYERS, TwoPlayerEmulator
 
 
 class TwoPlayerGame(AtariGame):
     """Pong or SpaceInvaders for two, as PettingZoo's `pong_v3` and `space_invaders_v2` play them.
 
-    An observation is uint8 `[2, frame_stack, height, width]` (or with 3 colours last), a view for
-    each player; both see the same screen, as in PettingZoo. An action is a pair of integers, a
-    reward float32 `[2]`; so are `raw_reward` and `episode_return` in the infos.
+    Every array has an axis of the two players: observations are uint8
+    `[2, frame_stack, height, width]` (with `grayscale=False` and 3 colours last), actions
+    integers `[2]`, rewards float32 `[2]`, and in the infos so is `raw_reward`; `episode_return` is
+    float64 `[2]`. Both players see the same screen, as in PettingZoo.
 
-    A game ends for both players at once, and what ends a game or an episode is said once: they
-    share the lives of SpaceInvaders, so that a lost life is a matter of both; Pong has none. In
-    no-ops, and in FIRE at the start, both players press the same. The reward is not zero-sum:
-    Pong takes a point from who does not serve in time, and gives it to nobody.
+    All else is said once, for it is of both: a game ends for both at the same frame, and they share
+    the lives of SpaceInvaders, so that `episodic_life` ends the episode of both; Pong has no lives.
+    No-ops and FIRE at the start are pressed by both. Rewards need not sum to zero: Pong takes a
+    point from a player who does not serve in time, and gives it to nobody.
 
-    Of a recipe, `continuous` does not apply; `mode` and `difficulty` are those of the game for two.
+    The recipe's `mode` and `difficulty` are those of the game for two; without them it is the mode
+    that PettingZoo plays, and 0. It has no polar actions.
 
     Args:
         env_id: Which game.
@@ -43,5 +40,65 @@ class TwoPlayerGame(AtariGame):
         on_frame: Called after each emulated frame.
 
     Raises:
-        UnsupportedError: There is no such game for two players, or `multi_agent_ale_py` is missing.
+        UnsupportedError: As `two_player_emulator.check_variant`.
     """
+
+    def __init__(
+        self,
+        env_id: EnvId,
+        recipe: Recipe,
+        env_index: int = 0,
+        on_frame: Callable[[], None] | None = None,
+    ) -> None:
+        super().__init__(env_id, recipe, env_index, on_frame)
+        shape = (NUM_PLAYERS, *self._stack.frames.shape)
+        self.observation_space = gym.spaces.Box(0, 255, shape, np.uint8)
+        self._codes = np.array([action.value for action in self._emulator.actions], np.int32)
+
+    def _make_emulator(
+        self, env_id: EnvId, recipe: Recipe, on_frame: Callable[[], None] | None
+    ) -> TwoPlayerEmulator:
+        return TwoPlayerEmulator(env_id, recipe, on_frame)
+
+    def _make_action_space(self) -> gym.Space:
+        return gym.spaces.MultiDiscrete([len(self._emulator.actions)] * NUM_PLAYERS)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Start an episode, as `AtariGame.reset`."""
+        view, info = super().reset(seed=seed, options=options)
+        return _for_both(view), info
+
+    def step(self, action: Any) -> tuple[np.ndarray, np.ndarray, bool, bool, dict[str, Any]]:
+        """Take a step of `frame_skip` frames.
+
+        Args:
+            action: The players' actions, integers `[2]`.
+
+        Returns:
+            Observation (a fresh array), rewards, terminated, truncated, info.
+
+        Raises:
+            ValueError: There is no such action.
+            ResetNeededError: The game is over, or none has begun.
+        """
+        view, rewards, terminated, truncated, info = super().step(action)
+        return _for_both(view), rewards.astype(np.float32), terminated, truncated, info
+
+    def _console_action(self, action: Any) -> tuple[np.ndarray, float]:
+        pair = np.asarray(action)
+        if not self.action_space.contains(pair):
+            raise ValueError(f"actions {action} of {self} are outside of {self.action_space}")
+        return self._codes[pair], 1.0
+
+    def _info(self, raw_reward: Any) -> dict[str, Any]:
+        info = super()._info(raw_reward)
+        for name, dtype in (("raw_reward", np.float32), ("episode_return", np.float64)):
+            # Before the first frame of a game there is a single 0.
+            info[name] = np.full(NUM_PLAYERS, info[name], dtype)
+        return info
+
+
+def _for_both(view: np.ndarray) -> np.ndarray:
+    return np.stack([view] * NUM_PLAYERS)

@@ -1,4 +1,4 @@
-"""The `ale` backend: ALE's own vector env, C++ threads in this process, the fastest way to run games.
+"""The `ale` backend: ALE's own vector env, C++ threads in this process; the fastest for Atari.
 
 `choose` says which settings it can follow; `ale_records` derives what it does not report.
 """
@@ -95,9 +95,7 @@ class AleBackend:
         if self._recorder is not None:
             over = info["game_terminated"] | info["game_truncated"]
             self._recorder.after_step(info["env_id"], obs, over, ale_info.get("final_obs"))
-        if out is not None or self._num_buffers:
-            obs = self._copied(obs, out)
-        return obs, reward, terminated, truncated, info
+        return self._handed_out(obs, out), reward, terminated, truncated, info
 
     def _received_reset(self, out: np.ndarray | None) -> StepResult:
         chosen, self._was_reset = self._was_reset, None

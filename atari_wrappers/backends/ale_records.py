@@ -21,7 +21,7 @@ class GameRecords:
     """Derives what ALE does not report from what it does.
 
     ALE's ends are those of games: a lost life that ends an episode while the game goes on is told
-    here, by the lives. `AtariVectorEnv` could tell it (`life_loss_info`), but not from a game's end.
+    here, by the lives. ALE could report it (`life_loss_info`), but like the end of a game.
 
     In same-step mode ALE does not report the lives of an ended game. They are taken to be none
     where it ended by itself, one less than before where a lost life ended it, and those of the step
@@ -40,24 +40,22 @@ class GameRecords:
         recipe = settings.recipe
         self._num_envs = num_envs
         self._same_step = settings.autoreset_mode == AutoresetMode.SAME_STEP
-        self._frame_skip = recipe.frame_skip
         self._clip_reward = recipe.clip_reward
         self._marks_lives = recipe.episodic_life and recipe.after_life_loss == "go-on"
         self._ends_by_life = recipe.episodic_life and not self._marks_lives
-        self._ids = np.arange(num_envs, dtype=np.int32)
+        self._one_step = np.ones(num_envs, np.int64)
+        self._skip = np.full(num_envs, recipe.frame_skip, np.int64)
         self._none = np.zeros(num_envs, bool)
-        self._no_reward = np.zeros(num_envs, np.int32)
-        self._no_reward_bytes = self._no_reward.tobytes()
+        self._none_bytes = self._none.tobytes()
         # Of the last call: what `rows` gives.
-        self._reward = self._no_reward
-        self._lives = b""
+        self._reward = np.zeros(num_envs, np.int32)
+        self._no_reward_bytes = self._lives = self._reward.tobytes()
         self._terminated = self._truncated = self._over = self._none
         self._any_over = False
-        self._returns = np.zeros(num_envs)
-        self._step = 0  # of the batch; the length of a game is the difference to its first step's
-        self._first_step = np.zeros(num_envs, np.int64)
+        self._return = np.zeros(num_envs)
+        self._length = np.zeros(num_envs, np.int64)
         self._frames = np.zeros(num_envs, np.int64)
-        self._first_frame = np.zeros(num_envs, np.int32)
+        self._first_frame = np.zeros(num_envs, np.int32)  # where games began, as ALE counts
 
     def after_reset(self, indices: Sequence[int] | None, ale_info: Info) -> None:
         """Begin new games in the envs named (`None`: all)."""
@@ -66,8 +64,8 @@ class GameRecords:
         frames = ale_info["episode_frame_number"]
         self._first_frame[chosen] = (ale_info["frame_number"] - frames)[chosen]
         self._frames[chosen] = frames[chosen]
-        self._first_step[chosen] = self._step
-        self._returns[chosen] = 0.0
+        self._length[chosen] = 0
+        self._return[chosen] = 0.0
         self._reward = np.where(chosen, 0, self._reward)
         self._lives = ale_info["lives"].tobytes()
         self._terminated = self._terminated & ~chosen
@@ -77,21 +75,22 @@ class GameRecords:
 
     def prepare(self) -> None:
         """Make the results of a step that ends nothing and gives no reward."""
+        count = self._num_envs
         if self._any_over:
-            self._returns[self._over] = 0.0
+            self._return[self._over] = 0.0
             # In next-step mode this step only restarts the env, and is none of the new game.
-            self._first_step[self._over] = self._step if self._same_step else self._step + 1
-        self._step += 1
-        self._frames += self._frame_skip
-        self._rewardless = np.zeros(self._num_envs, np.float32)
+            self._length[self._over] = 0 if self._same_step else -1
+        # Not in place: numpy looks longer for overlaps than it adds.
+        self._length = self._length + self._one_step
+        self._frames = self._frames + self._skip
+        self._no_reward = np.zeros(count, np.float32)
         self._quiet_info: Info = {
-            "raw_reward": np.zeros(self._num_envs, np.float32),
-            "game_terminated": self._none.copy(),
-            "game_truncated": self._none.copy(),
-            "episode_return": self._returns.copy(),
-            "episode_length": self._step - self._first_step,
+            "raw_reward": np.zeros(count, np.float32),
+            "game_terminated": np.zeros(count, np.bool_),
+            "game_truncated": np.zeros(count, np.bool_),
+            "episode_return": self._return.copy(),
+            "episode_length": self._length.copy(),
             "episode_frames": self._frames.copy(),
-            "env_id": self._ids.copy(),
         }
 
     def after_step(
@@ -112,27 +111,21 @@ class GameRecords:
             ale_info: int32 `[num_envs]` under `lives`, `frame_number` and `episode_frame_number`;
                 in same-step mode where games ended `final_obs`, whose other rows mean nothing.
         """
-        info, seen_reward = self._quiet_info, self._rewardless
+        info, seen_reward = self._quiet_info, self._no_reward
+        info["lives"], info["env_id"] = ale_info["lives"], ale_info["env_id"]
         self._reward = reward
         if reward.tobytes() != self._no_reward_bytes:
-            self._returns += reward
             raw_reward = reward.astype(np.float32)
-            info["raw_reward"], info["episode_return"] = raw_reward, self._returns.copy()
+            self._return = self._return + reward
+            info["raw_reward"], info["episode_return"] = raw_reward, self._return.copy()
             seen_reward = np.sign(raw_reward) if self._clip_reward else raw_reward.copy()
-        info["lives"] = ale_info["lives"]
-        lives, self._lives = self._lives, info["lives"].tobytes()
-        any_over = b"\x01" in terminated.tobytes() or b"\x01" in truncated.tobytes()
+        lives, self._lives = self._lives, ale_info["lives"].tobytes()
+        none = self._none_bytes
+        any_over = terminated.tobytes() != none or truncated.tobytes() != none
         if any_over or self._any_over or lives != self._lives:
-            restarted, self._any_over = self._over, any_over
-            self._terminated = self._truncated = self._over = self._none
-            if any_over:
-                self._note_ends(terminated, truncated)
-            self._frames[:] = self._game_frames(ale_info)
-            info["episode_frames"] = self._frames.copy()
-            lives = np.frombuffer(lives, np.int32)
-            lost = self._lost(lives, info["lives"], restarted)
-            terminated = terminated | lost
-            self._add_ends(info, lives, lost, obs, ale_info.get("final_obs"))
+            terminated = self._after_event(
+                info, np.frombuffer(lives, np.int32), obs, terminated, truncated, ale_info
+            )
         return seen_reward, terminated, info
 
     def rows(self) -> Info:
@@ -142,15 +135,39 @@ class GameRecords:
             "lives": np.frombuffer(self._lives, np.int32).copy(),
             "game_terminated": self._terminated.copy(),
             "game_truncated": self._truncated.copy(),
-            "episode_return": self._returns.copy(),
-            "episode_length": self._step - self._first_step,
+            "episode_return": self._return.copy(),
+            "episode_length": self._length.copy(),
             "episode_frames": self._frames.copy(),
-            "env_id": self._ids.copy(),
+            "env_id": np.arange(self._num_envs, dtype=np.int32),
         }
 
-    def _note_ends(self, terminated: np.ndarray, truncated: np.ndarray) -> None:
+    def _after_event(
+        self,
+        info: Info,
+        lives: np.ndarray,
+        obs: np.ndarray,
+        terminated: np.ndarray,
+        truncated: np.ndarray,
+        ale_info: Info,
+    ) -> np.ndarray:
+        """Correct `info` where a game ended or restarted or lives changed; return `terminated`.
+
+        `lives` are those before the step.
+        """
+        restarted = self._over
         self._terminated, self._truncated = terminated.copy(), truncated.copy()
         self._over = terminated | truncated
+        self._any_over = bool(self._over.any())
+        self._frames = self._game_frames(ale_info).astype(np.int64)
+        info["episode_frames"] = self._frames.copy()
+        if self._any_over:
+            info["game_terminated"], info["game_truncated"] = terminated.copy(), truncated.copy()
+            info["episode"] = episode_record(info, self._over)
+            info["_episode"] = self._over.copy()
+        lost = self._lost(lives, info["lives"], restarted)
+        if self._same_step:
+            self._add_final(info, lives, lost, obs, ale_info.get("final_obs"))
+        return terminated | lost
 
     def _game_frames(self, ale_info: Info) -> np.ndarray:
         """Return the frames of the game that the step belonged to.
@@ -174,7 +191,7 @@ class GameRecords:
         # What a step of next-step mode has just restarted compares with nothing.
         return lost if self._same_step else lost & ~restarted
 
-    def _add_ends(
+    def _add_final(
         self,
         info: Info,
         lives: np.ndarray,
@@ -182,20 +199,16 @@ class GameRecords:
         obs: np.ndarray,
         final_obs: np.ndarray | None,
     ) -> None:
-        """Add what ended: games, and in same-step mode the last of each episode."""
-        over = self._over
-        if self._any_over:
-            info["game_terminated"], info["game_truncated"] = self._terminated, self._truncated
-            info["episode"], info["_episode"] = episode_record(info, over), over.copy()
-        ended = over | lost
-        if not (self._same_step and ended.any()):
+        """Add the last observation and info of each episode that ended."""
+        ended = self._over | lost
+        if not ended.any():
             return
         if final_obs is None:
             final_obs = np.empty_like(obs)
         final_obs[lost] = obs[lost]
         final_info = {name: info[name].copy() for name in _FINAL}
-        if self._any_over:
-            left = np.maximum(lives - 1, 0) if self._ends_by_life else 0
-            final_info["lives"][over] = np.where(self._terminated, left, lives)[over]
+        left = np.maximum(lives - 1, 0) if self._ends_by_life else 0
+        over = self._over
+        final_info["lives"][over] = np.where(self._terminated, left, lives)[over]
         info["final_obs"], info["_final_obs"] = final_obs, ended
         info["final_info"], info["_final_info"] = final_info, ended.copy()

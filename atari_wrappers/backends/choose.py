@@ -96,7 +96,7 @@ def _start_counts(recipe: Recipe) -> bool:
 # Part by part: what `ale` has, and with which recipes another value makes a difference.
 _OWN_PARTS: dict[str, tuple[tuple[Any, ...], Callable[[Recipe], bool]]] = {
     "pooling": (("gray",), _always),
-    "keep_last_frame": ((False,), _always),
+    "last_frame": (("dropped",), _always),
     "padding": (("zero",), _stacks),
     "noop_min": ((0,), _always),
     "fire_reset": (("off", "before-noops"), _always),

@@ -1,5 +1,6 @@
 """Environments whose every step is written down, for the Rust tests: `scripted_envs:<Name>-v0`."""
 
+import os
 import time
 
 import gymnasium as gym
@@ -8,14 +9,17 @@ from gymnasium.spaces import Box, Discrete, MultiBinary
 
 
 class Counter(gym.Env):
-    """Observes the steps taken and the sum of actions; cut at the third, rewards the action."""
+    """Observes the steps taken and the sum of actions; cut at the third, rewards the action.
+
+    The reset option `start` is the sum to start with.
+    """
 
     observation_space = Box(0, 255, (2,), np.uint8)
     action_space = Discrete(5)
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        self.steps = self.total = 0
+        self.steps, self.total = 0, (options or {}).get("start", 0)
         return self._obs(), {}
 
     def step(self, action):
@@ -29,6 +33,40 @@ class Counter(gym.Env):
 
     def _obs(self):
         return np.array([self.steps, self.total], self.observation_space.dtype)
+
+
+class Talking(Counter):
+    """Says more than it has to, and answers to calls."""
+
+    label = "none"
+
+    def step(self, action):
+        obs, reward, terminated, truncated, info = super().step(action)
+        return obs, reward, terminated, truncated, info | {"twice": 2 * self.total, "self": self}
+
+    def pid(self):
+        return os.getpid()
+
+    def echo(self, *args, **kwargs):
+        return [args, kwargs]
+
+    def types(self, *args):
+        return [f"{type(arg).__name__} {getattr(arg, 'dtype', '')}".strip() for arg in args]
+
+    def numbers(self):
+        return {
+            "scalars": (np.int32(-3), np.float32(0.5), np.bool_(True), np.str_("four")),
+            "small": np.arange(6, dtype=np.int16).reshape(2, 3),
+            "strided": np.arange(6, dtype=np.float64).reshape(2, 3).T,
+            "words": np.array(["a", "bc"]),
+            "memory": bytearray(b"ab"),
+        }
+
+    def itself(self):
+        return [None, self]
+
+    def picture(self):
+        return np.zeros((2, 2), np.complex64)
 
 
 class Sleeping(Counter):
@@ -84,6 +122,7 @@ class FromOne(Counter):
 
 for entry in (
     Counter,
+    Talking,
     Sleeping,
     HoldsGil,
     Raising,

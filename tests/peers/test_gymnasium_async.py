@@ -148,7 +148,7 @@ def test_errors_in_a_step_are_told_and_the_batch_goes_on(open_hosted: OpenVec) -
             vec.recv()
         assert not failed & set(told.value.env_indices)
         failed |= set(told.value.env_indices)
-        assert f"step with action {FATAL_ACTION}" in told.value.doing
+        assert f"with action {FATAL_ACTION}" in told.value.doing
         assert "raise ValueError" in traceback_of(told.value)
         vec.restart_workers(told.value.env_indices)
     obs, _, terminated, truncated, info = vec.recv()

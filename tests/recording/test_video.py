@@ -13,12 +13,14 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+from drawing import DrawingEnv
 from games import raw_game
 from videos import assert_same_pictures, names, read_video
 
 from atari_wrappers import Settings, UnsupportedError, make_env, make_vec
 from atari_wrappers.game import AtariGame
 from atari_wrappers.ids import resolve
+from atari_wrappers.recording import make_recorder
 
 # Games that are over soon, whatever is played.
 SHORT: dict[str, Any] = {"preset": "baselines", "max_episode_frames": 60, "sticky_actions": 0.25}
@@ -32,14 +34,19 @@ def watched(env_id: str, settings: Settings) -> tuple[AtariGame, list[np.ndarray
 
 
 def play_game(env: gym.Env, actions: Iterator[int], **reset: Any) -> dict[str, Any]:
-    """Play on until the true game is over, through its lost lives; return the last info."""
-    _, info = env.reset(**reset)
+    """Play until the true game is over, through its lost lives; return the last info and more.
+
+    `episodes` are those of the learner, which lost lives end.
+    """
+    env.reset(**reset)
+    episodes = 1
     while True:
         _, _, terminated, truncated, info = env.step(next(actions))
         if info["game_terminated"] or info["game_truncated"]:
-            return info
+            return {**info, "episodes": episodes}
         if terminated or truncated:
-            _, info = env.reset()
+            env.reset()
+            episodes += 1
 
 
 def random_actions(count: int, seed: int = 3) -> Iterator[int]:
@@ -96,14 +103,12 @@ def test_a_lost_life_does_not_cut_the_video(tmp_path: Path) -> None:
     settings = Settings(preset="baselines", video_dir=tmp_path)
     env = make_env("BreakoutNoFrameskip-v4", settings)
     twin, shown = watched("BreakoutNoFrameskip-v4", settings)
-    for game in range(2):
-        shown.clear()
-        infos = [play_game(each, random_actions(4, seed=game), seed=game) for each in (env, twin)]
-        assert infos[0] == infos[1]
-        video, _ = read_video(tmp_path / f"env0-game{game}.mp4")
-        assert len(video) == infos[0]["episode_frames"]
-        assert_same_pictures(video, shown)
-    assert names(tmp_path) == ["env0-game0.mp4", "env0-game1.mp4"]
+    infos = [play_game(each, random_actions(4), seed=1) for each in (env, twin)]
+    assert infos[0] == infos[1]
+    assert infos[0]["episodes"] == 5
+    assert infos[0]["episode_frames"] == len(shown)
+    assert_same_pictures(read_video(tmp_path / "env0-game0.mp4")[0], shown)
+    assert names(tmp_path) == ["env0-game0.mp4"]
     env.close()
 
 
@@ -190,6 +195,29 @@ def test_a_restored_state_goes_on_in_the_same_video(tmp_path: Path) -> None:
     assert len(read_video(tmp_path / name)[0]) == info["episode_frames"] + 12
 
 
+def test_a_game_that_ends_within_a_reset_is_told_from_the_next(tmp_path: Path) -> None:
+    recorder = make_recorder(Settings(video_dir=tmp_path), env_index=0)
+    assert recorder is not None
+    game = DrawingEnv()
+    game.reset()
+    recorder.attach(game)
+
+    def emulate(*numbers: int) -> None:
+        for number in numbers:
+            game.frame_number = number
+            recorder.on_frame()
+
+    emulate(1, 2)
+    recorder.after_step(game_over=False)
+    # The reset after a lost life: a no-op ends the game, no-ops end another, a third one begins.
+    emulate(3, 1, 2, 3, 1)
+    recorder.after_step(game_over=False)
+    recorder.close()
+    assert names(tmp_path) == ["env0-game0.mp4", "env0-game1.mp4"]
+    lengths = [len(read_video(tmp_path / name)[0]) for name in names(tmp_path)]
+    assert lengths == [3, 1]
+
+
 def test_numbers_go_on_behind_the_videos_that_are_there(tmp_path: Path) -> None:
     for run in range(3):
         env = make_env("PongNoFrameskip-v4", Settings(video_dir=tmp_path, record_every=2))
@@ -233,6 +261,24 @@ def test_a_process_that_ends_without_close(tmp_path: Path, backend: str, way: st
         assert (ended.returncode, ended.stderr) == (0, "")
         assert names(folder) == ["env0-game0.mp4", "env1-game0.mp4"]
         assert len(read_video(folder / "env1-game0.mp4")[0]) == int(ended.stdout)
+
+
+def test_a_game_for_two_is_recorded(tmp_path: Path) -> None:
+    pytest.importorskip("multi_agent_ale_py")
+    limit = {"preset": "gymnasium", "max_episode_frames": 60}
+    vec = make_vec("PongNoFrameskip-v4", 1, num_players=2, video_dir=tmp_path, **limit)
+    vec.reset(seed=1)
+    lengths = []
+    for _ in range(20):
+        *_, info = vec.step([[2, 3]])
+        if "episode" in info:
+            lengths.append(int(info["episode"]["frames"][0]))
+    shown = vec.render_at(0)
+    vec.close()
+    assert len(lengths) >= 1
+    videos = [read_video(tmp_path / name)[0] for name in names(tmp_path)]
+    assert [len(video) for video in videos[: len(lengths)]] == lengths
+    assert_same_pictures(videos[-1][-1:], [shown])
 
 
 def test_an_env_that_draws_is_recorded_step_by_step(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import pettingzoo
 from ale_py import roms
-from pettingzoo.atari import pong_v3, space_invaders_v2
 
-GAMES = {"pong": pong_v3, "space_invaders": space_invaders_v2}
+GAMES = {"pong": "atari/pong-v3", "space_invaders": "atari/space_invaders-v2"}
 IDS = {"pong": "PongNoFrameskip-v4", "space_invaders": "SpaceInvadersNoFrameskip-v4"}
 # PettingZoo looks for `roms/<game>.bin` below this folder.
 _ROM_FOLDER = str(Path(roms.__file__).parent.parent)
@@ -25,7 +25,9 @@ class PettingZooGame:
     """
 
     def __init__(self, game: str, **options: object) -> None:
-        self._env = GAMES[game].parallel_env(auto_rom_install_path=_ROM_FOLDER, **options)
+        self._env = pettingzoo.make(
+            "parallel", GAMES[game], auto_rom_install_path=_ROM_FOLDER, **options
+        )
         self._stack = np.zeros((4, 84, 84), np.uint8)
 
     def reset(self, seed: int | None = None) -> np.ndarray:

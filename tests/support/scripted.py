@@ -5,8 +5,11 @@ Registered under `scripted:...` ids, which worker processes can import.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
+import sys
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -148,3 +151,97 @@ gym.register("Dict-v0", DictEnv)
 gym.register("FailsByRaise-v0", FailingEnv, kwargs={"how": "raise"})
 gym.register("FailsByUnpicklable-v0", FailingEnv, kwargs={"how": "unpicklable"})
 gym.register("FailsByDying-v0", FailingEnv, kwargs={"how": "die"})
+
+
+class DiceEnv(gym.Env):
+    """Observes `[steps, sum]` of rolls from its own generator, and ends with a roll of 6."""
+
+    observation_space = gym.spaces.Box(0, 1e6, (2,), np.float64)
+    action_space = gym.spaces.Discrete(9)
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012 - gymnasium's own declaration
+
+    def __init__(self, render_mode: str | None = None) -> None:
+        self.render_mode = render_mode
+        self.colour = 0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._steps = self._sum = 0
+        return self._roll()[0], {}
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        self._steps += 1
+        obs, roll = self._roll()
+        return obs, float(roll), roll == 6, False, {}
+
+    def _roll(self) -> tuple[np.ndarray, int]:
+        roll = int(self.np_random.integers(1, 7))
+        self._sum += roll
+        return np.array([self._steps, self._sum], np.float64), roll
+
+    def render(self) -> np.ndarray:
+        return np.full((4, 5, 3), self.colour, np.uint8)
+
+    def ask(self, trouble: str) -> str:
+        make_trouble(trouble)
+        return trouble
+
+
+TROUBLES = ("none", "raise", "unpicklable", "sys.exit", "die", "leave", "crash", "loop", "stop")
+
+
+def make_trouble(kind: str) -> None:
+    """Do what an env must not."""
+    if kind == "raise":
+        raise ArithmeticError("the dice fell off the table")
+    if kind == "unpicklable":
+        raise UnpicklableError("this", "that")
+    if kind == "sys.exit":
+        sys.exit("the dice are gone")
+    if kind == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if kind == "leave":
+        os._exit(7)
+    if kind == "crash":
+        ctypes.string_at(0)
+    if kind == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    while kind == "loop":
+        pass
+
+
+class TroubleEnv(DiceEnv):
+    """A `DiceEnv` that makes trouble number `action` in a step, and at a reset when so told.
+
+    The file that the environment variable `TROUBLE` names makes it when an env is made, reset or
+    stepped: it holds `<when> <kind>`, such as `make raise`.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.at_reset = "none"
+        self._obey("make")
+
+    def _obey(self, when: str) -> None:
+        path = os.environ.get("TROUBLE")
+        if path and Path(path).exists():
+            told, kind = Path(path).read_text().split()
+            if told == when:
+                make_trouble(kind)
+
+    def reset(self, **kwargs: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        result = super().reset(**kwargs)
+        make_trouble(self.at_reset)
+        self._obey("reset")
+        return result
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        make_trouble(TROUBLES[action])
+        self._obey("step")
+        return super().step(action)
+
+
+gym.register("Dice-v0", DiceEnv)
+gym.register("Trouble-v0", TroubleEnv)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import time
@@ -26,8 +27,10 @@ from atari_wrappers.settings import Settings
 
 # Seconds after a failure in which more of them are gathered for one report.
 _GATHER_SECONDS = 0.25
-# Errors of an env that say what the caller did wrong, and are raised as they are.
-_CALLERS_ERRORS = (UnsupportedError, ValueError)
+_START_REMEDY = (
+    "; its traceback, if there was one, went to stderr. A script that makes worker processes does"
+    ' so under `if __name__ == "__main__":`'
+)
 
 
 class AsyncBackend(HostedBackend):
@@ -46,7 +49,7 @@ class AsyncBackend(HostedBackend):
 
     def __init__(self, env_id: EnvId, num_envs: int, settings: Settings) -> None:
         super().__init__(num_envs, settings)
-        self._ledger = Ledger(num_envs)
+        self._ledger = Ledger(num_envs, settings.autoreset_mode)
         self._seeds = RestartSeeds(num_envs)
         self._retried: set[int] = set()
         self._answers: dict[int, bytes | Failure] = {}
@@ -102,15 +105,8 @@ class AsyncBackend(HostedBackend):
 
     def _raise_start_error(self) -> None:
         self._gather()
-        lost = self._ledger.lost
-        raised = any(loss.traceback for loss in lost.values())
-        error = self._ledger.error(
-            lost,
-            ""
-            if raised
-            else "; its traceback, if there was one, went to stderr. A script that makes worker"
-            ' processes does so under `if __name__ == "__main__":`',
-        )
+        raised = any(loss.traceback for loss in self._ledger.lost.values())
+        error = self._ledger.error("" if raised else _START_REMEDY)
         cause = error.__cause__
         if isinstance(cause, UnknownEnvError):
             raise UnknownEnvError(
@@ -238,7 +234,7 @@ class AsyncBackend(HostedBackend):
         """Make lost envs anew where that is set, once for each step; else raise."""
         blocked = set(self._ledger.blocked())
         if self.settings.on_worker_failure == "raise" or blocked & self._retried:
-            raise self._ledger.error(self._ledger.lost)
+            raise self._ledger.error()
         self._retried |= blocked
         self.restart(None)
 
@@ -273,7 +269,7 @@ class AsyncBackend(HostedBackend):
         at_work = frozenset().union(*(worker.awaiting for worker in workers))
         undone = [index for index in sorted(chosen - at_work) if ledger.is_unfinished(index)]
         self._send_work(undone, self._buffer)
-        ledger.refuse_lost(sorted(chosen))
+        ledger.refuse_lost(chosen)
 
     # What is asked ------------------------------------------------------------------------------
 
@@ -322,15 +318,16 @@ class AsyncBackend(HostedBackend):
         return [self._value(index, doing) for index in requests]
 
     def _value(self, index: int, doing: str) -> Any:
+        """Return an answer, or raise what the env raised: it took no step, and nothing is lost."""
         answer = self._answers[index]
         if not isinstance(answer, Failure):
             return pickle.loads(answer)
         worker = self._pool.workers[self._worker_of[index]]
         loss = Loss.of_failure(answer, index, str(worker), doing)
         error = worker_error([loss], [index], "")
-        if isinstance(loss.cause, _CALLERS_ERRORS):
-            raise loss.cause from error
-        raise error
+        if loss.cause is None:
+            raise error
+        raise loss.cause from error
 
     def _expect_open(self) -> None:
         if self._closed:
@@ -350,4 +347,4 @@ def _blocks(num_envs: int, num_workers: int) -> list[range]:
     """Divide envs among workers (0: one per core) as evenly as can be."""
     count = min(num_workers or len(os.sched_getaffinity(0)), num_envs)
     bounds = [num_envs * number // count for number in range(count + 1)]
-    return [range(first, end) for first, end in zip(bounds, bounds[1:], strict=False)]
+    return [range(first, end) for first, end in itertools.pairwise(bounds)]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from atari_wrappers.backends.workers.losses import Loss, worker_error
 from atari_wrappers.backends.workers.memory import BatchMemory
@@ -32,6 +33,7 @@ class Ledger:
 
     Args:
         num_envs: How many envs.
+        mode: When an ended env restarts.
 
     Attributes:
         memory: The shared memory, where workers count what they finish; set once its size is known.
@@ -42,7 +44,8 @@ class Ledger:
 
     memory: BatchMemory
 
-    def __init__(self, num_envs: int) -> None:
+    def __init__(self, num_envs: int, mode: AutoresetMode) -> None:
+        self._waits = mode == AutoresetMode.NEXT_STEP
         self.ready: list[int] = []
         self.resets: Resets = {}
         self.lost: dict[int, Loss] = {}
@@ -127,20 +130,21 @@ class Ledger:
             seed = self.resets[index][0]
             return "a reset" if seed is None else f"a reset with seed {seed}"
         rows = self.memory.rows
+        if self._waits and (rows.terminated[index] or rows.truncated[index]):
+            return "the reset after its episode's end"
         is_new = rows.game_terminated[index] or rows.game_truncated[index]
         step = 1 if is_new else int(rows.episode_length[index]) + 1
         return f"step {step} of its game with action {self.memory.actions[index]}"
 
-    def error(self, indices: Iterable[int], remedy: str = REMEDY) -> WorkerError:
-        """Return the error that tells why envs are lost."""
-        chosen = sorted(indices)
-        return worker_error([self.lost[index] for index in chosen], chosen, remedy)
+    def error(self, remedy: str = REMEDY) -> WorkerError:
+        """Return the error that names all envs that are lost, and tells why."""
+        indices = sorted(self.lost)
+        return worker_error([self.lost[index] for index in indices], indices, remedy)
 
     def refuse_lost(self, indices: Iterable[int]) -> None:
-        """Refuse what needs envs that are lost."""
-        lost = [index for index in indices if index in self.lost]
-        if lost:
-            raise self.error(lost)
+        """Refuse what needs an env that is lost."""
+        if any(index in self.lost for index in indices):
+            raise self.error()
 
 
 def split_resets(indices: Iterable[int], resets: Resets) -> tuple[list[int], list[Any]]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from atari_wrappers.errors import WorkerError
 from atari_wrappers.backends.workers.messages import Failure
+from atari_wrappers.errors import WorkerError
 
 _STATES = {
     "R": "running",

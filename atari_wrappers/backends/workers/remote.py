@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 class RemoteEnv:
     """Reaches one env: its attributes and methods, by name, wherever among its wrappers.
 
-    Arguments and results travel by pickle. Every method raises `WorkerError` when the env raises or
-    its process fails, `UnsupportedError` for arguments that cannot be pickled, and `ClosedError`
-    after the batch was closed.
+    Arguments and results travel by pickle. Every method raises what the env raises (a `WorkerError`
+    where that cannot be pickled), `WorkerError` when its process fails, `UnsupportedError` for
+    arguments that cannot be pickled, and `ClosedError` after the batch was closed.
 
     Attributes:
         index: The env's place in the batch.

@@ -1,0 +1,321 @@
+//! Looking into the environments of a batch: pictures, attributes, states.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use common::{GAME, Rollout, actions, bytes, make, scripted, twin::Twin};
+use python_shim::{
+    ActionBatch, Array, ArrayData, EnvError, MakeOptions, ObsSpec, ResetRequest, StepBatch,
+    SubEnvs, Value, VecEnv, pyo3::prelude::*,
+};
+use tch::Kind;
+
+fn game_twin() -> Twin {
+    let mut twin = Twin::new(GAME, 3, &MakeOptions::new().with("backend", "sync"));
+    twin.reset(&ResetRequest::seeded(2, 3));
+    for step in 0..30 {
+        twin.step(&ActionBatch::Discrete(actions(step, 3, 6)), None);
+    }
+    twin
+}
+
+#[test]
+fn pictures_are_those_of_python() {
+    let mut twin = game_twin();
+    let images = twin.rust.env.render().unwrap();
+    let tiles = twin.rust.env.render_tiles().unwrap();
+    assert_eq!(twin.rust.env.render_at(1).unwrap(), images[1]);
+    assert_eq!(
+        (images[0].width, images[0].height, images.len()),
+        (160, 210, 3)
+    );
+    Python::attach(|py| {
+        let python = twin.python.bind(py);
+        let pictures = python.call_method0("render").unwrap();
+        for (index, image) in images.iter().enumerate() {
+            let picture = pictures.get_item(index).unwrap();
+            assert!(image.rgb == bytes(&picture), "environment {index}");
+            let pixel = picture.get_item((190, 41)).unwrap();
+            assert_eq!(image.pixel(41, 190), *common::items::<u8>(&pixel));
+        }
+        let picture = python.call_method0("render_tiles").unwrap();
+        let shape: [usize; 3] = picture.getattr("shape").unwrap().extract().unwrap();
+        assert_eq!([tiles.height, tiles.width, 3], shape);
+        assert!(tiles.rgb == bytes(&picture));
+    });
+    twin.rust.env.send(&[0, 0, 0]).unwrap();
+    let error = twin.rust.env.render().unwrap_err();
+    assert!(matches!(error, EnvError::Order(_)), "in flight: {error}");
+}
+
+#[test]
+fn a_state_brought_back_replays_identically() {
+    let mut twin = game_twin();
+    let states = twin.rust.env.save_state(None).unwrap();
+    let first = twin.rust.env.save_state(Some(&[2])).unwrap();
+    assert_eq!((states.len(), first.len()), (3, 1));
+    let play = |rollout: &mut Rollout<_>| -> Vec<Vec<u8>> {
+        (0..40)
+            .map(|step| {
+                rollout.step(&actions(step, 3, 6)).unwrap();
+                rollout.obs.clone()
+            })
+            .collect()
+    };
+    let seen = twin.rust.obs.clone();
+    let played = play(&mut twin.rust);
+    assert!(played[39] != seen);
+    let restore = |rollout: &mut Rollout<_>| {
+        let Rollout { env, obs, batch } = rollout;
+        VecEnv::restore_state(env, &states, None, obs, batch).unwrap();
+    };
+    restore(&mut twin.rust);
+    assert!(twin.rust.obs == seen);
+    assert_eq!(twin.rust.batch.episode_length, [30; 3]);
+    assert!(play(&mut twin.rust) == played);
+
+    let options = MakeOptions::new().with("backend", "sync");
+    let mut other = Rollout::new(make(GAME, 3, &options).unwrap());
+    other.reset(9).unwrap();
+    restore(&mut other);
+    assert!(play(&mut other) == played, "in another batch");
+
+    let row = twin.rust.env.obs_spec().num_bytes();
+    let Rollout { env, obs, batch } = &mut other;
+    env.sub_environment(0)
+        .unwrap()
+        .restore_state(&first[0], obs, batch)
+        .unwrap();
+    assert!(obs[..row] == seen[2 * row..], "state 2 in environment 0");
+    assert!(obs[row..] == played[39][row..], "the others stay");
+}
+
+fn call(env: &mut dyn VecEnv, name: &str, args: &[Value]) -> Value {
+    env.call(name, args, &[], Some(&[0])).unwrap().remove(0)
+}
+
+#[test]
+fn values_go_to_python_and_back() {
+    let mut rollout = Rollout::new(scripted("Talking", 2).unwrap());
+    rollout.reset(0).unwrap();
+    let array = |data| {
+        let shape = vec![1, 2];
+        Value::Array(Array { shape, data })
+    };
+    let values = vec![
+        Value::None,
+        true.into(),
+        i64::MIN.into(),
+        0.1.into(),
+        "Zeichen: ü".into(),
+        Value::Bytes(vec![0, 255]),
+        vec![1, 2].into(),
+        Value::Map(vec![
+            ("b".to_owned(), 1.into()),
+            ("a".to_owned(), Value::None),
+        ]),
+        array(ArrayData::Bool(vec![true, false])),
+        array(ArrayData::U8(vec![0, 255])),
+        array(ArrayData::I64(vec![i64::MIN, 1])),
+        array(ArrayData::F32(vec![0.5, f32::INFINITY])),
+        array(ArrayData::F64(vec![0.1, -2.0])),
+    ];
+    let types = [
+        "NoneType",
+        "bool",
+        "int",
+        "float",
+        "str",
+        "bytes",
+        "list",
+        "dict",
+        "ndarray bool",
+        "ndarray uint8",
+        "ndarray int64",
+        "ndarray float32",
+        "ndarray float64",
+    ];
+    assert_eq!(
+        call(&mut rollout.env, "types", &values),
+        Value::from(types.to_vec())
+    );
+    let named = ("key", Value::from("word"));
+    let answers = rollout
+        .env
+        .call("echo", &values, std::slice::from_ref(&named), None)
+        .unwrap();
+    let echo = Value::List(vec![
+        Value::List(values),
+        Value::Map(vec![("key".to_owned(), named.1)]),
+    ]);
+    assert_eq!(answers, [echo.clone(), echo]);
+}
+
+#[test]
+fn what_only_python_has_becomes_the_next_of_ours() {
+    let mut rollout = Rollout::new(scripted("Talking", 1).unwrap());
+    rollout.reset(0).unwrap();
+    let array = |shape: [usize; 2], data| {
+        let shape = shape.to_vec();
+        Value::Array(Array { shape, data })
+    };
+    let scalars = Value::List(vec![(-3).into(), 0.5.into(), true.into(), "four".into()]);
+    let expected = [
+        ("scalars", scalars),
+        (
+            "small",
+            array([2, 3], ArrayData::I64(vec![0, 1, 2, 3, 4, 5])),
+        ),
+        (
+            "strided",
+            array([3, 2], ArrayData::F64(vec![0.0, 3.0, 1.0, 4.0, 2.0, 5.0])),
+        ),
+        ("words", vec!["a", "bc"].into()),
+        ("memory", Value::Bytes(b"ab".to_vec())),
+    ];
+    let expected = expected.map(|(name, value)| (name.to_owned(), value));
+    assert_eq!(
+        call(&mut rollout.env, "numbers", &[]),
+        Value::Map(expected.to_vec())
+    );
+    for (name, type_name) in [
+        ("itself", "scripted_envs.Talking"),
+        ("picture", "complex64"),
+    ] {
+        let error = rollout.env.call(name, &[], &[], None).unwrap_err();
+        assert!(matches!(error, EnvError::Unsupported { .. }), "{error}");
+        assert!(error.to_string().contains(type_name), "{error}");
+    }
+}
+
+#[test]
+fn infos_of_ones_own_arrive() {
+    let mut rollout = Rollout::new(scripted("Talking", 2).unwrap());
+    rollout.reset(0).unwrap();
+    rollout.step(&[1, 3]).unwrap();
+    let twice = rollout
+        .batch
+        .extras
+        .iter()
+        .find(|(name, _)| name == "twice");
+    let Some((_, Value::Array(array))) = twice else {
+        unreachable!("{:?}", rollout.batch.extras)
+    };
+    assert_eq!(array.data, ArrayData::I64(vec![2, 6]));
+    assert!(!rollout.batch.extras.iter().any(|(name, _)| name == "self"));
+}
+
+#[test]
+fn attributes_are_read_and_set() {
+    let mut rollout = Rollout::new(scripted("Talking", 3).unwrap());
+    rollout.reset(0).unwrap();
+    let env: &mut dyn VecEnv = &mut rollout.env;
+    let labels = |env: &mut dyn VecEnv| env.get_attr("label", None).unwrap();
+    env.set_attr("label", &["all".into()], None).unwrap();
+    assert_eq!(labels(env), vec![Value::from("all"); 3]);
+    env.set_attr("label", &["a".into(), "c".into()], Some(&[0, 2]))
+        .unwrap();
+    assert_eq!(labels(env), ["a", "all", "c"].map(Value::from));
+    let error = env
+        .set_attr("label", &["a".into(), "b".into()], None)
+        .unwrap_err();
+    assert!(error.summary().contains("2 values"), "{error}");
+    let error = env.get_attr("no_such_thing", None).unwrap_err();
+    assert!(error.summary().contains("no_such_thing"), "{error}");
+    rollout.step(&[0, 0, 0]).unwrap();
+}
+
+#[test]
+fn one_environment_of_a_batch_is_reached_by_a_handle() {
+    let mut rollout = Rollout::new(scripted("Talking", 2).unwrap());
+    rollout.reset(0).unwrap();
+    rollout.step(&[1, 2]).unwrap();
+    let Rollout { env, obs, batch } = &mut rollout;
+    let mut second = env.sub_environment(1).unwrap();
+    assert_eq!(second.index(), 1);
+    second.set_attr("label", "second").unwrap();
+    assert_eq!(second.get_attr("label").unwrap(), "second".into());
+    let echo = second.call("echo", &[1.into()], &[]).unwrap();
+    assert_eq!(
+        echo,
+        Value::List(vec![vec![1].into(), Value::Map(Vec::new())])
+    );
+    let state = second.save_state().unwrap();
+    second.reset(None, &mut obs[..2], batch).unwrap();
+    assert_eq!(obs[..2], [0, 0]);
+    second.restore_state(&state, obs, batch).unwrap();
+    assert_eq!(*obs, [1, 1, 1, 2]);
+    assert_eq!(env.get_attr("label", None).unwrap()[0], "none".into());
+    let error = env.sub_environment(2).unwrap_err();
+    assert!(matches!(error, EnvError::NoSuchEnv { .. }), "{error}");
+}
+
+#[test]
+fn what_a_backend_cannot_do_names_one_that_can() {
+    let options = MakeOptions::new().with("backend", "ale");
+    let mut rollout = Rollout::new(make(GAME, 1, &options).unwrap());
+    rollout.reset(0).unwrap();
+    for error in [
+        rollout.env.save_state(None).unwrap_err(),
+        rollout.env.get_attr("lives", None).unwrap_err(),
+    ] {
+        assert!(matches!(error, EnvError::Unsupported { .. }), "{error}");
+        assert!(error.to_string().contains("sync"), "{error}");
+    }
+    rollout.step(&[0]).unwrap();
+}
+
+/// The least that an environment in Rust has to be.
+struct Least(ObsSpec);
+
+impl VecEnv for Least {
+    fn num_envs(&self) -> usize {
+        1
+    }
+    fn obs_spec(&self) -> &ObsSpec {
+        &self.0
+    }
+    fn num_actions(&self) -> i64 {
+        2
+    }
+    fn reset(&mut self, _seed: Option<u64>, _obs: &mut [u8]) -> Result<(), EnvError> {
+        Ok(())
+    }
+    fn send(&mut self, _actions: &[i64]) -> Result<(), EnvError> {
+        Ok(())
+    }
+    fn recv(&mut self, _obs: &mut [u8], batch: &mut StepBatch) -> Result<(), EnvError> {
+        batch.clear(1, 1);
+        Ok(())
+    }
+    fn close(&mut self) -> Result<(), EnvError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn an_environment_in_rust_says_what_it_has_not() {
+    let spec = ObsSpec {
+        shape: vec![1],
+        kind: Kind::Uint8,
+    };
+    let env: &mut dyn VecEnv = &mut Least(spec);
+    let (mut obs, mut batch) = ([0], StepBatch::default());
+    env.step(&[1], &mut obs, &mut batch).unwrap();
+    assert_eq!(batch.env_ids, [0]);
+    assert_eq!(env.restart_workers(None).unwrap(), Vec::<usize>::new());
+    let errors = [
+        ("render", env.render().unwrap_err()),
+        ("call", env.get_attr("x", None).unwrap_err()),
+        ("save_state", env.save_state(None).unwrap_err()),
+        (
+            "reset_async",
+            env.reset_at(0, None, &mut obs, &mut batch).unwrap_err(),
+        ),
+    ];
+    for (method, error) in errors {
+        assert!(matches!(error, EnvError::Unsupported { .. }), "{error}");
+        assert!(error.to_string().contains(method), "{error}");
+        assert!(error.to_string().contains("Least"), "{error}");
+    }
+}

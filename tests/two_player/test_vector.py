@@ -1,0 +1,128 @@
+"""Games for two in a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from pettingzoo_games import IDS
+
+from atari_wrappers import VecEnv
+from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.pipeline import make_env
+from atari_wrappers.settings import Settings
+
+Open = Callable[..., VecEnv]
+BACKENDS = ("sync", "async")
+INVADERS = IDS["space_invaders"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_batch_plays_what_single_envs_play(open_vec: Open, backend: str) -> None:
+    env = open_vec(INVADERS, 2, num_players=2, backend=backend, num_workers=2)
+    settings = Settings(num_players=2)
+    singles = [make_env(INVADERS, settings, index) for index in range(2)]
+    obs, info = env.reset(seed=3)
+    assert obs.shape == (2, 2, 4, 84, 84)
+    for index, single in enumerate(singles):
+        np.testing.assert_array_equal(obs[index], single.reset(seed=3 + index)[0])
+    rng, ends = np.random.default_rng(0), 0
+    returns = np.zeros((2, 2))
+    for _ in range(450):
+        actions = rng.integers(0, 6, (2, 2))
+        obs, reward, terminated, truncated, info = env.step(actions)
+        returns += info["raw_reward"]
+        for index, single in enumerate(singles):
+            last, *expected, record = single.step(actions[index])
+            assert_rows_equal((reward, terminated, truncated), index, expected)
+            for name in ("raw_reward", "game_terminated", "episode_return", "episode_length"):
+                np.testing.assert_array_equal(info[name][index], record[name])
+            if terminated[index]:
+                np.testing.assert_array_equal(info["final_obs"][index], last)
+                last, _ = single.reset()
+            np.testing.assert_array_equal(obs[index], last)
+            if record["game_terminated"]:
+                ends += 1
+                assert info["_episode"][index]
+                np.testing.assert_array_equal(info["episode"]["r"][index], returns[index])
+                returns[index] = 0
+    assert ends >= 2
+
+
+def assert_rows_equal(arrays: tuple[np.ndarray, ...], index: int, expected: list[Any]) -> None:
+    for array, value in zip(arrays, expected, strict=True):
+        np.testing.assert_array_equal(array[index], value)
+
+
+def test_shapes_and_types(open_vec: Open) -> None:
+    env = open_vec(IDS["pong"], 3, num_players=2)
+    assert env.backend == "sync"
+    assert env.single_action_space.nvec.tolist() == [6, 6]
+    env.reset(seed=0)
+    obs, reward, terminated, truncated, info = env.step(env.action_space.sample())
+    assert env.observation_space.contains(obs)
+    assert (reward.shape, reward.dtype) == ((3, 2), np.float32)
+    assert terminated.shape == truncated.shape == (3,)
+    assert (info["raw_reward"].shape, info["raw_reward"].dtype) == ((3, 2), np.float32)
+    assert (info["episode_return"].shape, info["episode_return"].dtype) == ((3, 2), np.float64)
+    assert info["lives"].shape == info["episode_length"].shape == (3,)
+    assert [frame.shape for frame in env.render()] == [(210, 160, 3)] * 3
+
+
+@pytest.mark.parametrize("mode", ["next-step", "disabled"])
+def test_a_game_over_waits_for_its_reset(open_vec: Open, mode: str) -> None:
+    env = open_vec(INVADERS, 1, num_players=2, autoreset=mode, preset="ale")
+    env.reset(seed=0)
+    fire = np.ones((1, 2), int)
+    terminated = np.zeros(1, bool)
+    while not terminated.any():
+        _, _, terminated, _, info = env.step(fire)
+    assert info["lives"] == 0
+    assert info["episode"]["r"].shape == (1, 2)
+    _, info = env.reset() if mode == "disabled" else env.step(fire)[::4]
+    assert (info["lives"], info["episode_length"]) == (3, 0)
+    assert not info["episode_return"].any()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_states_are_restored(open_vec: Open, backend: str) -> None:
+    env = open_vec(INVADERS, 2, num_players=2, backend=backend, sticky_actions=0.25)
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    plan = rng.integers(0, 6, (60, 2, 2))
+    for actions in plan[:20]:
+        env.step(actions)
+    states = env.save_state()
+    first = [env.step(actions)[:2] for actions in plan]
+    env.restore_state(states)
+    for (obs, reward), actions in zip(first, plan, strict=True):
+        again = env.step(actions)
+        np.testing.assert_array_equal(again[0], obs)
+        np.testing.assert_array_equal(again[1], reward)
+
+
+def test_bad_actions_are_refused_before_any_env_steps(open_vec: Open) -> None:
+    env = open_vec(IDS["pong"], 2, num_players=2)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"env 1 is outside of MultiDiscrete"):
+        env.step([[0, 5], [0, 6]])
+    with pytest.raises(ValueError, match=r"2 envs take \[2, 2\]"):
+        env.step([0, 5])
+    assert env.step([[0, 5], [5, 0]])[4]["episode_length"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("env_id", "settings", "message"),
+    [
+        ("BreakoutNoFrameskip-v4", {}, "is no game for two"),
+        (IDS["pong"], {"backend": "ale"}, "num_players=2"),
+        (IDS["pong"], {"backend": "async", "mode": 1}, "mode of pong for two players"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_an_env_is_made(
+    open_vec: Open, env_id: str, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UnsupportedError, match=message):
+        open_vec(env_id, 2, num_players=2, **settings)
