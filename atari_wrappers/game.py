@@ -152,17 +152,23 @@ class AtariGame(gym.Env[np.ndarray, Any]):
             ValueError: There is no such action.
             ResetNeededError: The game is over, or none has begun.
         """
-        play, recipe = self._play, self.recipe
+        play = self._play
         if not self._is_ready or play.is_over:
             raise ResetNeededError(f"step of {self} without a game in play: call reset() first")
         raw_reward, picture = play.step(*self._console_action(action))
         self._stack.push(picture)
-        terminated, truncated = play.terminated or play.life_lost, play.truncated
-        if truncated and recipe.end_precedence != "both":
-            terminated = False
-        reward = np.sign(raw_reward) if recipe.clip_reward else raw_reward
+        terminated, truncated = self._flags()
+        reward = np.sign(raw_reward) if self.recipe.clip_reward else raw_reward
         info = self._info(raw_reward)
         return self._stack.frames.copy(), reward, terminated, truncated, info
+
+    def _flags(self) -> tuple[bool, bool]:
+        """Return what a learner is told of the step: whether it terminated, and was truncated."""
+        play, first = self._play, self.recipe.end_precedence
+        terminated, truncated = play.terminated or play.life_lost, play.truncated
+        if terminated and truncated and first != "both":
+            return first == "terminated", first == "truncated"
+        return terminated, truncated
 
     def _console_action(self, action: Any) -> tuple[Any, float]:
         """Return what the emulator takes."""

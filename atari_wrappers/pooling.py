@@ -101,7 +101,7 @@ def make_pool(emulator: Emulator, recipe: Recipe) -> Pool:
     pools = {"pooled": SeparatePool, "dropped": InPlacePool, "alone": FullSkipPool}
     pool = pools[recipe.last_frame]
     if recipe.frame_skip == 1 and pool is FullSkipPool:
-        pool = SeparatePool  # EnvPool itself pools all frames since the reset
+        pool = SeparatePool  # whose older frame stays black, so that the newer is seen as it is
     return pool(emulator, recipe.pooling == "gray" and recipe.grayscale)
 
 

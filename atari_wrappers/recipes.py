@@ -53,7 +53,8 @@ class Recipe:
         max_episode_frames: Emulator frames after which a game is truncated; 0 for no limit.
         count_reset_frames: Whether frames of no-ops and FIRE count for that limit.
         max_episode_steps: Agent steps after which a game is truncated; 0 for no limit.
-        end_precedence: Which flag is set where a game ends in the step that meets the limit.
+        end_precedence: Which flag is set where a game, or a life, ends in the step that meets the
+            limit.
         sticky_actions: Probability, per emulator frame, that the previous action is repeated.
             `None`: what the id says.
         full_action_space: All 18 actions of the console instead of the game's own.

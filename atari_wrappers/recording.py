@@ -1,8 +1,8 @@
 """What an env shows, written to the folders of its settings: each frame a PNG, each game an mp4.
 
 `AtariGame` calls a `Recorder` after each emulated frame; `Recorded` tells it of steps. The `ale`
-backend, which has no such frames, records its observations (`ObservationRecorder`). The encoding is
-in `video`.
+backend, which has no such frames, records its observations (`ObservationRecorder`). Which games
+have a file, and what is in it, is decided in `video`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gymnasium.vector import AutoresetMode
 from PIL import Image
 
 from atari_wrappers.settings import Settings
-from atari_wrappers.video import VideoFile, check_video_support, unfinished
+from atari_wrappers.video import GameVideos, check_video_support
 
 FRAMES_PER_SECOND = Fraction(60)
 
@@ -82,54 +82,6 @@ class FrameFiles:
 
     def _path(self) -> Path:
         return Path(f"{self._prefix}-{self._frame:05d}.png")
-
-
-class GameVideos:
-    """Games of an env as `env<env>-game<n>.mp4`: the first and every `every`-th after it.
-
-    A game counts from its first agent step: one that ended before has no number and no file. In a
-    folder that has games of this env already, numbers go on behind them.
-    """
-
-    def __init__(
-        self, folder: str | os.PathLike[str], env_index: int, every: int, rate: Fraction
-    ) -> None:
-        self._prefix = Path(folder) / f"env{env_index}-game"
-        self._every, self._rate = every, rate
-        self._game = 0
-        self._stepped = False
-        self._file: VideoFile | None = None
-        while self._path().exists() or unfinished(self._path()).exists():
-            self._game += every
-
-    @property
-    def wants_frames(self) -> bool:
-        """Whether this game is one that is recorded."""
-        return self._game % self._every == 0
-
-    def write(self, picture: np.ndarray) -> None:
-        """Append to this game's file: uint8 RGB `[height, width, 3]` or gray `[height, width]`."""
-        if self._file is None:
-            self._file = VideoFile(self._path(), self._rate, picture.shape[:2])
-        self._file.write(picture)
-
-    def note_step(self) -> None:
-        """Note that the agent has acted in this game."""
-        self._stepped = True
-
-    def end_game(self) -> None:
-        """Finish this game's file, over or not; what comes belongs to the next game."""
-        if self._file is not None:
-            if self._stepped:
-                self._file.finish()
-            else:
-                self._file.discard()
-            self._file = None
-        self._game += self._stepped
-        self._stepped = False
-
-    def _path(self) -> Path:
-        return Path(f"{self._prefix}{self._game}.mp4")
 
 
 class Recorder:

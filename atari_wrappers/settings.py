@@ -87,8 +87,9 @@ class Settings:
         num_players: 2 for a game against each other (Pong, SpaceInvaders): an axis of 2 comes first
             in an env's observation, action and reward.
         img_dir: Folder that receives every emulated RGB frame as `out<env>-<frame>.png`; made with
-            its parents. `None` writes nothing.
-        video_dir: Folder that receives games as `env<env>-game<n>.mp4`; `None` writes nothing.
+            its parents. Numbers go on behind files that are there. `None` writes nothing.
+        video_dir: Folder that receives games as `env<env>-game<n>.mp4`, in the same way; it needs
+            `pip install "atari-wrappers[video]"`. `None` writes nothing.
         record_every: Of each env's games, the first and every n-th after it goes to `video_dir`.
 
     Raises:

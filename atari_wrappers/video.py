@@ -1,8 +1,9 @@
-"""One mp4 file: H.264 through PyAV, which is an optional dependency (`atari-wrappers[video]`)."""
+"""Games as mp4 files: H.264 through PyAV, an optional dependency (`atari-wrappers[video]`)."""
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import weakref
 from fractions import Fraction
 from pathlib import Path
@@ -101,3 +102,51 @@ def _finish(container: Any, stream: Any, part: Path, path: Path) -> None:
     container.mux(stream.encode(None))
     container.close()
     part.replace(path)
+
+
+class GameVideos:
+    """Games of an env as `env<env>-game<n>.mp4`: the first and every `every`-th after it.
+
+    A game counts from its first agent step: one that ended before has no number and no file. In a
+    folder that has games of this env already, numbers go on behind them.
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str], env_index: int, every: int, rate: Fraction
+    ) -> None:
+        self._prefix = Path(folder) / f"env{env_index}-game"
+        self._every, self._rate = every, rate
+        self._game = 0
+        self._stepped = False
+        self._file: VideoFile | None = None
+        while self._path().exists() or unfinished(self._path()).exists():
+            self._game += every
+
+    @property
+    def wants_frames(self) -> bool:
+        """Whether this game is one that is recorded."""
+        return self._game % self._every == 0
+
+    def write(self, picture: np.ndarray) -> None:
+        """Append to this game's file: uint8 RGB `[height, width, 3]` or gray `[height, width]`."""
+        if self._file is None:
+            self._file = VideoFile(self._path(), self._rate, picture.shape[:2])
+        self._file.write(picture)
+
+    def note_step(self) -> None:
+        """Note that the agent has acted in this game."""
+        self._stepped = True
+
+    def end_game(self) -> None:
+        """Finish this game's file, over or not; what comes belongs to the next game."""
+        if self._file is not None:
+            if self._stepped:
+                self._file.finish()
+            else:
+                self._file.discard()
+            self._file = None
+        self._game += self._stepped
+        self._stepped = False
+
+    def _path(self) -> Path:
+        return Path(f"{self._prefix}{self._game}.mp4")

@@ -15,7 +15,6 @@ from atari_wrappers.pipeline import make_env
 from atari_wrappers.settings import Settings
 
 NAMESPACE = "atari_wrappers"
-_GAME = "NoFrameskip-v4"
 
 
 def register(env_id: str, name: str | None = None, **settings: Any) -> str:
@@ -70,11 +69,11 @@ def _register(name: str, env_id: str, settings: dict[str, Any]) -> None:
 
 
 def _register_games() -> None:
-    for spec in list(gym.registry.values()):
-        if spec.id.endswith(_GAME) and str(spec.entry_point).startswith("ale_py."):
-            name = f"{NAMESPACE}/{spec.id.removesuffix(_GAME)}-v0"
-            if name not in gym.registry:
-                _register(name, spec.id, {})
+    # The namespace of ale-py that has every game.
+    for spec in [spec for spec in gym.registry.values() if spec.namespace == "ALE"]:
+        name = f"{NAMESPACE}/{spec.name}-v0"
+        if name not in gym.registry:
+            _register(name, spec.id, {})
 
 
 _register_games()

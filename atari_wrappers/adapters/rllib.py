@@ -44,8 +44,8 @@ def register(env_id: str, name: str | None = None, **settings: Any) -> str:
     in another process, makes one batch of `num_envs_per_env_runner` envs; with gymnasium's own
     modes it makes single envs of ours. An `env_config` takes precedence over `settings`.
 
-    Observations of Atari games are `[84, 84, 4]`, the layout that RLlib's networks convolve: the
-    batch's memory, seen with its axes in another order.
+    Observations of gray Atari games are float32 `[84, 84, 4]` between -1 and 1, as RLlib's networks
+    expect images and its own Atari wrappers give them.
 
     Args:
         env_id: Any id that gymnasium knows.
@@ -90,32 +90,36 @@ class EnvCreator:
         recipe = Settings(**settings).recipe
         if num_envs is None:
             env = open_env(self.env_id, **settings)
-            return _single_channels_last(env) if _is_stack(env.observation_space, recipe) else env
+            return _with_network_images(env) if _is_stack(env.observation_space, recipe) else env
         _check(Settings(**settings))
         envs = make_vec(self.env_id, num_envs, **settings)
-        return ChannelsLast(envs) if _is_stack(envs.single_observation_space, recipe) else envs
+        return NetworkImages(envs) if _is_stack(envs.single_observation_space, recipe) else envs
 
 
-class ChannelsLast(gym.vector.VectorObservationWrapper):
-    """Shows stacks of gray images `[n, stack, height, width]` as `[n, height, width, stack]`."""
+class NetworkImages(gym.vector.VectorObservationWrapper):
+    """Turns stacks of gray images, uint8 `[n, stack, height, width]`, into what networks convolve.
+
+    That is float32 `[n, height, width, stack]`, 0 to 255 brought to -1 to 1 by `obs / 128 - 1`.
+    """
 
     def __init__(self, env: gym.vector.VectorEnv) -> None:
         super().__init__(env)
-        self.single_observation_space = _channels_last_space(env.single_observation_space)
+        self.single_observation_space = _network_space(env.single_observation_space)
         self.observation_space = batch_space(self.single_observation_space, env.num_envs)
 
     def observations(self, observations: np.ndarray) -> np.ndarray:
-        """Return a view of the same memory."""
-        return _channels_last(observations)
+        """Return them, in new memory."""
+        return _network_images(observations)
 
 
 class RLlibVectorEnv(VectorEnv):
     """A batch of ours behind the vector env class of RLlib's older API.
 
     `config.environment(name)` takes it where `ray.tune.register_env(name, lambda config:
-    RLlibVectorEnv(make_vec(...)))` came before. Lists have an entry per env, observations are as
-    `register` says. The env of an ended episode shows the last observation, and the first of the
-    new one to `reset_at`, which has to follow before the next step.
+    RLlibVectorEnv(make_vec(...)))` came before. Lists have an entry per env. Observations of gray
+    Atari games are uint8 `[84, 84, 4]`, the batch's memory seen with its axes in another order. An
+    env whose episode ended shows its last observation, and the first of the new episode to
+    `reset_at`, which has to follow before the next step.
 
     After a `WorkerError` out of `vector_step`, `restart_at` the envs that it names and step again:
     that completes the step that failed, and ignores its actions. A batch with
@@ -224,8 +228,19 @@ class RLlibVectorEnv(VectorEnv):
         return result
 
     def get_sub_environments(self) -> list[Any]:
-        """Return what stands for each env."""
-        return self.venv.get_sub_environments()
+        """Return what stands for each env; nothing on `ale`, whose envs are C++."""
+        if self.venv.backend == "ale":
+            return []
+        return [self._as_seen(env) for env in self.venv.get_sub_environments()]
+
+    def _as_seen(self, env: Any) -> Any:
+        # RLlib asks the first of them for the spaces.
+        if not self._is_stack:
+            return env
+        if isinstance(env, gym.Env):
+            return gym.wrappers.TransformObservation(env, _channels_last, self.observation_space)
+        env.observation_space = self.observation_space
+        return env
 
     def try_render_at(self, index: int | None = None) -> np.ndarray:
         """Return what one env shows: uint8 RGB `[height, width, 3]`."""
@@ -251,10 +266,21 @@ def _channels_last(obs: np.ndarray) -> np.ndarray:
     return np.moveaxis(obs, _CHANNELS_FIRST, _CHANNELS_LAST)
 
 
+def _network_images(obs: np.ndarray) -> np.ndarray:
+    images = _channels_last(obs).astype(np.float32, order="C")
+    images /= 128.0
+    images -= 1.0
+    return images
+
+
 def _channels_last_space(space: gym.spaces.Box) -> gym.spaces.Box:
     return gym.spaces.Box(_channels_last(space.low), _channels_last(space.high), dtype=space.dtype)
 
 
-def _single_channels_last(env: gym.Env) -> gym.Env:
-    space = _channels_last_space(env.observation_space)
-    return gym.wrappers.TransformObservation(env, _channels_last, space)
+def _network_space(space: gym.spaces.Box) -> gym.spaces.Box:
+    return gym.spaces.Box(-1.0, 1.0, _channels_last(space.low).shape, np.float32)
+
+
+def _with_network_images(env: gym.Env) -> gym.Env:
+    space = _network_space(env.observation_space)
+    return gym.wrappers.TransformObservation(env, _network_images, space)

@@ -180,10 +180,19 @@ class StableBaselines3VecEnv(sb3.VecEnv):
         return list(self.venv.call(method_name, *method_args, indices=indices, **method_kwargs))
 
     def env_is_wrapped(self, wrapper_class: type[gym.Wrapper], indices: Any = None) -> list[bool]:
-        """Return whether each env has the wrapper; as for `Monitor`, the class tells."""
+        """Return whether each env has the wrapper; as for `Monitor`, the class tells.
+
+        Raises:
+            UnsupportedError: The envs are in other processes (`async`).
+        """
         indices = self._chosen(indices)
         if issubclass(wrapper_class, Monitor) or self.venv.backend == "ale":
             return [issubclass(wrapper_class, Monitor)] * len(indices)
+        if self.venv.backend == "async":
+            raise UnsupportedError(
+                f'backend "async" cannot tell whether its envs have a {wrapper_class.__name__};'
+                ' use backend="sync"'
+            )
         envs = self.venv.get_sub_environments()
         return [is_wrapped(envs[index], wrapper_class) for index in indices]
 

@@ -96,9 +96,15 @@ fn two_players_of_a_game() {
     assert_eq!(nvec.len(), 2);
     compare_sampled(&mut twin, 120);
     assert_eq!(twin.rust.batch.reward.len(), 4);
-    let returns = &twin.rust.batch.episode_return;
+    let returns: Vec<i64> = twin
+        .rust
+        .batch
+        .episode_return
+        .iter()
+        .map(|&sum| sum as i64)
+        .collect();
     assert!(
-        returns[0] != 0.0,
+        returns[0] != 0,
         "no point was made, so nothing was shown about rewards"
     );
     assert_eq!(returns[0], -returns[1], "what one wins the other loses");

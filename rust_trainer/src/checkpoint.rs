@@ -224,19 +224,27 @@ pub fn find(path: &Path) -> Result<PathBuf, TrainerError> {
     if path.join(STATE).exists() {
         return Ok(path.to_owned());
     }
-    if !path.exists() {
-        return Err(TrainerError::checkpoint(
-            path,
-            "does not exist; name a run's folder or one of its checkpoints",
-        ));
+    newest(path)
+}
+
+/// The newest checkpoint of the run in the folder `run`.
+///
+/// # Errors
+/// A folder that is no run with a checkpoint; one that is a checkpoint itself.
+pub fn newest(run: &Path) -> Result<PathBuf, TrainerError> {
+    if !run.exists() {
+        let problem = "does not exist; name a run's folder";
+        return Err(TrainerError::checkpoint(run, problem));
     }
-    let newest = list(&path.join("checkpoints"))?.pop();
-    newest.ok_or_else(|| {
-        TrainerError::checkpoint(
-            path,
-            "holds no checkpoint; name a run's folder or one of its checkpoints",
-        )
-    })
+    if run.join(STATE).exists() {
+        let above = run.parent().and_then(Path::parent);
+        let above = above.map_or_else(String::new, |folder| format!(" `{}`", folder.display()));
+        let problem =
+            format!("is one of a run; name the run's folder{above}, whose newest is taken");
+        return Err(TrainerError::checkpoint(run, problem));
+    }
+    let newest = list(&run.join("checkpoints"))?.pop();
+    newest.ok_or_else(|| TrainerError::checkpoint(run, "holds no checkpoint; name a run's folder"))
 }
 
 /// Writes `value` as JSON, aside first.

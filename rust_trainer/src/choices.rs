@@ -32,10 +32,23 @@ pub enum Backend {
     Auto,
     /// ALE's C++ vector environment.
     Ale,
-    /// Gymnasium's environments in this process, one after another.
+    /// Environments in this process, one after another.
     Sync,
-    /// Gymnasium's environments in a process each.
+    /// Environments in worker processes.
     Async,
+}
+
+impl Backend {
+    /// The name in Python.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Ale => "ale",
+            Self::Sync => "sync",
+            Self::Async => "async",
+        }
+    }
 }
 
 /// Number format of the network's forward and backward pass; weights are always kept in 32 bits.
@@ -46,18 +59,6 @@ pub enum Precision {
     Fp32,
     /// bfloat16: faster where the processor has instructions for it, 8 bits of mantissa.
     Bf16,
-}
-
-/// Whether rewards are clipped to their sign before they are learned from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ClipReward {
-    /// For Atari games only.
-    Auto,
-    /// Always.
-    True,
-    /// Never.
-    False,
 }
 
 /// Where the network runs.

@@ -15,7 +15,7 @@ use crate::{
     error::TrainerError,
     evaluate::{mean_and_deviation, play},
     learner::Learner,
-    make_env,
+    make_env::{self, Recording},
     settings::{Algorithm, DeviceChoice, Overrides, Settings},
     signals::StopRequest,
     train::{Outcome, Run},
@@ -66,6 +66,13 @@ struct EvalArgs {
     /// Environments played at once
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..))]
     num_envs: u64,
+    /// Folder for games as mp4, `env<env>-game<n>.mp4`; made if it is not there (Atari)
+    #[arg(long, value_name = "FOLDER")]
+    video_dir: Option<PathBuf>,
+    /// Of each environment's games, save the first and every n-th after it
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "video_dir",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    record_every: u64,
     #[command(flatten)]
     play: PlayArgs,
 }
@@ -169,8 +176,9 @@ fn train(args: &TrainArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
     let summary = run.train(stop)?;
     let Counters { step, seconds, .. } = summary.counters;
     match summary.mean_return {
-        Some(mean) => say(format_args!(
-            "mean raw return of the last 100 games: {mean:.1}"
+        Some((mean, 1)) => say(format_args!("raw return of the only game: {mean:.1}")),
+        Some((mean, games)) => say(format_args!(
+            "mean raw return of the last {games} games: {mean:.1}"
         )),
         None => say("no game ended"),
     }
@@ -229,7 +237,7 @@ fn resume(folder: &Path, overrides: &Overrides) -> Result<Run, TrainerError> {
             "`{name}` cannot change in a resumed run; what can: {list}"
         )));
     }
-    let state = checkpoint::read_state(&checkpoint::find(folder)?)?;
+    let state = checkpoint::read_state(&checkpoint::newest(folder)?)?;
     let settings = state.settings.with(overrides);
     settings.check()?;
     let threads = device::set_torch_threads(settings.torch_threads);
@@ -274,7 +282,12 @@ fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
     let path = checkpoint::find(&args.run)?;
     let state = checkpoint::read_state(&path)?;
     let num_envs = args.num_envs.min(args.episodes) as usize;
-    let mut env = make_env::for_evaluation(&state.settings, num_envs, None)?;
+    let recording = Recording {
+        video_dir: args.video_dir.as_deref(),
+        record_every: args.record_every,
+        ..Recording::NONE
+    };
+    let mut env = make_env::for_evaluation(&state.settings, num_envs, recording)?;
     let mut learner = load(&path, &state, &args.play)?;
     say(format_args!(
         "{} at agent step {}, {} games",
@@ -305,13 +318,20 @@ fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
             played.len()
         ));
     }
+    if let Some(folder) = &args.video_dir {
+        say(format_args!("videos are in {}", folder.display()));
+    }
     Ok(status_after(stop))
 }
 
 fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
     let path = checkpoint::find(&args.run)?;
     let state = checkpoint::read_state(&path)?;
-    let mut env = make_env::for_evaluation(&state.settings, 1, Some(&args.img_dir))?;
+    let recording = Recording {
+        img_dir: Some(&args.img_dir),
+        ..Recording::NONE
+    };
+    let mut env = make_env::for_evaluation(&state.settings, 1, recording)?;
     let mut learner = load(&path, &state, &args.play)?;
     let on_episode = |episode: &python_shim::Episode| {
         say(format_args!(

@@ -20,6 +20,7 @@ pub mod openmp;
 pub mod optimizer;
 pub mod params;
 pub mod ppo;
+mod preset;
 pub mod report;
 pub mod rollout;
 pub mod settings;

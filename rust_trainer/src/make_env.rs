@@ -2,46 +2,109 @@
 
 use std::{path::Path, thread};
 
-use python_shim::{MakeOptions, VecEnv, VecGymEnv};
+use python_shim::{ActionSpace, AutoresetMode, MakeOptions, Value, VecEnv, VecGymEnv};
 
 use crate::{
     error::TrainerError,
-    settings::{Backend, ClipReward, Settings},
+    settings::{Backend, OrPreset, Settings},
 };
+
+/// What is saved of games that are played for evaluation.
+#[derive(Clone, Copy, Debug)]
+pub struct Recording<'a> {
+    /// Folder for every raw frame as PNG.
+    pub img_dir: Option<&'a Path>,
+    /// Folder for games as mp4.
+    pub video_dir: Option<&'a Path>,
+    /// Of each environment's games, the first and every n-th after it goes to `video_dir`.
+    pub record_every: u64,
+}
+
+impl Recording<'_> {
+    /// Nothing is saved.
+    pub const NONE: Self = Self {
+        img_dir: None,
+        video_dir: None,
+        record_every: 1,
+    };
+
+    fn has_pictures(&self) -> bool {
+        self.img_dir.is_some() || self.video_dir.is_some()
+    }
+}
 
 /// The environments to learn in.
 ///
 /// # Errors
 /// What `atari_wrappers.make_vec` refuses, such as an unknown id.
 pub fn for_training(settings: &Settings) -> Result<Box<dyn VecEnv>, TrainerError> {
-    let mut options = options(settings).with("episodic_life", settings.episodic_life);
-    match settings.clip_reward {
-        ClipReward::Auto => {}
-        ClipReward::True => options.set("clip_reward", true),
-        ClipReward::False => options.set("clip_reward", false),
-    }
+    let mut options = options(settings);
+    set(&mut options, "episodic_life", settings.episodic_life);
+    set(&mut options, "clip_reward", settings.clip_reward);
     if !settings.img_dir.as_os_str().is_empty() {
         options.set("img_dir", settings.img_dir.to_string_lossy().into_owned());
     }
     make(&settings.env_id, settings.num_envs, &options)
 }
 
-/// The environments to measure a policy in: whole games, raw rewards, frames into `img_dir` if named.
+/// The environments to measure a policy in: whole games and raw rewards, whatever the preset says.
 ///
 /// # Errors
 /// What `atari_wrappers.make_vec` refuses.
 pub fn for_evaluation(
     settings: &Settings,
     num_envs: usize,
-    img_dir: Option<&Path>,
+    recording: Recording<'_>,
 ) -> Result<Box<dyn VecEnv>, TrainerError> {
     let mut options = options(settings)
         .with("episodic_life", false)
         .with("clip_reward", false);
-    if let Some(folder) = img_dir {
+    if recording.has_pictures() && settings.backend == Backend::Ale {
+        // ALE's threads show no raw frames; the same games run in `sync`.
+        options.set("backend", Backend::Auto.name());
+    }
+    if let Some(folder) = recording.img_dir {
         options.set("img_dir", folder.to_string_lossy().into_owned());
     }
+    if let Some(folder) = recording.video_dir {
+        options.set("video_dir", folder.to_string_lossy().into_owned());
+        options.set("record_every", recording.record_every as i64);
+    }
     make(&settings.env_id, num_envs, &options)
+}
+
+/// Refuses environments that no learner here can learn in.
+///
+/// # Errors
+/// [`TrainerError::Usage`] for other actions than one of several, for several players, for batches
+/// of a part of the environments, and for other autoreset modes than same-step: next-step makes a
+/// step per episode in which the action counts for nothing, and a learner would train on it.
+pub fn check(env_id: &str, env: &dyn VecEnv) -> Result<(), TrainerError> {
+    let unfit = |what: String| Err(TrainerError::Usage(format!("`{env_id}` {what}")));
+    match env.action_space() {
+        ActionSpace::Discrete { .. } => {}
+        space => {
+            return unfit(format!(
+                "has the actions {space:?}; only Discrete ones can be learned"
+            ));
+        }
+    }
+    if env.num_players() != 1 {
+        return unfit(format!("has {} players; one can learn", env.num_players()));
+    }
+    if env.batch_size() != env.num_envs() {
+        return unfit(format!(
+            "gives {} of {} environments at once; all are needed",
+            env.batch_size(),
+            env.num_envs()
+        ));
+    }
+    match env.autoreset_mode() {
+        AutoresetMode::SameStep => Ok(()),
+        mode => unfit(format!(
+            "has the autoreset mode {mode:?}; SameStep is needed"
+        )),
+    }
 }
 
 /// Any seed as one that the environments take: environment i gets `seed + i`, and ALE's seeds end at 2³¹.
@@ -66,23 +129,34 @@ pub fn available_cores() -> i64 {
 }
 
 fn options(settings: &Settings) -> MakeOptions {
-    let backend = match settings.backend {
-        Backend::Auto => "auto",
-        Backend::Ale => "ale",
-        Backend::Sync => "sync",
-        Backend::Async => "async",
-    };
-    MakeOptions::new()
-        .with("backend", backend)
+    let mut options = MakeOptions::new()
+        .with("backend", settings.backend.name())
         .with("autoreset", "same-step")
-        .with("fire_reset", settings.fire_reset)
-        .with("noop_max", settings.noop_max)
-        .with("frame_skip", settings.frame_skip)
-        .with("frame_stack", settings.frame_stack)
-        .with("sticky_actions", settings.sticky_actions)
-        .with("full_action_space", settings.full_action_space)
-        .with("max_episode_frames", settings.max_episode_frames)
-        .with("num_threads", env_threads(settings))
+        .with("preset", settings.preset.name())
+        .with("num_threads", env_threads(settings));
+    set(&mut options, "fire_reset", settings.fire_reset);
+    set(&mut options, "noop_max", settings.noop_max);
+    set(&mut options, "frame_skip", settings.frame_skip);
+    set(&mut options, "frame_stack", settings.frame_stack);
+    set(&mut options, "sticky_actions", settings.sticky_actions);
+    set(
+        &mut options,
+        "full_action_space",
+        settings.full_action_space,
+    );
+    set(
+        &mut options,
+        "max_episode_frames",
+        settings.max_episode_frames,
+    );
+    options
+}
+
+/// Passes a setting on where it is named.
+fn set<T: Into<Value>>(options: &mut MakeOptions, name: &str, setting: OrPreset<T>) {
+    if let Some(value) = setting.value() {
+        options.set(name, value);
+    }
 }
 
 fn make(
@@ -91,9 +165,49 @@ fn make(
     options: &MakeOptions,
 ) -> Result<Box<dyn VecEnv>, TrainerError> {
     match VecGymEnv::make_vec(env_id, num_envs, options) {
-        Ok(env) => Ok(Box::new(env)),
+        Ok(env) => {
+            check(env_id, &env)?;
+            Ok(Box::new(env))
+        }
         // A typing mistake gets a line; anything else keeps its traceback.
         Err(error) if error.is_usage_error() => Err(TrainerError::Usage(error.summary())),
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{Algorithm, FireReset, Preset};
+
+    fn names(options: &MakeOptions) -> Vec<&str> {
+        let settings = options.settings().iter();
+        settings.map(|(name, _)| name.as_str()).collect()
+    }
+
+    #[test]
+    fn only_what_is_named_reaches_python_beside_the_preset() {
+        let settings = Settings::defaults(Algorithm::Ppo);
+        let always = ["backend", "autoreset", "preset", "num_threads"];
+        assert_eq!(names(&options(&settings)), always);
+        let settings = Settings {
+            preset: Preset::Baselines,
+            noop_max: OrPreset::Value(0),
+            fire_reset: OrPreset::Value(FireReset::Off),
+            sticky_actions: OrPreset::Value(0.25),
+            ..settings
+        };
+        let options = options(&settings);
+        let given = ["fire_reset", "noop_max", "sticky_actions"];
+        assert_eq!(names(&options), [always.as_slice(), &given].concat());
+        let value = |name: &str| {
+            let mut settings = options.settings().iter();
+            let found = settings.find(|(given, _)| given == name);
+            found.map(|(_, value)| value.clone())
+        };
+        assert_eq!(value("preset"), Some("baselines".into()));
+        assert_eq!(value("fire_reset"), Some(false.into()));
+        assert_eq!(value("noop_max"), Some(0.into()));
+        assert_eq!(value("sticky_actions"), Some(0.25.into()));
     }
 }

@@ -12,16 +12,21 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::choices::{Algorithm, Backend, ClipReward, DeviceChoice, Precision};
 use crate::error::TrainerError;
+pub use crate::{
+    choices::{Algorithm, Backend, DeviceChoice, Precision},
+    preset::{FireReset, OrPreset, Preset},
+};
 
 macro_rules! settings {
-    ($( $heading:literal { $( $(#[doc = $doc:literal])+ $name:ident : $type:ty, )* } )*) => {
+    ($( $heading:literal {
+        $( $(#[doc = $doc:literal])+ $(#[serde($serde:ident)])? $name:ident : $type:ty, )*
+    } )*) => {
         /// Every setting of a run.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct Settings {
-            $( $( $(#[doc = $doc])+ pub $name: $type, )* )*
+            $( $( $(#[doc = $doc])+ $(#[serde($serde)])? pub $name: $type, )* )*
         }
 
         /// The settings that a command line or a TOML file names.
@@ -116,24 +121,28 @@ settings! {
     "Environment" {
         /// Backend that steps the environments
         backend: Backend,
-        /// A lost life ends the learner's episode, while the game goes on (Atari)
-        episodic_life: bool,
-        /// Learn from the sign of the reward; auto: for Atari
-        clip_reward: ClipReward,
-        /// Press FIRE after a reset where the game needs it (Atari)
-        fire_reset: bool,
+        /// Recipe by which games are preprocessed; it decides what says `preset` below (Atari)
+        #[serde(default)]
+        preset: Preset,
+        /// A lost life ends the learner's episode (Atari)
+        episodic_life: OrPreset<bool>,
+        /// Learn from the sign of the reward; preset: for Atari, where the preset does
+        clip_reward: OrPreset<bool>,
+        /// Press FIRE after a reset where the game needs it: true, false, steps, before-noops or
+        /// after-noops (Atari)
+        fire_reset: OrPreset<FireReset>,
         /// Largest number of no-ops at the start of a game (Atari)
-        noop_max: i64,
+        noop_max: OrPreset<i64>,
         /// Frames that each action is repeated for (Atari)
-        frame_skip: i64,
+        frame_skip: OrPreset<i64>,
         /// Frames in an observation (Atari)
-        frame_stack: i64,
+        frame_stack: OrPreset<i64>,
         /// Probability that the emulator repeats the previous action instead (Atari)
-        sticky_actions: f64,
+        sticky_actions: OrPreset<f64>,
         /// All 18 actions instead of those that the game uses (Atari)
-        full_action_space: bool,
-        /// Emulator frames after which a game is cut off (Atari)
-        max_episode_frames: i64,
+        full_action_space: OrPreset<bool>,
+        /// Emulator frames after which a game is cut off, 0 for no limit (Atari)
+        max_episode_frames: OrPreset<i64>,
     }
     "Machine" {
         /// Where the network runs: auto, cpu, cuda or cuda:N
@@ -178,15 +187,16 @@ impl Settings {
             rmsprop_alpha: 0.99,
             rmsprop_eps: 1e-5,
             backend: Backend::Auto,
-            episodic_life: true,
-            clip_reward: ClipReward::Auto,
-            fire_reset: true,
-            noop_max: 30,
-            frame_skip: 4,
-            frame_stack: 4,
-            sticky_actions: 0.0,
-            full_action_space: false,
-            max_episode_frames: 108_000,
+            preset: Preset::Default,
+            episodic_life: OrPreset::Preset,
+            clip_reward: OrPreset::Preset,
+            fire_reset: OrPreset::Preset,
+            noop_max: OrPreset::Preset,
+            frame_skip: OrPreset::Preset,
+            frame_stack: OrPreset::Preset,
+            sticky_actions: OrPreset::Preset,
+            full_action_space: OrPreset::Preset,
+            max_episode_frames: OrPreset::Preset,
             device: DeviceChoice::Auto,
             precision: Precision::Fp32,
             torch_threads: 0,
@@ -254,13 +264,15 @@ impl Settings {
             ("clip_coef", self.clip_coef),
             ("checkpoint_every", self.checkpoint_every as f64),
             ("keep_checkpoints", self.keep_checkpoints as f64),
-            ("frame_skip", self.frame_skip as f64),
-            ("frame_stack", self.frame_stack as f64),
-            ("max_episode_frames", self.max_episode_frames as f64),
             ("adam_eps", self.adam_eps),
             ("rmsprop_eps", self.rmsprop_eps),
         ];
-        for (name, value) in positive {
+        let given = |name, count: OrPreset<i64>| Some((name, count.value()? as f64));
+        let frames = [
+            given("frame_skip", self.frame_skip),
+            given("frame_stack", self.frame_stack),
+        ];
+        for (name, value) in positive.into_iter().chain(frames.into_iter().flatten()) {
             require(
                 name,
                 value,
@@ -271,10 +283,11 @@ impl Settings {
         let fractions = [
             ("gamma", self.gamma),
             ("gae_lambda", self.gae_lambda),
-            ("sticky_actions", self.sticky_actions),
             ("rmsprop_alpha", self.rmsprop_alpha),
         ];
-        for (name, value) in fractions {
+        let sticky_actions = self.sticky_actions.value();
+        let sticky_actions = sticky_actions.map(|value| ("sticky_actions", value));
+        for (name, value) in fractions.into_iter().chain(sticky_actions) {
             require(
                 name,
                 value,
@@ -285,11 +298,14 @@ impl Settings {
         let not_negative = [
             ("ent_coef", self.ent_coef),
             ("vf_coef", self.vf_coef),
-            ("noop_max", self.noop_max as f64),
             ("torch_threads", f64::from(self.torch_threads)),
             ("env_threads", self.env_threads as f64),
         ];
-        for (name, value) in not_negative {
+        let counts = [
+            given("noop_max", self.noop_max),
+            given("max_episode_frames", self.max_episode_frames),
+        ];
+        for (name, value) in not_negative.into_iter().chain(counts.into_iter().flatten()) {
             require(
                 name,
                 value,

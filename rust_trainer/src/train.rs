@@ -14,7 +14,7 @@ use crate::{
     device,
     error::TrainerError,
     learner::{Actions, Learner},
-    make_env::env_seed,
+    make_env::{self, env_seed},
     report::RunReport,
     rollout::{Observations, Rollout},
     settings::Settings,
@@ -37,8 +37,8 @@ pub struct Summary {
     pub outcome: Outcome,
     /// How far it came.
     pub counters: Counters,
-    /// Mean raw return of the last 100 true games, if one ended.
-    pub mean_return: Option<f64>,
+    /// Mean raw return of the last true games, and how many they are: 100 if as many ended.
+    pub mean_return: Option<(f64, usize)>,
     /// The picture of the learning curve.
     pub curve: PathBuf,
 }
@@ -69,8 +69,10 @@ impl Run {
     /// A new run in its own new folder.
     ///
     /// # Errors
-    /// A folder that exists or cannot be made, a device that is not there.
+    /// A folder that exists or cannot be made, a device that is not there, environments that
+    /// [`make_env::check`] refuses.
     pub fn create(settings: Settings, env: Box<dyn VecEnv>) -> Result<Self, TrainerError> {
+        make_env::check(&settings.env_id, &*env)?;
         let device = device::select(settings.device)?;
         let folder = settings.runs_dir.join(&settings.run_name);
         if folder.exists() {
@@ -104,7 +106,8 @@ impl Run {
         settings: Settings,
         env: Box<dyn VecEnv>,
     ) -> Result<Self, TrainerError> {
-        let path = checkpoint::find(folder)?;
+        make_env::check(&settings.env_id, &*env)?;
+        let path = checkpoint::newest(folder)?;
         let state = checkpoint::read_state(&path)?;
         if state.obs_spec() != *env.obs_spec() || state.num_actions != env.num_actions() {
             return Err(TrainerError::checkpoint(

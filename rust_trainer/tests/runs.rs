@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path};
 
-use python_shim::{EnvError, Episode, ObsSpec, StepBatch, VecEnv};
+use python_shim::{ActionSpace, AutoresetMode, EnvError, Episode, ObsSpec, StepBatch, VecEnv};
 use rust_trainer::{
     checkpoint,
     evaluate::play,
@@ -34,6 +34,9 @@ struct Contexts {
     steps: i64,
     returns: [f64; NUM_ENVS],
     actions: Option<Vec<i64>>,
+    autoreset: AutoresetMode,
+    space: ActionSpace,
+    batch_size: usize,
 }
 
 impl Contexts {
@@ -50,6 +53,9 @@ impl Contexts {
             steps: 0,
             returns: [0.0; NUM_ENVS],
             actions: None,
+            autoreset: AutoresetMode::SameStep,
+            space: ActionSpace::Discrete { n: 2 },
+            batch_size: NUM_ENVS,
         }
     }
 
@@ -84,6 +90,18 @@ impl VecEnv for Contexts {
         2
     }
 
+    fn action_space(&self) -> ActionSpace {
+        self.space.clone()
+    }
+
+    fn batch_size(&self) -> usize {
+        self.batch_size
+    }
+
+    fn autoreset_mode(&self) -> AutoresetMode {
+        self.autoreset
+    }
+
     fn reset(&mut self, _seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
         (self.steps, self.returns) = (0, [0.0; NUM_ENVS]);
         self.observe(obs);
@@ -99,19 +117,16 @@ impl VecEnv for Contexts {
         let actions = self
             .actions
             .take()
-            .ok_or(EnvError::Order("no step in flight"))?;
+            .ok_or_else(|| EnvError::Order("no step in flight".to_owned()))?;
         let rewards: Vec<f32> = (0..NUM_ENVS)
             .map(|env| f32::from(u8::from(actions[env] == self.context(env))))
             .collect();
         self.steps += 1;
         let ended = self.steps % self.length == 0;
-        *batch = StepBatch {
-            raw_reward: rewards.clone(),
-            terminated: vec![ended && self.end == End::Terminated; NUM_ENVS],
-            truncated: vec![ended && self.end == End::Truncated; NUM_ENVS],
-            lives: vec![0; NUM_ENVS],
-            ..StepBatch::default()
-        };
+        batch.clear(NUM_ENVS, 1);
+        batch.raw_reward.clone_from(&rewards);
+        batch.terminated.fill(ended && self.end == End::Terminated);
+        batch.truncated.fill(ended && self.end == End::Truncated);
         self.observe(obs);
         for (env, reward) in rewards.iter().enumerate() {
             self.returns[env] += f64::from(*reward);
@@ -175,7 +190,7 @@ fn both_algorithms_learn_which_action_the_context_asks_for() {
         let summary = run.train(&StopRequest::never()).unwrap();
         assert_eq!(summary.outcome, Outcome::Finished);
         assert!(
-            summary.mean_return.unwrap() > 8.5,
+            summary.mean_return.unwrap().0 > 8.5,
             "{algorithm:?}: {:?} of 9",
             summary.mean_return
         );
@@ -297,6 +312,71 @@ fn a_run_folder_is_never_overwritten() {
         message.contains("twice") && message.contains("--resume"),
         "{message}"
     );
+}
+
+#[test]
+fn environments_that_no_learner_here_can_learn_in_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let fit = || Contexts::new(true, 1, End::Terminated);
+    let unfit = [
+        (
+            "NextStep",
+            Contexts {
+                autoreset: AutoresetMode::NextStep,
+                ..fit()
+            },
+        ),
+        (
+            "MultiDiscrete",
+            Contexts {
+                space: ActionSpace::MultiDiscrete { nvec: vec![2, 2] },
+                ..fit()
+            },
+        ),
+        (
+            "2 of 4",
+            Contexts {
+                batch_size: 2,
+                ..fit()
+            },
+        ),
+    ];
+    for (what, env) in unfit {
+        let settings = settings(Algorithm::A2c, folder.path(), "unfit");
+        let message = Run::create(settings.clone(), Box::new(env))
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(
+            message.contains(&settings.env_id) && message.contains(what),
+            "{message}"
+        );
+    }
+    assert!(!folder.path().join("unfit").exists());
+}
+
+#[test]
+fn a_run_goes_on_from_its_folder_and_no_checkpoint_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        total_steps: 64,
+        ..settings(Algorithm::A2c, folder.path(), "run")
+    };
+    let env = || Box::new(Contexts::new(true, 1, End::Terminated));
+    Run::create(settings.clone(), env())
+        .unwrap()
+        .train(&StopRequest::never())
+        .unwrap();
+    let run_folder = folder.path().join("run");
+    let path = checkpoint::find(&run_folder).unwrap();
+    assert_eq!(checkpoint::find(&path).unwrap(), path, "to be evaluated");
+    let message = Run::resume(&path, settings, env())
+        .err()
+        .unwrap()
+        .to_string();
+    let remedy = format!("`{}`", run_folder.display());
+    assert!(message.contains(&remedy), "{message}");
+    assert!(!path.join("settings.toml").exists());
 }
 
 #[test]

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable
 from pathlib import Path
 
+import av
 import pytest
 from PIL import Image
 from program import CARTPOLE, INVADERS, Trainer
@@ -38,6 +39,20 @@ def test_dump_frames_saves_a_whole_game(trainer: Trainer, trained: Callable[...,
         assert (frame.size, frame.mode) == ((160, 210), "RGB")
 
 
+def test_eval_saves_games_as_videos(trainer: Trainer, trained: Callable[..., Path]) -> None:
+    trained("--total-steps", 16, "--max-episode-frames", 400, *INVADERS)
+    arguments = ["--episodes", 3, "--num-envs", 1, "--video-dir", "deep/videos"]
+    out, _ = trainer.run("eval", "runs/run", *arguments, "--record-every", 2)
+    videos = sorted((trainer.folder / "deep/videos").glob("*.mp4"))
+    assert [re.fullmatch(r"env0-game(\d+)\.mp4", video.name)[1] for video in videos] == ["0", "2"]
+    steps = [int(count) for count in re.findall(r"^game .* in (\d+) steps", out, re.MULTILINE)]
+    for video, played in zip(videos, steps[::2], strict=True):
+        with av.open(video) as file:
+            frames = list(file.decode(video=0))
+        assert len(frames) >= 4 * (played - 1) > 100
+        assert (frames[0].width, frames[0].height) == (160, 210)
+
+
 def test_doctor_names_what_is_in_use(either_trainer: Trainer) -> None:
     process = either_trainer.start("doctor")
     out, err = process.communicate(timeout=120)
@@ -62,6 +77,7 @@ def test_help_explains_every_setting_with_its_default(trainer: Trainer) -> None:
         assert option, name
         assert name == "img_dir" or "[default: " in option[0], option[0]
     assert "[default: 128, a2c: 5]" in text
+    assert "[default: preset]" in text
 
 
 @pytest.mark.parametrize(
@@ -77,6 +93,7 @@ def test_help_explains_every_setting_with_its_default(trainer: Trainer) -> None:
         (["--img-dir", "/proc/frames"], ["/proc/frames"]),
         (["--backend", "ale", "--env-id", "CartPole-v1"], ["ale", "CartPole-v1"]),
         (["--runs-dir", "/proc/runs"], ["/proc/runs"]),
+        (["--preset", "envpool", "--backend", "ale"], ["ale", "padding"]),
     ],
 )
 def test_a_mistake_is_one_line_that_names_it(
@@ -102,6 +119,10 @@ def test_a_mistake_is_one_line_that_names_it(
         ["train", "--device", "gpu"],
         ["eval"],
         ["eval", "runs/run", "--episodes", "0"],
+        ["eval", "runs/run", "--record-every", "2"],
+        ["train", "--preset", "atari"],
+        ["train", "--noop-max", "many"],
+        ["train", "--fire-reset", "maybe"],
     ],
 )
 def test_a_wrong_command_line_is_status_2(trainer: Trainer, arguments: list[str]) -> None:
@@ -115,6 +136,17 @@ def test_an_unknown_setting_in_a_file_is_named(trainer: Trainer) -> None:
     assert "a.toml" in err
     assert "gama" in err
     assert "Traceback" not in err
+
+
+def test_a_checkpoint_is_no_run_to_go_on_with(
+    trainer: Trainer, trained: Callable[..., Path]
+) -> None:
+    trained("--total-steps", 16, *INVADERS)
+    checkpoint = "runs/run/checkpoints/step-000000000016"
+    before = sorted((trainer.folder / checkpoint).iterdir())
+    _, err = trainer.run("train", "--resume", checkpoint, "--total-steps", 32, status=1)
+    assert "`runs/run`" in err
+    assert sorted((trainer.folder / checkpoint).iterdir()) == before
 
 
 def test_a_resumed_run_keeps_what_it_learns(trainer: Trainer, trained: Callable[..., Path]) -> None:

@@ -48,6 +48,24 @@ def test_a_run_folder_holds_everything(either_trainer: Trainer) -> None:
     assert list((run / "checkpoints").iterdir()) == [run / "checkpoints/step-000000000064"]
 
 
+def test_a_preset_decides_unless_a_setting_is_named(trainer: Trainer) -> None:
+    arguments = ["--preset", "gymnasium", "--frame-stack", 2, "--total-steps", 16, *INVADERS]
+    trainer.run("train", "--run-name", "run", *arguments)
+    settings = tomllib.loads((trainer.folder / "runs/run/settings.toml").read_text())
+    used = [settings[name] for name in ("preset", "frame_stack", "frame_skip", "episodic_life")]
+    assert used == ["gymnasium", 2, "preset", "preset"]
+    [state] = trainer.checkpoints()
+    assert json.loads(state.read_text())["obs_shape"] == [2, 84, 84]
+
+
+def test_the_mean_is_of_the_games_that_were_played(trainer: Trainer) -> None:
+    out, err = trainer.run("train", "--run-name", "run", "--total-steps", 1024, *CARTPOLE)
+    returns = column(trainer.folder / "runs/run/episodes.csv", "raw_return")
+    mean = float(re.search(rf"last {len(returns)} games: ([\d.]+)", out)[1])
+    assert sum(returns) / len(returns) == pytest.approx(mean, abs=0.05)
+    assert err.count("1.024k/1.024k steps") == 1
+
+
 def test_the_same_seed_learns_the_same(trainer: Trainer) -> None:
     for name in ("a", "b"):
         trainer.run("train", "--run-name", name, "--total-steps", 96, *INVADERS)

@@ -195,7 +195,11 @@ def test_results_have_their_types_from_the_first_one_on(open_any: OpenVec) -> No
     ended = np.zeros(4, bool)
     for _ in range(120):
         assert (obs.dtype, obs.shape) == (np.uint8, (4, 4, 84, 84))
-        for name, dtype in {"env_id": np.int32, "lives": np.int32, "raw_reward": np.float32}.items():
+        for name, dtype in {
+            "env_id": np.int32,
+            "lives": np.int32,
+            "raw_reward": np.float32,
+        }.items():
             assert (info[name].dtype, info[name].shape) == (dtype, (4,)), name
         assert info["env_id"].tolist() == [0, 1, 2, 3]
         vec.send(np.zeros(4, np.int32))

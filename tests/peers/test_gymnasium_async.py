@@ -37,9 +37,7 @@ def open_gate(gate: Path) -> None:
     gate.write_bytes(b"go")
 
 
-def test_a_reset_that_takes_too_long_can_be_waited_for_again(
-    open_vec: OpenVec, gate: Path
-) -> None:
+def test_a_reset_that_takes_too_long_can_be_waited_for_again(open_vec: OpenVec, gate: Path) -> None:
     """`test_reset_timeout_async_vector_env`."""
     vec = gated(open_vec, gate)
     vec.reset_async(seed=0)
@@ -89,9 +87,7 @@ def test_nothing_begins_while_a_call_is_pending(pending: str, open_hosted: OpenV
 
 
 @pytest.mark.parametrize("kwargs", [{}, {"terminate": True}, {"timeout": 5}])
-def test_a_closed_batch_refuses_everything(
-    kwargs: dict[str, Any], open_hosted: OpenVec
-) -> None:
+def test_a_closed_batch_refuses_everything(kwargs: dict[str, Any], open_hosted: OpenVec) -> None:
     """`test_already_closed_async_vector_env`."""
     vec = open_hosted(COUNTING, 2)
     vec.reset()

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from atari_wrappers import Settings, UnsupportedError, make_env, make_vec
 from atari_wrappers.game import AtariGame
 from atari_wrappers.ids import resolve
 from atari_wrappers.recording import make_recorder
+from atari_wrappers.video import VideoFile
 
 # Games that are over soon, whatever is played.
 SHORT: dict[str, Any] = {"preset": "baselines", "max_episode_frames": 60, "sticky_actions": 0.25}
@@ -114,9 +116,9 @@ def test_a_lost_life_does_not_cut_the_video(tmp_path: Path) -> None:
 
 def test_the_first_and_every_nth_game_is_recorded(tmp_path: Path) -> None:
     env = make_env("PongNoFrameskip-v4", Settings(**SHORT, video_dir=tmp_path, record_every=3))
-    for game in range(5):
+    for game in range(6):
         play_game(env, random_actions(6, seed=game))
-    env.reset()
+    env.reset()  # a seventh one, of which nothing is played
     env.close()
     assert names(tmp_path) == ["env0-game0.mp4", "env0-game3.mp4"]
 
@@ -165,6 +167,13 @@ def test_an_unfinished_game_becomes_a_file_on_close(tmp_path: Path) -> None:
     env.close()
     assert names(tmp_path) == ["env0-game0.mp4"]
     assert len(read_video(tmp_path / "env0-game0.mp4")[0]) == info["episode_frames"]
+
+
+def test_a_file_that_nothing_refers_to_is_finished(tmp_path: Path) -> None:
+    file = VideoFile(tmp_path / "a.mp4", Fraction(60), (8, 6))
+    file.write(np.full((8, 6), 70, np.uint8))
+    del file
+    assert_same_pictures(read_video(tmp_path / "a.mp4")[0], [np.full((8, 6, 3), 70)])
 
 
 def test_a_reset_in_mid_game_ends_the_video(tmp_path: Path) -> None:

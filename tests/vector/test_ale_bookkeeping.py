@@ -10,9 +10,12 @@ import pytest
 
 from atari_wrappers import Settings
 from atari_wrappers.backends import ale
+from atari_wrappers.backends.ale import AleBackend
+from atari_wrappers.backends.rows import RECORD
 from atari_wrappers.ids import resolve
 
 Row = dict[str, Any]
+OF_GAME = ("episode_return", "episode_length", "episode_frames")
 
 
 class ScriptedAle:
@@ -27,6 +30,9 @@ class ScriptedAle:
 
     def reset(self, **_kwargs: Any) -> tuple[np.ndarray, Row]:
         return self._obs(), self._info(self.rows[0])
+
+    def send(self, _actions: np.ndarray) -> None:
+        pass
 
     def recv(self) -> tuple[Any, ...]:
         row = self.rows[self._next]
@@ -43,22 +49,39 @@ class ScriptedAle:
 
     def _info(self, row: Row) -> Row:
         frames = {"frame_number": row["frame"], "episode_frame_number": row["episode_frame"]}
-        info = {"lives": row["lives"], **frames}
+        info = {"env_id": 0, "lives": row["lives"], **frames}
         return {key: np.array([value], np.int32) for key, value in info.items()}
 
 
-def play(
-    rows: list[Row], monkeypatch: pytest.MonkeyPatch, autoreset: str = "same-step"
-) -> list[tuple[Any, ...]]:
+def open_scripted(
+    rows: list[Row], monkeypatch: pytest.MonkeyPatch, **settings: Any
+) -> tuple[AleBackend, tuple[Any, ...]]:
+    """Return the backend of a script, and what its reset brought."""
     monkeypatch.setattr(ScriptedAle, "rows", rows, raising=False)
     monkeypatch.setattr(ale, "AtariVectorEnv", ScriptedAle)
-    backend = ale.AleBackend(resolve("PongNoFrameskip-v4"), 1, Settings(autoreset=autoreset))
-    backend.reset(None, {})
-    return [backend.recv() for _ in rows[1:]]
+    backend = AleBackend(resolve("PongNoFrameskip-v4"), 1, Settings(**settings))
+    backend.reset(None, None, {})
+    return backend, backend.recv(1, None, None)
+
+
+def step(backend: AleBackend, out: np.ndarray | None = None) -> tuple[Any, ...]:
+    backend.send(np.zeros(1, np.int64), None)
+    return backend.recv(1, out, None)
+
+
+def play(
+    rows: list[Row], monkeypatch: pytest.MonkeyPatch, **settings: Any
+) -> list[tuple[Any, ...]]:
+    backend, _ = open_scripted(rows, monkeypatch, **settings)
+    return [step(backend) for _ in rows[1:]]
 
 
 def row(lives: int, frame: int, start: int = 0, **report: Any) -> Row:
     return {"lives": lives, "frame": frame, "episode_frame": frame - start, **report}
+
+
+def of_game(info: Row) -> tuple[float, int, int]:
+    return tuple(info[name][0] for name in OF_GAME)
 
 
 def test_a_drop_to_no_lives_is_not_a_lost_life(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,10 +104,22 @@ def test_truncation_of_a_game_with_bonus_lives_loses_none(monkeypatch: pytest.Mo
 def test_restarting_step_of_next_step_mode_loses_no_life(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row(5, 0), row(5, 6, truncated=True), row(3, 6, start=6), row(2, 10, start=6)]
     rows.append(row(2, 12, start=6, terminated=True))
-    truncation, restart, loss, over = play(rows, monkeypatch, "next-step")
-    assert [step[2][0] for step in (truncation, restart, loss, over)] == [False, False, True, True]
+    steps = play(rows, monkeypatch, autoreset="next-step")
+    truncation, restart, loss, over = steps
+    assert [bool(step[2][0]) for step in steps] == [False, False, True, True]
     assert [step[4]["episode"]["l"][0] for step in (truncation, over)] == [1, 2]
-    assert [step[4]["episode"]["frames"][0] for step in (truncation, over)] == [6, 6]
+    assert [of_game(step[4]) for step in steps] == [(0, 1, 6), (0, 0, 0), (0, 1, 4), (0, 2, 6)]
+    assert [bool(step[4]["game_terminated"][0]) for step in steps] == [False, False, False, True]
+    assert restart[4]["lives"][0] == 3
+    assert not any("final_obs" in step[4] for step in (truncation, loss, over))
+
+
+def test_a_life_lost_in_the_first_step_of_a_game_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row(1, 0), row(3, 6, start=3, terminated=True), row(2, 10, start=3)]
+    over, loss = play(rows, monkeypatch)
+    assert over[4]["game_terminated"][0]
+    assert (loss[2][0], loss[4]["game_terminated"][0]) == (True, False)
+    assert loss[4]["final_info"]["lives"][0] == 2
 
 
 def test_game_that_ends_with_lives_left_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,3 +128,82 @@ def test_game_that_ends_with_lives_left_is_over(monkeypatch: pytest.MonkeyPatch)
     assert (reward[0], terminated[0], info["raw_reward"][0]) == (-1.0, True, -2.0)
     assert info["_episode"][0]
     assert info["episode"]["r"][0] == -2.0
+
+
+def test_rows_of_a_step_are_of_the_game_that_it_belonged_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [row(1, 5), row(1, 9, reward=3), row(3, 14, start=11, terminated=True, reward=1)]
+    rows.append(row(3, 18, start=11, reward=2))
+    steps = play(rows, monkeypatch)
+    assert [of_game(step[4]) for step in steps] == [(3, 1, 9), (4, 2, 11), (2, 1, 7)]
+    assert [step[4]["lives"][0] for step in steps] == [1, 3, 3]
+    final = steps[1][4]["final_info"]
+    assert of_game(final) == (4, 2, 11)
+    assert (final["lives"][0], final["raw_reward"][0], final["game_terminated"][0]) == (0, 1, True)
+
+
+# What is known of a game's last lives: ALE reports the next game's.
+@pytest.mark.parametrize(
+    ("settings", "end", "lives"),
+    [
+        ({}, {"terminated": True}, 0),
+        ({}, {"truncated": True}, 4),
+        ({"preset": "ale", "episodic_life": True}, {"terminated": True}, 3),
+        ({"preset": "ale", "episodic_life": True}, {"truncated": True}, 4),
+    ],
+)
+def test_last_lives_of_a_game(
+    settings: dict, end: dict, lives: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [row(4, 0), row(5, 6, start=4, **end)]
+    [(*_, info)] = play(rows, monkeypatch, **settings)
+    assert (info["final_info"]["lives"][0], info["lives"][0]) == (lives, 5)
+    assert info["_episode"][0]
+
+
+def test_what_is_handed_out_can_be_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row(3, 0), row(3, 4, reward=1), row(3, 8, reward=1), row(2, 12), row(2, 16, reward=1)]
+    rows += [row(3, 20, start=18, terminated=True), row(3, 24, start=18), row(3, 28, start=18)]
+    clean = play(rows, monkeypatch)
+    backend, reset = open_scripted(rows, monkeypatch)
+    results = [reset]
+    for expected in clean:
+        for array in (*results[-1][:4], *flat(results[-1][4])):
+            array[...] = 1
+        results.append(step(backend))
+        for mine, other in zip(results[-1][:4], expected[:4], strict=True):
+            np.testing.assert_array_equal(mine, other)
+        for mine, other in zip(flat(results[-1][4]), flat(expected[4]), strict=True):
+            np.testing.assert_array_equal(mine, other)
+
+
+def flat(info: Row) -> list[np.ndarray]:
+    return [
+        array
+        for value in info.values()
+        for array in (flat(value) if isinstance(value, dict) else [value])
+    ]
+
+
+def test_lent_buffers_come_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row(3, 4 * frame) for frame in range(7)]
+    backend, reset = open_scripted(rows, monkeypatch, obs_buffers=3)
+    arrays = [reset[0], *(step(backend)[0] for _ in range(6))]
+    assert [array is arrays[place % 3] for place, array in enumerate(arrays)] == [True] * 7
+    assert [array[0, 0, 0, 0] for array in arrays] == [7, 5, 6, 7, 5, 6, 7]
+
+
+def test_out_receives_what_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend, _ = open_scripted([row(3, 0), row(3, 4)], monkeypatch, obs_buffers=2)
+    out = np.zeros((1, 4, 84, 84), np.uint8)
+    assert step(backend, out)[0] is out
+    assert (out == 2).all()
+
+
+def test_a_reset_brings_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, (_, reward, terminated, truncated, info) = open_scripted([row(3, 9)], monkeypatch)
+    assert (reward[0], terminated[0], truncated[0]) == (0.0, False, False)
+    assert set(info) == {*RECORD, "env_id"}
+    assert {name: info[name].dtype for name in RECORD} == RECORD
+    assert of_game(info) == (0, 0, 9)

@@ -1,24 +1,28 @@
-"""The processes of `async` and the threads of `ale`: errors arrive, and nothing is left behind."""
+"""The processes of `async` and the threads of `ale`: started, ended, and nothing left behind."""
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from multiprocessing import resource_tracker
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scripted import TROUBLES
 
 from atari_wrappers import ClosedError, UnknownEnvError, VecEnv, WorkerError, make_vec
+from atari_wrappers.backends.workers import pool
 
 OpenVec = Callable[..., VecEnv]
-
-# Gymnasium reports a worker's traceback as a warning.
-pytestmark = pytest.mark.filterwarnings("ignore:.*(Received the following error|Traceback|Raising)")
+LOOP, STOP = TROUBLES.index("loop"), TROUBLES.index("stop")
 
 
 def alive(pid: int) -> bool:
@@ -47,15 +51,106 @@ def test_workers_are_processes_of_their_own_and_end_with_close(
 ) -> None:
     # A test run in the background ignores Ctrl-C, and its children would inherit that.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    vec = open_vec("scripted:Pid-v0", 2, backend="async", context=context)
+    vec = open_vec("scripted:Pid-v0", 2, backend="async", context=context, num_workers=2)
     signal.signal(signal.SIGINT, before)
     obs, _ = vec.reset()
     pids = [int(pid) for pid in obs[:, 0]]
     assert len({os.getpid(), *pids}) == 3
     assert (obs[:, 1] == 1).all(), "workers leave Ctrl-C to the host"
+    assert vec._runner.worker_pids == pids
     assert all(map(alive, pids))
     vec.close()
+    vec.close()
     assert_gone(pids, seconds=0)
+
+
+@pytest.mark.parametrize(
+    ("num_envs", "num_workers", "blocks"),
+    [(5, 2, [0, 0, 1, 1, 1]), (3, 8, [0, 1, 2]), (4, 1, [0, 0, 0, 0])],
+)
+def test_envs_are_divided_in_blocks(
+    num_envs: int, num_workers: int, blocks: list[int], open_vec: OpenVec
+) -> None:
+    vec = open_vec("scripted:Pid-v0", num_envs, backend="async", num_workers=num_workers)
+    pids = vec._runner.worker_pids
+    assert [pids.index(pid) for pid in worker_pids(vec)] == blocks
+
+
+def test_by_default_there_is_a_worker_per_core(open_vec: OpenVec) -> None:
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(cores)[:2])
+    try:
+        vec = open_vec("scripted:Pid-v0", 3, backend="async")
+    finally:
+        os.sched_setaffinity(0, cores)
+    assert len(set(worker_pids(vec))) == min(len(cores), 2)
+
+
+def test_the_number_of_workers_changes_no_trajectory(open_vec: OpenVec) -> None:
+    def play(num_workers: int) -> np.ndarray:
+        vec = open_vec("scripted:Dice-v0", 3, backend="async", num_workers=num_workers)
+        return np.stack([vec.reset(seed=5)[0], *(vec.step([0] * 3)[0] for _ in range(30))])
+
+    np.testing.assert_array_equal(play(1), play(3))
+
+
+@contextlib.contextmanager
+def nothing_left_behind() -> Iterator[None]:
+    """Check that processes, open files and shared memory are afterwards as they were before."""
+    resource_tracker.ensure_running()  # it comes with the first process, and stays
+    gc.collect()
+    before = children(), open_files(), set(Path("/dev/shm").iterdir())
+    yield
+    gc.collect()
+    assert (children(), open_files(), set(Path("/dev/shm").iterdir())) == before
+
+
+@pytest.mark.parametrize(
+    "ending", ["asked", "killed", "stopped", "stopped in a step", "lost in a loop", "restarted"]
+)
+def test_close_leaves_nothing_behind_and_does_not_wait_for_ever(ending: str) -> None:
+    with nothing_left_behind():
+        vec = make_vec("scripted:Trouble-v0", 2, backend="async", num_workers=2, obs_buffers=2)
+        vec.reset()
+        pids = vec._runner.worker_pids
+        if ending in ("killed", "restarted"):
+            os.kill(pids[0], signal.SIGKILL)
+        if ending == "stopped":
+            os.kill(pids[0], signal.SIGSTOP)
+        if ending == "stopped in a step":
+            vec.send([0, STOP])
+        if ending == "lost in a loop":
+            vec.send([LOOP, 0])
+        if ending == "restarted":
+            with pytest.raises(WorkerError):
+                vec.step([0, 0])
+            assert vec.restart_workers() == [0]
+        start = time.monotonic()
+        vec.close()
+        assert time.monotonic() - start < pool.CLOSE_SECONDS + 2
+        assert_gone(pids, seconds=0)
+        del vec
+
+
+def test_a_batch_that_is_dropped_is_closed() -> None:
+    with nothing_left_behind():
+        vec = make_vec("scripted:Pid-v0", 2, backend="async", num_workers=2)
+        pids = worker_pids(vec)
+        del vec
+        gc.collect()
+        assert_gone(pids, seconds=0)
+
+
+def test_what_stands_for_an_env_knows_that_the_batch_is_closed(open_vec: OpenVec) -> None:
+    vec = open_vec("scripted:Dice-v0", 2, backend="async")
+    vec.reset()
+    env = vec.get_sub_environments()[1]
+    env.set_attr("colour", 7)
+    assert (env.get_attr("colour"), env.render().max()) == (7, 7)
+    assert vec.get_attr("colour") == (0, 7)
+    vec.close()
+    with pytest.raises(ClosedError):
+        env.get_attr("colour")
 
 
 def test_close_gives_up_a_pending_step(open_vec: OpenVec) -> None:
@@ -70,94 +165,112 @@ def test_close_gives_up_a_pending_step(open_vec: OpenVec) -> None:
     ale.close()
 
 
-@pytest.mark.parametrize("backend", ["sync", "async"])
-def test_error_in_an_env_reaches_the_caller_and_closes_the_batch(
-    backend: str, open_vec: OpenVec
-) -> None:
-    vec = open_vec("scripted:FailsByRaise-v0", 2, backend=backend)
+def test_ctrl_c_while_waiting_leaves_nothing_behind(open_vec: OpenVec) -> None:
+    vec = open_vec("scripted:Trouble-v0", 2, backend="async", num_workers=2)
     vec.reset()
-    vec.step([5, 5])
-    vec.step([5, 5])
-    with pytest.raises(ArithmeticError, match="the script says so"):
-        vec.step([5, 5])
-    with pytest.raises(ClosedError, match="closed after ArithmeticError"):
-        vec.step([5, 5])
-    with pytest.raises(ClosedError):
-        vec.reset()
+    pids = vec._runner.worker_pids
+    sends = threading.Event()
 
+    def interrupt() -> None:
+        sends.wait()
+        os.kill(os.getpid(), signal.SIGINT)
 
-@pytest.mark.parametrize(
-    ("env_id", "message"),
-    [
-        ("scripted:FailsByUnpicklable-v0", "UnpicklableError: this and that"),
-        ("scripted:FailsByDying-v0", "exit codes: {0: -9, 1: -9}"),
-    ],
-)
-def test_what_cannot_be_carried_is_told(env_id: str, message: str, open_vec: OpenVec) -> None:
-    vec = open_vec(env_id, 2, backend="async")
-    vec.reset()
-    processes = vec._runner._env.processes
-    vec.step([5, 5])
-    vec.step([5, 5])
-    with pytest.raises(WorkerError, match=message):
-        vec.step([5, 5])
-    assert not any(process.is_alive() for process in processes)
-
-
-def test_killed_worker_is_noticed_on_the_next_step(open_vec: OpenVec) -> None:
-    vec = open_vec("scripted:Pid-v0", 2, backend="async")
-    pids = worker_pids(vec)
-    os.kill(pids[1], signal.SIGKILL)
-    with pytest.raises(WorkerError, match="1: -9"):
-        vec.step([5, 5])
-    assert_gone(pids, seconds=0)
-    vec.close()
-
-
-def test_killed_worker_does_not_stop_close(open_vec: OpenVec) -> None:
-    vec = open_vec("scripted:Pid-v0", 2, backend="async")
-    pids = worker_pids(vec)
-    os.kill(pids[0], signal.SIGKILL)
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            wait_for_ever(vec, sends)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        thread.join()
     vec.close()
     assert_gone(pids, seconds=0)
+
+
+def wait_for_ever(vec: VecEnv, sends: threading.Event) -> None:
+    vec.send([LOOP, 0])
+    sends.set()
+    vec.recv()
+
+
+def test_large_messages_pass(open_vec: OpenVec) -> None:
+    """More than a pipe holds, both ways at once."""
+    vec = open_vec("scripted:Dice-v0", 2, backend="async", num_workers=1)
+    values = [np.arange(300_000) + index for index in range(2)]
+    vec.set_attr("colour", values)
+    for mine, other in zip(vec.get_attr("colour"), values, strict=True):
+        np.testing.assert_array_equal(mine, other)
 
 
 HOST = """
+import os
+import signal
+import sys
 import time
 from atari_wrappers import make_vec
 
 if __name__ == "__main__":
-    vec = make_vec("scripted:Pid-v0", 2, backend="async", context={context!r})
-    print(*vec.reset()[0][:, 0].astype(int), flush=True)
-    time.sleep({seconds})
+    vec = make_vec(
+        "scripted:Trouble-v0", 2, backend="async", num_workers=2, context={context!r}
+    )
+    vec.reset()
+    pids = vec._runner.worker_pids
+    if {action}:
+        vec.send([{action}, 0])
+    print(*pids, flush=True)
+    if {ending!r} == "killed":
+        time.sleep(600)
+    if {ending!r} == "unhandled error":
+        raise SystemExit(3)
 """
 
 
-@pytest.mark.parametrize("context", ["spawn", "forkserver"])
-@pytest.mark.parametrize("ending", ["killed", "forgets to close"])
-def test_workers_do_not_outlive_their_host(ending: str, context: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("ending", "context", "action"),
+    [
+        ("killed", "spawn", 0),
+        ("killed", "forkserver", 0),
+        ("killed", "spawn", LOOP),
+        ("forgets to close", "spawn", 0),
+        ("forgets to close", "forkserver", 0),
+        ("forgets to close", "spawn", STOP),
+        ("unhandled error", "spawn", LOOP),
+    ],
+)
+def test_workers_do_not_outlive_their_host(
+    ending: str, context: str, action: int, tmp_path: Path
+) -> None:
     script = tmp_path / "host.py"
-    script.write_text(HOST.format(context=context, seconds=60 if ending == "killed" else 0))
+    script.write_text(HOST.format(context=context, ending=ending, action=action))
     support = Path(__file__).parents[1] / "support"
     with subprocess.Popen(
-        [sys.executable, script],
+        [sys.executable, "-W", "error::UserWarning:multiprocessing", script],
         env={**os.environ, "PYTHONPATH": str(support)},
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         text=True,
     ) as host:
         pids = [int(word) for word in host.stdout.readline().split()]
         assert len(pids) == 2
         if ending == "killed":
             host.kill()
-    assert_gone(pids)
+        assert_gone(pids)
+        said = "".join(line for line in host.stderr if "Error" in line or "resource" in line)
+    assert said == ""
+    assert host.returncode == {"killed": -9, "forgets to close": 0, "unhandled error": 3}[ending]
 
 
-def test_failed_start_leaves_no_process() -> None:
-    before = children()
-    with pytest.raises(UnknownEnvError):
+def test_failed_start_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with nothing_left_behind(), pytest.raises(UnknownEnvError):
         make_vec("scripted:NoSuch-v0", 2, backend="async")
-    assert children() == before
+    note = tmp_path / "trouble"
+    monkeypatch.setenv("TROUBLE", str(note))
+    note.write_text("make raise")
+    with nothing_left_behind(), pytest.raises(WorkerError):
+        make_vec("scripted:Trouble-v0", 2, backend="async", num_workers=2)
 
 
 def test_ale_threads_end_with_close() -> None:
@@ -177,6 +290,16 @@ def children() -> set[str]:
         with contextlib.suppress(FileNotFoundError):
             found |= set((task / "children").read_text().split())
     return found
+
+
+def open_files() -> list[str]:
+    """What the descriptors of this process are open on, memory without a name included."""
+    found = []
+    for entry in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found.append(str(entry.readlink()))
+    mapped = Path("/proc/self/maps").read_text().count("memfd:atari")
+    return [*sorted(name for name in found if "/proc" not in name), f"{mapped} mapped"]
 
 
 def threads_now() -> int:

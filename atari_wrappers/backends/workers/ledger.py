@@ -119,8 +119,10 @@ class Ledger:
             doing, at = worker.asked, "it was in "
         else:
             doing, at = "waiting for work", "it was "
-        envs = ", ".join(map(str, worker.indices))
-        text = f"{worker} (envs {envs}) {ending.text} while {at}{doing}"
+        envs = ("envs " if len(worker.indices) > 1 else "env ") + ", ".join(
+            map(str, worker.indices)
+        )
+        text = f"{worker} ({envs}) {ending.text} while {at}{doing}"
         self.lost |= dict.fromkeys(worker.indices, Loss(text, doing, ending.traceback))
         worker.awaiting = worker.making = _NOTHING
         worker.asked = None

@@ -20,6 +20,8 @@ from atari_wrappers.backends.workers.worker import Plan, SharedFd, run
 _END_SECONDS = 1.0
 # Seconds for a process that runs to write where it is.
 _TRACE_SECONDS = 0.5
+# How often a process that is to end is looked at: one that is stopped would never.
+_LOOK_SECONDS = 0.2
 _LARGEST_TRACE = 1 << 16
 
 
@@ -149,9 +151,13 @@ class WorkerProcess:
                 os.close(fd)
                 setattr(self, name, -1)
 
-    def wait(self, seconds: float) -> None:
-        """Wait for it to end by itself."""
-        self._process.join(max(seconds, 0.0))
+    def wait_for_end(self, deadline: float) -> None:
+        """Wait until it ends by itself, as long as it can."""
+        while not self.is_lost and self._process.is_alive() and not self.is_stopped():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return
+            self._process.join(min(left, _LOOK_SECONDS))
 
 
 def end_workers(workers: Sequence[WorkerProcess], seconds: float) -> None:
@@ -164,12 +170,13 @@ def end_workers(workers: Sequence[WorkerProcess], seconds: float) -> None:
     for worker in workers:
         worker.close_pipes()
     deadline = time.monotonic() + seconds
-    for worker in workers:
-        if not worker.is_lost and not worker.is_stopped():
-            worker.wait(deadline - time.monotonic())
-    for worker in workers:
-        worker.kill()
-        worker.release()
+    try:
+        for worker in workers:
+            worker.wait_for_end(deadline)
+    finally:  # a second Ctrl-C must not leave any
+        for worker in workers:
+            worker.kill()
+            worker.release()
 
 
 @contextlib.contextmanager

@@ -84,7 +84,7 @@ impl Twin {
             .recv(&mut rust.obs[..rows * row_bytes], &mut rust.batch)
             .unwrap();
         Python::attach(|py| {
-            compare_step(&rust.obs[..rows * row_bytes], &rust.batch, result.bind(py))
+            compare_step(&rust.obs[..rows * row_bytes], &rust.batch, result.bind(py));
         });
     }
 

@@ -187,10 +187,11 @@ impl RunReport {
         self.events.flush()
     }
 
-    /// Mean raw return of the last 100 true games, `None` before the first has ended.
+    /// Mean raw return of the last true games, at most 100, and how many they are; `None` before
+    /// the first has ended.
     #[must_use]
-    pub fn raw_return_mean(&self) -> Option<f64> {
-        self.games.mean()
+    pub fn raw_return_mean(&self) -> Option<(f64, usize)> {
+        Some((self.games.mean()?, self.games.count()))
     }
 
     /// Agent steps per second over the last 20 seconds, those of this process only.

@@ -19,6 +19,7 @@ pub struct Progress {
     total_steps: u64,
     rate: Rate,
     shown: Instant,
+    shown_step: Option<u64>,
 }
 
 enum Display {
@@ -46,6 +47,7 @@ impl Progress {
             total_steps,
             rate: Rate::new(now, start_step),
             shown: now,
+            shown_step: None,
         }
     }
 
@@ -66,15 +68,18 @@ impl Progress {
         }
     }
 
-    /// Shows where training stands at once, whenever it was last shown.
+    /// Shows where training stands at once, whenever it was last shown; a plain line for this step
+    /// that is printed already is not repeated.
     pub fn show(&mut self, step: u64, games: &GameWindow) {
         let status = status(step, self.total_steps, self.rate.per_second(), games);
+        let is_new = self.shown_step.replace(step) != Some(step);
         match &mut self.display {
             Display::Bar(bar) => {
                 bar.set_position(step);
                 bar.set_message(status);
             }
-            Display::Lines(out) => line(out, &status),
+            Display::Lines(out) if is_new => line(out, &status),
+            Display::Lines(_) => {}
         }
     }
 
@@ -171,13 +176,17 @@ mod tests {
             progress.tick_at(now, 500_000 + 1_000 * second, &games);
         }
         progress.message("checkpoint written");
+        for step in [525_000, 525_000] {
+            progress.show(step, &games);
+        }
         drop(progress);
         let text = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
         assert_eq!(
             text,
             "510k/1M steps  1000/s  8m 10s left  mean return 20.0  1 game\n\
              520k/1M steps  1000/s  8m 00s left  mean return 20.0  1 game\n\
-             checkpoint written\n"
+             checkpoint written\n\
+             525k/1M steps  1000/s  7m 55s left  mean return 20.0  1 game\n"
         );
     }
 

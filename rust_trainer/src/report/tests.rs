@@ -93,7 +93,7 @@ fn tensorboard_reads_what_the_tables_hold() {
         .unwrap();
     // Enough games for the mean to forget the first, and steps of more than one varint byte.
     train(&mut report, 128..=128 * 150);
-    assert_eq!(report.raw_return_mean(), Some(502.5));
+    assert_eq!(report.raw_return_mean(), Some((502.5, 100)));
     let curve = report.finish().unwrap();
     assert_eq!(curve, folder.path().join("curve.png"));
     assert!(curve.exists());
@@ -130,7 +130,7 @@ fn a_resumed_run_holds_each_step_once() {
     drop(report);
     // Its last checkpoint was taken at step 640.
     let mut report = RunReport::resume(folder.path(), "title", 2_560, 640).unwrap();
-    assert_eq!(report.raw_return_mean(), Some(15.0));
+    assert_eq!(report.raw_return_mean(), Some((15.0, 5)));
     train(&mut report, 641..=2_560);
     report.finish().unwrap();
 

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import atari_wrappers.adapters.gymnasium  # noqa: F401 - registers ids
+from atari_wrappers import UnknownEnvError, UnsupportedError, VecEnv
+from atari_wrappers.adapters.gymnasium import register
+
+PONG = "atari_wrappers/Pong-v0"
+
+
+@pytest.fixture
+def registered() -> Iterator[list[str]]:
+    """A list of ids, which the registry forgets after the test."""
+    ids: list[str] = []
+    yield ids
+    for name in ids:
+        gym.registry.pop(name)
+
+
+def test_every_game_is_registered() -> None:
+    games = {
+        spec.kwargs["game"]
+        for spec in gym.registry.values()
+        if str(spec.entry_point).startswith("ale_py.")
+    }
+    ours = [name for name in gym.registry if name.startswith("atari_wrappers/")]
+    assert len(ours) == len(games) > 100
+
+
+def test_make_vec_makes_our_batch(open_vec: Callable[..., VecEnv]) -> None:
+    envs = gym.make_vec(f"atari_wrappers.adapters.gymnasium:{PONG}", num_envs=2, noop_max=0)
+    ours = open_vec("ALE/Pong-v5", 2, noop_max=0)
+    assert isinstance(envs, VecEnv)
+    assert (envs.backend, envs.settings) == (ours.backend, ours.settings)
+    np.testing.assert_array_equal(envs.reset(seed=1)[0], ours.reset(seed=1)[0])
+    assert envs.spec.id == PONG
+    envs.close()
+
+
+@pytest.mark.parametrize("mode", ["sync", "vector_entry_point"])
+def test_both_ways_to_a_batch_play_alike(mode: str, open_vec: Callable[..., VecEnv]) -> None:
+    settings = {"preset": "baselines", "autoreset": "next-step"}
+    envs = gym.make_vec(PONG, num_envs=2, vectorization_mode=mode, **settings)
+    ours = open_vec("ALE/Pong-v5", 2, **settings)
+    np.testing.assert_array_equal(envs.reset(seed=4)[0], ours.reset(seed=4)[0])
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        actions = rng.integers(6, size=2)
+        for theirs, mine in zip(envs.step(actions)[:4], ours.step(actions)[:4], strict=True):
+            np.testing.assert_array_equal(theirs, mine)
+    envs.close()
+
+
+def test_make_makes_one_env_of_it() -> None:
+    env = gym.make(PONG, render_mode="rgb_array", frame_stack=2)
+    obs, info = env.reset(seed=0)
+    assert obs.shape == (2, 84, 84)
+    assert info["episode_length"] == 0
+    assert env.render().shape == (210, 160, 3)
+    assert env.spec.id == PONG
+    env.close()
+
+
+def test_other_ids_and_settings_get_a_name(registered: list[str]) -> None:
+    registered.append(register("CartPole-v1", clip_reward=True))
+    assert registered == ["atari_wrappers/CartPole-v1"]
+    registered.append(register("CartPole-v1", "Poles-v3", backend="async"))
+    register(
+        "CartPole-v1", "Poles-v3", backend="sync"
+    )  # replaces the one before, without a warning
+    envs = gym.make_vec("Poles-v3", num_envs=3)
+    assert (envs.backend, envs.num_envs) == ("sync", 3)
+    envs.close()
+
+
+def test_what_cannot_be_made_is_not_registered() -> None:
+    before = set(gym.registry)
+    with pytest.raises(UnknownEnvError, match="NoSuchGame"):
+        register("NoSuchGame-v0")
+    with pytest.raises(ValueError, match="preset must be one of"):
+        register("CartPole-v1", preset="none")
+    with pytest.raises(TypeError, match="no_such_setting"):
+        register("CartPole-v1", no_such_setting=1)
+    assert set(gym.registry) == before
+    with pytest.raises(UnsupportedError, match="rgb_array"):
+        gym.make(PONG, render_mode="human")

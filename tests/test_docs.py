@@ -1,0 +1,113 @@
+"""The documents say what is so: links lead somewhere, named tests exist, examples run."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from program import ROOT
+
+from atari_wrappers.recipes import PRESETS, Recipe
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GUIDE = ROOT / "docs" / "vector-env.md"
+# [text](target "title"), pictures included.
+LINK = re.compile(r'\]\(([^)\s]+)(?: "([^"]*)")?\)')
+CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+
+
+def links(page: Path) -> list[tuple[str, str]]:
+    """Return target and title of each link outside of code."""
+    return LINK.findall(CODE.sub("", page.read_text()))
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what the headings of a page are called in links, as GitHub names them."""
+    headings = re.findall(r"^#+ (.*)$", CODE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@cache
+def names_of_tests(file: Path) -> set[str]:
+    functions = (node for node in ast.walk(ast.parse(file.read_text())))
+    return {node.name for node in functions if isinstance(node, ast.FunctionDef)}
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    for target, _ in links(page):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        place = (page.parent / name).resolve() if name else page
+        assert place.exists(), target
+        if anchor and place.suffix == ".md":
+            assert anchor in anchors(place), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_test_that_is_named_exists(page: Path) -> None:
+    for target, title in links(page):
+        if title.startswith("test_"):
+            assert title in names_of_tests((page.parent / target).resolve()), f"{target} {title}"
+
+
+def test_every_yes_of_ours_names_its_test() -> None:
+    table = re.findall(
+        r"^\| .*\|$", GUIDE.read_text().split("## Beside its peers")[1], re.MULTILINE
+    )
+    ours = [row.split(" | ")[1] for row in table if row.count(" | ") == 8]
+    marks = [mark for mark in ours if mark not in ("atari_wrappers", "---")]
+    assert len(marks) > 50
+    for mark in marks:
+        assert re.match(r'no\b|\[yes\]\(\.\./tests/[\w/]+\.py "test_\w+"\)', mark), mark
+
+
+def test_every_footnote_is_used_and_written() -> None:
+    text = GUIDE.read_text()
+    used = set(re.findall(r"\[\^([\w-]+)\](?!:)", text))
+    written = re.findall(r"^\[\^([\w-]+)\]:", text, re.MULTILINE)
+    assert sorted(written) == sorted(used)
+
+
+def written_value(value: Any) -> str:
+    """Return a part's value as the table of recipes writes it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "the id's"
+    if isinstance(value, tuple):
+        return " by ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def test_the_table_of_recipes_is_that_of_the_package() -> None:
+    section = GUIDE.read_text().split("## Recipes")[1].split("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line[:2] == "| "]
+    table = {row[0].strip("`"): row[2:] for row in rows}
+    assert table["part"] == [f"`{preset}`" for preset in PRESETS]
+    assert [name for name in table if name not in ("part", "---")] == list(Recipe.names())
+    for name in Recipe.names():
+        expected = [written_value(getattr(recipe, name)) for recipe in PRESETS.values()]
+        assert table[name] == expected, name
+
+
+def test_the_guides_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In order, in one namespace, as they stand."""
+    pytest.importorskip("av", reason="the example of recording needs it")
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    blocks = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
+    assert len(blocks) > 10
+    for code in blocks:
+        exec(compile(code, f"{GUIDE}:\n{code}", "exec"), namespace)
+    assert (tmp_path / "videos" / "env0-game0.mp4").exists()
+    assert (tmp_path / "frames" / "out1-00000.png").exists()
