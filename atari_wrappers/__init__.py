@@ -1,9 +1,11 @@
 """Atari, and any other gymnasium environment, as batches of observations.
 
 `make` and `make_vec` give a `VecEnv`; `make_env` gives one wrapped env; `wrappers` holds the
-single-env wrappers. Nothing here knows of training.
+single-env wrappers; `adapters` show a batch to other libraries as they want it. Importing this
+registers `atari_wrappers/<Game>-v0` with gymnasium. Nothing here knows of training.
 """
 
+import atari_wrappers.adapters.gymnasium  # noqa: F401 - registers ids
 from atari_wrappers.errors import (
     ClosedError,
     NoPendingStepError,

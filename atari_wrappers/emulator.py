@@ -52,7 +52,7 @@ class Emulator:
         self._rom = env_id.rom
         self._has_all_actions = recipe.full_action_space or recipe.continuous
         self._on_frame = on_frame
-        self.ale = ALEInterface()
+        self.ale = self._make_interface()
         self.actions: list[Action] = []
         self.frames = 0
         self._is_fresh = False
@@ -61,6 +61,9 @@ class Emulator:
         self._shown: np.ndarray | None = None
         # Bound once: looked up anew, they would cost a step as much as its bookkeeping.
         self._act, self.game_over, self.lives = self.ale.act, self.ale.game_over, self.ale.lives
+
+    def _make_interface(self) -> ALEInterface:
+        return ALEInterface()
 
     def load(self, seed: int) -> None:
         """Switch the console on anew, with ALE's random numbers from `seed`.

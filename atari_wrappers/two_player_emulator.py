@@ -99,40 +99,35 @@ class TwoPlayerEmulator(Emulator):
         self, env_id: EnvId, recipe: Recipe, on_frame: Callable[[], None] | None = None
     ) -> None:
         check_variant(env_id, recipe)
-        rom = env_id.rom
-        mode = DEFAULT_MODES[rom] if recipe.mode is None else recipe.mode
-        difficulty = recipe.difficulty or 0
-        self._sticky = recipe.sticky_actions
-        if self._sticky is None:
-            self._sticky = env_id.spec.kwargs["repeat_action_probability"]
-        self.identity = ("two players", rom, self._sticky, mode, difficulty)
-        self._on_frame = on_frame
-        self.ale = ale = _loaded(rom)
-        ale.setMode(mode)
-        ale.setDifficulty(difficulty)
+        super().__init__(env_id, recipe, on_frame)
+        self._mode = DEFAULT_MODES[self._rom] if recipe.mode is None else recipe.mode
+        self._difficulty = recipe.difficulty or 0
+        self.identity = ("two players", self._rom, self._sticky, self._mode, self._difficulty)
+        ale = self.ale
+        ale.setMode(self._mode)
+        ale.setDifficulty(self._difficulty)
         ale.reset_game()
         # A game with lives counts those in reserve, and says -1 when the last is lost.
         self._life_in_play = 1 if ale.lives() > 0 else 0
-        codes = ale.getLegalActionSet() if recipe.full_action_space else ale.getMinimalActionSet()
+        self.lives = self._lives
+        codes = ale.getLegalActionSet() if self._has_all_actions else ale.getMinimalActionSet()
         self.actions = [Action(int(code)) for code in codes]
-        self.game_over = ale.game_over
-        self.frames = 0
-        self._held = np.zeros(NUM_PLAYERS, np.int32)
-        self._shown: np.ndarray | None = None
-        self.load(0)
+        self._pressed = np.zeros(NUM_PLAYERS, np.int32)
+
+    def _make_interface(self) -> Any:
+        return _loaded(self._rom)
 
     def load(self, seed: int) -> None:
         """Begin the random numbers anew.
 
-        The console stays on, for these games do not remember others before them; to load one takes
-        a tenth of a second.
+        The console stays on: unlike some games for one, these do not remember those before them.
         """
         self._twister = np.random.RandomState(seed & 0xFFFFFFFF)
 
     def new_game(self) -> None:
         """Begin a game."""
         super().new_game()
-        self._held = np.zeros(NUM_PLAYERS, np.int32)
+        self._pressed[:] = 0
 
     def act(self, action: Action | np.ndarray, strength: float = 1.0) -> np.ndarray:
         """Emulate a frame.
@@ -146,20 +141,19 @@ class TwoPlayerEmulator(Emulator):
         """
         codes = action.value if isinstance(action, Action) else action
         if self._sticky:
-            codes = np.where(
-                self._twister.random_sample(NUM_PLAYERS) < self._sticky, self._held, codes
-            )
-        self._held[:] = codes
-        rewards = self.ale.act(self._held)
+            sticks = self._twister.random_sample(NUM_PLAYERS) < self._sticky
+            codes = np.where(sticks, self._pressed, codes)
+        self._pressed[:] = codes
+        rewards = self._act(self._pressed)
         self.frames += 1
         self._shown = None
         if self._on_frame is not None:
             self._on_frame()
         return rewards
 
-    def lives(self) -> int:
+    def _lives(self) -> int:
         """Return the lives that the players share, that in play included; 0 where none."""
-        return self.ale.lives() + self._life_in_play
+        return int(self.ale.lives()) + self._life_in_play
 
     def save(self) -> dict[str, Any]:
         """Return the whole state, to pickle."""
@@ -169,7 +163,7 @@ class TwoPlayerEmulator(Emulator):
         return {
             "ale": encoded,
             "frames": self.frames,
-            "held": self._held.copy(),
+            "pressed": self._pressed.copy(),
             "twister": self._twister.get_state(),
             "screen": self.screen(),
         }
@@ -179,6 +173,6 @@ class TwoPlayerEmulator(Emulator):
         handle = self.ale.decodeState(state["ale"])
         self.ale.restoreSystemState(handle)
         self.ale.deleteState(handle)
-        self._held[:] = state["held"]
+        self._pressed[:] = state["pressed"]
         self.frames, self._shown = state["frames"], state["screen"]
         self._twister.set_state(state["twister"])

@@ -262,7 +262,9 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._note(result)
         return result
 
-    def step(self, actions: Any, env_id: Any = None, *, out: np.ndarray | None = None) -> StepResult:
+    def step(
+        self, actions: Any, env_id: Any = None, *, out: np.ndarray | None = None
+    ) -> StepResult:
         """Do `send`, then `recv`."""
         self.send(actions, env_id)
         return self.recv(out)
@@ -274,6 +276,16 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def step_wait(self, timeout: float | None = None) -> StepResult:
         """Do what `recv` does."""
         return self.recv(timeout=timeout)
+
+    @property
+    def worker_pids(self) -> list[int]:
+        """Ids of `async`'s worker processes, in the order of their envs; other backends have none.
+
+        Raises:
+            ClosedError: The batch was closed.
+        """
+        self._expect_open()
+        return list(getattr(self._runner, "worker_pids", ()))
 
     def restart_workers(self, indices: Any = None) -> list[int]:
         """Make envs that failed anew, those named or all; `recv` then completes their step.

@@ -12,7 +12,7 @@ import numpy as np
 from ale_py.vector_env import AtariVectorEnv
 
 from atari_wrappers.backends.ale_records import GameRecords
-from atari_wrappers.backends.base import StepResult
+from atari_wrappers.backends.base import Info, StepResult
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.ids import EnvId
 from atari_wrappers.recording import ObservationRecorder
@@ -87,15 +87,21 @@ class AleBackend:
         del count, timeout
         if self._was_reset is not None:
             return self._received_reset(out)
-        obs, reward, terminated, truncated, ale_info = self._env.recv()
-        reward, terminated, info = self._records.after_step(
-            obs, reward, terminated, truncated, ale_info
-        )
-        self._obs = obs
+        report = self._env.recv()
+        self._obs = obs = report[0]
         if self._recorder is not None:
-            over = info["game_terminated"] | info["game_truncated"]
-            self._recorder.after_step(info["env_id"], obs, over, ale_info.get("final_obs"))
+            self._record(*report)
+        truncated = report[3]
+        reward, terminated, info = self._records.after_step(*report)
         return self._handed_out(obs, out), reward, terminated, truncated, info
+
+    def _record(
+        self, obs: np.ndarray, _: Any, terminated: np.ndarray, truncated: np.ndarray, info: Info
+    ) -> None:
+        """Let the recorder see a step; what ends for ALE is a game."""
+        self._recorder.after_step(
+            range(self._num_envs), obs, terminated | truncated, info.get("final_obs")
+        )
 
     def _received_reset(self, out: np.ndarray | None) -> StepResult:
         chosen, self._was_reset = self._was_reset, None

@@ -20,12 +20,13 @@ _FINAL = (*RECORD, "env_id")
 class GameRecords:
     """Derives what ALE does not report from what it does.
 
-    ALE's ends are those of games: a lost life that ends an episode while the game goes on is told
-    here, by the lives. ALE could report it (`life_loss_info`), but like the end of a game.
+    A lost life that ends an episode while the game goes on is told by the lives; ALE could report
+    it (`life_loss_info`), but like the end of a game. Where it is to begin a new game, ALE reports
+    it like an end (`episodic_life`), and it is one of the old game if that had one life at most.
 
-    In same-step mode ALE does not report the lives of an ended game. They are taken to be none
-    where it ended by itself, one less than before where a lost life ended it, and those of the step
-    before where it was truncated.
+    In same-step mode ALE does not report the last lives of a game that it left. They are taken to
+    be none where it ended by itself, one less than before where a lost life ended it, and as before
+    where it was truncated.
 
     Within a step, with the caches full of frames, a numpy operation costs 2 µs and more. Therefore
     `prepare` makes what a step brings that ends nothing and gives no reward, while ALE's threads
@@ -50,8 +51,9 @@ class GameRecords:
         # Of the last call: what `rows` gives.
         self._reward = np.zeros(num_envs, np.int32)
         self._no_reward_bytes = self._lives = self._reward.tobytes()
-        self._terminated = self._truncated = self._over = self._none
-        self._any_over = False
+        self._terminated = self._truncated = self._none
+        self._left = self._none  # where ALE goes on with another game
+        self._any_left = False
         self._return = np.zeros(num_envs)
         self._length = np.zeros(num_envs, np.int64)
         self._frames = np.zeros(num_envs, np.int64)
@@ -70,16 +72,16 @@ class GameRecords:
         self._lives = ale_info["lives"].tobytes()
         self._terminated = self._terminated & ~chosen
         self._truncated = self._truncated & ~chosen
-        self._over = self._terminated | self._truncated
-        self._any_over = bool(self._over.any())
+        self._left = self._left & ~chosen
+        self._any_left = bool(self._left.any())
 
     def prepare(self) -> None:
         """Make the results of a step that ends nothing and gives no reward."""
         count = self._num_envs
-        if self._any_over:
-            self._return[self._over] = 0.0
+        if self._any_left:
+            self._return[self._left] = 0.0
             # In next-step mode this step only restarts the env, and is none of the new game.
-            self._length[self._over] = 0 if self._same_step else -1
+            self._length[self._left] = 0 if self._same_step else -1
         # Not in place: numpy looks longer for overlaps than it adds.
         self._length = self._length + self._one_step
         self._frames = self._frames + self._skip
@@ -121,8 +123,8 @@ class GameRecords:
             seen_reward = np.sign(raw_reward) if self._clip_reward else raw_reward.copy()
         lives, self._lives = self._lives, ale_info["lives"].tobytes()
         none = self._none_bytes
-        any_over = terminated.tobytes() != none or truncated.tobytes() != none
-        if any_over or self._any_over or lives != self._lives:
+        any_end = terminated.tobytes() != none or truncated.tobytes() != none
+        if any_end or self._any_left or lives != self._lives:
             terminated = self._after_event(
                 info, np.frombuffer(lives, np.int32), obs, terminated, truncated, ale_info
             )
@@ -150,46 +152,48 @@ class GameRecords:
         truncated: np.ndarray,
         ale_info: Info,
     ) -> np.ndarray:
-        """Correct `info` where a game ended or restarted or lives changed; return `terminated`.
+        """Correct `info` where a game ended or began or lives changed; return `terminated`.
 
         `lives` are those before the step.
         """
-        restarted = self._over
-        self._terminated, self._truncated = terminated.copy(), truncated.copy()
-        self._over = terminated | truncated
-        self._any_over = bool(self._over.any())
-        self._frames = self._game_frames(ale_info).astype(np.int64)
+        begun, self._left = self._left, terminated | truncated
+        self._any_left = bool(self._left.any())
+        lost = self._lost(lives, info["lives"], terminated, begun)
+        self._terminated, self._truncated = terminated & ~lost, truncated.copy()
+        self._frames = self._game_frames(ale_info)
         info["episode_frames"] = self._frames.copy()
-        if self._any_over:
-            info["game_terminated"], info["game_truncated"] = terminated.copy(), truncated.copy()
-            info["episode"] = episode_record(info, self._over)
-            info["_episode"] = self._over.copy()
-        lost = self._lost(lives, info["lives"], restarted)
-        if self._same_step:
+        info["game_terminated"], info["game_truncated"] = self._terminated.copy(), truncated.copy()
+        over = self._terminated | truncated
+        if over.any():
+            info["episode"], info["_episode"] = episode_record(info, over), over
+        if self._same_step and (self._left | lost).any():
             self._add_final(info, lives, lost, obs, ale_info.get("final_obs"))
         return terminated | lost
 
+    def _lost(
+        self, before: np.ndarray, now: np.ndarray, terminated: np.ndarray, begun: np.ndarray
+    ) -> np.ndarray:
+        """Return where a lost life, and not the end of a game, ends an episode."""
+        if self._ends_by_life:
+            return terminated & (before > 1)
+        if not self._marks_lives:
+            return self._none
+        lost = (now < before) & (now > 0) & ~self._left
+        # What a step of next-step mode has just begun compares with nothing.
+        return lost if self._same_step else lost & ~begun
+
     def _game_frames(self, ale_info: Info) -> np.ndarray:
-        """Return the frames of the game that the step belonged to.
+        """Return the frames, int64, of the game that the step belonged to.
 
         In same-step mode what ALE counts after an end is the new game already. `frame_number` runs
         through all games, so where a game began is their difference, and its length that of two
         beginnings.
         """
         frames = ale_info["episode_frame_number"]
-        if not (self._same_step and self._any_over):
-            return frames
-        begun = self._first_frame
-        self._first_frame = ale_info["frame_number"] - frames
-        return np.where(self._over, self._first_frame - begun, frames)
-
-    def _lost(self, before: np.ndarray, now: np.ndarray, restarted: np.ndarray) -> np.ndarray:
-        """Return where a lost life ends an episode and the game goes on."""
-        if not self._marks_lives:
-            return self._none
-        lost = (now < before) & (now > 0) & ~self._over
-        # What a step of next-step mode has just restarted compares with nothing.
-        return lost if self._same_step else lost & ~restarted
+        if self._same_step and self._any_left:
+            begun, self._first_frame = self._first_frame, ale_info["frame_number"] - frames
+            frames = np.where(self._left, self._first_frame - begun, frames)
+        return frames.astype(np.int64)
 
     def _add_final(
         self,
@@ -200,15 +204,13 @@ class GameRecords:
         final_obs: np.ndarray | None,
     ) -> None:
         """Add the last observation and info of each episode that ended."""
-        ended = self._over | lost
-        if not ended.any():
-            return
+        goes_on = lost & ~self._left
         if final_obs is None:
             final_obs = np.empty_like(obs)
-        final_obs[lost] = obs[lost]
+        final_obs[goes_on] = obs[goes_on]
         final_info = {name: info[name].copy() for name in _FINAL}
-        left = np.maximum(lives - 1, 0) if self._ends_by_life else 0
-        over = self._over
-        final_info["lives"][over] = np.where(self._terminated, left, lives)[over]
+        last = np.where(self._truncated, lives, np.where(lost, lives - 1, 0))
+        final_info["lives"][self._left] = last[self._left]
+        ended = self._left | lost
         info["final_obs"], info["_final_obs"] = final_obs, ended
         info["final_info"], info["_final_info"] = final_info, ended.copy()

@@ -51,7 +51,8 @@ pub trait VecEnv: Send {
     ///
     /// # Errors
     /// [`EnvError::BufferSize`] for a buffer of the wrong length, [`EnvError::Closed`] after
-    /// [`VecEnv::close`], [`EnvError::Worker`] where an environment failed.
+    /// [`VecEnv::close`], [`EnvError::Worker`] where an environment failed, [`EnvError::Order`] where
+    /// fewer environments than a batch takes are in flight.
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError>;
 
     /// Starts one step and returns at once; emulation goes on in its own threads. One discrete action

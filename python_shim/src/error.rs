@@ -109,7 +109,12 @@ impl EnvError {
     #[must_use]
     pub fn summary(&self) -> String {
         match self {
-            Self::Python(error) | Self::Worker { error, .. } => crate::python::summary(error),
+            Self::Python(error) => crate::python::summary(error),
+            Self::Worker { error, .. } => {
+                // A traceback out of another process is a part of the message, behind an empty line.
+                let message = crate::python::summary(error);
+                message.split("\n\n").next().unwrap_or_default().to_owned()
+            }
             other => other.to_string(),
         }
     }

@@ -74,10 +74,17 @@ fn an_exception_in_a_worker_arrives() {
     rollout.reset(0).unwrap();
     rollout.step(&[0, 0]).unwrap();
     let error = rollout.step(&[0, 0]).unwrap_err();
+    assert!(matches!(error, EnvError::Worker { .. }), "{error}");
     assert!(
         error.summary().contains("the second step divides by zero"),
         "{}",
         error.summary()
+    );
+    assert!(!error.summary().contains('\n'), "{}", error.summary());
+    let text = error.to_string();
+    assert!(
+        text.contains("scripted_envs.py\", line") && text.contains("KeyError: 'cartridge'"),
+        "the place in the worker: {text}"
     );
 }
 

@@ -45,7 +45,7 @@ def soak(name: str, steps: int) -> list[Row]:
             if number % (rounds // SAMPLES) == 0:
                 if name.endswith("restarted") and number:
                     # A worker is killed at each sample, and made anew.
-                    pids = vec.worker_pids()
+                    pids = vec.worker_pids
                     os.kill(pids[number % len(pids)], 9)
                 rows.append(
                     {

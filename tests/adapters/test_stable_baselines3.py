@@ -195,6 +195,17 @@ def test_wrappers_are_found(open_env: Callable[..., StableBaselines3VecEnv]) -> 
     assert env.env_is_wrapped(gym.wrappers.ClipAction) == [False, False]
 
 
+def test_envs_of_other_processes_are_reached_too(
+    open_env: Callable[..., StableBaselines3VecEnv],
+) -> None:
+    env = open_env("CartPole-v1", NUM_ENVS, backend="async", num_workers=1)
+    env.set_attr("tau", 0.5, indices=1)
+    assert env.get_attr("tau") == [0.02, 0.5]
+    assert env.env_is_wrapped(Monitor) == [True, True]
+    with pytest.raises(UnsupportedError, match="TimeLimit"):
+        env.env_is_wrapped(gym.wrappers.TimeLimit)
+
+
 def test_options_reach_the_envs_of_one_reset(
     open_env: Callable[..., StableBaselines3VecEnv],
 ) -> None:

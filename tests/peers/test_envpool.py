@@ -160,7 +160,7 @@ def test_batches_answer_who_sent_the_actions(
     vec.reset_async()
     steps = np.full(num_envs, -1)  # the first answer is the reset's
     sent = np.zeros(num_envs, int)
-    for turn in range(60):
+    for turn in range(100_000):
         obs, reward, _, _, info = vec.recv()
         ids = info["env_id"]
         assert (ids.dtype, len(ids), len(set(ids.tolist()))) == (np.int32, batch_size, batch_size)
@@ -168,9 +168,12 @@ def test_batches_answer_who_sent_the_actions(
         np.testing.assert_array_equal(obs, steps[ids] % 4)
         np.testing.assert_array_equal(reward, np.where(obs == 0, 0, sent[ids]))
         sent[ids] = (ids + turn) % 4
-        vec.send(sent[ids], env_id=ids)
-    assert steps.sum() == 60 * batch_size - num_envs
-    assert steps.min() > 0, "no env starves"
+        # Those received last are those that a send without ids is for.
+        vec.send(sent[ids], env_id=ids if turn % 2 else None)
+        if steps.min() >= 5:
+            break
+    else:
+        pytest.fail(f"some envs starve: {steps}")
 
 
 def test_a_batch_larger_than_the_envs_is_refused(open_hosted: OpenVec) -> None:
@@ -189,7 +192,13 @@ def test_sizes_say_whether_batches_are_partial(open_hosted: OpenVec) -> None:
 
 def test_results_have_their_types_from_the_first_one_on(open_any: OpenVec) -> None:
     """`api_test.py::test_lowlevel_step`, `::test_highlevel_step`."""
-    vec = open_any("PongNoFrameskip-v4", 4, max_episode_frames=400, autoreset="next-step")
+    vec = open_any(
+        "PongNoFrameskip-v4",
+        4,
+        max_episode_frames=400,
+        autoreset="next-step",
+        episodic_life=False,
+    )
     vec.reset_async(seed=0)
     obs, info = vec.reset_wait()
     ended = np.zeros(4, bool)

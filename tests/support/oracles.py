@@ -38,7 +38,15 @@ class Seen(NamedTuple):
 
 
 class Oracle(Protocol):
-    """One game."""
+    """One game.
+
+    Attributes:
+        goes_on: Whether a lost life is a signal only, which no reset follows.
+        episode: At the end of a game its return `r` and frames `l`, where the oracle says them.
+    """
+
+    goes_on: bool
+    episode: dict[str, float] | None
 
     def reset(self, seed: int | None = None) -> np.ndarray: ...
 
@@ -53,6 +61,8 @@ def make_game(env_id: str, preset: str, **parts: Any) -> AtariGame:
 class Baselines:
     """stable-baselines3's `make_atari_env` and `VecFrameStack`, which restart by themselves."""
 
+    goes_on = False
+
     def __init__(self, env_id: str, max_frames: int = 108_000, **wrapper: Any) -> None:
         self._env = VecFrameStack(
             make_atari_env(
@@ -62,7 +72,7 @@ class Baselines:
             ),
             4,
         )
-        self.ale = self._env.get_attr("unwrapped")[0].ale
+        self._ale = self._env.get_attr("unwrapped")[0].ale
         self.episode: dict[str, float] | None = None
 
     def reset(self, seed: int | None = None) -> np.ndarray:
@@ -77,11 +87,14 @@ class Baselines:
         if done[0]:
             obs = np.moveaxis(infos[0]["terminal_observation"], -1, 0)
         self.episode = infos[0].get("episode")
-        return Seen(obs, reward[0], None, None, bool(done[0]))
+        lives = None if done[0] else self._ale.lives()
+        return Seen(obs, reward[0], None, None, bool(done[0]), lives)
 
 
 class Gymnasium:
     """`AtariPreprocessing` and `FrameStackObservation`."""
+
+    goes_on, episode = False, None
 
     def __init__(
         self,
@@ -94,7 +107,6 @@ class Gymnasium:
         env = gym.make(env_id, disable_env_checker=True, frameskip=1, **(env_settings or {}))
         env = gym.wrappers.AtariPreprocessing(env, **wrapper)
         self._env = gym.wrappers.FrameStackObservation(env, stack, padding_type=padding)
-        self.ale = self._env.unwrapped.ale
 
     def reset(self, seed: int | None = None) -> np.ndarray:
         return self._env.reset(seed=seed)[0]
@@ -108,7 +120,10 @@ class Gymnasium:
 class Ale:
     """`AtariVectorEnv` with one env, in next-step mode: a step after an end restarts it."""
 
+    episode = None
+
     def __init__(self, rom: str, **settings: Any) -> None:
+        self.goes_on = settings.get("life_loss_info", False)
         self._env = AtariVectorEnv(rom, 1, num_threads=1, autoreset_mode="NextStep", **settings)
 
     def reset(self, seed: int | None = None) -> np.ndarray:
@@ -127,6 +142,8 @@ class Ale:
 
 class EnvPool:
     """`envpool.make` with one env, which a step after an end restarts; its seed is fixed."""
+
+    goes_on, episode = False, None
 
     def __init__(self, task: str, seed: int, **settings: Any) -> None:
         self._env = envpool.make(task, env_type="gymnasium", num_envs=1, seed=seed, **settings)
@@ -168,12 +185,14 @@ def assert_alike(
     """
     game.action_space.seed(seed)
     seen: Counter[str] = Counter()
+    clips = game.recipe.clip_reward
     obs, info = game.reset(seed=seed)
     np.testing.assert_array_equal(obs, oracle.reset(seed), "first observation")
     for step in range(steps):
         place, frames = f"at step {step}", info["episode_frames"]
         action = game.action_space.sample()
         obs, reward, terminated, truncated, info = game.step(action)
+        assert reward == (np.sign(info["raw_reward"]) if clips else info["raw_reward"]), place
         theirs = oracle.step(action)
         np.testing.assert_array_equal(obs, theirs.obs, place)
         assert reward == theirs.reward, place
@@ -182,23 +201,49 @@ def assert_alike(
         assert truncated == theirs.truncated or theirs.truncated is None, place
         assert info["lives"] == theirs.lives or theirs.lives is None, place
         assert info["raw_reward"] == theirs.raw_reward or theirs.raw_reward is None, place
-        if hasattr(oracle, "ale"):
-            assert info["lives"] == oracle.ale.lives() or theirs.done, place
         ended_game = info["game_terminated"] or info["game_truncated"]
         seen["terminated"] += info["game_terminated"]
         seen["truncated"] += info["game_truncated"]
         seen["both"] += info["game_terminated"] and info["game_truncated"]
         seen["lost"] += terminated and not ended_game
-        seen["cut"] += ended_game and (info["episode_frames"] - frames) % game.recipe.frame_skip != 0
+        seen["cut"] += (
+            ended_game and (info["episode_frames"] - frames) % game.recipe.frame_skip != 0
+        )
         seen["points"] += bool(info["raw_reward"])
-        if ended_game and getattr(oracle, "episode", None) is not None:
+        if ended_game and oracle.episode is not None:
             assert oracle.episode["r"] == info["episode_return"], place
             assert oracle.episode["l"] == info["episode_frames"], place
         if theirs.done:
             seen["ended"] += 1
+            last_obs = obs
             obs, info = game.reset()
+            if oracle.goes_on and not ended_game:
+                np.testing.assert_array_equal(obs, last_obs, f"went on {place}")
+                continue
             np.testing.assert_array_equal(obs, oracle.reset(), f"restarted {place}")
         elif reset_every and step % reset_every == reset_every - 1:
             obs, info = game.reset(seed=seed + step)
             np.testing.assert_array_equal(obs, oracle.reset(seed + step), f"seeded {place}")
     return seen
+
+
+class End(NamedTuple):
+    """When something first happened in a game: frames and steps until then, and of its reset."""
+
+    frames: int
+    steps: int
+    reset_frames: int
+
+
+def first_end(game: AtariGame, seed: int, is_life: bool) -> End:
+    """Return when, with the actions of `assert_alike`, the first game ends or life is lost."""
+    game.action_space.seed(seed)
+    _, info = game.reset(seed=seed)
+    reset_frames = info["episode_frames"]
+    for _ in range(3000):
+        _, _, ended, _, info = game.step(game.action_space.sample())
+        if ended and info["game_terminated"] != is_life:
+            return End(info["episode_frames"], info["episode_length"], reset_frames)
+        if ended:
+            game.reset()
+    raise AssertionError("it did not happen")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import cv2
+import gymnasium as gym
 import numpy as np
 import pettingzoo
 from ale_py import roms
+
+from atari_wrappers.pipeline import make_env
+from atari_wrappers.settings import Settings
 
 GAMES = {"pong": "atari/pong-v3", "space_invaders": "atari/space_invaders-v2"}
 IDS = {"pong": "PongNoFrameskip-v4", "space_invaders": "SpaceInvadersNoFrameskip-v4"}
@@ -96,3 +101,22 @@ def gray(frame: np.ndarray) -> np.ndarray:
 
 def _warp(picture: np.ndarray) -> np.ndarray:
     return cv2.resize(picture, (84, 84), interpolation=cv2.INTER_AREA)
+
+
+def play(env: gym.Env, steps: int, seed: int = 0) -> list[tuple[bytes, str]]:
+    """Play random actions, through all ends; return what was seen and said, to compare."""
+    rng = np.random.default_rng(seed)
+    trace = []
+    for _ in range(steps):
+        obs, *said = env.step(rng.integers(0, 6, 2))
+        trace.append((obs.tobytes(), repr(said)))
+        if said[1] or said[2]:
+            env.reset()
+    return trace
+
+
+def replay(env_id: str, settings: Settings, state: bytes, steps: int) -> list[tuple[bytes, str]]:
+    """Play on from a pickled state; by its name another process can call it."""
+    env = make_env(env_id, settings)
+    env.restore_state(pickle.loads(state))
+    return play(env, steps)

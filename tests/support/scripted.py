@@ -154,10 +154,13 @@ gym.register("FailsByDying-v0", FailingEnv, kwargs={"how": "die"})
 
 
 class DiceEnv(gym.Env):
-    """Observes `[steps, sum]` of rolls from its own generator, and ends with a roll of 6."""
+    """Observes `[steps, sum]` of rolls from its own generator, and ends with a roll of 6.
+
+    The info has the `roll`.
+    """
 
     observation_space = gym.spaces.Box(0, 1e6, (2,), np.float64)
-    action_space = gym.spaces.Discrete(9)
+    action_space = gym.spaces.Discrete(10)
     metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012 - gymnasium's own declaration
 
     def __init__(self, render_mode: str | None = None) -> None:
@@ -169,12 +172,13 @@ class DiceEnv(gym.Env):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         super().reset(seed=seed)
         self._steps = self._sum = 0
-        return self._roll()[0], {}
+        obs, roll = self._roll()
+        return obs, {"roll": roll}
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         self._steps += 1
         obs, roll = self._roll()
-        return obs, float(roll), roll == 6, False, {}
+        return obs, float(roll), roll == 6, False, {"roll": roll}
 
     def _roll(self) -> tuple[np.ndarray, int]:
         roll = int(self.np_random.integers(1, 7))
@@ -189,7 +193,18 @@ class DiceEnv(gym.Env):
         return trouble
 
 
-TROUBLES = ("none", "raise", "unpicklable", "sys.exit", "die", "leave", "crash", "loop", "stop")
+TROUBLES = (
+    "none",
+    "raise",
+    "unpicklable",
+    "sys.exit",
+    "die",
+    "leave",
+    "crash",
+    "loop",
+    "stop",
+    "unsendable",
+)
 
 
 def make_trouble(kind: str) -> None:
@@ -240,7 +255,10 @@ class TroubleEnv(DiceEnv):
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         make_trouble(TROUBLES[action])
         self._obey("step")
-        return super().step(action)
+        result = super().step(action)
+        if TROUBLES[action] == "unsendable":
+            result[4]["hook"] = lambda: None
+        return result
 
 
 gym.register("Dice-v0", DiceEnv)

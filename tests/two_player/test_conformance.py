@@ -58,8 +58,7 @@ def test_every_frame_is_pettingzoos_in_one_game_after_the_other(game: str) -> No
         assert info["episode_frames"] == info["episode_length"] == oracle.frames
 
 
-@pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize("preset", ["ale", "baselines"])
+@pytest.mark.parametrize(("game", "preset"), [("pong", "ale"), ("space_invaders", "baselines")])
 def test_agent_steps_are_pettingzoos_pooled_shrunk_and_stacked(game: str, preset: str) -> None:
     env = make(game, preset=preset)
     oracle = PettingZooGame(game)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from pettingzoo_games import IDS, PettingZooGame
+from ale_py import Action
+from multi_agent_ale_py import ALEInterface
+from pettingzoo_games import IDS, PettingZooGame, play, replay
 
 from atari_wrappers.errors import ResetNeededError, UnsupportedError
 from atari_wrappers.ids import resolve
@@ -20,24 +23,10 @@ from atari_wrappers.two_player import TwoPlayerGame
 from atari_wrappers.two_player_emulator import import_multi_agent_ale
 
 ONE_GAME = {"episodic_life": False, "fire_reset": False}
-Trace = list[tuple[bytes, list[float], bool, bool, dict[str, Any]]]
 
 
 def make(game: str = "pong", **settings: Any) -> gym.Env:
     return make_env(IDS[game], Settings(num_players=2, **settings))
-
-
-def play(env: gym.Env, steps: int, seed: int = 0) -> Trace:
-    """Play random actions; after an end the next episode follows."""
-    rng = np.random.default_rng(seed)
-    trace = []
-    for _ in range(steps):
-        obs, reward, terminated, truncated, info = env.step(rng.integers(0, 6, 2))
-        listed = {name: np.asarray(value).tolist() for name, value in info.items()}
-        trace.append((obs.tobytes(), reward.tolist(), terminated, truncated, listed))
-        if terminated or truncated:
-            env.reset()
-    return trace
 
 
 def test_spaces_and_types() -> None:
@@ -56,7 +45,7 @@ def test_spaces_and_types() -> None:
 def test_a_seed_says_the_noops_and_what_sticks() -> None:
     env = make("space_invaders", sticky_actions=0.25)
 
-    def game(seed: int) -> tuple[int, Trace]:
+    def game(seed: int) -> tuple[int, object]:
         _, info = env.reset(seed=seed)
         return info["episode_frames"], play(env, 60)
 
@@ -79,28 +68,31 @@ def test_actions_that_always_stick_are_never_pressed() -> None:
         np.testing.assert_array_equal(reward, rewards)
 
 
-def test_the_players_actions_stick_independently_of_each_other() -> None:
-    game = TwoPlayerGame(resolve(IDS["pong"]), Settings(sticky_actions=0.5).recipe)
+def test_the_players_actions_stick_independently_of_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pressed: list[list[int]] = []
-    ale = game._emulator.ale
-    act = ale.act
-    ale.act = lambda codes: pressed.append(codes.tolist()) or act(codes)
-    game.reset(seed=3)
+    act = ALEInterface.act
+
+    def noted(ale: ALEInterface, codes: np.ndarray) -> np.ndarray:
+        pressed.append(codes.tolist())
+        return act(ale, codes)
+
+    monkeypatch.setattr(ALEInterface, "act", noted)
+    env = make(sticky_actions=0.5)
+    env.reset(seed=3)
     pressed.clear()
-    codes = [action.value for action in game._emulator.actions]
-    wanted = np.random.default_rng(0).integers(0, 6, (500, 2))
-    for actions in wanted:
-        game.step(actions)
-    frames = np.array(pressed)
-    assert len(frames) == 2000
-    changed = np.diff(np.repeat(np.array(codes)[wanted], 4, axis=0), axis=0, prepend=-1) != 0
-    # Where a new action was asked for, it is pressed at once in half of the cases, for either.
-    at_once = (frames == np.repeat(np.array(codes)[wanted], 4, axis=0)) & changed
+    codes = np.array([Action[name].value for name in env.unwrapped.get_action_meanings()])
+    actions = np.random.default_rng(0).integers(0, 6, (500, 2))
+    for pair in actions:
+        env.step(pair)
+    asked = np.repeat(codes[actions], 4, axis=0)
+    is_new = np.diff(asked, axis=0, prepend=-1) != 0
+    # What is newly asked for is pressed at once in half of the cases, or is so already.
+    at_once = np.array(pressed) == asked
     for player in (0, 1):
-        asked = changed[:, player]
-        assert 0.4 < at_once[asked, player].mean() < 0.65
-    both = changed.all(axis=1)
-    assert 0.15 < at_once[both].all(axis=1).mean() < 0.4
+        assert 0.4 < at_once[is_new[:, player], player].mean() < 0.65
+    assert 0.15 < at_once[is_new.all(axis=1)].all(axis=1).mean() < 0.4
 
 
 def test_rewards_are_clipped_one_by_one_and_the_raw_ones_kept() -> None:
@@ -173,31 +165,28 @@ def test_a_restored_state_replays_the_same_in_this_env_and_in_others(game: str) 
     play(env, 100, seed=1)
     state = pickle.loads(pickle.dumps(env.save_state()))
     screen = env.render()
-    expected = play(env, 300, seed=2)
-    assert any(terminated for _, _, terminated, _, _ in expected) == (game == "space_invaders")
+    expected = play(env, 450, seed=2)
+    assert any("'game_terminated': True" in said for _, said in expected) == (
+        game == "space_invaders"
+    )
     other.reset(seed=5)
     play(other, 7)
     for replayed in (env, other):
         replayed.restore_state(state)
         np.testing.assert_array_equal(replayed.render(), screen)
-        assert play(replayed, 300, seed=2) == expected
-
-
-def _replay(game: str, settings: dict[str, Any], state: bytes) -> Trace:
-    env = make(game, **settings)
-    env.restore_state(pickle.loads(state))
-    return play(env, 50, seed=2)
+        assert play(replayed, 450, seed=2) == expected
 
 
 def test_a_restored_state_replays_the_same_in_another_process() -> None:
-    settings = {"sticky_actions": 0.25, "preset": "baselines"}
-    env = make("space_invaders", **settings)
+    settings = Settings(num_players=2, sticky_actions=0.25, preset="baselines")
+    env = make_env(IDS["space_invaders"], settings)
     env.reset(seed=4)
     play(env, 30, seed=1)
     state = pickle.dumps(env.save_state())
-    expected = play(env, 50, seed=2)
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        assert pool.apply(_replay, ("space_invaders", settings, state)) == expected
+    expected = play(env, 50)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        replayed = pool.submit(replay, IDS["space_invaders"], settings, state, 50)
+        assert replayed.result() == expected
 
 
 def test_a_state_of_an_ended_game_is_ended() -> None:

@@ -30,7 +30,7 @@ def test_a_batch_plays_what_single_envs_play(open_vec: Open, backend: str) -> No
         np.testing.assert_array_equal(obs[index], single.reset(seed=3 + index)[0])
     rng, ends = np.random.default_rng(0), 0
     returns = np.zeros((2, 2))
-    for _ in range(450):
+    for _ in range(700):
         actions = rng.integers(0, 6, (2, 2))
         obs, reward, terminated, truncated, info = env.step(actions)
         returns += info["raw_reward"]

@@ -159,7 +159,29 @@ def test_last_lives_of_a_game(
     rows = [row(4, 0), row(5, 6, start=4, **end)]
     [(*_, info)] = play(rows, monkeypatch, **settings)
     assert (info["final_info"]["lives"][0], info["lives"][0]) == (lives, 5)
-    assert info["_episode"][0]
+
+
+@pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
+def test_a_lost_life_that_begins_a_new_game_is_no_games_end(
+    autoreset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    same_step = autoreset == "same-step"
+    seen = {"lives": 3, "frame": 9, "start": 7} if same_step else {"lives": 2, "frame": 7}
+    rows = [row(3, 0), row(3, 4, reward=1), row(**seen, terminated=True, reward=1)]
+    rows += [] if same_step else [row(3, 9, start=7)]
+    rows += [row(3, 13, start=7, reward=4)]
+    steps = play(rows, monkeypatch, preset="ale", episodic_life=True, autoreset=autoreset)
+    loss, last = steps[1], steps[-1]
+    assert (loss[2][0], loss[4]["game_terminated"][0]) == (True, False)
+    assert not any("episode" in step[4] for step in steps)
+    assert (of_game(loss[4]), of_game(last[4])) == ((2, 2, 7), (4, 1, 6))
+    assert ("final_obs" in loss[4]) == same_step
+
+
+def test_the_last_life_ends_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row(1, 0), row(1, 6, start=4, terminated=True)]
+    [(_, _, terminated, _, info)] = play(rows, monkeypatch, preset="ale", episodic_life=True)
+    assert (terminated[0], info["game_terminated"][0], info["_episode"][0]) == (True, True, True)
 
 
 def test_what_is_handed_out_can_be_written_to(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,7 +96,7 @@ def assert_row_agrees(replay: Replay, env: int, result: tuple, same_step: bool) 
 CASES = [
     ("Breakout", 400, 108_000, "same-step"),
     ("Breakout", 400, 108_000, "next-step"),
-    ("SpaceInvaders", 900, 108_000, "same-step"),
+    ("SpaceInvaders", 700, 108_000, "same-step"),
     ("SpaceInvaders", 300, 501, "same-step"),
     ("SpaceInvaders", 300, 501, "next-step"),
     ("Pong", 1100, 108_000, "same-step"),
@@ -171,10 +171,10 @@ def assert_same_play(ours: VecEnv, theirs: AtariVectorEnv, steps: int) -> int:
 
 # Ours, theirs, and how many episodes end at least in 400 steps of two envs.
 PEER_CASES = [
-    ("space_invaders", {}, {}, 2),
-    ("breakout", {"autoreset": "next-step"}, {}, 20),
-    ("seaquest", {"sticky_actions": 0.25}, {"repeat_action_probability": 0.25}, 2),
-    ("space_invaders", {"episodic_life": True}, {"episodic_life": True}, 4),
+    ("qbert", {}, {}, 1),
+    ("breakout", {"autoreset": "next-step"}, {}, 3),
+    ("seaquest", {"sticky_actions": 0.25}, {"repeat_action_probability": 0.25}, 1),
+    ("space_invaders", {"episodic_life": True}, {"episodic_life": True}, 2),
     (
         "ms_pacman",
         {"episodic_life": True, "autoreset": "next-step", "clip_reward": False},
@@ -207,7 +207,7 @@ PEER_CASES = [
             "stack_num": 2,
             "full_action_space": True,
         },
-        2,
+        1,
     ),
 ]
 
@@ -236,6 +236,7 @@ def test_lost_lives_are_those_that_ale_would_signal(
     [
         ("space_invaders", {"sticky_actions": 0.25}),
         ("breakout", {}),
+        ("breakout", {"preset": "ale", "episodic_life": True, "sticky_actions": 0.25}),
         ("seaquest", {"max_episode_frames": 301}),
         ("ms_pacman", {"preset": "ale", "autoreset": "next-step", "max_episode_frames": 203}),
         ("pong", {"preset": "ale", "sticky_actions": 0.25, "max_episode_frames": 150}),
@@ -245,12 +246,12 @@ def test_ale_and_sync_say_the_same(rom: str, settings: dict, open_vec: OpenVec) 
     ale, sync = (open_vec(rom_id(rom), 2, backend=name, **settings) for name in ("ale", "sync"))
     assert_same((*ale.reset(seed=3),), (*sync.reset(seed=3),))
     rng = np.random.default_rng(0)
-    for step in range(500):
+    for step in range(400):
         actions = rng.integers(ale.single_action_space.n, size=2)
         assert_same(ale.step(actions), sync.step(actions))
-        if step % 60 == 59:
-            mask = np.array([step % 120 == 59, True])
-            seed = [step, None] if step % 240 < 120 else None
+        if step % 100 == 99:
+            mask = np.array([step % 200 == 99, True])
+            seed = [step, None] if step < 300 else None
             assert_same(ale.reset(seed=seed, mask=mask), sync.reset(seed=seed, mask=mask))
 
 
@@ -279,18 +280,19 @@ def test_a_masked_reset_leaves_the_others_alone(
     """Envs are compared with their like in a batch where nothing but themselves is ever reset."""
     settings = {"preset": "ale", "autoreset": autoreset, "max_episode_frames": 100}
     vec, twin = (open_vec(rom_id("breakout"), 3, backend="ale", **settings) for _ in range(2))
+    single = open_theirs("breakout", 1)
     vec.reset(seed=0)
     twin.reset(seed=0)
     rng = np.random.default_rng(0)
-    for step in range(200):
+    for step in range(120):
         actions = rng.integers(4, size=3)
         mine, other = vec.step(actions), twin.step(actions)
         np.testing.assert_array_equal(mine[0][1:], other[0][1:])
         assert row(mine[4], 1) == row(other[4], 1)
         assert row(mine[4], 2) == row(other[4], 2)
-        if step % 13 == 12:
+        if step % 17 == 16:
             obs, info = vec.reset(seed=[step, None, None], mask=[True, False, False])
-            fresh, expected = open_theirs("breakout", 1).reset(seed=np.array([step]))
+            fresh, expected = single.reset(seed=np.array([step]))
             np.testing.assert_array_equal(obs[:1], fresh)
             np.testing.assert_array_equal(obs[1:], mine[0][1:])
             frames = int(expected["episode_frame_number"][0])

@@ -57,7 +57,7 @@ def test_workers_are_processes_of_their_own_and_end_with_close(
     pids = [int(pid) for pid in obs[:, 0]]
     assert len({os.getpid(), *pids}) == 3
     assert (obs[:, 1] == 1).all(), "workers leave Ctrl-C to the host"
-    assert vec._runner.worker_pids == pids
+    assert vec.worker_pids == pids
     assert all(map(alive, pids))
     vec.close()
     vec.close()
@@ -72,7 +72,7 @@ def test_envs_are_divided_in_blocks(
     num_envs: int, num_workers: int, blocks: list[int], open_vec: OpenVec
 ) -> None:
     vec = open_vec("scripted:Pid-v0", num_envs, backend="async", num_workers=num_workers)
-    pids = vec._runner.worker_pids
+    pids = vec.worker_pids
     assert [pids.index(pid) for pid in worker_pids(vec)] == blocks
 
 
@@ -112,7 +112,7 @@ def test_close_leaves_nothing_behind_and_does_not_wait_for_ever(ending: str) -> 
     with nothing_left_behind():
         vec = make_vec("scripted:Trouble-v0", 2, backend="async", num_workers=2, obs_buffers=2)
         vec.reset()
-        pids = vec._runner.worker_pids
+        pids = vec.worker_pids
         if ending in ("killed", "restarted"):
             os.kill(pids[0], signal.SIGKILL)
         if ending == "stopped":
@@ -168,7 +168,7 @@ def test_close_gives_up_a_pending_step(open_vec: OpenVec) -> None:
 def test_ctrl_c_while_waiting_leaves_nothing_behind(open_vec: OpenVec) -> None:
     vec = open_vec("scripted:Trouble-v0", 2, backend="async", num_workers=2)
     vec.reset()
-    pids = vec._runner.worker_pids
+    pids = vec.worker_pids
     sends = threading.Event()
 
     def interrupt() -> None:
@@ -215,7 +215,7 @@ if __name__ == "__main__":
         "scripted:Trouble-v0", 2, backend="async", num_workers=2, context={context!r}
     )
     vec.reset()
-    pids = vec._runner.worker_pids
+    pids = vec.worker_pids
     if {action}:
         vec.send([{action}, 0])
     print(*pids, flush=True)

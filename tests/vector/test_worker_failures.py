@@ -96,7 +96,7 @@ def test_a_failed_step_is_reported_and_completed_after_a_restart(kind: str, shar
         assert_as_alone(before, oracle, [0, 1, 2, 3])
     game_step = int(oracle.obs[1][0]) + 1
     doing = f"step {game_step} of its game with action {TROUBLES.index(kind)}"
-    pids = vec._runner.worker_pids
+    pids = vec.worker_pids
 
     vec.send(trouble(kind))
     with pytest.raises(WorkerError, match=(RAISING | ENDING)[kind].format(doing=doing)) as raised:
@@ -130,7 +130,7 @@ def test_a_failed_step_is_reported_and_completed_after_a_restart(kind: str, shar
     assert info["episode_length"][1] == game_step - 1
     assert info["episode_return"][1] == (before[4]["episode_return"][1] if had_steps else 0)
 
-    replaced = [old != new for old, new in zip(pids, vec._runner.worker_pids, strict=True)]
+    replaced = [old != new for old, new in zip(pids, vec.worker_pids, strict=True)]
     assert replaced == [kind in ENDING, False]
     result = vec.step(NOTHING)
     if kind in ENDING:  # now env 0 is cut off
@@ -242,9 +242,9 @@ def test_a_process_that_goes_between_steps(
     vec.reset(seed=0)
     result = vec.step(NOTHING)
     assert_as_alone(result, oracle, [0, 1, 2, 3])
-    os.kill(vec._runner.worker_pids[1], number)
+    os.kill(vec.worker_pids[1], number)
     if notice == "restart" and number == signal.SIGKILL:
-        os.waitid(os.P_PID, vec._runner.worker_pids[1], os.WEXITED | os.WNOWAIT)
+        os.waitid(os.P_PID, vec.worker_pids[1], os.WEXITED | os.WNOWAIT)
         assert vec.restart_workers() == [2, 3]
     elif notice == "call":
         with pytest.raises(WorkerError, match=r"waiting for work|a call of `colour`") as raised:
@@ -277,6 +277,8 @@ def test_what_an_env_raises_when_asked_costs_nothing(shared: VecEnv) -> None:
     assert "in make_trouble" in str(raised.value.__cause__)
     with pytest.raises(WorkerError, match="UnpicklableError: this and that in a call of `ask`"):
         vec.call("ask", "unpicklable")
+    with pytest.raises(WorkerError, match="SystemExit: the dice are gone in a call of `ask`"):
+        vec.call("ask", "sys.exit")
     with pytest.raises(UnsupportedError, match="arguments of `ask` cannot be sent"):
         vec.call("ask", lambda: None)
     with pytest.raises(UnsupportedError, match="reset options cannot be sent"):
@@ -285,6 +287,33 @@ def test_what_an_env_raises_when_asked_costs_nothing(shared: VecEnv) -> None:
         vec.get_attr("no_such")
     assert vec.call("ask", "none") == ("none",) * NUM_ENVS
     assert_as_alone(vec.step(NOTHING), oracle, [0, 1, 2, 3])
+
+
+@pytest.mark.parametrize("batch_size", [0, 1])
+def test_what_infos_say_beyond_the_record_arrives(batch_size: int, open_vec: OpenVec) -> None:
+    vec = open_vec("scripted:Trouble-v0", 2, backend="async", num_workers=1, batch_size=batch_size)
+    obs, info = vec.reset(seed=0)
+    assert info["roll"].tolist() == obs[:, 1].tolist()
+    vec.send([0, 0])
+    ends = 0
+    for _ in range(30):
+        obs, reward, terminated, _, info = vec.recv()
+        last = info["roll"].copy()
+        if terminated.any():
+            last[terminated] = info["final_info"]["roll"][terminated]
+        assert last.tolist() == reward.tolist()
+        assert info["roll"][terminated].tolist() == obs[terminated, 1].tolist()
+        ends += terminated.sum()
+        vec.send([0] * len(obs))
+    assert ends > 0
+    vec.send([TROUBLES.index("unsendable")] * len(vec.recv()[0]))
+
+    def drain() -> None:
+        while True:
+            vec.recv()
+
+    with pytest.raises(WorkerError, match=r"env 0 raised .*pickle"):
+        drain()
 
 
 @pytest.mark.parametrize("kind", ["die", "loop"])
@@ -418,7 +447,7 @@ def test_time_runs_out_and_nothing_is_lost(open_vec: OpenVec, tmp_path: Path) ->
     vec = open_vec("scripted:Trouble-v0", 2, backend="async", num_workers=2)
     oracle = Oracle()
     vec.reset(seed=0)
-    pid = vec._runner.worker_pids[1]
+    pid = vec.worker_pids[1]
     os.kill(pid, signal.SIGSTOP)
     vec.send([0, 0])
     with pytest.raises(TimeoutError, match=r"of 2 envs were ready within 0\.2 s"):

@@ -1,4 +1,4 @@
-"""`AsyncBackend`: envs in worker processes, begun, awaited, asked, and made anew when they fail."""
+"""`AsyncBackend`: envs in worker processes, begun, awaited, and made anew when they fail."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from atari_wrappers.backends.hosted import HostedBackend
 from atari_wrappers.backends.slots import RestartSeeds
+from atari_wrappers.backends.workers.asking import Asking
 from atari_wrappers.backends.workers.ledger import Ledger, split_resets
-from atari_wrappers.backends.workers.losses import Loss, worker_error
 from atari_wrappers.backends.workers.memory import BatchMemory, Memfd
-from atari_wrappers.backends.workers.messages import Failure, Frame, Kind, dumps, frame
+from atari_wrappers.backends.workers.messages import Frame, Kind, dumps, frame
 from atari_wrappers.backends.workers.pool import CLOSE_SECONDS, GIVE_UP_SECONDS, Ending, Pool
 from atari_wrappers.backends.workers.processes import WorkerProcess
-from atari_wrappers.backends.workers.remote import RemoteEnv
 from atari_wrappers.backends.workers.worker import Plan, SharedFd
-from atari_wrappers.errors import ClosedError, UnknownEnvError, UnsupportedError
+from atari_wrappers.errors import UnknownEnvError, UnsupportedError
 from atari_wrappers.ids import EnvId
 from atari_wrappers.settings import Settings
 
@@ -33,7 +31,7 @@ _START_REMEDY = (
 )
 
 
-class AsyncBackend(HostedBackend):
+class AsyncBackend(Asking):
     """Envs in blocks of neighbours, a block per worker process.
 
     Args:
@@ -52,7 +50,6 @@ class AsyncBackend(HostedBackend):
         self._ledger = Ledger(num_envs, settings.autoreset_mode)
         self._seeds = RestartSeeds(num_envs)
         self._retried: set[int] = set()
-        self._answers: dict[int, bytes | Failure] = {}
         self._spaces: dict[int, bytes] = {}
         self._blocks = _blocks(num_envs, settings.num_workers)
         self._worker_of = [number for number, block in enumerate(self._blocks) for _ in block]
@@ -270,68 +267,6 @@ class AsyncBackend(HostedBackend):
         undone = [index for index in sorted(chosen - at_work) if ledger.is_unfinished(index)]
         self._send_work(undone, self._buffer)
         ledger.refuse_lost(chosen)
-
-    # What is asked ------------------------------------------------------------------------------
-
-    def call(
-        self, indices: Sequence[int], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> list[Any]:
-        """Get or call an attribute of each env, all workers at once."""
-        arguments = dumps((name, args, kwargs), f"arguments of `{name}`")
-        return self._ask("call", f"a call of `{name}`", dict.fromkeys(indices, arguments))
-
-    def set_attr(self, indices: Sequence[int], name: str, values: Sequence[Any]) -> None:
-        """Set an attribute of each env, where it is found."""
-        what = f"a value of `{name}`"
-        pairs = zip(indices, values, strict=True)
-        requests = {index: dumps((name, value), what) for index, value in pairs}
-        self._ask("set_attr", f"setting `{name}`", requests)
-
-    def save(self, indices: Sequence[int]) -> list[bytes]:
-        """Return the state of each env."""
-        return self._ask("save", "saving its state", dict.fromkeys(indices, pickle.dumps(())))
-
-    def load(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
-        """Bring envs into saved states."""
-        pairs = zip(indices, states, strict=True)
-        requests = {index: dumps((state,), "a state") for index, state in pairs}
-        self._ask("load", "restoring a state", requests)
-
-    def sub_environments(self) -> list[Any]:
-        """Return a `RemoteEnv` for each env."""
-        return [RemoteEnv(self, index) for index in self._all]
-
-    def _ask(self, what: str, doing: str, requests: dict[int, bytes]) -> list[Any]:
-        """Have envs answer, and return the answers in the order of `requests`."""
-        self._expect_open()
-        self._ledger.refuse_lost(requests)
-        self._answers.clear()
-        asked = [self._pool.workers[n] for n in {self._worker_of[index] for index in requests}]
-        for worker in asked:
-            share = {index: requests[index] for index in requests if index in worker.block}
-            payload = pickle.dumps((what, share))
-            self._pool.send(worker, frame(Kind.ASK, buffer=self._buffer, payload=payload))
-            worker.asked = doing
-        while any(worker.asked for worker in asked):
-            self._collect(None)
-        self._ledger.refuse_lost(requests)
-        return [self._value(index, doing) for index in requests]
-
-    def _value(self, index: int, doing: str) -> Any:
-        """Return an answer, or raise what the env raised: it took no step, and nothing is lost."""
-        answer = self._answers[index]
-        if not isinstance(answer, Failure):
-            return pickle.loads(answer)
-        worker = self._pool.workers[self._worker_of[index]]
-        loss = Loss.of_failure(answer, index, str(worker), doing)
-        error = worker_error([loss], [index], "")
-        if loss.cause is None:
-            raise error
-        raise loss.cause from error
-
-    def _expect_open(self) -> None:
-        if self._closed:
-            raise ClosedError("the batch of these worker processes was closed")
 
     def close(self, *, terminate: bool) -> None:
         """End the workers: within 5 s, or 2 s with `terminate`, whatever they are doing."""

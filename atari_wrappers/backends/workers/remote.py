@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 class RemoteEnv:
     """Reaches one env: its attributes and methods, by name, wherever among its wrappers.
 
+    Public attributes and methods may also be used as if they were its own; setting one takes
+    `set_attr`.
+
     Arguments and results travel by pickle. Every method raises what the env raises (a `WorkerError`
     where that cannot be pickled), `WorkerError` when its process fails, `UnsupportedError` for
     arguments that cannot be pickled, and `ClosedError` after the batch was closed.
@@ -49,6 +52,12 @@ class RemoteEnv:
     def render(self) -> np.ndarray:
         """Return what the env shows: uint8 RGB `[height, width, 3]`."""
         return self._backend.frames([self.index])[0]
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the env, or what calls its method."""
+        if name.startswith("_"):  # those that copy, pickle and the like look for
+            raise AttributeError(f"{self!r} reaches no private attribute {name}")
+        return self._backend.attribute(self.index, name)
 
     def __repr__(self) -> str:
         """Name the env."""

@@ -264,6 +264,9 @@ class Worker:
         slot = self._slots[index]
         if what == "call":
             return get_or_call(slot.env, *arguments)
+        if what == "attribute":
+            attribute = slot.env.get_wrapper_attr(*arguments)
+            return (True, None) if callable(attribute) else (False, attribute)
         if what == "set_attr":
             return slot.env.set_wrapper_attr(*arguments)
         if what == "save":

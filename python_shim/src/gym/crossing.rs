@@ -172,16 +172,9 @@ impl VecGymEnv {
         Ok(num_envs)
     }
 
-    /// Rows that the next call of `recv` brings; 0 where Python will refuse it.
+    /// Rows that the next call of `recv` brings.
     pub(super) fn next_rows(&self) -> usize {
-        let count = self.flight.count.get();
-        if self.spaces.batch_size == self.spaces.num_envs {
-            count
-        } else if count < self.spaces.batch_size {
-            0
-        } else {
-            self.spaces.batch_size
-        }
+        self.flight.count.get().min(self.spaces.batch_size)
     }
 
     /// Waits for the step in flight and fills `batch`; the observations stay in Python's memory.

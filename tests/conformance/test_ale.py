@@ -1,0 +1,118 @@
+"""The `ale` and `default` recipes are `AtariVectorEnv`'s, with all its randomness, over games."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracles import Ale, assert_alike, first_end, make_game
+
+ROMS = {
+    "Breakout": "breakout",
+    "MsPacman": "ms_pacman",
+    "Pong": "pong",
+    "Seaquest": "seaquest",
+    "SpaceInvaders": "space_invaders",
+}
+
+
+def id_of(name: str) -> str:
+    return f"{name}NoFrameskip-v4"
+
+
+@pytest.mark.parametrize(
+    ("name", "steps", "sticky"),
+    [
+        ("Breakout", 400, 0.0),
+        ("Breakout", 400, 0.25),
+        ("SpaceInvaders", 900, 0.25),
+        ("MsPacman", 600, 0.0),
+        ("Pong", 1000, 0.0),
+    ],
+)
+def test_games_are_episodes(name: str, steps: int, sticky: float) -> None:
+    ours = make_game(id_of(name), "ale", sticky_actions=sticky)
+    theirs = Ale(ROMS[name], repeat_action_probability=sticky)
+    seen = assert_alike(ours, theirs, steps, seed=11)
+    assert seen["terminated"] >= 1
+    assert seen["lost"] == 0
+    assert seen["points"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"), [("Breakout", 250), ("SpaceInvaders", 400), ("Seaquest", 350)]
+)
+def test_lives_are_episodes_of_new_games(name: str, steps: int) -> None:
+    ours = make_game(id_of(name), "ale", episodic_life=True, clip_reward=False)
+    theirs = Ale(ROMS[name], episodic_life=True, reward_clipping=False)
+    assert assert_alike(ours, theirs, steps, seed=11)["lost"] >= 2
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"), [("Breakout", 400), ("SpaceInvaders", 900), ("MsPacman", 600)]
+)
+def test_default_signals_lost_lives(name: str, steps: int) -> None:
+    ours = make_game(id_of(name), "default")
+    seen = assert_alike(ours, Ale(ROMS[name], life_loss_info=True), steps, seed=11)
+    assert seen["lost"] >= 2
+    assert seen["terminated"] >= 1
+
+
+def test_default_without_episodic_life_is_the_vector_envs() -> None:
+    ours = make_game(id_of("Breakout"), "default", episodic_life=False)
+    seen = assert_alike(ours, Ale("breakout"), 400, seed=2)
+    assert seen["terminated"] == seen["ended"] >= 1
+
+
+# 10 frames would be over within no-ops and FIRE, which do not count here.
+@pytest.mark.parametrize(("name", "max_frames"), [("Breakout", 10), ("MsPacman", 101)])
+def test_time_limits(name: str, max_frames: int) -> None:
+    ours = make_game(id_of(name), "ale", max_episode_frames=max_frames)
+    theirs = Ale(ROMS[name], max_num_frames_per_episode=max_frames)
+    seen = assert_alike(ours, theirs, 70, seed=5, reset_every=31)
+    assert seen["truncated"] >= 2
+    assert seen["cut"] >= 1
+
+
+@pytest.mark.parametrize("is_life", [False, True])
+@pytest.mark.parametrize("name", ["Breakout", "SpaceInvaders"])
+def test_end_and_time_limit_at_once(name: str, is_life: bool) -> None:
+    end = first_end(make_game(id_of(name), "ale", episodic_life=is_life), 1, is_life)
+    limit = end.frames - end.reset_frames
+    ours = make_game(id_of(name), "ale", episodic_life=is_life, max_episode_frames=limit)
+    theirs = Ale(ROMS[name], episodic_life=is_life, max_num_frames_per_episode=limit)
+    seen = assert_alike(ours, theirs, end.steps + 20, seed=1)
+    assert seen["both"] == 0
+    assert seen["truncated" if is_life else "terminated"] == 1
+
+
+@pytest.mark.parametrize("name", ["Breakout", "MsPacman"])
+@pytest.mark.parametrize(
+    ("parts", "theirs"),
+    [
+        ({"frame_skip": 1}, {"frameskip": 1}),
+        ({"frame_skip": 2}, {"frameskip": 2}),
+        ({"frame_skip": 3}, {"frameskip": 3}),
+        ({"grayscale": False}, {"grayscale": False}),
+        ({"screen_size": (70, 50)}, {"img_height": 70, "img_width": 50}),
+        ({"screen_size": (210, 160)}, {"img_height": 210, "img_width": 160}),
+        ({"frame_stack": 1}, {"stack_num": 1}),
+        ({"full_action_space": True}, {"full_action_space": True}),
+        ({"noop_max": 6}, {"noop_max": 7}),
+        ({"noop_max": 0}, {"noop_max": 0}),
+        ({"fire_reset": "off"}, {"use_fire_reset": False}),
+        ({"sticky_actions": 0.9}, {"repeat_action_probability": 0.9}),
+        ({"continuous": True}, {"continuous": True}),
+        (
+            {"continuous": True, "continuous_action_threshold": 0.1, "sticky_actions": 0.3},
+            {
+                "continuous": True,
+                "continuous_action_threshold": 0.1,
+                "repeat_action_probability": 0.3,
+            },
+        ),
+    ],
+)
+def test_parts(name: str, parts: dict[str, Any], theirs: dict[str, Any]) -> None:
+    ours = make_game(id_of(name), "ale", **parts)
+    assert_alike(ours, Ale(ROMS[name], **theirs), 130, seed=3, reset_every=60)

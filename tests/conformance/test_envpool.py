@@ -1,0 +1,83 @@
+"""The `envpool` recipe is EnvPool's, with all its randomness, over whole games."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracles import EnvPool, assert_alike, first_end, make_game
+
+LIVES = {"episodic_life": True, "reward_clip": True}
+OUR_LIVES = {"episodic_life": True, "clip_reward": True}
+
+
+def id_of(name: str) -> str:
+    return f"{name}NoFrameskip-v4"
+
+
+@pytest.mark.parametrize(
+    ("name", "steps", "sticky"),
+    [
+        ("Breakout", 400, 0.0),
+        ("SpaceInvaders", 700, 0.25),
+        ("MsPacman", 600, 0.0),
+        ("Pong", 1000, 0.0),
+    ],
+)
+def test_games_are_episodes(name: str, steps: int, sticky: float) -> None:
+    ours = make_game(id_of(name), "envpool", sticky_actions=sticky)
+    theirs = EnvPool(f"{name}-v5", 11, repeat_action_probability=sticky)
+    seen = assert_alike(ours, theirs, steps, seed=11)
+    assert seen["terminated"] >= 1
+    assert seen["cut"] >= 1
+    assert seen["points"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"), [("Breakout", 400), ("SpaceInvaders", 900), ("Seaquest", 600)]
+)
+def test_lives_are_episodes_of_the_same_game(name: str, steps: int) -> None:
+    ours = make_game(id_of(name), "envpool", **OUR_LIVES)
+    seen = assert_alike(ours, EnvPool(f"{name}-v5", 11, **LIVES), steps, seed=11)
+    assert seen["lost"] >= 3
+    assert seen["terminated"] >= 1
+
+
+@pytest.mark.parametrize("lives", [False, True])
+@pytest.mark.parametrize(("name", "max_steps"), [("Breakout", 51), ("MsPacman", 10)])
+def test_time_limits(name: str, max_steps: int, lives: bool) -> None:
+    ours = make_game(id_of(name), "envpool", max_episode_steps=max_steps, episodic_life=lives)
+    theirs = EnvPool(f"{name}-v5", 5, max_episode_steps=max_steps, episodic_life=lives)
+    assert assert_alike(ours, theirs, 150, seed=5)["truncated"] >= 2
+
+
+@pytest.mark.parametrize("is_life", [False, True])
+@pytest.mark.parametrize("name", ["Breakout", "MsPacman"])
+def test_end_and_time_limit_at_once(name: str, is_life: bool) -> None:
+    end = first_end(make_game(id_of(name), "envpool", episodic_life=is_life), 1, is_life)
+    ours = make_game(id_of(name), "envpool", episodic_life=is_life, max_episode_steps=end.steps)
+    theirs = EnvPool(f"{name}-v5", 1, episodic_life=is_life, max_episode_steps=end.steps)
+    seen = assert_alike(ours, theirs, end.steps + 20, seed=1)
+    assert seen["truncated"] == 1
+    assert seen["terminated"] == 0
+
+
+@pytest.mark.parametrize("name", ["Breakout", "MsPacman"])
+@pytest.mark.parametrize(
+    ("parts", "theirs"),
+    [
+        ({"frame_skip": 1}, {"frame_skip": 1}),
+        ({"frame_skip": 2}, {"frame_skip": 2}),
+        ({"frame_skip": 3}, {"frame_skip": 3}),
+        ({"grayscale": False}, {"gray_scale": False}),
+        ({"screen_size": (70, 50)}, {"img_height": 70, "img_width": 50}),
+        ({"frame_stack": 1}, {"stack_num": 1}),
+        ({"full_action_space": True}, {"full_action_space": True}),
+        ({"noop_max": 7}, {"noop_max": 7}),
+        ({"fire_reset": "off"}, {"use_fire_reset": False}),
+        ({"sticky_actions": 0.6}, {"repeat_action_probability": 0.6}),
+    ],
+)
+def test_parts(name: str, parts: dict[str, Any], theirs: dict[str, Any]) -> None:
+    ours = make_game(id_of(name), "envpool", **parts)
+    assert_alike(ours, EnvPool(f"{name}-v5", 3, **theirs), 200, seed=3)

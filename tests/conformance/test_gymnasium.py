@@ -1,0 +1,104 @@
+"""The `gymnasium` recipe is `AtariPreprocessing` and `FrameStackObservation`, over whole games."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracles import Gymnasium, assert_alike, first_end, make_game
+
+LIVES = {"terminal_on_life_loss": True, "padding": "zero"}
+OUR_LIVES = {"episodic_life": True, "padding": "zero"}
+
+
+# The ids of the second kind ask for sticky actions.
+@pytest.mark.parametrize("form", ["{}NoFrameskip-v4", "ALE/{}-v5"])
+@pytest.mark.parametrize(
+    ("name", "steps"), [("Breakout", 450), ("SpaceInvaders", 900), ("MsPacman", 550)]
+)
+def test_games_are_episodes(form: str, name: str, steps: int) -> None:
+    env_id = form.format(name)
+    seen = assert_alike(make_game(env_id, "gymnasium"), Gymnasium(env_id), steps, seed=11)
+    assert seen["terminated"] >= 1
+    assert seen["points"] >= 1
+
+
+def test_a_game_that_takes_points_away() -> None:
+    env_id = "ALE/Pong-v5"
+    seen = assert_alike(make_game(env_id, "gymnasium"), Gymnasium(env_id), 1000, seed=11)
+    assert seen["terminated"] == 1
+    assert seen["cut"] == 1
+
+
+@pytest.mark.parametrize(
+    ("env_id", "steps"), [("BreakoutNoFrameskip-v4", 300), ("ALE/Seaquest-v5", 350)]
+)
+def test_lives_are_episodes(env_id: str, steps: int) -> None:
+    ours = make_game(env_id, "gymnasium", **OUR_LIVES)
+    assert assert_alike(ours, Gymnasium(env_id, **LIVES), steps, seed=11)["lost"] >= 2
+
+
+@pytest.mark.parametrize(("name", "max_frames"), [("Breakout", 10), ("SpaceInvaders", 101)])
+def test_time_limits(name: str, max_frames: int) -> None:
+    env_id = f"ALE/{name}-v5"
+    theirs = Gymnasium(env_id, env_settings={"max_num_frames_per_episode": max_frames})
+    ours = make_game(env_id, "gymnasium", max_episode_frames=max_frames)
+    seen = assert_alike(ours, theirs, 80, seed=5, reset_every=31)
+    assert seen["truncated"] >= 2
+    assert seen["cut"] >= 1
+
+
+@pytest.mark.parametrize("is_life", [False, True])
+def test_end_and_time_limit_at_once(is_life: bool) -> None:
+    env_id = "BreakoutNoFrameskip-v4"
+    end = first_end(make_game(env_id, "gymnasium", episodic_life=is_life), 1, is_life)
+    ours = make_game(env_id, "gymnasium", episodic_life=is_life, max_episode_frames=end.frames)
+    limit = {"max_num_frames_per_episode": end.frames}
+    theirs = Gymnasium(env_id, env_settings=limit, terminal_on_life_loss=is_life)
+    seen = assert_alike(ours, theirs, end.steps + 20, seed=1)
+    assert seen["truncated"] >= 1
+    assert seen["both"] == (not is_life)
+
+
+@pytest.mark.parametrize(
+    ("parts", "theirs"),
+    [
+        ({"frame_skip": 1}, {"frame_skip": 1}),
+        ({"frame_skip": 2}, {"frame_skip": 2}),
+        ({"frame_skip": 3}, {"frame_skip": 3}),
+        ({"grayscale": False}, {"grayscale_obs": False}),
+        # Theirs is (width, height).
+        ({"screen_size": (70, 50)}, {"screen_size": (50, 70)}),
+        ({"screen_size": (210, 160)}, {"screen_size": (160, 210)}),
+        ({"screen_size": (256, 256)}, {"screen_size": 256}),
+        ({"frame_stack": 1}, {"stack": 1}),
+        ({"full_action_space": True}, {"env_settings": {"full_action_space": True}}),
+        ({"mode": 8, "difficulty": 1}, {"env_settings": {"mode": 8, "difficulty": 1}}),
+        ({"noop_max": 7}, {"noop_max": 7}),
+        ({"noop_min": 0, "noop_max": 0}, {"noop_max": 0}),
+        ({"sticky_actions": 0.6}, {"env_settings": {"repeat_action_probability": 0.6}}),
+    ],
+)
+def test_parts(parts: dict[str, Any], theirs: dict[str, Any]) -> None:
+    env_id = "ALE/Breakout-v5"
+    ours = make_game(env_id, "gymnasium", **parts)
+    assert_alike(ours, Gymnasium(env_id, **theirs), 200, seed=3, reset_every=90)
+
+
+# Their no-ops are the action 0, which is no polar one.
+@pytest.mark.parametrize("name", ["Breakout", "Seaquest"])
+@pytest.mark.parametrize("sticky", [0.0, 0.3])
+def test_polar_actions(name: str, sticky: float) -> None:
+    env_id = f"ALE/{name}-v5"
+    polar = {"continuous": True, "continuous_action_threshold": 0.2}
+    ours = make_game(env_id, "gymnasium", noop_min=0, noop_max=0, sticky_actions=sticky, **polar)
+    settings = polar | {"repeat_action_probability": sticky}
+    theirs = Gymnasium(env_id, env_settings=settings, noop_max=0)
+    assert_alike(ours, theirs, 300, seed=3)
+
+
+# Games that remember those before them, so that a seed must switch the console on anew.
+@pytest.mark.parametrize("name", ["Assault", "BeamRider", "Berzerk", "DoubleDunk"])
+def test_seeds_start_from_the_same_console(name: str) -> None:
+    env_id = f"ALE/{name}-v5"
+    assert_alike(make_game(env_id, "gymnasium"), Gymnasium(env_id), 150, seed=0, reset_every=40)

@@ -1,0 +1,116 @@
+"""The face of a single game: spaces, actions, pictures, and what it refuses."""
+
+from __future__ import annotations
+
+from math import nan, pi
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from ale_py import Action
+from gymnasium.utils.env_checker import check_env
+from oracles import make_game
+
+from atari_wrappers.game import AtariGame
+from atari_wrappers.ids import resolve
+from atari_wrappers.polar import console_action
+from atari_wrappers.recipes import PRESETS
+
+PONG = "PongNoFrameskip-v4"
+
+
+@pytest.mark.parametrize("preset", list(PRESETS))
+def test_it_is_a_gymnasium_env(preset: str) -> None:
+    check_env(make_game(PONG, preset), skip_render_check=True)
+
+
+def test_spaces() -> None:
+    game = make_game(PONG, "default", grayscale=False, screen_size=(100, 60), frame_stack=2)
+    assert game.observation_space == gym.spaces.Box(0, 255, (2, 100, 60, 3), np.uint8)
+    assert game.reset()[0] in game.observation_space
+    assert game.action_space == gym.spaces.Discrete(6)
+    assert game.get_action_meanings()[:2] == ["NOOP", "FIRE"]
+    assert make_game(PONG, "default", full_action_space=True).action_space.n == 18
+
+
+def test_observations_are_the_callers() -> None:
+    game = make_game(PONG, "default")
+    first = game.reset(seed=0)[0]
+    first[:] = 7
+    second = game.step(0)[0]
+    assert not (second[:3] == 7).any()
+    game.step(0)
+    np.testing.assert_array_equal(first, 7)
+
+
+def test_render_shows_ales_screen() -> None:
+    game = make_game(PONG, "default")
+    game.reset(seed=0)
+    game.step(2)
+    picture = game.render()
+    assert picture.shape == (210, 160, 3)
+    np.testing.assert_array_equal(picture, game.ale.getScreenRGB())
+
+
+def test_each_emulated_frame_is_announced() -> None:
+    shown: list[np.ndarray] = []
+    game = AtariGame(
+        resolve(PONG), PRESETS["envpool"], on_frame=lambda: shown.append(game.render())
+    )
+    assert not shown
+    _, info = game.reset(seed=0)
+    assert len(shown) == info["episode_frames"] > 0
+    game.step(0)
+    assert len(shown) == info["episode_frames"] + 4
+    np.testing.assert_array_equal(shown[-1], game.render())
+
+
+def test_np_random_is_what_no_ops_are_drawn_from() -> None:
+    game = make_game(PONG, "gymnasium", sticky_actions=0.0)
+    game.reset(seed=0)
+    expected = np.random.Generator(np.random.PCG64())
+    expected.bit_generator.state = game.np_random.bit_generator.state
+    frames = [game.reset()[1]["episode_frames"] for _ in range(5)]
+    assert frames == [expected.integers(1, 31) for _ in range(5)]
+
+
+@pytest.mark.parametrize("action", [-1, 6, np.int64(99)])
+def test_actions_out_of_range_are_refused(action: int) -> None:
+    game = make_game(PONG, "default")
+    game.reset()
+    with pytest.raises(ValueError, match=f"action {action} .* 0 to 5"):
+        game.step(action)
+
+
+@pytest.mark.parametrize("action", [[2.0, 0.0, 0.0], [nan, 0.0, 0.0], [0.5, 4.0, 0.0], [0.5, 0.0]])
+def test_polar_actions_out_of_range_are_refused(action: list[float]) -> None:
+    game = make_game(PONG, "default", continuous=True)
+    game.reset()
+    with pytest.raises(ValueError, match="is outside of Box"):
+        game.step(action)
+
+
+@pytest.mark.parametrize(("part", "value"), [("mode", 99), ("difficulty", 7)])
+def test_modes_that_a_game_has_not_got_are_refused(part: str, value: int) -> None:
+    with pytest.raises(ValueError, match=f"{part} of pong must be one of .*, not {value}"):
+        make_game(PONG, "default", **{part: value})
+
+
+@pytest.mark.parametrize(
+    ("polar", "action"),
+    [
+        ((1.0, 0.0, 0.0), Action.RIGHT),
+        ((1.0, pi, 0.0), Action.LEFT),
+        ((1.0, pi / 2, 1.0), Action.UPFIRE),
+        ((1.0, -pi / 2, 0.5), Action.DOWN),
+        ((1.0, pi / 4, 0.51), Action.UPRIGHTFIRE),
+        ((1.0, -3 * pi / 4, 0.0), Action.DOWNLEFT),
+        ((0.7, pi / 4, 0.0), Action.NOOP),
+        ((0.5, 0.0, 0.0), Action.NOOP),
+        ((0.0, 1.0, 1.0), Action.FIRE),
+    ],
+)
+def test_polar_actions(polar: tuple[float, float, float], action: Action) -> None:
+    console, strength = console_action(np.array(polar, np.float32), 0.5)
+    assert console == action
+    assert strength == np.float32(polar[0])

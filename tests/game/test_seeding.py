@@ -1,0 +1,56 @@
+"""Random numbers: the generators that other libraries use, against what defines them."""
+
+from __future__ import annotations
+
+import pickle
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import atari_wrappers.ids  # noqa: F401  (registers the games)
+from atari_wrappers.seeding import HashedDraws, RawDraws, make_draws
+
+
+def test_the_twister_is_that_of_the_cpp_standard() -> None:
+    # [rand.predef]: the 10,000th number of a default-constructed mt19937, whose seed is 5489.
+    draws = RawDraws(5489)
+    numbers = [draws.between(0, 2**32 - 1) for _ in range(10_000)]
+    assert numbers[-1] == 4_123_659_995
+
+
+@pytest.mark.parametrize("seed", [0, 5, 2**31 - 2])
+def test_hashed_seeds_are_those_of_gymnasiums_atari_env(seed: int) -> None:
+    env = gym.make("ALE/Pong-v5").unwrapped
+    env.reset(seed=seed)
+    draws = HashedDraws(seed)
+    assert draws.ale_seed == env.ale.getInt("random_seed")
+    assert draws.generator.bit_generator.state == env.np_random.bit_generator.state
+
+
+@pytest.mark.parametrize("way", ["hashed", "raw"])
+def test_both_ends_are_drawn(way: str) -> None:
+    draws = make_draws(way, 3)
+    assert {draws.between(2, 5) for _ in range(200)} == {2, 3, 4, 5}
+    assert {draws.between(4, 4) for _ in range(5)} == {4}
+
+
+# Of a span of 3 * 2**30, a quarter of the numbers must be drawn again to make it uniform.
+def test_wide_spans_are_uniform() -> None:
+    draws = RawDraws(1)
+    span = 3 * 2**30
+    thirds = np.bincount([3 * draws.between(0, span - 1) // span for _ in range(9000)])
+    assert abs(thirds - 3000).max() < 300
+
+
+@pytest.mark.parametrize("way", ["hashed", "raw"])
+def test_states_go_on(way: str) -> None:
+    draws, other = make_draws(way, 3), make_draws(way, None)
+    draws.between(0, 9)
+    other.set_state(pickle.loads(pickle.dumps(draws.state())))
+    assert [other.between(0, 99) for _ in range(9)] == [draws.between(0, 99) for _ in range(9)]
+
+
+@pytest.mark.parametrize("way", ["hashed", "raw"])
+def test_entropy_differs(way: str) -> None:
+    assert len({make_draws(way, None).ale_seed for _ in range(4)}) == 4

@@ -1,0 +1,133 @@
+"""A game goes on from a saved state to the last bit, whatever happened meanwhile and wherever."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from oracles import make_game
+from replay import digest
+
+from atari_wrappers.errors import ResetNeededError
+from atari_wrappers.game import AtariGame
+
+REPLAY = Path(__file__).parents[1] / "support" / "replay.py"
+SHORT = {"max_episode_frames": 700}
+# Assault remembers the games before it; at 0.9, the action before the save acts long after it.
+CASES: list[tuple[str, str, dict[str, Any]]] = [
+    ("BreakoutNoFrameskip-v4", "default", SHORT),
+    ("BreakoutNoFrameskip-v4", "baselines", SHORT),
+    ("ALE/SpaceInvaders-v5", "gymnasium", SHORT),
+    ("AssaultNoFrameskip-v4", "ale", SHORT),
+    ("BreakoutNoFrameskip-v4", "envpool", SHORT | {"episodic_life": True}),
+    ("SeaquestNoFrameskip-v4", "ale", SHORT | {"sticky_actions": 0.9}),
+    (
+        "BreakoutNoFrameskip-v4",
+        "ale",
+        SHORT | {"sticky_actions": 0.9, "continuous": True, "grayscale": False},
+    ),
+]
+
+
+def play(game: AtariGame, steps: int, seed: int) -> None:
+    game.action_space.seed(seed)
+    game.reset(seed=seed)
+    for _ in range(steps):
+        _, _, terminated, truncated, _ = game.step(game.action_space.sample())
+        if terminated or truncated:
+            game.reset()
+
+
+@pytest.mark.parametrize(("env_id", "preset", "parts"), CASES)
+def test_a_restored_game_replays(env_id: str, preset: str, parts: dict[str, Any]) -> None:
+    game = make_game(env_id, preset, **parts)
+    play(game, 90, seed=3)
+    state = pickle.dumps(game.save_state())
+    expected = digest(game)
+    game.restore_state(pickle.loads(state))
+    assert digest(game) == expected
+    play(game, 40, seed=4)
+    game.restore_state(pickle.loads(state))
+    assert digest(game) == expected
+
+
+def test_states_are_restored_in_another_process() -> None:
+    jobs, expected = [], []
+    for env_id, preset, parts in CASES:
+        game = make_game(env_id, preset, **parts)
+        play(game, 90, seed=3)
+        jobs.append((env_id, preset, parts, game.save_state()))
+        expected.append(digest(game))
+    done = subprocess.run(
+        [sys.executable, str(REPLAY)], input=pickle.dumps(jobs), stdout=subprocess.PIPE, check=True
+    )
+    assert pickle.loads(done.stdout) == expected
+
+
+# The action that a sticky one repeats is in no state of ALE's.
+def test_sticky_actions_go_on_after_any_action() -> None:
+    game = make_game("SeaquestNoFrameskip-v4", "ale", sticky_actions=0.9)
+    other = make_game("SeaquestNoFrameskip-v4", "ale", sticky_actions=0.9)
+    other.reset(seed=0)
+    for seed in range(12):
+        play(game, 5 + seed, seed)
+        state = game.save_state()
+        expected = digest(game, 10)
+        other.step(seed)
+        other.restore_state(state)
+        assert digest(other, 10) == expected, seed
+
+
+@pytest.mark.parametrize("grayscale", [True, False])
+def test_what_is_shown_is_restored(grayscale: bool) -> None:
+    # With no frame between the state and what a reset sees.
+    parts = {"after_life_loss": "noops", "noop_max": 0, "noop_min": 0, "fire_reset": "off"}
+    game = make_game("SeaquestNoFrameskip-v4", "envpool", episodic_life=True, **parts)
+    game.reset(seed=0)
+    terminated = False
+    while not terminated:
+        _, _, terminated, _, _ = game.step(game.action_space.sample())
+    state, screen = game.save_state(), game.render()
+    expected = game.reset()[0]
+    play(game, 50, seed=1)
+    game.restore_state(state)
+    np.testing.assert_array_equal(game.render(), screen)
+    np.testing.assert_array_equal(game.reset()[0], expected)
+    np.testing.assert_array_equal(game.render(), screen)
+
+
+def test_an_ended_game_is_restored_as_ended() -> None:
+    game = make_game("BreakoutNoFrameskip-v4", "default", max_episode_frames=8)
+    game.reset(seed=0)
+    game.step(0)
+    assert game.step(0)[3]
+    state = game.save_state()
+    play(game, 1, seed=1)
+    game.restore_state(state)
+    with pytest.raises(ResetNeededError):
+        game.step(0)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "preset", "parts"),
+    [
+        ("PongNoFrameskip-v4", "default", {}),
+        ("BreakoutNoFrameskip-v4", "envpool", {}),
+        ("BreakoutNoFrameskip-v4", "default", {"mode": 4}),
+        ("BreakoutNoFrameskip-v4", "default", {"frame_skip": 3}),
+    ],
+)
+def test_states_of_something_else_are_refused(
+    env_id: str, preset: str, parts: dict[str, Any]
+) -> None:
+    game = make_game("BreakoutNoFrameskip-v4", "default")
+    game.reset(seed=0)
+    with pytest.raises(ValueError, match=r"no state of .*breakout"):
+        game.restore_state(make_game(env_id, preset, **parts).save_state())
+    with pytest.raises(ValueError, match="it is of bytes"):
+        game.restore_state(b"")

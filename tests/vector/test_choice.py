@@ -1,0 +1,122 @@
+"""Which backend serves which settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+from atari_wrappers import Settings, UnsupportedError, make_vec
+from atari_wrappers.backends import choose_backend
+from atari_wrappers.ids import resolve
+
+GAME = "SpaceInvadersNoFrameskip-v4"
+
+gym.register(
+    "HardPong-v0", "ale_py.env:AtariEnv", kwargs={"game": "pong", "mode": 1, "difficulty": 1}
+)
+
+
+def chosen(env_id: str = GAME, num_envs: int = 2, **settings: Any) -> str:
+    return choose_backend(resolve(env_id), Settings(**settings), num_envs)
+
+
+# What `ale` has, each a departure from the defaults.
+ALE_HAS = [
+    {},
+    {"preset": "ale"},
+    {"preset": "ale", "episodic_life": True},
+    {"preset": "ale", "autoreset": "next-step", "episodic_life": True},
+    {"autoreset": "next-step", "episodic_life": False},
+    {"episodic_life": False, "life_loss": "any-drop", "after_life_loss": "noops"},
+    {"clip_reward": False, "sticky_actions": 0.25, "full_action_space": True},
+    {"noop_max": 0, "fire_reset": False, "max_episode_frames": 0},
+    {"max_episode_frames": 0, "end_precedence": "both", "count_reset_frames": True},
+    {"noop_max": 0, "fire_reset": False, "count_reset_frames": True},
+    {"frame_skip": 1, "frame_stack": 1, "padding": "reset", "screen_size": (60, 100)},
+    {"grayscale": False, "continuous": True, "continuous_action_threshold": 0.2},
+    {"batch_size": 2, "obs_buffers": 4, "num_threads": 1},
+]
+
+
+@pytest.mark.parametrize("settings", ALE_HAS)
+def test_ale_serves_what_it_has(settings: dict) -> None:
+    assert chosen(**settings) == "ale"
+    assert chosen(backend="ale", **settings) == "ale"
+
+
+# What it has not, and what its refusal says of it.
+ALE_LACKS = [
+    ({"autoreset": "disabled"}, ['it has no autoreset="disabled"']),
+    ({"autoreset": "next-step"}, ['autoreset="next-step" with episodic_life=True']),
+    ({"img_dir": "unused"}, ["no raw frames to write to img_dir"]),
+    ({"num_players": 2}, ["it has no num_players=2"]),
+    ({"batch_size": 1}, ["batch_size=1", "not for all 2 after a reset"]),
+    ({"pooling": "rgb"}, ["pooling='rgb': it has 'gray' only"]),
+    ({"last_frame": "pooled"}, ["last_frame='pooled': it has 'dropped' only"]),
+    ({"padding": "reset"}, ["padding='reset': it has 'zero' only"]),
+    ({"noop_min": 3}, ["noop_min=3: it has 0 only"]),
+    ({"fire_reset": "steps"}, ["fire_reset='steps': it has 'off' and 'before-noops' only"]),
+    ({"life_loss": "in-skip"}, ["life_loss='in-skip' with after_life_loss='go-on'"]),
+    ({"after_life_loss": "noops"}, ["life_loss='after-skip' with after_life_loss='noops'"]),
+    ({"count_reset_frames": True}, ["count_reset_frames=True: it has False only"]),
+    ({"max_episode_steps": 9}, ["max_episode_steps=9: it has 0 only"]),
+    ({"end_precedence": "both"}, ["end_precedence='both': it has 'terminated' only"]),
+    ({"mode": 1}, ["mode=1: it has None only"]),
+    ({"difficulty": 1}, ["difficulty=1: it has None only"]),
+    ({"seeding": "hashed"}, ["seeding='hashed': it has 'raw' only"]),
+    ({"preset": "baselines"}, ["pooling", "last_frame", "noop_min", "fire_reset", "life_loss"]),
+    ({"preset": "gymnasium"}, ["padding", "count_reset_frames", "end_precedence", "seeding"]),
+    ({"preset": "envpool"}, ["last_frame", "padding", "fire_reset", "max_episode_steps"]),
+]
+
+
+@pytest.mark.parametrize(("settings", "parts"), ALE_LACKS)
+def test_ale_refuses_what_it_lacks_and_auto_goes_elsewhere(settings: dict, parts: list) -> None:
+    assert chosen(**settings) == "sync"
+    with pytest.raises(UnsupportedError) as refusal:
+        chosen(backend="ale", **settings)
+    message = str(refusal.value)
+    assert message.startswith(f'backend "ale" cannot serve `{GAME}`: ')
+    assert message.endswith('; use backend="sync" or "async"')
+    assert all(part in message for part in parts)
+    assert message.count("; ") == max(1, message.count(" only")), "one obstacle each, no more"
+
+
+def test_every_obstacle_is_named() -> None:
+    with pytest.raises(UnsupportedError, match=r"img_dir; .*batch_size=1.*; padding.*; noop_min"):
+        chosen(backend="ale", img_dir="unused", batch_size=1, padding="reset", noop_min=1)
+    assert not Path("unused").exists()
+
+
+@pytest.mark.parametrize("settings", [{}, {"preset": "baselines"}, {"autoreset": "disabled"}])
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_the_others_serve_everything(backend: str, settings: dict) -> None:
+    for env_id in (GAME, "HardPong-v0", "CartPole-v1"):
+        assert chosen(env_id, backend=backend, **settings) == backend
+
+
+def test_ids_that_ale_cannot_serve() -> None:
+    assert chosen("CartPole-v1") == chosen("HardPong-v0") == "sync"
+    with pytest.raises(UnsupportedError, match="it is no Atari game; use"):
+        chosen("CartPole-v1", backend="ale", padding="reset")
+    with pytest.raises(UnsupportedError, match="it cannot set difficulty, mode, which the id asks"):
+        chosen("HardPong-v0", backend="ale")
+
+
+def test_videos_are_of_raw_frames_unless_ale_is_asked_for() -> None:
+    assert chosen(video_dir="unused") == "sync"
+    assert chosen(video_dir="unused", backend="ale") == "ale"
+
+
+@pytest.mark.parametrize("backend", ["auto", "ale", "sync", "async"])
+def test_no_backend_serves_what_the_id_has_not(backend: str) -> None:
+    with pytest.raises(UnsupportedError, match="num_players=2: `BreakoutNoFrameskip-v4`"):
+        chosen("BreakoutNoFrameskip-v4", backend=backend, num_players=2)
+
+
+def test_the_refusal_comes_before_any_env() -> None:
+    with pytest.raises(UnsupportedError, match="padding"):
+        make_vec(GAME, 10**9, backend="ale", padding="reset")
