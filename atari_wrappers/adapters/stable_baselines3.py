@@ -197,4 +197,4 @@ class StableBaselines3VecEnv(sb3.VecEnv):
         return [is_wrapped(envs[index], wrapper_class) for index in indices]
 
     def _chosen(self, indices: Any) -> list[int]:
-        return checked_indices(indices, self.num_envs)
+        return checked_indices(indices, self.num_envs, from_end=True)

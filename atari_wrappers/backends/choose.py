@@ -46,16 +46,16 @@ def _obstacles_to_ale(env_id: EnvId, settings: Settings, num_envs: int) -> Itera
         yield "it is no Atari game"
         return
     if settings.img_dir is not None:
-        yield "it shows no raw frames to write to img_dir"
+        yield "img_dir: it shows no raw frames"
     if settings.autoreset == "disabled":
-        yield 'it has no autoreset="disabled"'
+        yield 'autoreset="disabled": it always restarts envs by itself'
     if settings.autoreset == "next-step" and _is_signal(settings.recipe):
         yield (
             'autoreset="next-step" with episodic_life=True: after a lost life its game goes on at'
             " once, where that step's action ought to be ignored"
         )
     if settings.num_players > 1:
-        yield f"it has no num_players={settings.num_players}"
+        yield f"num_players={settings.num_players}: it has one"
     if 0 < settings.batch_size < num_envs:
         yield (
             f"batch_size={settings.batch_size}: it takes actions only for the envs received last,"

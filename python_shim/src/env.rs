@@ -78,6 +78,11 @@ pub trait VecEnv: Send {
     /// [`EnvError::Python`] for what the environment raises while it closes.
     fn close(&mut self) -> Result<(), EnvError>;
 
+    /// What steps the environments: `ale`, `sync` or `async` for those of Python.
+    fn backend(&self) -> &str {
+        "rust"
+    }
+
     /// The actions of one environment.
     fn action_space(&self) -> ActionSpace {
         ActionSpace::Discrete {

@@ -38,12 +38,14 @@ fn float_observations_are_what_python_receives() {
 fn specs_of_atari_and_of_flat_observations() {
     let env = make(GAME, 2, &MakeOptions::new()).unwrap();
     assert_eq!((env.num_envs(), env.num_actions()), (2, 6));
+    assert_eq!(env.backend(), "ale");
     assert_eq!(
         (env.obs_spec().shape.as_slice(), env.obs_spec().kind),
         ([4, 84, 84].as_slice(), Kind::Uint8)
     );
     assert_eq!(env.obs_spec().num_bytes(), 4 * 84 * 84);
     let env = make("CartPole-v1", 2, &MakeOptions::new()).unwrap();
+    assert_eq!(env.backend(), "sync");
     assert_eq!(
         (env.obs_spec().shape.as_slice(), env.obs_spec().kind),
         ([4].as_slice(), Kind::Float)

@@ -254,15 +254,24 @@ fn resume(folder: &Path, overrides: &Overrides) -> Result<Run, TrainerError> {
 fn announce(run: &Run, settings: &Settings, torch_threads: i32) {
     let device = device::name(run.learner().net.params.device());
     say(format_args!(
-        "{} with {}: {} environments on {} threads; {} parameters on {device}, {:?}, {torch_threads} libtorch threads",
+        "{} with {}: {} environments {}; {} parameters on {device}, {:?}, {torch_threads} libtorch threads",
         settings.env_id,
         settings.algorithm,
         settings.num_envs,
-        make_env::env_threads(settings),
+        stepped_by(run.env().backend(), make_env::env_threads(settings)),
         run.learner().net.params.numel(),
         settings.precision,
     ));
     say(format_args!("run folder: {}", run.folder().display()));
+}
+
+/// Where environments run: the backend chosen is never a secret.
+fn stepped_by(backend: &str, threads: i64) -> String {
+    match backend {
+        "ale" => format!("on {threads} threads (ale)"),
+        "async" => format!("in {threads} worker processes (async)"),
+        other => format!("one after another ({other})"),
+    }
 }
 
 fn run_name(settings: &Settings) -> String {

@@ -113,13 +113,15 @@ pub fn env_seed(seed: u64) -> u64 {
     seed % (1 << 30)
 }
 
-/// Threads that step the environments: as many as asked for, else one a core, at most one each.
+/// Threads or worker processes that step the environments: as many as asked for, else one a core, at
+/// most one each.
 #[must_use]
 pub fn env_threads(settings: &Settings) -> i64 {
-    match settings.env_threads {
-        0 => available_cores().min(settings.num_envs as i64),
+    let asked = match settings.env_threads {
+        0 => available_cores(),
         threads => threads,
-    }
+    };
+    asked.min(settings.num_envs as i64)
 }
 
 /// Cores that this process may use.
@@ -133,7 +135,8 @@ fn options(settings: &Settings) -> MakeOptions {
         .with("backend", settings.backend.name())
         .with("autoreset", "same-step")
         .with("preset", settings.preset.name())
-        .with("num_threads", env_threads(settings));
+        .with("num_threads", env_threads(settings))
+        .with("num_workers", env_threads(settings));
     set(&mut options, "fire_reset", settings.fire_reset);
     set(&mut options, "noop_max", settings.noop_max);
     set(&mut options, "frame_skip", settings.frame_skip);
@@ -188,7 +191,13 @@ mod tests {
     #[test]
     fn only_what_is_named_reaches_python_beside_the_preset() {
         let settings = Settings::defaults(Algorithm::Ppo);
-        let always = ["backend", "autoreset", "preset", "num_threads"];
+        let always = [
+            "backend",
+            "autoreset",
+            "preset",
+            "num_threads",
+            "num_workers",
+        ];
         assert_eq!(names(&options(&settings)), always);
         let settings = Settings {
             preset: Preset::Baselines,

@@ -151,7 +151,8 @@ settings! {
         precision: Precision,
         /// Threads of libtorch; 0: as many as there are cores
         torch_threads: i32,
-        /// Threads that step the environments; 0: as many as there are cores, at most one each
+        /// Threads (ale) or processes (async) that step the environments; 0: as many as there are cores,
+        /// at most one each
         env_threads: i64,
     }
 }

@@ -172,6 +172,12 @@ impl Run {
         &self.folder
     }
 
+    /// The environments.
+    #[must_use]
+    pub fn env(&self) -> &dyn VecEnv {
+        &*self.env
+    }
+
     /// The learner.
     #[must_use]
     pub fn learner(&self) -> &Learner {

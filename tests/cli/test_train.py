@@ -58,6 +58,22 @@ def test_a_preset_decides_unless_a_setting_is_named(trainer: Trainer) -> None:
     assert json.loads(state.read_text())["obs_shape"] == [2, 84, 84]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "2 environments on 2 threads (ale)"),
+        (["--preset", "envpool"], "2 environments one after another (sync)"),
+        (
+            ["--backend", "async", "--env-threads", 1],
+            "2 environments in 1 worker processes (async)",
+        ),
+    ],
+)
+def test_the_backend_chosen_is_said(trainer: Trainer, arguments: list[object], words: str) -> None:
+    out, _ = trainer.run("train", "--run-name", "run", "--total-steps", 16, *arguments, *INVADERS)
+    assert words in out
+
+
 def test_the_mean_is_of_the_games_that_were_played(trainer: Trainer) -> None:
     out, err = trainer.run("train", "--run-name", "run", "--total-steps", 1024, *CARTPOLE)
     returns = column(trainer.folder / "runs/run/episodes.csv", "raw_return")

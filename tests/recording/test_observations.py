@@ -76,7 +76,7 @@ def test_colours_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
 def test_ale_records_what_it_observes(tmp_path: Path, autoreset: str) -> None:
     settings: dict[str, Any] = {"max_episode_frames": 80, "autoreset": autoreset}
-    vec = make_vec(GAME, 2, backend="ale", video_dir=tmp_path, **settings)
+    vec = make_vec(GAME, 2, preset="ale", backend="ale", video_dir=tmp_path, **settings)
     shown: list[list[list[np.ndarray]]] = [[[]], [[]]]
     restarting = np.zeros(2, bool)
     rng = np.random.default_rng(5)

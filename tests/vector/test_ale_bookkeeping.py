@@ -166,8 +166,8 @@ def test_a_lost_life_that_begins_a_new_game_is_no_games_end(
     autoreset: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     same_step = autoreset == "same-step"
-    seen = {"lives": 3, "frame": 9, "start": 7} if same_step else {"lives": 2, "frame": 7}
-    rows = [row(3, 0), row(3, 4, reward=1), row(**seen, terminated=True, reward=1)]
+    seen = {"lives": 3, "frame": 9, "start": 7} if same_step else {"lives": 1, "frame": 7}
+    rows = [row(2, 0), row(2, 4, reward=1), row(**seen, terminated=True, reward=1)]
     rows += [] if same_step else [row(3, 9, start=7)]
     rows += [row(3, 13, start=7, reward=4)]
     steps = play(rows, monkeypatch, preset="ale", episodic_life=True, autoreset=autoreset)

@@ -8,6 +8,7 @@ use crate::{ActionSpace, AutoresetMode, EnvError, ObsSpec};
 /// Sizes and types of a batch of environments.
 #[derive(Debug)]
 pub(super) struct Spaces {
+    pub backend: String,
     pub num_envs: usize,
     pub batch_size: usize,
     pub num_players: usize,
@@ -35,6 +36,7 @@ impl Spaces {
         let obs = obs_spec(&env.getattr(intern!(py, "single_observation_space"))?)?
             .map_err(unsupported)?;
         Ok(Self {
+            backend: env.getattr(intern!(py, "backend"))?.extract()?,
             num_envs,
             batch_size: env.getattr(intern!(py, "batch_size"))?.extract()?,
             num_players: env

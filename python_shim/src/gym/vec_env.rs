@@ -90,6 +90,10 @@ impl VecEnv for VecGymEnv {
         self.spaces.num_actions()
     }
 
+    fn backend(&self) -> &str {
+        &self.spaces.backend
+    }
+
     fn action_space(&self) -> ActionSpace {
         self.spaces.actions.clone()
     }
