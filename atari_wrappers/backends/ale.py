@@ -33,11 +33,13 @@ class AleBackend:
         self.single_observation_space = self._env.single_observation_space
         self.single_action_space = self._env.single_action_space
         self._num_envs = num_envs
+        self._all = range(num_envs)
         self._records = GameRecords(num_envs, settings)
         self._recorder = None
         if settings.video_dir is not None:
             self._recorder = ObservationRecorder(num_envs, settings)
-        self._obs: np.ndarray  # ALE's last, as it is in the caller's hands
+        # ALE's last, as it is in the caller's hands.
+        self._obs = np.zeros((num_envs, *self.single_observation_space.shape), np.uint8)
         self._was_reset: Sequence[int] | None = None  # the envs of a reset that `recv` has to give
         self._num_buffers, self._turn = settings.obs_buffers, 0
         self._buffers: list[np.ndarray] = []
@@ -56,13 +58,13 @@ class AleBackend:
             mask[indices] = True
         if seeds is not None:
             # ALE's "no seed" is -1. Its seeds are those of the masked envs, in the envs' order.
-            pairs = sorted(zip(indices or range(self._num_envs), seeds, strict=True))
+            pairs = sorted(zip(indices or self._all, seeds, strict=True))
             seeds = np.array([-1 if seed is None else seed for _, seed in pairs])
         self._obs, ale_info = self._env.reset(
             seed=seeds, options=None if mask is None else {"reset_mask": mask}
         )
         self._records.after_reset(indices, ale_info)
-        self._was_reset = range(self._num_envs) if indices is None else indices
+        self._was_reset = self._all if indices is None else indices
         if self._recorder is not None:
             self._recorder.after_reset(self._was_reset)
 
@@ -99,13 +101,11 @@ class AleBackend:
         self, obs: np.ndarray, _: Any, terminated: np.ndarray, truncated: np.ndarray, info: Info
     ) -> None:
         """Let the recorder see a step; what ends for ALE is a game."""
-        self._recorder.after_step(
-            range(self._num_envs), obs, terminated | truncated, info.get("final_obs")
-        )
+        self._recorder.after_step(self._all, obs, terminated | truncated, info.get("final_obs"))
 
     def _received_reset(self, out: np.ndarray | None) -> StepResult:
         chosen, self._was_reset = self._was_reset, None
-        if len(chosen) == self._num_envs:
+        if chosen is self._all:
             return self._handed_out(self._obs, out), *self._quiet_rows(slice(None))
         rows = np.asarray(chosen)
         return self._obs[rows], *self._quiet_rows(rows)

@@ -21,8 +21,8 @@ class GameRecords:
     """Derives what ALE does not report from what it does.
 
     A lost life that ends an episode while the game goes on is told by the lives; ALE could report
-    it (`life_loss_info`), but like the end of a game. Where it is to begin a new game, ALE reports
-    it like an end (`episodic_life`), and it is one of the old game if that had one life at most.
+    it (`life_loss_info`), but like the end of a game. Where a lost life begins a new game, ALE does
+    report it like an end (`episodic_life`); it is one where no more than one life was left.
 
     In same-step mode ALE does not report the last lives of a game that it left. They are taken to
     be none where it ended by itself, one less than before where a lost life ended it, and as before
@@ -30,7 +30,7 @@ class GameRecords:
 
     Within a step, with the caches full of frames, a numpy operation costs 2 µs and more. Therefore
     `prepare` makes what a step brings that ends nothing and gives no reward, while ALE's threads
-    emulate, and `after_step` tells by bytes whether it was such a step.
+    emulate (free where a core is), and `after_step` tells by bytes whether it was such a step.
 
     Args:
         num_envs: Envs in the batch.

@@ -159,5 +159,3 @@ class HostedBackend(ABC):
                 f"`{env_name}` observes {self.single_observation_space}, which is no array;"
                 " register it with gymnasium.wrappers.FlattenObservation"
             )
-
-

@@ -79,6 +79,7 @@ pub trait VecEnv: Send {
     fn close(&mut self) -> Result<(), EnvError>;
 
     /// What steps the environments: `ale`, `sync` or `async` for those of Python.
+    #[expect(clippy::unnecessary_literal_bound, reason = "others own the name")]
     fn backend(&self) -> &str {
         "rust"
     }

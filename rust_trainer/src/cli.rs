@@ -266,11 +266,13 @@ fn announce(run: &Run, settings: &Settings, torch_threads: i32) {
 }
 
 /// Where environments run: the backend chosen is never a secret.
-fn stepped_by(backend: &str, threads: i64) -> String {
-    match backend {
-        "ale" => format!("on {threads} threads (ale)"),
-        "async" => format!("in {threads} worker processes (async)"),
-        other => format!("one after another ({other})"),
+fn stepped_by(backend: &str, count: i64) -> String {
+    match (backend, count) {
+        ("ale", 1) => "on a thread (ale)".to_owned(),
+        ("ale", _) => format!("on {count} threads (ale)"),
+        ("async", 1) => "in a worker process (async)".to_owned(),
+        ("async", _) => format!("in {count} worker processes (async)"),
+        _ => format!("one after another ({backend})"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The settings of a run: one list that is the command line, the TOML file, the run's log and the
 //! checkpoint.
 //!
-//! A field is written once, with its explanation, in [`settings!`]; its default stands once, in
+//! A field is written once, with its explanation, in `settings!`; its default stands once, in
 //! [`Settings::defaults`]. From the list come [`Settings`] (every value known) and [`Overrides`]
 //! (what a command line or a file says), and `--help` reads the defaults from the former.
 

@@ -65,7 +65,7 @@ def test_a_preset_decides_unless_a_setting_is_named(trainer: Trainer) -> None:
         (["--preset", "envpool"], "2 environments one after another (sync)"),
         (
             ["--backend", "async", "--env-threads", 1],
-            "2 environments in 1 worker processes (async)",
+            "2 environments in a worker process (async)",
         ),
     ],
 )

@@ -126,15 +126,37 @@ def test_a_game_that_ends_in_its_no_ops_is_followed_by_another() -> None:
     assert play.record()["episode_return"] == 2
 
 
-# Screens darken from 99 with each frame. The second step's third frame, 92, is its last: beside it
-# stands the fourth of the first step, 95; what was seen before is the maximum of 96 and 95.
+# Screens darken from 99 with each frame, so that the first step is seen as its third frame, 96. The
+# second ends with its third frame, 92, or its fourth, 91; 95 is what the first step ended with.
 @pytest.mark.parametrize(
-    ("last_frame", "seen"),
-    [("pooled", [99, 96, 95]), ("dropped", [99, 96, 96]), ("alone", [99, 96, 92])],
+    ("last_frame", "frames", "seen"),
+    [
+        ("pooled", 7, [99, 96, 95]),
+        ("pooled", 8, [99, 96, 92]),
+        ("dropped", 7, [99, 96, 96]),
+        ("dropped", 8, [99, 96, 96]),
+        ("alone", 7, [99, 96, 92]),
+        ("alone", 8, [99, 96, 92]),
+    ],
 )
-def test_what_is_seen_of_a_step_that_a_game_ends(last_frame: str, seen: list[int]) -> None:
-    play = make_play([1] * 7, last_frame=last_frame)
+def test_what_is_seen_of_a_step_that_a_game_ends(
+    last_frame: str, frames: int, seen: list[int]
+) -> None:
+    play = make_play([1] * frames, last_frame=last_frame)
     pictures = [play.pool.restarted().max()]
     while not play.is_over:
         pictures.append(play.step(Action.NOOP)[1].max())
     assert pictures == seen
+
+
+# One no-op, and FIRE that costs a life in its second frame: as stable-baselines3 does, a step of
+# no-op is put between the two steps of FIRE, 13 frames in all.
+def test_a_life_lost_in_the_fire_of_a_start() -> None:
+    recipe = replace(PRESETS["baselines"], noop_min=1, noop_max=1)
+    emulator = ScriptedEmulator([3] * 2 + [2] * 90)
+    emulator.actions = (Action.NOOP, Action.FIRE, Action.UP)
+    play = Play(emulator, recipe)  # type: ignore[arg-type]
+    play.new_game(None)
+    assert play.record()["episode_frames"] == 13
+    assert play.record()["episode_length"] == 0
+    assert (play.lives, play.life_lost) == (2, False)

@@ -81,6 +81,10 @@ def test_sticky_actions_go_on_after_any_action() -> None:
         other.step(seed)
         other.restore_state(state)
         assert digest(other, 10) == expected, seed
+        state = other.save_state()
+        other.step(seed)
+        other.restore_state(state)
+        assert digest(other, 10) == digest(game, 10), seed
 
 
 @pytest.mark.parametrize("grayscale", [True, False])
@@ -99,6 +103,21 @@ def test_what_is_shown_is_restored(grayscale: bool) -> None:
     np.testing.assert_array_equal(game.render(), screen)
     np.testing.assert_array_equal(game.reset()[0], expected)
     np.testing.assert_array_equal(game.render(), screen)
+
+
+# A step that ends with its first frame shows what the pool has from before.
+@pytest.mark.parametrize("last_frame", ["pooled", "dropped", "alone"])
+def test_pooled_frames_are_restored(last_frame: str) -> None:
+    parts = {"noop_min": 1, "noop_max": 1, "fire_reset": "off", "max_episode_frames": 82}
+    game = make_game("PongNoFrameskip-v4", "baselines", last_frame=last_frame, **parts)
+    play(game, 20, seed=0)
+    state = game.save_state()
+    expected, _, _, truncated, info = game.step(0)
+    assert truncated
+    assert info["episode_frames"] == 82
+    play(game, 15, seed=1)
+    game.restore_state(state)
+    np.testing.assert_array_equal(game.step(0)[0], expected)
 
 
 def test_an_ended_game_is_restored_as_ended() -> None:

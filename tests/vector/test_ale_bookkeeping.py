@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import combinations
 from typing import Any
 
 import gymnasium as gym
@@ -184,27 +186,31 @@ def test_the_last_life_ends_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (terminated[0], info["game_terminated"][0], info["_episode"][0]) == (True, True, True)
 
 
-def test_what_is_handed_out_can_be_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("clip_reward", [True, False])
+def test_what_is_handed_out_can_be_written_to(
+    clip_reward: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = [row(3, 0), row(3, 4, reward=1), row(3, 8, reward=1), row(2, 12), row(2, 16, reward=1)]
     rows += [row(3, 20, start=18, terminated=True), row(3, 24, start=18), row(3, 28, start=18)]
-    clean = play(rows, monkeypatch)
-    backend, reset = open_scripted(rows, monkeypatch)
-    results = [reset]
+    clean = play(rows, monkeypatch, clip_reward=clip_reward)
+    backend, result = open_scripted(rows, monkeypatch, clip_reward=clip_reward)
     for expected in clean:
-        for array in (*results[-1][:4], *flat(results[-1][4])):
+        arrays = flat(result)
+        for one, other in combinations(arrays, 2):
+            assert not np.shares_memory(one, other)
+        for array in arrays:
             array[...] = 1
-        results.append(step(backend))
-        for mine, other in zip(results[-1][:4], expected[:4], strict=True):
-            np.testing.assert_array_equal(mine, other)
-        for mine, other in zip(flat(results[-1][4]), flat(expected[4]), strict=True):
+        result = step(backend)
+        for mine, other in zip(flat(result), flat(expected), strict=True):
             np.testing.assert_array_equal(mine, other)
 
 
-def flat(info: Row) -> list[np.ndarray]:
+def flat(values: Iterable[Any]) -> list[np.ndarray]:
+    """Return the arrays among `values`, and those in its dicts."""
     return [
         array
-        for value in info.values()
-        for array in (flat(value) if isinstance(value, dict) else [value])
+        for value in values
+        for array in (flat(value.values()) if isinstance(value, dict) else [value])
     ]
 
 

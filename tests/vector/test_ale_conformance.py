@@ -1,28 +1,21 @@
-"""The `ale` backend against the plain single env, ALE's own vector env and the `sync` backend."""
+"""The `ale` backend against the plain single env, over whole games, pixels, flags and records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from ale_py.vector_env import AtariVectorEnv
 from games import raw_game
-from gymnasium.vector import AutoresetMode
 
 from atari_wrappers import VecEnv
 from atari_wrappers.backends.rows import RECORD
 
 NUM_ENVS = 2
 PLAIN = {"noop_max": 0, "fire_reset": False, "backend": "ale"}
-MODES = {"same-step": AutoresetMode.SAME_STEP, "next-step": AutoresetMode.NEXT_STEP}
 OpenVec = Callable[..., VecEnv]
-
-
-def rom_id(rom: str) -> str:
-    return "".join(part.capitalize() for part in rom.split("_")) + "NoFrameskip-v4"
 
 
 class Replay:
@@ -91,8 +84,8 @@ def assert_row_agrees(replay: Replay, env: int, result: tuple, same_step: bool) 
         np.testing.assert_array_equal(obs[env], replay.obs)
 
 
-# Breakout and SpaceInvaders have lives, Pong and Freeway none. A whole game of Freeway lasts 2,048
-# steps; the others end within the steps given, by losing or by truncation in mid-skip.
+# Breakout and SpaceInvaders have lives, Pong none. All end within the steps given, by losing or by
+# truncation in mid-skip.
 CASES = [
     ("Breakout", 400, 108_000, "same-step"),
     ("Breakout", 400, 108_000, "next-step"),
@@ -101,7 +94,6 @@ CASES = [
     ("SpaceInvaders", 300, 501, "next-step"),
     ("Pong", 1100, 108_000, "same-step"),
     ("Pong", 200, 203, "next-step"),
-    ("Freeway", 2100, 108_000, "same-step"),
 ]
 
 
@@ -131,173 +123,6 @@ def test_ale_plays_as_the_single_env(
                 np.testing.assert_array_equal(result[0][env], replay.obs)
             assert result[4]["lives"][env] == replay.lives
     assert games >= NUM_ENVS
-
-
-@pytest.fixture
-def open_theirs() -> Iterator[Callable[..., AtariVectorEnv]]:
-    opened: list[AtariVectorEnv] = []
-
-    def open_one(*args: Any, autoreset: str = "same-step", **kwargs: Any) -> AtariVectorEnv:
-        opened.append(AtariVectorEnv(*args, autoreset_mode=MODES[autoreset], **kwargs))
-        return opened[-1]
-
-    yield open_one
-    for env in opened:
-        env.close()
-
-
-def assert_same_play(ours: VecEnv, theirs: AtariVectorEnv, steps: int) -> int:
-    """Play both with everything that is random; return how many episodes ended."""
-    reset, expected = ours.reset(seed=5), theirs.reset(seed=5)
-    np.testing.assert_array_equal(reset[0], expected[0])
-    np.testing.assert_array_equal(reset[1]["episode_frames"], expected[1]["episode_frame_number"])
-    ours.action_space.seed(0)
-    ends = 0
-    for _ in range(steps):
-        actions = ours.action_space.sample()
-        mine, other = ours.step(actions), theirs.step(actions)
-        for one, another in zip(mine[:4], other[:4], strict=True):
-            np.testing.assert_array_equal(one, another)
-        np.testing.assert_array_equal(mine[4]["lives"], other[4]["lives"])
-        ended = mine[2] | mine[3]
-        if "final_obs" in other[4]:
-            np.testing.assert_array_equal(mine[4]["_final_obs"], ended)
-            over = mine[4].get("_episode", False)  # they do not write the rows of lost lives
-            last, expected = mine[4]["final_obs"][over], other[4]["final_obs"][over]
-            np.testing.assert_array_equal(last, expected)
-        ends += int(ended.sum())
-    return ends
-
-
-# Ours, theirs, and how many episodes end at least in 400 steps of two envs.
-PEER_CASES = [
-    ("qbert", {}, {}, 1),
-    ("breakout", {"autoreset": "next-step"}, {}, 3),
-    ("seaquest", {"sticky_actions": 0.25}, {"repeat_action_probability": 0.25}, 1),
-    ("space_invaders", {"episodic_life": True}, {"episodic_life": True}, 2),
-    (
-        "ms_pacman",
-        {"episodic_life": True, "autoreset": "next-step", "clip_reward": False},
-        {"episodic_life": True, "reward_clipping": False},
-        4,
-    ),
-    ("pong", {"max_episode_frames": 203}, {"max_num_frames_per_episode": 203}, 12),
-    (
-        "breakout",
-        {"max_episode_frames": 150, "autoreset": "next-step", "sticky_actions": 0.25},
-        {"max_num_frames_per_episode": 150, "repeat_action_probability": 0.25},
-        16,
-    ),
-    ("pong", {"max_episode_frames": 0}, {"max_num_frames_per_episode": 10**6}, 0),
-    ("ms_pacman", {"noop_max": 5, "frame_skip": 1}, {"noop_max": 6, "frameskip": 1}, 0),
-    ("freeway", {"fire_reset": False}, {"use_fire_reset": False}, 0),
-    (
-        "breakout",
-        {"continuous": True, "continuous_action_threshold": 0.3},
-        {"continuous": True, "continuous_action_threshold": 0.3},
-        4,
-    ),
-    (
-        "seaquest",
-        {"grayscale": False, "screen_size": (60, 100), "frame_stack": 2, "full_action_space": True},
-        {
-            "grayscale": False,
-            "img_height": 60,
-            "img_width": 100,
-            "stack_num": 2,
-            "full_action_space": True,
-        },
-        1,
-    ),
-]
-
-
-@pytest.mark.parametrize(("rom", "ours", "theirs", "ends"), PEER_CASES)
-def test_preset_ale_is_ales_own_vector_env(
-    rom: str, ours: dict, theirs: dict, ends: int, open_vec: OpenVec, open_theirs: Callable
-) -> None:
-    vec = open_vec(rom_id(rom), NUM_ENVS, preset="ale", backend="ale", **ours)
-    peer = open_theirs(rom, NUM_ENVS, autoreset=ours.get("autoreset", "same-step"), **theirs)
-    assert assert_same_play(vec, peer, 400) >= ends
-
-
-@pytest.mark.parametrize("rom", ["breakout", "space_invaders", "qbert"])
-def test_lost_lives_are_those_that_ale_would_signal(
-    rom: str, open_vec: OpenVec, open_theirs: Callable
-) -> None:
-    theirs = open_theirs(rom, 4, life_loss_info=True)
-    assert assert_same_play(open_vec(rom_id(rom), 4, backend="ale"), theirs, 400) >= 4
-
-
-# `sync` derives nothing: its games count for themselves. No reward comes before the first step of
-# these, so that returns agree too.
-@pytest.mark.parametrize(
-    ("rom", "settings"),
-    [
-        ("space_invaders", {"sticky_actions": 0.25}),
-        ("breakout", {}),
-        ("breakout", {"preset": "ale", "episodic_life": True, "sticky_actions": 0.25}),
-        ("seaquest", {"max_episode_frames": 301}),
-        ("ms_pacman", {"preset": "ale", "autoreset": "next-step", "max_episode_frames": 203}),
-        ("pong", {"preset": "ale", "sticky_actions": 0.25, "max_episode_frames": 150}),
-    ],
-)
-def test_ale_and_sync_say_the_same(rom: str, settings: dict, open_vec: OpenVec) -> None:
-    ale, sync = (open_vec(rom_id(rom), 2, backend=name, **settings) for name in ("ale", "sync"))
-    assert_same((*ale.reset(seed=3),), (*sync.reset(seed=3),))
-    rng = np.random.default_rng(0)
-    for step in range(400):
-        actions = rng.integers(ale.single_action_space.n, size=2)
-        assert_same(ale.step(actions), sync.step(actions))
-        if step % 100 == 99:
-            mask = np.array([step % 200 == 99, True])
-            seed = [step, None] if step < 300 else None
-            assert_same(ale.reset(seed=seed, mask=mask), sync.reset(seed=seed, mask=mask))
-
-
-def assert_same(mine: tuple, other: tuple) -> None:
-    for one, another in zip(mine[:-1], other[:-1], strict=True):
-        np.testing.assert_array_equal(one, another)
-    assert_same_info(mine[-1], other[-1], None)
-
-
-def assert_same_info(mine: dict, other: dict, mask: np.ndarray | None) -> None:
-    assert mine.keys() == other.keys()
-    for name, value in mine.items():
-        rows = mine.get(f"_{name}", mask) if name.startswith("final_") else mask
-        if isinstance(value, dict):
-            assert_same_info(value, other[name], rows)
-            continue
-        chosen = slice(None) if rows is None else rows
-        np.testing.assert_array_equal(value[chosen], other[name][chosen], name)
-        assert value.dtype == other[name].dtype
-
-
-@pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
-def test_a_masked_reset_leaves_the_others_alone(
-    autoreset: str, open_vec: OpenVec, open_theirs: Callable
-) -> None:
-    """Envs are compared with their like in a batch where nothing but themselves is ever reset."""
-    settings = {"preset": "ale", "autoreset": autoreset, "max_episode_frames": 100}
-    vec, twin = (open_vec(rom_id("breakout"), 3, backend="ale", **settings) for _ in range(2))
-    single = open_theirs("breakout", 1)
-    vec.reset(seed=0)
-    twin.reset(seed=0)
-    rng = np.random.default_rng(0)
-    for step in range(120):
-        actions = rng.integers(4, size=3)
-        mine, other = vec.step(actions), twin.step(actions)
-        np.testing.assert_array_equal(mine[0][1:], other[0][1:])
-        assert row(mine[4], 1) == row(other[4], 1)
-        assert row(mine[4], 2) == row(other[4], 2)
-        if step % 17 == 16:
-            obs, info = vec.reset(seed=[step, None, None], mask=[True, False, False])
-            fresh, expected = single.reset(seed=np.array([step]))
-            np.testing.assert_array_equal(obs[:1], fresh)
-            np.testing.assert_array_equal(obs[1:], mine[0][1:])
-            frames = int(expected["episode_frame_number"][0])
-            assert row(info, 0) == (0.0, 5, False, False, 0.0, 0, frames)
-            assert row(info, 1) == row(mine[4], 1)
 
 
 def test_without_episodic_life_only_games_end(open_vec: OpenVec) -> None:

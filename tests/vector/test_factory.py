@@ -127,7 +127,11 @@ def test_sizes_follow_the_settings(backend: str, open_vec: OpenVec) -> None:
         ({"sticky_actions": float("nan")}, ValueError, "not nan"),
         ({"sticky_actions": "0"}, TypeError, "must be a number"),
         ({"clip_reward": 1}, TypeError, "clip_reward must be True or False, not 1"),
-        ({"fire_reset": "always"}, ValueError, "fire_reset must be one of off, steps, before-noops"),
+        (
+            {"fire_reset": "always"},
+            ValueError,
+            "fire_reset must be one of off, steps, before-noops",
+        ),
         ({"preset": "dopamine"}, ValueError, "preset must be one of default, baselines"),
         ({"screen_size": (84, 84, 1)}, ValueError, r"a side or \(height, width\)"),
         ({"screen_size": (84, 0)}, ValueError, "screen_size must be at least 1"),

@@ -103,9 +103,7 @@ def test_ale_has_no_envs_to_ask_and_says_who_has(open_vec: OpenVec) -> None:
 
 @pytest.mark.parametrize("backend", HOSTED)
 @pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
-def test_restored_envs_replay_identically(
-    backend: str, autoreset: str, open_vec: OpenVec
-) -> None:
+def test_restored_envs_replay_identically(backend: str, autoreset: str, open_vec: OpenVec) -> None:
     settings = {
         "backend": backend,
         "autoreset": autoreset,
