@@ -165,7 +165,10 @@ class AtariGame(gym.Env[np.ndarray, Any]):
     def _flags(self) -> tuple[bool, bool]:
         """Return what a learner is told of the step: whether it terminated, and was truncated."""
         play, first = self._play, self.recipe.end_precedence
-        terminated, truncated = play.terminated or play.life_lost, play.truncated
+        # Where a lost life is a mere signal, the end of the game goes before it.
+        is_signal = self.recipe.after_life_loss == "go-on" and play.truncated
+        terminated = play.terminated or (play.life_lost and not is_signal)
+        truncated = play.truncated
         if terminated and truncated and first != "both":
             return first == "terminated", first == "truncated"
         return terminated, truncated

@@ -61,10 +61,15 @@ class Play:
         """Whether the game has ended in one way or the other."""
         return self.terminated or self.truncated
 
+    @property
+    def _gives_up(self) -> bool:
+        """Whether a lost life ends the game, because another one follows."""
+        return self.life_lost and self._recipe.after_life_loss == "new-game"
+
     def record(self) -> dict[str, Any]:
         """Return what infos say of the game."""
         return {
-            "game_terminated": self.terminated,
+            "game_terminated": self.terminated or self._gives_up,
             "game_truncated": self.truncated,
             "episode_return": self.score,
             "episode_length": self.steps,
@@ -131,9 +136,11 @@ class Play:
 
     def _decide_end(self) -> None:
         """Say how a game has ended that did so in both ways."""
-        if self.terminated and self.truncated:
-            self.terminated = self._recipe.end_precedence != "truncated"
-            self.truncated = self._recipe.end_precedence != "terminated"
+        if self.truncated and (self.terminated or self._gives_up):
+            first = self._recipe.end_precedence
+            if first == "truncated":
+                self.terminated = self.life_lost = False
+            self.truncated = first != "terminated"
 
     def new_game(self, seed: int | None) -> np.ndarray:
         """Begin a game, and return what is seen first.

@@ -48,13 +48,14 @@ class Recipe:
             stops there; `"any-drop"`, as that, and the last life counts too.
         after_life_loss: What the reset after it does: `"go-on"`, nothing (the loss is a signal);
             `"noop-step"`, one agent step of no-op in the same game and then FIRE as at the start;
-            `"noops"`, no-ops and FIRE in the same game, the stack is kept; `"new-game"`.
+            `"noops"`, no-ops and FIRE in the same game, the stack is kept; `"new-game"`,
+            another game: the one given up counts as terminated.
         clip_reward: Replace each reward by its sign.
         max_episode_frames: Emulator frames after which a game is truncated; 0 for no limit.
         count_reset_frames: Whether frames of no-ops and FIRE count for that limit.
         max_episode_steps: Agent steps after which a game is truncated; 0 for no limit.
         end_precedence: Which flag is set where a game, or a life, ends in the step that meets the
-            limit.
+            limit. A lost life that is a signal only (`"go-on"`) always yields to the limit.
         sticky_actions: Probability, per emulator frame, that the previous action is repeated.
             `None`: what the id says.
         full_action_space: All 18 actions of the console instead of the game's own.

@@ -159,7 +159,7 @@ class GameRecords:
         begun, self._left = self._left, terminated | truncated
         self._any_left = bool(self._left.any())
         lost = self._lost(lives, info["lives"], terminated, begun)
-        self._terminated, self._truncated = terminated & ~lost, truncated.copy()
+        self._terminated, self._truncated = terminated.copy(), truncated.copy()
         self._frames = self._game_frames(ale_info)
         info["episode_frames"] = self._frames.copy()
         info["game_terminated"], info["game_truncated"] = self._terminated.copy(), truncated.copy()
@@ -173,7 +173,7 @@ class GameRecords:
     def _lost(
         self, before: np.ndarray, now: np.ndarray, terminated: np.ndarray, begun: np.ndarray
     ) -> np.ndarray:
-        """Return where a lost life, and not the end of a game, ends an episode."""
+        """Return where a lost life ends an episode."""
         if self._ends_by_life:
             return terminated & (before > 1)
         if not self._marks_lives:

@@ -94,7 +94,7 @@ class HostedBackend(ABC):
 
     def current(self, out: np.ndarray | None) -> StepResult:
         """Read the last results of every env out again."""
-        return self.rows.collect(None, self._buffer, out, fresh=True)
+        return self.rows.collect(None, self._buffer, out, fresh=True, ends=False)
 
     def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
         """Let each env draw itself."""

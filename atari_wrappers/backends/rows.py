@@ -73,7 +73,13 @@ class Rows:
         return _end(_layout(num_envs, space, num_players, num_buffers))
 
     def collect(
-        self, indices: Sequence[int] | None, buffer: int, out: np.ndarray | None, *, fresh: bool
+        self,
+        indices: Sequence[int] | None,
+        buffer: int,
+        out: np.ndarray | None,
+        *,
+        fresh: bool,
+        ends: bool = True,
     ) -> StepResult:
         """Read a step's results out.
 
@@ -82,6 +88,7 @@ class Rows:
             buffer: Which buffer holds the observations.
             out: Where to copy the observations to; `None` for nowhere.
             fresh: Without `out`: copy them to a new array, or hand out the buffer itself.
+            ends: Say in info what ended; it was said already if the rows are read again.
 
         Returns:
             The step's results as `VecEnv` documents them.
@@ -101,7 +108,8 @@ class Rows:
         }
         info: Info = {name: arrays[name] for name in RECORD}
         info["env_id"] = ids
-        self._add_ends(info, arrays, chosen)
+        if ends:
+            self._add_ends(info, arrays, chosen)
         return obs, arrays["reward"], arrays["terminated"], arrays["truncated"], info
 
     def _add_ends(self, info: Info, arrays: dict[str, np.ndarray], chosen: Any) -> None:

@@ -1,7 +1,8 @@
-"""The `sync` backend: the envs step one after the other in this thread, while results are awaited."""
+"""The `sync` backend: envs stepped one after the other in this thread, while one waits for them."""
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
@@ -35,6 +36,7 @@ class SyncBackend(HostedBackend):
         self._queue: deque[tuple[int, str, Any]] = deque()
         self._ready: list[int] = []
         self._failed: dict[int, WorkerError] = {}
+        self._retried: set[int] = set()
         self._seeds = RestartSeeds(num_envs)
 
     def begin_reset(
@@ -66,6 +68,7 @@ class SyncBackend(HostedBackend):
             except Exception as error:
                 self._note_failure(index, what, argument, error)
             else:
+                self._retried.discard(index)
                 self._ready.append(self._queue.popleft()[0])
         ready, self._ready = self._ready[:count], self._ready[count:]
         return ready
@@ -74,7 +77,10 @@ class SyncBackend(HostedBackend):
         """Make failed envs anew."""
         chosen = sorted(self._failed) if indices is None else list(indices)
         for index in chosen:
-            self._slots[index].replace(self._make(index), self._seeds.of_restart(index))
+            slot = self._slots[index]
+            with contextlib.suppress(Exception):  # it failed before
+                slot.env.close()
+            slot.replace(self._make(index), self._seeds.of_restart(index))
             self._failed.pop(index, None)
         return chosen
 
@@ -96,8 +102,9 @@ class SyncBackend(HostedBackend):
         self._failed[index] = WorkerError(
             f"env {index} failed in a {doing}: {type(error).__name__}: {error}", [index], doing
         )
-        if self.settings.on_worker_failure == "raise" or what == "reset":
+        if self.settings.on_worker_failure == "raise" or index in self._retried:
             raise self._failed[index] from error
+        self._retried.add(index)
         self.restart([index])
 
     def call(

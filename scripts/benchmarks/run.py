@@ -149,7 +149,9 @@ def table(samples: dict[str, list[Sample]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of: {', '.join(PARTS | PROGRAMS)}")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"of: {', '.join(PARTS | PROGRAMS)}"
+    )
     parser.add_argument("--rounds", type=int, default=5, help="turns of all contestants")
     arguments = parser.parse_args()
     unknown = set(arguments.parts) - set(PARTS | PROGRAMS)

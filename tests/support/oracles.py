@@ -242,7 +242,7 @@ def first_end(game: AtariGame, seed: int, is_life: bool) -> End:
     reset_frames = info["episode_frames"]
     for _ in range(3000):
         _, _, ended, _, info = game.step(game.action_space.sample())
-        if ended and info["game_terminated"] != is_life:
+        if ended and game.ale.game_over() != is_life:
             return End(info["episode_frames"], info["episode_length"], reset_frames)
         if ended:
             game.reset()

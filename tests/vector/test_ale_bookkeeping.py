@@ -164,7 +164,7 @@ def test_last_lives_of_a_game(
 
 
 @pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
-def test_a_lost_life_that_begins_a_new_game_is_no_games_end(
+def test_a_lost_life_that_begins_a_new_game_ends_the_old_one(
     autoreset: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     same_step = autoreset == "same-step"
@@ -174,8 +174,9 @@ def test_a_lost_life_that_begins_a_new_game_is_no_games_end(
     rows += [row(3, 13, start=7, reward=4)]
     steps = play(rows, monkeypatch, preset="ale", episodic_life=True, autoreset=autoreset)
     loss, last = steps[1], steps[-1]
-    assert (loss[2][0], loss[4]["game_terminated"][0]) == (True, False)
-    assert not any("episode" in step[4] for step in steps)
+    assert (loss[2][0], loss[4]["game_terminated"][0]) == (True, True)
+    assert ["episode" in step[4] for step in steps[:3]] == [False, True, False]
+    assert [int(values[0]) for values in loss[4]["episode"].values()] == [2, 2, 7]
     assert (of_game(loss[4]), of_game(last[4])) == ((2, 2, 7), (4, 1, 6))
     assert ("final_obs" in loss[4]) == same_step
 

@@ -193,6 +193,25 @@ def test_a_masked_reset_leaves_the_others_alone(
             assert row(info, 1) == row(mine[4], 1)
 
 
+@pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
+def test_an_ended_env_can_be_reset_by_hand(autoreset: str, open_vec: OpenVec) -> None:
+    settings = {"preset": "ale", "autoreset": autoreset, "max_episode_frames": 30}
+    ale, sync = (open_vec(rom_id("pong"), 2, backend=name, **settings) for name in ("ale", "sync"))
+    ale.reset(seed=0)
+    sync.reset(seed=0)
+    by_hand = 0
+    for step in range(60):
+        results = [vec.step([step % 6, 2]) for vec in (ale, sync)]
+        assert_same(*results)
+        ended = results[0][3]
+        if ended.any() and step % 2:
+            (obs, info), (other_obs, other) = (vec.reset(mask=ended) for vec in (ale, sync))
+            np.testing.assert_array_equal(obs, other_obs)
+            assert [row(info, env) for env in range(2)] == [row(other, env) for env in range(2)]
+            by_hand += 1
+    assert by_hand >= 2
+
+
 def test_actions_may_come_in_any_order(open_vec: OpenVec) -> None:
     vec, twin = (open_vec("BreakoutNoFrameskip-v4", 3, backend="ale") for _ in range(2))
     vec.reset(seed=0)
@@ -221,3 +240,38 @@ def test_what_ale_cannot_do_it_refuses_and_goes_on(open_vec: OpenVec) -> None:
             call()
     assert vec.restart_workers() == []
     assert_same(vec.step([1, 2]), twin.step([1, 2]))
+
+
+def test_a_life_lost_with_the_last_frame_is_truncated_on_every_backend(open_vec: OpenVec) -> None:
+    settings = {"noop_max": 0, "fire_reset": False}
+
+    def play(backend: str, steps: int, limit: int = 0) -> list[tuple]:
+        vec = open_vec(
+            "BreakoutNoFrameskip-v4", 1, backend=backend, max_episode_frames=limit, **settings
+        )
+        vec.reset(seed=0)
+        return [vec.step([1]) for _ in range(steps)]
+
+    lost = next(step for step, result in enumerate(play("sync", 200)) if result[2][0])
+    frames = 4 * (lost + 1)
+    for backend in ("sync", "ale"):
+        *_, (_, _, terminated, truncated, info) = play(backend, lost + 1, frames)
+        assert (terminated[0], truncated[0]) == (False, True)
+        assert (info["game_terminated"][0], info["game_truncated"][0]) == (False, True)
+        assert info["episode"]["frames"][0] == frames
+
+
+@pytest.mark.parametrize("backend", ["ale", "sync"])
+def test_a_game_given_up_for_a_lost_life_is_recorded(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(
+        "BreakoutNoFrameskip-v4", 1, backend=backend, preset="ale", episodic_life=True, noop_max=0
+    )
+    vec.reset(seed=0)
+    for length in range(1, 200):
+        _, _, terminated, _, info = vec.step([1])
+        if terminated[0]:
+            break
+    assert info["game_terminated"][0]
+    assert info["_episode"][0]
+    assert info["episode"]["l"][0] == length
+    assert (info["final_info"]["lives"][0], info["lives"][0]) == (4, 5)

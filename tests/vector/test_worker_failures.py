@@ -355,10 +355,15 @@ def test_restarts_by_themselves_where_that_is_set(kind: str, open_vec: OpenVec) 
     restarted = [step for step, result in enumerate(results) if "worker_restarted" in result[4]]
     assert restarted == [3, 4, 8]
     assert all(results[step][3].tolist() == [False, True, False, False] for step in restarted)
-    lengths = [int(result[4]["episode_length"][1]) for result in results]
-    assert (lengths[4], lengths[8]) == (0, lengths[7])
-    ended_games = [bool(results[step][4]["game_truncated"][1]) for step in restarted]
-    assert ended_games == [True, False, True], "a game that took no step is none"
+    cut_games = []
+    for step in restarted:
+        before, info = results[step - 1][4], results[step][4]
+        is_new = before["game_terminated"][1] or before["game_truncated"][1]
+        length = 0 if is_new else before["episode_length"][1]
+        assert info["episode_length"][1] == length
+        assert info["game_truncated"][1] == (length > 0), "a game that took no step is none"
+        cut_games.append(length > 0)
+    assert set(cut_games) == {True, False}
     for mine, again in zip(results, run(), strict=True):
         np.testing.assert_array_equal(mine[0], again[0], "a restart follows from the seed, too")
     starts = {results[step][0][1][1] for step in restarted} | {Oracle().obs[1][1]}
