@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -307,6 +307,14 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if not self.closed:
             self.closed = True
             self._runner.close(terminate=self._flight.kind is not None)
+
+    def __enter__(self) -> Self:
+        """Return the batch, which is closed at the end of the `with` block."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close the batch."""
+        self.close()
 
     def _note(self, result: StepResult) -> None:
         ids = result[4]["env_id"]

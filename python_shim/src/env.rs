@@ -323,6 +323,14 @@ pub trait VecEnv: Send {
     fn restart_workers(&mut self, _indices: Option<&[usize]>) -> Result<Vec<usize>, EnvError> {
         Ok(Vec::new())
     }
+
+    /// Ids of the processes that step the environments, in the order of these; none where this one does.
+    ///
+    /// # Errors
+    /// [`EnvError::Closed`].
+    fn worker_pids(&self) -> Result<Vec<u32>, EnvError> {
+        Ok(Vec::new())
+    }
 }
 
 /// Refuses a buffer of another length than `expected` bytes.

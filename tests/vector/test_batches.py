@@ -121,6 +121,19 @@ def test_some_envs_may_step_without_the_others(backend: str, open_vec: OpenVec) 
     assert vec.step([0, 0, 0], env_id=range(3))[4]["episode_length"].tolist() == [2, 1, 2]
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_results_of_all_envs_are_in_their_order(backend: str, open_vec: OpenVec) -> None:
+    vec, twin = (open_vec(GAME, 3, backend=backend, obs_buffers=ring) for ring in (2, 0))
+    vec.reset(seed=0)
+    twin.reset(seed=0)
+    for _ in range(3):
+        mine, other = vec.step([1, 2, 3], env_id=[2, 0, 1]), twin.step([2, 3, 1])
+        assert mine[4]["env_id"].tolist() == [0, 1, 2]
+        np.testing.assert_array_equal(mine[0], other[0])
+    # So the next step without `env_id` is for the rows as they came.
+    np.testing.assert_array_equal(vec.step([3, 1, 2])[0], twin.step([3, 1, 2])[0])
+
+
 def test_batches_of_a_ring_are_lent_in_turn(open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 4, backend="sync", batch_size=2, obs_buffers=2)
     vec.reset(seed=0)

@@ -216,3 +216,9 @@ def test_a_buffer_that_an_env_writes_to_again_is_copied(open_vec: OpenVec) -> No
 
 def test_registered_helpers_are_the_scripted_ones() -> None:
     assert gym.spec("Careless-v0").entry_point is scripted.CarelessEnv
+
+
+def test_a_with_block_closes_the_batch(open_vec: OpenVec) -> None:
+    with open_vec("CartPole-v1", 2) as vec:
+        vec.reset()
+    assert vec.closed

@@ -100,3 +100,38 @@ def test_a_ring_keeps_the_rows_of_a_partial_reset(backend: str, open_vec: OpenVe
     whole, _ = vec.reset(mask=np.array([False, True, False]), seed=[None, 5, None])
     np.testing.assert_array_equal(whole[[0, 2]], before[[0, 2]])
     np.testing.assert_array_equal(whole[1], obs)
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_a_ring_and_steps_of_some_envs(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 3, backend=backend, obs_buffers=2)
+    twin = open_vec(GAME, 3, backend=backend)
+    vec.reset(seed=0)
+    twin.reset(seed=0)
+    for ids in ([2, 0], [1], [0, 1, 2], [1, 2]):
+        mine, other = (env.step([1] * len(ids), env_id=ids)[0] for env in (vec, twin))
+        np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_a_ring_and_resets_in_small_batches(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 4, backend=backend, batch_size=2, obs_buffers=3)
+    first = vec.reset(seed=0)[0]
+    kept = first.copy()
+    obs, _ = vec.reset(mask=[True, False, False, False], seed=[9, None, None, None])
+    np.testing.assert_array_equal(obs[1:], kept[1:])
+    vec.send([1] * 4)
+    assert [vec.recv()[0].shape for _ in range(2)] == [(2, 4, 84, 84)] * 2
+    np.testing.assert_array_equal(first, kept)
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_a_restored_state_leaves_what_is_lent(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 2, backend=backend, obs_buffers=2)
+    start = vec.reset(seed=0)[0].copy()
+    states = vec.save_state()
+    lent = vec.step([1, 1])[0]
+    kept = lent.copy()
+    obs, _ = vec.restore_state(states[:1], indices=0)
+    np.testing.assert_array_equal(obs, [start[0], kept[1]])
+    np.testing.assert_array_equal(lent, kept)

@@ -306,6 +306,14 @@ impl VecEnv for VecGymEnv {
         self.call_for("restart_workers", indices, |_| Ok(()), read)
     }
 
+    fn worker_pids(&self) -> Result<Vec<u32>, EnvError> {
+        self.flight.check_open()?;
+        Python::attach(|py| {
+            let pids = self.env.bind(py).getattr(intern!(py, "worker_pids"))?;
+            Ok(pids.extract()?)
+        })
+    }
+
     fn close(&mut self) -> Result<(), EnvError> {
         self.received = None;
         self.close_python()
