@@ -42,7 +42,7 @@ class Emulator:
         told = env_id.spec.kwargs
         sticky = recipe.sticky_actions
         if sticky is None:
-            sticky = told.get("repeat_action_probability", 0.25)
+            sticky = env_id.sticky_actions
         self._sticky = float(np.float32(sticky))  # what ALE compares with
         self._mode = told.get("mode") if recipe.mode is None else recipe.mode
         self._difficulty = (

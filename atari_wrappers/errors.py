@@ -16,7 +16,7 @@ class UnknownEnvError(error.UnregisteredEnv, ValueError):
 
 
 class UnsupportedError(ValueError):
-    """The backend cannot do what was asked; the message names the one that can."""
+    """The backend, env or library cannot do what was asked; the message names what can."""
 
 
 class ClosedError(error.ClosedEnvironmentError, RuntimeError):
@@ -24,18 +24,18 @@ class ClosedError(error.ClosedEnvironmentError, RuntimeError):
 
 
 class ResetNeededError(error.ResetNeeded, RuntimeError):
-    """A step was asked for before the first `reset`, or of an ended env that resets by hand."""
+    """A call came before the first `reset` of all envs, or a step of an env that has ended."""
 
 
 class PendingStepError(error.AlreadyPendingCallError, RuntimeError):
-    """`send` or `reset` was called while an earlier `send` still waits for its `recv`."""
+    """A call came that must wait until the step or reset begun before it was received."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, "step")
 
 
 class NoPendingStepError(error.NoAsyncCallError, RuntimeError):
-    """`recv` was called without a `send` before it."""
+    """`recv` was called without a `send` before it, or `reset_wait` without a `reset_async`."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, "step")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import operator
 import os
 from dataclasses import fields, replace
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from atari_wrappers.backends import choose_backend
 from atari_wrappers.ids import resolve
 from atari_wrappers.recording import prepare_folders
-from atari_wrappers.settings import Settings
+from atari_wrappers.settings import Settings, check_count
 from atari_wrappers.vector import VecEnv
 
 
@@ -54,6 +53,7 @@ def make_vec(
         ValueError: `num_envs` or a setting is out of range.
         TypeError: A setting has the wrong type, or there is none of this name.
         OSError: `img_dir` or `video_dir` is no folder, or cannot be written to.
+        WorkerError: `async` could not make an env; on `sync` what the env raised comes as it is.
     """
     unknown = overrides.keys() - set(Settings.names())
     if unknown:
@@ -61,7 +61,7 @@ def make_vec(
             f"no setting {', '.join(sorted(unknown))}; there are {', '.join(Settings.names())}"
         )
     settings = replace(settings or Settings(), **overrides)
-    count = _count(num_envs)
+    count = check_count("num_envs", num_envs, 1)
     if settings.batch_size > count:
         raise ValueError(
             f"batch_size must be at most num_envs ({count}), not {settings.batch_size}"
@@ -70,13 +70,6 @@ def make_vec(
     backend = choose_backend(resolved, settings, count)
     prepare_folders(settings)
     return VecEnv(resolved, count, settings, backend)
-
-
-def _count(num_envs: Any) -> int:
-    count = operator.index(num_envs)
-    if count < 1:
-        raise ValueError(f"num_envs must be at least 1, not {count}")
-    return count
 
 
 def _signature() -> inspect.Signature:

@@ -34,10 +34,14 @@ class Flight:
             wait = "reset_wait" if self.kind == "reset" else "recv"
             raise PendingStepError(f"{call}: a {self.kind} is pending; call {wait} first")
 
+    def check_was_reset(self, call: str) -> None:
+        """Refuse a call before the first reset."""
+        if not self.was_reset:
+            raise ResetNeededError(f"{call}: call reset first")
+
     def check_step(self, env_ids: Sequence[int] | None) -> None:
         """Refuse a step of envs that are in flight, or were never reset."""
-        if not self.was_reset:
-            raise ResetNeededError("send: call reset first")
+        self.check_was_reset("send")
         if env_ids is None:
             self.check_idle("send")
         elif self.kind is not None and self._busy[env_ids].any():

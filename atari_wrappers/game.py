@@ -22,6 +22,9 @@ from atari_wrappers.pooling import Stack
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.seeding import HashedDraws
 
+# The reset option that asks for a new game, where one that lost a life would go on.
+NEW_GAME = "new_game"
+
 
 @dataclass(frozen=True)
 class GameState:
@@ -121,7 +124,7 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         super().reset(seed=seed)
         play = self._play
         goes_on = self._is_ready and play.life_lost and not play.is_over
-        if seed is not None or not goes_on or (options or {}).get("new_game"):
+        if seed is not None or not goes_on or (options or {}).get(NEW_GAME):
             self._stack.restart(play.new_game(seed))
         else:
             picture, is_first = play.next_life()

@@ -46,6 +46,11 @@ class EnvId:
         return self.rom is not None
 
     @property
+    def sticky_actions(self) -> float:
+        """The probability that an action is repeated, as the id says; else ALE's default."""
+        return self.spec.kwargs.get("repeat_action_probability", 0.25)
+
+    @property
     def extra_arguments(self) -> tuple[str, ...]:
         """Arguments, such as `mode` or `difficulty`, that the id sets and no setting decides."""
         return tuple(sorted(self.spec.kwargs.keys() - _DECIDED_BY_SETTINGS - {"game"}))

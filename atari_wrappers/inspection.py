@@ -7,23 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from atari_wrappers.backends import Backend
 from atari_wrappers.backends.base import ResetResult
-from atari_wrappers.flight import Flight
+from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.lifetime import Lifetime
 from atari_wrappers.requests import checked_indices
 from atari_wrappers.tiles import tile
 
 
-class Inspection:
+class Inspection(Lifetime):
     """Methods of `VecEnv` that look into single envs; none may be called while a step is pending.
 
     All raise `PendingStepError` then, `ClosedError` after `close`, and `UnsupportedError` where the
-    backend cannot do it, which names one that can. What an env raises in them closes nothing.
+    backend cannot do it, which names one that can, or the envs draw no pictures. What an env raises
+    in them closes nothing.
     """
 
-    num_envs: int
-    _runner: Backend
-    _flight: Flight
+    render_mode: str | None
     _ended: np.ndarray
 
     def render(self) -> tuple[np.ndarray, ...]:
@@ -66,7 +65,7 @@ class Inspection:
             indices: Which envs, -1 the last one; `None` for all.
 
         Raises:
-            ValueError: There are as many values as envs, but not.
+            ValueError: There are more or fewer values than envs.
         """
         chosen = self._idle_indices(name, indices)
         if not isinstance(values, list | tuple):
@@ -78,7 +77,7 @@ class Inspection:
     def get_sub_environments(self) -> list[Any]:
         """Return what stands for each env: itself, or (`async`) what reaches it in its process."""
         self._idle_indices("get_sub_environments", None)
-        return self._runner.sub_environments()
+        return self._ask(self._runner.sub_environments)
 
     def save_state(self, indices: Any = None) -> list[bytes]:
         """Return the whole state of each env: the emulator's and ours.
@@ -109,7 +108,7 @@ class Inspection:
         chosen = self._idle_indices("restore_state", indices)
         if len(states) != len(chosen):
             raise ValueError(f"{len(states)} states for {len(chosen)} envs")
-        self._flight.check_step(None)
+        self._flight.check_was_reset("restore_state")
         self._ask(self._runner.load, chosen, states)
         obs, _, terminated, truncated, info = self._ask(self._runner.current, None)
         self._ended = terminated | truncated
@@ -117,7 +116,10 @@ class Inspection:
         return obs, info
 
     def _frames(self, indices: Any) -> list[np.ndarray]:
-        return self._ask(self._runner.frames, self._idle_indices("render", indices))
+        chosen = self._idle_indices("render", indices)
+        if self.render_mode is None:
+            raise UnsupportedError(f"render: the envs of {self} have no render mode rgb_array")
+        return self._ask(self._runner.frames, chosen)
 
     def _idle_indices(self, call: str, indices: Any) -> list[int]:
         self._expect_open()

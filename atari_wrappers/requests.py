@@ -25,9 +25,9 @@ def checked_seeds(
     if seed is None:
         return None
     if isinstance(seed, Sequence | np.ndarray):
-        seeds = [None if value is None else operator.index(value) for value in seed]
+        seeds = [None if value is None else _integer("seed", value) for value in seed]
     else:
-        seeds = [operator.index(seed) + index for index in range(num_envs)]
+        seeds = [_integer("seed", seed) + index for index in range(num_envs)]
     if len(seeds) != num_envs:
         raise ValueError(f"{len(seeds)} seeds for {num_envs} envs")
     for value in seeds:
@@ -66,7 +66,7 @@ def checked_indices(
         return list(range(num_envs))
     if not isinstance(indices, Sequence | np.ndarray):
         indices = [indices]
-    checked = [operator.index(index) for index in indices]
+    checked = [_integer(name, index) for index in indices]
     for index in checked:
         if not (-num_envs if from_end else 0) <= index < num_envs:
             raise ValueError(f"{name}: no env {index} among 0 to {num_envs - 1}")
@@ -93,3 +93,10 @@ def check_buffer(out: np.ndarray | None, shape: tuple[int, ...], dtype: np.dtype
             f"out must be {dtype} {list(shape)}, writable and C-contiguous, not {out.dtype}"
             f" {list(out.shape)}, writable {flags.writeable}, C-contiguous {flags.c_contiguous}"
         )
+
+
+def _integer(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer or several, not {value!r}") from None

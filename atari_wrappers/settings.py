@@ -153,7 +153,7 @@ class Settings:
             _check_flag(name, getattr(self, name))
         for name, minimum in _MINIMA.items():
             if given(name):
-                _check_count(name, getattr(self, name), minimum)
+                check_count(name, getattr(self, name), minimum)
         for name in filter(given, ("sticky_actions", "continuous_action_threshold")):
             _check_number(name, getattr(self, name), 0.0, 1.0)
         _check_number("worker_timeout", self.worker_timeout, 1e-3, float("inf"))
@@ -204,11 +204,10 @@ class Settings:
 
 def _screen_size(value: Any) -> tuple[int, int]:
     sides = [value, value] if not isinstance(value, Sequence) or isinstance(value, str) else value
-    for side in sides:
-        _check_count("screen_size", side, 1)
     if len(sides) != 2:
         raise ValueError(f"screen_size must be a side or (height, width), not {value!r}")
-    return operator.index(sides[0]), operator.index(sides[1])
+    height, width = (check_count("screen_size", side, 1) for side in sides)
+    return height, width
 
 
 def _check_flag(name: str, value: Any) -> None:
@@ -216,7 +215,13 @@ def _check_flag(name: str, value: Any) -> None:
         raise TypeError(f"{name} must be True or False, not {value!r}")
 
 
-def _check_count(name: str, value: Any, minimum: int) -> None:
+def check_count(name: str, value: Any, minimum: int) -> int:
+    """Return a number of things as an `int`.
+
+    Raises:
+        ValueError: It is below `minimum`.
+        TypeError: It is no integer.
+    """
     try:
         count = operator.index(value)
     except TypeError:
@@ -225,6 +230,7 @@ def _check_count(name: str, value: Any, minimum: int) -> None:
         raise TypeError(f"{name} must be an integer, not {value!r}")
     if count < minimum:
         raise ValueError(f"{name} must be at least {minimum}, not {count}")
+    return count
 
 
 def _check_number(name: str, value: Any, low: float, high: float) -> None:

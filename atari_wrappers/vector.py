@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, Self, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -12,24 +12,15 @@ from gymnasium.vector.utils import batch_space
 from atari_wrappers.actions import action_check
 from atari_wrappers.backends import Backend, open_backend
 from atari_wrappers.backends.base import ResetResult, StepResult
-from atari_wrappers.backends.rows import RECORD
-from atari_wrappers.errors import (
-    ClosedError,
-    ResetNeededError,
-    UnsupportedError,
-    WorkerError,
-)
+from atari_wrappers.backends.rows import RECORD, spread
+from atari_wrappers.errors import ResetNeededError, UnsupportedError
 from atari_wrappers.flight import Flight
+from atari_wrappers.game import NEW_GAME
 from atari_wrappers.ids import EnvId
 from atari_wrappers.inspection import Inspection
 from atari_wrappers.pipeline import render_mode
 from atari_wrappers.requests import check_buffer, checked_indices, checked_mask, checked_seeds
 from atari_wrappers.settings import Settings
-
-# A reset's option for the envs: not what follows a lost life, but a new game.
-NEW_GAME = "new_game"
-
-_T = TypeVar("_T")
 
 
 class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -43,11 +34,12 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     - terminated, truncated: bool `[n]`: the episode that the learner sees. With `episodic_life` a
       lost life sets `terminated` while the game goes on.
     - info, every array `[n]`, whatever the learner sees:
-      `env_id` int32, the rows' envs; `raw_reward` float32, not clipped; `lives` int32, those left
-      in `obs` (0 where the game has none); `game_terminated`, `game_truncated` bool, the true end
-      of a game in this step, never a lost life; `episode_return` float64, `episode_length` int64
-      and `episode_frames` int64: the sum of raw rewards, the agent steps and the emulator frames
-      (no-ops and FIRE included) of the game that this step belonged to, so far.
+      `env_id` int32, the rows' envs, in order where they are all; `raw_reward` float32, not
+      clipped; `lives` int32, those left in `obs` (0 where the game has none); `game_terminated`,
+      `game_truncated` bool, the true end of a game in this step, never a lost life;
+      `episode_return` float64, `episode_length` int64 and `episode_frames` int64: the sum of raw
+      rewards, the agent steps and the emulator frames (no-ops and FIRE included) of the game that
+      this step belonged to, so far.
     - Where true games ended, also `_episode`, bool `[n]`, which tells where `episode` counts:
       `{"r": float64, "l": int64, "frames": int64}`, their return, steps and frames, and 0
       elsewhere.
@@ -60,7 +52,7 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     Every array is fresh and never written to again, but for observations with `out` or
     `obs_buffers`. With `obs_buffers=k` the array that a call returned is overwritten by the `k`-th
-    call after it, and stays readable after `close`.
+    call after it at the earliest, and stays readable after `close`.
 
     In next-step mode the step after an end only restarts the env: its action is ignored and its
     reward 0. On ids that are no Atari games frames are steps. Rewards of frames that no agent step
@@ -107,7 +99,6 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._ended = np.zeros(num_envs, bool)
         self._flight = Flight(num_envs, self.batch_size)
         self._resets_all = True
-        self._failure: BaseException | None = None
 
     def reset(
         self,
@@ -186,10 +177,12 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         count = self._flight.check_reset_wait()
         result = self._guard(self._runner.recv, count, out if self._resets_all else None, timeout)
         self._note(result)
+        obs, info = result[0], result[4]
         if not self._resets_all:
-            result = self._guard(self._runner.current, out)
+            obs, _, _, _, whole = self._guard(self._runner.current, out)
+            info = spread(info, self.num_envs) | whole
         self._flight.turn = None
-        return result[0], result[4]
+        return obs, info
 
     def reset_at(
         self, index: int, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -202,7 +195,7 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             options: As in `reset`.
 
         Returns:
-            The env's row of obs, and of each array in info.
+            The env's row of obs, and of each array that info always has but `env_id`.
 
         Raises:
             Exception: As `reset`.
@@ -235,8 +228,8 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             ids = checked_indices(env_id, self.num_envs, "env_id")
         flight.check_step(ids)
         checked = self._check_actions(actions, ids)
-        if self._resets_by_hand and self._ended[slice(None) if ids is None else ids].any():
-            raise ResetNeededError(f"envs {np.flatnonzero(self._ended).tolist()} need a reset")
+        if self._resets_by_hand:
+            self._check_none_ended(ids)
         self._guard(self._runner.send, checked, ids)
         flight.begin("step", ids)
 
@@ -277,76 +270,16 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """Do what `recv` does."""
         return self.recv(timeout=timeout)
 
-    @property
-    def worker_pids(self) -> list[int]:
-        """Ids of `async`'s worker processes, in the order of their envs; other backends have none.
-
-        Raises:
-            ClosedError: The batch was closed.
-        """
-        self._expect_open()
-        return list(getattr(self._runner, "worker_pids", ()))
-
-    def restart_workers(self, indices: Any = None) -> list[int]:
-        """Make envs that failed anew, those named or all; `recv` then completes their step.
-
-        Returns:
-            Which envs were made anew. Envs that share a dead process go together.
-
-        Raises:
-            ClosedError: The batch was closed.
-            WorkerError: It failed again.
-        """
-        self._expect_open()
-        chosen = None if indices is None else checked_indices(indices, self.num_envs)
-        return self._guard(self._runner.restart, chosen)
-
-    def close(self, **kwargs: Any) -> None:
-        """Free everything; a second call does nothing. A pending step is given up."""
-        del kwargs
-        if not self.closed:
-            self.closed = True
-            self._runner.close(terminate=self._flight.kind is not None)
-
-    def __enter__(self) -> Self:
-        """Return the batch, which is closed at the end of the `with` block."""
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        """Close the batch."""
-        self.close()
+    def _check_none_ended(self, env_ids: Sequence[int] | None) -> None:
+        chosen = np.arange(self.num_envs) if env_ids is None else np.asarray(env_ids)
+        ended = chosen[self._ended[chosen]].tolist()
+        if ended:
+            raise ResetNeededError(
+                f"send: envs {ended} need a reset, as their episodes have ended; reset has a `mask`"
+            )
 
     def _note(self, result: StepResult) -> None:
         ids = result[4]["env_id"]
         self._flight.end(ids)
         if self._resets_by_hand:
             self._ended[ids] = result[2] | result[3]
-
-    def _expect_open(self) -> None:
-        if self.closed:
-            reason = "" if self._failure is None else f" after {self._failure!r}"
-            raise ClosedError(f"{self} was closed{reason}") from self._failure
-
-    def _guard(self, call: Callable[..., _T], *args: Any) -> _T:
-        """Close the batch after what leaves its rows out of step."""
-        try:
-            return call(*args)
-        except (WorkerError, TimeoutError, UnsupportedError):
-            raise
-        except BaseException as error:
-            self._fail(error)
-
-    def _ask(self, call: Callable[..., _T], *args: Any) -> _T:
-        """Call what steps no env: it may fail and leave the batch open, unless interrupted."""
-        try:
-            return call(*args)
-        except Exception:
-            raise
-        except BaseException as error:
-            self._fail(error)
-
-    def _fail(self, error: BaseException) -> NoReturn:
-        self._failure = error
-        self.closed = True
-        self._runner.close(terminate=True)
-        raise error

@@ -164,7 +164,7 @@ class StableBaselines3VecEnv(sb3.VecEnv):
         """
         indices = self._chosen(indices)
         if attr_name == "render_mode":
-            return ["rgb_array"] * len(indices)
+            return [self.venv.render_mode] * len(indices)
         return list(self.venv.call("get_wrapper_attr", attr_name, indices=indices))
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:

@@ -28,6 +28,8 @@ class AleBackend:
     What it can do is what ALE can: no env can be stepped without the others, looked into or saved.
     """
 
+    worker_pids: Sequence[int] = ()
+
     def __init__(self, env_id: EnvId, num_envs: int, settings: Settings) -> None:
         self._env = AtariVectorEnv(env_id.rom, num_envs, **_arguments(env_id, settings))
         self.single_observation_space = self._env.single_observation_space
@@ -192,7 +194,7 @@ def _arguments(env_id: EnvId, settings: Settings) -> dict[str, Any]:
     recipe = settings.recipe
     sticky = recipe.sticky_actions
     if sticky is None:
-        sticky = env_id.spec.kwargs.get("repeat_action_probability", 0.25)
+        sticky = env_id.sticky_actions
     height, width = recipe.screen_size
     return {
         "num_threads": settings.num_threads,

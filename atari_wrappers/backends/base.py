@@ -1,4 +1,4 @@
-"""What a backend is, and which one serves what."""
+"""What a backend is: the methods behind a `VecEnv`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ class Backend(Protocol):
     single_observation_space: gym.Space
     single_action_space: gym.Space
 
+    @property
+    def worker_pids(self) -> Sequence[int]:
+        """The ids of its worker processes, in the order of their envs."""
+
     def reset(
         self,
         indices: Sequence[int] | None,
@@ -36,7 +40,10 @@ class Backend(Protocol):
         """Begin a step of the envs named (`None`: all), `actions` and `indices` in pairs."""
 
     def recv(self, count: int, out: np.ndarray | None, timeout: float | None) -> StepResult:
-        """Wait for the first `count` of the envs begun with; of all envs, in their order.
+        """Wait for the first `count` of the envs begun with.
+
+        The results of all envs are in their order; those of some in the order in which these were
+        begun if nothing else is in flight, and else in that in which they were ready.
 
         Raises:
             TimeoutError: They were not ready within `timeout` seconds; nothing is lost.

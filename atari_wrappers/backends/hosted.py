@@ -46,9 +46,9 @@ class HostedBackend(ABC):
         self._in_flight: list[int] = []
         self._buffer = 0
         self._lends = settings.obs_buffers > 0
-        batch_size = settings.batch_size or num_envs
+        self._batch_size = settings.batch_size or num_envs
         # Parts of a batch are gathered, so that the buffers lent are not those written to.
-        self._gathered = batch_size < num_envs
+        self._gathered = self._batch_size < num_envs
         self.num_buffers = 1 if self._gathered else max(settings.obs_buffers, 1)
         self._ring: list[np.ndarray] = []
 
@@ -59,35 +59,39 @@ class HostedBackend(ABC):
         options: dict[str, Any],
     ) -> None:
         """Begin to restart the envs."""
-        self._next_buffer(keep=indices is not None)
-        self._in_flight = self._all if indices is None else list(indices)
-        seeds = seeds or [None] * len(self._in_flight)
-        self.begin_reset(self._in_flight, seeds, options, self._buffer)
+        chosen = self._all if indices is None else list(indices)
+        self._next_buffer(keep=True)  # of all rows, as the options may be refused
+        self.begin_reset(chosen, seeds or [None] * len(chosen), options, self._buffer)
+        self._in_flight = chosen
 
     def send(self, actions: np.ndarray, indices: Sequence[int] | None) -> None:
         """Begin a step."""
-        self._next_buffer(keep=indices is not None)
+        if not self._in_flight:
+            self._next_buffer(keep=indices is not None)
         self._in_flight = self._all if indices is None else [*self._in_flight, *indices]
         self.begin_step(actions, indices, self._buffer)
 
     def recv(self, count: int, out: np.ndarray | None, timeout: float | None) -> StepResult:
         """Wait for envs and read their results out."""
         indices = self._received(count, self.wait(count, timeout))
-        if out is None and self._lends and self._gathered and count < self.num_envs:
-            out = self._lend(count)
-        result = self.rows.collect(indices, self._buffer, out, fresh=not self._lends)
+        if out is None and self._lends and self._gathered and count == self._batch_size:
+            out = self._lend()
+        # A buffer is lent as a whole, and not where the next step writes to it again.
+        fresh = indices is not None or self.num_buffers == 1
+        result = self.rows.collect(indices, self._buffer, out, fresh=fresh)
         if self.extras:
             self._add_extras(result[4], range(self.num_envs) if indices is None else indices)
         return result
 
-    def _received(self, count: int, indices: Sequence[int] | None) -> Sequence[int] | None:
-        """Take what was waited for out of what is in flight; put the last of it in order."""
-        if indices is None:
-            self._in_flight = []
-            return None
+    def _received(self, count: int, indices: Sequence[int]) -> Sequence[int] | None:
+        """Take what was waited for out of what is in flight; put the last of it in order.
+
+        Returns:
+            The envs in the order of the results; `None` for all envs, in theirs.
+        """
         if count == len(self._in_flight):
             indices, self._in_flight = self._in_flight, []
-            return None if indices is self._all else indices
+            return None if count == self.num_envs else indices
         ready = set(indices)
         self._in_flight = [index for index in self._in_flight if index not in ready]
         return indices
@@ -99,6 +103,11 @@ class HostedBackend(ABC):
     def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
         """Let each env draw itself."""
         return self.call(indices, "render", (), {})
+
+    def load(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
+        """Bring envs into saved states; what was lent stays as it is."""
+        self._next_buffer(keep=True)
+        self.load_states(indices, states)
 
     @abstractmethod
     def begin_reset(
@@ -115,8 +124,16 @@ class HostedBackend(ABC):
         """Begin a step of the envs (`None`: all), which write to `buffer`."""
 
     @abstractmethod
-    def wait(self, count: int, timeout: float | None) -> Sequence[int] | None:
-        """Return the first `count` envs that are ready, in that order; `None` for all envs."""
+    def wait(self, count: int, timeout: float | None) -> Sequence[int]:
+        """Return the first `count` envs that are ready, in that order."""
+
+    @abstractmethod
+    def call(self, indices: Sequence[int], name: str, args: tuple, kwargs: dict) -> list[Any]:
+        """Return, for each env, its attribute `name`, called if that is a method."""
+
+    @abstractmethod
+    def load_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
+        """Bring envs, and their rows in the buffer in use, into saved states."""
 
     def _next_buffer(self, *, keep: bool) -> None:
         """Turn to the buffer lent longest ago; `keep` the rows of envs that will not write."""
@@ -126,8 +143,9 @@ class HostedBackend(ABC):
         if keep:
             np.copyto(self.rows.obs[self._buffer], self.rows.obs[last])
 
-    def _lend(self, count: int) -> np.ndarray:
-        shape = (count, *self.rows.obs[0].shape[1:])
+    def _lend(self) -> np.ndarray:
+        """Return the array lent longest ago, for a part of the batch."""
+        shape = (self._batch_size, *self.rows.obs[0].shape[1:])
         if len(self._ring) < self.settings.obs_buffers:
             self._ring.append(np.empty(shape, self.rows.obs[0].dtype))
         else:

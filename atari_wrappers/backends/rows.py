@@ -93,21 +93,22 @@ class Rows:
         Returns:
             The step's results as `VecEnv` documents them.
         """
-        chosen = slice(None) if indices is None else np.asarray(indices)
+        ids = np.arange(self.num_envs) if indices is None else np.asarray(indices)
+        # A slice is a view, to be copied; a choice by index is a copy already.
+        chosen, copied = (slice(None), np.copy) if indices is None else (ids, np.asarray)
         obs = self.obs[buffer]
         if out is not None:
             np.copyto(out, obs[chosen])
             obs = out
         elif fresh:
-            obs = np.array(obs[chosen])
-        ids = np.arange(self.num_envs, dtype=np.int32)[chosen]
+            obs = copied(obs[chosen])
         arrays = {
-            name: np.array(array[chosen])
+            name: copied(array[chosen])
             for name, array in self.arrays.items()
             if name != "final_obs"
         }
         info: Info = {name: arrays[name] for name in RECORD}
-        info["env_id"] = ids
+        info["env_id"] = ids.astype(np.int32)
         if ends:
             self._add_ends(info, arrays, chosen)
         return obs, arrays["reward"], arrays["terminated"], arrays["truncated"], info
@@ -138,6 +139,19 @@ def episode_record(info: Info, game_over: np.ndarray) -> dict[str, np.ndarray]:
     return record
 
 
+def spread(info: Info, num_envs: int) -> Info:
+    """Return the info of some envs with a row for every env; those of the others are zero."""
+
+    def rows(values: Any) -> Any:
+        if isinstance(values, dict):
+            return {name: rows(inner) for name, inner in values.items()}
+        whole = np.zeros((num_envs, *values.shape[1:]), values.dtype)
+        whole[info["env_id"]] = values
+        return whole
+
+    return rows(info)
+
+
 def _layout(
     num_envs: int, space: gym.Space, num_players: int, num_buffers: int
 ) -> dict[str, tuple[np.dtype, tuple[int, ...], int]]:
@@ -151,12 +165,16 @@ def _layout(
     layout, offset = {}, 0
     for name, (dtype, shape) in shapes.items():
         layout[name] = (dtype, shape, offset)
-        size = int(np.prod(shape)) * dtype.itemsize
-        offset += -(-size // _ALIGNMENT) * _ALIGNMENT
+        offset += aligned_bytes(dtype, shape)
     return layout
 
 
 def _end(layout: dict[str, tuple[np.dtype, tuple[int, ...], int]]) -> int:
     dtype, shape, offset = list(layout.values())[-1]
+    return offset + aligned_bytes(dtype, shape)
+
+
+def aligned_bytes(dtype: np.dtype, shape: tuple[int, ...]) -> int:
+    """Return how many bytes an array takes, so that the one behind it begins at a cache line."""
     size = int(np.prod(shape)) * dtype.itemsize
-    return offset + -(-size // _ALIGNMENT) * _ALIGNMENT
+    return -(-size // _ALIGNMENT) * _ALIGNMENT

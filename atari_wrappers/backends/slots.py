@@ -11,7 +11,6 @@ from gymnasium.vector import AutoresetMode
 
 from atari_wrappers.backends.rows import RECORD, Rows
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.requests import SEED_END
 
 # What a reset says of a game that ended within it.
 _OF_GAME = tuple(name for name in RECORD if name not in ("raw_reward", "lives"))
@@ -141,7 +140,10 @@ class Slot:
         Raises:
             ValueError: It is the state of something else.
         """
-        is_whole, env, row, ended = pickle.loads(state)
+        try:
+            is_whole, env, row, ended = pickle.loads(state)
+        except Exception as error:
+            raise ValueError(f"this is not what save_state returned: {error}") from error
         restore_state = _method(self.env, "restore_state")
         if is_whole != (restore_state is None):
             raise ValueError(f"this is not the state of a {self.env}")
@@ -183,24 +185,3 @@ def get_or_call(env: gym.Env, name: str, args: tuple[Any, ...], kwargs: dict[str
     if args or kwargs:
         raise TypeError(f"{name} of {env} is no method, and takes no arguments")
     return attribute
-
-
-class RestartSeeds:
-    """Seeds for envs made anew: the same ones in the same run, and none where there was none."""
-
-    def __init__(self, num_envs: int) -> None:
-        self._seeds: list[int | None] = [None] * num_envs
-        self._restarts = [0] * num_envs
-
-    def note(self, index: int, seed: int | None) -> None:
-        """Remember what an env was seeded with."""
-        if seed is not None:
-            self._seeds[index] = seed
-
-    def of_restart(self, index: int) -> int | None:
-        """Return the seed of an env that is made anew."""
-        self._restarts[index] += 1
-        if self._seeds[index] is None:
-            return None
-        sequence = np.random.SeedSequence((self._seeds[index], self._restarts[index]))
-        return int(sequence.generate_state(1)[0]) % SEED_END

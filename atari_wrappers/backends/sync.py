@@ -10,9 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from atari_wrappers.backends.failures import (
+    BEING_MADE,
+    REMEDY,
+    RestartSeeds,
+    describe_reset,
+    describe_step,
+    summary,
+)
 from atari_wrappers.backends.hosted import HostedBackend
 from atari_wrappers.backends.rows import Rows
-from atari_wrappers.backends.slots import RestartSeeds, Slot, get_or_call
+from atari_wrappers.backends.slots import Slot, get_or_call
 from atari_wrappers.errors import WorkerError
 from atari_wrappers.ids import EnvId
 from atari_wrappers.pipeline import make_env
@@ -22,15 +30,20 @@ from atari_wrappers.settings import Settings
 class SyncBackend(HostedBackend):
     """Envs of this process; nothing happens between calls."""
 
+    worker_pids: Sequence[int] = ()
+
     def __init__(self, env_id: EnvId, num_envs: int, settings: Settings) -> None:
         super().__init__(num_envs, settings)
         self._make = partial(make_env, env_id.name, settings)
-        first = self._make(0)
-        self.single_observation_space = first.observation_space
-        self.single_action_space = first.action_space
-        self.expect_arrays(env_id.name)
-        self.rows = Rows(num_envs, first.observation_space, settings.num_players, self.num_buffers)
-        envs = [first, *(self._make(index) for index in range(1, num_envs))]
+        with contextlib.ExitStack() as made:  # closes what was made, if the rest cannot be
+            envs = [made.enter_context(self._make(index)) for index in range(num_envs)]
+            self.single_observation_space = envs[0].observation_space
+            self.single_action_space = envs[0].action_space
+            self.expect_arrays(env_id.name)
+            made.pop_all()
+        self.rows = Rows(
+            num_envs, self.single_observation_space, settings.num_players, self.num_buffers
+        )
         mode = settings.autoreset_mode
         self._slots = [Slot(env, self.rows, index, mode) for index, env in enumerate(envs)]
         self._queue: deque[tuple[int, str, Any]] = deque()
@@ -50,7 +63,7 @@ class SyncBackend(HostedBackend):
         del buffer  # `wait` writes to the one in use
         for index, seed in zip(indices, seeds, strict=True):
             self._seeds.note(index, seed)
-            self._queue.append((index, "reset", (seed, options)))
+            self._queue.append((index, "reset", (seed, dict(options))))  # an env may take of it
 
     def begin_step(self, actions: np.ndarray, indices: Sequence[int] | None, buffer: int) -> None:
         """Queue the steps."""
@@ -58,15 +71,18 @@ class SyncBackend(HostedBackend):
         for index, action in zip(indices or self._all, actions, strict=True):
             self._queue.append((index, "step", action))
 
-    def wait(self, count: int, timeout: float | None) -> Sequence[int] | None:
+    def wait(self, count: int, timeout: float | None) -> Sequence[int]:
         """Run the first `count` of the queue; `timeout` cannot stop an env of this thread."""
         del timeout
         while len(self._ready) < count:
             index, what, argument = self._queue[0]
+            if index in self._failed:
+                raise self._failed[index]
             try:
                 self._run(index, what, argument)
             except Exception as error:
-                self._note_failure(index, what, argument, error)
+                self._note_failure(index, self._describe(index, what, argument), error)
+                self._recover(index)
             else:
                 self._retried.discard(index)
                 self._ready.append(self._queue.popleft()[0])
@@ -75,18 +91,21 @@ class SyncBackend(HostedBackend):
 
     def restart(self, indices: Sequence[int] | None) -> list[int]:
         """Make failed envs anew."""
-        chosen = sorted(self._failed) if indices is None else list(indices)
+        chosen = sorted(self._failed if indices is None else indices)
         for index in chosen:
             slot = self._slots[index]
             with contextlib.suppress(Exception):  # it failed before
                 slot.env.close()
-            slot.replace(self._make(index), self._seeds.of_restart(index))
+            try:
+                env = self._make(index)
+            except Exception as error:
+                self._note_failure(index, BEING_MADE, error)
+                raise self._failed[index] from error
+            slot.replace(env, self._seeds.of_restart(index))
             self._failed.pop(index, None)
         return chosen
 
     def _run(self, index: int, what: str, argument: Any) -> None:
-        if index in self._failed:
-            raise self._failed[index]
         slot = self._slots[index]
         if what == "step":
             extras = slot.step(argument, self._buffer)
@@ -95,15 +114,20 @@ class SyncBackend(HostedBackend):
         if extras:
             self.extras[index] = extras
 
-    def _note_failure(self, index: int, what: str, argument: Any, error: Exception) -> None:
-        if isinstance(error, WorkerError):
-            raise error
-        doing = f"step with action {argument}" if what == "step" else f"reset with {argument}"
-        self._failed[index] = WorkerError(
-            f"env {index} failed in a {doing}: {type(error).__name__}: {error}", [index], doing
-        )
+    def _describe(self, index: int, what: str, argument: Any) -> str:
+        if what == "reset":
+            return describe_reset(argument[0])
+        return describe_step(self.rows, index, self.settings.autoreset_mode, argument)
+
+    def _note_failure(self, index: int, doing: str, error: Exception) -> None:
+        text = f"env {index} raised {summary(error)} in {doing}{REMEDY}"
+        self._failed[index] = WorkerError(text, [index], doing)
+        self._failed[index].__cause__ = error
+
+    def _recover(self, index: int) -> None:
+        """Make a failed env anew where that is set, once for each step; else raise."""
         if self.settings.on_worker_failure == "raise" or index in self._retried:
-            raise self._failed[index] from error
+            raise self._failed[index]
         self._retried.add(index)
         self.restart([index])
 
@@ -122,7 +146,7 @@ class SyncBackend(HostedBackend):
         """Return the state of each env."""
         return [self._slots[index].save(self._buffer) for index in indices]
 
-    def load(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
+    def load_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
         """Bring envs into saved states."""
         for index, state in zip(indices, states, strict=True):
             self._slots[index].load(state, self._buffer)
@@ -132,7 +156,8 @@ class SyncBackend(HostedBackend):
         return [slot.env for slot in self._slots]
 
     def close(self, *, terminate: bool) -> None:
-        """Close the envs."""
+        """Close the envs, all of them even if one raises."""
         del terminate  # nothing runs between calls
-        for slot in self._slots:
-            slot.env.close()
+        with contextlib.ExitStack() as stack:
+            for slot in reversed(self._slots):
+                stack.callback(slot.env.close)

@@ -7,11 +7,12 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
+from atari_wrappers.game import NEW_GAME
+
 ResetResult = tuple[Any, dict[str, Any]]
 StepResult = tuple[Any, Any, bool, bool, dict[str, Any]]
 
 NOOP = 0
-NEW_GAME = "new_game"
 
 
 def action_meanings(env: gym.Env) -> list[str]:

@@ -150,11 +150,11 @@ def test_bad_settings_are_named(settings: dict, error: type[Exception], message:
 
 
 @pytest.mark.parametrize(
-    ("num_envs", "error"), [(0, ValueError), (-3, ValueError), (1.5, TypeError)]
+    ("num_envs", "error"), [(0, ValueError), (-3, ValueError), (1.5, TypeError), ("2", TypeError)]
 )
 def test_bad_num_envs_is_refused(num_envs: Any, error: type[Exception]) -> None:
     for env_id in (GAME, "CartPole-v1"):
-        with pytest.raises(error, match=r"num_envs must be at least 1|float"):
+        with pytest.raises(error, match=r"num_envs must be (at least 1|an integer), not"):
             make_vec(env_id, num_envs)
 
 

@@ -8,7 +8,13 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from atari_wrappers import ClosedError, PendingStepError, UnsupportedError, VecEnv
+from atari_wrappers import (
+    ClosedError,
+    PendingStepError,
+    ResetNeededError,
+    UnsupportedError,
+    VecEnv,
+)
 
 GAME = "SpaceInvadersNoFrameskip-v4"
 HOSTED = ["sync", "async"]
@@ -54,6 +60,15 @@ def test_ale_renders_the_newest_observed_frame(open_vec: OpenVec) -> None:
     frames = vec.render()
     np.testing.assert_array_equal(frames[0], np.stack([obs[0, -1]] * 3, axis=-1))
     assert vec.render_tiles().shape[2] == 3
+
+
+@pytest.mark.parametrize("backend", HOSTED)
+def test_envs_that_draw_nothing_say_so(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec("scripted:Careless-v0", 2, backend=backend)
+    vec.reset()
+    for call in (vec.render, vec.render_tiles, lambda: vec.render_at(0)):
+        with pytest.raises(UnsupportedError, match="have no render mode rgb_array"):
+            call()
 
 
 @pytest.mark.parametrize("backend", HOSTED)
@@ -152,6 +167,18 @@ def test_states_of_something_else_are_refused(open_vec: OpenVec) -> None:
         other.reset()
         with pytest.raises(ValueError, match="state"):
             other.restore_state(vec.save_state())
+
+
+@pytest.mark.parametrize("backend", HOSTED)
+def test_what_is_no_state_is_refused(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec("CartPole-v1", 2, backend=backend)
+    with pytest.raises(ResetNeededError, match="restore_state: call reset first"):
+        vec.restore_state([b"", b""])
+    vec.reset(seed=0)
+    for bad in (b"", b"nothing", None):
+        with pytest.raises(ValueError, match="this is not what save_state returned"):
+            vec.restore_state([bad], indices=1)
+    vec.step([0, 0])
 
 
 @pytest.mark.parametrize("backend", HOSTED)

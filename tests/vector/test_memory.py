@@ -111,6 +111,10 @@ def test_a_ring_and_steps_of_some_envs(backend: str, open_vec: OpenVec) -> None:
     for ids in ([2, 0], [1], [0, 1, 2], [1, 2]):
         mine, other = (env.step([1] * len(ids), env_id=ids)[0] for env in (vec, twin))
         np.testing.assert_array_equal(mine, other)
+    for env in (vec, twin):
+        env.send([1], env_id=[2])
+        env.send([1], env_id=[0])
+    np.testing.assert_array_equal(vec.recv()[0], twin.recv()[0])
 
 
 @pytest.mark.parametrize("backend", ["sync", "async"])

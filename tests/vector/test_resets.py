@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from atari_wrappers import ResetNeededError, VecEnv
+from atari_wrappers import ResetNeededError, VecEnv, WorkerError
 
 BACKENDS = ["ale", "sync", "async"]
 GAME = "SpaceInvadersNoFrameskip-v4"
@@ -136,3 +136,35 @@ def test_a_partial_reset_needs_a_whole_one_before(backend: str, open_vec: OpenVe
     vec = open_vec(GAME, 2, backend=backend)
     with pytest.raises(ResetNeededError, match="first reset must be of all"):
         vec.reset_at(0)
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_a_reset_of_some_envs_says_all_that_they_say(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec("scripted:Trouble-v0", 3, backend=backend)
+    vec.reset(seed=0)
+    vec.set_attr("at_reset", "raise", indices=1)
+    mask = np.array([True, True, False])
+    with pytest.raises(WorkerError, match="env 1 raised"):
+        vec.reset(mask=mask, seed=[7, 8, None])
+    vec.restart_workers()
+    obs, info = vec.reset_wait()
+    assert obs.shape == (3, 2)
+    assert info["env_id"].tolist() == [0, 1, 2]
+    assert info["worker_restarted"].tolist() == [False, True, False]
+    assert info["_roll"].tolist() == [True, True, False]
+    assert info["roll"][:2].tolist() == obs[:2, 1].tolist()
+
+
+def test_each_env_gets_its_own_reset_options(open_vec: OpenVec, monkeypatch: Any) -> None:
+    vec = open_vec("scripted:Dice-v0", 2, backend="sync")
+    taken = []
+    for env in vec.get_sub_environments():
+        reset = env.reset
+
+        def take(*, seed: Any, options: dict, reset: Any = reset) -> Any:
+            taken.append(options.pop("level"))
+            return reset(seed=seed, options=options)
+
+        monkeypatch.setattr(env, "reset", take)
+    vec.reset(options={"level": 3})
+    assert taken == [3, 3]

@@ -90,7 +90,7 @@ def test_env_i_of_sync_is_the_single_env_with_seed_plus_i(open_vec: OpenVec) -> 
         (-1, ValueError, r"seed -1 lies outside of \[0, 2147483647\)"),
         (2**31 - 2, ValueError, "seed 2147483647 lies outside"),
         ([1, 2, 3], ValueError, "3 seeds for 2 envs"),
-        (0.5, TypeError, "float"),
+        (0.5, TypeError, "seed must be an integer or several, not 0.5"),
     ],
 )
 def test_bad_seeds_are_refused(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -51,7 +52,7 @@ class Asking(HostedBackend):
         """Return the state of each env."""
         return self._ask("save", "saving its state", dict.fromkeys(indices, pickle.dumps(())))
 
-    def load(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
+    def load_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
         """Bring envs into saved states."""
         pairs = zip(indices, states, strict=True)
         requests = {index: dumps((state,), "a state") for index, state in pairs}
@@ -94,6 +95,10 @@ class Asking(HostedBackend):
         if not isinstance(loss.cause, Exception):  # a SystemExit is not to end the host
             raise error
         raise loss.cause from error
+
+    @abstractmethod
+    def _collect(self, seconds: float | None) -> bool:
+        """Take in what workers say; return whether there was anything."""
 
     def _expect_open(self) -> None:
         if self._closed:

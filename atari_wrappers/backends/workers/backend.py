@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from atari_wrappers.backends.slots import RestartSeeds
+from atari_wrappers.backends.failures import RestartSeeds
 from atari_wrappers.backends.workers.asking import Asking
 from atari_wrappers.backends.workers.ledger import Ledger, split_resets
 from atari_wrappers.backends.workers.memory import BatchMemory, Memfd
@@ -166,7 +166,7 @@ class AsyncBackend(Asking):
 
     # What comes back ----------------------------------------------------------------------------
 
-    def wait(self, count: int, timeout: float | None) -> Sequence[int] | None:
+    def wait(self, count: int, timeout: float | None) -> Sequence[int]:
         """Return the first `count` envs that are ready."""
         ledger = self._ledger
         deadline = None if timeout is None else time.monotonic() + timeout

@@ -12,6 +12,12 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from atari_wrappers.backends.failures import (
+    BEING_MADE,
+    REMEDY,
+    describe_reset,
+    describe_step,
+)
 from atari_wrappers.backends.workers.losses import Loss, worker_error
 from atari_wrappers.backends.workers.memory import BatchMemory
 from atari_wrappers.backends.workers.messages import Failure, Frame
@@ -20,7 +26,6 @@ from atari_wrappers.backends.workers.processes import WorkerProcess
 from atari_wrappers.errors import WorkerError
 
 _NOTHING: frozenset[int] = frozenset()
-REMEDY = "; restart_workers() makes what failed anew"
 
 Resets = dict[int, tuple[int | None, bytes]]
 
@@ -45,7 +50,7 @@ class Ledger:
     memory: BatchMemory
 
     def __init__(self, num_envs: int, mode: AutoresetMode) -> None:
-        self._waits = mode == AutoresetMode.NEXT_STEP
+        self._mode = mode
         self.ready: list[int] = []
         self.resets: Resets = {}
         self.lost: dict[int, Loss] = {}
@@ -98,7 +103,7 @@ class Ledger:
         """Note that an env raised."""
         index = message.env
         failure: Failure = pickle.loads(message.payload)
-        doing = "being made" if index in worker.making else self._doing(index)
+        doing = BEING_MADE if index in worker.making else self._doing(index)
         self.lost[index] = Loss.of_failure(failure, index, str(worker), doing)
         worker.awaiting -= {index}
         worker.making -= {index}
@@ -110,7 +115,7 @@ class Ledger:
             if index in worker.awaiting:
                 (unfinished if self.is_unfinished(index) else self.ready).append(index)
         if worker.making:
-            doing, at = "being made", f"env {min(worker.making)} was "
+            doing, at = BEING_MADE, f"env {min(worker.making)} was "
         elif unfinished:
             last = int(self.memory.busy[worker.number])
             index = last if last in unfinished else unfinished[0]
@@ -129,14 +134,8 @@ class Ledger:
 
     def _doing(self, index: int) -> str:
         if index in self.resets:
-            seed = self.resets[index][0]
-            return "a reset" if seed is None else f"a reset with seed {seed}"
-        rows = self.memory.rows
-        if self._waits and (rows.terminated[index] or rows.truncated[index]):
-            return "the reset after its episode's end"
-        is_new = rows.game_terminated[index] or rows.game_truncated[index]
-        step = 1 if is_new else int(rows.episode_length[index]) + 1
-        return f"step {step} of its game with action {self.memory.actions[index]}"
+            return describe_reset(self.resets[index][0])
+        return describe_step(self.memory.rows, index, self._mode, self.memory.actions[index])
 
     def error(self, remedy: str = REMEDY) -> WorkerError:
         """Return the error that names all envs that are lost, and tells why."""

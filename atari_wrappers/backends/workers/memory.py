@@ -12,9 +12,7 @@ import os
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.backends.rows import Rows
-
-_ALIGNMENT = 64
+from atari_wrappers.backends.rows import Rows, aligned_bytes
 
 
 class Memfd:
@@ -81,7 +79,7 @@ class BatchMemory:
         }
         size = rows_size = Rows.num_bytes(num_envs, space, num_players, num_buffers)
         for dtype, shape in layout.values():
-            size += _padded(dtype, shape)
+            size += aligned_bytes(dtype, shape)
         if os.fstat(fd).st_size < size:
             os.ftruncate(fd, size)
         mapping = mmap.mmap(fd, size)
@@ -90,10 +88,5 @@ class BatchMemory:
         for name, (dtype, shape) in layout.items():
             count = int(np.prod(shape))
             arrays[name] = np.frombuffer(mapping, dtype, count, offset).reshape(shape)
-            offset += _padded(dtype, shape)
+            offset += aligned_bytes(dtype, shape)
         self.actions, self.done, self.busy = arrays["actions"], arrays["done"], arrays["busy"]
-
-
-def _padded(dtype: np.dtype, shape: tuple[int, ...]) -> int:
-    size = int(np.prod(shape)) * dtype.itemsize
-    return -(-size // _ALIGNMENT) * _ALIGNMENT

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from atari_wrappers.backends.failures import summary
 from atari_wrappers.errors import UnsupportedError
 
 # Kind, buffer of observations, env, bytes of the payload.
@@ -147,7 +148,7 @@ class Failure:
         except Exception:
             pickled = None
         lines = traceback.format_exception(error)
-        return cls(_summary(error), "".join(lines).rstrip(), pickled)
+        return cls(summary(error), "".join(lines).rstrip(), pickled)
 
     def cause(self) -> BaseException | None:
         """Return the error itself, if this process can make it again."""
@@ -155,11 +156,3 @@ class Failure:
             return None if self.pickled is None else pickle.loads(self.pickled)
         except Exception:
             return None
-
-
-def _summary(error: BaseException) -> str:
-    name = type(error).__qualname__
-    try:
-        return f"{name}: {error}" if str(error) else name
-    except Exception:
-        return name  # an error may fail to say what it is
