@@ -48,7 +48,13 @@ class Emulator:
         self._difficulty = (
             told.get("difficulty") if recipe.difficulty is None else recipe.difficulty
         )
-        self.identity = (env_id.rom, self._sticky, self._mode, self._difficulty)
+        self.identity = {
+            "game": env_id.rom,
+            "num_players": 1,
+            "sticky_actions": self._sticky,
+            "mode": self._mode,
+            "difficulty": self._difficulty,
+        }
         self._rom = env_id.rom
         self._has_all_actions = recipe.full_action_space or recipe.continuous
         self._on_frame = on_frame

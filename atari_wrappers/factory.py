@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import os
 from dataclasses import fields, replace
@@ -57,9 +58,9 @@ def make_vec(
     """
     unknown = overrides.keys() - set(Settings.names())
     if unknown:
-        raise TypeError(
-            f"no setting {', '.join(sorted(unknown))}; there are {', '.join(Settings.names())}"
-        )
+        raise TypeError(_unknown_settings(sorted(unknown)))
+    if not isinstance(settings, Settings | None):
+        raise TypeError(f"settings must be a Settings, not {settings!r}; or name each by keyword")
     settings = replace(settings or Settings(), **overrides)
     count = check_count("num_envs", num_envs, 1)
     if settings.batch_size > count:
@@ -70,6 +71,13 @@ def make_vec(
     backend = choose_backend(resolved, settings, count)
     prepare_folders(settings)
     return VecEnv(resolved, count, settings, backend)
+
+
+def _unknown_settings(unknown: list[str]) -> str:
+    names = Settings.names()
+    near = [name for one in unknown for name in difflib.get_close_matches(one, names, n=1)]
+    hint = f" (did you mean {', '.join(near)}?)" if near else ""
+    return f"no setting {', '.join(unknown)}{hint}; there are {', '.join(names)}"
 
 
 def _signature() -> inspect.Signature:

@@ -17,13 +17,14 @@ class Flight:
         count: How many envs are.
         turn: Whose actions the next step takes: the envs received last; `None` for all.
         was_reset: Whether a reset of all envs was begun once.
+        has_failed: Whether an env of what is in flight has failed.
     """
 
     def __init__(self, num_envs: int, batch_size: int) -> None:
         self.kind: str | None = None
         self.count = 0
         self.turn: list[int] | None = None
-        self.was_reset = False
+        self.was_reset = self.has_failed = False
         self._num_envs, self._batch_size = num_envs, batch_size
         self._begun = 0
         self._busy = np.zeros(num_envs, bool)
@@ -31,8 +32,12 @@ class Flight:
     def check_idle(self, call: str) -> None:
         """Refuse a call that needs all envs on the ground."""
         if self.kind is not None:
-            wait = "reset_wait" if self.kind == "reset" else "recv"
-            raise PendingStepError(f"{call}: a {self.kind} is pending; call {wait} first")
+            way = "reset_wait" if self.kind == "reset" else "recv"
+            if self.has_failed:
+                way = f"restart_workers, as an env has failed, then {way}"
+            elif self.count < self._batch_size < self._num_envs:
+                way = f"send for {self._batch_size - self.count} more envs, then {way}"
+            raise PendingStepError(f"{call}: a {self.kind} is pending; call {way} first")
 
     def check_was_reset(self, call: str) -> None:
         """Refuse a call before the first reset."""
@@ -70,9 +75,15 @@ class Flight:
             return self.count
         if self.count < self._batch_size:
             raise NoPendingStepError(
-                f"recv: {self.count} envs are in flight, a batch takes {self._batch_size}"
+                f"recv: {self.count} envs are in flight, a batch takes {self._batch_size}; send"
+                " for others first, named by env_id"
             )
         return self._batch_size
+
+    def next_count(self, sent: int) -> int:
+        """Return how many envs the next `recv` gives, once `sent` more are in flight."""
+        count = self.count + sent
+        return count if self._batch_size == self._num_envs else min(count, self._batch_size)
 
     def check_reset_wait(self) -> int:
         """Return how many envs a reset is to wait for."""
@@ -83,6 +94,7 @@ class Flight:
     def end(self, env_ids: np.ndarray) -> None:
         """Note that envs were received."""
         self.count -= len(env_ids)
+        self.has_failed = False
         if len(env_ids) < self._num_envs:
             self._busy[env_ids] = False
             self.turn = env_ids.tolist()

@@ -6,7 +6,7 @@ The parts are `emulator` (ALE), `playing` (the rules), `pooling` (pictures), and
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -30,7 +30,7 @@ NEW_GAME = "new_game"
 class GameState:
     """All that an `AtariGame` goes on from; it pickles, and another process can restore it."""
 
-    identity: tuple[Any, ...]
+    identity: dict[str, Any]
     is_ready: bool
     emulator: dict[str, Any]
     play: dict[str, Any]
@@ -216,14 +216,21 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         Raises:
             ValueError: It is the state of something else.
         """
-        if not isinstance(state, GameState) or state.identity != self._identity:
-            of = getattr(state, "identity", type(state).__name__)
-            raise ValueError(f"this is no state of {self} {self._identity}: it is of {of}")
+        if not isinstance(state, GameState):
+            raise ValueError(f"this is no state of a game, but a {type(state).__name__}")
+        if state.identity != self._identity:
+            others = {name: state.identity.get(name) for name in self._identity}
+            differing = [
+                f"{name}={others[name]!r} instead of {value!r}"
+                for name, value in self._identity.items()
+                if others[name] != value
+            ]
+            raise ValueError(f"this is the state of another game: {', '.join(differing)}")
         self._emulator.restore(state.emulator)
         self._play.restore(state.play)
         self._stack.frames[:] = state.stack
         self._is_ready = state.is_ready
 
     @property
-    def _identity(self) -> tuple[Any, ...]:
-        return (*self._emulator.identity, self.recipe)
+    def _identity(self) -> dict[str, Any]:
+        return asdict(self.recipe) | self._emulator.identity

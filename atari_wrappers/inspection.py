@@ -10,7 +10,7 @@ import numpy as np
 from atari_wrappers.backends.base import ResetResult
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.lifetime import Lifetime
-from atari_wrappers.requests import checked_indices
+from atari_wrappers.requests import checked_index, checked_indices
 from atari_wrappers.tiles import tile
 
 
@@ -33,8 +33,13 @@ class Inspection(Lifetime):
         return tuple(self._frames(None))
 
     def render_at(self, index: int) -> np.ndarray:
-        """Return what one env shows."""
-        return self._frames(index)[0]
+        """Return what one env shows.
+
+        Raises:
+            ValueError: No env has this index.
+            TypeError: It is no integer.
+        """
+        return self._frames(checked_index(index, self.num_envs))[0]
 
     def render_tiles(self) -> np.ndarray:
         """Return one picture of all envs, side by side in rows: uint8 RGB `[height, width, 3]`."""
@@ -49,7 +54,7 @@ class Inspection(Lifetime):
             indices: Which envs, -1 the last one; `None` for all.
             **kwargs: For the method.
         """
-        chosen = self._idle_indices(name, indices)
+        chosen = self._idle_indices(f'call("{name}")', indices)
         return tuple(self._ask(self._runner.call, chosen, name, args, kwargs))
 
     def get_attr(self, name: str, indices: Any = None) -> tuple[Any, ...]:
@@ -67,7 +72,7 @@ class Inspection(Lifetime):
         Raises:
             ValueError: There are more or fewer values than envs.
         """
-        chosen = self._idle_indices(name, indices)
+        chosen = self._idle_indices(f'set_attr("{name}")', indices)
         if not isinstance(values, list | tuple):
             values = [values] * len(chosen)
         if len(values) != len(chosen):
@@ -94,8 +99,8 @@ class Inspection(Lifetime):
         """Bring envs to saved states.
 
         Args:
-            states: What `save_state` returned, one for each env. They are pickles: only take them
-                from where you trust.
+            states: What `save_state` returned, one for each env, or one alone. They are pickles:
+                only take them from where you trust.
             indices: Which envs, -1 the last one; `None` for all.
 
         Returns:
@@ -106,6 +111,8 @@ class Inspection(Lifetime):
             ResetNeededError: There was no reset yet.
         """
         chosen = self._idle_indices("restore_state", indices)
+        if isinstance(states, bytes):
+            states = [states]
         if len(states) != len(chosen):
             raise ValueError(f"{len(states)} states for {len(chosen)} envs")
         self._flight.check_was_reset("restore_state")

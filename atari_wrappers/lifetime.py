@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, NoReturn, Self, TypeVar
 
+from atari_wrappers import forks
 from atari_wrappers.backends import Backend
 from atari_wrappers.errors import ClosedError, UnsupportedError, WorkerError
 from atari_wrappers.flight import Flight
@@ -25,6 +27,25 @@ class Lifetime:
     _runner: Backend
     _flight: Flight
     _failure: BaseException | None = None
+
+    def _open(self) -> None:
+        """Begin with an open batch."""
+        self.closed = False
+        self._owner = os.getpid()
+        forks.watch(self)
+
+    def after_fork(self) -> None:
+        """Leave the batch to the process that made it, unless its envs are Python objects here."""
+        if not self.closed and self._runner.after_fork():
+            self.closed = True
+            self._failure = ClosedError(f"a fork: only process {self._owner} can use it")
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        """Refuse to be copied or pickled."""
+        raise TypeError(
+            f"{self} cannot be copied or pickled; make another one and bring it to the same state"
+            " by save_state and restore_state"
+        )
 
     @property
     def worker_pids(self) -> list[int]:
@@ -74,7 +95,10 @@ class Lifetime:
         """Close the batch after what leaves its rows out of step."""
         try:
             return call(*args)
-        except (WorkerError, TimeoutError, UnsupportedError):
+        except WorkerError:
+            self._flight.has_failed = self._flight.kind is not None
+            raise
+        except (TimeoutError, UnsupportedError):
             raise
         except BaseException as error:
             self._fail(error)

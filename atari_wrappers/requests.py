@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -24,15 +25,16 @@ def checked_seeds(
     """
     if seed is None:
         return None
-    if isinstance(seed, Sequence | np.ndarray):
+    if _is_several(seed):
         seeds = [None if value is None else _integer("seed", value) for value in seed]
     else:
-        seeds = [_integer("seed", seed) + index for index in range(num_envs)]
+        first = _integer("seed", seed)
+        seeds = [first + index for index in range(num_envs)]
     if len(seeds) != num_envs:
         raise ValueError(f"{len(seeds)} seeds for {num_envs} envs")
-    for value in seeds:
+    for index, value in enumerate(seeds):
         if value is not None and not 0 <= value < SEED_END:
-            raise ValueError(f"seed {value} lies outside of [0, {SEED_END})")
+            raise ValueError(f"seed {value} of env {index} lies outside of [0, {SEED_END})")
     return None if all(value is None for value in seeds) else seeds
 
 
@@ -42,7 +44,7 @@ def checked_mask(mask: Any, num_envs: int) -> np.ndarray:
     Raises:
         ValueError: It is not bool `[num_envs]`, or names no env.
     """
-    checked = np.array(mask)
+    checked = np.array(np.asarray(mask))
     if checked.dtype != bool or checked.shape != (num_envs,) or not checked.any():
         raise ValueError(
             f"a reset mask must be bool [{num_envs}] with at least one True,"
@@ -64,7 +66,7 @@ def checked_indices(
     """
     if indices is None:
         return list(range(num_envs))
-    if not isinstance(indices, Sequence | np.ndarray):
+    if not _is_several(indices):
         indices = [indices]
     checked = [_integer(name, index) for index in indices]
     for index in checked:
@@ -95,8 +97,43 @@ def check_buffer(out: np.ndarray | None, shape: tuple[int, ...], dtype: np.dtype
         )
 
 
+def checked_index(index: Any, num_envs: int) -> int:
+    """Return the index of one env.
+
+    Raises:
+        ValueError: No env has it.
+        TypeError: It is no integer.
+    """
+    value = _integer("index", index)
+    if not 0 <= value < num_envs:
+        raise ValueError(f"index: no env {value} among 0 to {num_envs - 1}")
+    return value
+
+
+def checked_timeout(timeout: Any) -> float:
+    """Return `timeout`, in seconds.
+
+    Raises:
+        ValueError: It is negative or not a number.
+        TypeError: It is none.
+    """
+    if isinstance(timeout, bool) or not isinstance(timeout, numbers.Real):
+        raise TypeError(f"timeout must be seconds, not {timeout!r}")
+    if not timeout >= 0:
+        raise ValueError(f"timeout must be at least 0 seconds, not {timeout}")
+    return float(timeout)
+
+
+def _is_several(value: Any) -> bool:
+    """Whether `value` has items: a sequence, an array or a tensor of one dimension and more."""
+    shape = getattr(value, "shape", None)
+    return isinstance(value, Sequence) if shape is None else len(shape) > 0
+
+
 def _integer(name: str, value: Any) -> int:
+    if isinstance(value, bool | str | bytes):
+        raise TypeError(f"{name} must be an integer, not {value!r}")
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be an integer or several, not {value!r}") from None
+        raise TypeError(f"{name} must be an integer, not {value!r}") from None

@@ -80,7 +80,7 @@ class Settings:
         worker_timeout: Seconds after which a worker process of `async` that does not answer is
             reported as hung.
         on_worker_failure: What a worker or an env that failed brings: `"raise"`s a `WorkerError`,
-            or is made anew (`"restart"`) with its episode marked truncated.
+            or is made anew (`"restart"`) with its episode marked truncated, and the reason logged.
         batch_size: Envs per `recv`, the first that are ready; 0 waits for all.
         obs_buffers: 0 hands out a fresh array of observations at each step; `n`, at least 2, lends
             `n` arrays in turn: one is overwritten by the `n`-th call after that which returned it.
@@ -171,7 +171,7 @@ class Settings:
         """Bring the forms that a value may be given in to one."""
         for name in ("img_dir", "video_dir"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, os.fspath(getattr(self, name)))
+                object.__setattr__(self, name, _folder(name, getattr(self, name)))
         if self.screen_size is not None:
             object.__setattr__(self, "screen_size", _screen_size(self.screen_size))
         if isinstance(self.fire_reset, bool):
@@ -200,6 +200,14 @@ class Settings:
     def names() -> tuple[str, ...]:
         """Return the names of all settings, in order."""
         return tuple(field.name for field in fields(Settings))
+
+
+def _folder(name: str, value: Any) -> str:
+    if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
+        raise TypeError(f"{name} must be a path, not {value!r}")
+    if not os.fspath(value) or "\0" in os.fspath(value):
+        raise ValueError(f"{name} must name a folder, not {value!r}")
+    return os.path.expanduser(value)  # noqa: PTH111 - a path that is a str stays one
 
 
 def _screen_size(value: Any) -> tuple[int, int]:

@@ -102,7 +102,7 @@ class TwoPlayerEmulator(Emulator):
         super().__init__(env_id, recipe, on_frame)
         self._mode = DEFAULT_MODES[self._rom] if recipe.mode is None else recipe.mode
         self._difficulty = recipe.difficulty or 0
-        self.identity = ("two players", self._rom, self._sticky, self._mode, self._difficulty)
+        self.identity |= {"num_players": 2, "mode": self._mode, "difficulty": self._difficulty}
         ale = self.ale
         ale.setMode(self._mode)
         ale.setDifficulty(self._difficulty)

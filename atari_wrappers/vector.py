@@ -19,7 +19,14 @@ from atari_wrappers.game import NEW_GAME
 from atari_wrappers.ids import EnvId
 from atari_wrappers.inspection import Inspection
 from atari_wrappers.pipeline import render_mode
-from atari_wrappers.requests import check_buffer, checked_indices, checked_mask, checked_seeds
+from atari_wrappers.requests import (
+    check_buffer,
+    checked_index,
+    checked_indices,
+    checked_mask,
+    checked_seeds,
+    checked_timeout,
+)
 from atari_wrappers.settings import Settings
 
 
@@ -91,7 +98,7 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         except UnsupportedError:
             self._runner.close(terminate=True)
             raise
-        self.closed = False
+        self._open()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._is_atari = env_id.is_atari
@@ -146,8 +153,12 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._expect_open()
         self._flight.check_idle("reset")
         seeds = checked_seeds(seed, self.num_envs)
+        if not isinstance(options, dict | None):
+            raise TypeError(f"options must be a dict, not {options!r}")
         options = dict(options or {})
-        mask = options.pop("reset_mask", None) if mask is None else mask
+        if mask is not None and "reset_mask" in options:
+            raise ValueError("a mask is given twice: as `mask`, and in options as `reset_mask`")
+        mask = options.pop("reset_mask", mask)
         if options and self.backend == "ale":
             raise ValueError(f'backend "ale" takes no reset options, not {sorted(options)}')
         indices = None
@@ -173,6 +184,7 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             TimeoutError: It was not done within `timeout` seconds; it goes on.
         """
         check_buffer(out, self.observation_space.shape, self.observation_space.dtype)
+        timeout = None if timeout is None else checked_timeout(timeout)
         self._expect_open()
         count = self._flight.check_reset_wait()
         result = self._guard(self._runner.recv, count, out if self._resets_all else None, timeout)
@@ -200,7 +212,7 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         Raises:
             Exception: As `reset`.
         """
-        [index] = checked_indices(index, self.num_envs, "index")
+        index = checked_index(index, self.num_envs)
         mask = np.arange(self.num_envs) == index
         seeds = None if seed is None else [seed if here else None for here in mask]
         obs, info = self.reset(seed=seeds, options=options, mask=mask)
@@ -249,8 +261,9 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._expect_open()
         count = self._flight.check_recv()
         if out is not None:
-            shape = (count, *self.observation_space.shape[1:])
-            check_buffer(out, shape, self.observation_space.dtype)
+            self._check_out(out, count)
+        if timeout is not None:
+            timeout = checked_timeout(timeout)
         result = self._guard(self._runner.recv, count, out, timeout)
         self._note(result)
         return result
@@ -258,7 +271,12 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def step(
         self, actions: Any, env_id: Any = None, *, out: np.ndarray | None = None
     ) -> StepResult:
-        """Do `send`, then `recv`."""
+        """Do `send`, then `recv`; an `out` that does not fit is refused before either."""
+        if out is not None:
+            flight = self._flight
+            ids = flight.turn if env_id is None else env_id
+            count = flight.next_count(self.num_envs if ids is None else np.size(ids))
+            self._check_out(out, count)
         self.send(actions, env_id)
         return self.recv(out)
 
@@ -269,6 +287,10 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def step_wait(self, timeout: float | None = None) -> StepResult:
         """Do what `recv` does."""
         return self.recv(timeout=timeout)
+
+    def _check_out(self, out: Any, count: int) -> None:
+        shape = (count, *self.observation_space.shape[1:])
+        check_buffer(out, shape, self.observation_space.dtype)
 
     def _check_none_ended(self, env_ids: Sequence[int] | None) -> None:
         chosen = np.arange(self.num_envs) if env_ids is None else np.asarray(env_ids)

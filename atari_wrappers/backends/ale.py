@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -179,6 +180,11 @@ class AleBackend:
             f'backend "ale" cannot reach {what} its envs, which are C++;'
             ' use backend="sync" or "async"'
         )
+
+    def after_fork(self) -> bool:
+        """Leak ALE's interface: freeing it would wait for threads that the parent has."""
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._env))
+        return True
 
     def close(self, *, terminate: bool) -> None:
         """Join ALE's threads; they end with their interface, which `AtariVectorEnv.close` keeps."""

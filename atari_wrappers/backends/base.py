@@ -74,5 +74,8 @@ class Backend(Protocol):
     def sub_environments(self) -> list[Any]:
         """Return what stands for each env."""
 
+    def after_fork(self) -> bool:
+        """In a forked child: let go of the envs if they are the parent's, and return whether."""
+
     def close(self, *, terminate: bool) -> None:
         """Free everything; with `terminate`, without waiting for the envs to agree."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from atari_wrappers.backends.rows import Rows
+from atari_wrappers.errors import WorkerError
 from atari_wrappers.requests import SEED_END
+
+_LOGGER = logging.getLogger("atari_wrappers")
 
 REMEDY = "; restart_workers() makes what failed anew"
 BEING_MADE = "being made"
@@ -36,6 +40,13 @@ def summary(error: BaseException) -> str:
         return f"{name}: {error}" if str(error) else name
     except Exception:
         return name  # an error may fail to say what it is
+
+
+def log_restart(error: WorkerError) -> None:
+    """Write to the log of this package why envs are made anew without the caller being told."""
+    cause = error.__cause__
+    is_traced = cause is not None and cause.__traceback__ is not None
+    _LOGGER.warning("made anew: %s", error, exc_info=cause if is_traced else None)
 
 
 class RestartSeeds:

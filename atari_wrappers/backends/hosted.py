@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 
 from atari_wrappers.backends.base import Info, StepResult
-from atari_wrappers.backends.rows import Rows
+from atari_wrappers.backends.rows import RESERVED, Rows
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.settings import Settings
 
@@ -164,7 +164,9 @@ class HostedBackend(ABC):
         if "final_info" in merged and "final_info" in info:
             info["final_info"] |= merged.pop("final_info")
             merged.pop("_final_info")
-        info.update({name: value for name, value in merged.items() if name not in info})
+        for name, value in merged.items():
+            if name not in info and name.removeprefix("_") not in RESERVED:
+                info[name] = value
 
     def expect_arrays(self, env_name: str) -> None:
         """Refuse observations that are no arrays.

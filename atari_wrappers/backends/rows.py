@@ -23,6 +23,8 @@ RECORD = {
     "episode_length": np.int64,
     "episode_frames": np.int64,
 }
+# What a batch's info says itself; an env's own keys of these names are left out.
+RESERVED = frozenset({*RECORD, "env_id", "episode", "final_obs", "final_info", "worker_restarted"})
 PER_PLAYER = frozenset({"reward", "raw_reward", "episode_return"})
 _FLAGS = {"reward": np.float32, "terminated": np.bool_, "truncated": np.bool_}
 _FINAL = {"final": np.bool_, "final_lives": np.int32, "restarted": np.bool_}

@@ -16,6 +16,7 @@ from atari_wrappers.backends.failures import (
     RestartSeeds,
     describe_reset,
     describe_step,
+    log_restart,
     summary,
 )
 from atari_wrappers.backends.hosted import HostedBackend
@@ -128,6 +129,7 @@ class SyncBackend(HostedBackend):
         """Make a failed env anew where that is set, once for each step; else raise."""
         if self.settings.on_worker_failure == "raise" or index in self._retried:
             raise self._failed[index]
+        log_restart(self._failed[index])
         self._retried.add(index)
         self.restart([index])
 
@@ -154,6 +156,10 @@ class SyncBackend(HostedBackend):
     def sub_environments(self) -> list[Any]:
         """Return the envs themselves."""
         return [slot.env for slot in self._slots]
+
+    def after_fork(self) -> bool:
+        """Keep the envs: the child has its own copies."""
+        return False
 
     def close(self, *, terminate: bool) -> None:
         """Close the envs, all of them even if one raises."""

@@ -1,7 +1,9 @@
 """Memory over a million agent steps: `memory.py [--steps N] [BACKEND …]`.
 
-Steps random games on each backend and samples the memory of the whole process tree: all of it
-(PSS) and the shared part. Writes `docs/results/memory.csv` and the plot `memory.png`.
+Steps random games on each backend and samples the memory of the whole process tree: what it has
+allocated for itself, and the part that its processes share. Files that are mapped, such as
+libraries, are left out: their share of them depends on who else uses them. Writes
+`docs/results/memory.csv` and the plot `memory.png`.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ def soak(name: str, steps: int) -> list[Row]:
                     {
                         "backend": name,
                         "agent_steps": number * NUM_ENVS,
-                        "total_bytes": tree_memory(os.getpid()),
+                        "own_bytes": tree_memory(os.getpid(), "Pss_Anon"),
                         "shared_bytes": tree_memory(os.getpid(), "Pss_Shmem"),
                     }
                 )
@@ -62,14 +64,14 @@ def soak(name: str, steps: int) -> list[Row]:
 def plot(rows: list[Row], path: str) -> None:
     """Draw all samples."""
     figure, axes = plt.subplots(2, 1, sharex=True, figsize=(8, 6), layout="constrained")
-    for axis, key in zip(axes, ("total_bytes", "shared_bytes"), strict=True):
+    for axis, key in zip(axes, ("own_bytes", "shared_bytes"), strict=True):
         for name in dict.fromkeys(row["backend"] for row in rows):
             chosen = [row for row in rows if row["backend"] == name]
             steps = [row["agent_steps"] / 1e6 for row in chosen]
             axis.plot(steps, [row[key] / 2**20 for row in chosen], label=name)
         axis.set_ylim(bottom=0)
         axis.grid(alpha=0.3)
-    axes[0].set_ylabel("process tree, MiB (PSS)")
+    axes[0].set_ylabel("own memory, MiB")
     axes[1].set_ylabel("shared memory, MiB")
     axes[1].set_xlabel(f"million agent steps, {NUM_ENVS} envs of {GAME}")
     axes[0].legend()
@@ -85,7 +87,7 @@ def main() -> None:
     for name in arguments.backends or BACKENDS:
         rows += soak(name, arguments.steps)
         half = [row for row in rows if row["backend"] == name][SAMPLES // 2 :]
-        growth = (half[-1]["total_bytes"] - half[0]["total_bytes"]) / 2**20
+        growth = (half[-1]["own_bytes"] - half[0]["own_bytes"]) / 2**20
         print(f"{name}: {growth:+.2f} MiB over the second half", file=sys.stderr)
     path = RESULTS / "memory.csv"
     with path.open("w", newline="") as file:

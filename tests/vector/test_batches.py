@@ -145,3 +145,34 @@ def test_batches_of_a_ring_are_lent_in_turn(open_vec: OpenVec) -> None:
     assert lent[0] is lent[2]
     assert lent[1] is lent[3]
     assert not np.shares_memory(lent[0], lent[1])
+
+
+def test_the_way_out_of_less_than_a_batch_is_named(open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 3, backend="sync", batch_size=2)
+    vec.reset(seed=0)
+    vec.step([0, 0, 0])
+    with pytest.raises(PendingStepError, match="call send for 1 more envs, then recv first"):
+        vec.reset()
+    with pytest.raises(NoPendingStepError, match="send for others first, named by env_id"):
+        vec.recv()
+    vec.send([0], env_id=[0])
+    vec.recv()
+    vec.reset()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("timeout", "error"), [("1", TypeError), (float("nan"), ValueError), (-1, ValueError)]
+)
+def test_bad_timeouts_close_nothing(
+    backend: str, timeout: object, error: type[Exception], open_vec: OpenVec
+) -> None:
+    vec = open_vec(GAME, 1, backend=backend)
+    vec.reset_async()
+    with pytest.raises(error, match="timeout must be"):
+        vec.reset_wait(timeout)
+    vec.reset_wait()
+    vec.send([0])
+    with pytest.raises(error, match="timeout must be"):
+        vec.recv(timeout=timeout)
+    vec.recv(timeout=60)

@@ -141,7 +141,10 @@ def test_sizes_follow_the_settings(backend: str, open_vec: OpenVec) -> None:
         ({"batch_size": 2}, ValueError, r"batch_size must be at most num_envs \(1\), not 2"),
         ({"worker_timeout": 0}, ValueError, "worker_timeout must lie in"),
         ({"record_every": 0}, ValueError, "record_every must be at least 1"),
-        ({"frameskip": 4}, TypeError, "no setting frameskip; there are preset, backend"),
+        ({"frameskip": 4}, TypeError, r"no setting frameskip \(did you mean frame_skip\?\); there"),
+        ({"img_dir": 5}, TypeError, "img_dir must be a path, not 5"),
+        ({"video_dir": ""}, ValueError, "video_dir must name a folder, not ''"),
+        ({"settings": "ale"}, TypeError, "settings must be a Settings, not 'ale'"),
     ],
 )
 def test_bad_settings_are_named(settings: dict, error: type[Exception], message: str) -> None:

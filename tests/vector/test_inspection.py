@@ -162,11 +162,18 @@ def test_one_env_is_restored_while_the_others_go_on(backend: str, open_vec: Open
 def test_states_of_something_else_are_refused(open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 1, backend="sync")
     vec.reset()
-    for env_id, settings in (("PongNoFrameskip-v4", {}), (GAME, {"frame_stack": 2})):
+    others = [
+        ("PongNoFrameskip-v4", {}, "game='space_invaders' instead of 'pong'$"),
+        (GAME, {"frame_stack": 2}, "game: frame_stack=4 instead of 2$"),
+        (GAME, {"num_players": 2}, "num_players=1 instead of 2$"),
+        ("CartPole-v1", {}, "not the state of a"),
+    ]
+    [state] = vec.save_state()
+    for env_id, settings, message in others:
         other = open_vec(env_id, 1, backend="sync", **settings)
         other.reset()
-        with pytest.raises(ValueError, match="state"):
-            other.restore_state(vec.save_state())
+        with pytest.raises(ValueError, match=message):
+            other.restore_state(state)
 
 
 @pytest.mark.parametrize("backend", HOSTED)

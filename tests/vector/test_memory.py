@@ -139,3 +139,15 @@ def test_a_restored_state_leaves_what_is_lent(backend: str, open_vec: OpenVec) -
     obs, _ = vec.restore_state(states[:1], indices=0)
     np.testing.assert_array_equal(obs, [start[0], kept[1]])
     np.testing.assert_array_equal(lent, kept)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_step_with_a_buffer_that_does_not_fit_sends_nothing(
+    backend: str, open_vec: OpenVec
+) -> None:
+    vec, twin = (open_vec(GAME, 2, backend=backend) for _ in range(2))
+    vec.reset(seed=0)
+    twin.reset(seed=0)
+    with pytest.raises(ValueError, match="out must be"):
+        vec.step([1, 1], out=np.zeros(3, np.uint8))
+    np.testing.assert_array_equal(vec.step([2, 3])[0], twin.step([2, 3])[0])

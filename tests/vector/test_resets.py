@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from atari_wrappers import ResetNeededError, VecEnv, WorkerError
 
@@ -125,9 +126,12 @@ def test_reset_at_is_a_partial_reset_of_one(backend: str, open_vec: OpenVec) -> 
     np.testing.assert_array_equal(obs, whole[1])
     assert info == {name: infos[name][1] for name in info}
     assert (info["lives"], info["episode_length"]) == (3, 0)
-    for index, error in ((3, ValueError), (-1, ValueError), (0.5, TypeError), ("1", TypeError)):
-        with pytest.raises(error):
-            vec.reset_at(index)
+    bad = [(3, ValueError), (-1, ValueError)]
+    bad += [(index, TypeError) for index in (0.5, "1", None, [0], True)]
+    for index, error in bad:
+        for call in (vec.reset_at, vec.render_at):
+            with pytest.raises(error, match="index"):
+                call(index)
     assert same(vec.step([0, 1, 2])[:4], twin.step([0, 1, 2])[:4])
 
 
@@ -168,3 +172,15 @@ def test_each_env_gets_its_own_reset_options(open_vec: OpenVec, monkeypatch: Any
         monkeypatch.setattr(env, "reset", take)
     vec.reset(options={"level": 3})
     assert taken == [3, 3]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_options_and_masks_are_checked(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 2, backend=backend)
+    vec.reset()
+    mask = np.array([True, False])
+    with pytest.raises(TypeError, match="options must be a dict, not 5"):
+        vec.reset(options=5)
+    with pytest.raises(ValueError, match="a mask is given twice"):
+        vec.reset(mask=mask, options={"reset_mask": mask})
+    vec.reset(mask=torch.from_numpy(mask))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from atari_wrappers import VecEnv, make_env
 
@@ -87,10 +88,12 @@ def test_env_i_of_sync_is_the_single_env_with_seed_plus_i(open_vec: OpenVec) -> 
 @pytest.mark.parametrize(
     ("seed", "error", "message"),
     [
-        (-1, ValueError, r"seed -1 lies outside of \[0, 2147483647\)"),
-        (2**31 - 2, ValueError, "seed 2147483647 lies outside"),
+        (-1, ValueError, r"seed -1 of env 0 lies outside of \[0, 2147483647\)"),
+        (2**31 - 2, ValueError, "seed 2147483647 of env 1 lies outside"),
+        (True, TypeError, "seed must be an integer, not True"),
+        ("7", TypeError, "seed must be an integer, not '7'"),
         ([1, 2, 3], ValueError, "3 seeds for 2 envs"),
-        (0.5, TypeError, "seed must be an integer or several, not 0.5"),
+        (0.5, TypeError, "seed must be an integer, not 0.5"),
     ],
 )
 def test_bad_seeds_are_refused(
@@ -99,6 +102,14 @@ def test_bad_seeds_are_refused(
     for backend in ("ale", "sync"):
         with pytest.raises(error, match=message):
             open_vec(GAME, 2, backend=backend).reset(seed=seed)
+
+
+def test_seeds_come_in_any_form(open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 2, backend="sync")
+    first = vec.reset(seed=7)[0]
+    forms = (np.int64(7), np.array(7), torch.tensor(7), (7, 8), np.array([7, 8]))
+    for seed in (*forms, torch.tensor([7, 8])):
+        np.testing.assert_array_equal(vec.reset(seed=seed)[0], first)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

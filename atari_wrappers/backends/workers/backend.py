@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from atari_wrappers.backends.failures import RestartSeeds
+from atari_wrappers.backends.failures import RestartSeeds, log_restart
 from atari_wrappers.backends.workers.asking import Asking
 from atari_wrappers.backends.workers.ledger import Ledger, split_resets
 from atari_wrappers.backends.workers.memory import BatchMemory, Memfd
@@ -232,6 +232,7 @@ class AsyncBackend(Asking):
         blocked = set(self._ledger.blocked())
         if self.settings.on_worker_failure == "raise" or blocked & self._retried:
             raise self._ledger.error()
+        log_restart(self._ledger.error())
         self._retried |= blocked
         self.restart(None)
 
@@ -267,6 +268,15 @@ class AsyncBackend(Asking):
         undone = [index for index in sorted(chosen - at_work) if ledger.is_unfinished(index)]
         self._send_work(undone, self._buffer)
         ledger.refuse_lost(chosen)
+
+    def after_fork(self) -> bool:
+        """Close this process's pipes: workers are to see it when their host is gone."""
+        self._closed = True
+        self._memfd.close()
+        if self._pool is not None:
+            for worker in self._pool.workers:
+                worker.let_go()
+        return True
 
     def close(self, *, terminate: bool) -> None:
         """End the workers: within 5 s, or 2 s with `terminate`, whatever they are doing."""

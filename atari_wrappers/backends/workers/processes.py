@@ -143,6 +143,12 @@ class WorkerProcess:
         if not self._process.is_alive():
             self._process.close()
 
+    def let_go(self) -> None:
+        """Give back in a forked child what it has of the parent's worker."""
+        self.is_released = True
+        self.close_pipes()
+        self._trace.close()
+
     def close_pipes(self) -> None:
         """Let it see the end of its pipes, which is how it is told to end."""
         for name in ("commands", "reports"):
