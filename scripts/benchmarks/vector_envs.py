@@ -33,6 +33,8 @@ GAME = "SpaceInvadersNoFrameskip-v4"
 NUM_ACTIONS = 6
 SIZES = (1, 8, 64, 256)
 CHUNK_SECONDS = 0.4
+# The most envs of a pair: 64 processes of SubprocVecEnv, each with torch, do not fit into 24 GiB.
+MOST = {"async, SB3 SubprocVecEnv": 8}
 
 Step = Callable[[np.ndarray], float]  # actions to the sum of rewards
 Opened = tuple[Step, Callable[[], Any]]
@@ -158,6 +160,8 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for pair in arguments.pairs or PAIRS:
         for num_envs in arguments.envs:
+            if num_envs > MOST.get(pair, num_envs):
+                continue
             samples.append(measure(pair, num_envs, arguments.rounds))
             print(row(samples[-1]), flush=True)
             gc.collect()

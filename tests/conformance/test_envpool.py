@@ -22,6 +22,7 @@ def id_of(name: str) -> str:
         ("SpaceInvaders", 700, 0.25),
         ("MsPacman", 600, 0.0),
         ("Pong", 1000, 0.0),
+        ("Seaquest", 700, 0.0),
     ],
 )
 def test_games_are_episodes(name: str, steps: int, sticky: float) -> None:

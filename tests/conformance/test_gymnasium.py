@@ -14,7 +14,8 @@ OUR_LIVES = {"episodic_life": True, "padding": "zero"}
 # The ids of the second kind ask for sticky actions.
 @pytest.mark.parametrize("form", ["{}NoFrameskip-v4", "ALE/{}-v5"])
 @pytest.mark.parametrize(
-    ("name", "steps"), [("Breakout", 450), ("SpaceInvaders", 900), ("MsPacman", 550)]
+    ("name", "steps"),
+    [("Breakout", 450), ("SpaceInvaders", 900), ("MsPacman", 550), ("Seaquest", 700)],
 )
 def test_games_are_episodes(form: str, name: str, steps: int) -> None:
     env_id = form.format(name)
