@@ -89,13 +89,17 @@ def main() -> None:
         half = [row for row in rows if row["backend"] == name][SAMPLES // 2 :]
         growth = (half[-1]["own_bytes"] - half[0]["own_bytes"]) / 2**20
         print(f"{name}: {growth:+.2f} MiB over the second half", file=sys.stderr)
-    path = RESULTS / "memory.csv"
-    with path.open("w", newline="") as file:
+        write(rows)
+    print(f"samples and plot: {RESULTS.relative_to(ROOT)}/memory.csv, memory.png")
+
+
+def write(rows: list[Row]) -> None:
+    """Write all samples and their plot."""
+    with (RESULTS / "memory.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0].keys())
         writer.writeheader()
         writer.writerows(rows)
-    plot(rows, str(path.with_suffix(".png")))
-    print(f"samples and plot: {path.relative_to(ROOT)}, memory.png")
+    plot(rows, str(RESULTS / "memory.png"))
 
 
 if __name__ == "__main__":
