@@ -46,7 +46,8 @@ def log_restart(error: WorkerError) -> None:
     """Write to the log of this package why envs are made anew without the caller being told."""
     cause = error.__cause__
     is_traced = cause is not None and cause.__traceback__ is not None
-    _LOGGER.warning("made anew: %s", error, exc_info=cause if is_traced else None)
+    reason = str(error).replace(REMEDY, "")
+    _LOGGER.warning("made anew: %s", reason, exc_info=cause if is_traced else None)
 
 
 class RestartSeeds:

@@ -94,3 +94,18 @@ def test_options_that_cannot_be_sent_change_nothing(open_vec: OpenVec) -> None:
     seeds = [None, 5, None]
     mine, other = (env.reset(mask=[False, True, False], seed=seeds) for env in (vec, twin))
     assert mine[0].tolist() == other[0].tolist()
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_a_restart_that_nobody_asked_for_is_logged(
+    backend: str, open_vec: OpenVec, caplog: pytest.LogCaptureFixture
+) -> None:
+    vec = open_vec("scripted:FailsByRaise-v0", 2, backend=backend, on_worker_failure="restart")
+    vec.reset()
+    restarts = sum("worker_restarted" in vec.step([5, 5])[4] for _ in range(4))
+    messages = [record.getMessage() for record in caplog.records]
+    assert restarts >= 1
+    assert len(messages) >= restarts
+    assert all(text.startswith("made anew: env ") for text in messages)
+    assert "the script says so" in caplog.text
+    assert "restart_workers" not in caplog.text
