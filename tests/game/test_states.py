@@ -146,7 +146,7 @@ def test_states_of_something_else_are_refused(
 ) -> None:
     game = make_game("BreakoutNoFrameskip-v4", "default")
     game.reset(seed=0)
-    with pytest.raises(ValueError, match=r"no state of .*breakout"):
+    with pytest.raises(ValueError, match="the state of another game: "):
         game.restore_state(make_game(env_id, preset, **parts).save_state())
     with pytest.raises(ValueError, match="it is of bytes"):
         game.restore_state(b"")

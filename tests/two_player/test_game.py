@@ -209,7 +209,7 @@ def test_a_state_of_another_game_is_refused(game: str, settings: dict[str, Any])
     env, other = make("pong"), make(game, **settings)
     env.reset(seed=0)
     other.reset(seed=0)
-    with pytest.raises(ValueError, match="no state of"):
+    with pytest.raises(ValueError, match="the state of another game: "):
         env.restore_state(other.save_state())
 
 
