@@ -148,5 +148,5 @@ def test_states_of_something_else_are_refused(
     game.reset(seed=0)
     with pytest.raises(ValueError, match="the state of another game: "):
         game.restore_state(make_game(env_id, preset, **parts).save_state())
-    with pytest.raises(ValueError, match="it is of bytes"):
+    with pytest.raises(ValueError, match="no state of a game, but a bytes"):
         game.restore_state(b"")
