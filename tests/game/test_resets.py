@@ -161,9 +161,9 @@ def test_records_add_up() -> None:
     game = make_game("PongNoFrameskip-v4", "baselines", max_episode_frames=1500)
     game._emulator._on_frame = lambda: frames.append(0)
     game.action_space.seed(0)
-    for _ in range(2):
+    for seed in (0, None):
         frames.clear()
-        game.reset()
+        game.reset(seed=seed)
         total = steps = 0
         truncated = False
         while not truncated:
