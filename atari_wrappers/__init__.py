@@ -16,9 +16,9 @@ from atari_wrappers.errors import (
     WorkerError,
 )
 from atari_wrappers.factory import make, make_vec
-from atari_wrappers.pipeline import make_env
 from atari_wrappers.settings import Settings
-from atari_wrappers.vector import VecEnv
+from atari_wrappers.single_env import make_env
+from atari_wrappers.vector.env import VecEnv
 
 __version__ = "0.1.0"
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from atari_wrappers.backends import choose_backend
 from atari_wrappers.ids import resolve
-from atari_wrappers.recording import prepare_folders
+from atari_wrappers.recording.recorder import prepare_folders
 from atari_wrappers.settings import Settings, check_count
-from atari_wrappers.vector import VecEnv
+from atari_wrappers.vector.env import VecEnv
 
 
 def make(

@@ -11,8 +11,8 @@ import gymnasium as gym
 
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.ids import resolve
-from atari_wrappers.pipeline import make_env
 from atari_wrappers.settings import Settings
+from atari_wrappers.single_env import make_env
 
 NAMESPACE = "atari_wrappers"
 

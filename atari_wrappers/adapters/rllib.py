@@ -21,7 +21,7 @@ from atari_wrappers.errors import ResetNeededError, UnsupportedError, WorkerErro
 from atari_wrappers.factory import make_vec
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.settings import Settings
-from atari_wrappers.vector import VecEnv
+from atari_wrappers.vector.env import VecEnv
 
 try:
     from ray.rllib.env.vector_env import VectorEnv

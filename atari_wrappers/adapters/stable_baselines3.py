@@ -14,8 +14,8 @@ from atari_wrappers.adapters.requirements import check_settings
 from atari_wrappers.backends.base import Info
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.factory import make_vec
-from atari_wrappers.requests import SEED_END, checked_indices
-from atari_wrappers.vector import VecEnv
+from atari_wrappers.vector.checks import SEED_END, checked_indices
+from atari_wrappers.vector.env import VecEnv
 
 try:
     from stable_baselines3.common import vec_env as sb3

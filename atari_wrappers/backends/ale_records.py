@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from atari_wrappers.backends.base import Info
-from atari_wrappers.backends.rows import RECORD, episode_record
+from atari_wrappers.backends.results import RECORD, episode_record
 from atari_wrappers.settings import Settings
 
 _FINAL = (*RECORD, "env_id")

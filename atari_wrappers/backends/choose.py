@@ -7,9 +7,9 @@ from typing import Any
 
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.ids import EnvId
-from atari_wrappers.pipeline import check_id
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.settings import Settings
+from atari_wrappers.single_env import check_id
 
 
 def choose_backend(env_id: EnvId, settings: Settings, num_envs: int) -> str:

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from atari_wrappers.backends.failures import (
+from atari_wrappers.backends.env_runner import EnvRunner, get_or_call
+from atari_wrappers.backends.python_envs import PythonEnvsBackend
+from atari_wrappers.backends.restarts import (
     BEING_MADE,
     REMEDY,
     RestartSeeds,
@@ -19,16 +21,14 @@ from atari_wrappers.backends.failures import (
     log_restart,
     summary,
 )
-from atari_wrappers.backends.hosted import HostedBackend
-from atari_wrappers.backends.rows import Rows
-from atari_wrappers.backends.slots import Slot, get_or_call
+from atari_wrappers.backends.results import ResultArrays
 from atari_wrappers.errors import WorkerError
 from atari_wrappers.ids import EnvId
-from atari_wrappers.pipeline import make_env
 from atari_wrappers.settings import Settings
+from atari_wrappers.single_env import make_env
 
 
-class SyncBackend(HostedBackend):
+class SyncBackend(PythonEnvsBackend):
     """Envs of this process; nothing happens between calls."""
 
     worker_pids: Sequence[int] = ()
@@ -42,11 +42,11 @@ class SyncBackend(HostedBackend):
             self.single_action_space = envs[0].action_space
             self.expect_arrays(env_id.name)
             made.pop_all()
-        self.rows = Rows(
+        self.rows = ResultArrays(
             num_envs, self.single_observation_space, settings.num_players, self.num_buffers
         )
         mode = settings.autoreset_mode
-        self._slots = [Slot(env, self.rows, index, mode) for index, env in enumerate(envs)]
+        self._runners = [EnvRunner(env, self.rows, index, mode) for index, env in enumerate(envs)]
         self._queue: deque[tuple[int, str, Any]] = deque()
         self._ready: list[int] = []
         self._failed: dict[int, WorkerError] = {}
@@ -94,7 +94,7 @@ class SyncBackend(HostedBackend):
         """Make failed envs anew."""
         chosen = sorted(self._failed if indices is None else indices)
         for index in chosen:
-            slot = self._slots[index]
+            slot = self._runners[index]
             with contextlib.suppress(Exception):  # it failed before
                 slot.env.close()
             try:
@@ -107,7 +107,7 @@ class SyncBackend(HostedBackend):
         return chosen
 
     def _run(self, index: int, what: str, argument: Any) -> None:
-        slot = self._slots[index]
+        slot = self._runners[index]
         if what == "step":
             extras = slot.step(argument, self._buffer)
         else:
@@ -137,25 +137,25 @@ class SyncBackend(HostedBackend):
         self, indices: Sequence[int], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> list[Any]:
         """Get or call an attribute of each env."""
-        return [get_or_call(self._slots[index].env, name, args, kwargs) for index in indices]
+        return [get_or_call(self._runners[index].env, name, args, kwargs) for index in indices]
 
     def set_attr(self, indices: Sequence[int], name: str, values: Sequence[Any]) -> None:
         """Set an attribute of each env, where it is found."""
         for index, value in zip(indices, values, strict=True):
-            self._slots[index].env.set_wrapper_attr(name, value)
+            self._runners[index].env.set_wrapper_attr(name, value)
 
     def save(self, indices: Sequence[int]) -> list[bytes]:
         """Return the state of each env."""
-        return [self._slots[index].save(self._buffer) for index in indices]
+        return [self._runners[index].save(self._buffer) for index in indices]
 
     def load_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
         """Bring envs into saved states."""
         for index, state in zip(indices, states, strict=True):
-            self._slots[index].load(state, self._buffer)
+            self._runners[index].load(state, self._buffer)
 
     def sub_environments(self) -> list[Any]:
         """Return the envs themselves."""
-        return [slot.env for slot in self._slots]
+        return [slot.env for slot in self._runners]
 
     def after_fork(self) -> bool:
         """Keep the envs: the child has its own copies."""
@@ -165,5 +165,5 @@ class SyncBackend(HostedBackend):
         """Close the envs, all of them even if one raises."""
         del terminate  # nothing runs between calls
         with contextlib.ExitStack() as stack:
-            for slot in reversed(self._slots):
+            for slot in reversed(self._runners):
                 stack.callback(slot.env.close)

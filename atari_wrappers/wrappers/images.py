@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
-from atari_wrappers.recording import FrameFiles, prepare_folder
+from atari_wrappers.recording.recorder import FrameFiles, prepare_folder
 
 
 class ImageSaver(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):

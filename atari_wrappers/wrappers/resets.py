@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
-from atari_wrappers.game import NEW_GAME
+from atari_wrappers.game.env import NEW_GAME
 
 ResetResult = tuple[Any, dict[str, Any]]
 StepResult = tuple[Any, Any, bool, bool, dict[str, Any]]

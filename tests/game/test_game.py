@@ -11,9 +11,9 @@ from ale_py import Action
 from gymnasium.utils.env_checker import check_env
 from oracles import make_game
 
-from atari_wrappers.game import AtariGame
+from atari_wrappers.game.env import AtariGame
+from atari_wrappers.game.polar import console_action
 from atari_wrappers.ids import resolve
-from atari_wrappers.polar import console_action
 from atari_wrappers.recipes import PRESETS
 
 PONG = "PongNoFrameskip-v4"

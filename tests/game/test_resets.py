@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from oracles import make_game
 
-from atari_wrappers.backends.rows import RECORD
+from atari_wrappers.backends.results import RECORD
 from atari_wrappers.errors import ResetNeededError
-from atari_wrappers.game import AtariGame
+from atari_wrappers.game.env import AtariGame
 
 BREAKOUT = "BreakoutNoFrameskip-v4"
 WAYS = ["go-on", "noop-step", "noops", "new-game"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import atari_wrappers.ids  # noqa: F401  (registers the games)
-from atari_wrappers.seeding import HashedDraws, RawDraws, make_draws
+from atari_wrappers.game.seeding import HashedDraws, RawDraws, make_draws
 
 
 def test_the_twister_is_that_of_the_cpp_standard() -> None:

@@ -14,7 +14,7 @@ from oracles import make_game
 from replay import digest
 
 from atari_wrappers.errors import ResetNeededError
-from atari_wrappers.game import AtariGame
+from atari_wrappers.game.env import AtariGame
 
 REPLAY = Path(__file__).parents[1] / "support" / "replay.py"
 SHORT = {"max_episode_frames": 700}

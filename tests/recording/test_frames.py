@@ -11,7 +11,7 @@ from scripted import ScriptedGame
 from videos import names, read_png
 
 from atari_wrappers import Settings, UnsupportedError, make_env, make_vec
-from atari_wrappers.recording import FrameFiles, prepare_folder
+from atari_wrappers.recording.recorder import FrameFiles, prepare_folder
 from atari_wrappers.wrappers import ImageSaver, MaxAndSkip
 
 

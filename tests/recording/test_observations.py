@@ -10,7 +10,7 @@ import pytest
 from videos import assert_same_pictures, names, read_video
 
 from atari_wrappers import Settings, make_vec
-from atari_wrappers.recording import ObservationRecorder
+from atari_wrappers.recording.recorder import ObservationRecorder
 
 GAME = "PongNoFrameskip-v4"
 

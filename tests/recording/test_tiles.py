@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atari_wrappers.tiles import tile
+from atari_wrappers.recording.tiles import tile
 
 
 def flat(value: int, height: int = 210, width: int = 160) -> np.ndarray:

@@ -19,10 +19,10 @@ from games import raw_game
 from videos import assert_same_pictures, names, read_video
 
 from atari_wrappers import Settings, UnsupportedError, make_env, make_vec
-from atari_wrappers.game import AtariGame
+from atari_wrappers.game.env import AtariGame
 from atari_wrappers.ids import resolve
-from atari_wrappers.recording import make_recorder
-from atari_wrappers.video import VideoFile
+from atari_wrappers.recording.recorder import make_recorder
+from atari_wrappers.recording.video import VideoFile
 
 # Games that are over soon, whatever is played.
 SHORT: dict[str, Any] = {"preset": "baselines", "max_episode_frames": 60, "sticky_actions": 0.25}

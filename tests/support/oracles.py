@@ -18,7 +18,7 @@ from ale_py.vector_env import AtariVectorEnv
 from stable_baselines3.common.env_util import make_atari_env
 from stable_baselines3.common.vec_env import VecFrameStack
 
-from atari_wrappers.game import AtariGame
+from atari_wrappers.game.env import AtariGame
 from atari_wrappers.ids import resolve
 from atari_wrappers.recipes import PRESETS
 

@@ -11,8 +11,8 @@ import numpy as np
 import pettingzoo
 from ale_py import roms
 
-from atari_wrappers.pipeline import make_env
 from atari_wrappers.settings import Settings
+from atari_wrappers.single_env import make_env
 
 GAMES = {"pong": "atari/pong-v3", "space_invaders": "atari/space_invaders-v2"}
 IDS = {"pong": "PongNoFrameskip-v4", "space_invaders": "SpaceInvadersNoFrameskip-v4"}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from oracles import make_game
 
-from atari_wrappers.game import AtariGame
+from atari_wrappers.game.env import AtariGame
 
 STEPS = 150
 

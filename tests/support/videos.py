@@ -9,7 +9,7 @@ import av
 import numpy as np
 from PIL import Image
 
-from atari_wrappers.video import SCALE
+from atari_wrappers.recording.video import SCALE
 
 
 def names(folder: Path) -> list[str]:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from pettingzoo_games import GAMES, IDS, PettingZooGame
 
-from atari_wrappers.pipeline import make_env
 from atari_wrappers.settings import Settings
+from atari_wrappers.single_env import make_env
 
 # One game from its first frame to its end, and rewards as they are.
 PLAIN = {

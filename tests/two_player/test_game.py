@@ -16,11 +16,11 @@ from multi_agent_ale_py import ALEInterface
 from pettingzoo_games import IDS, PettingZooGame, play, replay
 
 from atari_wrappers.errors import ResetNeededError, UnsupportedError
+from atari_wrappers.game.two_player import TwoPlayerGame
+from atari_wrappers.game.two_player_emulator import import_multi_agent_ale
 from atari_wrappers.ids import resolve
-from atari_wrappers.pipeline import make_env
 from atari_wrappers.settings import Settings
-from atari_wrappers.two_player import TwoPlayerGame
-from atari_wrappers.two_player_emulator import import_multi_agent_ale
+from atari_wrappers.single_env import make_env
 
 ONE_GAME = {"episodic_life": False, "fire_reset": False}
 

@@ -11,8 +11,8 @@ from pettingzoo_games import IDS
 
 from atari_wrappers import VecEnv
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.pipeline import make_env
 from atari_wrappers.settings import Settings
+from atari_wrappers.single_env import make_env
 
 Open = Callable[..., VecEnv]
 BACKENDS = ("sync", "async")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from atari_wrappers import UnsupportedError, VecEnv
-from atari_wrappers.actions import action_check
+from atari_wrappers.vector.actions import action_check
 
 BAD_ACTIONS = [
     ([0, 0], ValueError, r"actions have shape \[2\]; 3 envs take \[3\]"),

@@ -13,7 +13,7 @@ import pytest
 from atari_wrappers import Settings
 from atari_wrappers.backends import ale
 from atari_wrappers.backends.ale import AleBackend
-from atari_wrappers.backends.rows import RECORD
+from atari_wrappers.backends.results import RECORD
 from atari_wrappers.ids import resolve
 
 Row = dict[str, Any]

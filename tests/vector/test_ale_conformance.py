@@ -11,7 +11,7 @@ import pytest
 from games import raw_game
 
 from atari_wrappers import VecEnv
-from atari_wrappers.backends.rows import RECORD
+from atari_wrappers.backends.results import RECORD
 
 NUM_ENVS = 2
 PLAIN = {"noop_max": 0, "fire_reset": False, "backend": "ale"}

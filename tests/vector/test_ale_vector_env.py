@@ -11,7 +11,7 @@ from ale_py.vector_env import AtariVectorEnv
 from gymnasium.vector import AutoresetMode
 
 from atari_wrappers import UnsupportedError, VecEnv
-from atari_wrappers.backends.rows import RECORD
+from atari_wrappers.backends.results import RECORD
 
 NUM_ENVS = 2
 MODES = {"same-step": AutoresetMode.SAME_STEP, "next-step": AutoresetMode.NEXT_STEP}

@@ -93,7 +93,7 @@ def test_arrays_are_never_written_to_again(vec: VecEnv) -> None:
     for _ in range(50):
         vec.step(rng.integers(4, size=3))
     for array, copy in zip(kept, copies, strict=True):
-        # Rows of `final_obs` that no mask covers are undefined, but no less constant.
+        # ResultArrays of `final_obs` that no mask covers are undefined, but no less constant.
         np.testing.assert_array_equal(array, copy)
     addresses = [array.ctypes.data for array in kept if array.nbytes > 1000]
     assert len(set(addresses)) == len(addresses)

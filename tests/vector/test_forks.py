@@ -85,8 +85,8 @@ def test_a_fork_that_lives_on_keeps_no_worker_alive(open_vec: OpenVec) -> None:
     try:
         for name in ("commands", "reports"):
             # As if this process, the host, were gone.
-            os.close(getattr(vec._runner._pool.workers[0], name))
-            setattr(vec._runner._pool.workers[0], name, -1)
+            os.close(getattr(vec._backend._group.workers[0], name))
+            setattr(vec._backend._group.workers[0], name, -1)
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     finally:
         os.kill(child, signal.SIGKILL)

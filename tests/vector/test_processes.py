@@ -19,7 +19,7 @@ import pytest
 from scripted import TROUBLES
 
 from atari_wrappers import ClosedError, UnknownEnvError, VecEnv, WorkerError, make_vec
-from atari_wrappers.backends.workers import pool
+from atari_wrappers.backends.workers import group
 
 OpenVec = Callable[..., VecEnv]
 LOOP, STOP = TROUBLES.index("loop"), TROUBLES.index("stop")
@@ -128,7 +128,7 @@ def test_close_leaves_nothing_behind_and_does_not_wait_for_ever(ending: str) -> 
         start = time.monotonic()
         vec.close()
         # What is stopped is not waited for.
-        limit = pool.CLOSE_SECONDS + (0 if ending == "stopped" else 2)
+        limit = group.CLOSE_SECONDS + (0 if ending == "stopped" else 2)
         assert time.monotonic() - start < limit
         assert_gone(pids, seconds=0)
         del vec

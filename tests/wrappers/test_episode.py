@@ -5,7 +5,7 @@ from __future__ import annotations
 import gymnasium as gym
 from scripted import CarelessEnv, ScriptedGame
 
-from atari_wrappers.backends.rows import RECORD
+from atari_wrappers.backends.results import RECORD
 from atari_wrappers.wrappers import EpisodeRecord
 
 

@@ -11,13 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from atari_wrappers.backends.failures import RestartSeeds, log_restart
-from atari_wrappers.backends.workers.asking import Asking
+from atari_wrappers.backends.restarts import RestartSeeds, log_restart
+from atari_wrappers.backends.workers.group import (
+    CLOSE_SECONDS,
+    GIVE_UP_SECONDS,
+    Ending,
+    WorkerGroup,
+)
 from atari_wrappers.backends.workers.ledger import Ledger, split_resets
 from atari_wrappers.backends.workers.memory import BatchMemory, Memfd
 from atari_wrappers.backends.workers.messages import Frame, Kind, dumps, frame
-from atari_wrappers.backends.workers.pool import CLOSE_SECONDS, GIVE_UP_SECONDS, Ending, Pool
 from atari_wrappers.backends.workers.processes import WorkerProcess
+from atari_wrappers.backends.workers.requests import WorkerRequests
 from atari_wrappers.backends.workers.worker import Plan, SharedFd
 from atari_wrappers.errors import UnknownEnvError, UnsupportedError
 from atari_wrappers.ids import EnvId
@@ -31,7 +36,7 @@ _START_REMEDY = (
 )
 
 
-class AsyncBackend(Asking):
+class AsyncBackend(WorkerRequests):
     """Envs in blocks of neighbours, a block per worker process.
 
     Args:
@@ -55,7 +60,7 @@ class AsyncBackend(Asking):
         self._worker_of = [number for number, block in enumerate(self._blocks) for _ in block]
         self._closed = False
         self._memfd = Memfd("atari-batch")
-        self._pool: Pool | None = None
+        self._group: WorkerGroup | None = None
         try:
             self._start(env_id.name)
         except BaseException:
@@ -80,8 +85,8 @@ class AsyncBackend(Asking):
             )
             for number, block in enumerate(self._blocks)
         ]
-        self._pool = Pool(plans, self.settings.context, self.settings.worker_timeout)
-        while not self._ledger.lost and any(worker.making for worker in self._pool.workers):
+        self._group = WorkerGroup(plans, self.settings.context, self.settings.worker_timeout)
+        while not self._ledger.lost and any(worker.making for worker in self._group.workers):
             self._collect(None)
         if self._ledger.lost:
             self._raise_start_error()
@@ -93,12 +98,12 @@ class AsyncBackend(Asking):
             self._memfd.fd, self.num_envs, len(self._blocks), *spaces, players, buffers
         )
         self.rows, self._ledger.memory = self._memory.rows, self._memory
-        for worker in self._pool.workers:
+        for worker in self._group.workers:
             self._attach(worker, None)
 
     def _attach(self, worker: WorkerProcess, seeds: dict[int, int | None] | None) -> None:
         spaces = (self.single_observation_space, self.single_action_space)
-        self._pool.send(worker, frame(Kind.ATTACH, payload=pickle.dumps((*spaces, seeds))))
+        self._group.send(worker, frame(Kind.ATTACH, payload=pickle.dumps((*spaces, seeds))))
 
     def _raise_start_error(self) -> None:
         self._gather()
@@ -117,7 +122,7 @@ class AsyncBackend(Asking):
     @property
     def worker_pids(self) -> list[int]:
         """The processes' ids, in the order of their envs."""
-        return [worker.pid for worker in self._pool.workers]
+        return [worker.pid for worker in self._group.workers]
 
     # What is begun ------------------------------------------------------------------------------
 
@@ -143,8 +148,8 @@ class AsyncBackend(Asking):
             self._send_work(self._all if indices is None else indices, buffer)
             return
         message = frame(Kind.STEP, buffer=buffer)
-        for worker in self._pool.workers:
-            self._pool.send(worker, message)
+        for worker in self._group.workers:
+            self._group.send(worker, message)
             worker.awaiting = worker.block
 
     def _send_work(self, indices: Iterable[int], buffer: int) -> None:
@@ -154,14 +159,14 @@ class AsyncBackend(Asking):
             if index not in self._ledger.lost:
                 shares.setdefault(self._worker_of[index], []).append(index)
         for number, share in shares.items():
-            worker = self._pool.workers[number]
+            worker = self._group.workers[number]
             steps, resets = split_resets(share, self._ledger.resets)
             if steps:
                 payload = np.array(steps, np.int32).tobytes()
-                self._pool.send(worker, frame(Kind.STEP_EACH, buffer=buffer, payload=payload))
+                self._group.send(worker, frame(Kind.STEP_EACH, buffer=buffer, payload=payload))
             for request in resets:
                 payload = pickle.dumps(request)
-                self._pool.send(worker, frame(Kind.RESET, buffer=buffer, payload=payload))
+                self._group.send(worker, frame(Kind.RESET, buffer=buffer, payload=payload))
             worker.awaiting |= frozenset(share)
 
     # What comes back ----------------------------------------------------------------------------
@@ -188,7 +193,7 @@ class AsyncBackend(Asking):
 
     def _collect(self, seconds: float | None) -> bool:
         """Take in what workers say; return whether there was anything."""
-        events = self._pool.collect(seconds)
+        events = self._group.collect(seconds)
         for worker, event in events:
             if isinstance(event, Ending):
                 self._ledger.note_ending(worker, event)
@@ -221,7 +226,7 @@ class AsyncBackend(Asking):
     def _gather(self) -> None:
         """Hear for a moment of other failures: what costs one process often costs several."""
         deadline = time.monotonic() + _GATHER_SECONDS
-        while any(worker.awaiting or worker.making for worker in self._pool.workers):
+        while any(worker.awaiting or worker.making for worker in self._group.workers):
             left = deadline - time.monotonic()
             if left <= 0:
                 return
@@ -243,25 +248,25 @@ class AsyncBackend(Asking):
             pass
         chosen = set(self._ledger.lost if indices is None else indices)
         numbers = {self._worker_of[index] for index in chosen}
-        ended = [worker for worker in self._pool.workers if worker.is_lost]
+        ended = [worker for worker in self._group.workers if worker.is_lost]
         ended = [worker for worker in ended if worker.number in numbers]
         chosen.update(*(worker.indices for worker in ended))
         seeds = {index: self._seeds.of_restart(index) for index in sorted(chosen)}
         for worker in ended:
-            self._attach(self._pool.replace(worker), seeds)
+            self._attach(self._group.replace(worker), seeds)
         for index in chosen:
             self._ledger.lost.pop(index, None)
-            worker = self._pool.workers[self._worker_of[index]]
+            worker = self._group.workers[self._worker_of[index]]
             if index not in worker.making:  # as all envs of a new process are
                 payload = pickle.dumps(seeds[index])
-                self._pool.send(worker, frame(Kind.REPLACE, env=index, payload=payload))
+                self._group.send(worker, frame(Kind.REPLACE, env=index, payload=payload))
                 worker.making |= {index}
         self._await_made(chosen)
         return sorted(chosen)
 
     def _await_made(self, chosen: set[int]) -> None:
         """Wait for envs to be made anew, and have them do what they left undone."""
-        workers, ledger = self._pool.workers, self._ledger
+        workers, ledger = self._group.workers, self._ledger
         while any(worker.making & chosen for worker in workers):
             self._collect(None)
         at_work = frozenset().union(*(worker.awaiting for worker in workers))
@@ -273,8 +278,8 @@ class AsyncBackend(Asking):
         """Close this process's pipes: workers are to see it when their host is gone."""
         self._closed = True
         self._memfd.close()
-        if self._pool is not None:
-            for worker in self._pool.workers:
+        if self._group is not None:
+            for worker in self._group.workers:
                 worker.let_go()
         return True
 
@@ -283,8 +288,8 @@ class AsyncBackend(Asking):
         if self._closed:
             return
         self._closed = True
-        if self._pool is not None:
-            self._pool.close(GIVE_UP_SECONDS if terminate else CLOSE_SECONDS)
+        if self._group is not None:
+            self._group.close(GIVE_UP_SECONDS if terminate else CLOSE_SECONDS)
         self._memfd.close()
 
 

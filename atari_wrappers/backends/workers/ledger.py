@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from atari_wrappers.backends.failures import (
+from atari_wrappers.backends.restarts import (
     BEING_MADE,
     REMEDY,
     describe_reset,
     describe_step,
 )
-from atari_wrappers.backends.workers.losses import Loss, worker_error
+from atari_wrappers.backends.workers.failures import EnvFailure, worker_error
+from atari_wrappers.backends.workers.group import Ending
 from atari_wrappers.backends.workers.memory import BatchMemory
 from atari_wrappers.backends.workers.messages import Failure, Frame
-from atari_wrappers.backends.workers.pool import Ending
 from atari_wrappers.backends.workers.processes import WorkerProcess
 from atari_wrappers.errors import WorkerError
 
@@ -53,7 +53,7 @@ class Ledger:
         self._mode = mode
         self.ready: list[int] = []
         self.resets: Resets = {}
-        self.lost: dict[int, Loss] = {}
+        self.lost: dict[int, EnvFailure] = {}
         self._begun = np.zeros(num_envs, np.int64)
 
     def begin_resets(
@@ -104,7 +104,7 @@ class Ledger:
         index = message.env
         failure: Failure = pickle.loads(message.payload)
         doing = BEING_MADE if index in worker.making else self._doing(index)
-        self.lost[index] = Loss.of_failure(failure, index, str(worker), doing)
+        self.lost[index] = EnvFailure.of_failure(failure, index, str(worker), doing)
         worker.awaiting -= {index}
         worker.making -= {index}
 
@@ -128,7 +128,7 @@ class Ledger:
             map(str, worker.indices)
         )
         text = f"{worker} ({envs}) {ending.text} while {at}{doing}"
-        self.lost |= dict.fromkeys(worker.indices, Loss(text, doing, ending.traceback))
+        self.lost |= dict.fromkeys(worker.indices, EnvFailure(text, doing, ending.traceback))
         worker.awaiting = worker.making = _NOTHING
         worker.asked = None
 

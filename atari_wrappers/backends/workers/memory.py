@@ -12,7 +12,7 @@ import os
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.backends.rows import Rows, aligned_bytes
+from atari_wrappers.backends.results import ResultArrays, aligned_bytes
 
 
 class Memfd:
@@ -77,13 +77,13 @@ class BatchMemory:
             "done": (np.dtype(np.int64), (num_envs,)),
             "busy": (np.dtype(np.int32), (num_workers,)),
         }
-        size = rows_size = Rows.num_bytes(num_envs, space, num_players, num_buffers)
+        size = rows_size = ResultArrays.num_bytes(num_envs, space, num_players, num_buffers)
         for dtype, shape in layout.values():
             size += aligned_bytes(dtype, shape)
         if os.fstat(fd).st_size < size:
             os.ftruncate(fd, size)
         mapping = mmap.mmap(fd, size)
-        self.rows = Rows(num_envs, space, num_players, num_buffers, mapping)
+        self.rows = ResultArrays(num_envs, space, num_players, num_buffers, mapping)
         arrays, offset = {}, rows_size
         for name, (dtype, shape) in layout.items():
             count = int(np.prod(shape))

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from atari_wrappers.backends.failures import summary
+from atari_wrappers.backends.restarts import summary
 from atari_wrappers.errors import UnsupportedError
 
 # Kind, buffer of observations, env, bytes of the payload.

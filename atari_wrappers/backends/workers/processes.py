@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from multiprocessing import resource_tracker
 
-from atari_wrappers.backends.workers.losses import ending, process_state
+from atari_wrappers.backends.workers.failures import ending, process_state
 from atari_wrappers.backends.workers.memory import Memfd
 from atari_wrappers.backends.workers.messages import Inbox
 from atari_wrappers.backends.workers.worker import Plan, SharedFd, run
@@ -42,7 +42,7 @@ class WorkerProcess:
         awaiting: Envs whose work it was given and has not reported.
         making: Envs that it was told to make and has not.
         asked: What it was called for and has not answered.
-        since: When, on the pool's clock, it was last heard of, or given work while it had none.
+        since: When, on the group's clock, it was last heard of, or given work while it had none.
         is_lost: Whether it ended, or was ended.
         is_released: Whether nothing is left of it.
     """

@@ -19,7 +19,7 @@ import cv2
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.backends.slots import Slot, get_or_call
+from atari_wrappers.backends.env_runner import EnvRunner, get_or_call
 from atari_wrappers.backends.workers.memory import BatchMemory
 from atari_wrappers.backends.workers.messages import (
     DONE,
@@ -30,8 +30,8 @@ from atari_wrappers.backends.workers.messages import (
     read_frame,
     write_all,
 )
-from atari_wrappers.pipeline import make_env
 from atari_wrappers.settings import Settings
+from atari_wrappers.single_env import make_env
 
 # Seconds that a worker whose host is gone has to come out of an env, and to close its envs.
 ORPHAN_SECONDS = 5.0
@@ -119,7 +119,7 @@ class Worker:
         self._plan = plan
         self._indices = plan.indices
         self._envs: dict[int, gym.Env] = {}
-        self._slots: dict[int, Slot] = {}
+        self._runners: dict[int, EnvRunner] = {}
         self._handlers: dict[int, Callable[[Frame], None]] = {
             Kind.ATTACH: self._attach,
             Kind.STEP: self._step_all,
@@ -145,7 +145,7 @@ class Worker:
 
     def close(self) -> None:
         """Close the envs."""
-        for env in [*self._envs.values(), *(slot.env for slot in self._slots.values())]:
+        for env in [*self._envs.values(), *(slot.env for slot in self._runners.values())]:
             with contextlib.suppress(Exception):  # nobody is left to hear of it
                 env.close()
 
@@ -179,25 +179,25 @@ class Worker:
             plan.num_buffers,
         )
         for index, env in self._envs.items():
-            slot = self._slots[index] = self._new_slot(index, env)
+            slot = self._runners[index] = self._new_slot(index, env)
             if seeds is not None:
                 slot.replace(env, seeds[index])
         self._envs.clear()
 
-    def _new_slot(self, index: int, env: gym.Env) -> Slot:
-        return Slot(env, self._memory.rows, index, self._plan.settings.autoreset_mode)
+    def _new_slot(self, index: int, env: gym.Env) -> EnvRunner:
+        return EnvRunner(env, self._memory.rows, index, self._plan.settings.autoreset_mode)
 
     def _replace(self, message: Frame) -> None:
         plan, index = self._plan, message.env
-        if index in self._slots:
+        if index in self._runners:
             with contextlib.suppress(Exception):  # it failed before
-                self._slots.pop(index).env.close()
+                self._runners.pop(index).env.close()
         try:
             env = make_env(plan.env_id, plan.settings, index)
         except BaseException as error:
             self._fail(index, error)
             return
-        slot = self._slots[index] = self._new_slot(index, env)
+        slot = self._runners[index] = self._new_slot(index, env)
         slot.replace(env, pickle.loads(message.payload))
         self._write(frame(Kind.MADE, env=index))
 
@@ -221,7 +221,7 @@ class Worker:
         """Step an env; return its pickled extras, nothing if there are none."""
         memory = self._memory
         memory.busy[self._plan.number] = index
-        extras = self._slots[index].step(memory.actions[index].copy(), buffer)
+        extras = self._runners[index].step(memory.actions[index].copy(), buffer)
         return self._finish(index, extras)
 
     def _reset(self, message: Frame) -> None:
@@ -229,7 +229,7 @@ class Worker:
 
         def reset(index: int, seed: int | None) -> bytes:
             self._memory.busy[self._plan.number] = index
-            extras = self._slots[index].reset(seed, pickle.loads(options), message.buffer)
+            extras = self._runners[index].reset(seed, pickle.loads(options), message.buffer)
             return self._finish(index, extras)
 
         for index, seed in requests:
@@ -261,7 +261,7 @@ class Worker:
         self._write(frame(Kind.ANSWER, payload=pickle.dumps(answers)))
 
     def _answer(self, what: str, index: int, arguments: Sequence[Any], buffer: int) -> Any:
-        slot = self._slots[index]
+        slot = self._runners[index]
         if what == "call":
             return get_or_call(slot.env, *arguments)
         if what == "attribute":

@@ -9,7 +9,7 @@ import numpy as np
 from atari_wrappers.errors import NoPendingStepError, PendingStepError, ResetNeededError
 
 
-class Flight:
+class PendingCalls:
     """Knows what was begun and not yet received.
 
     Attributes:

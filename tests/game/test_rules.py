@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from ale_py import Action
 
-from atari_wrappers.playing import Play
+from atari_wrappers.game.rules import GameRules
 from atari_wrappers.recipes import PRESETS
 
 
@@ -43,9 +43,9 @@ class ScriptedEmulator:
         picture[:] = 99 - self.frames
 
 
-def make_play(lives: Sequence[int], **parts: Any) -> Play:
+def make_play(lives: Sequence[int], **parts: Any) -> GameRules:
     recipe = replace(PRESETS["default"], noop_min=0, noop_max=0, **parts)
-    play = Play(ScriptedEmulator(lives), recipe)  # type: ignore[arg-type]
+    play = GameRules(ScriptedEmulator(lives), recipe)  # type: ignore[arg-type]
     play.new_game(None)
     return play
 
@@ -118,7 +118,7 @@ def test_an_end_and_a_limit_at_once(
 # A game of 6 frames ends in the 8 no-ops; two of them belong to the next one.
 def test_a_game_that_ends_in_its_no_ops_is_followed_by_another() -> None:
     recipe = replace(PRESETS["baselines"], noop_min=8, noop_max=8)
-    play = Play(ScriptedEmulator([1] * 6), recipe)  # type: ignore[arg-type]
+    play = GameRules(ScriptedEmulator([1] * 6), recipe)  # type: ignore[arg-type]
     play.new_game(None)
     assert not play.is_over
     assert play.cut_off is None
@@ -155,7 +155,7 @@ def test_a_life_lost_in_the_fire_of_a_start() -> None:
     recipe = replace(PRESETS["baselines"], noop_min=1, noop_max=1)
     emulator = ScriptedEmulator([3] * 2 + [2] * 90)
     emulator.actions = (Action.NOOP, Action.FIRE, Action.UP)
-    play = Play(emulator, recipe)  # type: ignore[arg-type]
+    play = GameRules(emulator, recipe)  # type: ignore[arg-type]
     play.new_game(None)
     assert play.record()["episode_frames"] == 13
     assert play.record()["episode_length"] == 0

@@ -1,6 +1,6 @@
 """One Atari game as a gymnasium env, preprocessed by a recipe.
 
-The parts are `emulator` (ALE), `playing` (the rules), `pooling` (pictures), and `seeding`.
+The parts are `emulator` (ALE), `rules`, `pictures`, and `seeding`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import gymnasium as gym
 import numpy as np
 from ale_py import ALEInterface
 
-from atari_wrappers.emulator import Emulator
 from atari_wrappers.errors import ResetNeededError
+from atari_wrappers.game.emulator import Emulator
+from atari_wrappers.game.pictures import Stack
+from atari_wrappers.game.polar import console_action, polar_space
+from atari_wrappers.game.rules import GameRules
+from atari_wrappers.game.seeding import HashedDraws
 from atari_wrappers.ids import EnvId
-from atari_wrappers.playing import Play
-from atari_wrappers.polar import console_action, polar_space
-from atari_wrappers.pooling import Stack
 from atari_wrappers.recipes import Recipe
-from atari_wrappers.seeding import HashedDraws
 
 # The reset option that asks for a new game, where one that lost a life would go on.
 NEW_GAME = "new_game"
@@ -77,7 +77,7 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         self.render_mode = "rgb_array"
         self.recipe = recipe
         self._emulator = self._make_emulator(env_id, recipe, on_frame)
-        self._play = Play(self._emulator, recipe)
+        self._play = GameRules(self._emulator, recipe)
         self._stack = Stack(recipe)
         self._is_ready = False
         self._share_generator()

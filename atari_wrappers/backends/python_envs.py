@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 
 from atari_wrappers.backends.base import Info, StepResult
-from atari_wrappers.backends.rows import RESERVED, Rows
+from atari_wrappers.backends.results import RESERVED, ResultArrays
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.settings import Settings
 
@@ -27,7 +27,7 @@ _ARRAY_SPACES = (
 )
 
 
-class HostedBackend(ABC):
+class PythonEnvsBackend(ABC):
     """Envs with a row each; a subclass says where they run.
 
     A subclass sets `rows` and the two spaces, and what an env's info has beyond the record it puts
@@ -36,7 +36,7 @@ class HostedBackend(ABC):
 
     single_observation_space: gym.Space
     single_action_space: gym.Space
-    rows: Rows
+    rows: ResultArrays
 
     def __init__(self, num_envs: int, settings: Settings) -> None:
         self.num_envs = num_envs

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from atari_wrappers.backends.rows import Rows
+from atari_wrappers.backends.results import ResultArrays
 from atari_wrappers.errors import WorkerError
-from atari_wrappers.requests import SEED_END
+from atari_wrappers.vector.checks import SEED_END
 
 _LOGGER = logging.getLogger("atari_wrappers")
 
@@ -23,7 +23,7 @@ def describe_reset(seed: int | None) -> str:
     return "a reset" if seed is None else f"a reset with seed {seed}"
 
 
-def describe_step(rows: Rows, index: int, mode: AutoresetMode, action: Any) -> str:
+def describe_step(rows: ResultArrays, index: int, mode: AutoresetMode, action: Any) -> str:
     """Say what an env that was told to step is doing, by the row that its last step left."""
     has_ended = rows.terminated[index] or rows.truncated[index]
     if has_ended and mode == AutoresetMode.NEXT_STEP:

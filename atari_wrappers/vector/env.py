@@ -9,17 +9,16 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from atari_wrappers.actions import action_check
 from atari_wrappers.backends import Backend, open_backend
 from atari_wrappers.backends.base import ResetResult, StepResult
-from atari_wrappers.backends.rows import RECORD, spread
+from atari_wrappers.backends.results import RECORD, spread
 from atari_wrappers.errors import ResetNeededError, UnsupportedError
-from atari_wrappers.flight import Flight
-from atari_wrappers.game import NEW_GAME
+from atari_wrappers.game.env import NEW_GAME
 from atari_wrappers.ids import EnvId
-from atari_wrappers.inspection import Inspection
-from atari_wrappers.pipeline import render_mode
-from atari_wrappers.requests import (
+from atari_wrappers.settings import Settings
+from atari_wrappers.single_env import render_mode
+from atari_wrappers.vector.actions import action_check
+from atari_wrappers.vector.checks import (
     check_buffer,
     checked_index,
     checked_indices,
@@ -27,7 +26,8 @@ from atari_wrappers.requests import (
     checked_seeds,
     checked_timeout,
 )
-from atari_wrappers.settings import Settings
+from atari_wrappers.vector.inspection import Inspection
+from atari_wrappers.vector.pending import PendingCalls
 
 
 class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -90,13 +90,13 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.metadata = {"autoreset_mode": settings.autoreset_mode}
         self.render_mode = render_mode(env_id)
         self.closed = True  # nothing to close yet
-        self._runner: Backend = open_backend(backend, env_id, num_envs, settings)
-        self.single_observation_space = self._runner.single_observation_space
-        self.single_action_space = self._runner.single_action_space
+        self._backend: Backend = open_backend(backend, env_id, num_envs, settings)
+        self.single_observation_space = self._backend.single_observation_space
+        self.single_action_space = self._backend.single_action_space
         try:
             self._check_actions = action_check(self.single_action_space, num_envs)
         except UnsupportedError:
-            self._runner.close(terminate=True)
+            self._backend.close(terminate=True)
             raise
         self._open()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -104,7 +104,7 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._is_atari = env_id.is_atari
         self._resets_by_hand = settings.autoreset_mode == AutoresetMode.DISABLED
         self._ended = np.zeros(num_envs, bool)
-        self._flight = Flight(num_envs, self.batch_size)
+        self._pending = PendingCalls(num_envs, self.batch_size)
         self._resets_all = True
 
     def reset(
@@ -151,7 +151,7 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         With a `batch_size` below `num_envs`, `recv` may take the results of a whole reset by parts.
         """
         self._expect_open()
-        self._flight.check_idle("reset")
+        self._pending.check_idle("reset")
         seeds = checked_seeds(seed, self.num_envs)
         if not isinstance(options, dict | None):
             raise TypeError(f"options must be a dict, not {options!r}")
@@ -164,14 +164,14 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         indices = None
         if mask is not None:
             mask = checked_mask(mask, self.num_envs)
-            if not (self._flight.was_reset or mask.all()):
+            if not (self._pending.was_reset or mask.all()):
                 raise ResetNeededError("reset: the first reset must be of all envs")
-            indices = np.flatnonzero(mask).tolist() if self._flight.was_reset else None
+            indices = np.flatnonzero(mask).tolist() if self._pending.was_reset else None
             seeds = None if seeds is None else [seeds[index] for index in np.flatnonzero(mask)]
         elif self.backend != "ale" and self._is_atari:
             options[NEW_GAME] = True
-        self._guard(self._runner.reset, indices, seeds, options)
-        self._flight.begin("reset", indices)
+        self._guard(self._backend.reset, indices, seeds, options)
+        self._pending.begin("reset", indices)
         self._resets_all = indices is None
 
     def reset_wait(
@@ -186,14 +186,14 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         check_buffer(out, self.observation_space.shape, self.observation_space.dtype)
         timeout = None if timeout is None else checked_timeout(timeout)
         self._expect_open()
-        count = self._flight.check_reset_wait()
-        result = self._guard(self._runner.recv, count, out if self._resets_all else None, timeout)
+        count = self._pending.check_reset_wait()
+        result = self._guard(self._backend.recv, count, out if self._resets_all else None, timeout)
         self._note(result)
         obs, info = result[0], result[4]
         if not self._resets_all:
-            obs, _, _, _, whole = self._guard(self._runner.current, out)
+            obs, _, _, _, whole = self._guard(self._backend.current, out)
             info = spread(info, self.num_envs) | whole
-        self._flight.turn = None
+        self._pending.turn = None
         return obs, info
 
     def reset_at(
@@ -234,16 +234,16 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             ClosedError: The batch was closed.
         """
         self._expect_open()
-        flight = self._flight
-        ids = flight.turn
+        pending = self._pending
+        ids = pending.turn
         if env_id is not None:
             ids = checked_indices(env_id, self.num_envs, "env_id")
-        flight.check_step(ids)
+        pending.check_step(ids)
         checked = self._check_actions(actions, ids)
         if self._resets_by_hand:
             self._check_none_ended(ids)
-        self._guard(self._runner.send, checked, ids)
-        flight.begin("step", ids)
+        self._guard(self._backend.send, checked, ids)
+        pending.begin("step", ids)
 
     def recv(self, out: np.ndarray | None = None, timeout: float | None = None) -> StepResult:
         """Wait for `batch_size` envs of those sent, and return their results (see the class).
@@ -259,12 +259,12 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             ClosedError: The batch was closed.
         """
         self._expect_open()
-        count = self._flight.check_recv()
+        count = self._pending.check_recv()
         if out is not None:
             self._check_out(out, count)
         if timeout is not None:
             timeout = checked_timeout(timeout)
-        result = self._guard(self._runner.recv, count, out, timeout)
+        result = self._guard(self._backend.recv, count, out, timeout)
         self._note(result)
         return result
 
@@ -273,9 +273,9 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     ) -> StepResult:
         """Do `send`, then `recv`; an `out` that does not fit is refused before either."""
         if out is not None:
-            flight = self._flight
-            ids = flight.turn if env_id is None else env_id
-            count = flight.next_count(self.num_envs if ids is None else np.size(ids))
+            pending = self._pending
+            ids = pending.turn if env_id is None else env_id
+            count = pending.next_count(self.num_envs if ids is None else np.size(ids))
             self._check_out(out, count)
         self.send(actions, env_id)
         return self.recv(out)
@@ -302,6 +302,6 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _note(self, result: StepResult) -> None:
         ids = result[4]["env_id"]
-        self._flight.end(ids)
+        self._pending.end(ids)
         if self._resets_by_hand:
             self._ended[ids] = result[2] | result[3]

@@ -35,7 +35,7 @@ class Ending(NamedTuple):
 Event = tuple[WorkerProcess, Frame | Ending]
 
 
-class Pool:
+class WorkerGroup:
     """One process per plan.
 
     The time that workers have to answer runs on a clock that goes only while the host looks, so

@@ -19,8 +19,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from PIL import Image
 
+from atari_wrappers.recording.video import GameVideos, check_video_support
 from atari_wrappers.settings import Settings
-from atari_wrappers.video import GameVideos, check_video_support
 
 FRAMES_PER_SECOND = Fraction(60)
 

@@ -10,12 +10,12 @@ import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.game import AtariGame
+from atari_wrappers.game.env import AtariGame
+from atari_wrappers.game.two_player import TwoPlayerGame
+from atari_wrappers.game.two_player_emulator import check_variant
 from atari_wrappers.ids import EnvId, resolve
-from atari_wrappers.recording import FRAMES_PER_SECOND, StepFrames, make_recorder
+from atari_wrappers.recording.recorder import FRAMES_PER_SECOND, StepFrames, make_recorder
 from atari_wrappers.settings import Settings
-from atari_wrappers.two_player import TwoPlayerGame
-from atari_wrappers.two_player_emulator import check_variant
 from atari_wrappers.wrappers import ClipReward, EpisodeRecord
 
 _PICTURES = "rgb_array"

@@ -1,6 +1,6 @@
 """A game by the rules of a recipe: how it starts, what a step of the agent is, and when it ends.
 
-What is seen of it is in `pooling`, and what a learner is told of it in `game`.
+What is seen of it is in `pictures`, and what a learner is told of it in `env`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from ale_py import Action
 
-from atari_wrappers.emulator import Emulator
-from atari_wrappers.pooling import make_pool
+from atari_wrappers.game.emulator import Emulator
+from atari_wrappers.game.pictures import make_pool
+from atari_wrappers.game.seeding import Draws, make_draws
 from atari_wrappers.recipes import Recipe
-from atari_wrappers.seeding import Draws, make_draws
 
 # Ways of `Recipe.fire_reset` that are a single frame.
 _FIRE_FRAME = ("before-noops", "after-noops")
 _STATE = ("lives", "terminated", "truncated", "life_lost", "score", "steps", "_limit")
 
 
-class Play:
+class GameRules:
     """Plays games, one after the other.
 
     Attributes:

@@ -9,14 +9,14 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from atari_wrappers.backends.rows import RECORD, Rows
+from atari_wrappers.backends.results import RECORD, ResultArrays
 from atari_wrappers.errors import UnsupportedError
 
 # What a reset says of a game that ended within it.
 _OF_GAME = tuple(name for name in RECORD if name not in ("raw_reward", "lives"))
 
 
-class Slot:
+class EnvRunner:
     """Runs one env and writes what it brings to row `index` of `rows`.
 
     Args:
@@ -30,7 +30,7 @@ class Slot:
         ended: Whether the env's episode has ended and no reset has followed.
     """
 
-    def __init__(self, env: gym.Env, rows: Rows, index: int, mode: AutoresetMode) -> None:
+    def __init__(self, env: gym.Env, rows: ResultArrays, index: int, mode: AutoresetMode) -> None:
         self.env = env
         self.ended = False
         self._rows, self._index, self._mode = rows, index, mode

@@ -8,24 +8,24 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from atari_wrappers.backends.hosted import HostedBackend
+from atari_wrappers.backends.python_envs import PythonEnvsBackend
+from atari_wrappers.backends.workers.failures import EnvFailure, worker_error
+from atari_wrappers.backends.workers.group import WorkerGroup
 from atari_wrappers.backends.workers.ledger import Ledger
-from atari_wrappers.backends.workers.losses import Loss, worker_error
 from atari_wrappers.backends.workers.messages import Failure, Kind, dumps, frame
-from atari_wrappers.backends.workers.pool import Pool
 from atari_wrappers.backends.workers.remote import RemoteEnv
 from atari_wrappers.errors import ClosedError
 from atari_wrappers.settings import Settings
 
 
-class Asking(HostedBackend):
+class WorkerRequests(PythonEnvsBackend):
     """The part of `AsyncBackend` that asks.
 
     An answer or an error travels by pickle. What an env raises is raised here, from a `WorkerError`
     with its traceback, or as that error where it cannot be pickled; no env is lost by it.
     """
 
-    _pool: Pool | None
+    _group: WorkerGroup | None
     _ledger: Ledger
     _worker_of: list[int]
     _closed: bool
@@ -73,11 +73,11 @@ class Asking(HostedBackend):
         self._expect_open()
         self._ledger.refuse_lost(requests)
         self._answers.clear()
-        asked = [self._pool.workers[n] for n in {self._worker_of[index] for index in requests}]
+        asked = [self._group.workers[n] for n in {self._worker_of[index] for index in requests}]
         for worker in asked:
             share = {index: requests[index] for index in requests if index in worker.block}
             payload = pickle.dumps((what, share))
-            self._pool.send(worker, frame(Kind.ASK, buffer=self._buffer, payload=payload))
+            self._group.send(worker, frame(Kind.ASK, buffer=self._buffer, payload=payload))
             worker.asked = doing
         while any(worker.asked for worker in asked):
             self._collect(None)
@@ -89,8 +89,8 @@ class Asking(HostedBackend):
         answer = self._answers[index]
         if not isinstance(answer, Failure):
             return pickle.loads(answer)
-        worker = self._pool.workers[self._worker_of[index]]
-        loss = Loss.of_failure(answer, index, str(worker), doing)
+        worker = self._group.workers[self._worker_of[index]]
+        loss = EnvFailure.of_failure(answer, index, str(worker), doing)
         error = worker_error([loss], [index], "")
         if not isinstance(loss.cause, Exception):  # a SystemExit is not to end the host
             raise error

@@ -1,6 +1,6 @@
 """A step's results as arrays with a row per env, in memory that processes can share.
 
-Envs write their rows (`slots.Slot`), the host reads them out (`collect`). Nothing here steps.
+Envs write their rows (`env_runner`), the host reads them out (`collect`). Nothing here steps.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FINAL = {"final": np.bool_, "final_lives": np.int32, "restarted": np.bool_}
 _ALIGNMENT = 64
 
 
-class Rows:
+class ResultArrays:
     """The arrays of `num_envs` envs.
 
     Attributes:

@@ -9,9 +9,9 @@ import numpy as np
 
 from atari_wrappers.backends.base import ResetResult
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.lifetime import Lifetime
-from atari_wrappers.requests import checked_index, checked_indices
-from atari_wrappers.tiles import tile
+from atari_wrappers.recording.tiles import tile
+from atari_wrappers.vector.checks import checked_index, checked_indices
+from atari_wrappers.vector.lifetime import Lifetime
 
 
 class Inspection(Lifetime):
@@ -55,7 +55,7 @@ class Inspection(Lifetime):
             **kwargs: For the method.
         """
         chosen = self._idle_indices(f'call("{name}")', indices)
-        return tuple(self._ask(self._runner.call, chosen, name, args, kwargs))
+        return tuple(self._ask(self._backend.call, chosen, name, args, kwargs))
 
     def get_attr(self, name: str, indices: Any = None) -> tuple[Any, ...]:
         """Return an attribute of each env."""
@@ -77,12 +77,12 @@ class Inspection(Lifetime):
             values = [values] * len(chosen)
         if len(values) != len(chosen):
             raise ValueError(f"{len(values)} values of {name} for {len(chosen)} envs")
-        self._ask(self._runner.set_attr, chosen, name, values)
+        self._ask(self._backend.set_attr, chosen, name, values)
 
     def get_sub_environments(self) -> list[Any]:
         """Return what stands for each env: itself, or (`async`) what reaches it in its process."""
         self._idle_indices("get_sub_environments", None)
-        return self._ask(self._runner.sub_environments)
+        return self._ask(self._backend.sub_environments)
 
     def save_state(self, indices: Any = None) -> list[bytes]:
         """Return the whole state of each env: the emulator's and ours.
@@ -93,7 +93,7 @@ class Inspection(Lifetime):
         Args:
             indices: Which envs, -1 the last one; `None` for all.
         """
-        return self._ask(self._runner.save, self._idle_indices("save_state", indices))
+        return self._ask(self._backend.save, self._idle_indices("save_state", indices))
 
     def restore_state(self, states: Sequence[bytes], indices: Any = None) -> ResetResult:
         """Bring envs to saved states.
@@ -115,20 +115,20 @@ class Inspection(Lifetime):
             states = [states]
         if len(states) != len(chosen):
             raise ValueError(f"{len(states)} states for {len(chosen)} envs")
-        self._flight.check_was_reset("restore_state")
-        self._ask(self._runner.load, chosen, states)
-        obs, _, terminated, truncated, info = self._ask(self._runner.current, None)
+        self._pending.check_was_reset("restore_state")
+        self._ask(self._backend.load, chosen, states)
+        obs, _, terminated, truncated, info = self._ask(self._backend.current, None)
         self._ended = terminated | truncated
-        self._flight.turn = None
+        self._pending.turn = None
         return obs, info
 
     def _frames(self, indices: Any) -> list[np.ndarray]:
         chosen = self._idle_indices("render", indices)
         if self.render_mode is None:
             raise UnsupportedError(f"render: the envs of {self} have no render mode rgb_array")
-        return self._ask(self._runner.frames, chosen)
+        return self._ask(self._backend.frames, chosen)
 
     def _idle_indices(self, call: str, indices: Any) -> list[int]:
         self._expect_open()
-        self._flight.check_idle(call)
+        self._pending.check_idle(call)
         return checked_indices(indices, self.num_envs, from_end=True)

@@ -22,7 +22,7 @@ _MAX_TRACEBACKS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loss:
+class EnvFailure:
     """One event that cost envs.
 
     Attributes:
@@ -38,13 +38,13 @@ class Loss:
     cause: BaseException | None = None
 
     @classmethod
-    def of_failure(cls, failure: Failure, index: int, worker: str, doing: str) -> Loss:
+    def of_failure(cls, failure: Failure, index: int, worker: str, doing: str) -> EnvFailure:
         """Tell that an env raised."""
         text = f"env {index} raised {failure.summary} in {doing} ({worker})"
         return cls(text, doing, failure.traceback, failure.cause())
 
 
-def worker_error(losses: Sequence[Loss], indices: Sequence[int], remedy: str) -> WorkerError:
+def worker_error(losses: Sequence[EnvFailure], indices: Sequence[int], remedy: str) -> WorkerError:
     """Return the error that reports events, each once, and the envs that they cost.
 
     Its `__cause__` is what the first env raised, if it did.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from atari_wrappers.emulator import SCREEN, Emulator
+from atari_wrappers.game.emulator import SCREEN, Emulator
 from atari_wrappers.recipes import Recipe
 
 

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable
 from typing import Any, NoReturn, Self, TypeVar
 
-from atari_wrappers import forks
 from atari_wrappers.backends import Backend
 from atari_wrappers.errors import ClosedError, UnsupportedError, WorkerError
-from atari_wrappers.flight import Flight
-from atari_wrappers.requests import checked_indices
+from atari_wrappers.vector import forks
+from atari_wrappers.vector.checks import checked_indices
+from atari_wrappers.vector.pending import PendingCalls
 
 _T = TypeVar("_T")
 
@@ -24,8 +24,8 @@ class Lifetime:
 
     num_envs: int
     closed: bool
-    _runner: Backend
-    _flight: Flight
+    _backend: Backend
+    _pending: PendingCalls
     _failure: BaseException | None = None
 
     def _open(self) -> None:
@@ -36,7 +36,7 @@ class Lifetime:
 
     def after_fork(self) -> None:
         """Leave the batch to the process that made it, unless its envs are Python objects here."""
-        if not self.closed and self._runner.after_fork():
+        if not self.closed and self._backend.after_fork():
             self.closed = True
             self._failure = ClosedError(f"a fork: only process {self._owner} can use it")
 
@@ -55,7 +55,7 @@ class Lifetime:
             ClosedError: The batch was closed.
         """
         self._expect_open()
-        return list(self._runner.worker_pids)
+        return list(self._backend.worker_pids)
 
     def restart_workers(self, indices: Any = None) -> list[int]:
         """Make envs that failed anew, those named or all; `recv` then completes their step.
@@ -69,14 +69,14 @@ class Lifetime:
         """
         self._expect_open()
         chosen = None if indices is None else checked_indices(indices, self.num_envs)
-        return self._guard(self._runner.restart, chosen)
+        return self._guard(self._backend.restart, chosen)
 
     def close(self, **kwargs: Any) -> None:
         """Free everything; a second call does nothing. A pending step is given up."""
         del kwargs
         if not self.closed:
             self.closed = True
-            self._runner.close(terminate=self._flight.kind is not None)
+            self._backend.close(terminate=self._pending.kind is not None)
 
     def __enter__(self) -> Self:
         """Return the batch, which is closed at the end of the `with` block."""
@@ -96,7 +96,7 @@ class Lifetime:
         try:
             return call(*args)
         except WorkerError:
-            self._flight.has_failed = self._flight.kind is not None
+            self._pending.has_failed = self._pending.kind is not None
             raise
         except (TimeoutError, UnsupportedError):
             raise
@@ -116,6 +116,6 @@ class Lifetime:
         self._failure = error
         self.closed = True
         try:
-            self._runner.close(terminate=True)
+            self._backend.close(terminate=True)
         finally:  # what closing may raise is not what went wrong
             raise error

@@ -11,10 +11,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.game import AtariGame
+from atari_wrappers.game.env import AtariGame
+from atari_wrappers.game.two_player_emulator import NUM_PLAYERS, TwoPlayerEmulator
 from atari_wrappers.ids import EnvId
 from atari_wrappers.recipes import Recipe
-from atari_wrappers.two_player_emulator import NUM_PLAYERS, TwoPlayerEmulator
 
 
 class TwoPlayerGame(AtariGame):

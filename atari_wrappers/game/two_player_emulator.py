@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from ale_py import Action, roms
 
-from atari_wrappers.emulator import Emulator
 from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.game.emulator import Emulator
 from atari_wrappers.ids import EnvId
 from atari_wrappers.recipes import Recipe
 
