@@ -33,6 +33,7 @@ _CHOICES = {
     **CHOICES,
 }
 _FLAGS = (
+    "record_unfinished",
     "grayscale",
     "episodic_life",
     "clip_reward",
@@ -62,8 +63,9 @@ _MINIMA = {
 class Settings:
     """How environments are made.
 
-    The settings below `record_every` are the parts of a recipe, which `Recipe` documents; `None`
-    takes the preset's. On ids that are no Atari games they have no effect, `clip_reward` apart.
+    The settings below `record_unfinished` are the parts of a recipe, which `Recipe` documents;
+    `None` takes the preset's. On ids that are no Atari games they have no effect, `clip_reward`
+    apart.
 
     Attributes:
         preset: The recipe: `"default"`, or as a library does it: `"baselines"` (stable-baselines3,
@@ -91,6 +93,8 @@ class Settings:
         video_dir: Folder that receives games as `env<env>-game<n>.mp4`, in the same way; it needs
             `pip install "atari-wrappers[video]"`. `None` writes nothing.
         record_every: Of each env's games, the first and every n-th after it goes to `video_dir`.
+        record_unfinished: Whether a game that is given up, by a reset or by `close`, has a file and
+            a number in `video_dir` too.
 
     Raises:
         ValueError: A value is outside of its range; the message names setting, value and range.
@@ -111,6 +115,7 @@ class Settings:
     img_dir: str | os.PathLike[str] | None = None
     video_dir: str | os.PathLike[str] | None = None
     record_every: int = 1
+    record_unfinished: bool = True
     pooling: str | None = None
     last_frame: str | None = None
     frame_skip: int | None = None

@@ -16,7 +16,7 @@ from atari_wrappers.backends.ale_records import GameRecords
 from atari_wrappers.backends.base import Info, StepResult
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.ids import EnvId
-from atari_wrappers.recording.recorder import ObservationRecorder
+from atari_wrappers.recording.observations import ObservationRecorder
 from atari_wrappers.settings import Settings
 
 # To ALE a limit of 0 is over at once, and it counts in 32 bits.

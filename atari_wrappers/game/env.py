@@ -104,6 +104,11 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         """Emulated frames since the game began."""
         return self._emulator.frames
 
+    @property
+    def ended_in_reset(self) -> bool:
+        """Whether a game ended while the last reset was to go on with it after a lost life."""
+        return self._play.cut_off is not None
+
     def get_action_meanings(self) -> list[str]:
         """Return the names of the console's actions, in the order of the integers for them."""
         return [action.name for action in self._emulator.actions]

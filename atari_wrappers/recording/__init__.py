@@ -1,5 +1,6 @@
 """What is written to disk of games, and pictures of several at once.
 
-`recorder` decides what belongs to which file, `video` writes mp4 files, `tiles` puts pictures side
-by side.
+`recorder` listens to a single env and `observations` to a batch of which only those are seen;
+`frames` and `video` write PNG and mp4 files, `folders` finds the numbers for them; `tiles` puts
+pictures side by side.
 """

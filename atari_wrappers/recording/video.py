@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import weakref
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.recording.folders import next_number
+from atari_wrappers.settings import Settings
 
 # Pictures are doubled, pixel by pixel: H.264 has one colour per 2 by 2 pixels, so that small things
 # keep theirs (mean error in SpaceInvaders 0.5 of 255, not 1.9), and it needs even sides.
@@ -49,21 +51,31 @@ def unfinished(path: Path) -> Path:
 class VideoFile:
     """An mp4 that is written as `<path>.part`, and renamed when it is finished.
 
-    It is finished at the latest when the interpreter exits, or when nothing refers to it any more.
-    A process that is killed leaves the `.part`, which no player reads. An open file takes 16 MiB of
-    memory at the size of an Atari screen, and a picture of it 0.9 ms.
+    When the interpreter exits, or when nothing refers to it any more, it is finished, or deleted if
+    `is_kept` says so. A process that is killed leaves the `.part`, which no player reads. An open
+    file takes 16 MiB of memory at the size of an Atari screen, and a picture of it 0.9 ms.
 
     Args:
-        path: The file's name in the end; a file of this name is replaced.
+        path: The file's name in the end.
         rate: Pictures per second.
         size: Height and width of a picture; on the screen they are doubled.
+        is_kept: Whether it is a file also if nobody finishes it.
+
+    Raises:
+        FileExistsError: There is a file of this name, or one that is being written.
     """
 
-    def __init__(self, path: Path, rate: Fraction, size: tuple[int, int]) -> None:
+    def __init__(
+        self, path: Path, rate: Fraction, size: tuple[int, int], *, is_kept: bool = True
+    ) -> None:
         import av
         from av.video.reformatter import Interpolation, VideoReformatter
 
         self._part = unfinished(path)
+        self._part.open("xb").close()
+        if path.exists():
+            self._part.unlink()
+            raise FileExistsError(f"there is a video `{path}` already")
         self._new_frame = av.VideoFrame.from_ndarray
         self._scaler = VideoReformatter()
         self._container = av.open(str(self._part), "w", format="mp4")
@@ -78,7 +90,9 @@ class VideoFile:
         self._stream = stream
         self._shape = {"height": stream.height, "width": stream.width, "format": stream.pix_fmt}
         self._shape["interpolation"] = Interpolation.POINT
-        self._finish = weakref.finalize(self, _finish, self._container, stream, self._part, path)
+        self._path = path
+        end = partial(_finish, stream, path) if is_kept else _discard
+        self._end = weakref.finalize(self, end, self._container, self._part)
 
     def write(self, picture: np.ndarray) -> None:
         """Append a picture: uint8 RGB `[height, width, 3]`, or gray without the last axis."""
@@ -88,39 +102,53 @@ class VideoFile:
         self._container.mux(self._stream.encode(scaled))
 
     def finish(self) -> None:
-        """Give the file its end and its name; a second call does nothing."""
-        self._finish()
+        """Give the file its end and its name, unless it has been finished or deleted."""
+        if self._end.detach() is not None:
+            _finish(self._stream, self._path, self._container, self._part)
 
     def discard(self) -> None:
-        """Delete the file, unless it was finished."""
-        if self._finish.detach() is not None:
-            self._container.close()
-            self._part.unlink(missing_ok=True)
+        """Delete the file, unless it has been finished or deleted."""
+        if self._end.detach() is not None:
+            _discard(self._container, self._part)
 
 
-def _finish(container: Any, stream: Any, part: Path, path: Path) -> None:
-    container.mux(stream.encode(None))
-    container.close()
+def _finish(stream: Any, path: Path, container: Any, part: Path) -> None:
+    try:
+        container.mux(stream.encode(None))
+    finally:
+        container.close()
     part.replace(path)
 
 
+def _discard(container: Any, part: Path) -> None:
+    try:
+        container.close()
+    finally:
+        part.unlink(missing_ok=True)
+
+
 class GameVideos:
-    """Games of an env as `env<env>-game<n>.mp4`: the first and every `every`-th after it.
+    """Games of an env as `env<env>-game<n>.mp4`: the first and every n-th after it.
 
     A game counts from its first agent step: one that ended before has no number and no file. In a
-    folder that has games of this env already, numbers go on behind them.
+    folder that has games of this env already, numbers go on behind the highest. No file is ever
+    replaced.
+
+    Args:
+        env_index: The env's place in its batch.
+        settings: With a `video_dir`; `record_every` and `record_unfinished` say which games.
+        rate: Pictures per second.
     """
 
-    def __init__(
-        self, folder: str | os.PathLike[str], env_index: int, every: int, rate: Fraction
-    ) -> None:
-        self._prefix = Path(folder) / f"env{env_index}-game"
-        self._every, self._rate = every, rate
-        self._game = 0
+    def __init__(self, env_index: int, settings: Settings, rate: Fraction) -> None:
+        folder = Path(settings.video_dir)
+        self._prefix = folder / f"env{env_index}-game"
+        self._every, self._keeps_unfinished = settings.record_every, settings.record_unfinished
+        self._rate = rate
         self._stepped = False
         self._file: VideoFile | None = None
-        while self._path().exists() or unfinished(self._path()).exists():
-            self._game += every
+        free = next_number(folder, rf"env{env_index}-game([0-9]{{1,18}})\.mp4(?:\.part)?")
+        self._game = -(-free // self._every) * self._every
 
     @property
     def wants_frames(self) -> bool:
@@ -130,23 +158,30 @@ class GameVideos:
     def write(self, picture: np.ndarray) -> None:
         """Append to this game's file: uint8 RGB `[height, width, 3]` or gray `[height, width]`."""
         if self._file is None:
-            self._file = VideoFile(self._path(), self._rate, picture.shape[:2])
+            self._file = self._new_file(picture.shape[:2])
         self._file.write(picture)
+
+    def _new_file(self, size: tuple[int, int]) -> VideoFile:
+        while True:
+            path = Path(f"{self._prefix}{self._game}.mp4")
+            try:
+                return VideoFile(path, self._rate, size, is_kept=self._keeps_unfinished)
+            except FileExistsError:  # someone else writes here too
+                self._game += self._every
 
     def note_step(self) -> None:
         """Note that the agent has acted in this game."""
         self._stepped = True
 
-    def end_game(self) -> None:
-        """Finish this game's file, over or not; what comes belongs to the next game."""
-        if self._file is not None:
-            if self._stepped:
-                self._file.finish()
-            else:
-                self._file.discard()
-            self._file = None
-        self._game += self._stepped
-        self._stepped = False
+    def end_game(self, *, is_over: bool) -> None:
+        """Finish this game's file; what comes belongs to the next game.
 
-    def _path(self) -> Path:
-        return Path(f"{self._prefix}{self._game}.mp4")
+        Args:
+            is_over: Whether the game ended by itself, and was not given up.
+        """
+        is_game = self._stepped and (is_over or self._keeps_unfinished)
+        self._game += is_game
+        self._stepped = False
+        file, self._file = self._file, None
+        if file is not None:
+            (file.finish if is_game else file.discard)()

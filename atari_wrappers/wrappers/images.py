@@ -8,7 +8,8 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
-from atari_wrappers.recording.recorder import FrameFiles, prepare_folder
+from atari_wrappers.recording.folders import prepare_folder
+from atari_wrappers.recording.frames import FrameFiles
 
 
 class ImageSaver(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):

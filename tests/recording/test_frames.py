@@ -11,7 +11,8 @@ from scripted import ScriptedGame
 from videos import names, read_png
 
 from atari_wrappers import Settings, UnsupportedError, make_env, make_vec
-from atari_wrappers.recording.recorder import FrameFiles, prepare_folder
+from atari_wrappers.recording.folders import prepare_folder
+from atari_wrappers.recording.frames import FrameFiles
 from atari_wrappers.wrappers import ImageSaver, MaxAndSkip
 
 
@@ -77,6 +78,24 @@ def test_numbers_go_on_behind_the_files_that_are_there(tmp_path: Path) -> None:
         files.write(picture)
     FrameFiles(tmp_path, 0).write(picture)
     assert names(tmp_path) == ["out0-00000.png", *(f"out1-{frame:05d}.png" for frame in range(4))]
+
+
+def test_a_gap_in_the_numbers_is_left(tmp_path: Path) -> None:
+    for name in ("out1-00000.png", "out1-00004.png", "out1-100000.png", "out11-200000.png"):
+        (tmp_path / name).write_text("kept")
+    files = FrameFiles(tmp_path, 1)
+    for _ in range(2):
+        files.write(np.zeros((2, 2, 3), np.uint8))
+    kept = [path.name for path in tmp_path.iterdir() if path.read_bytes() == b"kept"]
+    assert len(kept) == 4
+    assert set(names(tmp_path)) == {*kept, "out1-100001.png", "out1-100002.png"}
+
+
+def test_two_writers_to_one_folder_replace_nothing(tmp_path: Path) -> None:
+    writers = [FrameFiles(tmp_path, 0) for _ in range(2)]
+    for value in range(4):
+        writers[value % 2].write(np.full((2, 2, 3), value, np.uint8))
+    assert {read_png(tmp_path / name).max() for name in names(tmp_path)} == {0, 1, 2, 3}
 
 
 def test_the_wrapper_saves_each_step_of_any_env_of_pictures(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from videos import assert_same_pictures, names, read_video
 
 from atari_wrappers import Settings, make_vec
-from atari_wrappers.recording.recorder import ObservationRecorder
+from atari_wrappers.recording.observations import ObservationRecorder
 
 GAME = "PongNoFrameskip-v4"
 
@@ -71,6 +71,28 @@ def test_colours_are_kept(tmp_path: Path) -> None:
     recorder.after_step([0], obs, np.array([False]))
     recorder.close()
     assert_same_pictures(read_video(tmp_path / "env0-game0.mp4")[0], [obs[0, -1]])
+
+
+def test_games_that_are_given_up_are_dropped_if_so_set(tmp_path: Path) -> None:
+    recorder = ObservationRecorder(2, Settings(video_dir=tmp_path, record_unfinished=False))
+    recorder.after_reset([0, 1])
+    recorder.after_step([0, 1], batch(10, 20), np.array([False, False]))
+    recorder.after_reset([0])
+    recorder.after_step([0, 1], batch(30, 40), np.array([True, False]))
+    recorder.after_step([0, 1], batch(50, 60), np.array([False, False]))
+    recorder.close()
+    assert names(tmp_path) == ["env0-game0.mp4"]
+    assert values(tmp_path / "env0-game0.mp4") == [30]
+
+
+def test_a_video_that_cannot_be_finished_leaves_no_other_open(tmp_path: Path) -> None:
+    recorder = ObservationRecorder(3, Settings(video_dir=tmp_path))
+    recorder.after_reset([0, 1, 2])
+    recorder.after_step([0, 1, 2], batch(10, 20, 30), np.zeros(3, bool))
+    (tmp_path / "env1-game0.mp4.part").unlink()
+    with pytest.raises(FileNotFoundError, match="env1-game0"):
+        recorder.close()
+    assert names(tmp_path) == ["env0-game0.mp4", "env2-game0.mp4"]
 
 
 @pytest.mark.parametrize("autoreset", ["same-step", "next-step"])

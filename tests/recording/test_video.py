@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -174,6 +175,10 @@ def test_a_file_that_nothing_refers_to_is_finished(tmp_path: Path) -> None:
     file.write(np.full((8, 6), 70, np.uint8))
     del file
     assert_same_pictures(read_video(tmp_path / "a.mp4")[0], [np.full((8, 6, 3), 70)])
+    file = VideoFile(tmp_path / "b.mp4", Fraction(60), (8, 6), is_kept=False)
+    file.write(np.full((8, 6), 70, np.uint8))
+    del file
+    assert names(tmp_path) == ["a.mp4"]
 
 
 def test_a_reset_in_mid_game_ends_the_video(tmp_path: Path) -> None:
@@ -208,6 +213,7 @@ def test_a_game_that_ends_within_a_reset_is_told_from_the_next(tmp_path: Path) -
     recorder = make_recorder(Settings(video_dir=tmp_path), env_index=0)
     assert recorder is not None
     game = DrawingEnv()
+    game.ended_in_reset = False
     game.reset()
     recorder.attach(game)
 
@@ -237,6 +243,75 @@ def test_numbers_go_on_behind_the_videos_that_are_there(tmp_path: Path) -> None:
         env.close()
     expected = ["env0-game0.mp4", "env0-game2.mp4", "env0-game4.mp4.part", "env0-game6.mp4"]
     assert names(tmp_path) == expected
+
+
+def test_another_record_every_replaces_no_game(tmp_path: Path) -> None:
+    folder = {"video_dir": tmp_path}
+    contents: dict[str, bytes] = {}
+    for every, recorded in ((3, (0, 3)), (2, (4, 6)), (1, (7, 8, 9))):
+        env = make_env("PongNoFrameskip-v4", Settings(**SHORT, **folder, record_every=every))
+        for game in range(every * len(recorded)):
+            play_game(env, random_actions(6, seed=game))
+        env.close()
+        for game in recorded:
+            contents[f"env0-game{game}.mp4"] = (tmp_path / f"env0-game{game}.mp4").read_bytes()
+    assert names(tmp_path) == sorted(contents)
+    assert all((tmp_path / name).read_bytes() == was for name, was in contents.items())
+
+
+def test_two_envs_of_one_number_replace_nothing(tmp_path: Path) -> None:
+    settings = Settings(**SHORT, video_dir=tmp_path)
+    envs = [make_env("PongNoFrameskip-v4", settings) for _ in range(2)]
+    for game in range(2):
+        for env in envs:
+            play_game(env, random_actions(6, seed=game))
+    for env in envs:
+        env.close()
+    assert names(tmp_path) == [f"env0-game{game}.mp4" for game in range(4)]
+
+
+def test_a_game_that_was_given_up_leaves_nothing_if_so_set(tmp_path: Path) -> None:
+    settings = Settings(**SHORT, video_dir=tmp_path, record_unfinished=False)
+    env = make_env("PongNoFrameskip-v4", settings)
+    for game in range(2):
+        env.reset(seed=game)
+        env.step(0)  # given up by the reset
+        play_game(env, random_actions(6, seed=game), seed=game)
+    env.reset()
+    env.step(0)
+    assert names(tmp_path) == ["env0-game0.mp4", "env0-game1.mp4", "env0-game2.mp4.part"]
+    env.close()
+    assert names(tmp_path) == ["env0-game0.mp4", "env0-game1.mp4"]
+
+
+def test_a_game_that_ends_within_a_reset_was_not_given_up(tmp_path: Path) -> None:
+    # This life is lost at frame 405, and the no-op after it reaches the limit.
+    limit = {"max_episode_frames": 407, "count_reset_frames": True}
+    settings = {"preset": "baselines", "backend": "sync", "record_unfinished": False, **limit}
+    with make_vec("BreakoutNoFrameskip-v4", 1, video_dir=tmp_path, **settings) as vec:
+        _, info = vec.reset(seed=1)
+        while "_episode" not in info:
+            *_, info = vec.step([2])
+        assert info["final_info"]["lives"][0] == 4
+        vec.step([2])
+    assert names(tmp_path) == ["env0-game0.mp4"]
+    [frames] = info["episode"]["frames"]
+    assert len(read_video(tmp_path / "env0-game0.mp4")[0]) == frames
+
+
+def test_an_error_while_recording_ends_leaves_no_env_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = make_env("drawing:Drawing-v0", Settings(video_dir=tmp_path))
+    closed: list[bool] = []
+    monkeypatch.setattr(env.unwrapped, "close", lambda: closed.append(True))
+    env.reset()
+    env.step(0)
+    shutil.rmtree(tmp_path)
+    with pytest.raises(FileNotFoundError, match="env0-game0"):
+        env.close()
+    assert closed == [True]
+    env.close()
 
 
 LEAVE = """

@@ -1,0 +1,41 @@
+"""Folders that recording writes to: made, proved, and looked through for the numbers in use."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+
+
+def prepare_folder(setting: str, path: str | os.PathLike[str]) -> Path:
+    """Make a folder and its parents, and prove that a file can be written there.
+
+    Raises:
+        NotADirectoryError: It, or one of its parents, is a file.
+        OSError: It cannot be made or written to; `PermissionError` where that is the reason.
+    """
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except (FileExistsError, NotADirectoryError) as cause:
+        raise NotADirectoryError(f"{setting} `{folder}` is not a directory") from cause
+    except OSError as cause:
+        raise type(cause)(
+            cause.errno, f"{setting} `{folder}` cannot be written to: {cause.strerror}"
+        ) from cause
+    return folder
+
+
+def next_number(folder: Path, name: str) -> int:
+    """Return the number behind the highest in use, however many are missing below; 0 if none is.
+
+    Args:
+        folder: Where to look.
+        name: What its files are called: a regular expression whose group 1 is the number.
+    """
+    with os.scandir(folder) as entries:
+        matches = [re.fullmatch(name, entry.name) for entry in entries]
+    return max((int(match[1]) + 1 for match in matches if match), default=0)

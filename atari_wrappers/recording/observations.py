@@ -1,0 +1,72 @@
+"""Videos of a batch whose backend shows only observations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from atari_wrappers.recording.recorder import FRAMES_PER_SECOND, prepare_folders
+from atari_wrappers.recording.video import GameVideos
+from atari_wrappers.settings import Settings
+
+
+class ObservationRecorder:
+    """Videos of a batch whose backend shows only observations: the newest frame of each agent step.
+
+    Args:
+        num_envs: Envs in the batch.
+        settings: With a `video_dir`.
+    """
+
+    def __init__(self, num_envs: int, settings: Settings) -> None:
+        prepare_folders(settings)
+        rate = FRAMES_PER_SECOND / settings.recipe.frame_skip
+        self._games = [GameVideos(index, settings, rate) for index in range(num_envs)]
+        self._restarts_in_step = settings.autoreset_mode == AutoresetMode.NEXT_STEP
+        self._restarting = [False] * num_envs
+
+    def after_reset(self, env_ids: Sequence[int]) -> None:
+        """Begin new games.
+
+        Args:
+            env_ids: Of which envs.
+        """
+        for index in env_ids:
+            self._games[index].end_game(is_over=False)
+            self._restarting[index] = False
+
+    def after_step(
+        self,
+        env_ids: Sequence[int],
+        obs: np.ndarray,
+        game_over: np.ndarray,
+        final_obs: np.ndarray | None = None,
+    ) -> None:
+        """Write what a step brought; all arguments are row by row.
+
+        Args:
+            env_ids: The envs of the rows.
+            obs: Observations, uint8 `[n, frame_stack, height, width]` or with a last axis of 3.
+            game_over: Where a game ended, bool `[n]`.
+            final_obs: What to write where a game ended; `obs` if `None`.
+        """
+        for row, index in enumerate(env_ids):
+            games, over = self._games[index], bool(game_over[row])
+            # The step that only restarts an env is none of the new game.
+            if not self._restarting[index]:
+                games.note_step()
+                if games.wants_frames:
+                    last = final_obs if over and final_obs is not None else obs
+                    games.write(last[row, -1])
+            self._restarting[index] = over and self._restarts_in_step
+            if over:
+                games.end_game(is_over=True)
+
+    def close(self) -> None:
+        """Give up the games in play; one that cannot be finished leaves no other open."""
+        with ExitStack() as stack:
+            for games in self._games:
+                stack.callback(games.end_game, is_over=False)
