@@ -12,7 +12,7 @@ from scripted import TROUBLES
 from worker_trouble import NOTHING, NUM_ENVS, Oracle, assert_as_alone, trouble
 
 from atari_wrappers import VecEnv, WorkerError
-from atari_wrappers.backends.workers import pool
+from atari_wrappers.backends.workers import group
 
 OpenVec = Callable[..., VecEnv]
 
@@ -163,7 +163,7 @@ def test_an_env_that_hangs_while_it_is_made_anew(
     with pytest.raises(WorkerError, match="raised ArithmeticError"):
         vec.step([0, TROUBLES.index("raise")])
     with monkeypatch.context() as patched:
-        patched.setattr(pool, "START_SECONDS", 0.5)
+        patched.setattr(group, "START_SECONDS", 0.5)
         with pytest.raises(WorkerError, match="env 1 was being made") as raised:
             vec.restart_workers()
     assert "in __init__" in raised.value.remote_traceback
