@@ -229,7 +229,7 @@ class RLlibVectorEnv(VectorEnv):
 
     def get_sub_environments(self) -> list[Any]:
         """Return what stands for each env; nothing on `ale`, whose envs are C++."""
-        if self.venv.backend == "ale":
+        if not self.venv.has_python_envs:
             return []
         return [self._as_seen(env) for env in self.venv.get_sub_environments()]
 

@@ -151,7 +151,7 @@ class StableBaselines3VecEnv(sb3.VecEnv):
 
     def has_attr(self, attr_name: str) -> bool:
         """Return whether each env has the attribute; those of C++ (`ale`) have none."""
-        if self.venv.backend == "ale":
+        if not self.venv.has_python_envs:
             return False
         return all(self.venv.call("has_wrapper_attr", attr_name))
 
@@ -186,12 +186,12 @@ class StableBaselines3VecEnv(sb3.VecEnv):
             UnsupportedError: The envs are in other processes (`async`).
         """
         indices = self._chosen(indices)
-        if issubclass(wrapper_class, Monitor) or self.venv.backend == "ale":
+        if issubclass(wrapper_class, Monitor) or not self.venv.has_python_envs:
             return [issubclass(wrapper_class, Monitor)] * len(indices)
-        if self.venv.backend == "async":
+        if not self.venv.shares_python_envs:
             raise UnsupportedError(
-                f'backend "async" cannot tell whether its envs have a {wrapper_class.__name__};'
-                ' use backend="sync"'
+                f'backend "{self.venv.backend}" cannot tell whether its envs have a'
+                f' {wrapper_class.__name__}; use backend="sync"'
             )
         envs = self.venv.get_sub_environments()
         return [is_wrapped(envs[index], wrapper_class) for index in indices]

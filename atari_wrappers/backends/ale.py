@@ -1,6 +1,6 @@
 """The `ale` backend: ALE's own vector env, C++ threads in this process; the fastest for Atari.
 
-`choose` says which settings it can follow; `ale_records` derives what it does not report.
+`ale_limits` says which settings it can follow; `ale_records` derives what it does not report.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 from ale_py.vector_env import AtariVectorEnv
 
+from atari_wrappers.backends.ale_limits import obstacles_to_ale
 from atari_wrappers.backends.ale_records import GameRecords
 from atari_wrappers.backends.base import Info, StepResult
 from atari_wrappers.errors import UnsupportedError
@@ -29,6 +30,10 @@ class AleBackend:
     What it can do is what ALE can: no env can be stepped without the others, looked into or saved.
     """
 
+    name = "ale"
+    runs_in_process = True
+    shows_raw_frames = has_python_envs = shares_python_envs = takes_reset_options = False
+    obstacles = staticmethod(obstacles_to_ale)
     worker_pids: Sequence[int] = ()
 
     def __init__(self, env_id: EnvId, num_envs: int, settings: Settings) -> None:

@@ -1,12 +1,15 @@
-"""What a backend is: the methods behind a `VecEnv`."""
+"""What a backend is: what it says it can serve, and the methods behind a `VecEnv`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Protocol
 
 import gymnasium as gym
 import numpy as np
+
+from atari_wrappers.ids import EnvId
+from atari_wrappers.settings import Settings
 
 Info = dict[str, Any]
 ResetResult = tuple[np.ndarray, Info]
@@ -19,10 +22,39 @@ class Backend(Protocol):
     `VecEnv` has checked actions, seeds, indices and the order of calls before a backend sees them.
     A `WorkerError` leaves a backend usable: the envs named in it wait for `restart`, the others
     keep what they have ready. After any other exception it is closed.
+
+    Args:
+        env_id: What `ids.resolve` returned.
+        num_envs: Envs in the batch.
+        settings: How they are made; nothing among them is an obstacle.
+
+    Attributes:
+        name: What the `backend` setting calls it.
+        runs_in_process: Whether envs run in this process; `auto` takes no other backend, as worker
+            processes ask for a `__main__` guard in scripts.
+        shows_raw_frames: Whether videos are of what the emulator shows; else of observations.
+        has_python_envs: Whether there are Python envs to call, to save and to look into.
+        shares_python_envs: Whether `sub_environments` returns these envs themselves.
+        takes_reset_options: Whether `reset` hands options to the envs.
     """
 
+    name: ClassVar[str]
+    runs_in_process: ClassVar[bool]
+    shows_raw_frames: ClassVar[bool]
+    has_python_envs: ClassVar[bool]
+    shares_python_envs: ClassVar[bool]
+    takes_reset_options: ClassVar[bool]
     single_observation_space: gym.Space
     single_action_space: gym.Space
+
+    def __init__(self, env_id: EnvId, num_envs: int, settings: Settings) -> None: ...
+
+    @staticmethod
+    def obstacles(env_id: EnvId, num_envs: int, settings: Settings) -> Iterator[str]:
+        """Say what keeps this backend from serving: each setting, its value and what it could be.
+
+        What no backend can serve is refused before (`single_env.check_id`).
+        """
 
     @property
     def worker_pids(self) -> Sequence[int]:

@@ -1,22 +1,25 @@
-"""Which backend serves what: `choose_backend`, and what keeps `ale` from following settings."""
+"""Which backend runs a batch: the one asked for, or the fastest that serves in this process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
-
+from atari_wrappers.backends.ale import AleBackend
+from atari_wrappers.backends.base import Backend
+from atari_wrappers.backends.sync import SyncBackend
+from atari_wrappers.backends.workers import AsyncBackend
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.ids import EnvId
-from atari_wrappers.recipes import Recipe
 from atari_wrappers.settings import Settings
 from atari_wrappers.single_env import check_id
 
+# The fastest first: in this order `auto` asks them.
+BACKENDS: tuple[type[Backend], ...] = (AleBackend, SyncBackend, AsyncBackend)
 
-def choose_backend(env_id: EnvId, settings: Settings, num_envs: int) -> str:
-    """Return `"ale"`, `"sync"` or `"async"`: what was asked for, or the fastest that can serve.
 
-    Videos are of raw frames where the choice is free; `ale`, asked for by name, records what it
-    observes.
+def choose_backend(env_id: EnvId, settings: Settings, num_envs: int) -> type[Backend]:
+    """Return the backend that was asked for, or the fastest that serves in this process.
+
+    Videos are of raw frames where the choice is free; a backend without them, asked for by name,
+    records what it observes.
 
     Args:
         env_id: What `ids.resolve` returned.
@@ -28,93 +31,20 @@ def choose_backend(env_id: EnvId, settings: Settings, num_envs: int) -> str:
             the way, its value and what it could be, and the backends that can. Or none can.
     """
     check_id(env_id, settings)
-    if settings.backend in ("sync", "async"):
-        return settings.backend
-    obstacles = list(_obstacles_to_ale(env_id, settings, num_envs))
+    obstacles = {each: list(each.obstacles(env_id, num_envs, settings)) for each in BACKENDS}
     if settings.backend == "auto":
-        return "sync" if obstacles or settings.video_dir is not None else "ale"
-    if obstacles:
+        return next(
+            each
+            for each in BACKENDS
+            if each.runs_in_process
+            and not obstacles[each]
+            and (each.shows_raw_frames or settings.video_dir is None)
+        )
+    chosen = next(each for each in BACKENDS if each.name == settings.backend)
+    if obstacles[chosen]:
+        able = " or ".join(f'"{each.name}"' for each in BACKENDS if not obstacles[each])
         raise UnsupportedError(
-            f'backend "ale" cannot serve `{env_id.name}`: {"; ".join(obstacles)};'
-            ' use backend="sync" or "async"'
+            f'backend "{chosen.name}" cannot serve `{env_id.name}`:'
+            f" {'; '.join(obstacles[chosen])}; use backend={able}"
         )
-    return "ale"
-
-
-def _obstacles_to_ale(env_id: EnvId, settings: Settings, num_envs: int) -> Iterator[str]:
-    if not env_id.is_atari:
-        yield "it is no Atari game"
-        return
-    if settings.img_dir is not None:
-        yield "img_dir: it shows no raw frames"
-    if settings.autoreset == "disabled":
-        yield 'autoreset="disabled": it always restarts envs by itself'
-    if settings.autoreset == "next-step" and _is_signal(settings.recipe):
-        yield (
-            'autoreset="next-step" with episodic_life=True: after a lost life its game goes on at'
-            " once, where that step's action ought to be ignored"
-        )
-    if settings.num_players > 1:
-        yield f"num_players={settings.num_players}: it has one"
-    if 0 < settings.batch_size < num_envs:
-        yield (
-            f"batch_size={settings.batch_size}: it takes actions only for the envs received last,"
-            f" so not for all {num_envs} after a reset"
-        )
-    if env_id.extra_arguments:
-        yield f"it cannot set {', '.join(env_id.extra_arguments)}, which the id asks for"
-    yield from _foreign_parts(settings.recipe)
-
-
-def _foreign_parts(recipe: Recipe) -> Iterator[str]:
-    """Name the parts of a recipe that `ale` does in another way, where that shows."""
-    for name, (own, shows) in _OWN_PARTS.items():
-        value = getattr(recipe, name)
-        if value not in own and shows(recipe):
-            yield f"{name}={value!r}: it has {' and '.join(map(repr, own))} only"
-    ways = (recipe.life_loss, recipe.after_life_loss)
-    if recipe.episodic_life and ways not in LIFE_LOSSES:
-        yield (
-            f"life_loss={ways[0]!r} with after_life_loss={ways[1]!r}: it has "
-            + " and ".join(f"{loss!r} with {after!r}" for loss, after in LIFE_LOSSES)
-            + " only"
-        )
-
-
-def _is_signal(recipe: Recipe) -> bool:
-    return recipe.episodic_life and recipe.after_life_loss == "go-on"
-
-
-def _always(recipe: Recipe) -> bool:
-    del recipe
-    return True
-
-
-def _stacks(recipe: Recipe) -> bool:
-    return recipe.frame_stack > 1
-
-
-def _is_limited(recipe: Recipe) -> bool:
-    return recipe.max_episode_frames > 0
-
-
-def _start_counts(recipe: Recipe) -> bool:
-    return _is_limited(recipe) and (recipe.noop_max > 0 or recipe.fire_reset != "off")
-
-
-# Part by part: what `ale` has, and with which recipes another value makes a difference.
-_OWN_PARTS: dict[str, tuple[tuple[Any, ...], Callable[[Recipe], bool]]] = {
-    "pooling": (("gray",), _always),
-    "last_frame": (("dropped",), _always),
-    "padding": (("zero",), _stacks),
-    "noop_min": ((0,), _always),
-    "fire_reset": (("off", "before-noops"), _always),
-    "count_reset_frames": ((False,), _start_counts),
-    "max_episode_steps": ((0,), _always),
-    "end_precedence": (("terminated",), _is_limited),
-    "mode": ((None,), _always),
-    "difficulty": ((None,), _always),
-    "seeding": (("raw",), _always),
-}
-# `life_loss` and `after_life_loss`: the first is derived, the second is ALE's `episodic_life`.
-LIFE_LOSSES = (("after-skip", "go-on"), ("in-skip", "new-game"))
+    return chosen

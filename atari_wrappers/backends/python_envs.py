@@ -7,7 +7,7 @@ read out, is decided here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -17,6 +17,7 @@ from gymnasium.vector import VectorEnv
 from atari_wrappers.backends.base import Info, StepResult
 from atari_wrappers.backends.results import RESERVED, ResultArrays
 from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.ids import EnvId
 from atari_wrappers.settings import Settings
 
 _ARRAY_SPACES = (
@@ -34,9 +35,16 @@ class PythonEnvsBackend(ABC):
     into `extras`, by env.
     """
 
+    shows_raw_frames = has_python_envs = takes_reset_options = True
     single_observation_space: gym.Space
     single_action_space: gym.Space
     rows: ResultArrays
+
+    @staticmethod
+    def obstacles(env_id: EnvId, num_envs: int, settings: Settings) -> Iterator[str]:
+        """Give none: Python envs follow every setting."""
+        del env_id, num_envs, settings
+        return iter(())
 
     def __init__(self, num_envs: int, settings: Settings) -> None:
         self.num_envs = num_envs

@@ -31,6 +31,8 @@ from atari_wrappers.single_env import make_env
 class SyncBackend(PythonEnvsBackend):
     """Envs of this process; nothing happens between calls."""
 
+    name = "sync"
+    runs_in_process = shares_python_envs = True
     worker_pids: Sequence[int] = ()
 
     def __init__(self, env_id: EnvId, num_envs: int, settings: Settings) -> None:

@@ -9,8 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from atari_wrappers.backends import Backend, open_backend
-from atari_wrappers.backends.base import ResetResult, StepResult
+from atari_wrappers.backends.base import Backend, ResetResult, StepResult
 from atari_wrappers.backends.results import RECORD, spread
 from atari_wrappers.errors import ResetNeededError, UnsupportedError
 from atari_wrappers.game.env import NEW_GAME
@@ -73,16 +72,22 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         env_id: What `ids.resolve` returned.
         num_envs: Envs in the batch, at least 1.
         settings: How they are made.
-        backend: `"ale"`, `"sync"` or `"async"`, as `choose_backend` returned it.
+        backend: What runs them, as `choose_backend` returned it.
 
     Attributes:
         backend: The name of the backend in use.
         settings: What the batch was made with.
         batch_size: Envs per `recv`.
+        has_python_envs: Whether there are Python envs to call, to save and to look into.
+        shares_python_envs: Whether `get_sub_environments` returns these envs themselves.
     """
 
-    def __init__(self, env_id: EnvId, num_envs: int, settings: Settings, backend: str) -> None:
-        self.backend = backend
+    def __init__(
+        self, env_id: EnvId, num_envs: int, settings: Settings, backend: type[Backend]
+    ) -> None:
+        self.backend = backend.name
+        self.has_python_envs = backend.has_python_envs
+        self.shares_python_envs = backend.shares_python_envs
         self.settings = settings
         self.num_envs = num_envs
         self.batch_size = settings.batch_size or num_envs
@@ -90,7 +95,7 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.metadata = {"autoreset_mode": settings.autoreset_mode}
         self.render_mode = render_mode(env_id)
         self.closed = True  # nothing to close yet
-        self._backend: Backend = open_backend(backend, env_id, num_envs, settings)
+        self._backend: Backend = backend(env_id, num_envs, settings)
         self.single_observation_space = self._backend.single_observation_space
         self.single_action_space = self._backend.single_action_space
         try:
@@ -159,8 +164,10 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if mask is not None and "reset_mask" in options:
             raise ValueError("a mask is given twice: as `mask`, and in options as `reset_mask`")
         mask = options.pop("reset_mask", mask)
-        if options and self.backend == "ale":
-            raise ValueError(f'backend "ale" takes no reset options, not {sorted(options)}')
+        if options and not self._backend.takes_reset_options:
+            raise ValueError(
+                f'backend "{self.backend}" takes no reset options, not {sorted(options)}'
+            )
         indices = None
         if mask is not None:
             mask = checked_mask(mask, self.num_envs)
@@ -168,7 +175,7 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 raise ResetNeededError("reset: the first reset must be of all envs")
             indices = np.flatnonzero(mask).tolist() if self._pending.was_reset else None
             seeds = None if seeds is None else [seeds[index] for index in np.flatnonzero(mask)]
-        elif self.backend != "ale" and self._is_atari:
+        elif self._is_atari and self._backend.takes_reset_options:
             options[NEW_GAME] = True
         self._guard(self._backend.reset, indices, seeds, options)
         self._pending.begin("reset", indices)

@@ -9,8 +9,10 @@ import gymnasium as gym
 import pytest
 
 from atari_wrappers import Settings, UnsupportedError, make_vec
-from atari_wrappers.backends import choose_backend
+from atari_wrappers.backends import choose, choose_backend
+from atari_wrappers.backends.choose import BACKENDS
 from atari_wrappers.ids import resolve
+from atari_wrappers.settings import BACKENDS as SETTINGS_BACKENDS
 
 GAME = "SpaceInvadersNoFrameskip-v4"
 
@@ -20,7 +22,7 @@ gym.register(
 
 
 def chosen(env_id: str = GAME, num_envs: int = 2, **settings: Any) -> str:
-    return choose_backend(resolve(env_id), Settings(**settings), num_envs)
+    return choose_backend(resolve(env_id), Settings(**settings), num_envs).name
 
 
 # What `ale` has, each a departure from the defaults.
@@ -120,3 +122,12 @@ def test_no_backend_serves_what_the_id_has_not(backend: str) -> None:
 def test_the_refusal_comes_before_any_env() -> None:
     with pytest.raises(UnsupportedError, match="padding"):
         make_vec(GAME, 10**9, backend="ale", padding="reset")
+
+
+def test_every_backend_of_the_settings_is_one() -> None:
+    assert ("auto", *(backend.name for backend in BACKENDS)) == SETTINGS_BACKENDS
+
+
+def test_auto_asks_only_backends_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "BACKENDS", tuple(reversed(BACKENDS)))
+    assert chosen() == "sync"

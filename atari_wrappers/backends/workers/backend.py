@@ -50,6 +50,9 @@ class AsyncBackend(WorkerRequests):
         UnsupportedError: The env's observations are no arrays, or the settings do not fit it.
     """
 
+    name = "async"
+    runs_in_process = shares_python_envs = False
+
     def __init__(self, env_id: EnvId, num_envs: int, settings: Settings) -> None:
         super().__init__(num_envs, settings)
         self._ledger = Ledger(num_envs, settings.autoreset_mode)

@@ -1,0 +1,90 @@
+"""What keeps the `ale` backend from following settings: ALE does a few things in its way only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from atari_wrappers.ids import EnvId
+from atari_wrappers.recipes import Recipe
+from atari_wrappers.settings import Settings
+
+
+def obstacles_to_ale(env_id: EnvId, num_envs: int, settings: Settings) -> Iterator[str]:
+    """Name each setting that is in the way, its value and what it could be."""
+    if not env_id.is_atari:
+        yield "it is no Atari game"
+        return
+    if settings.img_dir is not None:
+        yield "img_dir: it shows no raw frames"
+    if settings.autoreset == "disabled":
+        yield 'autoreset="disabled": it always restarts envs by itself'
+    if settings.autoreset == "next-step" and _is_signal(settings.recipe):
+        yield (
+            'autoreset="next-step" with episodic_life=True: after a lost life its game goes on at'
+            " once, where that step's action ought to be ignored"
+        )
+    if settings.num_players > 1:
+        yield f"num_players={settings.num_players}: it has one"
+    if 0 < settings.batch_size < num_envs:
+        yield (
+            f"batch_size={settings.batch_size}: it takes actions only for the envs received last,"
+            f" so not for all {num_envs} after a reset"
+        )
+    if env_id.extra_arguments:
+        yield f"it cannot set {', '.join(env_id.extra_arguments)}, which the id asks for"
+    yield from _foreign_parts(settings.recipe)
+
+
+def _foreign_parts(recipe: Recipe) -> Iterator[str]:
+    """Name the parts of a recipe that `ale` does in another way, where that shows."""
+    for name, (own, shows) in _OWN_PARTS.items():
+        value = getattr(recipe, name)
+        if value not in own and shows(recipe):
+            yield f"{name}={value!r}: it has {' and '.join(map(repr, own))} only"
+    ways = (recipe.life_loss, recipe.after_life_loss)
+    if recipe.episodic_life and ways not in LIFE_LOSSES:
+        yield (
+            f"life_loss={ways[0]!r} with after_life_loss={ways[1]!r}: it has "
+            + " and ".join(f"{loss!r} with {after!r}" for loss, after in LIFE_LOSSES)
+            + " only"
+        )
+
+
+def _is_signal(recipe: Recipe) -> bool:
+    return recipe.episodic_life and recipe.after_life_loss == "go-on"
+
+
+def _always(recipe: Recipe) -> bool:
+    del recipe
+    return True
+
+
+def _stacks(recipe: Recipe) -> bool:
+    return recipe.frame_stack > 1
+
+
+def _is_limited(recipe: Recipe) -> bool:
+    return recipe.max_episode_frames > 0
+
+
+def _start_counts(recipe: Recipe) -> bool:
+    return _is_limited(recipe) and (recipe.noop_max > 0 or recipe.fire_reset != "off")
+
+
+# Part by part: what `ale` has, and with which recipes another value makes a difference.
+_OWN_PARTS: dict[str, tuple[tuple[Any, ...], Callable[[Recipe], bool]]] = {
+    "pooling": (("gray",), _always),
+    "last_frame": (("dropped",), _always),
+    "padding": (("zero",), _stacks),
+    "noop_min": ((0,), _always),
+    "fire_reset": (("off", "before-noops"), _always),
+    "count_reset_frames": ((False,), _start_counts),
+    "max_episode_steps": ((0,), _always),
+    "end_precedence": (("terminated",), _is_limited),
+    "mode": ((None,), _always),
+    "difficulty": ((None,), _always),
+    "seeding": (("raw",), _always),
+}
+# `life_loss` and `after_life_loss`: the first is derived, the second is ALE's `episodic_life`.
+LIFE_LOSSES = (("after-skip", "go-on"), ("in-skip", "new-game"))
