@@ -1,0 +1,174 @@
+"""`scripts/setup` and `scripts/train`, in a copy of the project with fake tools."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from program import ROOT
+
+# What the scripts may call beside python, cargo and c++.
+TOOLS = {
+    *("awk", "bash", "cat", "chmod", "cp", "cut", "dirname", "du", "env", "find", "grep"),
+    *("kill", "mkdir", "mv", "printf", "readlink", "rm", "sed", "sh", "sleep", "touch"),
+}
+
+PYTHON = """#!/usr/bin/env bash
+printf '%s\\n' "python $* home=${PYTHONHOME-unset} path=${PYTHONPATH-unset}" >>"$LOG"
+case "$1 $2" in
+    "-c import sys, sysconfig"*) echo "1 1 3.11.0" ;;
+    "-c import sys; "*) cd "$(dirname "$0")/.." && pwd ;;
+    "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+    "-m pip") sleep "${PIP_SECONDS:-0}" ;;
+esac
+"""
+CARGO = """#!/usr/bin/env bash
+printf '%s\\n' "cargo $* home=${PYTHONHOME-unset} path=${PYTHONPATH-unset}" >>"$LOG"
+mkdir -p target/release
+printf '#!/bin/sh\\necho "ran $*"\\n' >target/release/rust_trainer
+chmod +x target/release/rust_trainer
+echo "   Compiling rust_trainer" >&2
+echo "    Finished release" >&2
+"""
+
+
+def write_program(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+class Project:
+    """A copy of what the scripts read, and a PATH that holds nothing else."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root, self.bin, self.log = folder / "project", folder / "bin", folder / "log"
+        shutil.copytree(ROOT / "scripts", self.root / "scripts")
+        for name in ("constraints.txt", "pyproject.toml", "Cargo.toml", "Cargo.lock"):
+            shutil.copy(ROOT / name, self.root)
+        self.source = self.root / "rust_trainer/src/main.rs"
+        self.source.parent.mkdir(parents=True)
+        self.source.touch()
+        (self.root / "rust_trainer/build.rs").touch()
+        (self.root / "rust_trainer/Cargo.toml").touch()
+        (self.root / ".cargo").mkdir()
+        self.bin.mkdir()
+        for tool in TOOLS:
+            (self.bin / tool).symlink_to(shutil.which(tool))
+        (self.bin / "c++").symlink_to(shutil.which("true"))
+        write_program(self.bin / "python3", PYTHON)
+        write_program(self.bin / "cargo", CARGO)
+        write_program(self.bin / "df", "#!/bin/sh\nprintf 'free\\n. . . 99999999 .\\n'\n")
+
+    def run(
+        self, *arguments: object, status: int = 0, script: Path | None = None, **variables: object
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `scripts/train`, or another script, with nothing but these variables set."""
+        env = {"PATH": self.bin, "HOME": self.root.parent, "LOG": self.log, **variables}
+        ended = subprocess.run(
+            [script or self.root / "scripts/train", *map(str, arguments)],
+            env={name: str(value) for name, value in env.items()},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert ended.returncode == status, ended.stdout + ended.stderr
+        return ended
+
+    def called(self) -> str:
+        """Return what was run of python and cargo since the last time, a line each."""
+        text = self.log.read_text() if self.log.exists() else ""
+        self.log.unlink(missing_ok=True)
+        return text
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def built(project: Project) -> Project:
+    """The project with all set up."""
+    project.run()
+    project.called()
+    return project
+
+
+def test_all_is_made_once(project: Project) -> None:
+    ended = project.run("--seed", 1)
+    assert ended.stdout == "ran train --seed 1\n"
+    assert "Compiling rust_trainer" in ended.stderr
+    called = project.called()
+    assert called.count("-m venv") == called.count("-m pip") == called.count("cargo build") == 1
+    ended = project.run("eval", "runs/a")
+    assert ended.stdout == "ran eval runs/a\n"
+    assert project.called().startswith("cargo build")
+
+
+def test_a_link_to_the_script_runs_it(built: Project, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    first, second = tmp_path / "elsewhere/first", tmp_path / "second"
+    first.symlink_to("../project/scripts/train")
+    second.symlink_to(first)
+    assert built.run("doctor", script=second).stdout == "ran doctor\n"
+    link = tmp_path / "elsewhere/setup"
+    link.symlink_to(built.root / "scripts/setup")
+    assert built.run(script=link).stderr == "   Compiling rust_trainer\n"
+
+
+def test_another_python_on_the_variables_reaches_no_tool(project: Project) -> None:
+    project.run(PYTHONHOME="/nowhere", PYTHONPATH="/somewhere")
+    called = project.called()
+    assert called.count("\n") > 4
+    assert called.count("home=unset path=unset") == called.count("home=")
+
+
+def test_without_cargo_a_program_that_is_current_runs(built: Project) -> None:
+    (built.bin / "cargo").unlink()
+    assert built.run("doctor").stdout == "ran doctor\n"
+    time.sleep(0.01)
+    built.source.touch()
+    ended = built.run("doctor", status=1)
+    assert ended.stdout == ""
+    assert ended.stderr.startswith("setup: cargo is missing: install Rust from https://rustup.rs")
+
+
+def test_a_build_that_fails_leaves_nothing_that_counts_as_built(built: Project) -> None:
+    time.sleep(0.01)
+    built.source.touch()
+    write_program(built.bin / "cargo", "#!/bin/sh\necho 'error: a typing mistake' >&2\nexit 101\n")
+    assert "a typing mistake" in built.run(status=101).stderr
+    (built.bin / "cargo").unlink()
+    assert "cargo is missing" in built.run(status=1).stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["-h"], ["train", "--help"], ["eval", "-h"], ["help"], ["--version"]]
+)
+def test_help_waits_for_no_build(built: Project, words: list[str]) -> None:
+    built.source.touch()
+    ended = built.run(*words)
+    assert ended.stdout.startswith("ran ")
+    assert (ended.stderr, built.called()) == ("", "")
+
+
+def test_help_before_the_first_build_is_a_line(project: Project) -> None:
+    ended = project.run("--help", status=1)
+    assert (ended.stdout, project.called()) == ("", "")
+    assert ended.stderr.count("\n") == 1
+    assert "./scripts/setup builds it" in ended.stderr
+
+
+def test_what_takes_minutes_says_how_far_it_is(project: Project) -> None:
+    index = "https://user:secret@packages.example/simple"
+    ended = project.run(PIP_SECONDS=3.5, TORCH_INDEX_URL=index)
+    ticks = [line for line in ended.stderr.splitlines() if "MB are in .venv after" in line]
+    assert 2 <= len(ticks) <= 6
+    assert "secret" not in ended.stderr
+    assert "packages.example" not in ended.stderr
+    assert not (project.root / ".venv/tmp").exists()
