@@ -24,8 +24,10 @@ HERE = Path(__file__).parent
 TRAINER = ROOT / "target/release/rust_trainer"
 THROUGHPUT = ROOT / "target/release/examples/throughput"
 
-# Rounds of GNU OpenMP's spin: what the trainer sets, for every contestant that is not about it.
+# Rounds of GNU OpenMP's spin: what our trainer would set by itself, and start anew for. Peers run as
+# they come: with the runtime's own 300,000, unless the caller's environment says otherwise.
 SPIN = {"GOMP_SPINCOUNT": "10000"}
+MEMORY_SAMPLE_SECONDS = 1.0
 
 Sample = dict[str, Any]
 
@@ -44,7 +46,7 @@ def run(command: list[str], environment: dict[str, str]) -> Sample:
         peak = 0
         while process.poll() is None:
             peak = max(peak, tree_memory(process.pid))
-            time.sleep(1.0)
+            time.sleep(MEMORY_SAMPLE_SECONDS)
         assert process.stdout is not None
         lines = process.stdout.read().splitlines()
         if process.returncode:
@@ -174,7 +176,11 @@ def main() -> None:
                 print(f"round {number + 1}: {name}: {speed:.0f} steps/s", file=sys.stderr)
         check_equal_work(samples)
         command = f"./scripts/bench --rounds {arguments.rounds} {part}"
-        record = {"command": command, "machine": machine()}
+        record = {
+            "command": command,
+            "machine": machine(),
+            "memory_sample_seconds": MEMORY_SAMPLE_SECONDS,
+        }
         path = RESULTS / f"bench-{part}.json"
         path.write_text(json.dumps(record | {"samples": samples}, indent=1) + "\n")
         print(f"\n{table(samples)}\n\nraw samples: {path.relative_to(ROOT)}")
