@@ -45,5 +45,5 @@ fn main() -> PyResult<()> {
         obs.mean(Kind::Float).double_value(&[])
     );
     drop(env);
-    Ok(python_shim::shutdown()?)
+    python_shim::shutdown().map_err(|error| python_shim::py_err(&error))
 }

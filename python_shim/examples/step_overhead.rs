@@ -10,8 +10,9 @@
 use std::{error::Error, time::Instant};
 
 use python_shim::{
-    MakeOptions, StepBatch, VecEnv, VecGymEnv, interpreter,
+    MakeOptions, VecGymEnv, interpreter,
     pyo3::{prelude::*, types::PyModule},
+    vec_env::{Actions, ObsBuffer, StepBatch, VecEnv},
 };
 
 const TURN: usize = 50;
@@ -46,7 +47,7 @@ class Peer:
 
 struct Ours {
     env: VecGymEnv,
-    obs: Vec<u8>,
+    obs: ObsBuffer,
     batch: StepBatch,
 }
 
@@ -58,7 +59,7 @@ impl Ours {
         VecEnv::reset(&mut env, Some(0), &mut obs)?;
         Ok(Self {
             env,
-            obs,
+            obs: ObsBuffer::new(obs.len()),
             batch: StepBatch::default(),
         })
     }
@@ -67,8 +68,8 @@ impl Ours {
         let mut total = 0.0;
         let (start, cpu) = (Instant::now(), thread_seconds());
         for row in actions {
-            self.env.send(row)?;
-            self.env.recv(&mut self.obs, &mut self.batch)?;
+            self.env.send(Actions::Discrete(row), self.obs.slot())?;
+            self.env.recv(&mut self.batch)?;
             total += f64::from(self.batch.raw_reward[0]);
         }
         let cpu = thread_seconds() - cpu;

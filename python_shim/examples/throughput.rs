@@ -5,7 +5,10 @@
 
 use std::{env, error::Error, time::Instant};
 
-use python_shim::{MakeOptions, StepBatch, VecEnv, VecGymEnv};
+use python_shim::{
+    MakeOptions, VecGymEnv,
+    vec_env::{Actions, ObsBuffer, StepBatch, VecEnv},
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args()
@@ -19,6 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         VecGymEnv::make_vec("SpaceInvadersNoFrameskip-v4", num_envs, &MakeOptions::new())?;
     let mut obs = vec![0; num_envs * envs.obs_spec().num_bytes()];
     VecEnv::reset(&mut envs, Some(0), &mut obs)?;
+    let obs = ObsBuffer::new(obs.len());
 
     let mut batch = StepBatch::default();
     let (mut rewards, mut dones) = (0.0, 0);
@@ -29,8 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             started = Instant::now();
         }
         let action = |env: usize| (((step * 1_103_515_245 + env * 12_345) >> 16) % 6) as i64;
-        envs.send(&(0..num_envs).map(action).collect::<Vec<_>>())?;
-        envs.recv(&mut obs, &mut batch)?;
+        let actions: Vec<i64> = (0..num_envs).map(action).collect();
+        envs.send(Actions::Discrete(&actions), obs.slot())?;
+        envs.recv(&mut batch)?;
         rewards += batch
             .raw_reward
             .iter()

@@ -12,10 +12,9 @@ pub use libraries::Libraries;
 pub use packages::PythonFacts;
 pub use torch::TorchFacts;
 
-use crate::{
-    EnvError,
-    interpreter::{self, Origin},
-};
+use vec_env::EnvError;
+
+use crate::interpreter::{self, Origin};
 
 /// What [`facts`] found; shown as one fact for each line, problems last.
 #[derive(Clone, Debug)]
@@ -64,7 +63,7 @@ pub fn facts() -> Facts {
 /// The interpreter and its packages alone: quick enough for the log of every run.
 ///
 /// # Errors
-/// [`EnvError::Interpreter`] where Python does not start.
+/// [`EnvError::Backend`] where Python does not start.
 pub fn python_facts() -> Result<PythonFacts, EnvError> {
     interpreter::start().and_then(packages::python_facts)
 }

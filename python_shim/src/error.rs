@@ -1,151 +1,172 @@
-//! What can go wrong between Rust and an environment.
+//! Python exceptions and [`EnvError`]s, each turned into the other.
 
 use pyo3::{
-    PyErr,
-    exceptions::{PyIndexError, PyRuntimeError, PyTimeoutError, PyTypeError, PyValueError},
+    exceptions::{
+        PyConnectionError, PyIndexError, PyOSError, PyRuntimeError, PyTimeoutError, PyTypeError,
+        PyValueError,
+    },
+    intern,
+    prelude::*,
+    sync::PyOnceLock,
+    types::PyString,
 };
+use vec_env::EnvError;
 
-use crate::ActionSpace;
-
-/// An error of a vectorized environment.
-#[derive(Debug, thiserror::Error)]
-pub enum EnvError {
-    /// The number of actions is not the number of environments.
-    #[error("expected {expected} actions, {}, got {got}", per_env(*.num_values))]
-    ActionCount {
-        /// Numbers that the environments take.
-        expected: usize,
-        /// Numbers given.
-        got: usize,
-        /// Numbers in one environment's action.
-        num_values: usize,
-    },
-    /// Whole numbers where real ones are needed, or the other way round.
-    #[error("these actions are not of the action space {space:?}")]
-    ActionKind {
-        /// What the environments take.
-        space: ActionSpace,
-    },
-    /// An action that the environment does not have.
-    #[error("action {action} of environment {env} is out of range: valid actions are 0 to {}", .num_actions - 1)]
-    ActionRange {
-        /// Index of the environment.
-        env: usize,
-        /// The action given.
-        action: i64,
-        /// Number of valid actions.
-        num_actions: i64,
-    },
-    /// An observation buffer of the wrong length.
-    #[error("an observation buffer of {expected} bytes is needed, got {got}")]
-    BufferSize {
-        /// Bytes that the batch of observations takes.
-        expected: usize,
-        /// Bytes given.
-        got: usize,
-    },
-    /// An index that no environment has.
-    #[error("no environment {index} among 0 to {}", .num_envs - 1)]
-    NoSuchEnv {
-        /// The index given.
-        index: usize,
-        /// Number of environments.
-        num_envs: usize,
-    },
-    /// Calls out of order, such as two `send`s without a `recv`.
-    #[error("{0}")]
-    Order(String),
-    /// What is in flight was not ready in time; it goes on.
-    #[error("the environments were not ready in time: receive again")]
-    Timeout,
-    /// An environment failed, or the process that runs it died or hangs. What the others brought is
-    /// kept: [`restart_workers`](crate::VecEnv::restart_workers) makes it anew, and receiving again
-    /// gives the whole step.
-    #[error("{}", crate::python::describe(.error))]
-    Worker {
-        /// The environments that are lost.
-        env_indices: Vec<usize>,
-        /// What they were doing, such as `step 17 with action 3`.
-        doing: String,
-        /// The Python exception; its message ends with the traceback out of the worker.
-        error: PyErr,
-    },
-    /// The environment was closed before.
-    #[error("the environment is closed")]
-    Closed,
-    /// Something that this interface, or this environment, does not carry.
-    #[error("`{env}`: {what}")]
-    Unsupported {
-        /// Id of the environment.
-        env: String,
-        /// What is not supported, and what is.
-        what: String,
-    },
-    /// The interpreter could not be brought up.
-    #[error("{0}")]
-    Interpreter(String),
-    /// A Python exception; its message ends with the traceback.
-    #[error("{}", crate::python::describe(.0))]
-    Python(#[from] PyErr),
+/// What a call into Python ends with; either kind of error where it leaves this crate.
+#[derive(Debug)]
+pub(crate) enum CallError {
+    Python(PyErr),
+    Env(EnvError),
 }
 
-fn per_env(num_values: usize) -> String {
-    match num_values {
-        1 => "one for each environment".to_owned(),
-        count => format!("{count} for each environment"),
+impl From<PyErr> for CallError {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
     }
 }
 
-impl EnvError {
-    /// For a method that the environment of type `E` has not supplied.
-    pub(crate) fn unsupported<E: ?Sized>(method: &str) -> Self {
-        Self::Unsupported {
-            env: std::any::type_name::<E>().to_owned(),
-            what: format!("this environment has no `{method}`"),
-        }
-    }
-
-    /// The message without a traceback: `ValueError: num_envs must be at least 1, got 0`.
-    #[must_use]
-    pub fn summary(&self) -> String {
-        match self {
-            Self::Python(error) => crate::python::summary(error),
-            Self::Worker { error, .. } => {
-                // A traceback out of another process is a part of the message, behind an empty line.
-                let message = crate::python::summary(error);
-                message.split("\n\n").next().unwrap_or_default().to_owned()
-            }
-            other => other.to_string(),
-        }
-    }
-
-    /// Whether [`EnvError::summary`] says all that a user needs, because a setting is wrong and not
-    /// the program: an unknown id, a value out of range, a folder that cannot be written.
-    ///
-    /// Meant for errors of making an environment. An exception that `step` raises deserves its
-    /// traceback whatever its type.
-    #[must_use]
-    pub fn is_usage_error(&self) -> bool {
-        match self {
-            Self::Python(error) => crate::python::is_usage_error(error),
-            Self::Worker { .. } => false,
-            _ => true,
-        }
-    }
-}
-
-impl From<EnvError> for PyErr {
+impl From<EnvError> for CallError {
     fn from(error: EnvError) -> Self {
+        Self::Env(error)
+    }
+}
+
+impl From<CallError> for EnvError {
+    fn from(error: CallError) -> Self {
         match error {
-            EnvError::Python(error) | EnvError::Worker { error, .. } => error,
-            EnvError::Timeout => PyTimeoutError::new_err(error.to_string()),
-            EnvError::NoSuchEnv { .. } => PyIndexError::new_err(error.to_string()),
-            EnvError::ActionKind { .. } => PyTypeError::new_err(error.to_string()),
-            EnvError::ActionCount { .. }
-            | EnvError::ActionRange { .. }
-            | EnvError::BufferSize { .. }
-            | EnvError::Unsupported { .. } => PyValueError::new_err(error.to_string()),
-            other => PyRuntimeError::new_err(other.to_string()),
+            CallError::Python(error) => env_error(&error),
+            CallError::Env(error) => error,
         }
     }
+}
+
+impl From<CallError> for PyErr {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Python(error) => error,
+            CallError::Env(error) => py_err(&error),
+        }
+    }
+}
+
+/// For what Python's side cannot supply: a matter of set-up, said in one line.
+pub(crate) fn setup_error(message: String) -> EnvError {
+    EnvError::Backend {
+        message,
+        details: None,
+        is_usage: true,
+    }
+}
+
+/// The exception that stands for an error: `ValueError` for what is out of range, `RuntimeError` for
+/// what comes at the wrong time, and so on.
+#[must_use]
+pub fn py_err(error: &EnvError) -> PyErr {
+    let message = error.to_string();
+    match error {
+        EnvError::Timeout => PyTimeoutError::new_err(message),
+        EnvError::NoSuchEnv { .. } => PyIndexError::new_err(message),
+        EnvError::ActionKind { .. } => PyTypeError::new_err(message),
+        EnvError::ActionCount { .. }
+        | EnvError::ActionRange { .. }
+        | EnvError::BufferSize { .. }
+        | EnvError::Unsupported(_) => PyValueError::new_err(message),
+        _ => PyRuntimeError::new_err(message),
+    }
+}
+
+/// The error that an exception of Python's is: its last line as the message, the traceback as details.
+#[must_use]
+pub fn env_error(error: &PyErr) -> EnvError {
+    Python::try_attach(|py| {
+        specific(py, error).unwrap_or_else(|| EnvError::Backend {
+            message: last_line(py, error),
+            details: Some(traceback(py, error)),
+            is_usage: is_usage_error(py, error),
+        })
+    })
+    .unwrap_or_else(|| {
+        setup_error("a Python exception that cannot be shown: the interpreter has ended".to_owned())
+    })
+}
+
+/// Those of `atari_wrappers` that have a counterpart.
+fn specific(py: Python<'_>, error: &PyErr) -> Option<EnvError> {
+    let value = error.value(py);
+    let errors = errors_module(py).ok()?;
+    let is = |class: &str| {
+        errors
+            .getattr(class)
+            .is_ok_and(|class| error.is_instance(py, &class))
+    };
+    if is("WorkerError") {
+        let message = last_line(py, error);
+        return Some(EnvError::Worker {
+            env_indices: value
+                .getattr(intern!(py, "env_indices"))
+                .ok()?
+                .extract()
+                .ok()?,
+            doing: value.getattr(intern!(py, "doing")).ok()?.extract().ok()?,
+            // A traceback out of another process is a part of the message, behind an empty line.
+            message: message.split("\n\n").next().unwrap_or_default().to_owned(),
+            details: Some(traceback(py, error)),
+        });
+    }
+    if is("ClosedError") {
+        return Some(EnvError::Closed);
+    }
+    if is("PendingStepError") || is("NoPendingStepError") || is("ResetNeededError") {
+        return Some(EnvError::Order(value.to_string()));
+    }
+    if is("UnsupportedError") {
+        return Some(EnvError::Unsupported(value.to_string()));
+    }
+    error
+        .is_instance_of::<PyTimeoutError>(py)
+        .then_some(EnvError::Timeout)
+}
+
+fn errors_module(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
+    static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let import = || {
+        let module = py.import(intern!(py, "atari_wrappers.errors"))?;
+        Ok::<_, PyErr>(module.unbind())
+    };
+    Ok(MODULE.get_or_try_init(py, import)?.bind(py))
+}
+
+/// Whether an exception of making an environment tells of a wrong setting.
+fn is_usage_error(py: Python<'_>, error: &PyErr) -> bool {
+    let is_gymnasium_error = || -> PyResult<bool> {
+        let base = py
+            .import(intern!(py, "gymnasium.error"))?
+            .getattr(intern!(py, "Error"))?;
+        Ok(error.is_instance(py, &base))
+    };
+    error.is_instance_of::<PyValueError>(py)
+        || error.is_instance_of::<PyTypeError>(py)
+        || (error.is_instance_of::<PyOSError>(py) && !error.is_instance_of::<PyConnectionError>(py))
+        || is_gymnasium_error().unwrap_or(false)
+}
+
+/// Type and message of an exception, as the last line of Python's traceback has them.
+fn last_line(py: Python<'_>, error: &PyErr) -> String {
+    format_with(py, intern!(py, "format_exception_only"), error)
+        .unwrap_or_else(|_| error.to_string())
+}
+
+/// The traceback with its causes, as Python prints it.
+fn traceback(py: Python<'_>, error: &PyErr) -> String {
+    format_with(py, intern!(py, "format_exception"), error).unwrap_or_else(|_| error.to_string())
+}
+
+/// Lines that a function of Python's `traceback` module makes of an exception.
+fn format_with(py: Python<'_>, function: &Bound<'_, PyString>, error: &PyErr) -> PyResult<String> {
+    let lines: Vec<String> = py
+        .import(intern!(py, "traceback"))?
+        .getattr(function)?
+        .call1((error.value(py),))?
+        .extract()?;
+    Ok(lines.concat().trim_end().to_owned())
 }

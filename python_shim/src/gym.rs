@@ -1,32 +1,36 @@
 //! [`VecGymEnv`]: a batch of Gymnasium environments, made and stepped by the Python package
-//! `atari_wrappers`. Here is what makes and ends it; `crossing` calls Python, `vec_env` has the trait's
-//! methods, `contract` those of tch-rs' example.
+//! `atari_wrappers`. Here is what makes and ends it; `vec_env` has the trait's methods, `tensors` those
+//! of tch-rs' example, `inspect` and `resets` what else a batch can do, and `calls` calls Python.
 
-mod contract;
-mod convert;
-mod crossing;
-mod failure;
-mod info;
+mod arrays;
+mod calls;
+mod image;
+mod inspect;
+mod reset_request;
+mod resets;
+mod results;
 mod spaces;
-mod transfer;
+mod tensors;
 mod vec_env;
 
 use std::cell::RefCell;
 
+use ::vec_env::{EnvError, StepBatch};
 use pyo3::{buffer::PyUntypedBuffer, intern, prelude::*};
 
-use contract::Scratch;
-pub use contract::Step;
-use crossing::Flight;
+use arrays::ActionArray;
+use calls::Pending;
+pub use image::Image;
+pub use reset_request::ResetRequest;
 use spaces::Spaces;
-use transfer::ActionArray;
+pub use tensors::Step;
 
-use crate::{EnvError, MakeOptions, interpreter};
+use crate::{MakeOptions, Value, error::CallError, interpreter, value};
 
 /// A batch of Gymnasium environments.
 ///
 /// Two interfaces, and some pairs of methods with the same name: the inherent ones (`new`, `reset`,
-/// `step`, …) speak in float tensors and `PyResult`; those of [`VecEnv`](crate::VecEnv) write bytes
+/// `step`, …) speak in float tensors and `PyResult`; those of [`VecEnv`](::vec_env::VecEnv) write bytes
 /// into memory of the caller's. On a value or a `&VecGymEnv`, `env.reset()` is the inherent one; write
 /// `VecEnv::reset(&mut env, seed, &mut obs)` for the other. Generic code and `dyn VecEnv` see the
 /// trait only.
@@ -42,8 +46,10 @@ pub struct VecGymEnv {
     /// The observations last received: their memory is given back within the next call, which saves
     /// attaching the GIL once more for that alone.
     received: Option<PyUntypedBuffer>,
-    flight: Flight,
-    scratch: RefCell<Scratch>,
+    pending: Pending,
+    extras: RefCell<Vec<(String, Value)>>,
+    /// Memory that the tensor methods reuse.
+    scratch: RefCell<StepBatch>,
 }
 
 impl VecGymEnv {
@@ -51,40 +57,40 @@ impl VecGymEnv {
     /// knows, with `options` as keyword arguments of `atari_wrappers.make_vec`.
     ///
     /// ```no_run
-    /// # use python_shim::{EnvError, MakeOptions, VecGymEnv};
+    /// # use python_shim::{MakeOptions, VecGymEnv, vec_env::EnvError};
     /// let options = MakeOptions::new().with("preset", "baselines").with("screen_size", vec![96, 72]);
     /// let env = VecGymEnv::make_vec("SpaceInvadersNoFrameskip-v4", 8, &options)?;
     /// # Ok::<(), EnvError>(())
     /// ```
     ///
     /// # Errors
-    /// [`EnvError::Interpreter`] when Python or a package is missing, [`EnvError::Python`] for an id
-    /// or a setting that `atari_wrappers` refuses, [`EnvError::Unsupported`] for other spaces than
-    /// boxes of uint8 or float32 observations, or actions than those of
-    /// [`ActionSpace`](crate::ActionSpace).
+    /// [`EnvError::Backend`] when Python or a package is missing, and for an id or a setting that
+    /// `atari_wrappers` refuses, [`EnvError::Unsupported`] for other spaces than boxes of uint8 or
+    /// float32 observations, or actions than those of [`ActionSpace`](::vec_env::ActionSpace).
     pub fn make_vec(
         env_id: &str,
         num_envs: usize,
         options: &MakeOptions,
     ) -> Result<Self, EnvError> {
         interpreter::start()?;
-        Python::attach(|py| {
+        let make = |py: Python<'_>| -> Result<Self, CallError> {
             let make_vec = interpreter::atari_wrappers(py)?.getattr(intern!(py, "make_vec"))?;
-            let kwargs = convert::to_dict(py, options.settings())?;
+            let kwargs = value::to_dict(py, options.settings())?;
             let env = make_vec.call((env_id, num_envs), Some(&kwargs))?;
             Self::from_python(env_id, &env)
-        })
+        };
+        Ok(Python::attach(make)?)
     }
 
     /// Takes over an `atari_wrappers.VecEnv`; closes it again where it cannot be used.
-    fn from_python(id: &str, env: &Bound<'_, PyAny>) -> Result<Self, EnvError> {
+    fn from_python(id: &str, env: &Bound<'_, PyAny>) -> Result<Self, CallError> {
         Self::wrap(id, env).inspect_err(|_| {
             // The reason for refusing matters more than what closing might add.
             let _ = env.call_method0(intern!(env.py(), "close"));
         })
     }
 
-    fn wrap(id: &str, env: &Bound<'_, PyAny>) -> Result<Self, EnvError> {
+    fn wrap(id: &str, env: &Bound<'_, PyAny>) -> Result<Self, CallError> {
         let py = env.py();
         let spaces = Spaces::read(id, env)?;
         Ok(Self {
@@ -95,9 +101,17 @@ impl VecGymEnv {
             actions: ActionArray::new(py, spaces.num_envs, &spaces.actions)?,
             spaces,
             received: None,
-            flight: Flight::default(),
+            pending: Pending::default(),
+            extras: RefCell::default(),
             scratch: RefCell::default(),
         })
+    }
+
+    /// What the last reset or step said beyond [`StepBatch`], by name; nothing for Atari games. What
+    /// [`Value`] does not carry is left out.
+    #[must_use]
+    pub fn extras(&self) -> Vec<(String, Value)> {
+        self.extras.borrow().clone()
     }
 
     /// The Gymnasium id that the environments were made with.

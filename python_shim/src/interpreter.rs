@@ -13,8 +13,9 @@ use std::{path::PathBuf, sync::OnceLock};
 
 use pyo3::{exceptions::PyModuleNotFoundError, intern, prelude::*, sync::PyOnceLock};
 
-use crate::EnvError;
+use crate::error::{CallError, setup_error};
 use sigint::KeepSigint;
+use vec_env::EnvError;
 
 /// What to do when the environment on disk does not fit the program.
 pub(crate) const REMEDY: &str =
@@ -38,15 +39,12 @@ static STARTED: OnceLock<Result<Origin, String>> = OnceLock::new();
 /// SIGINT stays with whoever handled it before: Python's own handler is never installed.
 ///
 /// # Errors
-/// [`EnvError::Interpreter`], with what to do about it: no virtual environment where one is expected,
+/// [`EnvError::Backend`], with what to do about it: no virtual environment where one is expected,
 /// one of another Python version than the libpython linked, or one that Python does not accept.
 pub fn start() -> Result<Origin, EnvError> {
     // Nobody can hold the GIL while waiting here: before the first call Python does not run, and if
     // it runs already `begin` does not touch the GIL.
-    STARTED
-        .get_or_init(begin)
-        .clone()
-        .map_err(EnvError::Interpreter)
+    STARTED.get_or_init(begin).clone().map_err(setup_error)
 }
 
 #[cfg(not(feature = "extension-module"))]
@@ -83,7 +81,7 @@ pub(crate) fn start_for_messages() {
 }
 
 /// The module `atari_wrappers`, imported once.
-pub(crate) fn atari_wrappers(py: Python<'_>) -> Result<&Bound<'_, PyModule>, EnvError> {
+pub(crate) fn atari_wrappers(py: Python<'_>) -> Result<&Bound<'_, PyModule>, CallError> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let module = MODULE.get_or_try_init(py, || {
         let _keep = KeepSigint::new();
@@ -98,7 +96,7 @@ pub(crate) fn atari_wrappers(py: Python<'_>) -> Result<&Bound<'_, PyModule>, Env
 }
 
 /// A package that is missing is a matter of set-up; anything else that an import raises is shown whole.
-fn explain_import_error(py: Python<'_>, error: PyErr) -> EnvError {
+fn explain_import_error(py: Python<'_>, error: PyErr) -> CallError {
     let missing = || -> Option<String> {
         let error = error.value(py);
         error
@@ -112,11 +110,12 @@ fn explain_import_error(py: Python<'_>, error: PyErr) -> EnvError {
         _ => "",
     };
     match missing() {
-        Some(package) => EnvError::Interpreter(format!(
+        Some(package) => setup_error(format!(
             "the Python package `{package}` is not installed for `{}`: {REMEDY}{or_else}",
             executable().unwrap_or_default(),
-        )),
-        None => EnvError::Python(error),
+        ))
+        .into(),
+        None => error.into(),
     }
 }
 
@@ -125,13 +124,13 @@ fn explain_import_error(py: Python<'_>, error: PyErr) -> EnvError {
 /// must not be used afterwards. Python that was not embedded by this crate is left alone.
 ///
 /// # Errors
-/// [`EnvError::Python`] for what the exit functions raise.
+/// [`EnvError::Backend`] for what the exit functions raise.
 pub fn shutdown() -> Result<(), EnvError> {
     match STARTED.get() {
         Some(Ok(Origin::VirtualEnv(_) | Origin::BuiltAgainst(_))) => {}
         _ => return Ok(()),
     }
-    Python::attach(|py| {
+    let end = |py: Python<'_>| -> PyResult<()> {
         py.import("atexit")?.call_method0("_run_exitfuncs")?;
         let sys = py.import("sys")?;
         for stream in ["stdout", "stderr"] {
@@ -141,5 +140,6 @@ pub fn shutdown() -> Result<(), EnvError> {
             }
         }
         Ok(())
-    })
+    };
+    Ok(Python::attach(|py| end(py).map_err(CallError::from))?)
 }

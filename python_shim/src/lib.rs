@@ -2,7 +2,7 @@
 //!
 //! This is the one crate that knows about Python: it brings up the virtual environment's interpreter
 //! inside the program, crosses into the package `atari_wrappers` with the GIL attached no longer than
-//! a call takes, and hands out observations as bytes ([`VecEnv`]) or tensors ([`VecGymEnv`]).
+//! a call takes, and hands out observations as bytes ([`VecEnv`](vec_env::VecEnv)) or tensors ([`VecGymEnv`]).
 //!
 //! ```no_run
 //! use python_shim::{PyResult, VecGymEnv};
@@ -30,21 +30,21 @@
 struct Readme;
 
 pub mod doctor;
-mod env;
 mod error;
 mod extension;
 mod gym;
 pub mod interpreter;
-pub mod python;
+mod value;
 
-pub use env::{
-    ActionBatch, ActionSpace, Actions, Array, ArrayData, AutoresetMode, Episode, FinalInfo, Image,
-    MakeOptions, ObsSpec, ResetRequest, StepBatch, SubEnv, SubEnvs, Value, VecEnv,
-};
-pub use error::EnvError;
-pub use gym::{Step, VecGymEnv};
+pub use error::{env_error, py_err};
+pub use gym::{Image, ResetRequest, Step, VecGymEnv};
 pub use interpreter::shutdown;
 pub use pyo3::{PyErr, PyResult};
+/// The libtorch bindings of the tensors here.
+pub use tch;
+pub use value::{Array, ArrayData, MakeOptions, Value};
+/// The interface that training uses, which [`VecGymEnv`] implements.
+pub use vec_env;
 
 /// For the code that [`extension_module!`] makes.
 #[doc(hidden)]

@@ -6,9 +6,8 @@ mod common;
 use std::time::Duration;
 
 use common::{GAME, Rollout, actions, make, twin::Twin};
-use python_shim::{
-    ActionBatch, Actions, EnvError, MakeOptions, ResetRequest, StepBatch, Value, VecEnv, VecGymEnv,
-};
+use python_shim::{MakeOptions, ResetRequest, Value};
+use vec_env::{ActionBatch, Actions, EnvError, ObsBuffer, StepBatch, VecEnv};
 
 const COUNTER: &str = "scripted_envs:Counter-v0";
 
@@ -23,7 +22,7 @@ fn compare_batches(id: &str, num_steps: i64) -> Twin {
     let mut twin = Twin::new(id, 5, &of_two());
     assert_eq!(twin.rust.env.batch_size(), 2);
     twin.reset(&ResetRequest::seeded(3, 5));
-    let num_actions = twin.rust.env.num_actions();
+    let num_actions = twin.rust.env.action_space();
     let mut seen = [0; 5];
     twin.step(&ActionBatch::Discrete(actions(0, 5, num_actions)), None);
     for step in 1..num_steps {
@@ -39,7 +38,7 @@ fn compare_batches(id: &str, num_steps: i64) -> Twin {
 #[test]
 fn a_batch_holds_those_that_are_ready() {
     let mut twin = compare_batches("CartPole-v1", 100);
-    let error = twin.rust.env.send(&[0, 0, 0, 0, 0]).unwrap_err();
+    let error = twin.rust.send(&[0, 0, 0, 0, 0]).unwrap_err();
     assert!(
         matches!(
             error,
@@ -51,7 +50,7 @@ fn a_batch_holds_those_that_are_ready() {
         ),
         "{error}"
     );
-    let error = twin.rust.env.send(&[0, 2]).unwrap_err();
+    let error = twin.rust.send(&[0, 2]).unwrap_err();
     let second = twin.rust.batch.env_ids[1];
     assert!(
         matches!(error, EnvError::ActionRange { env, .. } if env == second),
@@ -60,7 +59,7 @@ fn a_batch_holds_those_that_are_ready() {
     let error = twin
         .rust
         .env
-        .recv(&mut [0; 5 * 16], &mut StepBatch::default())
+        .recv_into(&mut [0; 5 * 16], &mut StepBatch::default(), None)
         .unwrap_err();
     assert!(
         matches!(
@@ -90,16 +89,16 @@ fn actions_can_be_for_some_environments() {
     twin.step(&ActionBatch::Discrete(vec![3]), Some(&[1]));
     assert_eq!(twin.rust.obs[..2], [1, 3]);
     let env = &mut twin.rust.env;
-    env.send_actions(Actions::Discrete(&[1]), Some(&[1]))
-        .unwrap();
+    env.send_to(Actions::Discrete(&[1]), Some(&[1])).unwrap();
     let error = env
-        .send_actions(Actions::Discrete(&[1]), Some(&[1]))
+        .send_to(Actions::Discrete(&[1]), Some(&[1]))
         .unwrap_err();
     assert!(matches!(error, EnvError::Order(_)), "in flight: {error}");
-    env.send_actions(Actions::Discrete(&[1]), Some(&[0]))
-        .unwrap();
-    let Rollout { env, obs, batch } = &mut twin.rust;
-    env.recv(&mut obs[..4], batch).unwrap();
+    env.send_to(Actions::Discrete(&[1]), Some(&[0])).unwrap();
+    let Rollout {
+        env, obs, batch, ..
+    } = &mut twin.rust;
+    env.recv_into(&mut obs[..4], batch, None).unwrap();
     assert_eq!(batch.env_ids, [1, 0]);
     assert_eq!(obs[..4], [2, 4, 2, 2]);
 }
@@ -107,18 +106,20 @@ fn actions_can_be_for_some_environments() {
 #[test]
 fn a_reset_of_all_can_be_taken_by_parts() {
     let mut rollout = Rollout::new(make(COUNTER, 4, &of_two()).unwrap());
-    let Rollout { env, obs, batch } = &mut rollout;
+    let Rollout {
+        env, obs, batch, ..
+    } = &mut rollout;
     env.reset_async(&ResetRequest::default()).unwrap();
     for expected in [[0, 1], [2, 3]] {
-        env.recv(&mut obs[..4], batch).unwrap();
+        env.recv_into(&mut obs[..4], batch, None).unwrap();
         assert_eq!(batch.env_ids, expected);
     }
-    env.send(&[1, 1]).unwrap();
-    env.recv(&mut obs[..4], batch).unwrap();
+    env.send_to(Actions::Discrete(&[1, 1]), None).unwrap();
+    env.recv_into(&mut obs[..4], batch, None).unwrap();
     assert_eq!(batch.env_ids, [2, 3]);
-    env.send(&[1, 1]).unwrap();
+    env.send_to(Actions::Discrete(&[1, 1]), None).unwrap();
     VecEnv::reset(env, None, obs).unwrap();
-    env.send(&[1, 1, 1, 1]).unwrap();
+    env.send_to(Actions::Discrete(&[1, 1, 1, 1]), None).unwrap();
 }
 
 #[test]
@@ -127,15 +128,15 @@ fn waiting_ends_in_time_and_the_step_goes_on() {
     let env = make("scripted_envs:Sleeping-v0", 1, &options).unwrap();
     let mut rollout = Rollout::new(env);
     rollout.reset(0).unwrap();
-    let Rollout { env, obs, batch } = &mut rollout;
-    env.send(&[3]).unwrap();
+    let Rollout { env, batch, .. } = &mut rollout;
+    let obs = ObsBuffer::new(2);
+    env.send(Actions::Discrete(&[3]), obs.slot()).unwrap();
     let error = env
-        .recv_timeout(obs, batch, Duration::from_millis(1))
+        .recv_timeout(batch, Duration::from_millis(1))
         .unwrap_err();
     assert!(matches!(error, EnvError::Timeout), "{error}");
-    env.recv_timeout(obs, batch, Duration::from_secs(60))
-        .unwrap();
-    assert_eq!(*obs, [1, 3]);
+    env.recv_timeout(batch, Duration::from_secs(60)).unwrap();
+    assert_eq!(obs.take(), [1, 3]);
 }
 
 #[expect(unsafe_code, reason = "libc::kill")]
@@ -150,7 +151,7 @@ fn a_killed_worker_is_named_and_made_anew() {
         .with("backend", "async")
         .with("num_workers", 2);
     let env = make("scripted_envs:Talking-v0", 4, &options).unwrap();
-    let mut rollout: Rollout<VecGymEnv> = Rollout::new(env);
+    let mut rollout: Rollout = Rollout::new(env);
     rollout.reset(0).unwrap();
     rollout.step(&[1, 2, 3, 4]).unwrap();
     let pids = rollout.env.call("pid", &[], &[], None).unwrap();
@@ -166,9 +167,9 @@ fn a_killed_worker_is_named_and_made_anew() {
     };
     assert_eq!(*env_indices, of_lost);
     assert!(!error.is_usage_error());
-    assert_eq!(rollout.env.restart_workers(None).unwrap(), of_lost);
-    let Rollout { env, obs, batch } = &mut rollout;
-    env.recv(obs, batch).unwrap();
+    assert_eq!(rollout.env.restart_workers().unwrap(), of_lost);
+    rollout.recv().unwrap();
+    let Rollout { obs, batch, .. } = &rollout;
     for index in 0..4 {
         let is_lost = of_lost.contains(&index);
         assert_eq!(batch.worker_restarted[index], is_lost);

@@ -5,19 +5,10 @@ mod common;
 
 use common::{GAME, Rollout, make, scripted, start};
 use python_shim::{
-    EnvError, MakeOptions, VecEnv, VecGymEnv,
-    pyo3::{
-        exceptions::{PyRuntimeError, PyTypeError, PyValueError},
-        prelude::*,
-    },
+    MakeOptions, VecGymEnv,
+    pyo3::{exceptions::PyRuntimeError, prelude::*},
 };
-
-fn python_error(error: &EnvError) -> &PyErr {
-    match error {
-        EnvError::Python(error) => error,
-        other => unreachable!("not a Python exception: {other}"),
-    }
-}
+use vec_env::EnvError;
 
 #[test]
 fn an_exception_in_step_keeps_type_message_cause_and_traceback() {
@@ -35,14 +26,13 @@ fn an_exception_in_step_keeps_type_message_cause_and_traceback() {
     assert!(doing.contains("action 3"), "{doing}");
     assert!(
         error
-            .summary()
+            .to_string()
             .contains("ZeroDivisionError: the second step divides by zero"),
         "{}",
-        error.summary()
+        error.to_string()
     );
-    assert!(!error.summary().contains("Traceback"));
-    let text = error.to_string();
-    assert!(text.starts_with(&error.summary()), "{text}");
+    assert!(!error.to_string().contains("Traceback"));
+    let text = error.details().unwrap();
     assert!(text.contains("Traceback (most recent call last)"), "{text}");
     assert!(
         text.contains("scripted_envs.py\", line"),
@@ -54,14 +44,14 @@ fn an_exception_in_step_keeps_type_message_cause_and_traceback() {
     );
     assert!(!error.is_usage_error(), "a bug is shown whole");
     assert!(
-        matches!(rollout.env.send(&[0, 0]), Err(EnvError::Order(_))),
+        matches!(rollout.send(&[0, 0]), Err(EnvError::Order(_))),
         "a failed batch takes no step"
     );
     Python::attach(|py| {
-        let error = PyErr::from(error);
+        let error = python_shim::py_err(&error);
         assert!(
             error.is_instance_of::<PyRuntimeError>(py),
-            "it stays a WorkerError"
+            "as WorkerError is"
         );
     });
 }
@@ -76,12 +66,14 @@ fn an_exception_in_a_worker_arrives() {
     let error = rollout.step(&[0, 0]).unwrap_err();
     assert!(matches!(error, EnvError::Worker { .. }), "{error}");
     assert!(
-        error.summary().contains("the second step divides by zero"),
+        error
+            .to_string()
+            .contains("the second step divides by zero"),
         "{}",
-        error.summary()
+        error.to_string()
     );
-    assert!(!error.summary().contains('\n'), "{}", error.summary());
-    let text = error.to_string();
+    assert!(!error.to_string().contains('\n'), "{}", error.to_string());
+    let text = error.details().unwrap();
     assert!(
         text.contains("scripted_envs.py\", line") && text.contains("KeyError: 'cartridge'"),
         "the place in the worker: {text}"
@@ -96,39 +88,39 @@ fn an_unknown_id_is_a_usage_error_that_names_it() {
         "no_such_module:Env-v0",
     ] {
         let error = make(id, 1, &MakeOptions::new()).unwrap_err();
-        assert!(error.summary().contains(id), "{}", error.summary());
+        assert!(error.to_string().contains(id), "{}", error.to_string());
         assert!(
-            !error.summary().contains("Traceback"),
+            !error.to_string().contains("Traceback"),
             "{}",
-            error.summary()
+            error.to_string()
         );
-        assert!(error.is_usage_error(), "{}", error.summary());
+        assert!(error.is_usage_error(), "{}", error.to_string());
     }
 }
 
 #[test]
 fn an_unknown_or_mistyped_setting_is_a_usage_error_that_names_it() {
     let error = make(GAME, 1, &MakeOptions::new().with("frame_skp", 4)).unwrap_err();
-    Python::attach(|py| assert!(python_error(&error).is_instance_of::<PyTypeError>(py)));
+    assert!(error.to_string().starts_with("TypeError"), "{error}");
     assert!(
-        error.summary().contains("frame_skp") && error.is_usage_error(),
+        error.to_string().contains("frame_skp") && error.is_usage_error(),
         "{}",
-        error.summary()
+        error.to_string()
     );
     let error = make(GAME, 0, &MakeOptions::new()).unwrap_err();
-    Python::attach(|py| assert!(python_error(&error).is_instance_of::<PyValueError>(py)));
+    assert!(error.to_string().starts_with("ValueError"), "{error}");
     assert!(error.is_usage_error());
 }
 
 #[test]
 fn errors_of_this_crate_become_builtin_exceptions() {
     start();
-    let count = PyErr::from(EnvError::ActionCount {
+    let count = python_shim::py_err(&EnvError::ActionCount {
         expected: 2,
         got: 1,
         num_values: 1,
     });
-    let closed = PyErr::from(EnvError::Closed);
+    let closed = python_shim::py_err(&EnvError::Closed);
     assert_eq!(
         count.to_string(),
         "ValueError: expected 2 actions, one for each environment, got 1"
@@ -137,10 +129,14 @@ fn errors_of_this_crate_become_builtin_exceptions() {
         closed.to_string(),
         "RuntimeError: the environment is closed"
     );
-    let original = VecGymEnv::new("NoSuchEnv-v0", None, 1)
-        .unwrap_err()
-        .to_string();
-    let and_back =
-        PyErr::from(make("NoSuchEnv-v0", 1, &MakeOptions::new()).unwrap_err()).to_string();
-    assert_eq!(original, and_back, "a Python exception stays itself");
+    let original = VecGymEnv::new("NoSuchEnv-v0", None, 1).unwrap_err();
+    let error = make("NoSuchEnv-v0", 1, &MakeOptions::new()).unwrap_err();
+    assert_eq!(
+        original.to_string().split_once(": ").unwrap().1,
+        error.to_string().split_once(": ").unwrap().1
+    );
+    assert_eq!(
+        python_shim::env_error(&original).to_string(),
+        error.to_string()
+    );
 }

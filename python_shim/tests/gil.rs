@@ -17,7 +17,8 @@ use std::{
 };
 
 use common::{Rollout, make, scripted};
-use python_shim::{MakeOptions, VecEnv, VecGymEnv, pyo3::prelude::*};
+use python_shim::{MakeOptions, VecGymEnv, pyo3::prelude::*};
+use vec_env::VecEnv;
 
 /// Turns that a thread gets within a fraction of a step, however busy the machine is.
 const MANY: u64 = 20;
@@ -43,12 +44,9 @@ fn entries_during_recv(env: impl FnOnce() -> VecGymEnv) -> u64 {
         while entries.load(SeqCst) == 0 {
             thread::yield_now();
         }
-        rollout.env.send(&vec![0; rollout.env.num_envs()]).unwrap();
+        rollout.send(&vec![0; rollout.env.num_envs()]).unwrap();
         let before = entries.load(SeqCst);
-        rollout
-            .env
-            .recv(&mut rollout.obs, &mut rollout.batch)
-            .unwrap();
+        rollout.recv().unwrap();
         let during = entries.load(SeqCst) - before;
         stop.store(true, SeqCst);
         during

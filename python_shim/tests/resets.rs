@@ -6,14 +6,15 @@ mod common;
 use std::time::Duration;
 
 use common::{Rollout, make, scripted, twin::Twin};
-use python_shim::{
-    ActionBatch, AutoresetMode, EnvError, MakeOptions, ResetRequest, StepBatch, VecEnv, VecGymEnv,
-};
+use python_shim::{MakeOptions, ResetRequest, VecGymEnv};
+use vec_env::{ActionBatch, Actions, AutoresetMode, EnvError, StepBatch, VecEnv};
 
 const COUNTER: &str = "scripted_envs:Counter-v0";
 
-fn reset(rollout: &mut Rollout<VecGymEnv>, request: &ResetRequest) -> Result<(), EnvError> {
-    let Rollout { env, obs, batch } = rollout;
+fn reset(rollout: &mut Rollout, request: &ResetRequest) -> Result<(), EnvError> {
+    let Rollout {
+        env, obs, batch, ..
+    } = rollout;
     env.reset_with(request, obs, batch)
 }
 
@@ -82,7 +83,9 @@ fn one_environment_restarts_alone() {
 #[test]
 fn a_reset_can_be_begun_and_awaited() {
     let mut rollout = Rollout::new(scripted("Counter", 2).unwrap());
-    let Rollout { env, obs, batch } = &mut rollout;
+    let Rollout {
+        env, obs, batch, ..
+    } = &mut rollout;
     let wait = |env: &mut VecGymEnv, obs: &mut Vec<u8>, batch: &mut StepBatch| {
         env.reset_wait(obs, batch, Some(Duration::from_secs(60)))
     };
@@ -93,7 +96,7 @@ fn a_reset_can_be_begun_and_awaited() {
     );
     let request = ResetRequest::default().with_option("start", 4);
     env.reset_async(&request).unwrap();
-    let error = env.send(&[0, 0]).unwrap_err();
+    let error = env.send_to(Actions::Discrete(&[0, 0]), None).unwrap_err();
     assert!(matches!(error, EnvError::Order(_)), "not over yet: {error}");
     wait(env, obs, batch).unwrap();
     assert_eq!(*obs, [0, 4, 0, 4]);
@@ -122,7 +125,7 @@ fn requests_that_cannot_be_are_refused_and_harmless() {
         },
     ] {
         let error = reset(&mut rollout, &request).unwrap_err();
-        assert!(error.summary().starts_with("ValueError"), "{error}");
+        assert!(error.to_string().starts_with("ValueError"), "{error}");
     }
     rollout.step(&[1, 1]).unwrap();
     assert_eq!(rollout.obs, [1, 1, 1, 1]);
@@ -169,7 +172,7 @@ fn without_autoreset_a_mask_restarts() {
     let mut twin = in_mode("disabled");
     assert_eq!(twin.rust.env.autoreset_mode(), AutoresetMode::Disabled);
     assert_eq!(twin.rust.obs, [3, 3, 3, 6]);
-    let error = twin.rust.env.send(&[0, 0]).unwrap_err();
+    let error = twin.rust.send(&[0, 0]).unwrap_err();
     assert!(matches!(error, EnvError::Order(_)), "{error}");
     twin.reset(&ResetRequest::default().with_mask(vec![true, true]));
     twin.step(&ActionBatch::Discrete(vec![1, 2]), None);

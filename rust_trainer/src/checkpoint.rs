@@ -7,10 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use python_shim::ObsSpec;
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
-use tch::{Device, Kind, Tensor};
+use tch::{Device, Tensor};
+use vec_env::{Dtype, ObsSpec};
 
 use crate::{error::TrainerError, learner::Learner, settings::Settings};
 
@@ -42,7 +42,7 @@ pub struct State {
     pub optimizer_steps: u64,
     /// The generator of actions and minibatches.
     pub rng: Pcg64,
-    obs_shape: Vec<i64>,
+    obs_shape: Vec<usize>,
     obs_is_image: bool,
     /// Number of actions of the policy.
     pub num_actions: i64,
@@ -52,14 +52,14 @@ impl State {
     /// The observations that the network expects.
     #[must_use]
     pub fn obs_spec(&self) -> ObsSpec {
-        let kind = if self.obs_is_image {
-            Kind::Uint8
+        let dtype = if self.obs_is_image {
+            Dtype::Uint8
         } else {
-            Kind::Float
+            Dtype::Float32
         };
         ObsSpec {
             shape: self.obs_shape.clone(),
-            kind,
+            dtype,
         }
     }
 }
@@ -104,7 +104,7 @@ pub fn save(
         optimizer_steps: learner.optimizer.steps,
         rng: learner.rng.clone(),
         obs_shape: spec.shape.clone(),
-        obs_is_image: spec.kind == Kind::Uint8,
+        obs_is_image: spec.dtype == Dtype::Uint8,
         num_actions,
     };
     write_json(&aside.join(STATE), &state)?;

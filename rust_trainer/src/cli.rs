@@ -305,7 +305,7 @@ fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
         state.settings.env_id, state.counters.step, args.episodes
     ));
     let mut number = 0;
-    let on_episode = |episode: &python_shim::Episode| {
+    let on_episode = |episode: &vec_env::Episode| {
         number += 1;
         say(format_args!(
             "game {number}: {} in {} steps",
@@ -344,7 +344,7 @@ fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, TrainerError>
     };
     let mut env = make_env::for_evaluation(&state.settings, 1, recording)?;
     let mut learner = load(&path, &state, &args.play)?;
-    let on_episode = |episode: &python_shim::Episode| {
+    let on_episode = |episode: &vec_env::Episode| {
         say(format_args!(
             "game of {} points in {} frames",
             episode.raw_return, episode.frames
@@ -401,7 +401,13 @@ fn describe(error: &TrainerError) -> String {
         }
         cause = source.source();
     }
-    text
+    match error {
+        TrainerError::Env(error) => match error.details() {
+            Some(details) => format!("{text}\n{details}"),
+            None => text,
+        },
+        _ => text,
+    }
 }
 
 /// Prints a line; a closed pipe is no reason to fail.

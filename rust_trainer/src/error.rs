@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use python_shim::EnvError;
+use vec_env::EnvError;
 
 use crate::report::ReportError;
 

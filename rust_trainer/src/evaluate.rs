@@ -1,6 +1,6 @@
 //! Playing whole games with a trained policy.
 
-use python_shim::{Episode, StepBatch, VecEnv};
+use vec_env::{Actions, Episode, StepBatch, VecEnv};
 
 use crate::{
     error::TrainerError, learner::Learner, make_env::env_seed, rollout::Observations,
@@ -31,11 +31,11 @@ pub fn play(
         Observations::new(env.obs_spec(), 1, num_envs, learner.net.params.device());
     let mut received = StepBatch::default();
     let mut played = Vec::new();
-    env.reset(Some(env_seed(seed)), observations.slot(0))?;
+    env.reset(Some(env_seed(seed)), &mut observations.slot(0))?;
     while played.len() < num_episodes && !stop.is_asked() {
         let chosen = learner.act(&observations.row(0), greedy);
-        env.send(&chosen.actions)?;
-        env.recv(observations.slot(0), &mut received)?;
+        env.send(Actions::Discrete(&chosen.actions), observations.slot(0))?;
+        env.recv(&mut received)?;
         for episode in &received.episodes {
             if left[episode.env] > 0 {
                 left[episode.env] -= 1;

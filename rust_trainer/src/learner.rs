@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand_pcg::Pcg64;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 
-use python_shim::ObsSpec;
+use vec_env::ObsSpec;
 
 use crate::{
     a2c,

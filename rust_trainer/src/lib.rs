@@ -2,7 +2,7 @@
 //!
 //! A run reads from top to bottom in [`train`]: a [`rollout`] is collected by the [`learner`], which
 //! learns from it with the algorithm of the [`settings`], [`ppo`] or [`a2c`]. Environments come through
-//! [`python_shim::VecEnv`], whether they live in Python or in Rust; this crate cannot tell.
+//! [`vec_env::VecEnv`], whether they live in Python or in Rust; this crate cannot tell.
 
 pub mod a2c;
 pub mod advantage;

@@ -2,7 +2,8 @@
 
 use std::{path::Path, thread};
 
-use python_shim::{ActionSpace, AutoresetMode, MakeOptions, Value, VecEnv, VecGymEnv};
+use python_shim::{MakeOptions, Value, VecGymEnv};
+use vec_env::{ActionSpace, AutoresetMode, VecEnv};
 
 use crate::{
     error::TrainerError,
@@ -173,7 +174,7 @@ fn make(
             Ok(Box::new(env))
         }
         // A typing mistake gets a line; anything else keeps its traceback.
-        Err(error) if error.is_usage_error() => Err(TrainerError::Usage(error.summary())),
+        Err(error) if error.is_usage_error() => Err(TrainerError::Usage(error.to_string())),
         Err(error) => Err(error.into()),
     }
 }

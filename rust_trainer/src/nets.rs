@@ -4,13 +4,14 @@
 //! tanh units. Weights start orthogonal and biases at zero: gain √2 in the body, 0.01 for the policy and
 //! 1 for the value (Huang et al., "The 37 Implementation Details of PPO").
 
-use python_shim::ObsSpec;
 use rand::Rng;
 use tch::{Device, Kind, Tensor};
+use vec_env::{Dtype, ObsSpec};
 
 use crate::{
     error::TrainerError,
     params::{Init, ParamSpec, Params},
+    rollout::sizes,
     settings::Precision,
 };
 
@@ -54,15 +55,15 @@ impl ActorCritic {
         precision: Precision,
         rng: &mut impl Rng,
     ) -> Result<Self, TrainerError> {
-        let (body, specs) = match (spec.kind, spec.shape.as_slice()) {
-            (Kind::Uint8, &[channels, height, width]) => (
+        let (body, specs) = match (spec.dtype, sizes(spec).collect::<Vec<_>>().as_slice()) {
+            (Dtype::Uint8, &[channels, height, width]) => (
                 Body::NatureCnn,
                 nature_cnn(channels, height, width, num_actions)?,
             ),
             (_, &[features]) => (Body::Mlp, mlp(features, num_actions)),
-            (kind, shape) => {
+            (dtype, shape) => {
                 let problem = format!(
-                    "no network for observations of type {kind:?} and shape {shape:?}: images must be uint8 [channels, height, width], others flat"
+                    "no network for observations of type {dtype:?} and shape {shape:?}: images must be uint8 [channels, height, width], others flat"
                 );
                 return Err(TrainerError::Usage(problem));
             }

@@ -1,8 +1,9 @@
 //! One rollout: what `num_envs` environments did in `num_steps` steps, and the observations' memory.
 
-use tch::{Device, Tensor};
+use std::{ptr::NonNull, sync::Mutex};
 
-use python_shim::ObsSpec;
+use tch::{Device, Kind, Tensor};
+use vec_env::{Dtype, ObsSlot, ObsSpec};
 
 /// Observations of a rollout, stored as the environment made them (uint8 for images).
 ///
@@ -21,11 +22,12 @@ impl Observations {
     #[must_use]
     pub fn new(spec: &ObsSpec, num_steps: usize, num_envs: usize, device: Device) -> Self {
         let mut shape = vec![num_steps as i64 + 1, num_envs as i64];
-        shape.extend(&spec.shape);
-        let mut host = Tensor::zeros(&shape, (spec.kind, Device::Cpu));
+        shape.extend(sizes(spec));
+        let kind = kind(spec.dtype);
+        let mut host = Tensor::zeros(&shape, (kind, Device::Cpu));
         let device = device.is_cuda().then(|| {
             host = host.pin_memory(device);
-            Tensor::zeros(&shape, (spec.kind, device))
+            Tensor::zeros(&shape, (kind, device))
         });
         Self {
             host,
@@ -38,20 +40,22 @@ impl Observations {
     ///
     /// # Panics
     /// If the rollout has no such row.
-    pub fn slot(&mut self, step: usize) -> &mut [u8] {
+    pub fn slot(&mut self, step: usize) -> ObsSlot {
         assert!(
             (step as i64) < self.host.size()[0],
             "row {step} is behind the rollout"
         );
         let offset = step * self.row_bytes;
-        // SAFETY: `host` is a contiguous tensor in host memory that this struct owns and never resizes;
-        // row `step` lies inside it by the assertion; `&mut self` keeps every other access away.
+        let Some(start) = NonNull::new(self.host.data_ptr().cast::<u8>()) else {
+            return vec![0; self.row_bytes].into();
+        };
+        // SAFETY: `host` is a contiguous tensor in host memory that is never resized, and the slot's
+        // clone keeps it alive; row `step` lies inside it by the assertion, and the loops that hand a
+        // row out read it after the environment has given it back.
         #[expect(unsafe_code, reason = "tch has no safe view of a tensor's bytes")]
         unsafe {
-            std::slice::from_raw_parts_mut(
-                self.host.data_ptr().cast::<u8>().add(offset),
-                self.row_bytes,
-            )
+            let host = Mutex::new(self.host.shallow_clone());
+            ObsSlot::from_raw_parts(start.add(offset), self.row_bytes, host)
         }
     }
 
@@ -80,6 +84,20 @@ impl Observations {
         let last = self.host.size()[0] - 1;
         self.host.get(0).copy_(&self.host.get(last));
     }
+}
+
+/// libtorch's name of a type.
+#[must_use]
+pub fn kind(dtype: Dtype) -> Kind {
+    match dtype {
+        Dtype::Uint8 => Kind::Uint8,
+        Dtype::Float32 => Kind::Float,
+    }
+}
+
+/// The shape of one observation as libtorch counts.
+pub fn sizes(spec: &ObsSpec) -> impl Iterator<Item = i64> {
+    spec.shape.iter().map(|&size| size as i64)
 }
 
 /// What the learner needs beside the observations; `[num_steps · num_envs]` each, step-major.

@@ -6,8 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use python_shim::{StepBatch, VecEnv};
 use tch::Tensor;
+use vec_env::{StepBatch, VecEnv};
 
 use crate::{
     checkpoint::{self, Counters},
@@ -16,7 +16,7 @@ use crate::{
     learner::{Actions, Learner},
     make_env::{self, env_seed},
     report::RunReport,
-    rollout::{Observations, Rollout},
+    rollout::{Observations, Rollout, kind, sizes},
     settings::Settings,
     signals::StopRequest,
 };
@@ -86,7 +86,12 @@ impl Run {
             .map_err(|source| TrainerError::io("create", &folder, source))?;
         write_settings(&folder, &settings)?;
         let report = RunReport::create(&folder, &title(&settings), settings.total_steps)?;
-        let learner = Learner::new(&settings, env.obs_spec(), env.num_actions(), device)?;
+        let learner = Learner::new(
+            &settings,
+            env.obs_spec(),
+            env.action_space().num_actions(),
+            device,
+        )?;
         Ok(Self::new(
             folder,
             settings,
@@ -109,14 +114,21 @@ impl Run {
         make_env::check(&settings.env_id, &*env)?;
         let path = checkpoint::newest(folder)?;
         let state = checkpoint::read_state(&path)?;
-        if state.obs_spec() != *env.obs_spec() || state.num_actions != env.num_actions() {
+        if state.obs_spec() != *env.obs_spec()
+            || state.num_actions != env.action_space().num_actions()
+        {
             return Err(TrainerError::checkpoint(
                 &path,
                 "is of an environment with other observations or actions",
             ));
         }
         let device = device::select(settings.device)?;
-        let mut learner = Learner::new(&settings, env.obs_spec(), env.num_actions(), device)?;
+        let mut learner = Learner::new(
+            &settings,
+            env.obs_spec(),
+            env.action_space().num_actions(),
+            device,
+        )?;
         checkpoint::load_tensors(&path, &mut learner, true)?;
         learner.rng = state.rng;
         learner.optimizer.steps = state.optimizer_steps;
@@ -197,7 +209,7 @@ impl Run {
     pub fn train(mut self, stop: &StopRequest) -> Result<Summary, TrainerError> {
         // A resumed run plays on in new games: a seed of their own keeps it from repeating the first ones.
         let seed = env_seed(self.settings.seed.wrapping_add(self.counters.step));
-        self.env.reset(Some(seed), self.observations.slot(0))?;
+        self.env.reset(Some(seed), &mut self.observations.slot(0))?;
         let mut saved_at = self.counters.step;
         while self.counters.step < self.settings.total_steps {
             self.iterate()?;
@@ -271,7 +283,9 @@ impl Run {
             self.times.act += acting.elapsed();
 
             let stepping = Instant::now();
-            self.env.send(&chosen.actions)?;
+            let slot = self.observations.slot(step + 1);
+            self.env
+                .send(vec_env::Actions::Discrete(&chosen.actions), slot)?;
             let Actions {
                 actions,
                 log_probs,
@@ -280,8 +294,7 @@ impl Run {
             self.rollout.actions.extend(actions);
             self.rollout.log_probs.extend(log_probs);
             self.rollout.values.extend(values);
-            self.env
-                .recv(self.observations.slot(step + 1), &mut self.step)?;
+            self.env.recv(&mut self.step)?;
             self.times.env += stepping.elapsed();
 
             self.counters.step += self.settings.num_envs as u64;
@@ -314,10 +327,10 @@ impl Run {
             .dones
             .extend((0..self.settings.num_envs).map(|env| self.step.is_done(env)));
         let spec = self.env.obs_spec();
-        let shape: Vec<i64> = [&[1], spec.shape.as_slice()].concat();
+        let shape: Vec<i64> = [1].into_iter().chain(sizes(spec)).collect();
         for (env, bytes) in &self.step.final_obs {
             if self.step.truncated[*env] && !self.step.terminated[*env] {
-                let obs = Tensor::from_data_size(bytes, &shape, spec.kind)
+                let obs = Tensor::from_data_size(bytes, &shape, kind(spec.dtype))
                     .to_device(self.learner.net.params.device());
                 self.rollout.rewards[first + env] +=
                     self.settings.gamma as f32 * self.learner.values(&obs)[0];
@@ -337,7 +350,7 @@ impl Run {
 
     fn save(&mut self) -> Result<(), TrainerError> {
         let folder = self.folder.join("checkpoints");
-        let (spec, num_actions) = (self.env.obs_spec(), self.env.num_actions());
+        let (spec, num_actions) = (self.env.obs_spec(), self.env.action_space().num_actions());
         self.report.flush()?;
         checkpoint::save(
             &folder,

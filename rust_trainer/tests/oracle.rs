@@ -4,7 +4,6 @@
 
 use std::{collections::HashMap, path::Path, process::Command, sync::OnceLock};
 
-use python_shim::ObsSpec;
 use rand_pcg::Pcg64;
 use rust_trainer::{
     a2c,
@@ -16,6 +15,7 @@ use rust_trainer::{
     settings::{Algorithm, Precision, Settings},
 };
 use tch::{Device, Kind, Tensor};
+use vec_env::{Dtype, ObsSpec};
 
 const TOLERANCE: f64 = 1e-5;
 
@@ -57,7 +57,7 @@ fn floats(tensor: &Tensor) -> Vec<f32> {
 fn network(tensors: &Tensors) -> ActorCritic {
     let spec = ObsSpec {
         shape: vec![4, 84, 84],
-        kind: Kind::Uint8,
+        dtype: Dtype::Uint8,
     };
     let mut net = ActorCritic::new(
         &spec,
@@ -142,7 +142,7 @@ fn ppo_loss_and_gradient() {
 fn initial_weights_are_orthogonal() {
     let spec = ObsSpec {
         shape: vec![4, 84, 84],
-        kind: Kind::Uint8,
+        dtype: Dtype::Uint8,
     };
     let net = ActorCritic::new(
         &spec,

@@ -4,7 +4,6 @@
 
 use std::{fs, path::Path};
 
-use python_shim::{ActionSpace, AutoresetMode, EnvError, Episode, ObsSpec, StepBatch, VecEnv};
 use rust_trainer::{
     checkpoint,
     evaluate::play,
@@ -13,7 +12,11 @@ use rust_trainer::{
     signals::StopRequest,
     train::{Outcome, Run},
 };
-use tch::{Device, Kind, Tensor};
+use tch::{Device, Tensor};
+use vec_env::{
+    ActionSpace, Actions, AutoresetMode, Dtype, EnvError, Episode, ObsSlot, ObsSpec, StepBatch,
+    VecEnv,
+};
 
 const NUM_ENVS: usize = 4;
 
@@ -33,7 +36,7 @@ struct Contexts {
     end: End,
     steps: i64,
     returns: [f64; NUM_ENVS],
-    actions: Option<Vec<i64>>,
+    sent: Option<(Vec<i64>, ObsSlot)>,
     autoreset: AutoresetMode,
     space: ActionSpace,
     batch_size: usize,
@@ -43,7 +46,7 @@ impl Contexts {
     fn new(constant: bool, length: i64, end: End) -> Self {
         let spec = ObsSpec {
             shape: vec![2],
-            kind: Kind::Float,
+            dtype: Dtype::Float32,
         };
         Self {
             spec,
@@ -52,7 +55,7 @@ impl Contexts {
             end,
             steps: 0,
             returns: [0.0; NUM_ENVS],
-            actions: None,
+            sent: None,
             autoreset: AutoresetMode::SameStep,
             space: ActionSpace::Discrete { n: 2 },
             batch_size: NUM_ENVS,
@@ -86,12 +89,8 @@ impl VecEnv for Contexts {
         &self.spec
     }
 
-    fn num_actions(&self) -> i64 {
-        2
-    }
-
-    fn action_space(&self) -> ActionSpace {
-        self.space.clone()
+    fn action_space(&self) -> &ActionSpace {
+        &self.space
     }
 
     fn batch_size(&self) -> usize {
@@ -108,14 +107,18 @@ impl VecEnv for Contexts {
         Ok(())
     }
 
-    fn send(&mut self, actions: &[i64]) -> Result<(), EnvError> {
-        self.actions = Some(actions.to_vec());
+    fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
+        let Actions::Discrete(actions) = actions else {
+            let space = self.space.clone();
+            return Err(EnvError::ActionKind { space });
+        };
+        self.sent = Some((actions.to_vec(), obs));
         Ok(())
     }
 
-    fn recv(&mut self, obs: &mut [u8], batch: &mut StepBatch) -> Result<(), EnvError> {
-        let actions = self
-            .actions
+    fn recv(&mut self, batch: &mut StepBatch) -> Result<(), EnvError> {
+        let (actions, mut obs) = self
+            .sent
             .take()
             .ok_or_else(|| EnvError::Order("no step in flight".to_owned()))?;
         let rewards: Vec<f32> = (0..NUM_ENVS)
@@ -127,7 +130,7 @@ impl VecEnv for Contexts {
         batch.raw_reward.clone_from(&rewards);
         batch.terminated.fill(ended && self.end == End::Terminated);
         batch.truncated.fill(ended && self.end == End::Truncated);
-        self.observe(obs);
+        self.observe(&mut obs);
         for (env, reward) in rewards.iter().enumerate() {
             self.returns[env] += f64::from(*reward);
             if ended {

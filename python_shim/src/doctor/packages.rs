@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use pyo3::{exceptions::PyModuleNotFoundError, prelude::*};
 
+use vec_env::EnvError;
+
 use crate::{
-    EnvError,
+    error::CallError,
     interpreter::{self, Origin},
 };
 
@@ -46,7 +48,7 @@ impl PythonFacts {
 
 /// Asks the running interpreter.
 pub(super) fn python_facts(origin: Origin) -> Result<PythonFacts, EnvError> {
-    Python::attach(|py| {
+    let look_up = |py: Python<'_>| -> Result<_, CallError> {
         let sys = py.import("sys")?;
         let packages = DISTRIBUTIONS
             .iter()
@@ -62,12 +64,13 @@ pub(super) fn python_facts(origin: Origin) -> Result<PythonFacts, EnvError> {
             origin,
             packages,
         })
-    })
+    };
+    Ok(Python::attach(look_up)?)
 }
 
 /// Imports `atari_wrappers`: an installed package can still be broken.
 pub(super) fn try_import() -> Option<EnvError> {
-    Python::attach(|py| interpreter::atari_wrappers(py).err())
+    Python::attach(|py| interpreter::atari_wrappers(py).err().map(Into::into))
 }
 
 /// The first of the alternatives that is installed. Reads metadata only: importing torch would load

@@ -1,9 +1,9 @@
 //! What the spaces of a Gymnasium vector environment say, as far as this interface carries them.
 
 use pyo3::{intern, prelude::*};
-use tch::Kind;
+use vec_env::{ActionSpace, AutoresetMode, Dtype, EnvError, ObsSpec};
 
-use crate::{ActionSpace, AutoresetMode, EnvError, ObsSpec};
+use crate::error::CallError;
 
 /// Sizes and types of a batch of environments.
 #[derive(Debug)]
@@ -24,12 +24,9 @@ impl Spaces {
     ///
     /// # Errors
     /// [`EnvError::Unsupported`] names what is not carried and what is.
-    pub fn read(id: &str, env: &Bound<'_, PyAny>) -> Result<Self, EnvError> {
+    pub fn read(id: &str, env: &Bound<'_, PyAny>) -> Result<Self, CallError> {
         let py = env.py();
-        let unsupported = |what: String| EnvError::Unsupported {
-            env: id.to_owned(),
-            what,
-        };
+        let unsupported = |what: String| EnvError::Unsupported(format!("`{id}`: {what}"));
         let num_envs: usize = env.getattr(intern!(py, "num_envs"))?.extract()?;
         let actions = action_space(&env.getattr(intern!(py, "single_action_space"))?)?
             .map_err(unsupported)?;
@@ -45,17 +42,13 @@ impl Spaces {
                 .extract()?,
             autoreset: autoreset_mode(env)?.map_err(unsupported)?,
             actions,
-            batch_shape: [&[num_envs as i64], obs.shape.as_slice()].concat(),
+            batch_shape: [num_envs]
+                .iter()
+                .chain(&obs.shape)
+                .map(|&size| size as i64)
+                .collect(),
             obs,
         })
-    }
-
-    /// Number of discrete actions, 0 where there are others.
-    pub fn num_actions(&self) -> i64 {
-        match self.actions {
-            ActionSpace::Discrete { n } => n,
-            ActionSpace::MultiDiscrete { .. } | ActionSpace::Box { .. } => 0,
-        }
     }
 }
 
@@ -122,9 +115,9 @@ fn obs_spec(space: &Bound<'_, PyAny>) -> PyResult<Result<ObsSpec, String>> {
         )));
     }
     let dtype = dtype_name(space)?;
-    let kind = match dtype.as_str() {
-        "uint8" => Kind::Uint8,
-        "float32" => Kind::Float,
+    let dtype = match dtype.as_str() {
+        "uint8" => Dtype::Uint8,
+        "float32" => Dtype::Float32,
         _ => {
             return Ok(Err(format!(
                 "observations are {dtype}; only uint8 and float32 ones are supported \
@@ -133,7 +126,7 @@ fn obs_spec(space: &Bound<'_, PyAny>) -> PyResult<Result<ObsSpec, String>> {
         }
     };
     let shape = space.getattr(intern!(space.py(), "shape"))?.extract()?;
-    Ok(Ok(ObsSpec { shape, kind }))
+    Ok(Ok(ObsSpec { shape, dtype }))
 }
 
 fn autoreset_mode(env: &Bound<'_, PyAny>) -> PyResult<Result<AutoresetMode, String>> {

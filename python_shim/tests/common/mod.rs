@@ -4,9 +4,10 @@
 pub mod twin;
 
 use python_shim::{
-    EnvError, MakeOptions, StepBatch, Value, VecEnv, VecGymEnv, interpreter,
+    MakeOptions, Value, VecGymEnv, interpreter,
     pyo3::{conversion::FromPyObjectOwned, prelude::*, types::PyDict},
 };
+use vec_env::{Actions, EnvError, ObsBuffer, StepBatch, VecEnv};
 
 pub const GAME: &str = "SpaceInvadersNoFrameskip-v4";
 
@@ -36,29 +37,44 @@ pub fn make(id: &str, num_envs: usize, options: &MakeOptions) -> Result<VecGymEn
 }
 
 /// An environment behind the trait, with the memory that its calls fill.
-pub struct Rollout<E: VecEnv> {
-    pub env: E,
+pub struct Rollout {
+    pub env: VecGymEnv,
     pub obs: Vec<u8>,
     pub batch: StepBatch,
+    next_obs: ObsBuffer,
 }
 
-impl<E: VecEnv> Rollout<E> {
-    pub fn new(env: E) -> Self {
+impl Rollout {
+    pub fn new(env: VecGymEnv) -> Self {
         let obs = vec![0; env.num_envs() * env.obs_spec().num_bytes()];
         Self {
             env,
             obs,
             batch: StepBatch::default(),
+            next_obs: ObsBuffer::default(),
         }
     }
 
     pub fn reset(&mut self, seed: u64) -> Result<(), EnvError> {
-        self.env.reset(Some(seed), &mut self.obs)
+        VecEnv::reset(&mut self.env, Some(seed), &mut self.obs)
+    }
+
+    pub fn send(&mut self, actions: &[i64]) -> Result<(), EnvError> {
+        let next_obs = ObsBuffer::new(self.obs.len());
+        self.env.send(Actions::Discrete(actions), next_obs.slot())?;
+        self.next_obs = next_obs;
+        Ok(())
+    }
+
+    pub fn recv(&mut self) -> Result<(), EnvError> {
+        self.env.recv(&mut self.batch)?;
+        self.obs = self.next_obs.take();
+        Ok(())
     }
 
     pub fn step(&mut self, actions: &[i64]) -> Result<(), EnvError> {
-        self.env.send(actions)?;
-        self.env.recv(&mut self.obs, &mut self.batch)
+        self.send(actions)?;
+        self.recv()
     }
 }
 

@@ -1,16 +1,16 @@
 //! The same batch twice, from Rust and from Python, and what each call of both must agree in.
 
 use python_shim::{
-    ActionBatch, Episode, FinalInfo, MakeOptions, ResetRequest, StepBatch, Value, VecEnv,
-    VecGymEnv,
+    MakeOptions, ResetRequest, Value,
     pyo3::{prelude::*, types::PyDict},
 };
+use vec_env::{ActionBatch, Episode, FinalInfo, StepBatch, VecEnv};
 
 use super::{Rollout, bytes, items, make, python_make};
 
 /// A batch made from Rust, and one that Python code made with the same settings.
 pub struct Twin {
-    pub rust: Rollout<VecGymEnv>,
+    pub rust: Rollout,
     pub python: Py<PyAny>,
 }
 
@@ -50,9 +50,7 @@ impl Twin {
     /// Steps both; `actions` for all environments, or for those that `env_ids` names.
     pub fn step(&mut self, actions: &ActionBatch, env_ids: Option<&[usize]>) {
         let rust = &mut self.rust;
-        rust.env
-            .send_actions(actions.as_actions(), env_ids)
-            .unwrap();
+        rust.env.send_to(actions.as_actions(), env_ids).unwrap();
         Python::attach(|py| {
             let array = match actions {
                 ActionBatch::Discrete(values) => numpy_array(py, values.clone(), "int64"),
@@ -81,7 +79,7 @@ impl Twin {
         let rust = &mut self.rust;
         let row_bytes = rust.env.obs_spec().num_bytes();
         rust.env
-            .recv(&mut rust.obs[..rows * row_bytes], &mut rust.batch)
+            .recv_into(&mut rust.obs[..rows * row_bytes], &mut rust.batch, None)
             .unwrap();
         Python::attach(|py| {
             compare_step(&rust.obs[..rows * row_bytes], &rust.batch, result.bind(py));

@@ -125,7 +125,7 @@ fn ctrl_c_while_workers_run() {
     rollout.step(&[1, 0]).unwrap();
 }
 
-fn async_env() -> Rollout<VecGymEnv> {
+fn async_env() -> Rollout {
     let options = MakeOptions::new().with("backend", "async");
     let mut rollout = Rollout::new(make("CartPole-v1", 2, &options).unwrap());
     rollout.reset(0).unwrap();
@@ -153,7 +153,7 @@ fn workers_end_with_drop() {
     for pid in &pids {
         assert_eq!(fs::read_link(format!("/proc/{pid}/exe")).unwrap(), python);
     }
-    python_shim::VecEnv::send(&mut rollout.env, &[0, 1]).unwrap();
+    rollout.send(&[0, 1]).unwrap();
     drop(rollout);
     for pid in &pids {
         assert!(

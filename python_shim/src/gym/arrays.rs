@@ -10,10 +10,10 @@ use pyo3::{
     intern,
     prelude::*,
 };
-use tch::Kind;
+use vec_env::{ActionSpace, Actions, Dtype, EnvError};
 
-use super::spaces::Spaces;
-use crate::{ActionSpace, Actions, EnvError, Image};
+use super::{image::Image, spaces::Spaces};
+use crate::error::CallError;
 
 /// The numpy array that carries actions to Python: int64, or float32 for real ones.
 pub(super) struct ActionArray {
@@ -33,7 +33,7 @@ impl ActionArray {
                 zeros.call1(((num_envs, nvec.len()), "int64"))?
             }
             ActionSpace::Box { shape, .. } => {
-                let shape = [&[num_envs as i64], shape.as_slice()].concat();
+                let shape = [&[num_envs], shape.as_slice()].concat();
                 zeros.call1((shape, "float32"))?
             }
         };
@@ -76,22 +76,18 @@ pub(super) fn observations(
     spaces: &Spaces,
     num_rows: usize,
     obs: &Bound<'_, PyAny>,
-) -> Result<PyUntypedBuffer, EnvError> {
+) -> Result<PyUntypedBuffer, CallError> {
     let buffer = PyUntypedBuffer::get(obs)?;
-    let format_fits = match spaces.obs.kind {
-        Kind::Uint8 => buffer.as_typed::<u8>().is_ok(),
-        _ => buffer.as_typed::<f32>().is_ok(),
+    let format_fits = match spaces.obs.dtype {
+        Dtype::Uint8 => buffer.as_typed::<u8>().is_ok(),
+        Dtype::Float32 => buffer.as_typed::<f32>().is_ok(),
     };
     let expected = || {
-        [num_rows as i64]
+        [num_rows]
             .into_iter()
             .chain(spaces.obs.shape.iter().copied())
     };
-    let shape_fits = buffer
-        .shape()
-        .iter()
-        .map(|&size| size as i64)
-        .eq(expected());
+    let shape_fits = buffer.shape().iter().copied().eq(expected());
     if format_fits && shape_fits && buffer.is_c_contiguous() {
         return Ok(buffer);
     }
@@ -101,7 +97,7 @@ pub(super) fn observations(
             "observations are {:?} of shape {:?}, not C-contiguous {:?} of shape {:?}",
             buffer.format(),
             buffer.shape(),
-            spaces.obs.kind,
+            spaces.obs.dtype,
             expected().collect::<Vec<_>>(),
         ),
     ))
@@ -129,7 +125,7 @@ impl Fields<'_> {
         name: &str,
         array: &Bound<'_, PyAny>,
         out: &mut Vec<T>,
-    ) -> Result<(), EnvError> {
+    ) -> Result<(), CallError> {
         self.read(name, array, &[self.num_rows], out)
     }
 
@@ -139,7 +135,7 @@ impl Fields<'_> {
         name: &str,
         array: &Bound<'_, PyAny>,
         out: &mut Vec<T>,
-    ) -> Result<(), EnvError> {
+    ) -> Result<(), CallError> {
         let shape = [self.num_rows, self.num_players];
         self.read(
             name,
@@ -155,7 +151,7 @@ impl Fields<'_> {
         array: &Bound<'_, PyAny>,
         shape: &[usize],
         out: &mut Vec<T>,
-    ) -> Result<(), EnvError> {
+    ) -> Result<(), CallError> {
         let buffer = PyBuffer::<T>::get(array)
             .map_err(|error| broken(self.id, format!("`{name}`: {error}")))?;
         self.check_shape(name, &buffer, shape)?;
@@ -170,7 +166,7 @@ impl Fields<'_> {
         name: &str,
         array: &Bound<'_, PyAny>,
         out: &mut Vec<bool>,
-    ) -> Result<(), EnvError> {
+    ) -> Result<(), CallError> {
         let buffer = PyUntypedBuffer::get(array)?;
         self.check_shape(name, &buffer, &[self.num_rows])?;
         if buffer.format() != c"?" || !buffer.is_c_contiguous() {
@@ -191,7 +187,7 @@ impl Fields<'_> {
         name: &str,
         buffer: &PyUntypedBuffer,
         expected: &[usize],
-    ) -> Result<(), EnvError> {
+    ) -> Result<(), CallError> {
         if buffer.shape() == expected {
             return Ok(());
         }
@@ -203,7 +199,7 @@ impl Fields<'_> {
 }
 
 /// A picture out of a uint8 array `[height, width, 3]`.
-pub(super) fn image(id: &str, array: &Bound<'_, PyAny>) -> Result<Image, EnvError> {
+pub(super) fn image(id: &str, array: &Bound<'_, PyAny>) -> Result<Image, CallError> {
     let unfit = |what: String| {
         broken(
             id,
@@ -221,9 +217,7 @@ pub(super) fn image(id: &str, array: &Bound<'_, PyAny>) -> Result<Image, EnvErro
     })
 }
 
-pub(super) fn broken(env: &str, what: String) -> EnvError {
-    EnvError::Unsupported {
-        env: env.to_owned(),
-        what,
-    }
+/// The error for what an environment returned and should not have.
+pub(super) fn broken(env: &str, what: impl std::fmt::Display) -> CallError {
+    EnvError::Unsupported(format!("`{env}`: {what}")).into()
 }

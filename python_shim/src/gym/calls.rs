@@ -1,4 +1,4 @@
-//! The calls into Python, and what is in flight between them.
+//! The calls into Python, and what is pending between them.
 //!
 //! The GIL is attached for the two Python calls of a step only. Both return or wait without it while
 //! the environments work, and observations are copied after it has been let go.
@@ -6,22 +6,25 @@
 use std::cell::{Cell, RefCell};
 
 use pyo3::{buffer::PyUntypedBuffer, intern, prelude::*, types::PyDict};
+use vec_env::{ActionSpace, Actions, EnvError, ObsSlot, StepBatch};
 
-use super::{VecGymEnv, convert, failure, info, transfer::ActionArray};
-use crate::{ActionSpace, Actions, EnvError, ResetRequest, StepBatch};
+use super::{ResetRequest, VecGymEnv, arrays::ActionArray};
+use crate::{error::CallError, value};
 
-/// How much is in flight, and whose turn it is next. Python knows too, and refuses what is out of
-/// order; here it is what sizes of buffers are checked against.
+/// What was sent and not received, and whose turn it is next. Python knows too, and refuses what is
+/// out of order; here it is what sizes of buffers are checked against.
 #[derive(Default)]
-pub(super) struct Flight {
+pub(super) struct Pending {
     /// Environments sent and not received.
     pub count: Cell<usize>,
+    /// Where the next receive writes, if the send said so.
+    pub slot: RefCell<Option<ObsSlot>>,
     /// The environments received last; none if that was all of them.
     turn: RefCell<Option<Vec<usize>>>,
     is_closed: Cell<bool>,
 }
 
-impl Flight {
+impl Pending {
     pub fn check_open(&self) -> Result<(), EnvError> {
         if self.is_closed.get() {
             return Err(EnvError::Closed);
@@ -30,8 +33,9 @@ impl Flight {
     }
 
     /// Everything is received, and the next step takes an action for each environment.
-    pub fn land(&self) {
+    pub fn clear(&self) {
         self.count.set(0);
+        self.slot.replace(None);
         self.turn.replace(None);
     }
 }
@@ -42,64 +46,60 @@ impl VecGymEnv {
         &self,
         method: &str,
         kwargs: impl FnOnce(Python<'_>) -> PyResult<Bound<'_, PyDict>>,
-        read: impl FnOnce(Bound<'_, PyAny>) -> Result<T, EnvError>,
-    ) -> Result<T, EnvError> {
-        self.flight.check_open()?;
+        read: impl FnOnce(Bound<'_, PyAny>) -> Result<T, CallError>,
+    ) -> Result<T, CallError> {
+        self.pending.check_open()?;
         Python::attach(|py| {
-            let result = self
-                .env
-                .bind(py)
-                .call_method(method, (), Some(&kwargs(py)?))
-                .map_err(|error| failure::classify(py, &self.id, error))?;
-            read(result)
+            let env = self.env.bind(py);
+            read(env.call_method(method, (), Some(&kwargs(py)?))?)
         })
     }
 
-    /// Resets all and returns the first observations; `&self` for the contract's sake.
+    /// Resets all and returns the first observations; `&self` for the tensor methods' sake.
     pub(super) fn reset_python(
         &self,
         seed: Option<u64>,
         batch: &mut StepBatch,
-    ) -> Result<PyUntypedBuffer, EnvError> {
-        self.flight.check_open()?;
-        if self.flight.count.get() > 0 {
-            self.drop_flight()?;
+    ) -> Result<PyUntypedBuffer, CallError> {
+        self.pending.check_open()?;
+        if self.pending.count.get() > 0 {
+            self.drop_pending()?;
         }
         let buffer = self.call_python(
             "reset",
             |py| keywords(py, "seed", seed),
-            |result| info::read_reset(&self.id, &self.spaces, &result, batch),
+            |result| self.read_reset(&result, batch),
         )?;
-        self.flight.land();
+        self.pending.clear();
         Ok(buffer)
     }
 
-    /// Receives what is in flight and forgets it.
-    fn drop_flight(&self) -> Result<(), EnvError> {
+    /// Receives what is pending and forgets it.
+    fn drop_pending(&self) -> Result<(), CallError> {
         let mut receive = "recv";
-        while self.flight.count.get() > 0 {
+        while self.pending.count.get() > 0 {
             let received = self.call_python(
                 receive,
                 |py| Ok(PyDict::new(py)),
                 |result| Ok(result.get_item(0)?.len()?),
             );
-            match received {
-                Ok(count) => self.flight.count.update(|flying| flying - count),
+            match received.map_err(EnvError::from) {
+                Ok(count) => self.pending.count.update(|left| left - count),
                 // What is left is a reset, or fewer environments than a batch, which Python refuses.
                 Err(EnvError::Order(_)) if receive == "recv" => receive = "reset_wait",
                 Err(EnvError::Order(_)) => break,
-                Err(error) => return Err(error),
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(())
     }
 
-    pub(super) fn begin_reset(&self, request: &ResetRequest) -> Result<(), EnvError> {
+    pub(super) fn begin_reset(&self, request: &ResetRequest) -> Result<(), CallError> {
         self.call_python("reset_async", |py| reset_keywords(py, request), |_| Ok(()))?;
         let all = || vec![true; self.spaces.num_envs];
         let mask = request.mask.clone().unwrap_or_else(all);
-        self.flight.land();
-        self.flight
+        self.pending.clear();
+        self.pending
             .count
             .set(mask.iter().filter(|&&begun| begun).count());
         Ok(())
@@ -109,14 +109,19 @@ impl VecGymEnv {
         &self,
         actions: Actions<'_>,
         env_ids: Option<&[usize]>,
+        slot: Option<&ObsSlot>,
         received: Option<PyUntypedBuffer>,
-    ) -> Result<(), EnvError> {
+    ) -> Result<(), CallError> {
         Python::attach(|py| {
             if let Some(buffer) = received {
                 buffer.release(py);
             }
-            self.flight.check_open()?;
+            self.pending.check_open()?;
             let num_envs = self.check_actions(actions, env_ids)?;
+            if let Some(slot) = slot {
+                let num_rows = self.rows_of(self.pending.count.get() + num_envs);
+                EnvError::check_length(slot, num_rows * self.spaces.obs.num_bytes())?;
+            }
             let smaller;
             let array = if actions.len() == self.actions.len() {
                 &self.actions
@@ -128,9 +133,8 @@ impl VecGymEnv {
             match env_ids {
                 None => self.send.call1(py, (array.array(py),)),
                 Some(ids) => self.send.call1(py, (array.array(py), ids)),
-            }
-            .map_err(|error| failure::classify(py, &self.id, error))?;
-            self.flight.count.update(|flying| flying + num_envs);
+            }?;
+            self.pending.count.update(|count| count + num_envs);
             Ok(())
         })
     }
@@ -140,15 +144,15 @@ impl VecGymEnv {
         &self,
         actions: Actions<'_>,
         env_ids: Option<&[usize]>,
-    ) -> Result<usize, EnvError> {
+    ) -> Result<usize, CallError> {
         let space = &self.spaces.actions;
         let fits =
             matches!(space, ActionSpace::Box { .. }) == matches!(actions, Actions::Continuous(_));
         if !fits {
             let space = space.clone();
-            return Err(EnvError::ActionKind { space });
+            return Err(EnvError::ActionKind { space }.into());
         }
-        let turn = self.flight.turn.borrow();
+        let turn = self.pending.turn.borrow();
         let env_ids = env_ids.or(turn.as_deref());
         let num_envs = env_ids.map_or(self.spaces.num_envs, <[usize]>::len);
         let num_values = space.num_values();
@@ -157,7 +161,8 @@ impl VecGymEnv {
                 expected: num_envs * num_values,
                 got: actions.len(),
                 num_values,
-            });
+            }
+            .into());
         }
         if let (Some((place, num_actions)), Actions::Discrete(values)) =
             (space.find_invalid(actions), actions)
@@ -167,47 +172,53 @@ impl VecGymEnv {
                 env: env_ids.map_or(row, |ids| ids[row]),
                 action: values[place],
                 num_actions,
-            });
+            }
+            .into());
         }
         Ok(num_envs)
     }
 
     /// Rows that the next call of `recv` brings.
     pub(super) fn next_rows(&self) -> usize {
-        self.flight.count.get().min(self.spaces.batch_size)
+        self.rows_of(self.pending.count.get())
     }
 
-    /// Waits for the step in flight and fills `batch`; the observations stay in Python's memory.
+    /// Rows that a receive brings when `count` environments are pending.
+    fn rows_of(&self, count: usize) -> usize {
+        count.min(self.spaces.batch_size)
+    }
+
+    /// Waits for the step that was sent and fills `batch`; the observations stay in Python's memory.
     pub(super) fn recv_python(
         &self,
         timeout: Option<f64>,
         batch: &mut StepBatch,
-    ) -> Result<PyUntypedBuffer, EnvError> {
-        self.flight.check_open()?;
+    ) -> Result<PyUntypedBuffer, CallError> {
+        self.pending.check_open()?;
         let num_rows = self.next_rows();
         let buffer = Python::attach(|py| {
             let recv = self.recv.bind(py);
             let result = match timeout {
                 None => recv.call0(),
                 Some(timeout) => recv.call((), Some(&keywords(py, "timeout", timeout)?)),
-            }
-            .map_err(|error| failure::classify(py, &self.id, error))?;
-            info::read_step(&self.id, &self.spaces, num_rows, &result, batch)
+            }?;
+            self.read_step(num_rows, &result, batch)
         })?;
-        self.flight.count.update(|flying| flying - num_rows);
+        self.pending.count.update(|count| count - num_rows);
         if num_rows < self.spaces.num_envs {
-            self.flight.turn.replace(Some(batch.env_ids.clone()));
-        } else if self.flight.turn.borrow().is_some() {
-            self.flight.turn.replace(None);
+            self.pending.turn.replace(Some(batch.env_ids.clone()));
+        } else if self.pending.turn.borrow().is_some() {
+            self.pending.turn.replace(None);
         }
         Ok(buffer)
     }
 
     /// Closes once; what a closed environment held is freed by Python.
-    pub(super) fn close_python(&self) -> Result<(), EnvError> {
-        if self.flight.is_closed.replace(true) {
+    pub(super) fn close_python(&self) -> Result<(), CallError> {
+        if self.pending.is_closed.replace(true) {
             return Ok(());
         }
+        self.pending.clear();
         // No interpreter, no environment: a host that ended Python has freed it.
         let closed =
             Python::try_attach(|py| self.env.call_method0(py, intern!(py, "close")).map(drop));
@@ -230,7 +241,7 @@ fn reset_keywords<'py>(py: Python<'py>, request: &ResetRequest) -> PyResult<Boun
     let kwargs = keywords(py, "seed", request.seeds.as_ref())?;
     kwargs.set_item(
         intern!(py, "options"),
-        convert::to_dict(py, &request.options)?,
+        value::to_dict(py, &request.options)?,
     )?;
     kwargs.set_item(intern!(py, "mask"), request.mask.as_ref())?;
     Ok(kwargs)

@@ -1,4 +1,8 @@
-//! [`Value`]: settings, arguments and attributes on their way to Python and back.
+//! [`Value`]: settings, arguments and attributes on their way to Python and back; `convert` takes them there.
+
+mod convert;
+
+pub(crate) use convert::{from_python, to_dict, to_list, to_python};
 
 /// A value as both languages have it.
 ///

@@ -1,7 +1,5 @@
 //! What a step or a reset brings beside the observations.
 
-use super::Value;
-
 /// A true game that ended: all lives lost, the goal reached, or the time limit hit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Episode {
@@ -75,9 +73,6 @@ pub struct StepBatch {
     pub final_obs: Vec<(usize, Vec<u8>)>,
     /// The last info of the same episodes.
     pub final_info: Vec<FinalInfo>,
-    /// What the environments said beyond all this, by name; none for Atari games. What [`Value`] does
-    /// not carry is left out.
-    pub extras: Vec<(String, Value)>,
 }
 
 impl StepBatch {
@@ -114,6 +109,5 @@ impl StepBatch {
         self.episodes.clear();
         self.final_obs.clear();
         self.final_info.clear();
-        self.extras.clear();
     }
 }

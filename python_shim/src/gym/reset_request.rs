@@ -1,6 +1,6 @@
 //! [`ResetRequest`]: which environments a reset restarts, and how.
 
-use super::Value;
+use crate::Value;
 
 /// Which environments to restart, with which seeds and options; by default all of them, whose random
 /// numbers go on.

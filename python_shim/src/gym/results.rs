@@ -7,12 +7,13 @@ use pyo3::{
     types::{PyDict, PyString},
 };
 
+use vec_env::{Episode, FinalInfo, StepBatch};
+
 use super::{
-    convert,
-    spaces::Spaces,
-    transfer::{Fields, broken, bytes, observations},
+    VecGymEnv,
+    arrays::{Fields, broken, bytes, observations},
 };
-use crate::{EnvError, Episode, FinalInfo, StepBatch};
+use crate::{error::CallError, value};
 
 /// Arrays of every info: those of the record, and `env_id`.
 const ALWAYS: usize = 8;
@@ -36,73 +37,70 @@ const KNOWN: [&str; 15] = [
     "worker_restarted",
 ];
 
-/// Fills `batch` from the tuple `(obs, reward, terminated, truncated, info)` of `num_rows`
-/// environments and borrows `obs`.
-pub(super) fn read_step(
-    id: &str,
-    spaces: &Spaces,
-    num_rows: usize,
-    result: &Bound<'_, PyAny>,
-    batch: &mut StepBatch,
-) -> Result<PyUntypedBuffer, EnvError> {
-    let (obs, reward, terminated, truncated, info) = result.extract::<(
-        Bound<'_, PyAny>,
-        Bound<'_, PyAny>,
-        Bound<'_, PyAny>,
-        Bound<'_, PyAny>,
-        Bound<'_, PyDict>,
-    )>()?;
-    let reader = InfoReader::new(id, spaces, num_rows, &info);
-    let buffer = observations(id, spaces, num_rows, &obs)?;
-    let fields = &reader.fields;
-    fields.per_player("reward", &reward, &mut batch.reward)?;
-    fields.flags("terminated", &terminated, &mut batch.terminated)?;
-    fields.flags("truncated", &truncated, &mut batch.truncated)?;
-    reader.read(batch)?;
-    Ok(buffer)
-}
+impl VecGymEnv {
+    /// Fills `batch` from the tuple `(obs, reward, terminated, truncated, info)` of `num_rows`
+    /// environments and borrows `obs`.
+    pub(super) fn read_step(
+        &self,
+        num_rows: usize,
+        result: &Bound<'_, PyAny>,
+        batch: &mut StepBatch,
+    ) -> Result<PyUntypedBuffer, CallError> {
+        let (obs, reward, terminated, truncated, info) = result.extract::<(
+            Bound<'_, PyAny>,
+            Bound<'_, PyAny>,
+            Bound<'_, PyAny>,
+            Bound<'_, PyAny>,
+            Bound<'_, PyDict>,
+        )>()?;
+        let reader = InfoReader::new(self, num_rows, &info);
+        let buffer = observations(&self.id, &self.spaces, num_rows, &obs)?;
+        let fields = &reader.fields;
+        fields.per_player("reward", &reward, &mut batch.reward)?;
+        fields.flags("terminated", &terminated, &mut batch.terminated)?;
+        fields.flags("truncated", &truncated, &mut batch.truncated)?;
+        reader.read(batch)?;
+        Ok(buffer)
+    }
 
-/// Fills `batch` from the tuple `(obs, info)` of all environments and borrows `obs`.
-pub(super) fn read_reset(
-    id: &str,
-    spaces: &Spaces,
-    result: &Bound<'_, PyAny>,
-    batch: &mut StepBatch,
-) -> Result<PyUntypedBuffer, EnvError> {
-    let (obs, info) = result.extract::<(Bound<'_, PyAny>, Bound<'_, PyDict>)>()?;
-    let buffer = observations(id, spaces, spaces.num_envs, &obs)?;
-    batch.clear(spaces.num_envs, spaces.num_players);
-    InfoReader::new(id, spaces, spaces.num_envs, &info).read(batch)?;
-    Ok(buffer)
+    /// Fills `batch` from the tuple `(obs, info)` of all environments and borrows `obs`.
+    pub(super) fn read_reset(
+        &self,
+        result: &Bound<'_, PyAny>,
+        batch: &mut StepBatch,
+    ) -> Result<PyUntypedBuffer, CallError> {
+        let (obs, info) = result.extract::<(Bound<'_, PyAny>, Bound<'_, PyDict>)>()?;
+        let num_envs = self.spaces.num_envs;
+        let buffer = observations(&self.id, &self.spaces, num_envs, &obs)?;
+        batch.clear(num_envs, self.spaces.num_players);
+        InfoReader::new(self, num_envs, &info).read(batch)?;
+        Ok(buffer)
+    }
 }
 
 struct InfoReader<'a, 'py> {
-    spaces: &'a Spaces,
+    env: &'a VecGymEnv,
     fields: Fields<'a>,
     info: &'a Bound<'py, PyDict>,
 }
 
 impl<'a, 'py> InfoReader<'a, 'py> {
-    fn new(id: &'a str, spaces: &'a Spaces, num_rows: usize, info: &'a Bound<'py, PyDict>) -> Self {
+    fn new(env: &'a VecGymEnv, num_rows: usize, info: &'a Bound<'py, PyDict>) -> Self {
         let fields = Fields {
-            id,
+            id: &env.id,
             num_rows,
-            num_players: spaces.num_players,
+            num_players: env.spaces.num_players,
         };
-        Self {
-            spaces,
-            fields,
-            info,
-        }
+        Self { env, fields, info }
     }
 
-    fn read(&self, batch: &mut StepBatch) -> Result<(), EnvError> {
+    fn read(&self, batch: &mut StepBatch) -> Result<(), CallError> {
         self.read_env_ids(&mut batch.env_ids)?;
         self.read_record(batch)?;
         batch.episodes.clear();
         batch.final_obs.clear();
         batch.final_info.clear();
-        batch.extras.clear();
+        self.env.extras.borrow_mut().clear();
         batch.worker_restarted.clear();
         batch.worker_restarted.resize(self.fields.num_rows, false);
         // Most steps end nothing, and then no other array is there.
@@ -113,7 +111,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
     }
 
     /// The arrays that every info has.
-    fn read_record(&self, batch: &mut StepBatch) -> Result<(), EnvError> {
+    fn read_record(&self, batch: &mut StepBatch) -> Result<(), CallError> {
         let (py, info, fields) = (self.info.py(), self.info, &self.fields);
         let get = |key| self.get(info, key);
         fields.per_player(
@@ -151,9 +149,9 @@ impl<'a, 'py> InfoReader<'a, 'py> {
     }
 
     /// Which environments the rows are of; all of them need no look at the array.
-    fn read_env_ids(&self, env_ids: &mut Vec<usize>) -> Result<(), EnvError> {
+    fn read_env_ids(&self, env_ids: &mut Vec<usize>) -> Result<(), CallError> {
         let num_rows = self.fields.num_rows;
-        if num_rows == self.spaces.num_envs {
+        if num_rows == self.env.spaces.num_envs {
             if env_ids.len() != num_rows || env_ids.iter().copied().ne(0..num_rows) {
                 env_ids.clear();
                 env_ids.extend(0..num_rows);
@@ -169,14 +167,14 @@ impl<'a, 'py> InfoReader<'a, 'py> {
     }
 
     /// What is there only where something ended, failed, or has more to say.
-    fn read_events(&self, batch: &mut StepBatch) -> Result<(), EnvError> {
+    fn read_events(&self, batch: &mut StepBatch) -> Result<(), CallError> {
         let (py, info) = (self.info.py(), self.info);
         if let Some(restarted) = info.get_item(intern!(py, "worker_restarted"))? {
             let out = &mut batch.worker_restarted;
             self.fields.flags("worker_restarted", &restarted, out)?;
         }
         let rows = 0..self.fields.num_rows;
-        let players = self.spaces.num_players;
+        let players = self.env.spaces.num_players;
         batch.episodes.extend(
             rows.filter(|&row| batch.game_terminated[row] || batch.game_truncated[row])
                 .map(|row| Episode {
@@ -195,37 +193,31 @@ impl<'a, 'py> InfoReader<'a, 'py> {
         for (key, object) in info {
             let key: String = key.extract()?;
             if !KNOWN.contains(&key.as_str())
-                && let Ok(value) = convert::from_python(&object)?
+                && let Ok(value) = value::from_python(&object)?
             {
-                batch.extras.push((key, value));
+                self.env.extras.borrow_mut().push((key, value));
             }
         }
         Ok(())
     }
 
-    fn read_final_obs(&self, ended: &[bool], batch: &mut StepBatch) -> Result<(), EnvError> {
+    fn read_final_obs(&self, ended: &[bool], batch: &mut StepBatch) -> Result<(), CallError> {
         let array = self.get(self.info, intern!(self.info.py(), "final_obs"))?;
-        let buffer = observations(self.fields.id, self.spaces, ended.len(), &array)?;
-        let rows = bytes(&buffer).chunks_exact(self.spaces.obs.num_bytes());
+        let buffer = observations(&self.env.id, &self.env.spaces, ended.len(), &array)?;
+        let rows = bytes(&buffer).chunks_exact(self.env.spaces.obs.num_bytes());
         for (row, bytes) in rows.enumerate().filter(|&(row, _)| ended[row]) {
             batch.final_obs.push((row, bytes.to_vec()));
         }
         Ok(())
     }
 
-    fn read_final_info(&self, ended: &[bool], batch: &mut StepBatch) -> Result<(), EnvError> {
+    fn read_final_info(&self, ended: &[bool], batch: &mut StepBatch) -> Result<(), CallError> {
         let py = self.info.py();
         let dict = self.get(self.info, intern!(py, "final_info"))?;
         let dict = dict.cast_into::<PyDict>().map_err(PyErr::from)?;
         let mut last = StepBatch::default();
-        let fields = Fields { ..self.fields };
-        let reader = InfoReader {
-            spaces: self.spaces,
-            fields,
-            info: &dict,
-        };
-        reader.read_record(&mut last)?;
-        let players = self.spaces.num_players;
+        InfoReader::new(self.env, ended.len(), &dict).read_record(&mut last)?;
+        let players = self.env.spaces.num_players;
         for row in (0..ended.len()).filter(|&row| ended[row]) {
             let of_row = row * players..(row + 1) * players;
             batch.final_info.push(FinalInfo {
@@ -246,7 +238,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
         &self,
         dict: &Bound<'py, PyDict>,
         key: &Bound<'py, PyString>,
-    ) -> Result<Bound<'py, PyAny>, EnvError> {
+    ) -> Result<Bound<'py, PyAny>, CallError> {
         dict.get_item(key)?
             .ok_or_else(|| broken(self.fields.id, format!("the info has no {key:?}")))
     }

@@ -6,10 +6,10 @@ use pyo3::{
     types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
 };
 
-use crate::{Array, ArrayData, Value};
+use super::{Array, ArrayData, Value};
 
 /// Settings or options as keyword arguments.
-pub(super) fn to_dict<'py, K: AsRef<str>>(
+pub(crate) fn to_dict<'py, K: AsRef<str>>(
     py: Python<'py>,
     items: &[(K, Value)],
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -21,12 +21,12 @@ pub(super) fn to_dict<'py, K: AsRef<str>>(
 }
 
 /// A list of values as a Python list.
-pub(super) fn to_list<'py>(py: Python<'py>, values: &[Value]) -> PyResult<Bound<'py, PyList>> {
+pub(crate) fn to_list<'py>(py: Python<'py>, values: &[Value]) -> PyResult<Bound<'py, PyList>> {
     let values: PyResult<Vec<_>> = values.iter().map(|value| to_python(py, value)).collect();
     PyList::new(py, values?)
 }
 
-pub(super) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     match value {
         Value::None => Ok(py.None().into_bound(py)),
         Value::Bool(value) => value.into_bound_py_any(py),
@@ -41,7 +41,7 @@ pub(super) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
 }
 
 /// The value of an object, or the name of the type that has none.
-pub(super) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Result<Value, String>> {
+pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Result<Value, String>> {
     let value = if object.is_none() {
         Value::None
     } else if let Ok(value) = object.cast::<PyBool>() {

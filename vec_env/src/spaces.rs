@@ -1,22 +1,46 @@
 //! What a batch of environments observes and takes: shapes, types, ranges, and when episodes restart.
 
-use tch::Kind;
+/// The type of an observation's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dtype {
+    /// Bytes: images, and the RAM of a console.
+    Uint8,
+    /// Flat observations.
+    Float32,
+}
+
+impl Dtype {
+    /// Bytes that one number takes.
+    #[must_use]
+    pub fn num_bytes(self) -> usize {
+        match self {
+            Self::Uint8 => 1,
+            Self::Float32 => 4,
+        }
+    }
+}
 
 /// The shape and element type of one environment's observation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObsSpec {
     /// Without the leading `num_envs`: `[4, 84, 84]` for stacked Atari frames, oldest first; with two
     /// players, an axis of 2 comes first.
-    pub shape: Vec<i64>,
-    /// [`Kind::Uint8`] for images, [`Kind::Float`] for flat observations.
-    pub kind: Kind,
+    pub shape: Vec<usize>,
+    /// Numbers of type [`Dtype::Uint8`] are 0 to 255 and want scaling before a network sees them.
+    pub dtype: Dtype,
 }
 
 impl ObsSpec {
     /// Bytes that one environment's observation takes.
     #[must_use]
     pub fn num_bytes(&self) -> usize {
-        self.shape.iter().product::<i64>() as usize * self.kind.elt_size_in_bytes()
+        self.shape.iter().product::<usize>() * self.dtype.num_bytes()
+    }
+
+    /// Whether it is a picture or a stack of them; the RAM of a console is not.
+    #[must_use]
+    pub fn is_image(&self) -> bool {
+        self.dtype == Dtype::Uint8 && self.shape.len() >= 3
     }
 }
 
@@ -36,7 +60,7 @@ pub enum ActionSpace {
     /// Real numbers within bounds: `[radius, angle, fire]` for an Atari game's polar actions.
     Box {
         /// Of one action.
-        shape: Vec<i64>,
+        shape: Vec<usize>,
         /// Least value of each number, in C order.
         low: Vec<f32>,
         /// Greatest value of each number, in C order.
@@ -45,6 +69,15 @@ pub enum ActionSpace {
 }
 
 impl ActionSpace {
+    /// Number of [`ActionSpace::Discrete`] actions, 0 for other spaces.
+    #[must_use]
+    pub fn num_actions(&self) -> i64 {
+        match self {
+            Self::Discrete { n } => *n,
+            Self::MultiDiscrete { .. } | Self::Box { .. } => 0,
+        }
+    }
+
     /// How many numbers one environment's action has.
     #[must_use]
     pub fn num_values(&self) -> usize {
@@ -100,8 +133,7 @@ impl Actions<'_> {
     }
 }
 
-/// Actions that own their memory, as [`VecEnv::sample_actions`](crate::VecEnv::sample_actions) draws
-/// them.
+/// Actions that own their memory.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ActionBatch {
     /// As [`Actions::Discrete`].

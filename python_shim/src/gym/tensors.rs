@@ -4,8 +4,10 @@
 use pyo3::{buffer::PyUntypedBuffer, intern, prelude::*};
 use tch::{Kind, Tensor};
 
-use super::{VecGymEnv, transfer};
-use crate::{Actions, EnvError, StepBatch, interpreter};
+use vec_env::{Actions, Dtype};
+
+use super::{VecGymEnv, arrays};
+use crate::{error::CallError, interpreter};
 
 /// What a step of all environments brought.
 #[derive(Debug)]
@@ -19,22 +21,15 @@ pub struct Step {
     pub is_done: Tensor,
 }
 
-/// Memory that contract calls reuse.
-#[derive(Default)]
-pub(super) struct Scratch {
-    batch: StepBatch,
-}
-
 impl VecGymEnv {
     /// Makes `nprocesses` environments with id `name`. With `img_dir`, every raw frame is written
     /// there as a picture.
     ///
     /// # Errors
-    /// Whatever `atari_wrappers.make` raises, such as `ValueError` for an unknown id; `RuntimeError`
-    /// for what [`VecGymEnv::make_vec`] calls [`EnvError::Interpreter`], `ValueError` for
-    /// [`EnvError::Unsupported`].
+    /// Whatever `atari_wrappers.make` raises, such as `ValueError` for an unknown id, and for spaces
+    /// that [`VecGymEnv::make_vec`] refuses; `RuntimeError` when Python or a package is missing.
     pub fn new(name: &str, img_dir: Option<&str>, nprocesses: i64) -> PyResult<VecGymEnv> {
-        let make = || -> Result<Self, EnvError> {
+        let make = || -> Result<Self, CallError> {
             interpreter::start()?;
             Python::attach(|py| {
                 let make = interpreter::atari_wrappers(py)?.getattr(intern!(py, "make"))?;
@@ -52,7 +47,7 @@ impl VecGymEnv {
     /// # Errors
     /// Whatever the environment raises; `RuntimeError` after a close.
     pub fn reset(&self) -> PyResult<Tensor> {
-        let buffer = self.reset_python(None, &mut self.scratch.borrow_mut().batch)?;
+        let buffer = self.reset_python(None, &mut self.scratch.borrow_mut())?;
         Ok(self.to_tensor(&buffer))
     }
 
@@ -63,14 +58,14 @@ impl VecGymEnv {
     /// reset or after a close, and whatever the environment raises.
     #[expect(clippy::needless_pass_by_value, reason = "the contract's signature")]
     pub fn step(&self, action: Vec<i64>) -> PyResult<Step> {
-        self.send_python(Actions::Discrete(&action), None, None)?;
-        let mut scratch = self.scratch.borrow_mut();
-        let buffer = self.recv_python(None, &mut scratch.batch)?;
+        self.send_python(Actions::Discrete(&action), None, None, None)?;
+        let mut step = self.scratch.borrow_mut();
+        let buffer = self.recv_python(None, &mut step)?;
         let is_done: Vec<f32> = (0..action.len())
-            .map(|env| f32::from(u8::from(scratch.batch.is_done(env))))
+            .map(|env| f32::from(u8::from(step.is_done(env))))
             .collect();
-        let reward = Tensor::from_slice(&scratch.batch.reward);
-        drop(scratch);
+        let reward = Tensor::from_slice(&step.reward);
+        drop(step);
         Ok(Step {
             obs: self.to_tensor(&buffer),
             reward,
@@ -81,7 +76,7 @@ impl VecGymEnv {
     /// Number of discrete actions.
     #[must_use]
     pub fn action_space(&self) -> i64 {
-        self.spaces.num_actions()
+        self.spaces.actions.num_actions()
     }
 
     /// Shape of what [`VecGymEnv::reset`] returns, `nprocesses` first.
@@ -91,10 +86,14 @@ impl VecGymEnv {
     }
 
     fn to_tensor(&self, buffer: &PyUntypedBuffer) -> Tensor {
-        let bytes = transfer::bytes(buffer);
+        let bytes = arrays::bytes(buffer);
         let spec = &self.spaces.obs;
-        let num_rows = (bytes.len() / spec.num_bytes()) as i64;
-        let shape = [&[num_rows], spec.shape.as_slice()].concat();
-        Tensor::from_data_size(bytes, &shape, spec.kind).to_kind(Kind::Float)
+        let num_rows = bytes.len() / spec.num_bytes();
+        let shape = [&[num_rows as i64], &self.spaces.batch_shape[1..]].concat();
+        let kind = match spec.dtype {
+            Dtype::Uint8 => Kind::Uint8,
+            Dtype::Float32 => Kind::Float,
+        };
+        Tensor::from_data_size(bytes, &shape, kind).to_kind(Kind::Float)
     }
 }

@@ -1,0 +1,195 @@
+//! Looking into the environments: pictures, attributes, random actions, worker processes.
+
+use pyo3::{
+    intern,
+    prelude::*,
+    types::{PyDict, PyList},
+};
+use vec_env::{ActionBatch, ActionSpace, EnvError};
+
+use super::{Image, VecGymEnv, arrays, calls::keywords};
+use crate::{Value, error::CallError, value};
+
+/// `indices` are those of environments, `None` for all. While a step is in flight, whatever asks the
+/// environments is [`EnvError::Order`].
+impl VecGymEnv {
+    /// Seeds what [`VecGymEnv::sample_actions`] draws.
+    ///
+    /// # Errors
+    /// [`EnvError::Closed`].
+    pub fn seed_actions(&mut self, seed: u64) -> Result<(), EnvError> {
+        self.pending.check_open()?;
+        let seed = |py: Python<'_>| -> Result<(), CallError> {
+            let space = self.env.getattr(py, intern!(py, "action_space"))?;
+            space.call_method1(py, intern!(py, "seed"), (seed,))?;
+            Ok(())
+        };
+        Ok(Python::attach(seed)?)
+    }
+
+    /// Draws random actions for all environments.
+    ///
+    /// # Errors
+    /// [`EnvError::Closed`].
+    pub fn sample_actions(&mut self) -> Result<ActionBatch, EnvError> {
+        self.pending.check_open()?;
+        let sample = |py: Python<'_>| -> Result<ActionBatch, CallError> {
+            let space = self.env.getattr(py, intern!(py, "action_space"))?;
+            let drawn = space.call_method0(py, intern!(py, "sample"))?;
+            let flat = drawn
+                .call_method0(py, intern!(py, "ravel"))?
+                .call_method0(py, intern!(py, "tolist"))?;
+            Ok(match self.spaces.actions {
+                ActionSpace::Box { .. } => ActionBatch::Continuous(flat.extract(py)?),
+                _ => ActionBatch::Discrete(flat.extract(py)?),
+            })
+        };
+        Ok(Python::attach(sample)?)
+    }
+
+    /// What each environment shows.
+    ///
+    /// # Errors
+    /// [`EnvError::Unsupported`] where an environment shows nothing.
+    pub fn render(&mut self) -> Result<Vec<Image>, EnvError> {
+        let read = |pictures: Bound<'_, PyAny>| {
+            let pictures = pictures.try_iter()?;
+            pictures
+                .map(|picture| arrays::image(&self.id, &picture?))
+                .collect()
+        };
+        Ok(self.call_python("render", |py| Ok(PyDict::new(py)), read)?)
+    }
+
+    /// What one environment shows.
+    ///
+    /// # Errors
+    /// Those of [`VecGymEnv::render`].
+    pub fn render_at(&mut self, index: usize) -> Result<Image, EnvError> {
+        let read = |picture: Bound<'_, PyAny>| arrays::image(&self.id, &picture);
+        Ok(self.call_python("render_at", |py| keywords(py, "index", index), read)?)
+    }
+
+    /// What all environments show, side by side in one picture.
+    ///
+    /// # Errors
+    /// Those of [`VecGymEnv::render`].
+    pub fn render_tiles(&mut self) -> Result<Image, EnvError> {
+        let read = |picture: Bound<'_, PyAny>| arrays::image(&self.id, &picture);
+        Ok(self.call_python("render_tiles", |py| Ok(PyDict::new(py)), read)?)
+    }
+
+    /// Each environment's attribute `name`, called with the arguments if it is a method.
+    ///
+    /// # Errors
+    /// [`EnvError::Unsupported`] for what is not a [`Value`].
+    pub fn call(
+        &mut self,
+        name: &str,
+        args: &[Value],
+        kwargs: &[(&str, Value)],
+        indices: Option<&[usize]>,
+    ) -> Result<Vec<Value>, EnvError> {
+        self.pending.check_open()?;
+        let call = |py: Python<'_>| -> Result<Vec<Value>, CallError> {
+            let positional = value::to_list(py, args)?;
+            positional.insert(0, name)?;
+            let keywords = value::to_dict(py, kwargs)?;
+            keywords.set_item(intern!(py, "indices"), indices)?;
+            let method = self.env.bind(py).getattr(intern!(py, "call"))?;
+            let answers = method.call(positional.to_tuple(), Some(&keywords))?;
+            let value = |answer: Bound<'_, PyAny>| {
+                value::from_python(&answer)?.map_err(|type_name| {
+                    arrays::broken(
+                        &self.id,
+                        format!(
+                            "`{name}` is a Python `{type_name}`, which has no counterpart here"
+                        ),
+                    )
+                })
+            };
+            answers.try_iter()?.map(|answer| value(answer?)).collect()
+        };
+        Ok(Python::attach(call)?)
+    }
+
+    /// An attribute of each environment.
+    ///
+    /// # Errors
+    /// [`EnvError::Unsupported`] for what is not a [`Value`].
+    pub fn get_attr(
+        &mut self,
+        name: &str,
+        indices: Option<&[usize]>,
+    ) -> Result<Vec<Value>, EnvError> {
+        self.call(name, &[], &[], indices)
+    }
+
+    /// Sets an attribute of each environment to the value for it; a single value counts for all.
+    ///
+    /// # Errors
+    /// What the environments raise.
+    pub fn set_attr(
+        &mut self,
+        name: &str,
+        values: &[Value],
+        indices: Option<&[usize]>,
+    ) -> Result<(), EnvError> {
+        let count = indices.map_or(self.spaces.num_envs, <[usize]>::len);
+        let fill = |kwargs: &Bound<'_, PyDict>| {
+            let py = kwargs.py();
+            let each = match values {
+                [value] => PyList::new(py, vec![value::to_python(py, value)?; count])?,
+                values => value::to_list(py, values)?,
+            };
+            kwargs.set_item(intern!(py, "name"), name)?;
+            kwargs.set_item(intern!(py, "values"), each)
+        };
+        Ok(self.call_for("set_attr", indices, fill, |_| Ok(()))?)
+    }
+
+    /// Does what [`VecEnv::restart_workers`](vec_env::VecEnv::restart_workers) does, for the
+    /// environments of `indices`, whether they failed or not.
+    ///
+    /// # Errors
+    /// [`EnvError::Worker`] where one failed again.
+    pub fn restart_workers_at(
+        &mut self,
+        indices: Option<&[usize]>,
+    ) -> Result<Vec<usize>, EnvError> {
+        let read = |restarted: Bound<'_, PyAny>| Ok(restarted.extract()?);
+        Ok(self.call_for("restart_workers", indices, |_| Ok(()), read)?)
+    }
+
+    /// Ids of the processes that step the environments, in the order of these; none where this one does.
+    ///
+    /// # Errors
+    /// [`EnvError::Closed`].
+    pub fn worker_pids(&self) -> Result<Vec<u32>, EnvError> {
+        self.pending.check_open()?;
+        let read = |py: Python<'_>| -> Result<Vec<u32>, CallError> {
+            let pids = self.env.bind(py).getattr(intern!(py, "worker_pids"))?;
+            Ok(pids.extract()?)
+        };
+        Ok(Python::attach(read)?)
+    }
+
+    /// Calls a method that takes `indices` beside `kwargs`.
+    pub(super) fn call_for<T>(
+        &self,
+        method: &str,
+        indices: Option<&[usize]>,
+        kwargs: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>,
+        read: impl FnOnce(Bound<'_, PyAny>) -> Result<T, CallError>,
+    ) -> Result<T, CallError> {
+        self.call_python(
+            method,
+            |py| {
+                let all = keywords(py, "indices", indices)?;
+                kwargs(&all)?;
+                Ok(all)
+            },
+            read,
+        )
+    }
+}

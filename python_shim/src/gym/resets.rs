@@ -1,0 +1,132 @@
+//! Resets of a part of the environments, with seeds, options and masks; and saved states.
+
+use std::time::Duration;
+
+use pyo3::{
+    intern,
+    prelude::*,
+    types::{PyBytes, PyDict, PyList},
+};
+use vec_env::{EnvError, StepBatch, VecEnv};
+
+use super::{ResetRequest, VecGymEnv, calls::keywords};
+
+/// While a step is in flight, all of these are [`EnvError::Order`].
+impl VecGymEnv {
+    /// Restarts environments as the request says; writes the observations of all of them to `obs`, and
+    /// what is known of them to `batch`.
+    ///
+    /// # Errors
+    /// Those of [`VecEnv::reset`]; [`EnvError::Order`] for a mask before the first whole reset.
+    pub fn reset_with(
+        &mut self,
+        request: &ResetRequest,
+        obs: &mut [u8],
+        batch: &mut StepBatch,
+    ) -> Result<(), EnvError> {
+        EnvError::check_length(obs, self.num_bytes())?;
+        self.reset_async(request)?;
+        self.reset_wait(obs, batch, None)
+    }
+
+    /// Begins what [`VecGymEnv::reset_with`] does and returns at once. Where batches are smaller than
+    /// [`VecEnv::num_envs`], [`VecGymEnv::recv_into`] may take the results by parts.
+    ///
+    /// # Errors
+    /// [`EnvError::Order`], also for a mask before the first whole reset.
+    pub fn reset_async(&mut self, request: &ResetRequest) -> Result<(), EnvError> {
+        self.received = None;
+        Ok(self.begin_reset(request)?)
+    }
+
+    /// Waits for the reset that was begun; writes as [`VecGymEnv::reset_with`] does.
+    ///
+    /// # Errors
+    /// [`EnvError::Order`] where none was begun, [`EnvError::Timeout`] after `timeout`,
+    /// [`EnvError::BufferSize`], [`EnvError::Worker`].
+    pub fn reset_wait(
+        &mut self,
+        obs: &mut [u8],
+        batch: &mut StepBatch,
+        timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
+        self.pending.check_open()?;
+        EnvError::check_length(obs, self.num_bytes())?;
+        let buffer = self.call_python(
+            "reset_wait",
+            |py| keywords(py, "timeout", timeout.map(|timeout| timeout.as_secs_f64())),
+            |result| self.read_reset(&result, batch),
+        )?;
+        self.pending.clear();
+        self.take(buffer, obs);
+        Ok(())
+    }
+
+    /// Restarts one environment; writes its first observation to `obs_row`, and what is known of all
+    /// to `batch`.
+    ///
+    /// # Errors
+    /// [`EnvError::NoSuchEnv`], and those of [`VecGymEnv::reset_with`].
+    pub fn reset_at(
+        &mut self,
+        index: usize,
+        seed: Option<u64>,
+        obs_row: &mut [u8],
+        batch: &mut StepBatch,
+    ) -> Result<(), EnvError> {
+        let (num_envs, row_bytes) = (self.num_envs(), self.obs_spec().num_bytes());
+        if index >= num_envs {
+            return Err(EnvError::NoSuchEnv { index, num_envs });
+        }
+        EnvError::check_length(obs_row, row_bytes)?;
+        let mut obs = vec![0; num_envs * row_bytes];
+        self.reset_with(&ResetRequest::only(index, seed, num_envs), &mut obs, batch)?;
+        obs_row.copy_from_slice(&obs[index * row_bytes..][..row_bytes]);
+        Ok(())
+    }
+
+    /// The whole state of each environment, the emulator's and everything around it. Brought back, it
+    /// replays identically, in this batch or in another of the same id and settings.
+    ///
+    /// # Errors
+    /// [`EnvError::Unsupported`] where the environment cannot be saved.
+    pub fn save_state(&mut self, indices: Option<&[usize]>) -> Result<Vec<Vec<u8>>, EnvError> {
+        let read = |states: Bound<'_, PyAny>| {
+            let bytes = |state: Bound<'_, PyAny>| -> PyResult<Vec<u8>> {
+                Ok(state.cast_into::<PyBytes>()?.as_bytes().to_vec())
+            };
+            let states = states.try_iter()?.map(|state| Ok(bytes(state?)?));
+            states.collect()
+        };
+        Ok(self.call_for("save_state", indices, |_| Ok(()), read)?)
+    }
+
+    /// Brings environments to states that were saved, one for each; writes the observations of the
+    /// whole batch to `obs` and what is known of it to `batch`. Only take states from where you trust:
+    /// those of Python's environments are pickles.
+    ///
+    /// # Errors
+    /// [`EnvError::Unsupported`], [`EnvError::BufferSize`], [`EnvError::Order`] before the first reset.
+    pub fn restore_state(
+        &mut self,
+        states: &[Vec<u8>],
+        indices: Option<&[usize]>,
+        obs: &mut [u8],
+        batch: &mut StepBatch,
+    ) -> Result<(), EnvError> {
+        self.pending.check_open()?;
+        EnvError::check_length(obs, self.num_bytes())?;
+        self.received = None;
+        let fill = |kwargs: &Bound<'_, PyDict>| {
+            let py = kwargs.py();
+            let states = states.iter().map(|state| PyBytes::new(py, state));
+            kwargs.set_item(intern!(py, "states"), PyList::new(py, states)?)
+        };
+        let buffer = self.call_for("restore_state", indices, fill, |result| {
+            self.read_reset(&result, batch)
+        })?;
+        self.pending.clear();
+        self.take(buffer, obs);
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! [`VecEnv`]: what training asks of a batch of environments.
+
+use std::time::Duration;
+
+use crate::{
+    ActionSpace, Actions, AutoresetMode, EnvError, ObsBuffer, ObsSlot, ObsSpec, StepBatch,
+};
+
+/// A batch of environments, stepped together.
+///
+/// Observations are written as raw bytes in native endianness: a row of [`ObsSpec::num_bytes`] for each
+/// environment, C order.
+///
+/// After [`EnvError::Worker`] and [`EnvError::Timeout`] the batch goes on: the step is still in flight,
+/// and the batch keeps its slot.
+pub trait VecEnv: Send {
+    /// Number of environments in the batch.
+    fn num_envs(&self) -> usize;
+
+    /// Shape and type of one observation.
+    fn obs_spec(&self) -> &ObsSpec;
+
+    /// The actions of one environment.
+    fn action_space(&self) -> &ActionSpace;
+
+    /// Starts new episodes everywhere and writes their first observations to `obs`.
+    ///
+    /// `seed` makes the batch reproducible; the environments of one batch still differ. A step that
+    /// was sent and not received is dropped, and its slot with it.
+    ///
+    /// # Errors
+    /// [`EnvError::BufferSize`] for a buffer of the wrong length, [`EnvError::Closed`] after
+    /// [`VecEnv::close`], [`EnvError::Worker`] where an environment failed.
+    fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError>;
+
+    /// Starts one step and returns at once; emulation goes on in its own threads. One action for each
+    /// environment received last, all of them after a reset. The next observations will be written to
+    /// `obs`: a row for each environment of [`VecEnv::batch_size`].
+    ///
+    /// # Errors
+    /// [`EnvError::ActionCount`], [`EnvError::ActionKind`], [`EnvError::ActionRange`] and
+    /// [`EnvError::BufferSize`] before anything is sent, [`EnvError::Order`] without a reset or when a
+    /// step is already in flight. The slot is dropped.
+    fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError>;
+
+    /// Waits for the step in flight, or for the first [`VecEnv::batch_size`] environments of it that
+    /// are ready. Their observations are in the slot when this returns, and the slot is dropped; the
+    /// rest is written to `step`.
+    ///
+    /// # Errors
+    /// [`EnvError::Order`] when no step is in flight, [`EnvError::Worker`] where an environment failed.
+    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError>;
+
+    /// Frees what the environments hold, and the slot of a step in flight. Closing twice is fine; any
+    /// other call afterwards is [`EnvError::Closed`].
+    ///
+    /// # Errors
+    /// [`EnvError::Backend`] for what the environments raise while they close.
+    fn close(&mut self) -> Result<(), EnvError>;
+
+    /// What steps the environments: `ale`, `sync` or `async` for those of Python.
+    #[expect(clippy::unnecessary_literal_bound, reason = "others own the name")]
+    fn backend(&self) -> &str {
+        "rust"
+    }
+
+    /// Players in each environment, 1 or 2.
+    fn num_players(&self) -> usize {
+        1
+    }
+
+    /// Environments that one [`VecEnv::recv`] waits for.
+    fn batch_size(&self) -> usize {
+        self.num_envs()
+    }
+
+    /// When an ended episode is followed by the next.
+    fn autoreset_mode(&self) -> AutoresetMode {
+        AutoresetMode::SameStep
+    }
+
+    /// Does what [`VecEnv::recv`] does, but waits at most for `timeout`. Not every environment can:
+    /// one that steps in this thread is waited for.
+    ///
+    /// # Errors
+    /// Those of [`VecEnv::recv`]; [`EnvError::Timeout`], after which to receive again.
+    fn recv_timeout(&mut self, step: &mut StepBatch, _timeout: Duration) -> Result<(), EnvError> {
+        self.recv(step)
+    }
+
+    /// Makes environments that failed anew, and returns which: those that shared a process go together.
+    /// Receiving again then completes the step.
+    ///
+    /// # Errors
+    /// [`EnvError::Worker`] where one failed again.
+    fn restart_workers(&mut self) -> Result<Vec<usize>, EnvError> {
+        Ok(Vec::new())
+    }
+
+    /// Sends, receives, and copies the observations to `obs`: for a loop that keeps no store of them.
+    ///
+    /// # Errors
+    /// Those of [`VecEnv::send`] and [`VecEnv::recv`].
+    fn step(
+        &mut self,
+        actions: Actions<'_>,
+        obs: &mut [u8],
+        step: &mut StepBatch,
+    ) -> Result<(), EnvError> {
+        let buffer = ObsBuffer::new(obs.len());
+        self.send(actions, buffer.slot())?;
+        self.recv(step)?;
+        obs.copy_from_slice(&buffer.take());
+        Ok(())
+    }
+}
