@@ -6,16 +6,36 @@
 //! ([`ObsSlot`]). With same-step autoreset, the default, episodes restart within the step that ends
 //! them: the observation received after an end is the first of the next episode.
 //!
+//! [`SyncVecEnv`] makes a batch of any single environment written in Rust ([`Env`]), such as those in
+//! [`envs`]:
+//!
+//! ```
+//! use vec_env::{Actions, StepBatch, SyncVecEnv, VecEnv, envs::CartPole};
+//!
+//! let mut envs = SyncVecEnv::new(8, |index| CartPole::new(index as u64))?;
+//! let mut obs = vec![0; 8 * envs.obs_spec().num_bytes()];
+//! let mut step = StepBatch::default();
+//! envs.reset(Some(0), &mut obs)?;
+//! envs.step(Actions::Discrete(&[1; 8]), &mut obs, &mut step)?;
+//! assert_eq!(step.reward, [1.0; 8]);
+//! # Ok::<(), vec_env::EnvError>(())
+//! ```
+//!
 //! This crate knows neither Python nor any tensor library.
 
+pub mod env;
+pub mod envs;
 mod error;
 mod slot;
 mod spaces;
 mod step;
+mod sync;
 mod vec_env;
 
+pub use env::{Env, Transition};
 pub use error::EnvError;
 pub use slot::{ObsBuffer, ObsSlot};
 pub use spaces::{ActionBatch, ActionSpace, Actions, AutoresetMode, Dtype, ObsSpec};
 pub use step::{Episode, FinalInfo, StepBatch};
+pub use sync::SyncVecEnv;
 pub use vec_env::VecEnv;

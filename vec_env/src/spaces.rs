@@ -1,5 +1,7 @@
 //! What a batch of environments observes and takes: shapes, types, ranges, and when episodes restart.
 
+use crate::EnvError;
+
 /// The type of an observation's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dtype {
@@ -88,21 +90,47 @@ impl ActionSpace {
         }
     }
 
-    /// The first of `actions`, [`ActionSpace::num_values`] for each environment, that is out of range:
-    /// its place and the number of values valid there. Only whole numbers are looked at.
-    #[must_use]
-    pub fn find_invalid(&self, actions: Actions<'_>) -> Option<(usize, i64)> {
-        let valid = |place: usize| match self {
+    /// Refuses actions of `num_envs` environments that are too few or many, of the other kind, or out
+    /// of range (whole numbers only); `env_of` says which environment a row is of.
+    ///
+    /// # Errors
+    /// [`EnvError::ActionKind`], [`EnvError::ActionCount`], [`EnvError::ActionRange`].
+    pub fn check(
+        &self,
+        actions: Actions<'_>,
+        num_envs: usize,
+        env_of: impl Fn(usize) -> usize,
+    ) -> Result<(), EnvError> {
+        let num_values = self.num_values();
+        let expected = num_envs * num_values;
+        if matches!(self, Self::Box { .. }) != matches!(actions, Actions::Continuous(_)) {
+            let space = self.clone();
+            return Err(EnvError::ActionKind { space });
+        }
+        if actions.len() != expected {
+            return Err(EnvError::ActionCount {
+                expected,
+                got: actions.len(),
+                num_values,
+            });
+        }
+        let num_valid = |place: usize| match self {
             Self::Discrete { n } => *n,
-            Self::MultiDiscrete { nvec } => nvec[place % nvec.len()],
+            Self::MultiDiscrete { nvec } => nvec[place % num_values],
             Self::Box { .. } => i64::MAX,
         };
         let Actions::Discrete(actions) = actions else {
-            return None;
+            return Ok(());
         };
-        let place =
-            (0..actions.len()).find(|&place| !(0..valid(place)).contains(&actions[place]))?;
-        Some((place, valid(place)))
+        let is_valid = |place: &usize| (0..num_valid(*place)).contains(&actions[*place]);
+        match (0..actions.len()).find(|place| !is_valid(place)) {
+            None => Ok(()),
+            Some(place) => Err(EnvError::ActionRange {
+                env: env_of(place / num_values),
+                action: actions[place],
+                num_actions: num_valid(place),
+            }),
+        }
     }
 }
 
@@ -116,7 +144,35 @@ pub enum Actions<'a> {
     Continuous(&'a [f32]),
 }
 
-impl Actions<'_> {
+impl<'a> Actions<'a> {
+    /// The action of one environment of several, each of which has `num_values` numbers.
+    #[must_use]
+    pub fn row(self, env: usize, num_values: usize) -> Actions<'a> {
+        let range = env * num_values..(env + 1) * num_values;
+        match self {
+            Self::Discrete(values) => Self::Discrete(&values[range]),
+            Self::Continuous(values) => Self::Continuous(&values[range]),
+        }
+    }
+
+    /// The first number, which is all of a [`ActionSpace::Discrete`] action; 0 where it is a real one.
+    #[must_use]
+    pub fn first(self) -> i64 {
+        match self {
+            Self::Discrete(values) => values.first().copied().unwrap_or_default(),
+            Self::Continuous(_) => 0,
+        }
+    }
+
+    /// The same in memory of its own.
+    #[must_use]
+    pub fn to_batch(self) -> ActionBatch {
+        match self {
+            Self::Discrete(values) => ActionBatch::Discrete(values.to_vec()),
+            Self::Continuous(values) => ActionBatch::Continuous(values.to_vec()),
+        }
+    }
+
     /// How many numbers there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 
 use pyo3::{buffer::PyUntypedBuffer, intern, prelude::*, types::PyDict};
-use vec_env::{ActionSpace, Actions, EnvError, ObsSlot, StepBatch};
+use vec_env::{Actions, EnvError, ObsSlot, StepBatch};
 
 use super::{ResetRequest, VecGymEnv, arrays::ActionArray};
 use crate::{error::CallError, value};
@@ -144,37 +144,12 @@ impl VecGymEnv {
         &self,
         actions: Actions<'_>,
         env_ids: Option<&[usize]>,
-    ) -> Result<usize, CallError> {
-        let space = &self.spaces.actions;
-        let fits =
-            matches!(space, ActionSpace::Box { .. }) == matches!(actions, Actions::Continuous(_));
-        if !fits {
-            let space = space.clone();
-            return Err(EnvError::ActionKind { space }.into());
-        }
+    ) -> Result<usize, EnvError> {
         let turn = self.pending.turn.borrow();
         let env_ids = env_ids.or(turn.as_deref());
         let num_envs = env_ids.map_or(self.spaces.num_envs, <[usize]>::len);
-        let num_values = space.num_values();
-        if actions.len() != num_envs * num_values {
-            return Err(EnvError::ActionCount {
-                expected: num_envs * num_values,
-                got: actions.len(),
-                num_values,
-            }
-            .into());
-        }
-        if let (Some((place, num_actions)), Actions::Discrete(values)) =
-            (space.find_invalid(actions), actions)
-        {
-            let row = place / num_values;
-            return Err(EnvError::ActionRange {
-                env: env_ids.map_or(row, |ids| ids[row]),
-                action: values[place],
-                num_actions,
-            }
-            .into());
-        }
+        let env_of = |row: usize| env_ids.map_or(row, |ids| ids[row]);
+        self.spaces.actions.check(actions, num_envs, env_of)?;
         Ok(num_envs)
     }
 

@@ -1,0 +1,153 @@
+//! [`SyncVecEnv`]: a batch of single Rust environments, stepped in the calling thread.
+
+use crate::{
+    ActionBatch, ActionSpace, Actions, Env, EnvError, Episode, FinalInfo, ObsSlot, ObsSpec,
+    StepBatch, VecEnv,
+};
+
+/// A batch of environments of one kind, with same-step autoreset and a record of each episode.
+#[derive(Debug)]
+pub struct SyncVecEnv<E> {
+    envs: Vec<E>,
+    obs_spec: ObsSpec,
+    action_space: ActionSpace,
+    /// Return and length of each environment's episode so far; none before the first reset.
+    records: Option<Vec<(f64, i64)>>,
+    in_flight: Option<(ActionBatch, ObsSlot)>,
+    is_closed: bool,
+}
+
+impl<E: Env> SyncVecEnv<E> {
+    /// A batch of `num_envs` environments, each from one call of `make` with its index.
+    ///
+    /// # Errors
+    /// [`EnvError::Unsupported`] for no environment at all.
+    pub fn new(num_envs: usize, make: impl FnMut(usize) -> E) -> Result<Self, EnvError> {
+        let envs: Vec<E> = (0..num_envs).map(make).collect();
+        let Some(first) = envs.first() else {
+            return Err(EnvError::Unsupported(
+                "a batch needs at least 1 environment, got 0".to_owned(),
+            ));
+        };
+        Ok(Self {
+            obs_spec: first.obs_spec(),
+            action_space: first.action_space(),
+            envs,
+            records: None,
+            in_flight: None,
+            is_closed: false,
+        })
+    }
+
+    /// The environments, to look into.
+    #[must_use]
+    pub fn envs(&self) -> &[E] {
+        &self.envs
+    }
+
+    fn check_open(&self) -> Result<(), EnvError> {
+        if self.is_closed {
+            return Err(EnvError::Closed);
+        }
+        Ok(())
+    }
+}
+
+impl<E: Env> VecEnv for SyncVecEnv<E> {
+    fn num_envs(&self) -> usize {
+        self.envs.len()
+    }
+
+    fn obs_spec(&self) -> &ObsSpec {
+        &self.obs_spec
+    }
+
+    fn action_space(&self) -> &ActionSpace {
+        &self.action_space
+    }
+
+    fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
+        self.check_open()?;
+        let row_bytes = self.obs_spec.num_bytes();
+        EnvError::check_length(obs, self.envs.len() * row_bytes)?;
+        self.in_flight = None;
+        let rows = obs.chunks_exact_mut(row_bytes);
+        for (index, (env, row)) in self.envs.iter_mut().zip(rows).enumerate() {
+            env.reset(seed.map(|seed| seed.wrapping_add(index as u64)), row);
+        }
+        self.records = Some(vec![(0.0, 0); self.envs.len()]);
+        Ok(())
+    }
+
+    fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
+        self.check_open()?;
+        if self.records.is_none() {
+            return Err(EnvError::Order("send: call reset first".to_owned()));
+        }
+        if self.in_flight.is_some() {
+            return Err(EnvError::Order("send: call recv first".to_owned()));
+        }
+        self.action_space
+            .check(actions, self.envs.len(), |row| row)?;
+        EnvError::check_length(&obs, self.envs.len() * self.obs_spec.num_bytes())?;
+        self.in_flight = Some((actions.to_batch(), obs));
+        Ok(())
+    }
+
+    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
+        self.check_open()?;
+        let (Some((actions, mut obs)), Some(records)) =
+            (self.in_flight.take(), self.records.as_mut())
+        else {
+            return Err(EnvError::Order("recv: call send first".to_owned()));
+        };
+        step.clear(self.envs.len(), 1);
+        let actions = actions.as_actions();
+        let width = self.action_space.num_values();
+        let rows = obs.chunks_exact_mut(self.obs_spec.num_bytes());
+        let envs = self.envs.iter_mut().zip(records).zip(rows);
+        for (index, ((env, record), obs)) in envs.enumerate() {
+            let transition = env.step(actions.row(index, width), obs);
+            record.0 += f64::from(transition.reward);
+            record.1 += 1;
+            let (episode_return, length) = *record;
+            step.reward[index] = transition.reward;
+            step.raw_reward[index] = transition.reward;
+            step.terminated[index] = transition.terminated;
+            step.truncated[index] = transition.truncated;
+            step.game_terminated[index] = transition.terminated;
+            step.game_truncated[index] = transition.truncated;
+            step.episode_return[index] = episode_return;
+            step.episode_length[index] = length;
+            step.episode_frames[index] = length;
+            if step.is_done(index) {
+                step.episodes.push(Episode {
+                    env: index,
+                    raw_return: episode_return,
+                    length,
+                    frames: length,
+                });
+                step.final_obs.push((index, obs.to_vec()));
+                step.final_info.push(FinalInfo {
+                    row: index,
+                    raw_reward: vec![transition.reward],
+                    lives: 0,
+                    game_terminated: transition.terminated,
+                    game_truncated: transition.truncated,
+                    episode_return: vec![episode_return],
+                    episode_length: length,
+                    episode_frames: length,
+                });
+                *record = (0.0, 0);
+                env.reset(None, obs);
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), EnvError> {
+        self.is_closed = true;
+        self.in_flight = None;
+        Ok(())
+    }
+}

@@ -1,0 +1,229 @@
+//! `SyncVecEnv`: a batch of single environments keeps the promises of `VecEnv`.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use vec_env::{
+    ActionSpace, Actions, Dtype, Env, EnvError, Episode, ObsBuffer, ObsSpec, StepBatch, SyncVecEnv,
+    Transition, VecEnv,
+    env::Random,
+    envs::{CartPole, GridWorld},
+};
+
+/// Counts its steps and ends after `length` of them; the reward is the action.
+struct Counter {
+    steps: u8,
+    length: u8,
+}
+
+impl Env for Counter {
+    fn obs_spec(&self) -> ObsSpec {
+        ObsSpec {
+            shape: vec![2],
+            dtype: Dtype::Uint8,
+        }
+    }
+
+    fn action_space(&self) -> ActionSpace {
+        ActionSpace::Discrete { n: 5 }
+    }
+
+    fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) {
+        self.steps = 0;
+        obs.copy_from_slice(&[0, seed.map_or(99, |seed| seed as u8)]);
+    }
+
+    fn step(&mut self, action: Actions<'_>, obs: &mut [u8]) -> Transition {
+        self.steps += 1;
+        obs.copy_from_slice(&[self.steps, action.first() as u8]);
+        Transition {
+            reward: action.first() as f32,
+            terminated: self.steps == self.length && self.length % 2 == 1,
+            truncated: self.steps == self.length && self.length.is_multiple_of(2),
+        }
+    }
+}
+
+/// Two environments: one ends after 2 steps by a limit, one after 3 by itself.
+fn counters() -> SyncVecEnv<Counter> {
+    let make = |index| Counter {
+        steps: 0,
+        length: index as u8 + 2,
+    };
+    SyncVecEnv::new(2, make).unwrap()
+}
+
+#[test]
+fn an_episode_ends_with_its_record_and_restarts_in_the_same_step() {
+    let (mut env, mut obs, mut step) = (counters(), [0; 4], StepBatch::default());
+    env.reset(Some(7), &mut obs).unwrap();
+    assert_eq!(obs, [0, 7, 0, 8], "seeds count on");
+    env.step(Actions::Discrete(&[1, 4]), &mut obs, &mut step)
+        .unwrap();
+    assert_eq!((obs, step.episodes.len()), ([1, 1, 1, 4], 0));
+    env.step(Actions::Discrete(&[2, 3]), &mut obs, &mut step)
+        .unwrap();
+    assert_eq!(obs, [0, 99, 2, 3], "the next episode's first observation");
+    assert_eq!(
+        (&*step.truncated, &*step.terminated),
+        (&[true, false][..], &[false; 2][..])
+    );
+    let episode = |env, raw_return, length| Episode {
+        env,
+        raw_return,
+        length,
+        frames: length,
+    };
+    assert_eq!(step.episodes, [episode(0, 3.0, 2)]);
+    assert_eq!(step.final_obs, [(0, vec![2, 2])]);
+    assert_eq!(step.final_info[0].episode_return, [3.0]);
+    assert_eq!(
+        (step.episode_length.as_slice(), &*step.reward),
+        (&[2, 2][..], &[2.0, 3.0][..])
+    );
+    env.step(Actions::Discrete(&[0, 0]), &mut obs, &mut step)
+        .unwrap();
+    assert_eq!(step.episodes, [episode(1, 7.0, 3)]);
+    assert_eq!(step.terminated, [false, true]);
+    assert_eq!(step.episode_length, [1, 3], "the record starts again");
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_happens() {
+    let (mut env, mut obs, mut step) = (counters(), [0; 4], StepBatch::default());
+    let slot = || ObsBuffer::new(4).slot();
+    let order = |result| matches!(result, Err(EnvError::Order(_)));
+    assert!(
+        order(env.send(Actions::Discrete(&[0, 0]), slot())),
+        "no reset"
+    );
+    assert!(matches!(
+        env.reset(None, &mut obs[1..]),
+        Err(EnvError::BufferSize { .. })
+    ));
+    env.reset(None, &mut obs).unwrap();
+    assert!(order(env.recv(&mut step)), "nothing sent");
+    for (actions, message) in [
+        (
+            Actions::Discrete(&[0]),
+            "expected 2 actions, one for each environment, got 1",
+        ),
+        (
+            Actions::Discrete(&[0, 5]),
+            "action 5 of environment 1 is out of range: valid actions are 0 to 4",
+        ),
+        (
+            Actions::Continuous(&[0.0, 0.0]),
+            "these actions are not of the action space Discrete { n: 5 }",
+        ),
+    ] {
+        assert_eq!(env.send(actions, slot()).unwrap_err().to_string(), message);
+    }
+    let short = ObsBuffer::new(3);
+    let error = env
+        .send(Actions::Discrete(&[0, 0]), short.slot())
+        .unwrap_err();
+    assert_eq!(
+        error,
+        EnvError::BufferSize {
+            expected: 4,
+            got: 3
+        }
+    );
+    assert_eq!(short.take().len(), 3, "given back");
+    env.send(Actions::Discrete(&[1, 1]), slot()).unwrap();
+    assert!(
+        order(env.send(Actions::Discrete(&[1, 1]), slot())),
+        "in flight"
+    );
+    env.reset(None, &mut obs).unwrap();
+    assert!(order(env.recv(&mut step)), "a reset drops the step");
+    env.close().unwrap();
+    env.close().unwrap();
+    assert_eq!(env.reset(None, &mut obs), Err(EnvError::Closed));
+    assert_eq!(env.recv(&mut step), Err(EnvError::Closed));
+    assert!(SyncVecEnv::new(0, |_| CartPole::new(0)).is_err());
+}
+
+#[test]
+fn a_slot_is_filled_once_and_given_back() {
+    let (mut env, mut obs) = (counters(), [0; 4]);
+    env.reset(None, &mut obs).unwrap();
+    let buffer = ObsBuffer::new(4);
+    env.send(Actions::Discrete(&[3, 4]), buffer.slot()).unwrap();
+    assert!(
+        buffer.take().is_empty(),
+        "nobody reaches what the batch may write"
+    );
+    let receive = move || env.recv(&mut StepBatch::default());
+    std::thread::spawn(receive).join().unwrap().unwrap();
+    assert_eq!(buffer.take(), [1, 3, 1, 4]);
+}
+
+/// Every start is as likely, the walls hold, and the goal is worth 1.
+#[test]
+fn a_grid_world_is_walked_to_its_goal() {
+    let mut env = GridWorld::new(3, 0);
+    let mut obs = vec![0; env.obs_spec().num_bytes()];
+    let place = |obs: &[u8]| obs.iter().position(|&byte| byte == 255).unwrap() as i64;
+    for seed in 0..50 {
+        env.reset(Some(seed), &mut obs);
+        let (mut agent, goal) = (place(&obs[..9]), place(&obs[9..]));
+        assert_ne!(agent, goal);
+        for _ in 0..3 {
+            let up = env.step(Actions::Discrete(&[0]), &mut obs);
+            agent = place(&obs[..9]);
+            if up.terminated {
+                break;
+            }
+        }
+        assert!(agent < 3 || agent == goal, "up to the wall: {agent}");
+        let mut steps = 0;
+        while agent != goal {
+            let action = match goal / 3 - agent / 3 {
+                0 if goal > agent => 3,
+                0 => 2,
+                _ => 1,
+            };
+            let transition = env.step(Actions::Discrete(&[action]), &mut obs);
+            agent = place(&obs[..9]);
+            assert_eq!(transition.terminated, agent == goal);
+            assert_eq!(transition.reward > 0.0, agent == goal);
+            steps += 1;
+            assert!(steps <= 4, "at most four cells away");
+        }
+    }
+    env.reset(Some(1), &mut obs);
+    let goal = place(&obs[9..]);
+    let away = i64::from(goal < 3);
+    let cut = (1..=36).find(|_| env.step(Actions::Discrete(&[away]), &mut obs).truncated);
+    assert!(cut.is_none_or(|step| step == 36));
+}
+
+#[test]
+fn seeds_make_batches_equal_and_envs_differ() {
+    let run = |seed| {
+        let mut env = SyncVecEnv::new(3, |_| CartPole::new(0)).unwrap();
+        let mut obs = vec![0; 3 * 16];
+        env.reset(Some(seed), &mut obs).unwrap();
+        obs
+    };
+    let first = run(5);
+    assert_eq!(first, run(5));
+    assert_ne!(first, run(6));
+    assert_ne!(first[..16], first[16..32]);
+    assert_eq!(first[16..32], run(6)[..16], "seeds count on");
+}
+
+#[test]
+fn random_numbers_fill_their_range() {
+    let mut random = Random::new(3);
+    let mut counts = [0; 7];
+    for _ in 0..7000 {
+        counts[random.below(7)] += 1;
+    }
+    assert!(
+        counts.iter().all(|count| (850..1150).contains(count)),
+        "{counts:?}"
+    );
+    let mean = (0..10_000).map(|_| random.uniform(-1.0, 3.0)).sum::<f64>() / 1e4;
+    assert!((mean - 1.0).abs() < 0.05, "{mean}");
+}
