@@ -117,7 +117,7 @@ pub fn save(
     for old in list(folder)?
         .into_iter()
         .rev()
-        .skip(settings.keep_checkpoints)
+        .skip(settings.run.keep_checkpoints)
     {
         fs::remove_dir_all(&old).map_err(|source| TrainerError::io("remove", &old, source))?;
     }

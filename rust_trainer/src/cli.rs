@@ -7,7 +7,8 @@ use std::{
     time::SystemTime,
 };
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use toml::{Table, Value};
 
 use crate::{
     checkpoint::{self, Counters, State},
@@ -16,7 +17,7 @@ use crate::{
     evaluate::{mean_and_deviation, play},
     learner::Learner,
     make_env::{self, Recording},
-    settings::{Algorithm, DeviceChoice, Overrides, Settings},
+    settings::{self, Algorithm, DeviceChoice, Field, Settings},
     signals::StopRequest,
     train::{Outcome, Run},
 };
@@ -53,7 +54,70 @@ struct TrainArgs {
     #[arg(long, value_name = "RUN", conflicts_with = "config")]
     resume: Option<PathBuf>,
     #[command(flatten)]
-    settings: Overrides,
+    settings: SettingArgs,
+}
+
+/// The settings that a command line names.
+struct SettingArgs(Table);
+
+impl FromArgMatches for SettingArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut given = Self(Table::new());
+        given.update_from_arg_matches(matches)?;
+        Ok(given)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        let groups = settings::groups(Algorithm::ALL);
+        for (field, _) in groups.iter().flat_map(|(_, fields)| fields) {
+            if let Some(value) = matches.get_one::<Value>(field.name) {
+                self.0.insert(field.name.to_owned(), value.clone());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Args for SettingArgs {
+    fn augment_args(mut command: clap::Command) -> clap::Command {
+        for (heading, fields) in settings::groups(Algorithm::ALL) {
+            for (field, readers) in fields {
+                let arg = Arg::new(field.name)
+                    .long(field.name.replace('_', "-"))
+                    .value_name(field.name.to_uppercase())
+                    .value_parser(field.parser())
+                    .help_heading(heading)
+                    .help(explain(field, &readers));
+                command = command.arg(arg);
+            }
+        }
+        command
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+/// A setting's line of `--help`: what it is, which algorithms read it, its default.
+fn explain(field: &Field, readers: &[Algorithm]) -> String {
+    let mut help = field.help.trim().to_owned();
+    if readers.len() < Algorithm::ALL.len() {
+        let names: Vec<_> = readers.iter().map(|reader| reader.name()).collect();
+        help = format!("{help} ({})", names.join(", "));
+    }
+    let default = |reader| settings::shown(&settings::default_of(field, reader));
+    let first = default(readers[0]);
+    if first.is_empty() {
+        return help;
+    }
+    let others = readers[1..]
+        .iter()
+        .filter(|&&other| default(other) != first);
+    let others: Vec<_> = others
+        .map(|&other| format!(", {other}: {}", default(other)))
+        .collect();
+    format!("{help} [default: {first}{}]", others.concat())
 }
 
 #[derive(clap::Args)]
@@ -106,7 +170,7 @@ struct PlayArgs {
 /// Runs the program with `args`, the program's name first; returns its exit status.
 #[must_use]
 pub fn run(args: Vec<String>) -> i32 {
-    let matches = match command().try_get_matches_from(args) {
+    let matches = match Cli::command().try_get_matches_from(args) {
         Ok(matches) => matches,
         Err(error) => {
             let _ = error.print();
@@ -120,34 +184,6 @@ pub fn run(args: Vec<String>) -> i32 {
             EXIT_ERROR
         }
     }
-}
-
-/// The command line with the default of every setting in its help.
-fn command() -> clap::Command {
-    let defaults =
-        |algorithm| serde_json::to_value(Settings::defaults(algorithm)).unwrap_or_default();
-    let (ppo, a2c) = (defaults(Algorithm::Ppo), defaults(Algorithm::A2c));
-    Cli::command().mut_subcommand("train", |mut train| {
-        for name in Settings::NAMES {
-            let shown = |value: &serde_json::Value| {
-                value
-                    .as_str()
-                    .map_or_else(|| value.to_string(), str::to_owned)
-            };
-            let (for_ppo, for_a2c) = (shown(&ppo[name]), shown(&a2c[name]));
-            let default = match *name {
-                "algorithm" => for_ppo,
-                _ if for_ppo.is_empty() => continue,
-                _ if for_ppo == for_a2c => for_ppo,
-                _ => format!("{for_ppo}, a2c: {for_a2c}"),
-            };
-            train = train.mut_arg(name, |arg| {
-                let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-                arg.help(format!("{help} [default: {default}]"))
-            });
-        }
-        train
-    })
 }
 
 fn dispatch(matches: &ArgMatches) -> Result<i32, TrainerError> {
@@ -169,7 +205,7 @@ fn dispatch(matches: &ArgMatches) -> Result<i32, TrainerError> {
 
 fn train(args: &TrainArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
     let run = match &args.resume {
-        Some(folder) => resume(folder, &args.settings)?,
+        Some(folder) => resume(folder, &args.settings.0)?,
         None => start(args)?,
     };
     let folder = run.folder().to_owned();
@@ -199,11 +235,11 @@ fn train(args: &TrainArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
 }
 
 fn start(args: &TrainArgs) -> Result<Run, TrainerError> {
-    let mut settings = Settings::resolve(args.config.as_deref(), &args.settings)?;
-    if settings.run_name.is_empty() {
-        settings.run_name = run_name(&settings);
+    let mut settings = Settings::resolve(args.config.as_deref(), &args.settings.0)?;
+    if settings.run.run_name.is_empty() {
+        settings.run.run_name = run_name(&settings);
     }
-    let threads = device::set_torch_threads(settings.torch_threads);
+    let threads = device::set_torch_threads(settings.machine.torch_threads);
     let env = make_env::for_training(&settings)?;
     let run = Run::create(settings.clone(), env)?;
     announce(&run, &settings, threads);
@@ -226,11 +262,10 @@ const CHANGEABLE: &[&str] = &[
     "img_dir",
 ];
 
-fn resume(folder: &Path, overrides: &Overrides) -> Result<Run, TrainerError> {
+fn resume(folder: &Path, overrides: &Table) -> Result<Run, TrainerError> {
     if let Some(name) = overrides
-        .names()
-        .into_iter()
-        .find(|name| !CHANGEABLE.contains(name))
+        .keys()
+        .find(|name| !CHANGEABLE.contains(&name.as_str()))
     {
         let list = CHANGEABLE.join(", ");
         return Err(TrainerError::Usage(format!(
@@ -238,9 +273,8 @@ fn resume(folder: &Path, overrides: &Overrides) -> Result<Run, TrainerError> {
         )));
     }
     let state = checkpoint::read_state(&checkpoint::newest(folder)?)?;
-    let settings = state.settings.with(overrides);
-    settings.check()?;
-    let threads = device::set_torch_threads(settings.torch_threads);
+    let settings = state.settings.with(overrides)?;
+    let threads = device::set_torch_threads(settings.machine.torch_threads);
     let env = make_env::for_training(&settings)?;
     let run = Run::resume(folder, settings.clone(), env)?;
     announce(&run, &settings, threads);
@@ -255,12 +289,12 @@ fn announce(run: &Run, settings: &Settings, torch_threads: i32) {
     let device = device::name(run.learner().net.params.device());
     say(format_args!(
         "{} with {}: {} environments {}; {} parameters on {device}, {:?}, {torch_threads} libtorch threads",
-        settings.env_id,
-        settings.algorithm,
-        settings.num_envs,
+        settings.env.env_id,
+        settings.algorithm.algorithm().name().to_uppercase(),
+        settings.env.num_envs,
         stepped_by(run.env().backend(), make_env::env_threads(settings)),
         run.learner().net.params.numel(),
-        settings.precision,
+        settings.machine.precision,
     ));
     say(format_args!("run folder: {}", run.folder().display()));
 }
@@ -281,11 +315,11 @@ fn run_name(settings: &Settings) -> String {
         .to_string()
         .replace(['-', ':', 'Z'], "")
         .replace('T', "-");
-    let algorithm = settings.algorithm.to_string().to_lowercase();
+    let algorithm = settings.algorithm.algorithm();
     format!(
         "{}-{algorithm}-seed{}-{time}",
-        settings.env_id.replace('/', "-"),
-        settings.seed
+        settings.env.env_id.replace('/', "-"),
+        settings.run.seed
     )
 }
 
@@ -302,7 +336,7 @@ fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
     let mut learner = load(&path, &state, &args.play)?;
     say(format_args!(
         "{} at agent step {}, {} games",
-        state.settings.env_id, state.counters.step, args.episodes
+        state.settings.env.env_id, state.counters.step, args.episodes
     ));
     let mut number = 0;
     let on_episode = |episode: &vec_env::Episode| {
@@ -375,11 +409,9 @@ fn status_after(stop: &StopRequest) -> i32 {
 
 /// The policy of a checkpoint, drawing its actions by `play.seed`.
 fn load(path: &Path, state: &State, play: &PlayArgs) -> Result<Learner, TrainerError> {
-    let _ = device::set_torch_threads(state.settings.torch_threads);
-    let settings = Settings {
-        seed: play.seed,
-        ..state.settings.clone()
-    };
+    let _ = device::set_torch_threads(state.settings.machine.torch_threads);
+    let mut settings = state.settings.clone();
+    settings.run.seed = play.seed;
     let mut learner = Learner::new(
         &settings,
         &state.obs_spec(),

@@ -41,7 +41,7 @@ pub enum TrainerError {
         /// The file.
         path: PathBuf,
         /// What is wrong, and where.
-        source: toml::de::Error,
+        source: Box<toml::de::Error>,
     },
     /// A checkpoint that cannot be used.
     #[error("checkpoint `{}`: {problem}", path.display())]

@@ -14,7 +14,7 @@ use crate::{
     optimizer::{Optimizer, clip_grad_norm},
     ppo,
     rollout::{Batch, Rollout},
-    settings::{Algorithm, Settings},
+    settings::{AlgorithmSettings, Settings},
 };
 
 /// Everything that learning changes, and so everything that a checkpoint keeps.
@@ -82,16 +82,20 @@ impl Learner {
         device: Device,
     ) -> Result<Self, TrainerError> {
         // The stream number is arbitrary; it keeps this generator apart from others of the same seed.
-        let mut rng = Pcg64::new(u128::from(settings.seed), 0x7472_6169_6e65_7200);
-        let net = ActorCritic::new(spec, num_actions, device, settings.precision, &mut rng)?;
-        let optimizer = match settings.algorithm {
-            Algorithm::Ppo => Optimizer::adam(net.params.numel(), device, settings.adam_eps),
-            Algorithm::A2c => Optimizer::rms_prop(
-                net.params.numel(),
-                device,
-                settings.rmsprop_alpha,
-                settings.rmsprop_eps,
-            ),
+        let mut rng = Pcg64::new(u128::from(settings.run.seed), 0x7472_6169_6e65_7200);
+        let net = ActorCritic::new(
+            spec,
+            num_actions,
+            device,
+            settings.machine.precision,
+            &mut rng,
+        )?;
+        let numel = net.params.numel();
+        let optimizer = match &settings.algorithm {
+            AlgorithmSettings::Ppo(ppo) => Optimizer::adam(numel, device, ppo.adam_eps),
+            AlgorithmSettings::A2c(a2c) => {
+                Optimizer::rms_prop(numel, device, a2c.rmsprop_alpha, a2c.rmsprop_eps)
+            }
         };
         Ok(Self {
             net,
@@ -141,18 +145,22 @@ impl Learner {
         settings: &Settings,
         learning_rate: f64,
     ) -> Losses {
+        let gae_lambda = match &settings.algorithm {
+            AlgorithmSettings::Ppo(ppo) => ppo.gae_lambda,
+            AlgorithmSettings::A2c(a2c) => a2c.gae_lambda,
+        };
         let advantages = gae(
             &rollout.rewards,
             &rollout.values,
             &rollout.dones,
             &rollout.last_values,
-            settings.gamma,
-            settings.gae_lambda,
+            settings.algorithm.gamma(),
+            gae_lambda,
         );
         let batch = Batch::new(obs, rollout, &advantages);
-        match settings.algorithm {
-            Algorithm::Ppo => ppo::update(self, &batch, settings, learning_rate),
-            Algorithm::A2c => a2c::update(self, &batch, settings, learning_rate),
+        match &settings.algorithm {
+            AlgorithmSettings::Ppo(ppo) => ppo::update(self, &batch, ppo, learning_rate),
+            AlgorithmSettings::A2c(a2c) => a2c::update(self, &batch, a2c, learning_rate),
         }
     }
 

@@ -7,7 +7,6 @@
 pub mod a2c;
 pub mod advantage;
 pub mod checkpoint;
-mod choices;
 pub mod cli;
 pub mod device;
 mod doctor;
@@ -20,7 +19,6 @@ pub mod openmp;
 pub mod optimizer;
 pub mod params;
 pub mod ppo;
-mod preset;
 pub mod report;
 pub mod rollout;
 pub mod settings;

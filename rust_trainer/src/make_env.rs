@@ -7,7 +7,7 @@ use vec_env::{ActionSpace, AutoresetMode, VecEnv};
 
 use crate::{
     error::TrainerError,
-    settings::{Backend, OrPreset, Settings},
+    settings::{Backend, FireReset, OrPreset, Settings},
 };
 
 /// What is saved of games that are played for evaluation.
@@ -40,12 +40,15 @@ impl Recording<'_> {
 /// What `atari_wrappers.make_vec` refuses, such as an unknown id.
 pub fn for_training(settings: &Settings) -> Result<Box<dyn VecEnv>, TrainerError> {
     let mut options = options(settings);
-    set(&mut options, "episodic_life", settings.episodic_life);
-    set(&mut options, "clip_reward", settings.clip_reward);
-    if !settings.img_dir.as_os_str().is_empty() {
-        options.set("img_dir", settings.img_dir.to_string_lossy().into_owned());
+    set(&mut options, "episodic_life", settings.env.episodic_life);
+    set(&mut options, "clip_reward", settings.env.clip_reward);
+    if !settings.run.img_dir.as_os_str().is_empty() {
+        options.set(
+            "img_dir",
+            settings.run.img_dir.to_string_lossy().into_owned(),
+        );
     }
-    make(&settings.env_id, settings.num_envs, &options)
+    make(&settings.env.env_id, settings.env.num_envs, &options)
 }
 
 /// The environments to measure a policy in: whole games and raw rewards, whatever the preset says.
@@ -60,7 +63,7 @@ pub fn for_evaluation(
     let mut options = options(settings)
         .with("episodic_life", false)
         .with("clip_reward", false);
-    if recording.has_pictures() && settings.backend == Backend::Ale {
+    if recording.has_pictures() && settings.env.backend == Backend::Ale {
         // ALE's threads show no raw frames; the same games run in `sync`.
         options.set("backend", Backend::Auto.name());
     }
@@ -71,7 +74,7 @@ pub fn for_evaluation(
         options.set("video_dir", folder.to_string_lossy().into_owned());
         options.set("record_every", recording.record_every as i64);
     }
-    make(&settings.env_id, num_envs, &options)
+    make(&settings.env.env_id, num_envs, &options)
 }
 
 /// Refuses environments that no learner here can learn in.
@@ -118,11 +121,11 @@ pub fn env_seed(seed: u64) -> u64 {
 /// most one each.
 #[must_use]
 pub fn env_threads(settings: &Settings) -> i64 {
-    let asked = match settings.env_threads {
+    let asked = match settings.machine.env_threads {
         0 => available_cores(),
         threads => threads,
     };
-    asked.min(settings.num_envs as i64)
+    asked.min(settings.env.num_envs as i64)
 }
 
 /// Cores that this process may use.
@@ -133,27 +136,40 @@ pub fn available_cores() -> i64 {
 
 fn options(settings: &Settings) -> MakeOptions {
     let mut options = MakeOptions::new()
-        .with("backend", settings.backend.name())
+        .with("backend", settings.env.backend.name())
         .with("autoreset", "same-step")
-        .with("preset", settings.preset.name())
+        .with("preset", settings.env.preset.name())
         .with("num_threads", env_threads(settings))
         .with("num_workers", env_threads(settings));
-    set(&mut options, "fire_reset", settings.fire_reset);
-    set(&mut options, "noop_max", settings.noop_max);
-    set(&mut options, "frame_skip", settings.frame_skip);
-    set(&mut options, "frame_stack", settings.frame_stack);
-    set(&mut options, "sticky_actions", settings.sticky_actions);
+    if let OrPreset::Value(way) = settings.env.fire_reset {
+        options.set("fire_reset", fire_reset(way));
+    }
+    set(&mut options, "noop_max", settings.env.noop_max);
+    set(&mut options, "frame_skip", settings.env.frame_skip);
+    set(&mut options, "frame_stack", settings.env.frame_stack);
+    set(&mut options, "sticky_actions", settings.env.sticky_actions);
     set(
         &mut options,
         "full_action_space",
-        settings.full_action_space,
+        settings.env.full_action_space,
     );
     set(
         &mut options,
         "max_episode_frames",
-        settings.max_episode_frames,
+        settings.env.max_episode_frames,
     );
     options
+}
+
+/// The name in Python.
+fn fire_reset(way: FireReset) -> Value {
+    match way {
+        FireReset::On => true.into(),
+        FireReset::Off => false.into(),
+        FireReset::Steps => "steps".into(),
+        FireReset::BeforeNoops => "before-noops".into(),
+        FireReset::AfterNoops => "after-noops".into(),
+    }
 }
 
 /// Passes a setting on where it is named.
@@ -182,7 +198,7 @@ fn make(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Algorithm, FireReset, Preset};
+    use crate::settings::{Algorithm, EnvSettings, FireReset, Preset};
 
     fn names(options: &MakeOptions) -> Vec<&str> {
         let settings = options.settings().iter();
@@ -201,10 +217,13 @@ mod tests {
         ];
         assert_eq!(names(&options(&settings)), always);
         let settings = Settings {
-            preset: Preset::Baselines,
-            noop_max: OrPreset::Value(0),
-            fire_reset: OrPreset::Value(FireReset::Off),
-            sticky_actions: OrPreset::Value(0.25),
+            env: EnvSettings {
+                preset: Preset::Baselines,
+                noop_max: OrPreset::Value(0),
+                fire_reset: OrPreset::Value(FireReset::Off),
+                sticky_actions: OrPreset::Value(0.25),
+                ..settings.env
+            },
             ..settings
         };
         let options = options(&settings);

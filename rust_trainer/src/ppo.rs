@@ -5,11 +5,66 @@ use rand::seq::SliceRandom;
 use tch::{Kind, Tensor, no_grad};
 
 use crate::{
+    error::TrainerError,
     learner::{Learner, Losses},
     nets::Output,
     rollout::{Batch, explained_variance},
-    settings::Settings,
+    settings::settings,
 };
+
+settings! {
+    /// Settings of PPO: Schulman et al. 2017, table 5, with the learning rate and ε of the Baselines
+    /// implementation (Huang et al., "The 37 Implementation Details of PPO").
+    pub struct PpoSettings {
+        /// Agent steps of each environment between two updates
+        num_steps: usize = 128, Between(1.0, 1_048_576.0),
+        /// Learning rate
+        learning_rate: f64 = 2.5e-4, Positive,
+        /// Let the learning rate fall linearly to zero over the run
+        anneal_lr: bool = true, Any,
+        /// Discount factor
+        gamma: f64 = 0.99, Between(0.0, 1.0),
+        /// λ of generalized advantage estimation
+        gae_lambda: f64 = 0.95, Between(0.0, 1.0),
+        /// Minibatches that a rollout is split into
+        num_minibatches: usize = 4, Positive,
+        /// Passes over each rollout
+        update_epochs: usize = 4, Positive,
+        /// Normalize advantages to mean 0 and deviation 1 in each minibatch
+        norm_adv: bool = true, Any,
+        /// Clip range of the probability ratio, and of the value with --clip-vloss
+        clip_coef: f64 = 0.1, Positive,
+        /// Clip the value loss too
+        clip_vloss: bool = true, Any,
+        /// Weight of the entropy bonus
+        ent_coef: f64 = 0.01, NotNegative,
+        /// Weight of the value loss
+        vf_coef: f64 = 0.5, NotNegative,
+        /// Largest global norm of the gradient
+        max_grad_norm: f64 = 0.5, Positive,
+        /// Adam's ε
+        adam_eps: f64 = 1e-5, Positive,
+    }
+}
+
+impl PpoSettings {
+    /// Environments stepped together by default.
+    pub const NUM_ENVS: usize = 8;
+
+    /// Refuses minibatches that cannot be made of the samples of `num_envs` environments.
+    pub(crate) fn check(&self, num_envs: usize) -> Result<(), TrainerError> {
+        let samples = num_envs * self.num_steps;
+        let problem = if self.num_minibatches > samples {
+            format!("is more than the {samples} samples of a rollout")
+        } else if self.norm_adv && samples / self.num_minibatches < 2 {
+            format!("leaves minibatches of under 2 samples out of {samples}; nothing to normalize")
+        } else {
+            return Ok(());
+        };
+        let value = self.num_minibatches;
+        Err(TrainerError::setting("num_minibatches", value, problem))
+    }
+}
 
 /// The terms of the loss over a minibatch; scalars.
 pub struct Loss {
@@ -29,7 +84,7 @@ pub struct Loss {
 
 /// The loss of a minibatch under the network's present `output`.
 #[must_use]
-pub fn loss(output: &Output, batch: &Batch, settings: &Settings) -> Loss {
+pub fn loss(output: &Output, batch: &Batch, settings: &PpoSettings) -> Loss {
     let clip = settings.clip_coef;
     let all_log_probs = output.logits.log_softmax(-1, Kind::Float);
     let log_probs = all_log_probs
@@ -85,7 +140,7 @@ pub fn loss(output: &Output, batch: &Batch, settings: &Settings) -> Loss {
 pub(crate) fn update(
     learner: &mut Learner,
     batch: &Batch,
-    settings: &Settings,
+    settings: &PpoSettings,
     learning_rate: f64,
 ) -> Losses {
     let mut order: Vec<i64> = (0..batch.len() as i64).collect();

@@ -72,9 +72,9 @@ impl Run {
     /// A folder that exists or cannot be made, a device that is not there, environments that
     /// [`make_env::check`] refuses.
     pub fn create(settings: Settings, env: Box<dyn VecEnv>) -> Result<Self, TrainerError> {
-        make_env::check(&settings.env_id, &*env)?;
-        let device = device::select(settings.device)?;
-        let folder = settings.runs_dir.join(&settings.run_name);
+        make_env::check(&settings.env.env_id, &*env)?;
+        let device = device::select(settings.machine.device)?;
+        let folder = settings.run.runs_dir.join(&settings.run.run_name);
         if folder.exists() {
             let advice = format!(
                 "`{}` exists: go on with it by --resume {0}, or choose another --run-name",
@@ -85,7 +85,7 @@ impl Run {
         fs::create_dir_all(&folder)
             .map_err(|source| TrainerError::io("create", &folder, source))?;
         write_settings(&folder, &settings)?;
-        let report = RunReport::create(&folder, &title(&settings), settings.total_steps)?;
+        let report = RunReport::create(&folder, &title(&settings), settings.run.total_steps)?;
         let learner = Learner::new(
             &settings,
             env.obs_spec(),
@@ -111,7 +111,7 @@ impl Run {
         settings: Settings,
         env: Box<dyn VecEnv>,
     ) -> Result<Self, TrainerError> {
-        make_env::check(&settings.env_id, &*env)?;
+        make_env::check(&settings.env.env_id, &*env)?;
         let path = checkpoint::newest(folder)?;
         let state = checkpoint::read_state(&path)?;
         if state.obs_spec() != *env.obs_spec()
@@ -122,7 +122,7 @@ impl Run {
                 "is of an environment with other observations or actions",
             ));
         }
-        let device = device::select(settings.device)?;
+        let device = device::select(settings.machine.device)?;
         let mut learner = Learner::new(
             &settings,
             env.obs_spec(),
@@ -136,7 +136,7 @@ impl Run {
         let report = RunReport::resume(
             folder,
             &title(&settings),
-            settings.total_steps,
+            settings.run.total_steps,
             state.counters.step,
         )?;
         Ok(Self::new(
@@ -160,8 +160,8 @@ impl Run {
         let device = learner.net.params.device();
         let observations = Observations::new(
             env.obs_spec(),
-            settings.num_steps,
-            settings.num_envs,
+            settings.algorithm.num_steps(),
+            settings.env.num_envs,
             device,
         );
         Self {
@@ -208,15 +208,15 @@ impl Run {
     /// A failing environment or full disk; what was learned since the last checkpoint is lost.
     pub fn train(mut self, stop: &StopRequest) -> Result<Summary, TrainerError> {
         // A resumed run plays on in new games: a seed of their own keeps it from repeating the first ones.
-        let seed = env_seed(self.settings.seed.wrapping_add(self.counters.step));
+        let seed = env_seed(self.settings.run.seed.wrapping_add(self.counters.step));
         self.env.reset(Some(seed), &mut self.observations.slot(0))?;
         let mut saved_at = self.counters.step;
-        while self.counters.step < self.settings.total_steps {
+        while self.counters.step < self.settings.run.total_steps {
             self.iterate()?;
             let stopping = stop.is_asked();
-            let due = self.counters.step / self.settings.checkpoint_every
-                > saved_at / self.settings.checkpoint_every;
-            if due || stopping || self.counters.step >= self.settings.total_steps {
+            let due = self.counters.step / self.settings.run.checkpoint_every
+                > saved_at / self.settings.run.checkpoint_every;
+            if due || stopping || self.counters.step >= self.settings.run.total_steps {
                 self.save()?;
                 saved_at = self.counters.step;
             }
@@ -277,7 +277,7 @@ impl Run {
     /// Fills the rollout: `num_steps` steps of every environment.
     fn collect(&mut self) -> Result<(), TrainerError> {
         self.rollout.clear();
-        for step in 0..self.settings.num_steps {
+        for step in 0..self.settings.algorithm.num_steps() {
             let acting = Instant::now();
             let chosen = self.learner.act(&self.observations.row(step), false);
             self.times.act += acting.elapsed();
@@ -297,7 +297,7 @@ impl Run {
             self.env.recv(&mut self.step)?;
             self.times.env += stepping.elapsed();
 
-            self.counters.step += self.settings.num_envs as u64;
+            self.counters.step += self.settings.env.num_envs as u64;
             self.store_step();
             for episode in &self.step.episodes {
                 self.report.episode(
@@ -312,7 +312,7 @@ impl Run {
         }
         self.rollout.last_values = self
             .learner
-            .values(&self.observations.row(self.settings.num_steps));
+            .values(&self.observations.row(self.settings.algorithm.num_steps()));
         Ok(())
     }
 
@@ -325,7 +325,7 @@ impl Run {
         self.rollout.rewards.extend(&self.step.reward);
         self.rollout
             .dones
-            .extend((0..self.settings.num_envs).map(|env| self.step.is_done(env)));
+            .extend((0..self.settings.env.num_envs).map(|env| self.step.is_done(env)));
         let spec = self.env.obs_spec();
         let shape: Vec<i64> = [1].into_iter().chain(sizes(spec)).collect();
         for (env, bytes) in &self.step.final_obs {
@@ -333,19 +333,21 @@ impl Run {
                 let obs = Tensor::from_data_size(bytes, &shape, kind(spec.dtype))
                     .to_device(self.learner.net.params.device());
                 self.rollout.rewards[first + env] +=
-                    self.settings.gamma as f32 * self.learner.values(&obs)[0];
+                    self.settings.algorithm.gamma() as f32 * self.learner.values(&obs)[0];
             }
         }
     }
 
     fn learning_rate(&self) -> f64 {
-        let done = self.counters.update as f64 / self.settings.num_updates() as f64;
-        let left = if self.settings.anneal_lr {
+        let rollout = (self.settings.env.num_envs * self.settings.algorithm.num_steps()) as u64;
+        let num_updates = self.settings.run.total_steps.div_ceil(rollout);
+        let done = self.counters.update as f64 / num_updates as f64;
+        let left = if self.settings.algorithm.anneal_lr() {
             1.0 - done
         } else {
             1.0
         };
-        self.settings.learning_rate * left
+        self.settings.algorithm.learning_rate() * left
     }
 
     fn save(&mut self) -> Result<(), TrainerError> {
@@ -368,12 +370,13 @@ impl Run {
 fn title(settings: &Settings) -> String {
     format!(
         "{} · {} · seed {}",
-        settings.env_id, settings.algorithm, settings.seed
+        settings.env.env_id,
+        settings.algorithm.algorithm().name().to_uppercase(),
+        settings.run.seed
     )
 }
 
 fn write_settings(folder: &Path, settings: &Settings) -> Result<(), TrainerError> {
     let path = folder.join("settings.toml");
-    let text = toml::to_string(settings).map_err(|error| TrainerError::Usage(error.to_string()))?;
-    fs::write(&path, text).map_err(|source| TrainerError::io("write", &path, source))
+    fs::write(&path, settings.to_toml()).map_err(|source| TrainerError::io("write", &path, source))
 }

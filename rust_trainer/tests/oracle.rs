@@ -6,13 +6,13 @@ use std::{collections::HashMap, path::Path, process::Command, sync::OnceLock};
 
 use rand_pcg::Pcg64;
 use rust_trainer::{
-    a2c,
+    a2c::{self, A2cSettings},
     advantage::gae,
     nets::ActorCritic,
     optimizer::{Optimizer, clip_grad_norm},
-    ppo,
+    ppo::{self, PpoSettings},
     rollout::Batch,
-    settings::{Algorithm, Precision, Settings},
+    settings::Precision,
 };
 use tch::{Device, Kind, Tensor};
 use vec_env::{Dtype, ObsSpec};
@@ -116,10 +116,10 @@ fn ppo_loss_and_gradient() {
     let (net, batch) = (network(&tensors), batch(&tensors));
     for norm_adv in [false, true] {
         for clip_vloss in [false, true] {
-            let settings = Settings {
+            let settings = PpoSettings {
                 norm_adv,
                 clip_vloss,
-                ..Settings::defaults(Algorithm::Ppo)
+                ..PpoSettings::default()
             };
             let loss = ppo::loss(&net.forward(&batch.obs), &batch, &settings);
             let clipped = loss.clip_fraction.double_value(&[]);
@@ -180,11 +180,7 @@ fn initial_weights_are_orthogonal() {
 fn a2c_loss_and_gradient() {
     let tensors = oracle("losses.safetensors");
     let (net, batch) = (network(&tensors), batch(&tensors));
-    let loss = a2c::loss(
-        &net.forward(&batch.obs),
-        &batch,
-        &Settings::defaults(Algorithm::A2c),
-    );
+    let loss = a2c::loss(&net.forward(&batch.obs), &batch, &A2cSettings::default());
     compare(
         "a2c",
         &tensors,

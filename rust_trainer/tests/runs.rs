@@ -157,22 +157,25 @@ impl VecEnv for Contexts {
 }
 
 fn settings(algorithm: Algorithm, folder: &Path, name: &str) -> Settings {
-    Settings {
-        num_envs: NUM_ENVS,
-        num_steps: 16,
-        learning_rate: 3e-3,
-        ent_coef: 0.0,
-        total_steps: 6_400,
-        runs_dir: folder.to_owned(),
-        run_name: name.to_owned(),
-        checkpoint_every: 640,
-        ..Settings::defaults(algorithm)
-    }
+    let mut settings = Settings::defaults(algorithm);
+    settings.run.runs_dir = folder.to_owned();
+    settings.run.run_name = name.to_owned();
+    with(
+        &settings,
+        &format!(
+            "num_envs = {NUM_ENVS}\nnum_steps = 16\nlearning_rate = 3e-3\nent_coef = 0.0\n\
+             total_steps = 6400\ncheckpoint_every = 640"
+        ),
+    )
+}
+
+fn with(settings: &Settings, changes: &str) -> Settings {
+    settings.with(&toml::from_str(changes).unwrap()).unwrap()
 }
 
 /// The learner of a finished run, from its newest checkpoint.
 fn trained(settings: &Settings) -> Learner {
-    let path = checkpoint::find(&settings.runs_dir.join(&settings.run_name)).unwrap();
+    let path = checkpoint::find(&settings.run.runs_dir.join(&settings.run.run_name)).unwrap();
     let state = checkpoint::read_state(&path).unwrap();
     let mut learner =
         Learner::new(settings, &state.obs_spec(), state.num_actions, Device::Cpu).unwrap();
@@ -216,13 +219,10 @@ fn a_truncated_episode_is_worth_what_was_cut_off() {
         } else {
             "terminated"
         };
-        let settings = Settings {
-            gamma: 0.9,
-            total_steps: 25_600,
-            clip_vloss: false,
-            anneal_lr: false,
-            ..settings(Algorithm::Ppo, folder.path(), name)
-        };
+        let settings = with(
+            &settings(Algorithm::Ppo, folder.path(), name),
+            "gamma = 0.9\ntotal_steps = 25_600\nclip_vloss = false\nanneal_lr = false",
+        );
         Run::create(settings.clone(), Box::new(Contexts::new(true, 4, end)))
             .unwrap()
             .train(&StopRequest::never())
@@ -242,10 +242,10 @@ fn a_resumed_run_ends_as_the_uninterrupted_one() {
     for algorithm in [Algorithm::Ppo, Algorithm::A2c] {
         let [whole, broken] = ["whole", "broken"].map(|name| {
             let name = format!("{name}-{algorithm:?}");
-            Settings {
-                total_steps: 640,
-                ..settings(algorithm, folder.path(), &name)
-            }
+            with(
+                &settings(algorithm, folder.path(), &name),
+                "total_steps = 640",
+            )
         });
         Run::create(whole.clone(), env())
             .unwrap()
@@ -262,7 +262,7 @@ fn a_resumed_run_ends_as_the_uninterrupted_one() {
             (summary.outcome, summary.counters.step),
             (Outcome::Stopped, 64)
         );
-        let run_folder = folder.path().join(&broken.run_name);
+        let run_folder = folder.path().join(&broken.run.run_name);
         let summary = Run::resume(&run_folder, broken.clone(), env())
             .unwrap()
             .train(&StopRequest::never())
@@ -274,7 +274,7 @@ fn a_resumed_run_ends_as_the_uninterrupted_one() {
 
         for file in ["model.safetensors", "optimizer.safetensors"] {
             let [whole, broken] = [&whole, &broken].map(|settings| {
-                let run = settings.runs_dir.join(&settings.run_name);
+                let run = settings.run.runs_dir.join(&settings.run.run_name);
                 fs::read(checkpoint::find(&run).unwrap().join(file)).unwrap()
             });
             assert!(whole == broken, "{algorithm:?}: {file} differs");
@@ -285,10 +285,10 @@ fn a_resumed_run_ends_as_the_uninterrupted_one() {
 #[test]
 fn old_checkpoints_go_and_the_newest_stay() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings {
-        keep_checkpoints: 2,
-        ..settings(Algorithm::A2c, folder.path(), "keep")
-    };
+    let settings = with(
+        &settings(Algorithm::A2c, folder.path(), "keep"),
+        "keep_checkpoints = 2",
+    );
     Run::create(
         settings.clone(),
         Box::new(Contexts::new(true, 1, End::Terminated)),
@@ -351,7 +351,7 @@ fn environments_that_no_learner_here_can_learn_in_are_refused() {
             .unwrap()
             .to_string();
         assert!(
-            message.contains(&settings.env_id) && message.contains(what),
+            message.contains(&settings.env.env_id) && message.contains(what),
             "{message}"
         );
     }
@@ -361,10 +361,10 @@ fn environments_that_no_learner_here_can_learn_in_are_refused() {
 #[test]
 fn a_run_goes_on_from_its_folder_and_no_checkpoint_of_it() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings {
-        total_steps: 64,
-        ..settings(Algorithm::A2c, folder.path(), "run")
-    };
+    let settings = with(
+        &settings(Algorithm::A2c, folder.path(), "run"),
+        "total_steps = 64",
+    );
     let env = || Box::new(Contexts::new(true, 1, End::Terminated));
     Run::create(settings.clone(), env())
         .unwrap()
@@ -385,10 +385,10 @@ fn a_run_goes_on_from_its_folder_and_no_checkpoint_of_it() {
 #[test]
 fn a_broken_checkpoint_is_an_error_that_names_it() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings {
-        total_steps: 64,
-        ..settings(Algorithm::A2c, folder.path(), "broken")
-    };
+    let settings = with(
+        &settings(Algorithm::A2c, folder.path(), "broken"),
+        "total_steps = 64",
+    );
     let env = || Box::new(Contexts::new(true, 1, End::Terminated));
     Run::create(settings.clone(), env())
         .unwrap()

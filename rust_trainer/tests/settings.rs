@@ -1,55 +1,81 @@
-//! Settings as files hold them.
+//! Settings as files and the command line hold them.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use rust_trainer::settings::{Algorithm, FireReset, OrPreset, Overrides, Preset, Settings};
+use rust_trainer::settings::{Algorithm, AlgorithmSettings, FireReset, OrPreset, Preset, Settings};
 
-/// Written by version 0.1.0, before there were presets.
-const OLD: &str = include_str!("../../docs/results/space-invaders-ppo-1m-seed1/settings.toml");
-
-#[test]
-fn settings_of_older_runs_still_load() {
-    let read: Settings = toml::from_str(OLD).unwrap();
-    assert_eq!(read.preset, Preset::Default);
-    assert_eq!(read.noop_max, OrPreset::Value(30));
-    assert_eq!(read.fire_reset, OrPreset::Value(FireReset::On));
-    assert_eq!(read.clip_reward, OrPreset::Preset, "it was `auto`");
-    assert_eq!(read.sticky_actions, OrPreset::Value(0.0));
-    // A checkpoint holds the same as JSON.
-    let json = serde_json::to_string(&toml::from_str::<toml::Table>(OLD).unwrap()).unwrap();
-    assert_eq!(serde_json::from_str::<Settings>(&json).unwrap(), read);
+fn resolve(text: &str) -> Result<Settings, String> {
+    Settings::resolve(None, &toml::from_str(text).unwrap()).map_err(|error| error.to_string())
 }
 
 #[test]
 fn settings_come_back_as_they_were_written() {
-    let settings = Settings {
-        preset: Preset::Envpool,
-        fire_reset: OrPreset::Value(FireReset::AfterNoops),
-        frame_skip: OrPreset::Value(2),
-        ..Settings::defaults(Algorithm::A2c)
+    let mut settings = Settings::defaults(Algorithm::A2c);
+    settings.env.preset = Preset::Envpool;
+    settings.env.fire_reset = OrPreset::Value(FireReset::AfterNoops);
+    settings.env.frame_skip = OrPreset::Value(2);
+    settings.run.run_name = "a \"name\"\\".to_owned();
+    assert_eq!(resolve(&settings.to_toml()).unwrap(), settings);
+    let json = serde_json::to_string(&settings).unwrap();
+    assert_eq!(serde_json::from_str::<Settings>(&json).unwrap(), settings);
+}
+
+#[test]
+fn an_algorithm_brings_its_own_defaults() {
+    for algorithm in Algorithm::ALL {
+        let read = resolve(&format!("algorithm = '{algorithm}'")).unwrap();
+        assert_eq!(read, Settings::defaults(*algorithm));
+    }
+    assert_eq!(resolve("").unwrap().env.num_envs, 8);
+    assert_eq!(resolve("algorithm = 'a2c'").unwrap().env.num_envs, 16);
+    let read = resolve("algorithm = 'a2c'\nnum_envs = 3\nlearning_rate = 1").unwrap();
+    assert_eq!(read.env.num_envs, 3);
+    let AlgorithmSettings::A2c(a2c) = read.algorithm else {
+        unreachable!("a2c was asked for")
     };
-    let text = toml::to_string(&settings).unwrap();
-    assert_eq!(toml::from_str::<Settings>(&text).unwrap(), settings);
-    let overrides: Overrides = toml::from_str(&text).unwrap();
-    let again = Settings::defaults(Algorithm::Ppo).with(&overrides);
-    assert_eq!(again, settings);
+    assert!((a2c.learning_rate - 1.0).abs() < f64::EPSILON);
+}
+
+#[test]
+fn a_setting_that_the_algorithm_does_not_read_is_refused() {
+    for (text, words) in [
+        (
+            "algorithm = 'a2c'\nclip_coef = 0.2",
+            ["`clip_coef`", "a2c", "ppo"],
+        ),
+        ("rmsprop_eps = 1e-3", ["`rmsprop_eps`", "ppo", "a2c"]),
+        ("gama = 0.9", ["`gama`", "is not a setting", "--help"]),
+    ] {
+        let message = resolve(text).unwrap_err();
+        assert!(words.iter().all(|word| message.contains(word)), "{message}");
+    }
 }
 
 #[test]
 fn values_out_of_range_are_refused_where_they_are_named() {
-    let named = |name: &str| {
-        let overrides: Overrides = toml::from_str(name).unwrap();
-        Settings::resolve(None, &overrides)
-    };
     for text in [
         "frame_skip = 0",
         "frame_stack = -1",
         "noop_max = -1",
         "max_episode_frames = -4",
         "sticky_actions = 1.5",
+        "num_envs = 4294967296",
+        "num_steps = 4294967296",
+        "num_steps = 1000000000000",
+        "total_steps = 0",
+        "torch_threads = 2000000000",
+        "env_threads = 2000000000",
+        "num_minibatches = 2000",
+        "learning_rate = nan",
+        "gamma = inf",
+        "num_envs = -1",
+        "num_envs = true",
+        "env_id = 5",
+        "algorithm = 'dqn'",
     ] {
-        let message = named(text).unwrap_err().to_string();
+        let message = resolve(text).unwrap_err();
         let (name, value) = text.split_once(" = ").unwrap();
+        let value = value.trim_matches('\'');
         assert!(
             message.contains(name) && message.contains(value),
             "{message}"
@@ -59,7 +85,16 @@ fn values_out_of_range_are_refused_where_they_are_named() {
         "noop_max = 0",
         "max_episode_frames = 0",
         "frame_skip = 'preset'",
+        "total_steps = 9223372036854775807",
     ] {
-        named(text).unwrap();
+        resolve(text).unwrap();
     }
+}
+
+#[test]
+fn values_beyond_what_a_file_can_hold_are_refused_and_not_rounded() {
+    let mut settings = Settings::defaults(Algorithm::Ppo);
+    settings.run.seed = u64::MAX;
+    let message = settings.with(&toml::Table::new()).unwrap_err().to_string();
+    assert!(message.contains("seed"), "{message}");
 }

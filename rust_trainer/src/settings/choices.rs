@@ -1,0 +1,137 @@
+//! The settings that are a choice from a list, and how a command line and a file spell them.
+
+use std::{fmt, str::FromStr};
+
+use toml::Value;
+
+use super::SettingType;
+
+/// Makes an enum of settings whose variants have the names of their values.
+macro_rules! choices {
+    ($(#[$about:meta])+ pub enum $Name:ident {
+        $( $(#[$meta:meta])+ $Choice:ident = $name:literal, )*
+    }) => {
+        $(#[$about])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+        pub enum $Name {
+            $( $(#[$meta])+ #[value(name = $name)] $Choice, )*
+        }
+
+        impl $Name {
+            /// The name in files, on the command line, and in Python.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $( Self::$Choice => $name, )* }
+            }
+        }
+
+        impl std::fmt::Display for $Name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl $crate::settings::SettingType for $Name {
+            fn possible_values() -> Vec<clap::builder::PossibleValue> {
+                <Self as clap::ValueEnum>::value_variants().iter().filter_map(clap::ValueEnum::to_possible_value).collect()
+            }
+
+            fn to_value(&self) -> toml::Value {
+                self.name().into()
+            }
+
+            fn from_value(value: &toml::Value) -> Result<Self, String> {
+                let named = value.as_str().and_then(|name| <Self as clap::ValueEnum>::from_str(name, false).ok());
+                named.ok_or_else(|| format!("must be one of {}", [$($name),*].join(", ")))
+            }
+        }
+    };
+}
+pub(super) use choices;
+
+choices! {
+    /// What steps the environments; see `atari_wrappers.make_vec`.
+    pub enum Backend {
+        /// `ale` where it can serve what is asked, `sync` otherwise.
+        Auto = "auto",
+        /// ALE's C++ vector environment.
+        Ale = "ale",
+        /// Environments in this process, one after another.
+        Sync = "sync",
+        /// Environments in worker processes.
+        Async = "async",
+    }
+}
+
+choices! {
+    /// Number format of the network's forward and backward pass; weights are always kept in 32 bits.
+    pub enum Precision {
+        /// 32-bit floating point.
+        Fp32 = "fp32",
+        /// bfloat16: faster where the processor has instructions for it, 8 bits of mantissa.
+        Bf16 = "bf16",
+    }
+}
+
+choices! {
+    /// How games are preprocessed: the field's recipes, by the library that defines each.
+    pub enum Preset {
+        /// ALE's, with an end at each lost life while the game goes on.
+        Default = "default",
+        /// Stable-Baselines3's and `CleanRL`'s.
+        Baselines = "baselines",
+        /// `AtariPreprocessing` and `FrameStackObservation`.
+        Gymnasium = "gymnasium",
+        /// `AtariVectorEnv`.
+        Ale = "ale",
+        /// `EnvPool`'s.
+        Envpool = "envpool",
+    }
+}
+
+/// Where the network runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// The first CUDA device if there is one, else the CPU.
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// The CUDA device of this index.
+    Cuda(usize),
+}
+
+impl FromStr for DeviceChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "auto" => Ok(Self::Auto),
+            None if text == "cpu" => Ok(Self::Cpu),
+            None if text == "cuda" => Ok(Self::Cuda(0)),
+            Some(("cuda", digits)) if digits.parse::<usize>().is_ok() => {
+                Ok(Self::Cuda(digits.parse().unwrap_or_default()))
+            }
+            _ => Err("must be auto, cpu, cuda or cuda:N".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for DeviceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => write!(f, "auto"),
+            Self::Cpu => write!(f, "cpu"),
+            Self::Cuda(index) => write!(f, "cuda:{index}"),
+        }
+    }
+}
+
+impl SettingType for DeviceChoice {
+    fn to_value(&self) -> Value {
+        self.to_string().into()
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        value.as_str().unwrap_or_default().parse()
+    }
+}

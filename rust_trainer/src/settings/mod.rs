@@ -1,0 +1,361 @@
+//! The settings of a run: the command line, the TOML file, the run's log and the checkpoint are one list.
+//!
+//! A setting is written once, with its explanation, default and rule: those that every run has here,
+//! those of an algorithm beside its loss. Files and the command line name them all in one flat table;
+//! later layers win: the algorithm's defaults, a file, the command line.
+
+mod choices;
+mod fields;
+mod preset;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::{a2c::A2cSettings, error::TrainerError, ppo::PpoSettings};
+pub use choices::{Backend, DeviceChoice, Precision, Preset};
+pub use fields::{Field, LARGEST, Rule, SettingType};
+pub(crate) use fields::{read, settings, shown};
+pub use preset::{FireReset, OrPreset};
+
+settings! {
+    /// What a run is, and where it stands on the disk.
+    pub struct RunSettings {
+        /// Agent steps to train for, over all environments
+        total_steps: u64 = 10_000_000, Between(1.0, LARGEST),
+        /// Seed of the environments, the weights and the sampling
+        seed: u64 = 1, Any,
+        /// Folder for the runs
+        runs_dir: PathBuf = "runs".into(), Any,
+        /// Name of the run's folder [default: made from the environment, algorithm, seed and time]
+        run_name: String = String::new(), Any,
+        /// Agent steps between two checkpoints
+        checkpoint_every: u64 = 100_000, Positive,
+        /// Newest checkpoints to keep
+        keep_checkpoints: usize = 3, Positive,
+        /// Save every raw frame as PNG into this folder while training (slow; Atari)
+        img_dir: PathBuf = PathBuf::new(), Any,
+    }
+}
+
+settings! {
+    /// The environments.
+    pub struct EnvSettings {
+        /// Any environment id that Gymnasium knows
+        env_id: String = "SpaceInvadersNoFrameskip-v4".to_owned(), Any,
+        /// Environments stepped together
+        num_envs: usize = 8, Between(1.0, 1_048_576.0),
+        /// Backend that steps the environments
+        backend: Backend = Backend::Auto, Any,
+        /// Recipe by which games are preprocessed; it decides what says `preset` below (Atari)
+        preset: Preset = Preset::Default, Any,
+        /// A lost life ends the learner's episode (Atari)
+        episodic_life: OrPreset<bool> = OrPreset::Preset, Any,
+        /// Learn from the sign of the reward; preset: for Atari, where the preset does
+        clip_reward: OrPreset<bool> = OrPreset::Preset, Any,
+        /// Press FIRE after a reset where the game needs it: true, false, steps, before-noops or
+        /// after-noops (Atari)
+        fire_reset: OrPreset<FireReset> = OrPreset::Preset, Any,
+        /// Largest number of no-ops at the start of a game (Atari)
+        noop_max: OrPreset<i64> = OrPreset::Preset, NotNegative,
+        /// Frames that each action is repeated for (Atari)
+        frame_skip: OrPreset<i64> = OrPreset::Preset, Positive,
+        /// Frames in an observation (Atari)
+        frame_stack: OrPreset<i64> = OrPreset::Preset, Positive,
+        /// Probability that the emulator repeats the previous action instead (Atari)
+        sticky_actions: OrPreset<f64> = OrPreset::Preset, Between(0.0, 1.0),
+        /// All 18 actions instead of those that the game uses (Atari)
+        full_action_space: OrPreset<bool> = OrPreset::Preset, Any,
+        /// Emulator frames after which a game is cut off, 0 for no limit (Atari)
+        max_episode_frames: OrPreset<i64> = OrPreset::Preset, NotNegative,
+    }
+}
+
+settings! {
+    /// What a run may use of the machine.
+    pub struct MachineSettings {
+        /// Where the network runs: auto, cpu, cuda or cuda:N
+        device: DeviceChoice = DeviceChoice::Auto, Any,
+        /// Number format of the forward and backward pass
+        precision: Precision = Precision::Fp32, Any,
+        /// Threads of libtorch; 0: as many as there are cores
+        torch_threads: i32 = 0, Between(0.0, 1024.0),
+        /// Threads (ale) or processes (async) that step the environments; 0: as many as there are cores,
+        /// at most one each
+        env_threads: i64 = 0, Between(0.0, 4096.0),
+    }
+}
+
+/// The algorithms: a line for each.
+macro_rules! algorithms {
+    ($( $(#[doc = $doc:literal])+ $Algorithm:ident($Settings:ty) = $name:literal, )*) => {
+        choices::choices! {
+            /// The learning algorithm.
+            pub enum Algorithm { $( $(#[doc = $doc])+ $Algorithm = $name, )* }
+        }
+
+        /// The algorithm of a run, with its settings.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum AlgorithmSettings { $( $(#[doc = $doc])+ $Algorithm($Settings), )* }
+
+        impl Algorithm {
+            /// All of them.
+            pub const ALL: &[Self] = &[$( Self::$Algorithm, )*];
+
+            /// The settings that it reads and that others may not.
+            #[must_use]
+            pub fn fields(self) -> &'static [Field] {
+                match self { $( Self::$Algorithm => <$Settings>::FIELDS, )* }
+            }
+
+            /// Environments stepped together by default.
+            fn num_envs(self) -> usize {
+                match self { $( Self::$Algorithm => <$Settings>::NUM_ENVS, )* }
+            }
+
+            fn defaults(self) -> AlgorithmSettings {
+                match self {
+                    $( Self::$Algorithm => AlgorithmSettings::$Algorithm(<$Settings>::default()), )*
+                }
+            }
+
+            fn read(self, table: &Table) -> Result<AlgorithmSettings, TrainerError> {
+                Ok(match self {
+                    $( Self::$Algorithm => AlgorithmSettings::$Algorithm(<$Settings>::from_table(table)?), )*
+                })
+            }
+        }
+
+        impl AlgorithmSettings {
+            /// Which algorithm it is.
+            #[must_use]
+            pub fn algorithm(&self) -> Algorithm {
+                match self { $( Self::$Algorithm(_) => Algorithm::$Algorithm, )* }
+            }
+
+            fn write_to(&self, table: &mut Table) {
+                match self { $( Self::$Algorithm(settings) => settings.write_to(table), )* }
+            }
+
+            fn check(&self, num_envs: usize) -> Result<(), TrainerError> {
+                match self { $( Self::$Algorithm(settings) => settings.check(num_envs), )* }
+            }
+        }
+    };
+}
+
+macro_rules! common {
+    ($( $name:ident: $type:ty ),*) => {
+        impl AlgorithmSettings {
+            $( pub(crate) fn $name(&self) -> $type {
+                match self { Self::Ppo(ppo) => ppo.$name, Self::A2c(a2c) => a2c.$name }
+            } )*
+        }
+    };
+}
+common!(num_steps: usize, gamma: f64, learning_rate: f64, anneal_lr: bool);
+
+algorithms! {
+    /// Proximal policy optimization.
+    Ppo(PpoSettings) = "ppo",
+    /// Advantage actor-critic, the synchronous A3C.
+    A2c(A2cSettings) = "a2c",
+}
+
+/// Which algorithm learns; its own settings follow from it.
+pub(crate) const ALGORITHM: Field =
+    Field::new::<Algorithm>("algorithm", "Learning algorithm", Rule::Any, || {
+        Algorithm::Ppo.to_value()
+    });
+
+/// Every setting of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Table", try_from = "Table")]
+pub struct Settings {
+    /// What the run is.
+    pub run: RunSettings,
+    /// Its environments.
+    pub env: EnvSettings,
+    /// What learns, and how.
+    pub algorithm: AlgorithmSettings,
+    /// What it may use.
+    pub machine: MachineSettings,
+}
+
+impl Settings {
+    /// The settings that an algorithm is published with, for Atari.
+    #[must_use]
+    pub fn defaults(algorithm: Algorithm) -> Self {
+        Self {
+            run: RunSettings::default(),
+            env: EnvSettings {
+                num_envs: algorithm.num_envs(),
+                ..EnvSettings::default()
+            },
+            algorithm: algorithm.defaults(),
+            machine: MachineSettings::default(),
+        }
+    }
+
+    /// The settings that `table` names, the others at the defaults of its algorithm.
+    ///
+    /// # Errors
+    /// A name that is no setting, or not one of this algorithm; a value of the wrong type or out of
+    /// range, alone or with the others.
+    pub fn from_table(table: &Table) -> Result<Self, TrainerError> {
+        let algorithm = read(Some(&ALGORITHM), table, Algorithm::Ppo)?;
+        for name in table.keys() {
+            check_name(name, algorithm)?;
+        }
+        let mut env = named("num_envs", &algorithm.num_envs());
+        env.extend(table.clone());
+        let settings = Self {
+            run: RunSettings::from_table(table)?,
+            env: EnvSettings::from_table(&env)?,
+            algorithm: algorithm.read(table)?,
+            machine: MachineSettings::from_table(table)?,
+        };
+        settings.algorithm.check(settings.env.num_envs)?;
+        Ok(settings)
+    }
+
+    /// The settings from an optional TOML file and the command line, the latter winning.
+    ///
+    /// # Errors
+    /// A file that cannot be read; those of [`Settings::from_table`].
+    pub fn resolve(file: Option<&Path>, command_line: &Table) -> Result<Self, TrainerError> {
+        let from_file = file.map(read_file).transpose()?.unwrap_or_default();
+        let mut table = from_file.clone();
+        table.extend(command_line.clone());
+        let algorithm = read(Some(&ALGORITHM), &table, Algorithm::Ppo)?;
+        for name in from_file.keys() {
+            check_name(name, algorithm).map_err(|error| {
+                let file = file.unwrap_or(Path::new(""));
+                TrainerError::Usage(format!("`{}`: {error}", file.display()))
+            })?;
+        }
+        Self::from_table(&table)
+    }
+
+    /// These settings with those that `changes` names in their place.
+    ///
+    /// # Errors
+    /// Those of [`Settings::from_table`].
+    pub fn with(&self, changes: &Table) -> Result<Self, TrainerError> {
+        let mut table = self.table();
+        table.extend(changes.clone());
+        Self::from_table(&table)
+    }
+
+    /// All settings by name.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        let mut table = named("algorithm", &self.algorithm.algorithm());
+        self.run.write_to(&mut table);
+        self.env.write_to(&mut table);
+        self.algorithm.write_to(&mut table);
+        self.machine.write_to(&mut table);
+        table
+    }
+
+    /// The settings as a file holds them: a line each, related ones together.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        let table = self.table();
+        let groups = groups(&[self.algorithm.algorithm()]);
+        let fields = groups.iter().flat_map(|(_, fields)| fields);
+        let line = |(field, _): &(&Field, _)| format!("{} = {}\n", field.name, table[field.name]);
+        fields.map(line).collect()
+    }
+}
+
+impl From<Settings> for Table {
+    fn from(settings: Settings) -> Self {
+        settings.table()
+    }
+}
+
+impl TryFrom<Table> for Settings {
+    type Error = TrainerError;
+
+    fn try_from(table: Table) -> Result<Self, TrainerError> {
+        Self::from_table(&table)
+    }
+}
+
+/// A group of settings under its heading, each with the algorithms that read it.
+pub(crate) type Group = (&'static str, Vec<(&'static Field, Vec<Algorithm>)>);
+
+/// The settings of `algorithms` in the order in which they are shown, each name once.
+pub(crate) fn groups(algorithms: &[Algorithm]) -> [Group; 4] {
+    let shared = |fields: &'static [Field]| -> Vec<(&'static Field, Vec<Algorithm>)> {
+        let all = fields.iter().map(|field| (field, Algorithm::ALL.to_vec()));
+        all.collect()
+    };
+    let mut learning: Vec<(&Field, Vec<Algorithm>)> = Vec::new();
+    for &algorithm in algorithms {
+        for field in algorithm.fields() {
+            match learning
+                .iter_mut()
+                .find(|(seen, _)| seen.name == field.name)
+            {
+                Some((_, readers)) => readers.push(algorithm),
+                None => learning.push((field, vec![algorithm])),
+            }
+        }
+    }
+    let mut run = shared(RunSettings::FIELDS);
+    run.insert(0, (&ALGORITHM, Algorithm::ALL.to_vec()));
+    [
+        ("Run", run),
+        ("Learning", learning),
+        ("Environment", shared(EnvSettings::FIELDS)),
+        ("Machine", shared(MachineSettings::FIELDS)),
+    ]
+}
+
+/// The default of a field for an algorithm that reads it.
+pub(crate) fn default_of(field: &Field, algorithm: Algorithm) -> Value {
+    if field.name == "num_envs" {
+        return algorithm.num_envs().to_value();
+    }
+    let mut own = algorithm.fields().iter();
+    let own = own.find(|own| own.name == field.name);
+    (own.unwrap_or(field).default)()
+}
+
+/// Refuses a name that is no setting of `algorithm`, and says whose it is.
+fn check_name(name: &str, algorithm: Algorithm) -> Result<(), TrainerError> {
+    let has = |algorithms: &[Algorithm]| {
+        let groups = groups(algorithms);
+        let mut fields = groups.iter().flat_map(|(_, fields)| fields);
+        fields.any(|(field, _)| field.name == name)
+    };
+    if has(&[algorithm]) {
+        return Ok(());
+    }
+    let owners = Algorithm::ALL.iter().filter(|&&other| has(&[other]));
+    let owners: Vec<_> = owners.map(|owner| owner.name()).collect();
+    Err(TrainerError::Usage(if owners.is_empty() {
+        format!("`{name}` is not a setting; `train --help` lists them")
+    } else {
+        format!(
+            "`{name}` is not a setting of {algorithm}; it is one of {}",
+            owners.join(", ")
+        )
+    }))
+}
+
+fn read_file(path: &Path) -> Result<Table, TrainerError> {
+    let text =
+        std::fs::read_to_string(path).map_err(|source| TrainerError::io("read", path, source))?;
+    toml::from_str(&text).map_err(|source| TrainerError::Toml {
+        path: path.to_owned(),
+        source: Box::new(source),
+    })
+}
+
+fn named(name: &str, value: &impl SettingType) -> Table {
+    Table::from_iter([(name.to_owned(), value.to_value())])
+}

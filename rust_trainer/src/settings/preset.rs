@@ -1,0 +1,119 @@
+//! The settings of the environments that a preset decides unless they are named.
+//!
+//! What a preset says is written in Python, in `atari_wrappers.recipes`, and only there: a setting
+//! that is left to the preset is not passed on at all.
+
+use toml::Value;
+
+use super::SettingType;
+
+/// A setting that the preset decides unless it is named: `preset`, or a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OrPreset<T> {
+    /// What the preset says.
+    #[default]
+    Preset,
+    /// This instead.
+    Value(T),
+}
+
+impl<T> OrPreset<T> {
+    /// The value, if one is named.
+    pub fn value(self) -> Option<T> {
+        match self {
+            Self::Preset => None,
+            Self::Value(value) => Some(value),
+        }
+    }
+}
+
+impl<T: SettingType> SettingType for OrPreset<T> {
+    fn to_value(&self) -> Value {
+        match self {
+            Self::Preset => "preset".into(),
+            Self::Value(value) => value.to_value(),
+        }
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        if value.as_str() == Some("preset") {
+            return Ok(Self::Preset);
+        }
+        let named = T::from_value(value).map(Self::Value);
+        named.map_err(|problem| format!("{problem}, or preset"))
+    }
+}
+
+/// How a game that has the action FIRE is started: `true` (as the preset does it, or by whole steps
+/// where it does not), `false`, or one of the ways that `atari_wrappers.recipes` names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FireReset {
+    /// As the preset does.
+    On,
+    /// Not at all.
+    Off,
+    /// A whole agent step of action 1, then one of action 2, after the no-ops.
+    Steps,
+    /// One frame of FIRE, then the no-ops.
+    BeforeNoops,
+    /// The no-ops, then one frame of FIRE.
+    AfterNoops,
+}
+
+impl SettingType for FireReset {
+    fn to_value(&self) -> Value {
+        match self {
+            Self::On => true.into(),
+            Self::Off => false.into(),
+            Self::Steps => "steps".into(),
+            Self::BeforeNoops => "before-noops".into(),
+            Self::AfterNoops => "after-noops".into(),
+        }
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        let ways = [
+            Self::On,
+            Self::Off,
+            Self::Steps,
+            Self::BeforeNoops,
+            Self::AfterNoops,
+        ];
+        let named = ways.into_iter().find(|way| way.to_value() == *value);
+        named.ok_or_else(|| "must be true, false, steps, before-noops or after-noops".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_stand_as_themselves() {
+        let values = [
+            OrPreset::Value(30).to_value(),
+            OrPreset::<f64>::Preset.to_value(),
+            OrPreset::Value(FireReset::On).to_value(),
+            OrPreset::Value(FireReset::Steps).to_value(),
+        ];
+        let expected: [Value; 4] = [30.into(), "preset".into(), true.into(), "steps".into()];
+        assert_eq!(values, expected);
+        let [count, part, on, steps] = &values;
+        assert_eq!(OrPreset::from_value(count), Ok(OrPreset::Value(30_i64)));
+        assert_eq!(OrPreset::<f64>::from_value(part), Ok(OrPreset::Preset));
+        for (value, way) in [(on, FireReset::On), (steps, FireReset::Steps)] {
+            assert_eq!(OrPreset::from_value(value), Ok(OrPreset::Value(way)));
+        }
+    }
+
+    #[test]
+    fn what_is_neither_is_named() {
+        let error = OrPreset::<i64>::from_value(&"many".into()).unwrap_err();
+        assert!(
+            error.contains("whole number") && error.contains("preset"),
+            "{error}"
+        );
+        let error = OrPreset::<FireReset>::from_value(&"fast".into()).unwrap_err();
+        assert!(error.contains("before-noops"), "{error}");
+    }
+}
