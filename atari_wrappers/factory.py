@@ -5,13 +5,16 @@ from __future__ import annotations
 import difflib
 import inspect
 import os
+from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Unpack
 
 from atari_wrappers.backends import choose_backend
-from atari_wrappers.ids import resolve
+from atari_wrappers.ids import EnvSource
+from atari_wrappers.recipes import Recipe
 from atari_wrappers.recording.recorder import prepare_folders
-from atari_wrappers.settings import Settings, check_count
+from atari_wrappers.request import request_batch
+from atari_wrappers.settings import SettingKeywords, Settings
 from atari_wrappers.vector.env import VecEnv
 
 
@@ -35,13 +38,18 @@ def make(
 
 
 def make_vec(
-    env_id: str, num_envs: int = 1, settings: Settings | None = None, **overrides: Any
+    env_id: EnvSource | Sequence[EnvSource],
+    num_envs: int | None = None,
+    settings: Settings | None = None,
+    **overrides: Unpack[SettingKeywords],
 ) -> VecEnv:
     """Make `num_envs` envs as the settings say.
 
     Args:
-        env_id: Any id that gymnasium knows; `module:Name-v0` imports the module first.
-        num_envs: How many, at least 1.
+        env_id: Any id that gymnasium knows; `module:Name-v0` imports the module first. Or a
+            callable that makes an env. Or a list with one for each env, whose spaces are the same;
+            `full_action_space=True` makes those of Atari games so.
+        num_envs: How many, at least 1; `None` for 1, or for as many as are listed.
         settings: Where the values come from that `overrides` does not name; the defaults if `None`.
         **overrides: Any setting of `Settings`, which documents them.
 
@@ -51,7 +59,7 @@ def make_vec(
     Raises:
         UnknownEnvError: (a `ValueError`) Nothing is registered under the id.
         UnsupportedError: (a `ValueError`) The backend cannot do what was asked.
-        ValueError: `num_envs` or a setting is out of range.
+        ValueError: `num_envs` or a setting is out of range, or settings contradict each other.
         TypeError: A setting has the wrong type, or there is none of this name.
         OSError: `img_dir` or `video_dir` is no folder, or cannot be written to.
         WorkerError: `async` could not make an env; on `sync` what the env raised comes as it is.
@@ -62,18 +70,22 @@ def make_vec(
     if not isinstance(settings, Settings | None):
         raise TypeError(f"settings must be a Settings, not {settings!r}; or name each by keyword")
     settings = replace(settings or Settings(), **overrides)
-    count = check_count("num_envs", num_envs, 1)
-    if settings.batch_size > count:
-        raise ValueError(
-            f"batch_size must be at most num_envs ({count}), not {settings.batch_size}"
-        )
-    resolved = resolve(env_id)
-    backend = choose_backend(resolved, settings, count)
+    request = request_batch(env_id, num_envs, settings)
+    backend = choose_backend(request)
     prepare_folders(settings)
-    return VecEnv(resolved, count, settings, backend)
+    return VecEnv(request, backend)
 
 
 def _unknown_settings(unknown: list[str]) -> str:
+    if "seed" in unknown:
+        return "no setting seed: the batch that is made takes seeds, reset(seed=...)"
+    hidden = [name for name in unknown if name in Recipe.names()]
+    if hidden:
+        changes = ", ".join(f"{name}=..." for name in hidden)
+        return (
+            f"no setting {', '.join(hidden)}: this part of a recipe is changed by"
+            f" recipe=dataclasses.replace(atari_wrappers.recipes.PRESETS[...], {changes})"
+        )
     names = Settings.names()
     near = [name for one in unknown for name in difflib.get_close_matches(one, names, n=1)]
     hint = f" (did you mean {', '.join(near)}?)" if near else ""

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import ale_py
 import gymnasium as gym
-from gymnasium.envs.registration import EnvSpec
+from gymnasium.envs.registration import EnvSpec, load_env_creator
 
 from atari_wrappers.errors import UnknownEnvError
 
 gym.register_envs(ale_py)
 
+# What may stand for an env: an id that gymnasium knows, or a callable that makes one.
+EnvSource = str | Callable[..., gym.Env]
+
+PICTURES = "rgb_array"
+
 # What the settings of this package decide, so that the id's own choice is replaced.
 _DECIDED_BY_SETTINGS = frozenset(
     {
+        "continuous",
+        "continuous_action_threshold",
+        "difficulty",
         "frameskip",
         "full_action_space",
         "max_num_frames_per_episode",
+        "mode",
         "obs_type",
         "render_mode",
         "repeat_action_probability",
@@ -28,17 +40,23 @@ _DECIDED_BY_SETTINGS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class EnvId:
-    """A registered environment.
+    """A registered environment, or a callable that makes one.
 
     Attributes:
         name: The id as given, with its `module:` prefix if it has one.
-        spec: What gymnasium has registered under it.
+        spec: What gymnasium has registered under it; `None` for a callable.
         rom: The ROM's name, such as `space_invaders`; `None` when it is no Atari game.
+        maker: The callable; `None` for an id.
     """
 
     name: str
-    spec: EnvSpec
+    spec: EnvSpec | None
     rom: str | None
+    maker: Callable[..., gym.Env] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what was given: another process has a registry of its own."""
+        return resolve, (self.maker or self.name,)
 
     @property
     def is_atari(self) -> bool:
@@ -52,19 +70,31 @@ class EnvId:
 
     @property
     def extra_arguments(self) -> tuple[str, ...]:
-        """Arguments, such as `mode` or `difficulty`, that the id sets and no setting decides."""
+        """Arguments that the id sets and no setting decides."""
         return tuple(sorted(self.spec.kwargs.keys() - _DECIDED_BY_SETTINGS - {"game"}))
 
+    @property
+    def render_mode(self) -> str | None:
+        """The render mode of an env that can draw pictures, else `None`; so for a callable."""
+        if self.spec is None:
+            return None
+        entry_point = self.spec.entry_point
+        creator = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
+        modes = getattr(creator, "metadata", {}).get("render_modes", ())
+        return PICTURES if PICTURES in modes else None
 
-def resolve(env_id: str) -> EnvId:
+
+def resolve(env_id: EnvSource) -> EnvId:
     """Look an id up, importing the module of a `module:Name-v0` id first.
 
     Raises:
         UnknownEnvError: Nothing is registered under it.
-        TypeError: It is no string.
+        TypeError: It is neither a string nor callable.
     """
+    if callable(env_id):
+        return EnvId(getattr(env_id, "__qualname__", None) or repr(env_id), None, None, env_id)
     if not isinstance(env_id, str):
-        raise TypeError(f"env_id must be a string, not {env_id!r}")
+        raise TypeError(f"env_id must be a string, or a callable that makes an env, not {env_id!r}")
     module, _, name = env_id.rpartition(":")
     if module:
         try:
@@ -76,6 +106,24 @@ def resolve(env_id: str) -> EnvId:
     try:
         spec = gym.spec(name)
     except gym.error.Error as cause:
-        raise UnknownEnvError(f"no environment `{env_id}`: {cause}") from cause
+        said = str(cause).partition(" Did you mean")[0]
+        # What names a version or a namespace that there is not says already which there are.
+        if isinstance(cause, gym.error.NameNotFound) or type(cause) is gym.error.Error:
+            said += _near(name)
+        raise UnknownEnvError(f"no environment `{env_id}`: {said}") from cause
     is_atari = isinstance(spec.entry_point, str) and spec.entry_point.startswith("ale_py.")
     return EnvId(env_id, spec, spec.kwargs["game"] if is_atari else None)
+
+
+def _near(name: str) -> str:
+    """Suggest ids that there are; gymnasium suggests names without their versions."""
+    names: dict[str, list[str]] = {}
+    for spec in gym.registry.values():
+        names.setdefault(spec.name.lower(), []).append(spec.id)
+    wanted, _, version = name.rpartition("/")[2].lower().partition("-")
+    near = difflib.get_close_matches(wanted, names, n=1)
+    if not near or not wanted:
+        return ""
+    ids = [*names.get(f"{near[0]}noframeskip", ())[::-1], *names[near[0]][::-1]]
+    ids.sort(key=lambda one: (not version) or not one.endswith(f"-{version}"))
+    return f" Did you mean {' or '.join(f'`{one}`' for one in ids[:3])}?"

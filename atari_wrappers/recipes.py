@@ -1,23 +1,60 @@
 """What "preprocessed Atari" means: one `Recipe` of parts, and the field's recipes by name.
 
 Each preset is what the library of its name (for `baselines`: stable-baselines3 and CleanRL) does by
-default, pixel for pixel; the tests compare whole games. `game.AtariGame` follows a recipe.
+default, pixel for pixel; the tests compare whole games. `game.AtariGame` follows a recipe, and
+`request` fills in what a preset leaves to the id.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
 
-CHOICES = {
-    "pooling": ("rgb", "gray"),
-    "last_frame": ("pooled", "dropped", "alone"),
-    "padding": ("zero", "reset"),
-    "fire_reset": ("off", "steps", "before-noops", "after-noops"),
-    "life_loss": ("after-skip", "in-skip", "any-drop"),
-    "after_life_loss": ("go-on", "noop-step", "noops", "new-game"),
-    "end_precedence": ("both", "terminated", "truncated"),
-    "seeding": ("hashed", "raw"),
+from atari_wrappers.checks import check_choice, check_count, check_flag, check_number
+
+ObsType = Literal["screen", "ram"]
+FireReset = Literal["off", "steps", "before-noops", "after-noops"]
+Pooling = Literal["rgb", "gray"]
+LastFrame = Literal["pooled", "dropped", "alone"]
+Padding = Literal["zero", "reset"]
+LifeLoss = Literal["after-skip", "in-skip", "any-drop"]
+AfterLifeLoss = Literal["go-on", "noop-step", "noops", "new-game"]
+EndPrecedence = Literal["both", "terminated", "truncated"]
+Seeding = Literal["hashed", "raw"]
+
+_CHOICES = {
+    "obs_type": ObsType,
+    "fire_reset": FireReset,
+    "pooling": Pooling,
+    "last_frame": LastFrame,
+    "padding": Padding,
+    "life_loss": LifeLoss,
+    "after_life_loss": AfterLifeLoss,
+    "end_precedence": EndPrecedence,
+    "seeding": Seeding,
 }
+_FLAGS = (
+    "grayscale",
+    "channels_last",
+    "episodic_life",
+    "clip_reward",
+    "count_reset_frames",
+    "full_action_space",
+    "continuous",
+)
+_MINIMA = {
+    "frame_skip": 1,
+    "frame_stack": 1,
+    "noop_min": 0,
+    "noop_max": 0,
+    "max_episode_frames": 0,
+    "max_episode_steps": 0,
+    "mode": 0,
+    "difficulty": 0,
+}
+# Where `None` is a value: what the id says.
+_OF_THE_ID = ("sticky_actions", "mode", "difficulty")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,6 +62,8 @@ class Recipe:
     """How a game becomes episodes of observations.
 
     Attributes:
+        obs_type: What is observed: the `"screen"`, or the console's `"ram"`, uint8 `[128]` as the
+            step's last frame left it, to which what is said of pictures and stacks does not apply.
         pooling: Of which pictures the pixel-wise maximum of a step's last two frames is taken:
             `"rgb"` (turned to gray afterwards) or `"gray"`.
         last_frame: What becomes of the frame with which a game ends inside of the skip. If it is
@@ -35,6 +74,8 @@ class Recipe:
         screen_size: Height and width of an observation, in pixels.
         grayscale: Gray observations; otherwise RGB ones, with a last axis of 3.
         frame_stack: Frames per observation, oldest first.
+        channels_last: Observations `[height, width, frame_stack]` instead of
+            `[frame_stack, height, width]`; with colours `[height, width, 3 * frame_stack]`.
         padding: What stands in the stack before an episode's first frame: `"zero"`s, or the first
             frame again (`"reset"`).
         noop_min: Fewest frames of no-ops at the start of a game.
@@ -67,38 +108,82 @@ class Recipe:
         seeding: Where random numbers come from: `"hashed"`, as gymnasium's Atari env derives ALE's
             seed and its own generator from a seed; `"raw"`, as ALE's and EnvPool's vector envs do:
             the seed itself for ALE, and a Mersenne Twister of the same seed for the no-ops.
+
+    Raises:
+        ValueError: A value is outside of its range; the message names part, value and range.
+        TypeError: A value has the wrong type.
     """
 
-    pooling: str
-    last_frame: str
+    obs_type: ObsType = "screen"
+    pooling: Pooling
+    last_frame: LastFrame
     frame_skip: int = 4
     screen_size: tuple[int, int] = (84, 84)
     grayscale: bool = True
     frame_stack: int = 4
-    padding: str
+    channels_last: bool = False
+    padding: Padding
     noop_min: int
     noop_max: int
-    fire_reset: str
+    fire_reset: FireReset
     episodic_life: bool
-    life_loss: str
-    after_life_loss: str
+    life_loss: LifeLoss
+    after_life_loss: AfterLifeLoss
     clip_reward: bool
     max_episode_frames: int
     count_reset_frames: bool
     max_episode_steps: int = 0
-    end_precedence: str
+    end_precedence: EndPrecedence
     sticky_actions: float | None = 0.0
     full_action_space: bool = False
     continuous: bool = False
     continuous_action_threshold: float = 0.5
     mode: int | None = None
     difficulty: int | None = None
-    seeding: str
+    seeding: Seeding
+
+    def __post_init__(self) -> None:
+        for name in self.names():
+            value = getattr(self, name)
+            if value is not None or name not in _OF_THE_ID:
+                object.__setattr__(self, name, checked_part(name, value))
+        if self.noop_min > self.noop_max:
+            raise ValueError(
+                f"noop_min must be at most noop_max ({self.noop_max}), not {self.noop_min}"
+            )
 
     @staticmethod
     def names() -> tuple[str, ...]:
         """Return the names of all parts, in order."""
         return tuple(field.name for field in fields(Recipe))
+
+
+def checked_part(name: str, value: Any) -> Any:
+    """Return the value of a recipe's part, in the form that it has there.
+
+    Raises:
+        ValueError: It is outside of its range.
+        TypeError: It has the wrong type.
+    """
+    if name == "screen_size":
+        return _screen_size(value)
+    if name in _CHOICES:
+        check_choice(name, value, get_args(_CHOICES[name]))
+    elif name in _FLAGS:
+        check_flag(name, value)
+    elif name in _MINIMA:
+        return check_count(name, value, _MINIMA[name])
+    else:
+        check_number(name, value, 0.0, 1.0)
+    return value
+
+
+def _screen_size(value: Any) -> tuple[int, int]:
+    sides = [value, value] if not isinstance(value, Sequence) or isinstance(value, str) else value
+    if len(sides) != 2:
+        raise ValueError(f"screen_size must be a side or (height, width), not {value!r}")
+    height, width = (check_count("screen_size", side, 1) for side in sides)
+    return height, width
 
 
 _ALE = {

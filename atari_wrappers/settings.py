@@ -1,46 +1,41 @@
 """Every setting of a batch of envs, checked; their defaults are here and in `recipes.PRESETS`.
 
-`make_vec`, `make_env` and the backends all read this one dataclass.
+They are what a caller gave; `request` makes of them, and of an id, what backends and games read.
 """
 
 from __future__ import annotations
 
-import operator
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypedDict, get_args
 
+import gymnasium as gym
 from gymnasium.vector import AutoresetMode
 
-from atari_wrappers.recipes import CHOICES, PRESETS, Recipe
+from atari_wrappers.checks import check_choice, check_count, check_flag, check_number
+from atari_wrappers.recipes import PRESETS, FireReset, ObsType, Recipe, checked_part
 
-BACKENDS = ("auto", "ale", "sync", "async")
+Preset = Literal["default", "baselines", "gymnasium", "ale", "envpool"]
+BackendName = Literal["auto", "ale", "sync", "async"]
+Autoreset = Literal["same-step", "next-step", "disabled"]
+# No "fork": a host that runs libtorch has threads, and a forked child of such a process deadlocks.
+Context = Literal["spawn", "forkserver"]
+OnWorkerFailure = Literal["raise", "restart"]
+Folder = str | os.PathLike[str]
+Wrapper = Callable[[gym.Env], gym.Env]
+
 AUTORESET_MODES = {
     "same-step": AutoresetMode.SAME_STEP,
     "next-step": AutoresetMode.NEXT_STEP,
     "disabled": AutoresetMode.DISABLED,
 }
-# No "fork": a host that runs libtorch has threads, and a forked child of such a process deadlocks.
-CONTEXTS = ("spawn", "forkserver")
-
 _CHOICES = {
-    "backend": BACKENDS,
-    "preset": tuple(PRESETS),
-    "autoreset": tuple(AUTORESET_MODES),
-    "context": CONTEXTS,
-    "on_worker_failure": ("raise", "restart"),
-    **CHOICES,
+    "backend": BackendName,
+    "autoreset": Autoreset,
+    "context": Context,
+    "on_worker_failure": OnWorkerFailure,
 }
-_FLAGS = (
-    "record_unfinished",
-    "grayscale",
-    "episodic_life",
-    "clip_reward",
-    "count_reset_frames",
-    "full_action_space",
-    "continuous",
-)
 _MINIMA = {
     "num_threads": 0,
     "num_workers": 0,
@@ -48,14 +43,6 @@ _MINIMA = {
     "obs_buffers": 0,
     "record_every": 1,
     "num_players": 1,
-    "frame_skip": 1,
-    "frame_stack": 1,
-    "noop_min": 0,
-    "noop_max": 0,
-    "max_episode_frames": 0,
-    "max_episode_steps": 0,
-    "mode": 0,
-    "difficulty": 0,
 }
 
 
@@ -63,13 +50,16 @@ _MINIMA = {
 class Settings:
     """How environments are made.
 
-    The settings below `record_unfinished` are the parts of a recipe, which `Recipe` documents;
-    `None` takes the preset's. On ids that are no Atari games they have no effect, `clip_reward`
-    apart.
+    The settings below `clip_actions` are parts of a recipe, which `Recipe` documents; `None` takes
+    the preset's. Other parts, which only tell libraries apart, are reached through `recipe`. On ids
+    that are no Atari games `clip_reward` and `max_episode_steps` (0 for no limit; `None` for the
+    id's own) do the same; any other part is refused there if it would ask for something.
 
     Attributes:
         preset: The recipe: `"default"`, or as a library does it: `"baselines"` (stable-baselines3,
-            CleanRL), `"gymnasium"`, `"ale"`, `"envpool"`.
+            CleanRL), `"gymnasium"`, `"ale"`, `"envpool"`; `None` is `"default"`.
+        recipe: In place of a preset, a recipe of your own, such as
+            `dataclasses.replace(recipes.PRESETS["ale"], pooling="rgb")`.
         backend: Who runs the envs: `"ale"` (ALE's C++ threads, for recipes that it can follow),
             `"sync"` (this thread), `"async"` (worker processes), or `"auto"`: `ale` where it can
             serve, else `sync`.
@@ -95,106 +85,110 @@ class Settings:
         record_every: Of each env's games, the first and every n-th after it goes to `video_dir`.
         record_unfinished: Whether a game that is given up, by a reset or by `close`, has a file and
             a number in `video_dir` too.
+        env_kwargs: Keywords for `gymnasium.make`, or for the callable that makes an env. Atari
+            games take none: what can be said of them is a setting.
+        wrappers: Callables, each given a single env and returning it wrapped, the first innermost.
+            They go around a whole preprocessed game; of other envs, around what `gymnasium.make`
+            returns. With `async` they are pickled by `cloudpickle`.
+        clip_actions: Bring numbers of a Box action that are out of range to its bounds; otherwise
+            they are refused.
 
     Raises:
         ValueError: A value is outside of its range; the message names setting, value and range.
         TypeError: A value has the wrong type.
     """
 
-    preset: str = "default"
-    backend: str = "auto"
-    autoreset: str = "same-step"
+    preset: Preset | None = None
+    recipe: Recipe | None = None
+    backend: BackendName = "auto"
+    autoreset: Autoreset | AutoresetMode = "same-step"
     num_threads: int = 0
     num_workers: int = 0
-    context: str = "spawn"
+    context: Context = "spawn"
     worker_timeout: float = 60.0
-    on_worker_failure: str = "raise"
+    on_worker_failure: OnWorkerFailure = "raise"
     batch_size: int = 0
     obs_buffers: int = 0
     num_players: int = 1
-    img_dir: str | os.PathLike[str] | None = None
-    video_dir: str | os.PathLike[str] | None = None
+    img_dir: Folder | None = None
+    video_dir: Folder | None = None
     record_every: int = 1
     record_unfinished: bool = True
-    pooling: str | None = None
-    last_frame: str | None = None
+    env_kwargs: Mapping[str, Any] | None = None
+    wrappers: Sequence[Wrapper] = ()
+    clip_actions: bool = False
+    obs_type: ObsType | None = None
     frame_skip: int | None = None
     screen_size: int | Sequence[int] | None = None
     grayscale: bool | None = None
     frame_stack: int | None = None
-    padding: str | None = None
-    noop_min: int | None = None
+    channels_last: bool | None = None
     noop_max: int | None = None
-    fire_reset: str | bool | None = None
+    fire_reset: FireReset | bool | None = None
     episodic_life: bool | None = None
-    life_loss: str | None = None
-    after_life_loss: str | None = None
     clip_reward: bool | None = None
     max_episode_frames: int | None = None
-    count_reset_frames: bool | None = None
     max_episode_steps: int | None = None
-    end_precedence: str | None = None
     sticky_actions: float | None = None
     full_action_space: bool | None = None
     continuous: bool | None = None
     continuous_action_threshold: float | None = None
     mode: int | None = None
     difficulty: int | None = None
-    seeding: str | None = None
 
     def __post_init__(self) -> None:
-        self._normalise()
-        recipe_parts = set(Recipe.names())
-
-        def given(name: str) -> bool:
-            return getattr(self, name) is not None or name not in recipe_parts
-
+        self._check_recipe()
+        if isinstance(self.autoreset, AutoresetMode) or self.autoreset in _GYMNASIUMS_MODES:
+            mode = AutoresetMode(self.autoreset)
+            self._set("autoreset", _GYMNASIUMS_MODES[mode.value])
         for name, choices in _CHOICES.items():
-            if given(name) and getattr(self, name) not in choices:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}"
-                )
-        for name in filter(given, _FLAGS):
-            _check_flag(name, getattr(self, name))
+            check_choice(name, getattr(self, name), get_args(choices))
         for name, minimum in _MINIMA.items():
-            if given(name):
-                check_count(name, getattr(self, name), minimum)
-        for name in filter(given, ("sticky_actions", "continuous_action_threshold")):
-            _check_number(name, getattr(self, name), 0.0, 1.0)
-        _check_number("worker_timeout", self.worker_timeout, 1e-3, float("inf"))
+            self._set(name, check_count(name, getattr(self, name), minimum))
+        check_number("worker_timeout", self.worker_timeout, 1e-3, float("inf"))
+        for name in ("record_unfinished", "clip_actions"):
+            check_flag(name, getattr(self, name))
+        for name in ("img_dir", "video_dir"):
+            if getattr(self, name) is not None:
+                self._set(name, _folder(name, getattr(self, name)))
         if self.obs_buffers == 1:
             raise ValueError("obs_buffers must be 0 (fresh arrays) or at least 2, not 1")
         if self.num_players > 2:
             raise ValueError(f"num_players must be 1 or 2, not {self.num_players}")
-        recipe = self.recipe
-        if recipe.noop_min > recipe.noop_max:
-            raise ValueError(
-                f"noop_min must be at most noop_max ({recipe.noop_max}), not {recipe.noop_min}"
-            )
+        if not isinstance(self.env_kwargs, Mapping | None):
+            raise TypeError(f"env_kwargs must be a dict, not {self.env_kwargs!r}")
+        if not isinstance(self.wrappers, Sequence) or not all(map(callable, self.wrappers)):
+            raise TypeError(f"wrappers must be a list of callables, not {self.wrappers!r}")
 
-    def _normalise(self) -> None:
-        """Bring the forms that a value may be given in to one."""
-        for name in ("img_dir", "video_dir"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, _folder(name, getattr(self, name)))
-        if self.screen_size is not None:
-            object.__setattr__(self, "screen_size", _screen_size(self.screen_size))
-        if isinstance(self.fire_reset, bool):
-            own = PRESETS[self.preset].fire_reset if self.preset in PRESETS else "off"
-            way = "off" if not self.fire_reset else "steps" if own == "off" else own
-            object.__setattr__(self, "fire_reset", way)
-        # A smaller `noop_max` than the preset's fewest means what it says.
-        if self.noop_min is None and self.noop_max == 0:
-            object.__setattr__(self, "noop_min", 0)
+    def _check_recipe(self) -> None:
+        """Check the preset or recipe, and the parts that were set alone."""
+        if not isinstance(self.recipe, Recipe | None):
+            raise TypeError(f"recipe must be a Recipe, not {self.recipe!r}; or name a preset")
+        if self.preset is not None:
+            check_choice("preset", self.preset, get_args(Preset))
+            if self.recipe is not None:
+                raise ValueError(
+                    f"preset={self.preset!r} and a recipe: give one of them;"
+                    " dataclasses.replace(recipes.PRESETS[...], ...) changes a preset"
+                )
+        for name, value in self.parts.items():
+            # A bool says whether, and the recipe how.
+            if name != "fire_reset" or not isinstance(value, bool):
+                self._set(name, checked_part(name, value))
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
 
     @property
-    def recipe(self) -> Recipe:
-        """The preset with the parts that were set alone."""
-        parts = {name: getattr(self, name) for name in Recipe.names()}
-        return replace(
-            PRESETS[self.preset],
-            **{name: value for name, value in parts.items() if value is not None},
-        )
+    def parts(self) -> dict[str, Any]:
+        """The parts of a recipe that were set alone."""
+        parts = {name: getattr(self, name) for name in _PARTS}
+        return {name: value for name, value in parts.items() if value is not None}
+
+    @property
+    def base_recipe(self) -> Recipe:
+        """The recipe, or the preset's, in which `parts` are still to be set."""
+        return self.recipe or PRESETS[self.preset or "default"]
 
     @property
     def autoreset_mode(self) -> AutoresetMode:
@@ -207,47 +201,55 @@ class Settings:
         return tuple(field.name for field in fields(Settings))
 
 
+_GYMNASIUMS_MODES = {mode.value: name for name, mode in AUTORESET_MODES.items()}
+_PARTS = tuple(name for name in Recipe.names() if name in Settings.names())
+
+
+class SettingKeywords(TypedDict, total=False):
+    """The fields of `Settings` once more, for editors and type checkers; a test compares them."""
+
+    preset: Preset | None
+    recipe: Recipe | None
+    backend: BackendName
+    autoreset: Autoreset | AutoresetMode
+    num_threads: int
+    num_workers: int
+    context: Context
+    worker_timeout: float
+    on_worker_failure: OnWorkerFailure
+    batch_size: int
+    obs_buffers: int
+    num_players: int
+    img_dir: Folder | None
+    video_dir: Folder | None
+    record_every: int
+    record_unfinished: bool
+    env_kwargs: Mapping[str, Any] | None
+    wrappers: Sequence[Wrapper]
+    clip_actions: bool
+    obs_type: ObsType | None
+    frame_skip: int | None
+    screen_size: int | Sequence[int] | None
+    grayscale: bool | None
+    frame_stack: int | None
+    channels_last: bool | None
+    noop_max: int | None
+    fire_reset: FireReset | bool | None
+    episodic_life: bool | None
+    clip_reward: bool | None
+    max_episode_frames: int | None
+    max_episode_steps: int | None
+    sticky_actions: float | None
+    full_action_space: bool | None
+    continuous: bool | None
+    continuous_action_threshold: float | None
+    mode: int | None
+    difficulty: int | None
+
+
 def _folder(name: str, value: Any) -> str:
     if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
         raise TypeError(f"{name} must be a path, not {value!r}")
     if not os.fspath(value) or "\0" in os.fspath(value):
         raise ValueError(f"{name} must name a folder, not {value!r}")
     return os.path.expanduser(value)  # noqa: PTH111 - a path that is a str stays one
-
-
-def _screen_size(value: Any) -> tuple[int, int]:
-    sides = [value, value] if not isinstance(value, Sequence) or isinstance(value, str) else value
-    if len(sides) != 2:
-        raise ValueError(f"screen_size must be a side or (height, width), not {value!r}")
-    height, width = (check_count("screen_size", side, 1) for side in sides)
-    return height, width
-
-
-def _check_flag(name: str, value: Any) -> None:
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False, not {value!r}")
-
-
-def check_count(name: str, value: Any, minimum: int) -> int:
-    """Return a number of things as an `int`.
-
-    Raises:
-        ValueError: It is below `minimum`.
-        TypeError: It is no integer.
-    """
-    try:
-        count = operator.index(value)
-    except TypeError:
-        count = None
-    if count is None or isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, not {value!r}")
-    if count < minimum:
-        raise ValueError(f"{name} must be at least {minimum}, not {count}")
-    return count
-
-
-def _check_number(name: str, value: Any, low: float, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{name} must be a number, not {value!r}")
-    if not low <= value <= high:
-        raise ValueError(f"{name} must lie in [{low}, {high}], not {value}")

@@ -20,6 +20,7 @@ from atari_wrappers.backends.base import StepResult
 from atari_wrappers.errors import ResetNeededError, UnsupportedError, WorkerError
 from atari_wrappers.factory import make_vec
 from atari_wrappers.recipes import Recipe
+from atari_wrappers.request import request_env
 from atari_wrappers.settings import Settings
 from atari_wrappers.vector.env import VecEnv
 
@@ -87,7 +88,7 @@ class EnvCreator:
         """Make it."""
         settings = self.settings | dict(env_config)
         num_envs = settings.pop("num_envs", None)
-        recipe = Settings(**settings).recipe
+        recipe = request_env(self.env_id, Settings(**settings)).recipe
         if num_envs is None:
             env = open_env(self.env_id, **settings)
             return _with_network_images(env) if _is_stack(env.observation_space, recipe) else env
@@ -142,7 +143,7 @@ class RLlibVectorEnv(VectorEnv):
         self._started: dict[int, tuple[np.ndarray, dict[str, Any]]] = {}
         self._is_interrupted = False
         space = venv.single_observation_space
-        self._is_stack = _is_stack(space, venv.settings.recipe)
+        self._is_stack = _is_stack(space, venv.recipe)
         super().__init__(
             observation_space=_channels_last_space(space) if self._is_stack else space,
             action_space=venv.single_action_space,
@@ -258,7 +259,10 @@ def _check(settings: Settings) -> None:
     check_settings(settings, "RLlib's env runner", autoreset="next-step", keeps_obs=True)
 
 
-def _is_stack(space: gym.Space, recipe: Recipe) -> bool:
+def _is_stack(space: gym.Space, recipe: Recipe | None) -> bool:
+    """Whether observations are gray pictures, one behind the other."""
+    if recipe is None:
+        return False
     return space.shape == (recipe.frame_stack, *recipe.screen_size) and space.dtype == np.uint8
 
 

@@ -46,7 +46,9 @@ def make_vec_env(
     Raises:
         Exception: As `atari_wrappers.make_vec`.
     """
-    venv = make_vec(env_id, num_envs, **({"preset": "baselines"} | settings))
+    if settings.get("recipe") is None:
+        settings.setdefault("preset", "baselines")
+    venv = make_vec(env_id, num_envs, **settings)
     try:
         adapter = StableBaselines3VecEnv(venv)
     except BaseException:

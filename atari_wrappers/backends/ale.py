@@ -16,9 +16,8 @@ from atari_wrappers.backends.ale_limits import obstacles_to_ale
 from atari_wrappers.backends.ale_records import GameRecords
 from atari_wrappers.backends.base import Info, StepResult
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.ids import EnvId
 from atari_wrappers.recording.observations import ObservationRecorder
-from atari_wrappers.settings import Settings
+from atari_wrappers.request import BatchRequest
 
 # To ALE a limit of 0 is over at once, and it counts in 32 bits.
 _NO_LIMIT = 2**30
@@ -36,16 +35,17 @@ class AleBackend:
     obstacles = staticmethod(obstacles_to_ale)
     worker_pids: Sequence[int] = ()
 
-    def __init__(self, env_id: EnvId, num_envs: int, settings: Settings) -> None:
-        self._env = AtariVectorEnv(env_id.rom, num_envs, **_arguments(env_id, settings))
+    def __init__(self, request: BatchRequest) -> None:
+        num_envs, settings = request.num_envs, request.settings
+        self._env = AtariVectorEnv(request.env_id.rom, num_envs, **_arguments(request))
         self.single_observation_space = self._env.single_observation_space
         self.single_action_space = self._env.single_action_space
         self._num_envs = num_envs
         self._all = range(num_envs)
-        self._records = GameRecords(num_envs, settings)
+        self._records = GameRecords(num_envs, request.recipe, settings.autoreset_mode)
         self._recorder = None
         if settings.video_dir is not None:
-            self._recorder = ObservationRecorder(num_envs, settings)
+            self._recorder = ObservationRecorder(num_envs, settings, request.recipe.frame_skip)
         # ALE's last, as it is in the caller's hands.
         self._obs = np.zeros((num_envs, *self.single_observation_space.shape), np.uint8)
         self._was_reset: Sequence[int] | None = None  # the envs of a reset that `recv` has to give
@@ -200,18 +200,15 @@ class AleBackend:
         del self._env
 
 
-def _arguments(env_id: EnvId, settings: Settings) -> dict[str, Any]:
-    """Return the settings in the words of `AtariVectorEnv`."""
-    recipe = settings.recipe
-    sticky = recipe.sticky_actions
-    if sticky is None:
-        sticky = env_id.sticky_actions
+def _arguments(request: BatchRequest) -> dict[str, Any]:
+    """Return the request in the words of `AtariVectorEnv`."""
+    recipe, settings = request.recipe, request.settings
     height, width = recipe.screen_size
     return {
         "num_threads": settings.num_threads,
         "autoreset_mode": settings.autoreset_mode,
         "max_num_frames_per_episode": min(recipe.max_episode_frames or _NO_LIMIT, _NO_LIMIT),
-        "repeat_action_probability": sticky,
+        "repeat_action_probability": recipe.sticky_actions,
         "full_action_space": recipe.full_action_space,
         "continuous": recipe.continuous,
         "continuous_action_threshold": recipe.continuous_action_threshold,

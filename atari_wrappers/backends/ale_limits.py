@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
-from atari_wrappers.ids import EnvId
 from atari_wrappers.recipes import Recipe
-from atari_wrappers.settings import Settings
+from atari_wrappers.request import BatchRequest
 
 
-def obstacles_to_ale(env_id: EnvId, num_envs: int, settings: Settings) -> Iterator[str]:
+def obstacles_to_ale(request: BatchRequest) -> Iterator[str]:
     """Name each setting that is in the way, its value and what it could be."""
-    if not env_id.is_atari:
+    recipe, settings, num_envs = request.recipe, request.settings, request.num_envs
+    if recipe is None:
         yield "it is no Atari game"
         return
+    if len(request.envs) > 1:
+        yield "several games: it has one"
+    if settings.wrappers:
+        yield "wrappers: its envs are no Python objects"
     if settings.img_dir is not None:
         yield "img_dir: it shows no raw frames"
     if settings.autoreset == "disabled":
         yield 'autoreset="disabled": it always restarts envs by itself'
-    if settings.autoreset == "next-step" and _is_signal(settings.recipe):
+    if settings.autoreset == "next-step" and _is_signal(recipe):
         yield (
             'autoreset="next-step" with episodic_life=True: after a lost life its game goes on at'
             " once, where that step's action ought to be ignored"
         )
     if settings.num_players > 1:
         yield f"num_players={settings.num_players}: it has one"
+        recipe = replace(recipe, mode=None, difficulty=None)  # these follow from that
     if 0 < settings.batch_size < num_envs:
         yield (
             f"batch_size={settings.batch_size}: it takes actions only for the envs received last,"
             f" so not for all {num_envs} after a reset"
         )
-    if env_id.extra_arguments:
-        yield f"it cannot set {', '.join(env_id.extra_arguments)}, which the id asks for"
-    yield from _foreign_parts(settings.recipe)
+    yield from _foreign_parts(recipe)
 
 
 def _foreign_parts(recipe: Recipe) -> Iterator[str]:
@@ -74,8 +78,10 @@ def _start_counts(recipe: Recipe) -> bool:
 
 # Part by part: what `ale` has, and with which recipes another value makes a difference.
 _OWN_PARTS: dict[str, tuple[tuple[Any, ...], Callable[[Recipe], bool]]] = {
+    "obs_type": (("screen",), _always),
     "pooling": (("gray",), _always),
     "last_frame": (("dropped",), _always),
+    "channels_last": ((False,), _always),
     "padding": (("zero",), _stacks),
     "noop_min": ((0,), _always),
     "fire_reset": (("off", "before-noops"), _always),

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 
 from atari_wrappers.backends.base import Info
 from atari_wrappers.backends.results import RECORD, episode_record
-from atari_wrappers.settings import Settings
+from atari_wrappers.recipes import Recipe
 
 _FINAL = (*RECORD, "env_id")
 
@@ -34,13 +34,13 @@ class GameRecords:
 
     Args:
         num_envs: Envs in the batch.
-        settings: How they are made.
+        recipe: How games become episodes.
+        mode: When an ended env restarts.
     """
 
-    def __init__(self, num_envs: int, settings: Settings) -> None:
-        recipe = settings.recipe
+    def __init__(self, num_envs: int, recipe: Recipe, mode: AutoresetMode) -> None:
         self._num_envs = num_envs
-        self._same_step = settings.autoreset_mode == AutoresetMode.SAME_STEP
+        self._same_step = mode == AutoresetMode.SAME_STEP
         self._clip_reward = recipe.clip_reward
         self._marks_lives = recipe.episodic_life and recipe.after_life_loss == "go-on"
         self._ends_by_life = recipe.episodic_life and not self._marks_lives

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Protocol
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.ids import EnvId
-from atari_wrappers.settings import Settings
+from atari_wrappers.request import BatchRequest
 
 Info = dict[str, Any]
 ResetResult = tuple[np.ndarray, Info]
@@ -24,9 +23,7 @@ class Backend(Protocol):
     keep what they have ready. After any other exception it is closed.
 
     Args:
-        env_id: What `ids.resolve` returned.
-        num_envs: Envs in the batch.
-        settings: How they are made; nothing among them is an obstacle.
+        request: The batch that is to be made; nothing in it is an obstacle.
 
     Attributes:
         name: What the `backend` setting calls it.
@@ -47,13 +44,13 @@ class Backend(Protocol):
     single_observation_space: gym.Space
     single_action_space: gym.Space
 
-    def __init__(self, env_id: EnvId, num_envs: int, settings: Settings) -> None: ...
+    def __init__(self, request: BatchRequest) -> None: ...
 
     @staticmethod
-    def obstacles(env_id: EnvId, num_envs: int, settings: Settings) -> Iterator[str]:
+    def obstacles(request: BatchRequest) -> Iterator[str]:
         """Say what keeps this backend from serving: each setting, its value and what it could be.
 
-        What no backend can serve is refused before (`single_env.check_id`).
+        What no backend can serve is refused before (`request.request_env`).
         """
 
     @property

@@ -7,31 +7,27 @@ from atari_wrappers.backends.base import Backend
 from atari_wrappers.backends.sync import SyncBackend
 from atari_wrappers.backends.workers import AsyncBackend
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.ids import EnvId
-from atari_wrappers.settings import Settings
-from atari_wrappers.single_env import check_id
+from atari_wrappers.request import BatchRequest
 
 # The fastest first: in this order `auto` asks them.
 BACKENDS: tuple[type[Backend], ...] = (AleBackend, SyncBackend, AsyncBackend)
 
 
-def choose_backend(env_id: EnvId, settings: Settings, num_envs: int) -> type[Backend]:
+def choose_backend(request: BatchRequest) -> type[Backend]:
     """Return the backend that was asked for, or the fastest that serves in this process.
 
     Videos are of raw frames where the choice is free; a backend without them, asked for by name,
     records what it observes.
 
     Args:
-        env_id: What `ids.resolve` returned.
-        settings: As checked by `Settings`.
-        num_envs: Envs in the batch.
+        request: The batch that is to be made.
 
     Raises:
         UnsupportedError: What was asked for cannot serve; the message names each setting that is in
             the way, its value and what it could be, and the backends that can. Or none can.
     """
-    check_id(env_id, settings)
-    obstacles = {each: list(each.obstacles(env_id, num_envs, settings)) for each in BACKENDS}
+    settings = request.settings
+    obstacles = {each: list(each.obstacles(request)) for each in BACKENDS}
     if settings.backend == "auto":
         return next(
             each
@@ -44,7 +40,7 @@ def choose_backend(env_id: EnvId, settings: Settings, num_envs: int) -> type[Bac
     if obstacles[chosen]:
         able = " or ".join(f'"{each.name}"' for each in BACKENDS if not obstacles[each])
         raise UnsupportedError(
-            f'backend "{chosen.name}" cannot serve `{env_id.name}`:'
+            f'backend "{chosen.name}" cannot serve `{request.env_id.name}`:'
             f" {'; '.join(obstacles[chosen])}; use backend={able}"
         )
     return chosen

@@ -17,7 +17,7 @@ from gymnasium.vector import VectorEnv
 from atari_wrappers.backends.base import Info, StepResult
 from atari_wrappers.backends.results import RESERVED, ResultArrays
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.ids import EnvId
+from atari_wrappers.request import BatchRequest
 from atari_wrappers.settings import Settings
 
 _ARRAY_SPACES = (
@@ -41,9 +41,9 @@ class PythonEnvsBackend(ABC):
     rows: ResultArrays
 
     @staticmethod
-    def obstacles(env_id: EnvId, num_envs: int, settings: Settings) -> Iterator[str]:
+    def obstacles(request: BatchRequest) -> Iterator[str]:
         """Give none: Python envs follow every setting."""
-        del env_id, num_envs, settings
+        del request
         return iter(())
 
     def __init__(self, num_envs: int, settings: Settings) -> None:
@@ -175,6 +175,27 @@ class PythonEnvsBackend(ABC):
         for name, value in merged.items():
             if name not in info and name.removeprefix("_") not in RESERVED:
                 info[name] = value
+
+    def expect_same_spaces(
+        self, request: BatchRequest, index: int, space: gym.Space, action_space: gym.Space
+    ) -> None:
+        """Refuse an env whose spaces are not those of the first.
+
+        Raises:
+            UnsupportedError: They are others.
+        """
+        pairs = {
+            "observes": (space, self.single_observation_space),
+            "takes": (action_space, self.single_action_space),
+        }
+        for what, (own, first) in pairs.items():
+            if own != first:
+                hint = "; full_action_space=True makes the actions of Atari games the same"
+                raise UnsupportedError(
+                    f"env {index}, `{request.of(index).env_id.name}`, {what} {own}, and env 0,"
+                    f" `{request.env_id.name}`, {first}: the spaces of a batch must be the same"
+                    + (hint if what == "takes" and request.recipe else "")
+                )
 
     def expect_arrays(self, env_name: str) -> None:
         """Refuse observations that are no arrays.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,9 +22,8 @@ from atari_wrappers.backends.restarts import (
 )
 from atari_wrappers.backends.results import ResultArrays
 from atari_wrappers.errors import WorkerError
-from atari_wrappers.ids import EnvId
-from atari_wrappers.settings import Settings
-from atari_wrappers.single_env import make_env
+from atari_wrappers.request import BatchRequest
+from atari_wrappers.single_env import build_env
 
 
 class SyncBackend(PythonEnvsBackend):
@@ -35,14 +33,19 @@ class SyncBackend(PythonEnvsBackend):
     runs_in_process = shares_python_envs = True
     worker_pids: Sequence[int] = ()
 
-    def __init__(self, env_id: EnvId, num_envs: int, settings: Settings) -> None:
+    def __init__(self, request: BatchRequest) -> None:
+        num_envs, settings = request.num_envs, request.settings
         super().__init__(num_envs, settings)
-        self._make = partial(make_env, env_id.name, settings)
+        self._request = request
         with contextlib.ExitStack() as made:  # closes what was made, if the rest cannot be
-            envs = [made.enter_context(self._make(index)) for index in range(num_envs)]
+            envs = [
+                made.enter_context(build_env(request.of(index), index)) for index in range(num_envs)
+            ]
             self.single_observation_space = envs[0].observation_space
             self.single_action_space = envs[0].action_space
-            self.expect_arrays(env_id.name)
+            self.expect_arrays(request.env_id.name)
+            for index, env in enumerate(envs):
+                self.expect_same_spaces(request, index, env.observation_space, env.action_space)
             made.pop_all()
         self.rows = ResultArrays(
             num_envs, self.single_observation_space, settings.num_players, self.num_buffers
@@ -100,7 +103,7 @@ class SyncBackend(PythonEnvsBackend):
             with contextlib.suppress(Exception):  # it failed before
                 slot.env.close()
             try:
-                env = self._make(index)
+                env = build_env(self._request.of(index), index)
             except Exception as error:
                 self._note_failure(index, BEING_MADE, error)
                 raise self._failed[index] from error

@@ -23,14 +23,13 @@ class Emulator:
 
     Args:
         env_id: Which game.
-        recipe: Says sticky actions, mode, difficulty and the set of actions.
+        recipe: Says sticky actions, mode, difficulty and the set of actions; with their values.
         on_frame: Called after each emulated frame.
 
     Attributes:
         ale: The interface itself.
         actions: What the game's actions are called there, in order; empty before `load`.
         frames: Emulated frames since the game began.
-        identity: What two emulators agree in that may take each other's states.
 
     Raises:
         ValueError: The game has no such mode or difficulty.
@@ -39,22 +38,8 @@ class Emulator:
     def __init__(
         self, env_id: EnvId, recipe: Recipe, on_frame: Callable[[], None] | None = None
     ) -> None:
-        told = env_id.spec.kwargs
-        sticky = recipe.sticky_actions
-        if sticky is None:
-            sticky = env_id.sticky_actions
-        self._sticky = float(np.float32(sticky))  # what ALE compares with
-        self._mode = told.get("mode") if recipe.mode is None else recipe.mode
-        self._difficulty = (
-            told.get("difficulty") if recipe.difficulty is None else recipe.difficulty
-        )
-        self.identity = {
-            "game": env_id.rom,
-            "num_players": 1,
-            "sticky_actions": self._sticky,
-            "mode": self._mode,
-            "difficulty": self._difficulty,
-        }
+        self._sticky = float(np.float32(recipe.sticky_actions))  # what ALE compares with
+        self._mode, self._difficulty = recipe.mode, recipe.difficulty
         self._rom = env_id.rom
         self._has_all_actions = recipe.full_action_space or recipe.continuous
         self._on_frame = on_frame
@@ -152,7 +137,7 @@ class Emulator:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go to a state that `save` returned, here or in another emulator of this `identity`."""
+        """Go to a state that `save` returned; another emulator of the same game can, too."""
         self.new_game()
         if state["held"] is not None:
             held = Action(state["held"][0]), state["held"][1]

@@ -55,7 +55,8 @@ class AtariGame(gym.Env[np.ndarray, Any]):
 
     Args:
         env_id: Which game.
-        recipe: How it becomes episodes of observations.
+        recipe: How it becomes episodes of observations, each part with its value: that of
+            `request.request_env`.
         env_index: The env's place in its batch.
         on_frame: Called after each emulated frame, those of no-ops and FIRE too; `render` then
             shows it.
@@ -64,6 +65,7 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         ValueError: The game has no such mode or difficulty.
     """
 
+    num_players = 1
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 60}  # noqa: RUF012
 
     def __init__(
@@ -74,6 +76,7 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         on_frame: Callable[[], None] | None = None,
     ) -> None:
         self.spec, self.env_index = env_id.spec, env_index
+        self._rom = env_id.rom
         self.render_mode = "rgb_array"
         self.recipe = recipe
         self._emulator = self._make_emulator(env_id, recipe, on_frame)
@@ -238,4 +241,4 @@ class AtariGame(gym.Env[np.ndarray, Any]):
 
     @property
     def _identity(self) -> dict[str, Any]:
-        return asdict(self.recipe) | self._emulator.identity
+        return {"game": self._rom, "num_players": self.num_players} | asdict(self.recipe)

@@ -30,8 +30,8 @@ class TwoPlayerGame(AtariGame):
     No-ops and FIRE at the start are pressed by both. Rewards need not sum to zero: Pong takes a
     point from a player who does not serve in time, and gives it to nobody.
 
-    The recipe's `mode` and `difficulty` are those of the game for two; without them it is the mode
-    that PettingZoo plays, and 0. It has no polar actions.
+    The recipe's `mode` and `difficulty` are those of the game for two, as
+    `two_player_emulator.recipe_for_two` returned them. It has no polar actions.
 
     Args:
         env_id: Which game.
@@ -39,9 +39,9 @@ class TwoPlayerGame(AtariGame):
         env_index: The env's place in its batch.
         on_frame: Called after each emulated frame.
 
-    Raises:
-        UnsupportedError: As `two_player_emulator.check_variant`.
     """
+
+    num_players = NUM_PLAYERS
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -55,8 +56,8 @@ def available_variants(rom: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(map(int, modes)), tuple(map(int, difficulties))
 
 
-def check_variant(env_id: EnvId, recipe: Recipe) -> None:
-    """Refuse what no game for two can be.
+def recipe_for_two(env_id: EnvId, recipe: Recipe) -> Recipe:
+    """Return a recipe with the mode and the difficulty in which two play.
 
     Raises:
         UnsupportedError: The game is none of them, or the recipe asks for polar actions, a mode or
@@ -68,13 +69,17 @@ def check_variant(env_id: EnvId, recipe: Recipe) -> None:
         )
     if recipe.continuous:
         raise UnsupportedError("num_players=2 goes with button actions, not with continuous=True")
-    for name, valid in zip(("mode", "difficulty"), available_variants(env_id.rom), strict=True):
+    default = {"mode": DEFAULT_MODES[env_id.rom], "difficulty": 0}
+    for name, valid in zip(default, available_variants(env_id.rom), strict=True):
         value = getattr(recipe, name)
         if value is not None and value not in valid:
             raise UnsupportedError(
                 f"{name} of {env_id.rom} for two players must be one of"
                 f" {', '.join(map(str, valid))}, not {value}"
             )
+        if value is not None:
+            default[name] = value
+    return replace(recipe, **default)
 
 
 class TwoPlayerEmulator(Emulator):
@@ -85,27 +90,21 @@ class TwoPlayerEmulator(Emulator):
 
     Args:
         env_id: Which game.
-        recipe: Says sticky actions, mode, difficulty and the set of actions.
+        recipe: Says sticky actions, mode, difficulty and the set of actions; as `recipe_for_two`
+            returned it.
         on_frame: Called after each emulated frame.
 
     Attributes:
         ale: The fork's interface.
-
-    Raises:
-        UnsupportedError: As `check_variant`.
     """
 
     def __init__(
         self, env_id: EnvId, recipe: Recipe, on_frame: Callable[[], None] | None = None
     ) -> None:
-        check_variant(env_id, recipe)
         super().__init__(env_id, recipe, on_frame)
-        self._mode = DEFAULT_MODES[self._rom] if recipe.mode is None else recipe.mode
-        self._difficulty = recipe.difficulty or 0
-        self.identity |= {"num_players": 2, "mode": self._mode, "difficulty": self._difficulty}
         ale = self.ale
-        ale.setMode(self._mode)
-        ale.setDifficulty(self._difficulty)
+        ale.setMode(recipe.mode)
+        ale.setDifficulty(recipe.difficulty)
         ale.reset_game()
         # A game with lives counts those in reserve, and says -1 when the last is lost.
         self._life_in_play = 1 if ale.lives() > 0 else 0
@@ -169,7 +168,7 @@ class TwoPlayerEmulator(Emulator):
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go to a state that `save` returned, here or in another emulator of this `identity`."""
+        """Go to a state that `save` returned; another emulator of the same game can, too."""
         handle = self.ale.decodeState(state["ale"])
         self.ale.restoreSystemState(handle)
         self.ale.deleteState(handle)

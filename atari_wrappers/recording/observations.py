@@ -19,11 +19,12 @@ class ObservationRecorder:
     Args:
         num_envs: Envs in the batch.
         settings: With a `video_dir`.
+        frame_skip: Emulated frames per agent step.
     """
 
-    def __init__(self, num_envs: int, settings: Settings) -> None:
+    def __init__(self, num_envs: int, settings: Settings, frame_skip: int = 4) -> None:
         prepare_folders(settings)
-        rate = FRAMES_PER_SECOND / settings.recipe.frame_skip
+        rate = FRAMES_PER_SECOND / frame_skip
         self._games = [GameVideos(index, settings, rate) for index in range(num_envs)]
         self._restarts_in_step = settings.autoreset_mode == AutoresetMode.NEXT_STEP
         self._restarting = [False] * num_envs

@@ -13,9 +13,7 @@ from atari_wrappers.backends.base import Backend, ResetResult, StepResult
 from atari_wrappers.backends.results import RECORD, spread
 from atari_wrappers.errors import ResetNeededError, UnsupportedError
 from atari_wrappers.game.env import NEW_GAME
-from atari_wrappers.ids import EnvId
-from atari_wrappers.settings import Settings
-from atari_wrappers.single_env import render_mode
+from atari_wrappers.request import BatchRequest
 from atari_wrappers.vector.actions import action_check
 from atari_wrappers.vector.checks import (
     check_buffer,
@@ -69,33 +67,33 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     env it is closed, for its rows are no longer in step.
 
     Args:
-        env_id: What `ids.resolve` returned.
-        num_envs: Envs in the batch, at least 1.
-        settings: How they are made.
-        backend: What runs them, as `choose_backend` returned it.
+        request: What is to be made.
+        backend: What runs it, as `choose_backend` returned it.
 
     Attributes:
         backend: The name of the backend in use.
         settings: What the batch was made with.
+        recipe: How games become episodes, each part with its value; `None` where they are none of
+            Atari, and the first env's where they differ.
         batch_size: Envs per `recv`.
         has_python_envs: Whether there are Python envs to call, to save and to look into.
         shares_python_envs: Whether `get_sub_environments` returns these envs themselves.
     """
 
-    def __init__(
-        self, env_id: EnvId, num_envs: int, settings: Settings, backend: type[Backend]
-    ) -> None:
+    def __init__(self, request: BatchRequest, backend: type[Backend]) -> None:
+        env_id, settings = request.env_id, request.settings
         self.backend = backend.name
         self.has_python_envs = backend.has_python_envs
         self.shares_python_envs = backend.shares_python_envs
         self.settings = settings
-        self.num_envs = num_envs
+        self.recipe = request.recipe
+        self.num_envs = num_envs = request.num_envs
         self.batch_size = settings.batch_size or num_envs
         self.spec = env_id.spec
         self.metadata = {"autoreset_mode": settings.autoreset_mode}
-        self.render_mode = render_mode(env_id)
+        self.render_mode = env_id.render_mode
         self.closed = True  # nothing to close yet
-        self._backend: Backend = backend(env_id, num_envs, settings)
+        self._backend: Backend = backend(request)
         self.single_observation_space = self._backend.single_observation_space
         self.single_action_space = self._backend.single_action_space
         try:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from any_settings import any_settings
 from games import raw_game
 from scripted import ScriptedGame
 from videos import names, read_png
@@ -42,7 +43,7 @@ def test_an_env_dumps_every_emulated_frame(tmp_path: Path) -> None:
 
 def test_frames_of_a_reset_are_dumped_too(tmp_path: Path) -> None:
     # SB3's recipe: 3 no-ops, then FIRE and action 2 for a whole step each.
-    settings = Settings(preset="baselines", noop_min=3, noop_max=3, img_dir=tmp_path)
+    settings = any_settings(preset="baselines", noop_min=3, noop_max=3, img_dir=tmp_path)
     env = make_env("BreakoutNoFrameskip-v4", settings)
     _, info = env.reset(seed=5)
     env.close()

@@ -15,15 +15,16 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+from any_settings import any_settings
 from drawing import DrawingEnv
 from games import raw_game
 from videos import assert_same_pictures, names, read_video
 
 from atari_wrappers import Settings, UnsupportedError, make_env, make_vec
 from atari_wrappers.game.env import AtariGame
-from atari_wrappers.ids import resolve
 from atari_wrappers.recording.recorder import make_recorder
 from atari_wrappers.recording.video import VideoFile
+from atari_wrappers.request import request_env
 
 # Games that are over soon, whatever is played.
 SHORT: dict[str, Any] = {"preset": "baselines", "max_episode_frames": 60, "sticky_actions": 0.25}
@@ -32,7 +33,8 @@ SHORT: dict[str, Any] = {"preset": "baselines", "max_episode_frames": 60, "stick
 def watched(env_id: str, settings: Settings) -> tuple[AtariGame, list[np.ndarray]]:
     """Return a bare game, and a list that receives what it shows after each emulated frame."""
     shown: list[np.ndarray] = []
-    game = AtariGame(resolve(env_id), settings.recipe, 0, lambda: shown.append(game.render()))
+    request = request_env(env_id, settings)
+    game = AtariGame(request.env_id, request.recipe, on_frame=lambda: shown.append(game.render()))
     return game, shown
 
 
@@ -182,7 +184,7 @@ def test_a_file_that_nothing_refers_to_is_finished(tmp_path: Path) -> None:
 
 
 def test_a_reset_in_mid_game_ends_the_video(tmp_path: Path) -> None:
-    env = make_env("PongNoFrameskip-v4", Settings(video_dir=tmp_path, noop_min=5, noop_max=5))
+    env = make_env("PongNoFrameskip-v4", any_settings(video_dir=tmp_path, noop_min=5, noop_max=5))
     env.reset(seed=1)
     env.step(0)
     env.reset(seed=2)
@@ -192,7 +194,7 @@ def test_a_reset_in_mid_game_ends_the_video(tmp_path: Path) -> None:
     env.close()
     counts = [len(read_video(tmp_path / name)[0]) for name in names(tmp_path)]
     assert names(tmp_path) == ["env0-game0.mp4", "env0-game1.mp4"]
-    *_, info = make_env("PongNoFrameskip-v4", Settings(noop_min=5, noop_max=5)).reset(seed=1)
+    *_, info = make_env("PongNoFrameskip-v4", any_settings(noop_min=5, noop_max=5)).reset(seed=1)
     assert counts == [info["episode_frames"] + 4, info["episode_frames"] + 8]
 
 
@@ -286,7 +288,7 @@ def test_a_game_that_was_given_up_leaves_nothing_if_so_set(tmp_path: Path) -> No
 
 def test_a_game_that_ends_within_a_reset_was_not_given_up(tmp_path: Path) -> None:
     # This life is lost at frame 405, and the no-op after it reaches the limit.
-    limit = {"max_episode_frames": 407, "count_reset_frames": True}
+    limit = {"max_episode_frames": 407}
     settings = {"preset": "baselines", "backend": "sync", "record_unfinished": False, **limit}
     with make_vec("BreakoutNoFrameskip-v4", 1, video_dir=tmp_path, **settings) as vec:
         _, info = vec.reset(seed=1)

@@ -19,8 +19,9 @@ from stable_baselines3.common.env_util import make_atari_env
 from stable_baselines3.common.vec_env import VecFrameStack
 
 from atari_wrappers.game.env import AtariGame
-from atari_wrappers.ids import resolve
 from atari_wrappers.recipes import PRESETS
+from atari_wrappers.request import request_env
+from atari_wrappers.settings import Settings
 
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 
@@ -55,7 +56,8 @@ class Oracle(Protocol):
 
 def make_game(env_id: str, preset: str, **parts: Any) -> AtariGame:
     """Return a game that follows a preset with some parts replaced."""
-    return AtariGame(resolve(env_id), replace(PRESETS[preset], **parts))
+    request = request_env(env_id, Settings(recipe=replace(PRESETS[preset], **parts)))
+    return AtariGame(request.env_id, request.recipe)
 
 
 class Baselines:

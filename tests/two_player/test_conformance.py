@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from any_settings import any_settings
 from pettingzoo_games import GAMES, IDS, PettingZooGame
 
-from atari_wrappers.settings import Settings
+from atari_wrappers.recipes import PRESETS
 from atari_wrappers.single_env import make_env
 
 # One game from its first frame to its end, and rewards as they are.
@@ -22,7 +23,7 @@ PLAIN = {
 
 
 def make(game: str, **settings: Any) -> Any:
-    return make_env(IDS[game], Settings(num_players=2, **(PLAIN | settings)))
+    return make_env(IDS[game], any_settings(num_players=2, **(PLAIN | settings)))
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -79,7 +80,7 @@ def test_agent_steps_are_pettingzoos_pooled_shrunk_and_stacked(game: str, preset
 
 
 def _pooling(preset: str) -> str:
-    return Settings(preset=preset).recipe.pooling
+    return PRESETS[preset].pooling
 
 
 def test_a_lost_life_ends_the_episode_of_both_and_the_game_goes_on() -> None:

@@ -12,13 +12,14 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from ale_py import Action
+from any_settings import any_settings
 from multi_agent_ale_py import ALEInterface
 from pettingzoo_games import IDS, PettingZooGame, play, replay
 
 from atari_wrappers.errors import ResetNeededError, UnsupportedError
 from atari_wrappers.game.two_player import TwoPlayerGame
 from atari_wrappers.game.two_player_emulator import import_multi_agent_ale
-from atari_wrappers.ids import resolve
+from atari_wrappers.request import request_env
 from atari_wrappers.settings import Settings
 from atari_wrappers.single_env import make_env
 
@@ -26,7 +27,7 @@ ONE_GAME = {"episodic_life": False, "fire_reset": False}
 
 
 def make(game: str = "pong", **settings: Any) -> gym.Env:
-    return make_env(IDS[game], Settings(num_players=2, **settings))
+    return make_env(IDS[game], any_settings(num_players=2, **settings))
 
 
 def test_spaces_and_types() -> None:
@@ -143,9 +144,10 @@ def test_what_was_returned_is_not_written_to_again() -> None:
 
 def test_frames_are_told_one_by_one() -> None:
     screens: list[np.ndarray] = []
-    recipe = Settings(num_players=2, noop_min=5, noop_max=5, fire_reset=False).recipe
+    settings = any_settings(num_players=2, noop_min=5, noop_max=5, fire_reset=False)
+    request = request_env(IDS["pong"], settings)
     game = TwoPlayerGame(
-        resolve(IDS["pong"]), recipe, on_frame=lambda: screens.append(game.render())
+        request.env_id, request.recipe, on_frame=lambda: screens.append(game.render())
     )
     oracle = PettingZooGame("pong")
     game.reset(seed=0)

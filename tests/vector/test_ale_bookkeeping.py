@@ -14,7 +14,7 @@ from atari_wrappers import Settings
 from atari_wrappers.backends import ale
 from atari_wrappers.backends.ale import AleBackend
 from atari_wrappers.backends.results import RECORD
-from atari_wrappers.ids import resolve
+from atari_wrappers.request import request_batch
 
 Row = dict[str, Any]
 OF_GAME = ("episode_return", "episode_length", "episode_frames")
@@ -61,7 +61,7 @@ def open_scripted(
     """Return the backend of a script, and what its reset brought."""
     monkeypatch.setattr(ScriptedAle, "rows", rows, raising=False)
     monkeypatch.setattr(ale, "AtariVectorEnv", ScriptedAle)
-    backend = AleBackend(resolve("PongNoFrameskip-v4"), 1, Settings(**settings))
+    backend = AleBackend(request_batch("PongNoFrameskip-v4", 1, Settings(**settings)))
     backend.reset(None, None, {})
     return backend, backend.recv(1, None, None)
 

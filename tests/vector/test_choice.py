@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import gymnasium as gym
 import pytest
+from any_settings import any_settings
 
-from atari_wrappers import Settings, UnsupportedError, make_vec
+from atari_wrappers import UnsupportedError, make_vec
 from atari_wrappers.backends import choose, choose_backend
 from atari_wrappers.backends.choose import BACKENDS
-from atari_wrappers.ids import resolve
-from atari_wrappers.settings import BACKENDS as SETTINGS_BACKENDS
+from atari_wrappers.request import request_batch
+from atari_wrappers.settings import BackendName
 
 GAME = "SpaceInvadersNoFrameskip-v4"
 
@@ -22,7 +23,7 @@ gym.register(
 
 
 def chosen(env_id: str = GAME, num_envs: int = 2, **settings: Any) -> str:
-    return choose_backend(resolve(env_id), Settings(**settings), num_envs).name
+    return choose_backend(request_batch(env_id, num_envs, any_settings(**settings))).name
 
 
 # What `ale` has, each a departure from the defaults.
@@ -103,8 +104,10 @@ def test_the_others_serve_everything(backend: str, settings: dict) -> None:
 def test_ids_that_ale_cannot_serve() -> None:
     assert chosen("CartPole-v1") == chosen("ModePong-v0") == "sync"
     with pytest.raises(UnsupportedError, match="it is no Atari game; use"):
-        chosen("CartPole-v1", backend="ale", padding="reset")
-    with pytest.raises(UnsupportedError, match="it cannot set difficulty, mode, which the id asks"):
+        chosen("CartPole-v1", backend="ale", preset="baselines")
+    with pytest.raises(
+        UnsupportedError, match="mode=1: it has None only; difficulty=1: it has None only"
+    ):
         chosen("ModePong-v0", backend="ale")
 
 
@@ -121,11 +124,11 @@ def test_no_backend_serves_what_the_id_has_not(backend: str) -> None:
 
 def test_the_refusal_comes_before_any_env() -> None:
     with pytest.raises(UnsupportedError, match="padding"):
-        make_vec(GAME, 10**9, backend="ale", padding="reset")
+        make_vec(GAME, 10**9, any_settings(backend="ale", padding="reset"))
 
 
 def test_every_backend_of_the_settings_is_one() -> None:
-    assert ("auto", *(backend.name for backend in BACKENDS)) == SETTINGS_BACKENDS
+    assert ("auto", *(backend.name for backend in BACKENDS)) == get_args(BackendName)
 
 
 def test_auto_asks_only_backends_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:

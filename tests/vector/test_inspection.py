@@ -165,7 +165,7 @@ def test_states_of_something_else_are_refused(open_vec: OpenVec) -> None:
     others = [
         ("PongNoFrameskip-v4", {}, "game='space_invaders' instead of 'pong'$"),
         (GAME, {"frame_stack": 2}, "game: frame_stack=4 instead of 2$"),
-        (GAME, {"num_players": 2}, "num_players=1 instead of 2$"),
+        (GAME, {"num_players": 2}, "game: num_players=1 instead of 2, mode="),
         ("CartPole-v1", {}, "not the state of a"),
     ]
     [state] = vec.save_state()

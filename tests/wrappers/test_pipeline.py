@@ -5,6 +5,7 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 import pytest
+from any_settings import any_settings
 from games import raw_game, rollout
 from gymnasium.utils.env_checker import check_env
 
@@ -67,7 +68,7 @@ def test_sticky_actions_are_the_emulators_own() -> None:
 
 @pytest.mark.parametrize("skip", [1, 4])
 def test_truncation_counts_every_emulated_frame(skip: int) -> None:
-    settings = Settings(max_episode_frames=101, frame_skip=skip, count_reset_frames=True)
+    settings = any_settings(max_episode_frames=101, frame_skip=skip, count_reset_frames=True)
     env = make_env("PongNoFrameskip-v4", settings)
     env.reset(seed=0)
     while True:
@@ -110,7 +111,8 @@ def test_images_of_a_game_without_frames_are_refused() -> None:
 @pytest.mark.parametrize(
     ("env_id", "message"),
     [
-        ("SpaceInvader-v4", "Did you mean: `SpaceInvaders`"),
+        ("SpaceInvader-v4", "Did you mean `SpaceInvadersNoFrameskip-v4`"),
+        ("pong", "Did you mean `PongNoFrameskip-v4`"),
         ("Pong-v9", "versioned environments: \\[ `v0`, `v4` \\]"),
         ("ALE/Pong-v4", "use `ALE/Pong-v5`"),
         ("", "Malformed environment ID"),

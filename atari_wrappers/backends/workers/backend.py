@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import cloudpickle
 import numpy as np
 
 from atari_wrappers.backends.restarts import RestartSeeds, log_restart
@@ -25,8 +26,7 @@ from atari_wrappers.backends.workers.processes import WorkerProcess
 from atari_wrappers.backends.workers.requests import WorkerRequests
 from atari_wrappers.backends.workers.worker import Plan, SharedFd
 from atari_wrappers.errors import UnknownEnvError, UnsupportedError
-from atari_wrappers.ids import EnvId
-from atari_wrappers.settings import Settings
+from atari_wrappers.request import BatchRequest
 
 # Seconds after a failure in which more of them are gathered for one report.
 _GATHER_SECONDS = 0.25
@@ -40,9 +40,7 @@ class AsyncBackend(WorkerRequests):
     """Envs in blocks of neighbours, a block per worker process.
 
     Args:
-        env_id: Which env.
-        num_envs: How many.
-        settings: How they are made, and by how many workers.
+        request: The batch that is to be made.
 
     Raises:
         WorkerError: An env or a process failed at its start.
@@ -53,7 +51,8 @@ class AsyncBackend(WorkerRequests):
     name = "async"
     runs_in_process = shares_python_envs = False
 
-    def __init__(self, env_id: EnvId, num_envs: int, settings: Settings) -> None:
+    def __init__(self, request: BatchRequest) -> None:
+        num_envs, settings = request.num_envs, request.settings
         super().__init__(num_envs, settings)
         self._ledger = Ledger(num_envs, settings.autoreset_mode)
         self._seeds = RestartSeeds(num_envs)
@@ -65,16 +64,17 @@ class AsyncBackend(WorkerRequests):
         self._memfd = Memfd("atari-batch")
         self._group: WorkerGroup | None = None
         try:
-            self._start(env_id.name)
+            self._start(request)
         except BaseException:
             self.close(terminate=True)
             raise
 
-    def _start(self, env_name: str) -> None:
+    def _start(self, request: BatchRequest) -> None:
         unset = SharedFd(-1)
+        pickled = _pickled(request)
         plans = [
             Plan(
-                env_id=env_name,
+                request=pickled,
                 settings=self.settings,
                 number=number,
                 num_workers=len(self._blocks),
@@ -95,7 +95,9 @@ class AsyncBackend(WorkerRequests):
             self._raise_start_error()
         spaces = pickle.loads(self._spaces[0])
         self.single_observation_space, self.single_action_space = spaces
-        self.expect_arrays(env_name)
+        self.expect_arrays(request.env_id.name)
+        for index, pickled in self._spaces.items():
+            self.expect_same_spaces(request, index, *pickle.loads(pickled))
         players, buffers = self.settings.num_players, self.num_buffers
         self._memory = BatchMemory(
             self._memfd.fd, self.num_envs, len(self._blocks), *spaces, players, buffers
@@ -294,6 +296,17 @@ class AsyncBackend(WorkerRequests):
         if self._group is not None:
             self._group.close(GIVE_UP_SECONDS if terminate else CLOSE_SECONDS)
         self._memfd.close()
+
+
+def _pickled(request: BatchRequest) -> bytes:
+    """Return the request for worker processes, functions of the main module included."""
+    try:
+        return cloudpickle.dumps(request)
+    except Exception as error:
+        raise UnsupportedError(
+            f'backend "async" sends what makes `{request.env_id.name}` to worker processes, and it'
+            f' cannot be pickled ({error}); use backend="sync"'
+        ) from error
 
 
 def _blocks(num_envs: int, num_workers: int) -> list[range]:

@@ -30,8 +30,9 @@ from atari_wrappers.backends.workers.messages import (
     read_frame,
     write_all,
 )
+from atari_wrappers.request import BatchRequest
 from atari_wrappers.settings import Settings
-from atari_wrappers.single_env import make_env
+from atari_wrappers.single_env import build_env
 
 # Seconds that a worker whose host is gone has to come out of an env, and to close its envs.
 ORPHAN_SECONDS = 5.0
@@ -59,8 +60,8 @@ class Plan:
     """What a worker is started with.
 
     Attributes:
-        env_id: Of the envs.
-        settings: How they are made.
+        request: The `BatchRequest`, pickled: what it names may not be found here.
+        settings: As they were given.
         number: The worker's place among `num_workers`.
         indices: Its envs, of `num_envs`.
         num_buffers: Observation arrays.
@@ -70,7 +71,7 @@ class Plan:
         trace: Where tracebacks go when the process crashes, or is asked by SIGUSR1.
     """
 
-    env_id: str
+    request: bytes
     settings: Settings
     number: int
     num_workers: int
@@ -157,13 +158,17 @@ class Worker:
 
     def _make(self, index: int) -> None:
         try:
-            env = make_env(self._plan.env_id, self._plan.settings, index)
+            env = self._build(index)
             spaces = pickle.dumps((env.observation_space, env.action_space))
         except BaseException as error:
             self._fail(index, error)
         else:
             self._envs[index] = env
             self._write(frame(Kind.MADE, env=index, payload=spaces))
+
+    def _build(self, index: int) -> gym.Env:
+        request: BatchRequest = pickle.loads(self._plan.request)
+        return build_env(request.of(index), index)
 
     def _attach(self, message: Frame) -> None:
         """Map the shared memory; envs with a seed there come in place of ones that were lost."""
@@ -188,12 +193,12 @@ class Worker:
         return EnvRunner(env, self._memory.rows, index, self._plan.settings.autoreset_mode)
 
     def _replace(self, message: Frame) -> None:
-        plan, index = self._plan, message.env
+        index = message.env
         if index in self._runners:
             with contextlib.suppress(Exception):  # it failed before
                 self._runners.pop(index).env.close()
         try:
-            env = make_env(plan.env_id, plan.settings, index)
+            env = self._build(index)
         except BaseException as error:
             self._fail(index, error)
             return
