@@ -25,6 +25,8 @@ pub struct Facts {
     pub libraries: Libraries,
     /// libtorch's devices and threads.
     pub torch: TorchFacts,
+    /// Variables that are set for another Python, and that the embedded one does not see.
+    pub ignored_variables: Vec<&'static str>,
     /// CPUs that this process may use.
     pub num_cpus: usize,
     /// What is wrong, and what to do about it; empty where all is well.
@@ -50,6 +52,7 @@ pub fn facts() -> Facts {
         python,
         libraries,
         torch,
+        ignored_variables: interpreter::ignored_variables(),
         num_cpus,
         problems,
     };
@@ -155,6 +158,9 @@ impl fmt::Display for Facts {
             )?;
             line("chosen by", &python.chosen_by())?;
             line("sys.prefix", &python.prefix.display())?;
+            if !self.ignored_variables.is_empty() {
+                line("set, but ignored", &self.ignored_variables.join(", "))?;
+            }
             for (name, version) in &python.packages {
                 line(name, &version.as_deref().unwrap_or("missing"))?;
             }

@@ -71,6 +71,14 @@ fn is_running() -> bool {
     unsafe { pyo3::ffi::Py_IsInitialized() != 0 }
 }
 
+/// Variables that are set for another Python, and that an embedded one does not see.
+pub(crate) fn ignored_variables() -> Vec<&'static str> {
+    #[cfg(not(feature = "extension-module"))]
+    return embed::ignored_variables();
+    #[cfg(feature = "extension-module")]
+    Vec::new()
+}
+
 /// Makes sure that a `PyErr` can be shown although [`start`] failed, for the callers of the contract
 /// with `PyResult`: showing one without any interpreter panics.
 pub(crate) fn start_for_messages() {

@@ -48,6 +48,20 @@ fn facts() {
 
 #[test]
 #[ignore = "run by other tests in a process of its own"]
+fn ignored_variables() {
+    drop(async_env());
+    print_interpreter();
+    let facts = python_shim::doctor::facts();
+    println!("ignored={}", facts.ignored_variables.join(", "));
+    let of_python = |problem: &&String| problem.contains("PYTHON");
+    println!(
+        "problems={}",
+        facts.problems.iter().filter(of_python).count()
+    );
+}
+
+#[test]
+#[ignore = "run by other tests in a process of its own"]
 fn make_fails() {
     let error = VecGymEnv::make_vec(GAME, 1, &MakeOptions::new()).unwrap_err();
     println!("\nerror={error}");
