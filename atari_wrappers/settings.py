@@ -69,8 +69,9 @@ class Settings:
         num_workers: Processes of `async`; 0 is one per core, and at most one per env. No other
             backend reads it.
         context: How `async` starts its processes, `"spawn"` or `"forkserver"`.
-        worker_timeout: Seconds after which a worker process of `async` that does not answer is
-            reported as hung.
+        worker_timeout: Seconds without progress (an env's step, reset or answer) after which a
+            worker process of `async` is reported as hung.
+        start_timeout: The same for a process that starts, and for each env that it makes.
         on_worker_failure: What a worker or an env that failed brings: `"raise"`s a `WorkerError`,
             or is made anew (`"restart"`) with its episode marked truncated, and the reason logged.
         batch_size: Envs per `recv`, the first that are ready; 0 waits for all.
@@ -106,6 +107,7 @@ class Settings:
     num_workers: int = 0
     context: Context = "spawn"
     worker_timeout: float = 60.0
+    start_timeout: float = 300.0
     on_worker_failure: OnWorkerFailure = "raise"
     batch_size: int = 0
     obs_buffers: int = 0
@@ -145,7 +147,8 @@ class Settings:
             check_choice(name, getattr(self, name), get_args(choices))
         for name, minimum in _MINIMA.items():
             self._set(name, check_count(name, getattr(self, name), minimum))
-        check_number("worker_timeout", self.worker_timeout, 1e-3, float("inf"))
+        for name in ("worker_timeout", "start_timeout"):
+            check_number(name, getattr(self, name), 1e-3, float("inf"))
         for name in ("record_unfinished", "clip_actions"):
             check_flag(name, getattr(self, name))
         for name in ("img_dir", "video_dir"):
@@ -216,6 +219,7 @@ class SettingKeywords(TypedDict, total=False):
     num_workers: int
     context: Context
     worker_timeout: float
+    start_timeout: float
     on_worker_failure: OnWorkerFailure
     batch_size: int
     obs_buffers: int

@@ -6,9 +6,11 @@ Registered under `scripted:...` ids, which worker processes can import.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import gymnasium as gym
 import numpy as np
 
 HEIGHT, WIDTH = 210, 160
+_COUNT = itertools.count(1)
 
 
 class ScriptedGame(gym.Env):
@@ -137,8 +140,17 @@ class PidEnv(CarelessEnv):
 
     def reset(self, **kwargs: Any) -> tuple[np.ndarray, dict[str, Any]]:
         super().reset(**kwargs)
-        ignores = signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+        plain = (signal.SIG_DFL, signal.default_int_handler)
+        ignores = signal.getsignal(signal.SIGINT) not in plain
         return np.array([os.getpid(), ignores], np.float64), {}
+
+
+class OddEnv(CarelessEnv):
+    """No two of them have the same actions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.action_space = gym.spaces.Discrete(os.getpid() + next(_COUNT))
 
 
 class DictEnv(CarelessEnv):
@@ -148,6 +160,7 @@ class DictEnv(CarelessEnv):
 gym.register("Careless-v0", CarelessEnv, kwargs={"length": 3})
 gym.register("Pid-v0", PidEnv)
 gym.register("Dict-v0", DictEnv)
+gym.register("Odd-v0", OddEnv)
 gym.register("FailsByRaise-v0", FailingEnv, kwargs={"how": "raise"})
 gym.register("FailsByUnpicklable-v0", FailingEnv, kwargs={"how": "unpicklable"})
 gym.register("FailsByDying-v0", FailingEnv, kwargs={"how": "die"})
@@ -160,7 +173,7 @@ class DiceEnv(gym.Env):
     """
 
     observation_space = gym.spaces.Box(0, 1e6, (2,), np.float64)
-    action_space = gym.spaces.Discrete(10)
+    action_space = gym.spaces.Discrete(11)
     metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012 - gymnasium's own declaration
 
     def __init__(self, render_mode: str | None = None) -> None:
@@ -204,7 +217,9 @@ TROUBLES = (
     "loop",
     "stop",
     "unsendable",
+    "slow",
 )
+SLOW_SECONDS = 0.7
 
 
 def make_trouble(kind: str) -> None:
@@ -223,6 +238,8 @@ def make_trouble(kind: str) -> None:
         ctypes.string_at(0)
     if kind == "stop":
         os.kill(os.getpid(), signal.SIGSTOP)
+    if kind == "slow":
+        time.sleep(SLOW_SECONDS)
     while kind == "loop":
         pass
 

@@ -141,6 +141,7 @@ def test_sizes_follow_the_settings(backend: str, open_vec: OpenVec) -> None:
         ({"num_players": 3}, ValueError, "num_players must be 1 or 2, not 3"),
         ({"batch_size": 2}, ValueError, r"batch_size must be at most num_envs \(1\), not 2"),
         ({"worker_timeout": 0}, ValueError, "worker_timeout must lie in"),
+        ({"start_timeout": 0}, ValueError, "start_timeout must lie in"),
         ({"record_every": 0}, ValueError, "record_every must be at least 1"),
         ({"frameskip": 4}, TypeError, r"no setting frameskip \(did you mean frame_skip\?\); there"),
         ({"img_dir": 5}, TypeError, "img_dir must be a path, not 5"),

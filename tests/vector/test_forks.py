@@ -83,10 +83,8 @@ def test_a_fork_that_lives_on_keeps_no_worker_alive(open_vec: OpenVec) -> None:
         signal.pause()
         os._exit(0)
     try:
-        for name in ("commands", "reports"):
-            # As if this process, the host, were gone.
-            os.close(getattr(vec._backend._group.workers[0], name))
-            setattr(vec._backend._group.workers[0], name, -1)
+        # As if this process, the host, were gone.
+        vec._backend._dispatcher._group.workers[0].close_pipes()
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     finally:
         os.kill(child, signal.SIGKILL)

@@ -20,6 +20,7 @@ from scripted import TROUBLES
 
 from atari_wrappers import ClosedError, UnknownEnvError, VecEnv, WorkerError, make_vec
 from atari_wrappers.backends.workers import group
+from atari_wrappers.backends.workers.worker import ORPHAN_SECONDS
 
 OpenVec = Callable[..., VecEnv]
 LOOP, STOP = TROUBLES.index("loop"), TROUBLES.index("stop")
@@ -220,8 +221,17 @@ if __name__ == "__main__":
     pids = vec.worker_pids
     if {action}:
         vec.send([{action}, 0])
+    signals = []
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *args: signals.append(args[0]))
     print(*pids, flush=True)
-    if {ending!r} == "killed":
+    if {ending!r} == "told to end":
+        while len(signals) < 3:
+            time.sleep(0.01)
+        for _ in range(20):
+            vec.step([0, 0])
+        print(vec.worker_pids == pids, flush=True)
+    if {ending!r} in ("killed", "told to end"):
         time.sleep(600)
     if {ending!r} == "unhandled error":
         raise SystemExit(3)
@@ -234,6 +244,9 @@ if __name__ == "__main__":
         ("killed", "spawn", 0),
         ("killed", "forkserver", 0),
         ("killed", "spawn", LOOP),
+        ("killed", "spawn", STOP),
+        ("told to end", "spawn", 0),
+        ("told to end", "forkserver", 0),
         ("forgets to close", "spawn", 0),
         ("forgets to close", "forkserver", 0),
         ("forgets to close", "spawn", STOP),
@@ -252,15 +265,23 @@ def test_workers_do_not_outlive_their_host(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     ) as host:
         pids = [int(word) for word in host.stdout.readline().split()]
         assert len(pids) == 2
-        if ending == "killed":
+        if ending == "told to end":
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                os.killpg(host.pid, number)  # as a terminal and `timeout` do
+                for pid in pids:
+                    os.kill(pid, number)  # as systemd and Slurm do
+            assert host.stdout.readline() == "True\n", "the batch goes on, if its host does"
+        if ending in ("killed", "told to end"):
             host.kill()
-        assert_gone(pids)
+        assert_gone(pids, 2 * ORPHAN_SECONDS)
         said = "".join(line for line in host.stderr if "Error" in line or "resource" in line)
     assert said == ""
-    assert host.returncode == {"killed": -9, "forgets to close": 0, "unhandled error": 3}[ending]
+    status = {"forgets to close": 0, "unhandled error": 3}
+    assert host.returncode == status.get(ending, -signal.SIGKILL)
 
 
 def test_failed_start_leaves_nothing_behind(

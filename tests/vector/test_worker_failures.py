@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from scripted import TROUBLES
+from scripted import SLOW_SECONDS, TROUBLES
 from worker_trouble import ENDING, NOTHING, NUM_ENVS, RAISING, Oracle, assert_as_alone, trouble
 
 from atari_wrappers import UnsupportedError, VecEnv, WorkerError, make_vec
+from atari_wrappers.backends.workers.dispatcher import Dispatcher
 
 OpenVec = Callable[..., VecEnv]
 
@@ -202,6 +207,24 @@ def test_a_call_that_costs_the_process(kind: str, shared: VecEnv) -> None:
     assert result[3].tolist() == [False, False, True, True]
 
 
+@pytest.mark.parametrize("what", ["step", "reset", "call"])
+def test_slow_envs_are_not_taken_for_hung_while_each_gets_on(what: str, shared: VecEnv) -> None:
+    """Two envs of 0.7 s each in a worker that may be without progress for 1 s."""
+    vec, oracle = shared, Oracle()
+    vec.reset(seed=0)
+    start = time.monotonic()
+    if what == "step":
+        assert_as_alone(vec.step([TROUBLES.index("slow")] * NUM_ENVS), oracle, [0, 1, 2, 3])
+    elif what == "reset":
+        vec.set_attr("at_reset", "slow")
+        np.testing.assert_array_equal(vec.reset(seed=0)[0], oracle.obs)
+        vec.set_attr("at_reset", "none")
+    else:
+        assert vec.call("ask", "slow") == ("slow",) * NUM_ENVS
+    assert time.monotonic() - start >= 2 * SLOW_SECONDS
+    assert_as_alone(vec.step(NOTHING), oracle, [0, 1, 2, 3])
+
+
 def test_time_runs_out_and_nothing_is_lost(open_vec: OpenVec, tmp_path: Path) -> None:
     vec = open_vec("scripted:Trouble-v0", 2, backend="async", num_workers=2)
     oracle = Oracle()
@@ -240,7 +263,43 @@ def test_a_start_that_fails(
         assert isinstance(raised.value.__cause__, ArithmeticError)
         assert "in make_trouble" in str(raised.value)
     else:
-        assert '__name__ == "__main__"' in str(raised.value)
+        assert "went to stderr" in str(raised.value)
+        assert "__main__" not in str(raised.value)
+
+
+@pytest.mark.parametrize("context", ["spawn", "forkserver"])
+def test_a_script_without_a_guard_is_told_so(context: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from atari_wrappers import make_vec\n"
+        f"make_vec('CartPole-v1', 2, backend='async', num_workers=2, context={context!r})\n"
+    )
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert run.stderr.count("Traceback") == 1, "workers leave it to the host to say what is wrong"
+    assert run.stderr.count('outside of `if __name__ == "__main__":`') == 2
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_envs_of_one_batch_have_the_same_spaces(num_workers: int) -> None:
+    with pytest.raises(UnsupportedError, match=r"env 1, .* takes Discrete\(.* must be the same"):
+        make_vec("scripted:Odd-v0", 2, backend="async", num_workers=num_workers)
+
+
+def test_spaces_are_sent_once_by_each_worker(
+    open_vec: OpenVec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+    take = Dispatcher._take
+
+    def spy(self: Dispatcher, worker: Any, message: Any) -> None:
+        sizes.append(len(message.payload))
+        take(self, worker, message)
+
+    monkeypatch.setattr(Dispatcher, "_take", spy)
+    open_vec("scripted:Pid-v0", 5, backend="async", num_workers=2)
+    assert len(sizes) == 5
+    assert sum(size > 0 for size in sizes) == 2
 
 
 def test_an_id_that_workers_do_not_know(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scripted import TROUBLES
+from scripted import SLOW_SECONDS, TROUBLES
 from worker_trouble import NOTHING, NUM_ENVS, Oracle, assert_as_alone, trouble
 
 from atari_wrappers import VecEnv, WorkerError
-from atari_wrappers.backends.workers import group
 
 OpenVec = Callable[..., VecEnv]
 
@@ -157,19 +157,46 @@ def test_an_env_that_hangs_while_it_is_made_anew(
 ) -> None:
     note = tmp_path / "trouble"
     monkeypatch.setenv("TROUBLE", str(note))
-    vec = open_vec("scripted:Trouble-v0", 2, backend="async", num_workers=2, worker_timeout=0.5)
+    vec = open_vec(
+        "scripted:Trouble-v0",
+        2,
+        backend="async",
+        num_workers=2,
+        worker_timeout=0.5,
+        start_timeout=5,
+    )
     vec.reset()
     note.write_text("make loop")
     with pytest.raises(WorkerError, match="raised ArithmeticError"):
         vec.step([0, TROUBLES.index("raise")])
-    with monkeypatch.context() as patched:
-        patched.setattr(group, "START_SECONDS", 0.5)
-        with pytest.raises(WorkerError, match="env 1 was being made") as raised:
-            vec.restart_workers()
+    with pytest.raises(WorkerError, match=r"for 5 s .* env 1 was being made") as raised:
+        vec.restart_workers()
     assert "in __init__" in raised.value.remote_traceback
     note.unlink()
     assert vec.restart_workers() == [1]
     assert vec.recv()[3].tolist() == [False, True]
+
+
+@pytest.mark.parametrize("kind", ["raise", "die"])
+def test_time_runs_out_while_an_env_is_made_anew(
+    kind: str, open_vec: OpenVec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "trouble"
+    monkeypatch.setenv("TROUBLE", str(note))
+    vec = open_vec(
+        "scripted:Trouble-v0", 2, backend="async", num_workers=2, on_worker_failure="restart"
+    )
+    oracle = Oracle()
+    vec.reset(seed=0)
+    note.write_text("make slow")
+    vec.send([0, TROUBLES.index(kind)])
+    start = time.monotonic()
+    with pytest.raises(TimeoutError, match="1 of 2 envs were ready"):
+        vec.recv(timeout=0.1)
+    assert time.monotonic() - start < SLOW_SECONDS
+    result = vec.recv()
+    assert_as_alone(result, oracle, [0])
+    assert result[3].tolist() == result[4]["worker_restarted"].tolist() == [False, True]
 
 
 def test_in_small_batches_the_others_go_on_without_the_one_that_hangs(open_vec: OpenVec) -> None:

@@ -1,4 +1,4 @@
-"""Why an env is lost, and the `WorkerError` that says so."""
+"""Why an env failed, and the `WorkerError` that says so."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ from pathlib import Path
 from atari_wrappers.backends.workers.messages import Failure
 from atari_wrappers.errors import WorkerError
 
+# With this status a worker leaves that was about to start workers itself, as it imported a script
+# that does so outside of a guard.
+UNGUARDED_STATUS = 78
+UNGUARDED = 'ended, as the main module starts workers outside of `if __name__ == "__main__":`,'
+ENDED = "ended"
 _STATES = {
     "R": "running",
     "S": "asleep",
     "D": "waiting for a device",
     "T": "stopped",
     "t": "stopped by a debugger",
+    "Z": ENDED,
+    "X": ENDED,
 }
 # Tracebacks in one message; envs often fail alike.
 _MAX_TRACEBACKS = 3
@@ -44,12 +51,14 @@ class EnvFailure:
         return cls(text, doing, failure.traceback, failure.cause())
 
 
-def worker_error(losses: Sequence[EnvFailure], indices: Sequence[int], remedy: str) -> WorkerError:
+def worker_error(
+    failures: Sequence[EnvFailure], indices: Sequence[int], remedy: str
+) -> WorkerError:
     """Return the error that reports events, each once, and the envs that they cost.
 
     Its `__cause__` is what the first env raised, if it did.
     """
-    events = list(dict.fromkeys(losses))
+    events = list(dict.fromkeys(failures))
     tracebacks = list(dict.fromkeys(event.traceback for event in events if event.traceback))
     error = WorkerError(
         f"{'; '.join(event.text for event in events)}{remedy}",
@@ -65,6 +74,8 @@ def ending(exit_code: int | None) -> str:
     """Say how a process ended."""
     if exit_code is None:
         return "ended"
+    if exit_code == UNGUARDED_STATUS:
+        return UNGUARDED
     if exit_code >= 0:
         return f"exited with status {exit_code}"
     try:
@@ -74,7 +85,7 @@ def ending(exit_code: int | None) -> str:
 
 
 def process_state(pid: int) -> str | None:
-    """Return the kernel's word for a process, such as `stopped`; `None` if it is gone."""
+    """Return the kernel's word for a process, such as `stopped`; `None` if nothing is left."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -9,16 +9,15 @@ from collections.abc import Sequence
 from multiprocessing.util import Finalize
 from typing import NamedTuple
 
+from atari_wrappers.backends.workers.memory import BatchMemory
 from atari_wrappers.backends.workers.messages import DONE, Frame, Kind
+from atari_wrappers.backends.workers.plan import Plan
 from atari_wrappers.backends.workers.processes import WorkerProcess, end_workers
-from atari_wrappers.backends.workers.worker import Plan
 
 # Seconds for workers to close their envs before they are killed: asked to, or in the middle of
 # something; with a second to kill them this bounds `close`.
 CLOSE_SECONDS = 4.0
 GIVE_UP_SECONDS = 1.0
-# A process is given at least this long to start: imports are slow on a machine that is busy.
-START_SECONDS = 60.0
 # How often silent processes are looked at, in seconds.
 _LOOK_SECONDS = 1.0
 _CHUNK = 1 << 16
@@ -26,7 +25,7 @@ _DONE_FRAME = Frame(Kind.DONE, 0, 0, b"")
 
 
 class Ending(NamedTuple):
-    """How a worker was lost."""
+    """How a worker went."""
 
     text: str
     traceback: str | None
@@ -44,15 +43,22 @@ class WorkerGroup:
     Args:
         plans: What each is started with.
         context: `"spawn"` or `"forkserver"`.
-        timeout: Seconds of silence after which a worker that owes an answer hangs.
+        timeout: Seconds without progress after which a worker that owes an answer hangs.
+        start_timeout: The same for one that starts or makes envs.
 
     Attributes:
-        workers: The processes; a lost one stays in its place until `replace`.
+        workers: The processes; one that is gone stays in its place until `replace`.
+        memory: What shows the progress of workers, once there is any.
     """
 
-    def __init__(self, plans: Sequence[Plan], context: str, timeout: float) -> None:
-        self._plans, self._context, self._timeout = plans, context, timeout
-        self._slice = min(_LOOK_SECONDS, timeout / 4)
+    memory: BatchMemory | None = None
+
+    def __init__(
+        self, plans: Sequence[Plan], context: str, timeout: float, start_timeout: float
+    ) -> None:
+        self._plans, self._context = plans, context
+        self._timeout, self._start_timeout = timeout, start_timeout
+        self._slice = min(_LOOK_SECONDS, timeout / 4, start_timeout / 4)
         self._poll = select.poll()
         self._by_fd: dict[int, WorkerProcess] = {}
         self._clock = self._next_look = 0.0
@@ -71,7 +77,7 @@ class WorkerGroup:
             raise
 
     def replace(self, worker: WorkerProcess) -> WorkerProcess:
-        """Start a process in place of one that was lost."""
+        """Start a process in place of one that is gone."""
         new = WorkerProcess(self._plans[worker.number], self._context)
         worker.release()
         self.workers[worker.number] = new
@@ -85,7 +91,7 @@ class WorkerGroup:
         """
         if not worker.is_busy:
             worker.since = self._clock
-        if worker.is_lost:
+        if worker.is_gone:
             return
         try:
             sent = 0 if worker.outbox else os.write(worker.commands, data)
@@ -109,7 +115,7 @@ class WorkerGroup:
         for fd, _ in ready:
             worker = self._by_fd.get(fd)
             if worker is None:
-                continue  # lost by an event before this one
+                continue  # gone by an event before this one
             if fd == worker.commands:
                 self._flush(worker)
             else:
@@ -165,26 +171,30 @@ class WorkerGroup:
         elif data:
             events.extend((worker, message) for message in worker.inbox.feed(data))
         else:
-            self._lose(worker, worker.end(), None, events)
+            self._drop(worker, worker.end(), None, events)
 
     def _look(self, events: list[Event]) -> None:
         """Find workers that ended unnoticed, as a process of an env holds the pipe, or hang."""
         for worker in self.workers:
-            if worker.is_lost:
+            if worker.is_gone:
                 continue
+            if self.memory is not None:
+                progress = self.memory.progress(worker.number, worker.indices)
+                if progress != worker.progress:
+                    worker.progress, worker.since = progress, self._clock
             if worker.has_ended():
                 self._read(worker, events)
-                if not worker.is_lost:
-                    self._lose(worker, worker.end(), None, events)
+                if not worker.is_gone:
+                    self._drop(worker, worker.end(), None, events)
             elif worker.is_busy and self._clock - worker.since > self._limit(worker):
                 state, trace = worker.locate()
                 text = f"has not answered for {self._limit(worker):g} s"
-                self._lose(worker, f"{text} ({state}) and was killed", trace, events)
+                self._drop(worker, f"{text} ({state}) and was killed", trace, events)
 
     def _limit(self, worker: WorkerProcess) -> float:
-        return max(self._timeout, START_SECONDS) if worker.making else self._timeout
+        return self._start_timeout if worker.making else self._timeout
 
-    def _lose(
+    def _drop(
         self, worker: WorkerProcess, text: str, trace: str | None, events: list[Event]
     ) -> None:
         self.kill(worker)

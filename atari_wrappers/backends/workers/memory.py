@@ -90,3 +90,7 @@ class BatchMemory:
             arrays[name] = np.frombuffer(mapping, dtype, count, offset).reshape(shape)
             offset += aligned_bytes(dtype, shape)
         self.actions, self.done, self.busy = arrays["actions"], arrays["done"], arrays["busy"]
+
+    def progress(self, worker: int, indices: range) -> tuple[int, int]:
+        """Return what changes with each env that a worker turns to, and with each that is done."""
+        return int(self.busy[worker]), int(self.done[indices.start : indices.stop].sum())

@@ -32,7 +32,7 @@ class Kind(enum.IntEnum):
     REPLACE = 5  # make an env anew: its seed
     ASK = 6  # `(what, {env: pickled arguments})`, which brings an ANSWER
 
-    MADE = 11  # an env was made; at the start of a worker: its spaces
+    MADE = 11  # an env was made: its spaces, if they are other ones than those told before
     DONE = 12  # what STEP asked for: `{env: pickled extras}`, if there are any
     READY = 13  # an env's row is written: its extras, if there are any
     FAILED = 14  # an env raised: a `Failure`

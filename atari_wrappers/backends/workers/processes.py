@@ -9,12 +9,18 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from multiprocessing import resource_tracker
+from multiprocessing import forkserver, resource_tracker
 
-from atari_wrappers.backends.workers.failures import ending, process_state
+from atari_wrappers.backends.workers.failures import (
+    ENDED,
+    UNGUARDED_STATUS,
+    ending,
+    process_state,
+)
 from atari_wrappers.backends.workers.memory import Memfd
 from atari_wrappers.backends.workers.messages import Inbox
-from atari_wrappers.backends.workers.worker import Plan, SharedFd, run
+from atari_wrappers.backends.workers.plan import Plan, SharedFd
+from atari_wrappers.backends.workers.worker import RUN_SIGNALS, run
 
 # Seconds for a killed process to be gone, and for one that has closed its pipes to say how it went.
 _END_SECONDS = 1.0
@@ -23,6 +29,7 @@ _TRACE_SECONDS = 0.5
 # How often a process that is to end is looked at: one that is stopped would never.
 _LOOK_SECONDS = 0.2
 _LARGEST_TRACE = 1 << 16
+_NAME = "atari-worker"
 
 
 class WorkerProcess:
@@ -42,8 +49,9 @@ class WorkerProcess:
         awaiting: Envs whose work it was given and has not reported.
         making: Envs that it was told to make and has not.
         asked: What it was called for and has not answered.
-        since: When, on the group's clock, it was last heard of, or given work while it had none.
-        is_lost: Whether it ended, or was ended.
+        since: When, on the group's clock, it last got on, or was given work while it had none.
+        progress: What `BatchMemory.progress` last said of it.
+        is_gone: Whether it ended, or was ended.
         is_released: Whether nothing is left of it.
     """
 
@@ -54,7 +62,8 @@ class WorkerProcess:
         self.making = self.block
         self.asked: str | None = None
         self.since = 0.0
-        self.is_lost = self.is_released = False
+        self.progress = (0, 0)
+        self.is_gone = self.is_released = False
         self.inbox = Inbox()
         self.outbox = bytearray()
         theirs, self.commands = os.pipe()
@@ -68,12 +77,15 @@ class WorkerProcess:
                 trace=SharedFd(self._trace.fd),
             )
             self._process = multiprocessing.get_context(context).Process(
-                target=run, args=(plan,), name=f"atari-worker-{plan.number}"
+                target=run, args=(plan,), name=f"{_NAME}-{plan.number}"
             )
-            with _without_interrupts():
+            with _signals_blocked(context):
                 self._process.start()
-        except BaseException:
+        except BaseException as error:
             self.close_pipes()
+            is_worker = multiprocessing.current_process().name.startswith(_NAME)
+            if is_worker and "bootstrapping" in str(error):
+                os._exit(UNGUARDED_STATUS)  # the host says what is wrong
             raise
         finally:
             os.close(theirs)
@@ -93,21 +105,32 @@ class WorkerProcess:
 
     def has_ended(self) -> bool:
         """Whether the process is gone, though something may still hold its pipe."""
-        return not self._process.is_alive()
+        if self._process.is_alive():
+            return False
+        # All children of a fork server that is gone count as ended, with status 255.
+        return self._process.exitcode != 255 or process_state(self.pid) in (None, ENDED)
 
     def end(self) -> str:
         """Make sure that a process that closed its pipe is gone; say how it ended."""
-        self._process.join(_END_SECONDS)
-        how = "closed its pipe" if self._process.is_alive() else ending(self._process.exitcode)
+        self._await_end(time.monotonic() + _END_SECONDS)
+        how = ending(self._process.exitcode) if self.has_ended() else "closed its pipe"
         self.kill()
         return how
 
     def kill(self) -> None:
-        """End it, whatever it does; SIGTERM would not reach a stopped process."""
-        self.is_lost = True
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join(_END_SECONDS)
+        """End it, whatever it does; no other signal would."""
+        self.is_gone = True
+        if not self.has_ended():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            self._await_end(time.monotonic() + _END_SECONDS)
+
+    def _await_end(self, deadline: float) -> None:
+        while not self.has_ended() and (left := deadline - time.monotonic()) > 0:
+            if self._process.is_alive():
+                self._process.join(min(left, _LOOK_SECONDS))
+            else:
+                time.sleep(min(left, 0.01))
 
     def is_stopped(self) -> bool:
         """Whether a signal or a debugger keeps it from running."""
@@ -140,7 +163,7 @@ class WorkerProcess:
         self.is_released = True
         self.close_pipes()
         self._trace.close()
-        if not self._process.is_alive():
+        if self.has_ended():
             self._process.close()
 
     def let_go(self) -> None:
@@ -159,11 +182,11 @@ class WorkerProcess:
 
     def wait_for_end(self, deadline: float) -> None:
         """Wait until it ends by itself, as long as it can."""
-        while not self.is_lost and self._process.is_alive() and not self.is_stopped():
-            left = deadline - time.monotonic()
-            if left <= 0:
+        while not (self.is_gone or self.has_ended() or self.is_stopped()):
+            now = time.monotonic()
+            if now >= deadline:
                 return
-            self._process.join(min(left, _LOOK_SECONDS))
+            self._await_end(min(deadline, now + _LOOK_SECONDS))
 
 
 def end_workers(workers: Sequence[WorkerProcess], seconds: float) -> None:
@@ -186,11 +209,14 @@ def end_workers(workers: Sequence[WorkerProcess], seconds: float) -> None:
 
 
 @contextlib.contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Keep a Ctrl-C from a process that starts, until it ignores them itself."""
+def _signals_blocked(context: str) -> Iterator[None]:
+    """Keep what the run is told from a process that starts, until it sees to that itself."""
     resource_tracker.ensure_running()  # or its own start, within, would lift the mask
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
+        if context == "forkserver":  # whose children, others too, could not be terminated else
+            forkserver.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, RUN_SIGNALS)
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,6 +1,6 @@
-"""What each env of a batch was given to do, what of it is done, and which envs are lost.
+"""What each env of a batch was given to do, what of it is done, and which envs failed.
 
-Nothing here talks to a process: `backend` sends and hears, and notes it here.
+Nothing here talks to a process: `dispatcher` sends and hears, and notes it here.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _NOTHING: frozenset[int] = frozenset()
 Resets = dict[int, tuple[int | None, bytes]]
 
 
-class Ledger:
+class PendingWork:
     """The state of each env's work.
 
-    Work is a step or a reset. It was begun when the batch was asked for it, sent off unless the
-    env is lost, finished when the worker has written the env's row, and ready when the host knows.
+    Work is a step or a reset. It was begun when the batch was asked for it, sent off unless the env
+    has failed, finished when the worker has written the env's row, and ready when the host knows.
 
     Args:
         num_envs: How many envs.
@@ -44,16 +44,16 @@ class Ledger:
         memory: The shared memory, where workers count what they finish; set once its size is known.
         ready: Envs of which results wait to be received, in the order in which they came.
         resets: Of envs that were last told to reset: the seed, and the pickled options.
-        lost: Envs that wait to be made anew, and why.
+        failed: Envs that wait to be made anew, and why.
     """
 
-    memory: BatchMemory
+    memory: BatchMemory | None = None
 
     def __init__(self, num_envs: int, mode: AutoresetMode) -> None:
         self._mode = mode
         self.ready: list[int] = []
         self.resets: Resets = {}
-        self.lost: dict[int, EnvFailure] = {}
+        self.failed: dict[int, EnvFailure] = {}
         self._begun = np.zeros(num_envs, np.int64)
 
     def begin_resets(
@@ -81,15 +81,15 @@ class Ledger:
 
     def is_unfinished(self, index: int) -> bool:
         """Whether an env has begun what it has not finished."""
-        return self._begun[index] != self.memory.done[index]
+        return self.memory is not None and self._begun[index] != self.memory.done[index]
 
     def blocked(self) -> list[int]:
-        """Return the lost envs with work that only an env made anew can finish."""
-        return [index for index in self.lost if self.is_unfinished(index)]
+        """Return the failed envs with work that only an env made anew can finish."""
+        return [index for index in self.failed if self.is_unfinished(index)]
 
     def note_done(self, worker: WorkerProcess) -> None:
         """Note that a worker has done all it was given."""
-        # Of a block that is whole no env was lost meanwhile, nor made anew.
+        # Of a block that is whole no env has failed meanwhile, nor was made anew.
         is_whole = worker.awaiting is worker.block
         self.ready.extend(worker.indices if is_whole else sorted(worker.awaiting))
         worker.awaiting = _NOTHING
@@ -104,7 +104,7 @@ class Ledger:
         index = message.env
         failure: Failure = pickle.loads(message.payload)
         doing = BEING_MADE if index in worker.making else self._doing(index)
-        self.lost[index] = EnvFailure.of_failure(failure, index, str(worker), doing)
+        self.failed[index] = EnvFailure.of_failure(failure, index, str(worker), doing)
         worker.awaiting -= {index}
         worker.making -= {index}
 
@@ -128,7 +128,7 @@ class Ledger:
             map(str, worker.indices)
         )
         text = f"{worker} ({envs}) {ending.text} while {at}{doing}"
-        self.lost |= dict.fromkeys(worker.indices, EnvFailure(text, doing, ending.traceback))
+        self.failed |= dict.fromkeys(worker.indices, EnvFailure(text, doing, ending.traceback))
         worker.awaiting = worker.making = _NOTHING
         worker.asked = None
 
@@ -138,13 +138,13 @@ class Ledger:
         return describe_step(self.memory.rows, index, self._mode, self.memory.actions[index])
 
     def error(self, remedy: str = REMEDY) -> WorkerError:
-        """Return the error that names all envs that are lost, and tells why."""
-        indices = sorted(self.lost)
-        return worker_error([self.lost[index] for index in indices], indices, remedy)
+        """Return the error that names all envs that failed, and tells why."""
+        indices = sorted(self.failed)
+        return worker_error([self.failed[index] for index in indices], indices, remedy)
 
-    def refuse_lost(self, indices: Iterable[int]) -> None:
-        """Refuse what needs an env that is lost."""
-        if any(index in self.lost for index in indices):
+    def refuse_failed(self, indices: Iterable[int]) -> None:
+        """Refuse what needs an env that has failed."""
+        if any(index in self.failed for index in indices):
             raise self.error()
 
 

@@ -1,0 +1,300 @@
+"""`Dispatcher`: gives the envs of worker processes their work, and takes in what they report."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from atari_wrappers.backends.restarts import RestartSeeds
+from atari_wrappers.backends.results import ResultArrays
+from atari_wrappers.backends.workers.failures import UNGUARDED, EnvFailure, worker_error
+from atari_wrappers.backends.workers.group import (
+    CLOSE_SECONDS,
+    GIVE_UP_SECONDS,
+    Ending,
+    WorkerGroup,
+)
+from atari_wrappers.backends.workers.memory import BatchMemory, Memfd
+from atari_wrappers.backends.workers.messages import Failure, Frame, Kind, dumps, frame
+from atari_wrappers.backends.workers.pending_work import PendingWork, split_resets
+from atari_wrappers.backends.workers.plan import make_plans
+from atari_wrappers.backends.workers.processes import WorkerProcess
+from atari_wrappers.errors import ClosedError, UnknownEnvError, UnsupportedError
+from atari_wrappers.request import BatchRequest
+
+# Seconds after a failure in which more of them are gathered for one report.
+_GATHER_SECONDS = 0.25
+_SEE_STDERR = "; its traceback, if there was one, went to stderr"
+
+
+class Dispatcher:
+    """The processes of a batch, a block of neighbours among its envs in each.
+
+    Args:
+        request: The batch that is to be made.
+        num_buffers: Observation arrays.
+
+    Attributes:
+        work: What each env was given to do.
+        extras: By env, what its info has beyond the record.
+        spaces: By env, its observation and its action space; of neighbours with the same spaces, in
+            one worker, the first tells them.
+
+    Raises:
+        WorkerError: An env or a process failed at its start.
+        UnknownEnvError: The workers do not know the id.
+        UnsupportedError: The settings do not fit the envs, or these cannot be sent to workers.
+    """
+
+    def __init__(self, request: BatchRequest, num_buffers: int) -> None:
+        settings = request.settings
+        self.work = PendingWork(request.num_envs, settings.autoreset_mode)
+        self.extras: dict[int, dict[str, Any]] = {}
+        self.spaces: dict[int, tuple[gym.Space, gym.Space]] = {}
+        self._seeds = RestartSeeds(request.num_envs)
+        self._answers: dict[int, bytes | Failure] = {}
+        self._is_received_in_parts = 0 < settings.batch_size < request.num_envs
+        self._buffer = 0
+        self._closed = False
+        self._memfd = Memfd("atari-batch")
+        self._group: WorkerGroup | None = None
+        try:
+            self._plans = make_plans(request, num_buffers, self._memfd.fd)
+            self._worker_of = [plan.number for plan in self._plans for _ in plan.indices]
+            self._group = WorkerGroup(
+                self._plans, settings.context, settings.worker_timeout, settings.start_timeout
+            )
+            while not self.work.failed and any(worker.making for worker in self._group.workers):
+                self.collect(None)
+            if self.work.failed:
+                self._raise_start_error()
+        except BaseException:
+            self.close(terminate=True)
+            raise
+
+    def _raise_start_error(self) -> None:
+        self.gather()
+        failures = self.work.failed.values()
+        is_explained = any(each.traceback or UNGUARDED in each.text for each in failures)
+        error = self.work.error("" if is_explained else _SEE_STDERR)
+        cause = error.__cause__
+        if isinstance(cause, UnknownEnvError):
+            raise UnknownEnvError(
+                f"{cause} (in a worker process, which knows what the main module registers when it"
+                " is imported: register ids in a module and ask for `module:Name-v0`)"
+            ) from error
+        if isinstance(cause, UnsupportedError | OSError):
+            raise cause from error
+        raise error
+
+    def share_rows(self) -> ResultArrays:
+        """Give the memory that is shared with the workers its size; return where the envs write."""
+        plan = self._plans[0]
+        memory = BatchMemory(
+            self._memfd.fd,
+            plan.num_envs,
+            plan.num_workers,
+            *self.spaces[0],
+            plan.settings.num_players,
+            plan.num_buffers,
+        )
+        self.work.memory = self._group.memory = memory
+        for worker in self._group.workers:
+            self._attach(worker, None)
+        return memory.rows
+
+    def _attach(self, worker: WorkerProcess, seeds: dict[int, int | None] | None) -> None:
+        payload = pickle.dumps((*self.spaces[0], seeds))
+        self._group.send(worker, frame(Kind.ATTACH, payload=payload))
+
+    @property
+    def worker_pids(self) -> list[int]:
+        """The processes' ids, in the order of their envs."""
+        return [worker.pid for worker in self._group.workers]
+
+    # What is begun ------------------------------------------------------------------------------
+
+    def begin_resets(
+        self,
+        indices: Sequence[int],
+        seeds: Sequence[int | None],
+        options: dict[str, Any],
+        buffer: int,
+    ) -> None:
+        """Send each worker the resets of its envs, which write to `buffer`."""
+        pickled = dumps(options, "reset options")
+        for index, seed in zip(indices, seeds, strict=True):
+            self._seeds.note(index, seed)
+        self.work.begin_resets(indices, seeds, pickled)
+        self._buffer = buffer
+        self._send_work(indices)
+
+    def begin_steps(self, actions: np.ndarray, indices: Sequence[int] | None, buffer: int) -> None:
+        """Have the envs (`None`: all) take their actions, and write to `buffer`."""
+        self.work.memory.actions[slice(None) if indices is None else list(indices)] = actions
+        self.work.begin_steps(indices)
+        self._buffer = buffer
+        if indices is not None or self.work.failed or self._is_received_in_parts:
+            self._send_work(range(len(self._worker_of)) if indices is None else indices)
+            return
+        message = frame(Kind.STEP, buffer=buffer)
+        for worker in self._group.workers:
+            self._group.send(worker, message)
+            worker.awaiting = worker.block
+
+    def _send_work(self, indices: Iterable[int]) -> None:
+        """Have envs do what they were given, but for those that failed."""
+        shares: dict[int, list[int]] = {}
+        for index in indices:
+            if index not in self.work.failed:
+                shares.setdefault(self._worker_of[index], []).append(index)
+        for number, share in shares.items():
+            worker = self._group.workers[number]
+            steps, resets = split_resets(share, self.work.resets)
+            if steps:
+                payload = np.array(steps, np.int32).tobytes()
+                message = frame(Kind.STEP_EACH, buffer=self._buffer, payload=payload)
+                self._group.send(worker, message)
+            for request in resets:
+                payload = pickle.dumps(request)
+                message = frame(Kind.RESET, buffer=self._buffer, payload=payload)
+                self._group.send(worker, message)
+            worker.awaiting |= frozenset(share)
+
+    # What comes back ----------------------------------------------------------------------------
+
+    def collect(self, seconds: float | None) -> bool:
+        """Take in what workers say; return whether there was anything."""
+        events = self._group.collect(seconds)
+        for worker, event in events:
+            if isinstance(event, Ending):
+                self.work.note_ending(worker, event)
+            else:
+                self._take(worker, event)
+        return bool(events)
+
+    def _take(self, worker: WorkerProcess, message: Frame) -> None:
+        kind, _, index, payload = message
+        if kind == Kind.DONE:
+            self.work.note_done(worker)
+            if payload:
+                for each, pickled in pickle.loads(payload).items():
+                    self.extras[each] = pickle.loads(pickled)
+        elif kind == Kind.READY:
+            self.work.note_ready(worker, index)
+            if payload:
+                self.extras[index] = pickle.loads(payload)
+        elif kind == Kind.FAILED:
+            self.work.note_failure(worker, message)
+        elif kind == Kind.MADE:
+            worker.making -= {index}
+            if payload:
+                self.spaces.setdefault(index, pickle.loads(payload))
+            if self.work.is_unfinished(index) and index not in worker.awaiting:
+                self._send_work([index])  # what the env before it left undone
+        else:
+            worker.asked = None
+            self._answers.update(pickle.loads(payload))
+
+    def gather(self) -> None:
+        """Hear for a moment of other failures: what costs one process often costs several."""
+        deadline = time.monotonic() + _GATHER_SECONDS
+        while any(worker.awaiting or worker.making for worker in self._group.workers):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return
+            self.collect(left)
+
+    # Beside steps -------------------------------------------------------------------------------
+
+    def ask(self, what: str, doing: str, requests: dict[int, bytes]) -> list[Any]:
+        """Have envs answer, all workers at once, and return the answers in the order of `requests`.
+
+        An answer or an error travels by pickle. What an env raises is raised here, from a
+        `WorkerError` with its traceback, or as that error where it cannot be pickled; no env fails
+        by it.
+        """
+        self._expect_open()
+        self.work.refuse_failed(requests)
+        self._answers.clear()
+        asked = [self._group.workers[n] for n in {self._worker_of[index] for index in requests}]
+        for worker in asked:
+            share = {index: requests[index] for index in requests if index in worker.block}
+            payload = pickle.dumps((what, share))
+            self._group.send(worker, frame(Kind.ASK, buffer=self._buffer, payload=payload))
+            worker.asked = doing
+        while any(worker.asked for worker in asked):
+            self.collect(None)
+        self.work.refuse_failed(requests)
+        return [self._answer(index, doing) for index in requests]
+
+    def _answer(self, index: int, doing: str) -> Any:
+        answer = self._answers[index]
+        if not isinstance(answer, Failure):
+            return pickle.loads(answer)
+        worker = self._group.workers[self._worker_of[index]]
+        failure = EnvFailure.of_failure(answer, index, str(worker), doing)
+        error = worker_error([failure], [index], "")
+        if not isinstance(failure.cause, Exception):  # a SystemExit is not to end the host
+            raise error
+        raise failure.cause from error
+
+    def begin_restart(self, indices: Iterable[int] | None) -> set[int]:
+        """Have failed envs (`None`: all of them) made anew, their processes too if those are gone.
+
+        Each then does by itself what was left undone.
+
+        Returns:
+            Which envs.
+        """
+        while self.collect(0):
+            pass
+        chosen = set(self.work.failed if indices is None else indices)
+        gone = [worker for worker in self._group.workers if worker.is_gone]
+        gone = [worker for worker in gone if worker.block & chosen]
+        chosen.update(*(worker.block for worker in gone))
+        seeds = {index: self._seeds.of_restart(index) for index in sorted(chosen)}
+        for worker in gone:
+            self._attach(self._group.replace(worker), seeds)
+        for index in chosen:
+            self.work.failed.pop(index, None)
+            worker = self._group.workers[self._worker_of[index]]
+            if index not in worker.making:  # as all envs of a new process are
+                payload = pickle.dumps(seeds[index])
+                self._group.send(worker, frame(Kind.REPLACE, env=index, payload=payload))
+                worker.making |= {index}
+        return chosen
+
+    def restart(self, indices: Sequence[int] | None) -> list[int]:
+        """Do `begin_restart`, and wait until the envs are made."""
+        self._expect_open()
+        chosen = self.begin_restart(indices)
+        while any(worker.making & chosen for worker in self._group.workers):
+            self.collect(None)
+        self.work.refuse_failed(chosen)
+        return sorted(chosen)
+
+    def _expect_open(self) -> None:
+        if self._closed:
+            raise ClosedError("the batch of these worker processes was closed")
+
+    def after_fork(self) -> None:
+        """Close this process's pipes: workers are to see it when their host is gone."""
+        self._closed = True
+        self._memfd.close()
+        for worker in self._group.workers:
+            worker.let_go()
+
+    def close(self, *, terminate: bool) -> None:
+        """End the workers: within 5 s, or 2 s with `terminate`, whatever they are doing."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._group is not None:
+            self._group.close(GIVE_UP_SECONDS if terminate else CLOSE_SECONDS)
+        self._memfd.close()
