@@ -48,6 +48,7 @@ class WorkerError(RuntimeError):
     failed ones anew, and `recv` (`reset_wait` after a reset) then gives the whole result.
 
     Attributes:
+        reason: What went wrong, without what to do about it and without a traceback.
         env_indices: The envs that are lost.
         doing: What they were doing, such as `step 17 with action 3`.
         remote_traceback: Where in the worker it happened, if that is known.
@@ -59,9 +60,11 @@ class WorkerError(RuntimeError):
         env_indices: Sequence[int] = (),
         doing: str = "",
         remote_traceback: str | None = None,
+        remedy: str = "",
     ) -> None:
-        text = message if remote_traceback is None else f"{message}\n\n{remote_traceback}"
-        super().__init__(text)
+        traceback = "" if remote_traceback is None else f"\n\n{remote_traceback}"
+        super().__init__(f"{message}{remedy}{traceback}")
+        self.reason = message
         self.env_indices = list(env_indices)
         self.doing = doing
         self.remote_traceback = remote_traceback

@@ -46,8 +46,10 @@ def log_restart(error: WorkerError) -> None:
     """Write to the log of this package why envs are made anew without the caller being told."""
     cause = error.__cause__
     is_traced = cause is not None and cause.__traceback__ is not None
-    reason = str(error).replace(REMEDY, "")
-    _LOGGER.warning("made anew: %s", reason, exc_info=cause if is_traced else None)
+    text = error.reason
+    if error.remote_traceback is not None:
+        text += f"\n\n{error.remote_traceback}"
+    _LOGGER.warning("made anew: %s", text, exc_info=cause if is_traced else None)
 
 
 class RestartSeeds:

@@ -126,8 +126,8 @@ class SyncBackend(PythonEnvsBackend):
         return describe_step(self.rows, index, self.settings.autoreset_mode, argument)
 
     def _note_failure(self, index: int, doing: str, error: Exception) -> None:
-        text = f"env {index} raised {summary(error)} in {doing}{REMEDY}"
-        self._failed[index] = WorkerError(text, [index], doing)
+        text = f"env {index} raised {summary(error)} in {doing}"
+        self._failed[index] = WorkerError(text, [index], doing, remedy=REMEDY)
         self._failed[index].__cause__ = error
 
     def _recover(self, index: int) -> None:

@@ -100,7 +100,6 @@ fn specific(py: Python<'_>, error: &PyErr) -> Option<EnvError> {
             .is_ok_and(|class| error.is_instance(py, &class))
     };
     if is("WorkerError") {
-        let message = last_line(py, error);
         return Some(EnvError::Worker {
             env_indices: value
                 .getattr(intern!(py, "env_indices"))
@@ -108,9 +107,8 @@ fn specific(py: Python<'_>, error: &PyErr) -> Option<EnvError> {
                 .extract()
                 .ok()?,
             doing: value.getattr(intern!(py, "doing")).ok()?.extract().ok()?,
-            // A traceback out of another process is a part of the message, behind an empty line.
-            message: message.split("\n\n").next().unwrap_or_default().to_owned(),
-            details: Some(traceback(py, error)),
+            message: value.getattr(intern!(py, "reason")).ok()?.extract().ok()?,
+            details: worker_traceback(py, error),
         });
     }
     if is("ClosedError") {
@@ -125,6 +123,13 @@ fn specific(py: Python<'_>, error: &PyErr) -> Option<EnvError> {
     error
         .is_instance_of::<PyTimeoutError>(py)
         .then_some(EnvError::Timeout)
+}
+
+/// Where in the environment's own code it happened, in whichever process.
+fn worker_traceback(py: Python<'_>, error: &PyErr) -> Option<String> {
+    let remote = error.value(py).getattr(intern!(py, "remote_traceback"));
+    let remote: Option<String> = remote.ok()?.extract().ok()?;
+    remote.or_else(|| Some(traceback(py, &error.cause(py)?)))
 }
 
 fn errors_module(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {

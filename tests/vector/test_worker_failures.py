@@ -309,6 +309,7 @@ def test_an_id_that_workers_do_not_know(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_errors_travel() -> None:
-    error = pickle.loads(pickle.dumps(WorkerError("lost", [1, 2], "a reset", "File x")))
+    sent = WorkerError("lost", [1, 2], "a reset", "File x", "; look for it")
+    error = pickle.loads(pickle.dumps(sent))
     assert (error.env_indices, error.doing, error.remote_traceback) == ([1, 2], "a reset", "File x")
-    assert str(error) == "lost\n\nFile x"
+    assert (str(error), error.reason) == ("lost; look for it\n\nFile x", "lost")

@@ -61,10 +61,11 @@ def worker_error(
     events = list(dict.fromkeys(failures))
     tracebacks = list(dict.fromkeys(event.traceback for event in events if event.traceback))
     error = WorkerError(
-        f"{'; '.join(event.text for event in events)}{remedy}",
+        "; ".join(event.text for event in events),
         indices,
         events[0].doing,
         "\n\n".join(tracebacks[:_MAX_TRACEBACKS]) or None,
+        remedy,
     )
     error.__cause__ = next((event.cause for event in events if event.cause is not None), None)
     return error
