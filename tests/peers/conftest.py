@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Callable
 from functools import partial
@@ -12,14 +11,11 @@ import pytest
 
 from atari_wrappers import VecEnv
 
-# Workers are then forked from a process that has imported this already: 20 ms each instead of 400.
-multiprocessing.set_forkserver_preload(["atari_wrappers.backends.workers", "peer_envs"])
-
 # Two envs of three share a process, so that its index is not the env's.
 SETTINGS = {
     "ale": {"backend": "ale"},
     "sync": {"backend": "sync"},
-    "async": {"backend": "async", "num_workers": 2, "context": "forkserver"},
+    "async": {"backend": "async", "num_workers": 2},
 }
 
 

@@ -247,19 +247,20 @@ def make_trouble(kind: str) -> None:
 class TroubleEnv(DiceEnv):
     """A `DiceEnv` that makes trouble number `action` in a step, and at a reset when so told.
 
-    The file that the environment variable `TROUBLE` names makes it when an env is made, reset or
-    stepped: it holds `<when> <kind>`, such as `make raise`.
+    Args:
+        note: The file that makes trouble when an env is made, reset or stepped: it holds
+            `<when> <kind>`, such as `make raise`.
     """
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, note: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.at_reset = "none"
+        self._note = Path(note) if note else None
         self._obey("make")
 
     def _obey(self, when: str) -> None:
-        path = os.environ.get("TROUBLE")
-        if path and Path(path).exists():
-            told, kind = Path(path).read_text().split()
+        if self._note and self._note.exists():
+            told, kind = self._note.read_text().split()
             if told == when:
                 make_trouble(kind)
 

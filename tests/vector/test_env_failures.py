@@ -41,15 +41,13 @@ def test_a_failure_says_what_where_and_what_to_do(backend: str, open_vec: OpenVe
 @pytest.mark.parametrize("backend", ["sync", "async"])
 @pytest.mark.parametrize("how", ["raise", "restart"])
 def test_an_env_that_cannot_be_made_anew_leaves_the_batch_open(
-    backend: str,
-    how: str,
-    open_vec: OpenVec,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    backend: str, how: str, open_vec: OpenVec, tmp_path: Path
 ) -> None:
     note = tmp_path / "trouble"
-    monkeypatch.setenv("TROUBLE", str(note))
-    vec = open_vec("scripted:Trouble-v0", 2, backend=backend, on_worker_failure=how)
+    told = {"note": str(note)}
+    vec = open_vec(
+        "scripted:Trouble-v0", 2, backend=backend, on_worker_failure=how, env_kwargs=told
+    )
     vec.reset(seed=0)
     note.write_text("make raise")
     doing = "being made" if how == "restart" else "step 1"

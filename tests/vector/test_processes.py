@@ -284,16 +284,14 @@ def test_workers_do_not_outlive_their_host(
     assert host.returncode == status.get(ending, -signal.SIGKILL)
 
 
-def test_failed_start_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_start_leaves_nothing_behind(tmp_path: Path) -> None:
     with nothing_left_behind(), pytest.raises(UnknownEnvError):
         make_vec("scripted:NoSuch-v0", 2, backend="async")
     note = tmp_path / "trouble"
-    monkeypatch.setenv("TROUBLE", str(note))
     note.write_text("make raise")
+    told = {"note": str(note)}
     with nothing_left_behind(), pytest.raises(WorkerError):
-        make_vec("scripted:Trouble-v0", 2, backend="async", num_workers=2)
+        make_vec("scripted:Trouble-v0", 2, backend="async", num_workers=2, env_kwargs=told)
 
 
 def test_ale_threads_end_with_close() -> None:

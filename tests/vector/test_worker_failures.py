@@ -252,13 +252,12 @@ def test_a_start_that_fails(
     error: type[Exception],
     message: str,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     note = tmp_path / "trouble"
     note.write_text(f"make {kind}")
-    monkeypatch.setenv("TROUBLE", str(note))
+    told = {"note": str(note)}
     with pytest.raises(error, match=message) as raised:
-        make_vec("scripted:Trouble-v0", 2, backend="async", num_workers=2)
+        make_vec("scripted:Trouble-v0", 2, backend="async", num_workers=2, env_kwargs=told)
     if kind == "raise":
         assert isinstance(raised.value.__cause__, ArithmeticError)
         assert "in make_trouble" in str(raised.value)

@@ -131,12 +131,16 @@ def test_restarts_by_themselves_where_that_is_set(kind: str, open_vec: OpenVec) 
 @pytest.mark.parametrize("kind", ["raise", "die"])
 @pytest.mark.parametrize("when", ["make", "reset", "step"])
 def test_restarts_that_fail_again_end(
-    when: str, kind: str, open_vec: OpenVec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    when: str, kind: str, open_vec: OpenVec, tmp_path: Path
 ) -> None:
     note = tmp_path / "trouble"
-    monkeypatch.setenv("TROUBLE", str(note))
     vec = open_vec(
-        "scripted:Trouble-v0", 2, backend="async", num_workers=2, on_worker_failure="restart"
+        "scripted:Trouble-v0",
+        2,
+        backend="async",
+        num_workers=2,
+        on_worker_failure="restart",
+        env_kwargs={"note": str(note)},
     )
     vec.reset(seed=0)
     assert not vec.step([0, 0])[2].any()
@@ -152,24 +156,21 @@ def test_restarts_that_fail_again_end(
     assert vec.recv()[3].tolist() == [False, True]
 
 
-def test_an_env_that_hangs_while_it_is_made_anew(
-    open_vec: OpenVec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_env_that_hangs_while_it_is_made_anew(open_vec: OpenVec, tmp_path: Path) -> None:
     note = tmp_path / "trouble"
-    monkeypatch.setenv("TROUBLE", str(note))
     vec = open_vec(
         "scripted:Trouble-v0",
         2,
         backend="async",
         num_workers=2,
-        worker_timeout=0.5,
-        start_timeout=5,
+        start_timeout=2,
+        env_kwargs={"note": str(note)},
     )
     vec.reset()
     note.write_text("make loop")
     with pytest.raises(WorkerError, match="raised ArithmeticError"):
         vec.step([0, TROUBLES.index("raise")])
-    with pytest.raises(WorkerError, match=r"for 5 s .* env 1 was being made") as raised:
+    with pytest.raises(WorkerError, match=r"for 2 s .* env 1 was being made") as raised:
         vec.restart_workers()
     assert "in __init__" in raised.value.remote_traceback
     note.unlink()
@@ -179,12 +180,16 @@ def test_an_env_that_hangs_while_it_is_made_anew(
 
 @pytest.mark.parametrize("kind", ["raise", "die"])
 def test_time_runs_out_while_an_env_is_made_anew(
-    kind: str, open_vec: OpenVec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, open_vec: OpenVec, tmp_path: Path
 ) -> None:
     note = tmp_path / "trouble"
-    monkeypatch.setenv("TROUBLE", str(note))
     vec = open_vec(
-        "scripted:Trouble-v0", 2, backend="async", num_workers=2, on_worker_failure="restart"
+        "scripted:Trouble-v0",
+        2,
+        backend="async",
+        num_workers=2,
+        on_worker_failure="restart",
+        env_kwargs={"note": str(note)},
     )
     oracle = Oracle()
     vec.reset(seed=0)
@@ -206,7 +211,7 @@ def test_in_small_batches_the_others_go_on_without_the_one_that_hangs(open_vec: 
         backend="async",
         batch_size=1,
         num_workers=NUM_ENVS,
-        worker_timeout=2,
+        worker_timeout=1,
     )
     oracle = Oracle()
     vec.reset(seed=0)
@@ -223,7 +228,7 @@ def test_in_small_batches_the_others_go_on_without_the_one_that_hangs(open_vec: 
             seen.add(int(index))
             vec.send([0], [index])
 
-    with pytest.raises(WorkerError, match=r"has not answered for 2 s \(stopped\)") as raised:
+    with pytest.raises(WorkerError, match=r"has not answered for 1 s \(stopped\)") as raised:
         play_on()
     assert seen == {0, 2, 3}
     assert raised.value.env_indices == [1]
