@@ -106,38 +106,37 @@ class AsyncBackend(PythonEnvsBackend):
     ) -> list[Any]:
         """Get or call an attribute of each env, all workers at once."""
         arguments = dumps((name, args, kwargs), f"arguments of `{name}`")
-        return self._dispatcher.ask(
-            "call", f"a call of `{name}`", dict.fromkeys(indices, arguments)
-        )
+        return self._ask("call", f"a call of `{name}`", dict.fromkeys(indices, arguments))
 
     def set_attr(self, indices: Sequence[int], name: str, values: Sequence[Any]) -> None:
         """Set an attribute of each env, where it is found."""
         what = f"a value of `{name}`"
         pairs = zip(indices, values, strict=True)
         requests = {index: dumps((name, value), what) for index, value in pairs}
-        self._dispatcher.ask("set_attr", f"setting `{name}`", requests)
+        self._ask("set_attr", f"setting `{name}`", requests)
 
     def save(self, indices: Sequence[int]) -> list[bytes]:
         """Return the state of each env."""
-        return self._dispatcher.ask(
-            "save", "saving its state", dict.fromkeys(indices, pickle.dumps(()))
-        )
+        return self._ask("save", "saving its state", dict.fromkeys(indices, pickle.dumps(())))
 
     def load_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
         """Bring envs into saved states."""
         pairs = zip(indices, states, strict=True)
         requests = {index: dumps((state,), "a state") for index, state in pairs}
-        self._dispatcher.ask("load", "restoring a state", requests)
+        self._ask("load", "restoring a state", requests)
 
     def attribute(self, index: int, name: str) -> Any:
         """Return an attribute of an env; for a method, what calls it."""
         arguments = {index: pickle.dumps((name,))}
-        [(is_method, value)] = self._dispatcher.ask("attribute", f"reading `{name}`", arguments)
+        [(is_method, value)] = self._ask("attribute", f"reading `{name}`", arguments)
         return partial(RemoteEnv(self, index).call, name) if is_method else value
 
     def sub_environments(self) -> list[Any]:
         """Return a `RemoteEnv` for each env."""
         return [RemoteEnv(self, index) for index in self._all]
+
+    def _ask(self, what: str, doing: str, requests: dict[int, bytes]) -> list[Any]:
+        return self._dispatcher.ask(what, doing, requests, self._buffer)
 
     def after_fork(self) -> bool:
         """Leave the workers to the parent."""

@@ -212,12 +212,12 @@ class Dispatcher:
 
     # Beside steps -------------------------------------------------------------------------------
 
-    def ask(self, what: str, doing: str, requests: dict[int, bytes]) -> list[Any]:
-        """Have envs answer, all workers at once, and return the answers in the order of `requests`.
+    def ask(self, what: str, doing: str, requests: dict[int, bytes], buffer: int) -> list[Any]:
+        """Have envs answer, all workers at once; return the answers in the order of `requests`.
 
-        An answer or an error travels by pickle. What an env raises is raised here, from a
-        `WorkerError` with its traceback, or as that error where it cannot be pickled; no env fails
-        by it.
+        Observations are those of `buffer`. Answers and errors travel by pickle. What an env raises
+        is raised here, from a `WorkerError` with its traceback, or as that error where it cannot be
+        pickled; no env fails by it.
         """
         self._expect_open()
         self.work.refuse_failed(requests)
@@ -226,7 +226,7 @@ class Dispatcher:
         for worker in asked:
             share = {index: requests[index] for index in requests if index in worker.block}
             payload = pickle.dumps((what, share))
-            self._group.send(worker, frame(Kind.ASK, buffer=self._buffer, payload=payload))
+            self._group.send(worker, frame(Kind.ASK, buffer=buffer, payload=payload))
             worker.asked = doing
         while any(worker.asked for worker in asked):
             self.collect(None)
