@@ -24,8 +24,8 @@ HERE = Path(__file__).parent
 TRAINER = ROOT / "target/release/rust_trainer"
 THROUGHPUT = ROOT / "target/release/examples/throughput"
 
-# Rounds of GNU OpenMP's spin: what our trainer would set by itself, and start anew for. Peers run as
-# they come: with the runtime's own 300,000, unless the caller's environment says otherwise.
+# Rounds of GNU OpenMP's spin: what our trainer would set by itself, and start anew for. Peers run
+# as they come: with the runtime's own 300,000, unless the caller's environment says otherwise.
 SPIN = {"GOMP_SPINCOUNT": "10000"}
 MEMORY_SAMPLE_SECONDS = 1.0
 
