@@ -24,6 +24,9 @@ from atari_wrappers.adapters.rllib import EnvCreator, register
 
 NUM_ENVS = 2
 
+# Where tests run on several processes: Ray takes seconds to start, and does so in one of them.
+pytestmark = pytest.mark.xdist_group("ray")
+
 
 class ThreeSteps(CarelessEnv):
     """Truncates each third step; observes `[steps taken, episode]`, and is paid 2.5 per step."""

@@ -22,6 +22,9 @@ from atari_wrappers.adapters.rllib import RLlibVectorEnv
 OpenVec = Callable[..., VecEnv]
 NUM_ENVS = 3
 
+# Where tests run on several processes: Ray takes seconds to start, and does so in one of them.
+pytestmark = pytest.mark.xdist_group("ray")
+
 
 @pytest.fixture
 def oracle() -> VectorEnv:
