@@ -1,4 +1,4 @@
-//! Checkpoints: a folder with the weights, the optimizer's state and, as JSON, everything else.
+//! Checkpoints: a folder with all tensors and, as JSON, everything else.
 //!
 //! Written aside and renamed, so that a checkpoint is whole or not there. Loading one runs no code.
 
@@ -7,16 +7,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
-use tch::{Device, Tensor};
+use serde_json::{Map, Value};
+use tch::Tensor;
 use vec_env::{Dtype, ObsSpec};
 
-use crate::{error::TrainerError, learner::Learner, settings::Settings};
+use crate::{algorithms, error::TrainerError, settings::Settings};
 
 const FORMAT: u32 = 1;
-const WEIGHTS: &str = "model.safetensors";
-const OPTIMIZER: &str = "optimizer.safetensors";
+const TENSORS: &str = "tensors.safetensors";
 const STATE: &str = "state.json";
 
 /// How far a run has come.
@@ -38,10 +37,7 @@ pub struct State {
     pub settings: Settings,
     /// How far it has come.
     pub counters: Counters,
-    /// Gradient steps that the optimizer took.
-    pub optimizer_steps: u64,
-    /// The generator of actions and minibatches.
-    pub rng: Pcg64,
+    algorithm: Map<String, Value>,
     obs_shape: Vec<usize>,
     obs_is_image: bool,
     /// Number of actions of the policy.
@@ -64,13 +60,13 @@ impl State {
     }
 }
 
-/// Writes a checkpoint of `learner` into `folder` as `step-<step>` and drops all but the newest `keep`.
+/// Writes a checkpoint into `folder` as `step-<step>` and drops all but the newest `keep`.
 ///
 /// # Errors
 /// A file that cannot be written.
 pub fn save(
     folder: &Path,
-    learner: &Learner,
+    state: &algorithms::State,
     settings: &Settings,
     counters: Counters,
     spec: &ObsSpec,
@@ -83,26 +79,12 @@ pub fn save(
     }
     fs::create_dir_all(&aside).map_err(|source| TrainerError::io("create", &aside, source))?;
 
-    let weights: Vec<(&str, Tensor)> = learner
-        .net
-        .params
-        .named()
-        .map(|(name, tensor)| (name, tensor.detach().to_device(Device::Cpu)))
-        .collect();
-    Tensor::write_safetensors(&weights, aside.join(WEIGHTS))?;
-    let moments: Vec<(&str, Tensor)> = learner
-        .optimizer
-        .state()
-        .into_iter()
-        .map(|(name, tensor)| (name, tensor.to_device(Device::Cpu)))
-        .collect();
-    Tensor::write_safetensors(&moments, aside.join(OPTIMIZER))?;
+    Tensor::write_safetensors(&state.tensors, aside.join(TENSORS))?;
     let state = State {
         format: FORMAT,
+        algorithm: state.values.clone(),
         settings: settings.clone(),
         counters,
-        optimizer_steps: learner.optimizer.steps,
-        rng: learner.rng.clone(),
         obs_shape: spec.shape.clone(),
         obs_is_image: spec.dtype == Dtype::Uint8,
         num_actions,
@@ -144,52 +126,17 @@ pub fn read_state(checkpoint: &Path) -> Result<State, TrainerError> {
     Ok(state)
 }
 
-/// Copies a checkpoint's weights, and with `optimizer` the optimizer's state, into `learner`.
+/// Reads what the algorithm needs to go on.
 ///
 /// # Errors
-/// Missing or misshapen tensors.
-pub fn load_tensors(
-    checkpoint: &Path,
-    learner: &mut Learner,
-    optimizer: bool,
-) -> Result<(), TrainerError> {
-    let wrong = |problem: String| TrainerError::checkpoint(checkpoint, problem);
-    let weights = Tensor::read_safetensors(checkpoint.join(WEIGHTS))
-        .map_err(|error| wrong(error.to_string()))?;
-    let shapes: Vec<(&str, Vec<i64>)> = learner
-        .net
-        .params
-        .named()
-        .map(|(name, tensor)| (name, tensor.size()))
-        .collect();
-    for (index, (name, shape)) in shapes.into_iter().enumerate() {
-        let (_, tensor) = weights
-            .iter()
-            .find(|(saved, _)| saved == name)
-            .ok_or_else(|| wrong(format!("weight `{name}` is missing")))?;
-        if tensor.size() != shape {
-            return Err(wrong(format!(
-                "weight `{name}` has shape {:?}, the network needs {shape:?}",
-                tensor.size()
-            )));
-        }
-        learner.net.params.set(index, tensor);
-    }
-    if optimizer {
-        let moments = Tensor::read_safetensors(checkpoint.join(OPTIMIZER))
-            .map_err(|error| wrong(error.to_string()))?;
-        if moments.len() != learner.optimizer.state().len() {
-            return Err(wrong("is of another optimizer".to_owned()));
-        }
-        for (name, tensor) in &moments {
-            if !learner.optimizer.restore(name, tensor) {
-                return Err(wrong(format!(
-                    "`{name}` does not belong to this optimizer and network"
-                )));
-            }
-        }
-    }
-    Ok(())
+/// Missing or broken files.
+pub fn read_algorithm(checkpoint: &Path) -> Result<algorithms::State, TrainerError> {
+    let tensors = Tensor::read_safetensors(checkpoint.join(TENSORS))
+        .map_err(|error| TrainerError::checkpoint(checkpoint, error))?;
+    Ok(algorithms::State {
+        tensors,
+        values: read_state(checkpoint)?.algorithm,
+    })
 }
 
 /// The checkpoints in `folder`, oldest first.

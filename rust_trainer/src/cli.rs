@@ -9,14 +9,16 @@ use std::{
 
 use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use toml::{Table, Value};
+use vec_env::ActionSpace;
 
 use crate::{
+    algorithms,
     checkpoint::{self, Counters, State},
     device, doctor,
     error::TrainerError,
     evaluate::{mean_and_deviation, play},
-    learner::Learner,
     make_env::{self, Recording},
+    policy::Policy,
     settings::{self, Algorithm, DeviceChoice, Field, Settings},
     signals::StopRequest,
     train::{Outcome, Run},
@@ -243,10 +245,7 @@ fn start(args: &TrainArgs) -> Result<Run, TrainerError> {
     let env = make_env::for_training(&settings)?;
     let run = Run::create(settings.clone(), env)?;
     announce(&run, &settings, threads);
-    doctor::write_machine(
-        run.folder(),
-        &device::name(run.learner().net.params.device()),
-    )?;
+    doctor::write_machine(run.folder(), &device::name(run.algorithm().device()))?;
     Ok(run)
 }
 
@@ -286,14 +285,14 @@ fn resume(folder: &Path, overrides: &Table) -> Result<Run, TrainerError> {
 }
 
 fn announce(run: &Run, settings: &Settings, torch_threads: i32) {
-    let device = device::name(run.learner().net.params.device());
+    let device = device::name(run.algorithm().device());
     say(format_args!(
         "{} with {}: {} environments {}; {} parameters on {device}, {:?}, {torch_threads} libtorch threads",
         settings.env.env_id,
         settings.algorithm.algorithm().name().to_uppercase(),
         settings.env.num_envs,
         stepped_by(run.env().backend(), make_env::env_threads(settings)),
-        run.learner().net.params.numel(),
+        run.algorithm().num_params(),
         settings.machine.precision,
     ));
     say(format_args!("run folder: {}", run.folder().display()));
@@ -333,7 +332,7 @@ fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
         ..Recording::NONE
     };
     let mut env = make_env::for_evaluation(&state.settings, num_envs, recording)?;
-    let mut learner = load(&path, &state, &args.play)?;
+    let policy = load(&path, &state, &args.play)?;
     say(format_args!(
         "{} at agent step {}, {} games",
         state.settings.env.env_id, state.counters.step, args.episodes
@@ -347,7 +346,7 @@ fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
         ));
     };
     let played = play(
-        &mut learner,
+        &*policy,
         &mut *env,
         args.episodes as usize,
         args.play.seed,
@@ -377,7 +376,7 @@ fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, TrainerError>
         ..Recording::NONE
     };
     let mut env = make_env::for_evaluation(&state.settings, 1, recording)?;
-    let mut learner = load(&path, &state, &args.play)?;
+    let policy = load(&path, &state, &args.play)?;
     let on_episode = |episode: &vec_env::Episode| {
         say(format_args!(
             "game of {} points in {} frames",
@@ -385,7 +384,7 @@ fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, TrainerError>
         ));
     };
     play(
-        &mut learner,
+        &*policy,
         &mut *env,
         args.episodes as usize,
         args.play.seed,
@@ -407,19 +406,20 @@ fn status_after(stop: &StopRequest) -> i32 {
     }
 }
 
-/// The policy of a checkpoint, drawing its actions by `play.seed`.
-fn load(path: &Path, state: &State, play: &PlayArgs) -> Result<Learner, TrainerError> {
+/// The policy of a checkpoint.
+fn load(path: &Path, state: &State, play: &PlayArgs) -> Result<Box<dyn Policy>, TrainerError> {
     let _ = device::set_torch_threads(state.settings.machine.torch_threads);
-    let mut settings = state.settings.clone();
-    settings.run.seed = play.seed;
-    let mut learner = Learner::new(
-        &settings,
+    let actions = ActionSpace::Discrete {
+        n: state.num_actions,
+    };
+    algorithms::load_policy(
+        &state.settings,
         &state.obs_spec(),
-        state.num_actions,
+        &actions,
         device::select(play.device)?,
-    )?;
-    checkpoint::load_tensors(path, &mut learner, false)?;
-    Ok(learner)
+        &checkpoint::read_algorithm(path)?,
+    )
+    .map_err(|error| TrainerError::checkpoint(path, error))
 }
 
 /// The message for an error, with its causes.

@@ -60,15 +60,22 @@ pub enum TrainerError {
     /// The run's outputs could not be written.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// The loss or the gradient is no longer a number.
-    #[error(
-        "{what} is not finite at agent step {step}: the run diverged; the last checkpoint is from before it"
-    )]
+    /// A loss, a gradient or another number of learning is no longer one.
+    #[error("{what} is not finite: the run diverged")]
     Diverged {
         /// What is not finite.
         what: &'static str,
-        /// Agent steps so far.
-        step: u64,
+    },
+    /// What a checkpoint holds does not fit what it is loaded into.
+    #[error("{0}")]
+    State(String),
+    /// An environment cut an episode off and did not show what came last.
+    #[error(
+        "environment {env} truncated an episode without its last observation (`final_obs`): what was cut off cannot be valued"
+    )]
+    NoFinalObs {
+        /// Index of the environment.
+        env: usize,
     },
 }
 

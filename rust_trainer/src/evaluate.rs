@@ -1,13 +1,17 @@
 //! Playing whole games with a trained policy.
 
-use vec_env::{Actions, Episode, StepBatch, VecEnv};
+use vec_env::{Episode, StepBatch, VecEnv};
 
 use crate::{
-    error::TrainerError, learner::Learner, make_env::env_seed, rollout::Observations,
+    data::Observations,
+    error::TrainerError,
+    make_env::env_seed,
+    policy::{Policy, seeded_rng},
     signals::StopRequest,
 };
 
-/// Plays `num_episodes` true games and returns them in the order in which they ended.
+/// Plays `num_episodes` true games and returns them in the order in which they ended; `seed` decides the
+/// games and the policy's draws.
 ///
 /// Each environment plays a fixed share of them: were the first games to end taken from any environment,
 /// short games, and so low returns, would be counted too often.
@@ -15,7 +19,7 @@ use crate::{
 /// # Errors
 /// What the environment raises.
 pub fn play(
-    learner: &mut Learner,
+    policy: &dyn Policy,
     env: &mut dyn VecEnv,
     num_episodes: usize,
     seed: u64,
@@ -27,14 +31,14 @@ pub fn play(
     let mut left: Vec<usize> = (0..num_envs)
         .map(|index| (num_episodes + index) / num_envs)
         .collect();
-    let mut observations =
-        Observations::new(env.obs_spec(), 1, num_envs, learner.net.params.device());
+    let mut observations = Observations::new(env.obs_spec(), 1, num_envs, policy.device())?;
+    let mut rng = seeded_rng(seed);
     let mut received = StepBatch::default();
     let mut played = Vec::new();
-    env.reset(Some(env_seed(seed)), &mut observations.slot(0))?;
+    env.reset(Some(env_seed(seed)), &mut observations.lend(0))?;
     while played.len() < num_episodes && !stop.is_asked() {
-        let chosen = learner.act(&observations.row(0), greedy);
-        env.send(Actions::Discrete(&chosen.actions), observations.slot(0))?;
+        let actions = policy.act(&observations.row(0), &mut rng, greedy);
+        env.send(actions.as_actions(), observations.lend(0))?;
         env.recv(&mut received)?;
         for episode in &received.episodes {
             if left[episode.env] > 0 {

@@ -1,4 +1,4 @@
-//! Adam and RMSprop on one flat tensor, as PyTorch defines them, and clipping by global norm.
+//! Adam and RMSprop on one flat tensor, and clipping by global norm.
 //!
 //! tch's own optimizers can neither save their state nor clip by norm without a round trip to the host.
 
@@ -45,10 +45,14 @@ impl Optimizer {
         }
     }
 
-    /// RMSprop without momentum, not centered, ε outside the root, as `torch.optim.RMSprop`.
+    /// RMSprop as Baselines' A2C has it, from TensorFlow 1 (`tf.train.RMSPropOptimizer`, without momentum,
+    /// not centered): the mean square starts at 1, and ε stands inside the root.
+    ///
+    /// `s ← αs + (1 − α)g²`, `θ ← θ − lr · g / √(s + ε)`. PyTorch's starts at 0 and adds ε outside, which
+    /// makes the first steps ten times as large.
     #[must_use]
     pub fn rms_prop(num_params: i64, device: Device, alpha: f64, eps: f64) -> Self {
-        let square = Tensor::zeros([num_params], (Kind::Float, device));
+        let square = Tensor::ones([num_params], (Kind::Float, device));
         Self {
             rule: Rule::RmsProp { square, alpha, eps },
             steps: 0,
@@ -77,8 +81,7 @@ impl Optimizer {
             }
             Rule::RmsProp { square, alpha, eps } => {
                 let _ = square.lerp_(&gradient.square(), 1.0 - *alpha);
-                let mut denominator = square.sqrt();
-                let _ = denominator.g_add_scalar_(*eps);
+                let denominator = (&*square + *eps).sqrt();
                 *params -= (gradient / denominator).g_mul_scalar_(learning_rate);
             }
         }
@@ -93,22 +96,6 @@ impl Optimizer {
             }
             Rule::RmsProp { square, .. } => vec![("rmsprop.square", square)],
         }
-    }
-
-    /// Copies one tensor of a saved state back; false if this optimizer has none of that name and shape.
-    pub(crate) fn restore(&mut self, name: &str, value: &Tensor) -> bool {
-        let _guard = no_grad_guard();
-        let target = match (&mut self.rule, name) {
-            (Rule::Adam { mean, .. }, "adam.mean") => mean,
-            (Rule::Adam { variance, .. }, "adam.variance") => variance,
-            (Rule::RmsProp { square, .. }, "rmsprop.square") => square,
-            _ => return false,
-        };
-        let fits = target.size() == value.size();
-        if fits {
-            target.copy_(value);
-        }
-        fits
     }
 }
 

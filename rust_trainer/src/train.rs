@@ -6,17 +6,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tch::Tensor;
 use vec_env::{StepBatch, VecEnv};
 
 use crate::{
+    algorithms::{self, Algorithm},
     checkpoint::{self, Counters},
     device,
     error::TrainerError,
-    learner::{Actions, Learner},
     make_env::{self, env_seed},
     report::RunReport,
-    rollout::{Observations, Rollout, kind, sizes},
     settings::Settings,
     signals::StopRequest,
 };
@@ -48,11 +46,9 @@ pub struct Run {
     folder: PathBuf,
     settings: Settings,
     env: Box<dyn VecEnv>,
-    learner: Learner,
+    algorithm: Box<dyn Algorithm>,
     counters: Counters,
     report: RunReport,
-    observations: Observations,
-    rollout: Rollout,
     step: StepBatch,
     times: Times,
 }
@@ -86,17 +82,12 @@ impl Run {
             .map_err(|source| TrainerError::io("create", &folder, source))?;
         write_settings(&folder, &settings)?;
         let report = RunReport::create(&folder, &title(&settings), settings.run.total_steps)?;
-        let learner = Learner::new(
-            &settings,
-            env.obs_spec(),
-            env.action_space().num_actions(),
-            device,
-        )?;
+        let algorithm = algorithms::new(&settings, &*env, device)?;
         Ok(Self::new(
             folder,
             settings,
             env,
-            learner,
+            algorithm,
             Counters::default(),
             report,
         ))
@@ -123,15 +114,10 @@ impl Run {
             ));
         }
         let device = device::select(settings.machine.device)?;
-        let mut learner = Learner::new(
-            &settings,
-            env.obs_spec(),
-            env.action_space().num_actions(),
-            device,
-        )?;
-        checkpoint::load_tensors(&path, &mut learner, true)?;
-        learner.rng = state.rng;
-        learner.optimizer.steps = state.optimizer_steps;
+        let mut algorithm = algorithms::new(&settings, &*env, device)?;
+        algorithm
+            .load_state(&checkpoint::read_algorithm(&path)?)
+            .map_err(|error| TrainerError::checkpoint(&path, error))?;
         write_settings(folder, &settings)?;
         let report = RunReport::resume(
             folder,
@@ -143,7 +129,7 @@ impl Run {
             folder.to_owned(),
             settings,
             env,
-            learner,
+            algorithm,
             state.counters,
             report,
         ))
@@ -153,26 +139,17 @@ impl Run {
         folder: PathBuf,
         settings: Settings,
         env: Box<dyn VecEnv>,
-        learner: Learner,
+        algorithm: Box<dyn Algorithm>,
         counters: Counters,
         report: RunReport,
     ) -> Self {
-        let device = learner.net.params.device();
-        let observations = Observations::new(
-            env.obs_spec(),
-            settings.algorithm.num_steps(),
-            settings.env.num_envs,
-            device,
-        );
         Self {
             folder,
             settings,
             env,
-            learner,
+            algorithm,
             counters,
             report,
-            observations,
-            rollout: Rollout::default(),
             step: StepBatch::default(),
             times: Times::default(),
         }
@@ -190,10 +167,10 @@ impl Run {
         &*self.env
     }
 
-    /// The learner.
+    /// What learns.
     #[must_use]
-    pub fn learner(&self) -> &Learner {
-        &self.learner
+    pub fn algorithm(&self) -> &dyn Algorithm {
+        &*self.algorithm
     }
 
     /// How far the run has come.
@@ -209,7 +186,7 @@ impl Run {
     pub fn train(mut self, stop: &StopRequest) -> Result<Summary, TrainerError> {
         // A resumed run plays on in new games: a seed of their own keeps it from repeating the first ones.
         let seed = env_seed(self.settings.run.seed.wrapping_add(self.counters.step));
-        self.env.reset(Some(seed), &mut self.observations.slot(0))?;
+        self.env.reset(Some(seed), &mut self.algorithm.next_obs())?;
         let mut saved_at = self.counters.step;
         while self.counters.step < self.settings.run.total_steps {
             self.iterate()?;
@@ -238,34 +215,23 @@ impl Run {
         })
     }
 
-    /// One rollout and the update that learns from it.
+    /// Steps until the algorithm has learned, and what it says of that.
     fn iterate(&mut self) -> Result<(), TrainerError> {
         let started = Instant::now();
         self.times = Times::default();
-        self.collect()?;
-        let learning_rate = self.learning_rate();
-        let learning = Instant::now();
-        let losses = self.learner.update(
-            self.observations.flat(),
-            &self.rollout,
-            &self.settings,
-            learning_rate,
-        );
-        self.times.learn = learning.elapsed();
-        self.observations.wrap_around();
+        let metrics = loop {
+            self.step()?;
+            let learning = Instant::now();
+            let metrics = self.algorithm.learn()?;
+            self.times.learn += learning.elapsed();
+            if let Some(metrics) = metrics {
+                break metrics;
+            }
+        };
         self.counters.update += 1;
         self.counters.seconds += started.elapsed().as_secs_f64();
-        if let Some(what) = losses.diverged() {
-            return Err(TrainerError::Diverged {
-                what,
-                step: self.counters.step,
-            });
-        }
-        let mut scalars = vec![
-            ("update", self.counters.update as f64),
-            ("learning_rate", learning_rate),
-        ];
-        scalars.extend(losses.as_slice());
+        let mut scalars = vec![("update", self.counters.update as f64)];
+        scalars.extend(metrics.0);
         scalars.extend([
             ("seconds_acting", self.times.act.as_secs_f64()),
             ("seconds_stepping", self.times.env.as_secs_f64()),
@@ -274,80 +240,30 @@ impl Run {
         Ok(self.report.update(self.counters.step, &scalars)?)
     }
 
-    /// Fills the rollout: `num_steps` steps of every environment.
-    fn collect(&mut self) -> Result<(), TrainerError> {
-        self.rollout.clear();
-        for step in 0..self.settings.algorithm.num_steps() {
-            let acting = Instant::now();
-            let chosen = self.learner.act(&self.observations.row(step), false);
-            self.times.act += acting.elapsed();
+    /// One step of every environment.
+    fn step(&mut self) -> Result<(), TrainerError> {
+        let acting = Instant::now();
+        let actions = self.algorithm.act()?;
+        self.times.act += acting.elapsed();
 
-            let stepping = Instant::now();
-            let slot = self.observations.slot(step + 1);
-            self.env
-                .send(vec_env::Actions::Discrete(&chosen.actions), slot)?;
-            let Actions {
-                actions,
-                log_probs,
-                values,
-            } = chosen;
-            self.rollout.actions.extend(actions);
-            self.rollout.log_probs.extend(log_probs);
-            self.rollout.values.extend(values);
-            self.env.recv(&mut self.step)?;
-            self.times.env += stepping.elapsed();
+        let stepping = Instant::now();
+        let slot = self.algorithm.next_obs();
+        self.env.send(actions.as_actions(), slot)?;
+        self.env.recv(&mut self.step)?;
+        self.times.env += stepping.elapsed();
 
-            self.counters.step += self.settings.env.num_envs as u64;
-            self.store_step();
-            for episode in &self.step.episodes {
-                self.report.episode(
-                    self.counters.step,
-                    episode.env,
-                    episode.raw_return,
-                    episode.length as u64,
-                    episode.frames as u64,
-                )?;
-            }
-            self.report.tick(self.counters.step)?;
+        self.counters.step += self.settings.env.num_envs as u64;
+        self.algorithm.observe(&self.step)?;
+        for episode in &self.step.episodes {
+            self.report.episode(
+                self.counters.step,
+                episode.env,
+                episode.raw_return,
+                episode.length as u64,
+                episode.frames as u64,
+            )?;
         }
-        self.rollout.last_values = self
-            .learner
-            .values(&self.observations.row(self.settings.algorithm.num_steps()));
-        Ok(())
-    }
-
-    /// Takes rewards and ends of the step just received into the rollout.
-    ///
-    /// An episode that a time limit cut goes on behind it: the value of its last observation stands for
-    /// what was cut off (Pardo et al. 2018, "Time limits in reinforcement learning", eq. 6).
-    fn store_step(&mut self) {
-        let first = self.rollout.rewards.len();
-        self.rollout.rewards.extend(&self.step.reward);
-        self.rollout
-            .dones
-            .extend((0..self.settings.env.num_envs).map(|env| self.step.is_done(env)));
-        let spec = self.env.obs_spec();
-        let shape: Vec<i64> = [1].into_iter().chain(sizes(spec)).collect();
-        for (env, bytes) in &self.step.final_obs {
-            if self.step.truncated[*env] && !self.step.terminated[*env] {
-                let obs = Tensor::from_data_size(bytes, &shape, kind(spec.dtype))
-                    .to_device(self.learner.net.params.device());
-                self.rollout.rewards[first + env] +=
-                    self.settings.algorithm.gamma() as f32 * self.learner.values(&obs)[0];
-            }
-        }
-    }
-
-    fn learning_rate(&self) -> f64 {
-        let rollout = (self.settings.env.num_envs * self.settings.algorithm.num_steps()) as u64;
-        let num_updates = self.settings.run.total_steps.div_ceil(rollout);
-        let done = self.counters.update as f64 / num_updates as f64;
-        let left = if self.settings.algorithm.anneal_lr() {
-            1.0 - done
-        } else {
-            1.0
-        };
-        self.settings.algorithm.learning_rate() * left
+        Ok(self.report.tick(self.counters.step)?)
     }
 
     fn save(&mut self) -> Result<(), TrainerError> {
@@ -356,7 +272,7 @@ impl Run {
         self.report.flush()?;
         checkpoint::save(
             &folder,
-            &self.learner,
+            &self.algorithm.state()?,
             &self.settings,
             self.counters,
             spec,

@@ -2,7 +2,8 @@
 
 Run by `oracle.rs` as `python oracle.py FOLDER`; writes the inputs and PyTorch's answers as
 safetensors. Nothing here is shared with the trainer: advantages are the double sum of the paper's
-definition, the rest is `torch.nn`, `torch.distributions` and `torch.optim`. All in float64, so that
+definition, the rest is `torch.nn`, `torch.distributions`, `torch.optim`, and
+TensorFlow's RMSProp written out. All in float64, so that
 what differs is the trainer's rounding alone (PyTorch's float32 norm of a large gradient is itself
 off by 1e-5 and more).
 """
@@ -162,24 +163,41 @@ def advantages(folder: Path) -> None:
     save(out, folder / "advantages.safetensors")
 
 
+def tensorflow_rms_prop(
+    parameter: torch.Tensor,
+    square: torch.Tensor | None,
+    gradient: torch.Tensor,
+    rate: float,
+    decay: float = 0.99,
+    epsilon: float = 1e-5,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """One step of `tf.train.RMSPropOptimizer`, which Baselines' A2C uses; return what it changes.
+
+    TensorFlow's kernel `ApplyRMSProp`: `ms += (g² − ms)(1 − rho); var -= lr · g / sqrt(ms + epsilon)`,
+    with `ms` made as ones.
+    """
+    square = torch.ones_like(parameter) if square is None else square
+    square = square + (gradient.square() - square) * (1 - decay)
+    return parameter - rate * gradient / torch.sqrt(square + epsilon), square
+
+
 def optimizers(folder: Path) -> None:
     size, steps = 257, 12
     start = single(torch.randn(size))
     gradients = single(torch.randn(steps, size) * torch.logspace(-6, 1, size))
     rates = single(torch.linspace(1e-2, 1e-3, steps))
     out = {"start": start, "gradients": gradients, "rates": rates}
-    makers = {
-        "adam": lambda p: torch.optim.Adam([p], eps=1e-5),
-        "rms_prop": lambda p: torch.optim.RMSprop([p], alpha=0.99, eps=1e-5),
-    }
-    for name, make in makers.items():
-        parameter = nn.Parameter(start.clone())
-        optimizer = make(parameter)
-        for gradient, rate in zip(gradients, rates, strict=True):
-            optimizer.param_groups[0]["lr"] = float(rate)
-            parameter.grad = gradient.clone()
-            optimizer.step()
-        out[name] = parameter.detach().clone()
+    parameter = nn.Parameter(start.clone())
+    optimizer = torch.optim.Adam([parameter], eps=1e-5)
+    for gradient, rate in zip(gradients, rates, strict=True):
+        optimizer.param_groups[0]["lr"] = float(rate)
+        parameter.grad = gradient.clone()
+        optimizer.step()
+    out["adam"] = parameter.detach().clone()
+    parameter, square = start.clone(), None
+    for gradient, rate in zip(gradients, rates, strict=True):
+        parameter, square = tensorflow_rms_prop(parameter, square, gradient, rate)
+    out["rms_prop"] = parameter
     save(out, folder / "optimizers.safetensors")
 
 

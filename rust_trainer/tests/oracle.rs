@@ -4,14 +4,16 @@
 
 use std::{collections::HashMap, path::Path, process::Command, sync::OnceLock};
 
-use rand_pcg::Pcg64;
 use rust_trainer::{
-    a2c::{self, A2cSettings},
-    advantage::gae,
-    nets::ActorCritic,
+    algorithms::{
+        State,
+        a2c::{self, A2cSettings},
+        ppo::{self, PpoSettings},
+    },
+    data::{Samples, advantage::gae},
+    nn::PolicyValueNet,
     optimizer::{Optimizer, clip_grad_norm},
-    ppo::{self, PpoSettings},
-    rollout::Batch,
+    policy::seeded_rng,
     settings::Precision,
 };
 use tch::{Device, Kind, Tensor};
@@ -54,30 +56,28 @@ fn floats(tensor: &Tensor) -> Vec<f32> {
     Vec::try_from(tensor).unwrap()
 }
 
-fn network(tensors: &Tensors) -> ActorCritic {
+fn network(tensors: &Tensors) -> PolicyValueNet {
     let spec = ObsSpec {
         shape: vec![4, 84, 84],
         dtype: Dtype::Uint8,
     };
-    let mut net = ActorCritic::new(
-        &spec,
-        6,
-        Device::Cpu,
-        Precision::Fp32,
-        &mut Pcg64::new(0, 0),
-    )
-    .unwrap();
-    let names: Vec<&str> = net.params.named().map(|(name, _)| name).collect();
-    for (index, name) in names.into_iter().enumerate() {
-        net.params.set(index, &tensors[&format!("params.{name}")]);
-    }
+    let net = PolicyValueNet::new(&spec, 6, Device::Cpu, Precision::Fp32, &mut seeded_rng(0));
+    let net = net.unwrap();
+    let copies = tensors.iter().filter_map(|(name, tensor)| {
+        let name = name.strip_prefix("params.")?.to_owned();
+        Some((name, tensor.shallow_clone()))
+    });
+    let state = State {
+        tensors: copies.collect(),
+        ..State::default()
+    };
+    state.copy_to(net.params.named()).unwrap();
     net
 }
 
-fn batch(tensors: &Tensors) -> Batch {
+fn samples(tensors: &Tensors) -> Samples {
     let copy = |name: &str| tensors[name].shallow_clone();
-    Batch {
-        obs: copy("obs"),
+    Samples {
         actions: copy("actions"),
         log_probs: copy("log_probs"),
         values: copy("values"),
@@ -86,7 +86,7 @@ fn batch(tensors: &Tensors) -> Batch {
     }
 }
 
-fn compare(variant: &str, tensors: &Tensors, net: &ActorCritic, terms: [&Tensor; 4]) {
+fn compare(variant: &str, tensors: &Tensors, net: &PolicyValueNet, terms: [&Tensor; 4]) {
     let loss = Tensor::stack(&terms, 0);
     let worst = difference(&loss, &tensors[&format!("{variant}.loss")]);
     assert!(worst < TOLERANCE, "{variant}: loss differs by {worst:e}");
@@ -113,7 +113,7 @@ fn compare(variant: &str, tensors: &Tensors, net: &ActorCritic, terms: [&Tensor;
 #[test]
 fn ppo_loss_and_gradient() {
     let tensors = oracle("losses.safetensors");
-    let (net, batch) = (network(&tensors), batch(&tensors));
+    let (net, samples) = (network(&tensors), samples(&tensors));
     for norm_adv in [false, true] {
         for clip_vloss in [false, true] {
             let settings = PpoSettings {
@@ -121,7 +121,7 @@ fn ppo_loss_and_gradient() {
                 clip_vloss,
                 ..PpoSettings::default()
             };
-            let loss = ppo::loss(&net.forward(&batch.obs), &batch, &settings);
+            let loss = ppo::loss(&net.forward(&tensors["obs"]), &samples, &settings);
             let clipped = loss.clip_fraction.double_value(&[]);
             assert!(
                 (0.2..0.8).contains(&clipped),
@@ -144,14 +144,8 @@ fn initial_weights_are_orthogonal() {
         shape: vec![4, 84, 84],
         dtype: Dtype::Uint8,
     };
-    let net = ActorCritic::new(
-        &spec,
-        6,
-        Device::Cpu,
-        Precision::Fp32,
-        &mut Pcg64::new(1, 1),
-    )
-    .unwrap();
+    let mut rng = seeded_rng(1);
+    let net = PolicyValueNet::new(&spec, 6, Device::Cpu, Precision::Fp32, &mut rng).unwrap();
     for (name, tensor) in net.params.named() {
         let gain = match name {
             "policy.weight" => 0.01,
@@ -179,8 +173,9 @@ fn initial_weights_are_orthogonal() {
 #[test]
 fn a2c_loss_and_gradient() {
     let tensors = oracle("losses.safetensors");
-    let (net, batch) = (network(&tensors), batch(&tensors));
-    let loss = a2c::loss(&net.forward(&batch.obs), &batch, &A2cSettings::default());
+    let (net, samples) = (network(&tensors), samples(&tensors));
+    let output = net.forward(&tensors["obs"]);
+    let loss = a2c::loss(&output, &samples, &A2cSettings::default());
     compare(
         "a2c",
         &tensors,

@@ -13,7 +13,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use crate::{a2c::A2cSettings, error::TrainerError, ppo::PpoSettings};
+use crate::{
+    algorithms::{a2c::A2cSettings, ppo::PpoSettings},
+    error::TrainerError,
+};
 pub use choices::{Backend, DeviceChoice, Precision, Preset};
 pub use fields::{Field, LARGEST, Rule, SettingType};
 pub(crate) use fields::{read, settings, shown};
@@ -144,17 +147,6 @@ macro_rules! algorithms {
         }
     };
 }
-
-macro_rules! common {
-    ($( $name:ident: $type:ty ),*) => {
-        impl AlgorithmSettings {
-            $( pub(crate) fn $name(&self) -> $type {
-                match self { Self::Ppo(ppo) => ppo.$name, Self::A2c(a2c) => a2c.$name }
-            } )*
-        }
-    };
-}
-common!(num_steps: usize, gamma: f64, learning_rate: f64, anneal_lr: bool);
 
 algorithms! {
     /// Proximal policy optimization.

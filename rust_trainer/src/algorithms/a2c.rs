@@ -1,12 +1,19 @@
 //! Advantage actor-critic, the synchronous form of A3C (Mnih et al. 2016), as in Baselines.
+//!
+//! [`ActorCritic`](super::ActorCritic) collects a rollout; here is what A2C learns from it.
 
-use tch::{Kind, Tensor};
+use tch::{Device, Kind, Tensor};
 
+use super::{
+    Metrics,
+    actor_critic::{Learner, OnPolicy, Shared},
+};
 use crate::{
+    data::{Rollout, Samples},
     error::TrainerError,
-    learner::{Learner, Losses},
-    nets::Output,
-    rollout::{Batch, explained_variance},
+    nn::Output,
+    optimizer::Optimizer,
+    policy::Categorical,
     settings::settings,
 };
 
@@ -66,45 +73,51 @@ pub struct Loss {
 
 /// The loss of a rollout under the network's present `output`.
 #[must_use]
-pub fn loss(output: &Output, batch: &Batch, settings: &A2cSettings) -> Loss {
-    let all_log_probs = output.logits.log_softmax(-1, Kind::Float);
-    let log_probs = all_log_probs
-        .gather(1, &batch.actions.unsqueeze(1), false)
-        .squeeze_dim(1);
-    let advantages = if settings.norm_adv {
-        (&batch.advantages - batch.advantages.mean(Kind::Float))
-            / (batch.advantages.std(true) + 1e-8)
-    } else {
-        batch.advantages.shallow_clone()
-    };
-    let policy = -(log_probs * advantages).mean(Kind::Float);
-    let value = (&output.value - &batch.returns).square().mean(Kind::Float);
-    let entropy = -(all_log_probs.exp() * &all_log_probs)
-        .sum_dim_intlist(-1, false, Kind::Float)
-        .mean(Kind::Float);
-    let total = &policy + &value * settings.vf_coef - &entropy * settings.ent_coef;
+pub fn loss(output: &Output, samples: &Samples, settings: &A2cSettings) -> Loss {
+    let policy = Categorical::new(&output.logits);
+    let log_probs = policy.log_prob(&samples.actions);
+    let advantages = samples.advantages(settings.norm_adv);
+    let policy_loss = -(log_probs * advantages).mean(Kind::Float);
+    let squared_error = (&output.value - &samples.returns).square();
+    let value_loss = squared_error.mean(Kind::Float);
+    let entropy = policy.entropy().mean(Kind::Float);
     Loss {
-        total,
-        policy,
-        value,
+        total: &policy_loss + &value_loss * settings.vf_coef - &entropy * settings.ent_coef,
+        policy: policy_loss,
+        value: value_loss,
         entropy,
     }
 }
 
-/// Learns from one rollout with a single gradient step.
-pub(crate) fn update(
-    learner: &mut Learner,
-    batch: &Batch,
-    settings: &A2cSettings,
-    learning_rate: f64,
-) -> Losses {
-    let loss = loss(&learner.net.forward(&batch.obs), batch, settings);
-    let grad_norm = learner.descend(&loss.total, settings.max_grad_norm, learning_rate);
-    let terms = Tensor::stack(&[loss.policy, loss.value, loss.entropy, grad_norm], 0).detach();
-    let mut losses = Losses::mean_of(
-        &["policy_loss", "value_loss", "entropy", "grad_norm"],
-        &[terms],
-    );
-    losses.push("explained_variance", explained_variance(batch));
-    losses
+impl OnPolicy for A2cSettings {
+    fn shared(&self) -> Shared {
+        Shared {
+            num_steps: self.num_steps,
+            gamma: self.gamma,
+            gae_lambda: self.gae_lambda,
+            learning_rate: self.learning_rate,
+            anneal_lr: self.anneal_lr,
+        }
+    }
+
+    fn optimizer(&self, num_params: i64, device: Device) -> Optimizer {
+        Optimizer::rms_prop(num_params, device, self.rmsprop_alpha, self.rmsprop_eps)
+    }
+
+    /// A single gradient step on the whole rollout.
+    fn update(
+        &self,
+        learner: &mut Learner,
+        rollout: &mut Rollout,
+        samples: &Samples,
+        learning_rate: f64,
+    ) -> Result<Metrics, TrainerError> {
+        let all: Vec<i64> = (0..rollout.num_samples() as i64).collect();
+        let loss = loss(&learner.net.forward(&rollout.obs_of(&all)), samples, self);
+        let grad_norm = learner.descend(&loss.total, self.max_grad_norm, learning_rate)?;
+        let parts = [loss.policy, loss.value, loss.entropy, grad_norm];
+        let terms = Tensor::stack(&parts, 0).detach();
+        let names = ["policy_loss", "value_loss", "entropy", "grad_norm"];
+        Ok(Metrics::mean_of(&names, &[terms]))
+    }
 }

@@ -1,0 +1,274 @@
+//! What PPO and A2C share: they collect a rollout with the present policy, learn from it, forget it.
+
+use rand_pcg::Pcg64;
+use serde_json::{Map, json};
+use tch::{Device, Kind, Tensor};
+use vec_env::{ActionBatch, ObsSlot, ObsSpec, StepBatch, VecEnv};
+
+use super::{Algorithm, Metrics, State};
+use crate::{
+    data::{Rollout, Samples, advantage::gae, obs_tensor},
+    error::TrainerError,
+    nn::PolicyValueNet,
+    optimizer::{Optimizer, clip_grad_norm},
+    policy::{Policy, choose, seeded_rng, to_vec, values},
+    settings::Settings,
+};
+
+/// What tells one actor-critic algorithm from another: its settings, and how it learns from a rollout.
+pub trait OnPolicy: 'static {
+    /// The settings that all of them have.
+    fn shared(&self) -> Shared;
+
+    /// A fresh optimizer.
+    fn optimizer(&self, num_params: i64, device: Device) -> Optimizer;
+
+    /// Learns from a full rollout.
+    ///
+    /// # Errors
+    /// [`TrainerError::Diverged`].
+    fn update(
+        &self,
+        learner: &mut Learner,
+        rollout: &mut Rollout,
+        samples: &Samples,
+        learning_rate: f64,
+    ) -> Result<Metrics, TrainerError>;
+}
+
+/// The settings of an [`OnPolicy`] algorithm that collecting needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Shared {
+    /// Agent steps of each environment between two updates.
+    pub num_steps: usize,
+    /// Discount factor.
+    pub gamma: f64,
+    /// λ of generalized advantage estimation.
+    pub gae_lambda: f64,
+    /// Learning rate of the first update.
+    pub learning_rate: f64,
+    /// It falls linearly to zero over the run.
+    pub anneal_lr: bool,
+}
+
+/// What gradient steps change.
+#[derive(Debug)]
+pub struct Learner {
+    /// Policy and value function.
+    pub net: PolicyValueNet,
+    /// Its optimizer.
+    pub optimizer: Optimizer,
+    /// Draws the actions and shuffles the minibatches. On the host and of our own, so that every device
+    /// samples alike and a checkpoint can hold it.
+    pub rng: Pcg64,
+}
+
+impl Learner {
+    /// One gradient step on `loss`; returns the gradient's norm before clipping.
+    ///
+    /// # Errors
+    /// [`TrainerError::Diverged`] before anything changes, on the CPU; on other devices a look at the
+    /// numbers would cost a wait for them, and [`Metrics::check`] finds it after the update.
+    pub(super) fn descend(
+        &mut self,
+        loss: &Tensor,
+        max_grad_norm: f64,
+        learning_rate: f64,
+    ) -> Result<Tensor, TrainerError> {
+        let mut gradient = self.net.params.gradient(loss);
+        let norm = clip_grad_norm(&mut gradient, max_grad_norm);
+        if norm.device() == Device::Cpu {
+            for (what, number) in [("the loss", loss), ("the gradient", &norm)] {
+                if !number.double_value(&[]).is_finite() {
+                    return Err(TrainerError::Diverged { what });
+                }
+            }
+        }
+        self.optimizer
+            .step(self.net.params.flat_mut(), &gradient, learning_rate);
+        Ok(norm)
+    }
+}
+
+impl Metrics {
+    /// The mean of each term over several gradient steps, a stack of scalars each; one transfer from the
+    /// device for all.
+    pub(super) fn mean_of(names: &[&'static str], terms: &[Tensor]) -> Self {
+        let mean = Tensor::stack(terms, 0).mean_dim(0, false, Kind::Double);
+        let values = to_vec::<f64>(&mean);
+        Self(names.iter().copied().zip(values).collect())
+    }
+
+    /// Refuses numbers that are not finite; only explained variance may have none.
+    fn check(&self) -> Result<(), TrainerError> {
+        let is_bad =
+            |&&(name, value): &&(&str, f64)| name != "explained_variance" && !value.is_finite();
+        match self.0.iter().find(is_bad) {
+            Some(&(what, _)) => Err(TrainerError::Diverged { what }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An actor-critic algorithm with its settings `S`.
+#[derive(Debug)]
+pub struct ActorCritic<S> {
+    settings: S,
+    learner: Learner,
+    rollout: Rollout,
+    obs_spec: ObsSpec,
+    /// Updates done, and in the whole run; the last rollout is a whole one.
+    updates: u64,
+    num_updates: u64,
+}
+
+impl<S: OnPolicy> ActorCritic<S> {
+    /// Fresh weights, drawn by the seed of `run`.
+    ///
+    /// # Errors
+    /// As [`super::new`].
+    pub fn new(
+        settings: S,
+        run: &Settings,
+        env: &dyn VecEnv,
+        device: Device,
+    ) -> Result<Self, TrainerError> {
+        let (spec, num_actions) = (env.obs_spec(), env.action_space().num_actions());
+        let mut rng = seeded_rng(run.run.seed);
+        let net = PolicyValueNet::new(spec, num_actions, device, run.machine.precision, &mut rng)?;
+        let optimizer = settings.optimizer(net.params.numel(), device);
+        let rollout = Rollout::new(spec, settings.shared().num_steps, env.num_envs(), device)?;
+        let num_updates = run.run.total_steps.div_ceil(rollout.num_samples() as u64);
+        Ok(Self {
+            settings,
+            learner: Learner {
+                net,
+                optimizer,
+                rng,
+            },
+            rollout,
+            obs_spec: spec.clone(),
+            updates: 0,
+            num_updates,
+        })
+    }
+
+    fn learning_rate(&self) -> f64 {
+        let Shared {
+            learning_rate,
+            anneal_lr,
+            ..
+        } = self.settings.shared();
+        let done = self.updates as f64 / self.num_updates as f64;
+        learning_rate * if anneal_lr { 1.0 - done } else { 1.0 }
+    }
+}
+
+impl<S: OnPolicy> Algorithm for ActorCritic<S> {
+    fn next_obs(&mut self) -> ObsSlot {
+        self.rollout.next_obs()
+    }
+
+    fn act(&mut self) -> Result<ActionBatch, TrainerError> {
+        let obs = self.rollout.newest_obs();
+        let choice = choose(&self.learner.net, &obs, &mut self.learner.rng, false);
+        self.rollout.add_choice(&choice);
+        Ok(ActionBatch::Discrete(choice.actions))
+    }
+
+    /// An episode that a time limit cut goes on behind it: the value of its last observation stands for
+    /// what was cut off (Pardo et al. 2018, "Time limits in reinforcement learning", eq. 6).
+    fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError> {
+        let mut rewards = step.reward.clone();
+        for row in 0..rewards.len() {
+            if step.truncated[row] && !step.terminated[row] {
+                let last = step.final_obs.iter().find(|(of_row, _)| *of_row == row);
+                let (_, bytes) = last.ok_or(TrainerError::NoFinalObs { env: row })?;
+                let obs = obs_tensor(bytes, 1, &self.obs_spec)?.to_device(self.device());
+                let gamma = self.settings.shared().gamma as f32;
+                rewards[row] += gamma * values(&self.learner.net, &obs)[0];
+            }
+        }
+        let dones = (0..rewards.len()).map(|row| step.is_done(row));
+        self.rollout.add_step(&rewards, dones);
+        Ok(())
+    }
+
+    fn learn(&mut self) -> Result<Option<Metrics>, TrainerError> {
+        if !self.rollout.is_full() {
+            return Ok(None);
+        }
+        let shared = self.settings.shared();
+        let last_values = values(&self.learner.net, &self.rollout.newest_obs());
+        let advantages = gae(
+            &self.rollout.rewards,
+            &self.rollout.values,
+            &self.rollout.dones,
+            &last_values,
+            shared.gamma,
+            shared.gae_lambda,
+        );
+        let samples = self.rollout.samples(&advantages);
+        let learning_rate = self.learning_rate();
+        let (learner, rollout) = (&mut self.learner, &mut self.rollout);
+        let update = self
+            .settings
+            .update(learner, rollout, &samples, learning_rate)?;
+        update.check()?;
+        self.rollout.restart();
+        self.updates += 1;
+        let mut metrics = Metrics(vec![("learning_rate", learning_rate)]);
+        metrics.0.extend(update.0);
+        let explained_variance = samples.explained_variance();
+        metrics.0.push(("explained_variance", explained_variance));
+        Ok(Some(metrics))
+    }
+
+    fn policy(&self) -> &dyn Policy {
+        &self.learner.net
+    }
+
+    fn state(&self) -> Result<State, TrainerError> {
+        let weights = self.learner.net.params.named();
+        let tensors = weights.chain(self.learner.optimizer.state());
+        let copies = tensors.map(|(name, tensor)| {
+            let copy = tensor.detach().to_device(Device::Cpu).copy();
+            (name.to_owned(), copy)
+        });
+        // As text: the generator's state has 128 bits, JSON values as serde_json holds them 64.
+        let rng = serde_json::to_string(&self.learner.rng)
+            .map_err(|error| TrainerError::State(format!("value `rng`: {error}")))?;
+        Ok(State {
+            tensors: copies.collect(),
+            values: Map::from_iter([
+                ("rng".to_owned(), json!(rng)),
+                (
+                    "optimizer_steps".to_owned(),
+                    json!(self.learner.optimizer.steps),
+                ),
+                ("updates".to_owned(), json!(self.updates)),
+            ]),
+        })
+    }
+
+    fn load_state(&mut self, state: &State) -> Result<(), TrainerError> {
+        let rng: String = state.value("rng")?;
+        let rng = serde_json::from_str(&rng)
+            .map_err(|error| TrainerError::State(format!("value `rng`: {error}")))?;
+        let (optimizer_steps, updates) = (state.value("optimizer_steps")?, state.value("updates")?);
+        let weights = self.learner.net.params.named();
+        state.copy_to(weights.chain(self.learner.optimizer.state()))?;
+        self.learner.rng = rng;
+        self.learner.optimizer.steps = optimizer_steps;
+        self.updates = updates;
+        Ok(())
+    }
+
+    fn num_params(&self) -> i64 {
+        self.learner.net.params.numel()
+    }
+
+    fn device(&self) -> Device {
+        self.learner.net.params.device()
+    }
+}

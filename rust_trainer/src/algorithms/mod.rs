@@ -1,0 +1,107 @@
+//! Algorithms: what a run drives, without knowing which one it is.
+//!
+//! For each step the run asks for [`Algorithm::next_obs`] and [`Algorithm::act`], steps the environments,
+//! and tells what that gave to [`Algorithm::observe`]; then [`Algorithm::learn`] learns when it is time.
+
+pub mod a2c;
+mod actor_critic;
+pub mod ppo;
+mod state;
+
+use tch::Device;
+use vec_env::{ActionBatch, ActionSpace, ObsSlot, ObsSpec, StepBatch, VecEnv};
+
+pub use actor_critic::ActorCritic;
+pub use state::State;
+
+use crate::{
+    error::TrainerError,
+    nn::PolicyValueNet,
+    policy::{self, Policy},
+    settings::{AlgorithmSettings, Settings},
+};
+
+/// Something that learns from environments.
+pub trait Algorithm {
+    /// Where the environments write their next observations: those that follow the actions chosen last,
+    /// or the first ones, of a reset.
+    fn next_obs(&mut self) -> ObsSlot;
+
+    /// Chooses actions for the observations written last; their slot must have been dropped.
+    ///
+    /// # Errors
+    /// What libtorch says.
+    fn act(&mut self) -> Result<ActionBatch, TrainerError>;
+
+    /// Takes what the step with these actions gave: rewards, ends, last observations of ended episodes.
+    ///
+    /// # Errors
+    /// [`TrainerError::NoFinalObs`] for an episode that was cut off without its last observation.
+    fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError>;
+
+    /// Learns, if it is time; then says how that went.
+    ///
+    /// # Errors
+    /// [`TrainerError::Diverged`], after which nothing more can be learned, nor anything saved.
+    fn learn(&mut self) -> Result<Option<Metrics>, TrainerError>;
+
+    /// What plays.
+    fn policy(&self) -> &dyn Policy;
+
+    /// Everything that learning changes.
+    ///
+    /// # Errors
+    /// What libtorch says.
+    fn state(&self) -> Result<State, TrainerError>;
+
+    /// Goes on from a state: all of it, or nothing changes.
+    ///
+    /// # Errors
+    /// [`TrainerError::State`] for the state of another algorithm or network, or one with numbers that
+    /// are not finite.
+    fn load_state(&mut self, state: &State) -> Result<(), TrainerError>;
+
+    /// Number of scalars in the network.
+    fn num_params(&self) -> i64;
+
+    /// Where the network runs.
+    fn device(&self) -> Device;
+}
+
+/// Named numbers of an update, in the order in which they are shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metrics(pub Vec<(&'static str, f64)>);
+
+/// The algorithm of `settings`, for the environments `env`; the seed decides weights, actions and
+/// shuffling.
+///
+/// # Errors
+/// Observations that no network takes; memory that is not there.
+pub fn new(
+    settings: &Settings,
+    env: &dyn VecEnv,
+    device: Device,
+) -> Result<Box<dyn Algorithm>, TrainerError> {
+    Ok(match settings.algorithm.clone() {
+        AlgorithmSettings::Ppo(ppo) => Box::new(ActorCritic::new(ppo, settings, env, device)?),
+        AlgorithmSettings::A2c(a2c) => Box::new(ActorCritic::new(a2c, settings, env, device)?),
+    })
+}
+
+/// The policy that `state` holds, without what only learning needs.
+///
+/// # Errors
+/// As [`new`] and [`Algorithm::load_state`].
+pub fn load_policy(
+    settings: &Settings,
+    spec: &ObsSpec,
+    actions: &ActionSpace,
+    device: Device,
+    state: &State,
+) -> Result<Box<dyn Policy>, TrainerError> {
+    let mut rng = policy::seeded_rng(0);
+    let precision = settings.machine.precision;
+    let net = PolicyValueNet::new(spec, actions.num_actions(), device, precision, &mut rng)?;
+    state.copy_to(net.params.named())?;
+    Ok(Box::new(net))
+}

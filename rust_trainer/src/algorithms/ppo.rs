@@ -1,0 +1,210 @@
+//! Proximal policy optimization (Schulman et al. 2017), with the details of the Baselines implementation
+//! that published Atari scores rest on (Huang et al., "The 37 Implementation Details of PPO").
+//!
+//! [`ActorCritic`](super::ActorCritic) collects a rollout; here is what PPO learns from it.
+
+use rand::seq::SliceRandom;
+use tch::{Device, Kind, Tensor, no_grad};
+
+use super::{
+    Metrics,
+    actor_critic::{Learner, OnPolicy, Shared},
+};
+use crate::{
+    data::{Rollout, Samples},
+    error::TrainerError,
+    nn::Output,
+    optimizer::Optimizer,
+    policy::Categorical,
+    settings::settings,
+};
+
+settings! {
+    /// Settings of PPO: Schulman et al. 2017, table 5, with the learning rate and ε of the Baselines
+    /// implementation (Huang et al., "The 37 Implementation Details of PPO").
+    pub struct PpoSettings {
+        /// Agent steps of each environment between two updates
+        num_steps: usize = 128, Between(1.0, 1_048_576.0),
+        /// Learning rate
+        learning_rate: f64 = 2.5e-4, Positive,
+        /// Let the learning rate fall linearly to zero over the run
+        anneal_lr: bool = true, Any,
+        /// Discount factor
+        gamma: f64 = 0.99, Between(0.0, 1.0),
+        /// λ of generalized advantage estimation
+        gae_lambda: f64 = 0.95, Between(0.0, 1.0),
+        /// Minibatches that a rollout is split into
+        num_minibatches: usize = 4, Positive,
+        /// Passes over each rollout
+        update_epochs: usize = 4, Positive,
+        /// Normalize advantages to mean 0 and deviation 1 in each minibatch
+        norm_adv: bool = true, Any,
+        /// Clip range of the probability ratio, and of the value with --clip-vloss
+        clip_coef: f64 = 0.1, Positive,
+        /// Clip the value loss too
+        clip_vloss: bool = true, Any,
+        /// Weight of the entropy bonus
+        ent_coef: f64 = 0.01, NotNegative,
+        /// Weight of the value loss
+        vf_coef: f64 = 0.5, NotNegative,
+        /// Largest global norm of the gradient
+        max_grad_norm: f64 = 0.5, Positive,
+        /// Adam's ε
+        adam_eps: f64 = 1e-5, Positive,
+    }
+}
+
+impl PpoSettings {
+    /// Environments stepped together by default.
+    pub const NUM_ENVS: usize = 8;
+
+    /// Refuses minibatches that cannot be made of the samples of `num_envs` environments.
+    pub(crate) fn check(&self, num_envs: usize) -> Result<(), TrainerError> {
+        let samples = num_envs * self.num_steps;
+        let problem = if self.num_minibatches > samples {
+            format!("is more than the {samples} samples of a rollout")
+        } else if self.norm_adv && samples / self.num_minibatches < 2 {
+            format!("leaves minibatches of under 2 samples out of {samples}; nothing to normalize")
+        } else {
+            return Ok(());
+        };
+        let value = self.num_minibatches;
+        Err(TrainerError::setting("num_minibatches", value, problem))
+    }
+}
+
+/// The terms of the loss over a minibatch; scalars.
+pub struct Loss {
+    /// What is minimized: `policy + vf_coef · value − ent_coef · entropy`.
+    pub total: Tensor,
+    /// Clipped surrogate objective, negated (eq. 7).
+    pub policy: Tensor,
+    /// Half the squared error of the value, clipped like the ratio if asked.
+    pub value: Tensor,
+    /// Mean entropy of the policy in nats.
+    pub entropy: Tensor,
+    /// KL divergence from the old policy, `E[(r − 1) − log r]` (Schulman, "Approximating KL divergence").
+    pub approx_kl: Tensor,
+    /// Share of samples whose ratio is clipped.
+    pub clip_fraction: Tensor,
+}
+
+/// The loss of a minibatch under the network's present `output`.
+#[must_use]
+pub fn loss(output: &Output, samples: &Samples, settings: &PpoSettings) -> Loss {
+    let clip = settings.clip_coef;
+    let policy = Categorical::new(&output.logits);
+    let log_ratio = policy.log_prob(&samples.actions) - &samples.log_probs;
+    let ratio = log_ratio.exp();
+
+    let advantages = samples.advantages(settings.norm_adv);
+    let unclipped = &advantages * &ratio;
+    let clipped = &advantages * ratio.clamp(1.0 - clip, 1.0 + clip);
+    let policy_loss = -unclipped.minimum(&clipped).mean(Kind::Float);
+
+    let squared_error = (&output.value - &samples.returns).square();
+    let squared_error = if settings.clip_vloss {
+        let clipped = &samples.values + (&output.value - &samples.values).clamp(-clip, clip);
+        squared_error.maximum(&(clipped - &samples.returns).square())
+    } else {
+        squared_error
+    };
+    let value_loss = squared_error.mean(Kind::Float) * 0.5;
+
+    let entropy = policy.entropy().mean(Kind::Float);
+    let (approx_kl, clip_fraction) = no_grad(|| {
+        let is_clipped = (&ratio - 1.0).abs().gt(clip).to_kind(Kind::Float);
+        let approx_kl = ((&ratio - 1.0) - &log_ratio).mean(Kind::Float);
+        (approx_kl, is_clipped.mean(Kind::Float))
+    });
+    Loss {
+        total: &policy_loss + &value_loss * settings.vf_coef - &entropy * settings.ent_coef,
+        policy: policy_loss,
+        value: value_loss,
+        entropy,
+        approx_kl,
+        clip_fraction,
+    }
+}
+
+impl OnPolicy for PpoSettings {
+    fn shared(&self) -> Shared {
+        Shared {
+            num_steps: self.num_steps,
+            gamma: self.gamma,
+            gae_lambda: self.gae_lambda,
+            learning_rate: self.learning_rate,
+            anneal_lr: self.anneal_lr,
+        }
+    }
+
+    fn optimizer(&self, num_params: i64, device: Device) -> Optimizer {
+        Optimizer::adam(num_params, device, self.adam_eps)
+    }
+
+    /// `update_epochs` passes over `num_minibatches` minibatches, drawn anew for each pass without
+    /// replacement. The metrics are means over all of them.
+    fn update(
+        &self,
+        learner: &mut Learner,
+        rollout: &mut Rollout,
+        samples: &Samples,
+        learning_rate: f64,
+    ) -> Result<Metrics, TrainerError> {
+        let mut order: Vec<i64> = (0..rollout.num_samples() as i64).collect();
+        let mut terms = Vec::new();
+        for _ in 0..self.update_epochs {
+            order.shuffle(&mut learner.rng);
+            for indices in minibatches(&order, self.num_minibatches) {
+                let output = learner.net.forward(&rollout.obs_of(indices));
+                let loss = loss(&output, &samples.select(indices), self);
+                let grad_norm = learner.descend(&loss.total, self.max_grad_norm, learning_rate)?;
+                let parts = [
+                    loss.policy,
+                    loss.value,
+                    loss.entropy,
+                    loss.approx_kl,
+                    loss.clip_fraction,
+                    grad_norm,
+                ];
+                terms.push(Tensor::stack(&parts, 0).detach());
+            }
+        }
+        let names = [
+            "policy_loss",
+            "value_loss",
+            "entropy",
+            "approx_kl",
+            "clip_fraction",
+            "grad_norm",
+        ];
+        Ok(Metrics::mean_of(&names, &terms))
+    }
+}
+
+/// `samples` in `count` parts whose sizes differ by one at most.
+fn minibatches(samples: &[i64], count: usize) -> impl Iterator<Item = &[i64]> {
+    let start = move |part| part * samples.len() / count;
+    (0..count).map(move |part| &samples[start(part)..start(part + 1)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::minibatches;
+
+    #[test]
+    fn minibatches_are_as_many_as_asked_for_and_balanced() {
+        for (num_samples, count) in [(12, 4), (10, 4), (13, 4), (9, 8), (4, 4)] {
+            let samples: Vec<i64> = (0..num_samples).collect();
+            let parts: Vec<&[i64]> = minibatches(&samples, count).collect();
+            assert_eq!(parts.len(), count);
+            assert_eq!(parts.concat(), samples);
+            let sizes = parts.iter().map(|part| part.len());
+            let (least, most) = (sizes.clone().min().unwrap(), sizes.max().unwrap());
+            assert!(
+                most - least <= 1,
+                "{num_samples} in {count}: {least} to {most}"
+            );
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What is learned from: observations, rollouts, advantages.
+
+pub mod advantage;
+mod observations;
+mod rollout;
+
+pub use observations::{Observations, obs_tensor};
+pub use rollout::{Rollout, Samples};

@@ -1,0 +1,339 @@
+//! The store of observations: rows that environments write to, and copies of them to learn from.
+//!
+//! A row holds one observation of each environment, as they made it (uint8 for images). A rollout uses
+//! a handful of rows in turn; a replay memory would use many. Rows are lent out to be written to, and
+//! what is handed out to be read is a copy: nothing that safe code holds shares memory with a row.
+
+use std::{
+    ptr::NonNull,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use tch::{Cuda, Device, Kind, Tensor};
+use vec_env::{Dtype, ObsSlot, ObsSpec};
+
+use crate::error::TrainerError;
+
+/// `num_rows` rows of `num_envs` observations each.
+///
+/// On a CUDA device the rows are pinned host memory, and beside them lies a copy on the device, to which
+/// each row travels once: for acting and for learning both.
+#[derive(Debug)]
+pub struct Observations {
+    memory: Arc<Memory>,
+    on_device: Option<DeviceRows>,
+    num_envs: usize,
+}
+
+/// The host's memory, kept alive by every row that is lent.
+#[derive(Debug)]
+struct Memory {
+    /// `[num_rows, num_envs, ...]`, contiguous, never resized.
+    tensor: Tensor,
+    start: NonNull<u8>,
+    row_bytes: usize,
+    lent: Box<[AtomicBool]>,
+}
+
+#[expect(
+    unsafe_code,
+    reason = "rows are written in other threads than the one that reads"
+)]
+// SAFETY: the tensor and its pointer are used by `Observations` alone, which never reads a row that is
+// lent; what is shared with other threads is the flags.
+unsafe impl Send for Memory {}
+#[expect(
+    unsafe_code,
+    reason = "rows are written in other threads than the one that reads"
+)]
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+/// A row that is lent; dropping it gives the row back.
+struct Lent {
+    memory: Arc<Memory>,
+    row: usize,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.memory.lent[self.row].store(false, Ordering::Release);
+    }
+}
+
+#[derive(Debug)]
+struct DeviceRows {
+    tensor: Tensor,
+    device: Device,
+    state: Vec<DeviceRow>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum DeviceRow {
+    /// The host's row has been written since it was sent.
+    Stale,
+    /// Being copied, as far as the host knows.
+    OnItsWay,
+    There,
+}
+
+impl Observations {
+    /// Rows of zeros.
+    ///
+    /// # Errors
+    /// Memory that the host or the device does not have.
+    pub fn new(
+        spec: &ObsSpec,
+        num_rows: usize,
+        num_envs: usize,
+        device: Device,
+    ) -> Result<Self, TrainerError> {
+        let shape = shape(&[num_rows, num_envs], spec);
+        let mut tensor = Tensor::f_zeros(&shape, (kind(spec), Device::Cpu))?;
+        let on_device = if device.is_cuda() {
+            tensor = tensor.f_pin_memory(device)?;
+            Some(DeviceRows {
+                tensor: Tensor::f_zeros(&shape, (kind(spec), device))?,
+                device,
+                state: vec![DeviceRow::Stale; num_rows],
+            })
+        } else {
+            None
+        };
+        let start = NonNull::new(tensor.data_ptr().cast()).unwrap_or(NonNull::dangling());
+        let memory = Memory {
+            tensor,
+            start,
+            row_bytes: spec.num_bytes() * num_envs,
+            lent: (0..num_rows).map(|_| AtomicBool::new(false)).collect(),
+        };
+        Ok(Self {
+            memory: Arc::new(memory),
+            on_device,
+            num_envs,
+        })
+    }
+
+    /// Lends a row to be written to, until the slot is dropped.
+    ///
+    /// # Panics
+    /// If there is no such row, or it is lent already.
+    #[must_use]
+    pub fn lend(&mut self, row: usize) -> ObsSlot {
+        let memory = &self.memory;
+        let was_lent = memory.lent[row].swap(true, Ordering::Acquire);
+        assert!(!was_lent, "row {row} of the observations is lent already");
+        if let Some(rows) = &mut self.on_device {
+            if rows.state[row] == DeviceRow::OnItsWay {
+                if let Device::Cuda(index) = rows.device {
+                    Cuda::synchronize(index as i64);
+                }
+                rows.state.iter_mut().for_each(|state| {
+                    if *state == DeviceRow::OnItsWay {
+                        *state = DeviceRow::There;
+                    }
+                });
+            }
+            rows.state[row] = DeviceRow::Stale;
+        }
+        let owner = Lent {
+            memory: Arc::clone(memory),
+            row,
+        };
+        #[expect(unsafe_code, reason = "tch has no safe view of a tensor's bytes")]
+        // SAFETY: `row` lies inside the tensor's memory, for its flag exists; the memory is initialized
+        // and lives as long as `owner`; the flag keeps every other access away until `owner` is dropped,
+        // and no copy to the device is still reading it.
+        unsafe {
+            let start = memory.start.add(row * memory.row_bytes);
+            ObsSlot::from_raw_parts(start, memory.row_bytes, owner)
+        }
+    }
+
+    /// A copy of a row where the network runs, `[num_envs, ...]`.
+    ///
+    /// # Panics
+    /// If there is no such row, or it is lent.
+    pub fn row(&mut self, row: usize) -> Tensor {
+        self.check_readable(row);
+        let host = self.memory.tensor.get(row as i64);
+        match &mut self.on_device {
+            None => host.copy(),
+            Some(rows) => rows.send(row, &host),
+        }
+    }
+
+    /// Copies of single observations where the network runs, `[samples, ...]`; sample
+    /// `row · num_envs + env` is that of one environment in one row.
+    ///
+    /// # Panics
+    /// If there is no such row, or it is lent.
+    pub fn gather(&mut self, samples: &[i64]) -> Tensor {
+        let indices = Tensor::from_slice(samples);
+        for sample in samples {
+            let row = *sample as usize / self.num_envs;
+            self.check_readable(row);
+            if let Some(rows) = &mut self.on_device {
+                if rows.state[row] == DeviceRow::Stale {
+                    let _ = rows.send(row, &self.memory.tensor.get(row as i64));
+                }
+            }
+        }
+        match &self.on_device {
+            None => self.memory.tensor.flatten(0, 1).index_select(0, &indices),
+            Some(rows) => {
+                let indices = indices.to_device(rows.device);
+                rows.tensor.flatten(0, 1).index_select(0, &indices)
+            }
+        }
+    }
+
+    /// Observations in each row.
+    #[must_use]
+    pub fn num_envs(&self) -> usize {
+        self.num_envs
+    }
+
+    /// Where copies are handed out.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.on_device
+            .as_ref()
+            .map_or(Device::Cpu, |rows| rows.device)
+    }
+
+    fn check_readable(&self, row: usize) {
+        let is_lent = self.memory.lent[row].load(Ordering::Acquire);
+        assert!(
+            !is_lent,
+            "row {row} of the observations is lent: it cannot be read before its slot is dropped"
+        );
+    }
+}
+
+impl DeviceRows {
+    /// Sends a row that has not been sent yet, without waiting for it; returns a copy of it.
+    fn send(&mut self, row: usize, host: &Tensor) -> Tensor {
+        let mut target = self.tensor.get(row as i64);
+        if self.state[row] != DeviceRow::Stale {
+            return target.copy();
+        }
+        let sent = host.to_device_(self.device, host.kind(), true, true);
+        target.copy_(&sent);
+        self.state[row] = DeviceRow::OnItsWay;
+        sent
+    }
+}
+
+/// Observations of several environments, one after another in `bytes`, as a tensor `[count, ...]`.
+///
+/// # Errors
+/// Bytes of another length.
+pub fn obs_tensor(bytes: &[u8], count: usize, spec: &ObsSpec) -> Result<Tensor, TrainerError> {
+    vec_env::EnvError::check_length(bytes, count * spec.num_bytes())?;
+    Ok(Tensor::f_from_data_size(
+        bytes,
+        &shape(&[count], spec),
+        kind(spec),
+    )?)
+}
+
+fn shape(leading: &[usize], spec: &ObsSpec) -> Vec<i64> {
+    let lengths = leading.iter().chain(&spec.shape);
+    lengths.map(|length| *length as i64).collect()
+}
+
+fn kind(spec: &ObsSpec) -> Kind {
+    match spec.dtype {
+        Dtype::Uint8 => Kind::Uint8,
+        Dtype::Float32 => Kind::Float,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three rows of two environments with two bytes each.
+    fn store() -> Observations {
+        let spec = ObsSpec {
+            shape: vec![2],
+            dtype: Dtype::Uint8,
+        };
+        Observations::new(&spec, 3, 2, Device::Cpu).unwrap()
+    }
+
+    fn bytes(tensor: &Tensor) -> Vec<u8> {
+        Vec::try_from(tensor.flatten(0, -1)).unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_read_by_row_and_by_sample() {
+        let mut store = store();
+        for row in 0..3 {
+            let first = 10 * row as u8;
+            store
+                .lend(row)
+                .copy_from_slice(&[first, first + 1, first + 2, first + 3]);
+        }
+        assert_eq!(bytes(&store.row(1)), [10, 11, 12, 13]);
+        let gathered = store.gather(&[5, 0]);
+        assert_eq!(gathered.size(), [2, 2]);
+        assert_eq!(bytes(&gathered), [22, 23, 0, 1]);
+    }
+
+    #[test]
+    fn what_is_handed_out_does_not_change_when_its_row_is_written_again() {
+        let mut store = store();
+        store.lend(0).fill(1);
+        let (row, gathered) = (store.row(0), store.gather(&[0, 1]));
+        store.lend(0).fill(2);
+        assert_eq!(bytes(&row), [1; 4]);
+        assert_eq!(bytes(&gathered), [1; 4]);
+        assert_eq!(bytes(&store.row(0)), [2; 4]);
+    }
+
+    #[test]
+    fn other_rows_are_read_while_one_is_lent_to_another_thread() {
+        let mut store = store();
+        let mut slot = store.lend(2);
+        let writer = std::thread::spawn(move || slot.fill(7));
+        assert_eq!(bytes(&store.row(0)), [0; 4]);
+        writer.join().unwrap();
+        assert_eq!(bytes(&store.row(2)), [7; 4]);
+    }
+
+    #[test]
+    fn a_slot_outlives_its_store() {
+        let mut slot = store().lend(0);
+        slot.fill(3);
+        assert_eq!(*slot, [3; 4]);
+    }
+
+    #[test]
+    #[should_panic(expected = "row 1 of the observations is lent: it cannot be read")]
+    fn a_lent_row_is_not_read() {
+        let mut store = store();
+        let _slot = store.lend(1);
+        let _ = store.row(1);
+    }
+
+    #[test]
+    #[should_panic(expected = "row 1 of the observations is lent: it cannot be read")]
+    fn samples_of_a_lent_row_are_not_read() {
+        let mut store = store();
+        let _slot = store.lend(1);
+        let _ = store.gather(&[0, 3]);
+    }
+
+    #[test]
+    #[should_panic(expected = "row 1 of the observations is lent already")]
+    fn a_row_is_lent_once() {
+        let mut store = store();
+        let _slot = store.lend(1);
+        let _ = store.lend(1);
+    }
+}

@@ -1,0 +1,245 @@
+//! A rollout: what `num_envs` environments did in `num_steps` steps.
+
+use tch::{Device, Kind, Tensor};
+use vec_env::{ObsSlot, ObsSpec};
+
+use super::Observations;
+use crate::{error::TrainerError, policy::Choice};
+
+/// Observations, actions, rewards and ends of a rollout, step by step; then the next one.
+///
+/// Its observations lie in `num_steps + 1` rows that are used in turn: the row behind the last step is
+/// the first of the next rollout and need not move.
+#[derive(Debug)]
+pub struct Rollout {
+    observations: Observations,
+    num_steps: usize,
+    /// The row of the first observation.
+    first_row: usize,
+    /// Steps that are over.
+    steps: usize,
+    /// Whether actions for the newest observation are chosen.
+    has_acted: bool,
+    /// Actions taken; these and what follows are `[num_steps · num_envs]`, step-major.
+    pub actions: Vec<i64>,
+    /// log π(action | observation) when it was taken.
+    pub log_probs: Vec<f32>,
+    /// V(observation) when the action was taken.
+    pub values: Vec<f32>,
+    /// Rewards to learn from; a truncated episode's last has γV(last observation) added.
+    pub rewards: Vec<f32>,
+    /// Whether the episode ended in this step.
+    pub dones: Vec<bool>,
+}
+
+impl Rollout {
+    /// Memory for `num_steps` steps of `num_envs` environments.
+    ///
+    /// # Errors
+    /// Memory that the host or the device does not have.
+    pub fn new(
+        spec: &ObsSpec,
+        num_steps: usize,
+        num_envs: usize,
+        device: Device,
+    ) -> Result<Self, TrainerError> {
+        Ok(Self {
+            observations: Observations::new(spec, num_steps + 1, num_envs, device)?,
+            num_steps,
+            first_row: 0,
+            steps: 0,
+            has_acted: false,
+            actions: Vec::new(),
+            log_probs: Vec::new(),
+            values: Vec::new(),
+            rewards: Vec::new(),
+            dones: Vec::new(),
+        })
+    }
+
+    /// Where the next observations are written: those that follow the actions chosen last, or the first.
+    pub fn next_obs(&mut self) -> ObsSlot {
+        let row = self.row_of(self.steps + usize::from(self.has_acted));
+        self.observations.lend(row)
+    }
+
+    /// A copy of the observations written last, `[num_envs, ...]`.
+    pub fn newest_obs(&mut self) -> Tensor {
+        self.observations.row(self.row_of(self.steps))
+    }
+
+    /// Takes the actions chosen for the observations written last.
+    ///
+    /// # Panics
+    /// If the rollout is full, or actions have been chosen already.
+    pub fn add_choice(&mut self, choice: &Choice) {
+        assert!(!self.is_full(), "a full rollout must be learned from first");
+        assert!(!self.has_acted, "the step of the last actions is missing");
+        self.has_acted = true;
+        self.actions.extend(&choice.actions);
+        self.log_probs.extend(&choice.log_probs);
+        self.values.extend(&choice.values);
+    }
+
+    /// Takes what the step of these actions gave, `[num_envs]` each.
+    ///
+    /// # Panics
+    /// If no actions have been chosen.
+    pub fn add_step(&mut self, rewards: &[f32], dones: impl IntoIterator<Item = bool>) {
+        assert!(self.has_acted, "a step without actions");
+        self.has_acted = false;
+        self.steps += 1;
+        self.rewards.extend(rewards);
+        self.dones.extend(dones);
+    }
+
+    /// Whether all steps are there; [`Rollout::newest_obs`] are then those behind the last.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.steps == self.num_steps
+    }
+
+    /// Number of samples in a full rollout.
+    #[must_use]
+    pub fn num_samples(&self) -> usize {
+        self.num_steps * self.observations.num_envs()
+    }
+
+    /// Everything but the observations, as tensors where the network runs.
+    #[must_use]
+    pub fn samples(&self, advantages: &[f32]) -> Samples {
+        let device = self.observations.device();
+        let floats = |values: &[f32]| Tensor::from_slice(values).to_device(device);
+        let (values, advantages) = (floats(&self.values), floats(advantages));
+        Samples {
+            actions: Tensor::from_slice(&self.actions).to_device(device),
+            log_probs: floats(&self.log_probs),
+            returns: &advantages + &values,
+            values,
+            advantages,
+        }
+    }
+
+    /// The observations of the samples at `indices`, `[len, ...]`.
+    pub fn obs_of(&mut self, indices: &[i64]) -> Tensor {
+        let num_envs = self.observations.num_envs();
+        let in_store = indices.iter().map(|index| {
+            let (step, env) = (*index as usize / num_envs, *index as usize % num_envs);
+            (self.row_of(step) * num_envs + env) as i64
+        });
+        let in_store: Vec<i64> = in_store.collect();
+        self.observations.gather(&in_store)
+    }
+
+    /// Begins the next rollout with the observations behind this one's last step.
+    pub fn restart(&mut self) {
+        self.first_row = self.row_of(self.steps);
+        self.steps = 0;
+        self.actions.clear();
+        self.log_probs.clear();
+        self.values.clear();
+        self.rewards.clear();
+        self.dones.clear();
+    }
+
+    fn row_of(&self, step: usize) -> usize {
+        (self.first_row + step) % (self.num_steps + 1)
+    }
+}
+
+/// What is learned from beside the observations; `[samples]` each.
+#[derive(Debug)]
+pub struct Samples {
+    /// Actions, int64.
+    pub actions: Tensor,
+    /// Log-probabilities of the actions under the policy that took them, float32.
+    pub log_probs: Tensor,
+    /// Values under the network that acted, float32.
+    pub values: Tensor,
+    /// Advantages, float32.
+    pub advantages: Tensor,
+    /// Targets of the value function, advantage + value, float32.
+    pub returns: Tensor,
+}
+
+impl Samples {
+    /// The samples at `indices`.
+    #[must_use]
+    pub fn select(&self, indices: &[i64]) -> Self {
+        let indices = Tensor::from_slice(indices).to_device(self.actions.device());
+        let pick = |tensor: &Tensor| tensor.index_select(0, &indices);
+        Self {
+            actions: pick(&self.actions),
+            log_probs: pick(&self.log_probs),
+            values: pick(&self.values),
+            advantages: pick(&self.advantages),
+            returns: pick(&self.returns),
+        }
+    }
+
+    /// The advantages, with `normalized` shifted and scaled to mean 0 and deviation 1.
+    #[must_use]
+    pub fn advantages(&self, normalized: bool) -> Tensor {
+        if !normalized {
+            return self.advantages.shallow_clone();
+        }
+        let centered = &self.advantages - self.advantages.mean(Kind::Float);
+        centered / (self.advantages.std(true) + 1e-8)
+    }
+
+    /// Explained variance of the value function, `1 − Var(returns − values) / Var(returns)`.
+    #[must_use]
+    pub fn explained_variance(&self) -> f64 {
+        let variance = self.returns.var(false);
+        let residual = (&self.returns - &self.values).var(false);
+        1.0 - (residual / variance).double_value(&[])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vec_env::Dtype;
+
+    use super::*;
+
+    #[test]
+    fn the_observations_behind_the_last_step_are_the_next_rollouts_first() {
+        let spec = ObsSpec {
+            shape: vec![1],
+            dtype: Dtype::Float32,
+        };
+        let mut rollout = Rollout::new(&spec, 3, 2, Device::Cpu).unwrap();
+        let mut count = 0_f32;
+        // Environment 0 counts up from 1 at the reset, environment 1 shows the negative.
+        let mut write = |rollout: &mut Rollout| {
+            count += 1.0;
+            let bytes = [count.to_ne_bytes(), (-count).to_ne_bytes()].concat();
+            rollout.next_obs().copy_from_slice(&bytes);
+        };
+        let floats = |tensor: Tensor| Vec::<f32>::try_from(tensor.flatten(0, -1)).unwrap();
+        write(&mut rollout);
+        for first in [1.0_f32, 4.0, 7.0] {
+            for step in 0..3 {
+                let seen = first + step as f32;
+                assert_eq!(floats(rollout.newest_obs()), [seen, -seen]);
+                rollout.add_choice(&Choice {
+                    actions: vec![0, 1],
+                    log_probs: vec![seen, -seen],
+                    values: vec![0.0; 2],
+                });
+                write(&mut rollout);
+                assert!(!rollout.is_full());
+                rollout.add_step(&[0.0; 2], [false; 2]);
+            }
+            assert!(rollout.is_full());
+            let all: Vec<i64> = (0..6).rev().collect();
+            let obs = floats(rollout.obs_of(&all));
+            let last = first + 2.0;
+            assert_eq!(obs[..2], [-last, last]);
+            assert_eq!(obs[4..], [-first, first]);
+            let samples = rollout.samples(&[0.0; 6]);
+            assert_eq!(floats(samples.select(&all).log_probs), obs);
+            rollout.restart();
+        }
+    }
+}

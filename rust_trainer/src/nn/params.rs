@@ -1,0 +1,111 @@
+//! The parameters of a network as views of one flat tensor.
+//!
+//! One tensor instead of a dozen makes an optimizer step a handful of operations, clipping by global
+//! norm a single reduction, and the average over many machines one exchange.
+
+use rand::Rng;
+use tch::{Device, Kind, Tensor};
+
+use super::init;
+
+/// Takes the parameters of a network as its layers declare them; [`ParamsBuilder::finish`] joins them.
+///
+/// They are drawn from a generator of ours and on the CPU: a seed gives the same network on every
+/// device, whatever else uses libtorch's.
+pub struct ParamsBuilder<'a> {
+    rng: &'a mut dyn Rng,
+    named: Vec<(String, Tensor)>,
+}
+
+impl<'a> ParamsBuilder<'a> {
+    /// No parameters yet; `rng` draws their first values.
+    pub fn new(rng: &'a mut dyn Rng) -> Self {
+        Self {
+            rng,
+            named: Vec::new(),
+        }
+    }
+
+    /// A parameter with orthonormal rows or columns times `gain`.
+    pub(super) fn orthogonal(&mut self, name: &str, shape: &[i64], gain: f64) -> Tensor {
+        let value = init::orthogonal(shape, gain, self.rng);
+        self.add(name, value)
+    }
+
+    /// A parameter of `numel` zeros.
+    pub(super) fn zeros(&mut self, name: &str, numel: i64) -> Tensor {
+        self.add(name, Tensor::zeros([numel], (Kind::Float, Device::Cpu)))
+    }
+
+    fn add(&mut self, name: &str, value: Tensor) -> Tensor {
+        let layers = value.shallow_clone();
+        self.named.push((name.to_owned(), value));
+        layers
+    }
+
+    /// Lays all parameters out one after another in one tensor on `device`. The layers' tensors become
+    /// views of it.
+    #[must_use]
+    pub fn finish(mut self, device: Device) -> Params {
+        let values = self.named.iter().map(|(_, value)| value.reshape(-1));
+        let values: Vec<Tensor> = values.collect();
+        let flat = Tensor::cat(&values, 0).to_device(device);
+        let mut offset = 0;
+        for (_, tensor) in &mut self.named {
+            let (shape, length) = (tensor.size(), tensor.numel() as i64);
+            // The layer's handle and ours are one tensor to libtorch: this replaces the memory of both.
+            tensor.set_data(&flat.narrow(0, offset, length).view(shape.as_slice()));
+            let _ = tensor.set_requires_grad(true);
+            offset += length;
+        }
+        Params {
+            flat,
+            named: self.named,
+        }
+    }
+}
+
+/// All parameters of a network, float32.
+#[derive(Debug)]
+pub struct Params {
+    flat: Tensor,
+    named: Vec<(String, Tensor)>,
+}
+
+impl Params {
+    /// All parameters, `[num_params]`; writing to it writes to every layer.
+    pub(crate) fn flat_mut(&mut self) -> &mut Tensor {
+        &mut self.flat
+    }
+
+    /// The parameters with their names, each in its own shape, in the order in which they were declared.
+    pub fn named(&self) -> impl Iterator<Item = (&str, &Tensor)> {
+        self.named
+            .iter()
+            .map(|(name, tensor)| (name.as_str(), tensor))
+    }
+
+    /// Number of scalars.
+    #[must_use]
+    pub fn numel(&self) -> i64 {
+        self.flat.size()[0]
+    }
+
+    /// Where the parameters live.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.flat.device()
+    }
+
+    /// The gradient of `loss` with respect to all parameters, `[num_params]`.
+    #[must_use]
+    pub fn gradient(&self, loss: &Tensor) -> Tensor {
+        let params: Vec<&Tensor> = self.named().map(|(_, tensor)| tensor).collect();
+        let gradients = Tensor::run_backward(&[loss], &params, false, false);
+        let flat: Vec<Tensor> = gradients
+            .iter()
+            .map(|gradient| gradient.reshape(-1))
+            .collect();
+        Tensor::cat(&flat, 0).to_kind(Kind::Float)
+    }
+}

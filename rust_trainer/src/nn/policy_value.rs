@@ -1,0 +1,212 @@
+//! The network of actor-critic algorithms: a body with a policy head and a value head.
+//!
+//! Weights start orthogonal and biases at zero: gain √2 in the body, 0.01 for the policy and 1 for the
+//! value (Huang et al., "The 37 Implementation Details of PPO").
+
+use rand::Rng;
+use tch::{Device, Kind, Tensor};
+use vec_env::ObsSpec;
+
+use super::{Linear, Mlp, NatureCnn, Params, ParamsBuilder};
+use crate::{error::TrainerError, settings::Precision};
+
+/// What the network says of a batch of observations.
+pub struct Output {
+    /// Unnormalized log-probabilities of the actions, float32 `[batch, num_actions]`.
+    pub logits: Tensor,
+    /// State values, float32 `[batch]`.
+    pub value: Tensor,
+}
+
+/// A policy and a value function over one set of parameters.
+#[derive(Debug)]
+pub struct PolicyValueNet {
+    /// The weights.
+    pub params: Params,
+    body: Body,
+    policy: Linear,
+    value: Linear,
+    compute: Kind,
+}
+
+#[derive(Debug)]
+enum Body {
+    /// One for both heads.
+    Shared(NatureCnn),
+    /// One for each head.
+    Separate { policy: Mlp, value: Mlp },
+}
+
+const POLICY_GAIN: f64 = 0.01;
+const VALUE_GAIN: f64 = 1.0;
+
+impl PolicyValueNet {
+    /// A freshly initialized network, its weights drawn from `rng`: a CNN that both heads share for
+    /// images, a stack of hidden layers for each head for flat observations.
+    ///
+    /// # Errors
+    /// [`TrainerError::Usage`] for observations that are neither images nor flat.
+    pub fn new(
+        spec: &ObsSpec,
+        num_actions: i64,
+        device: Device,
+        precision: Precision,
+        rng: &mut dyn Rng,
+    ) -> Result<Self, TrainerError> {
+        let mut params = ParamsBuilder::new(rng);
+        let (body, policy, value) = match spec.shape.as_slice() {
+            &[channels, height, width] if spec.is_image() => {
+                let shape = [channels, height, width].map(|length| length as i64);
+                let body = NatureCnn::new(&mut params, shape)?;
+                let inputs = NatureCnn::FEATURES;
+                let policy = Linear::new(&mut params, "policy", inputs, num_actions, POLICY_GAIN);
+                let value = Linear::new(&mut params, "value", inputs, 1, VALUE_GAIN);
+                (Body::Shared(body), policy, value)
+            }
+            &[features] => {
+                let (features, inputs) = (features as i64, Mlp::FEATURES);
+                let for_policy = Mlp::new(&mut params, "policy", features);
+                let policy = Linear::new(&mut params, "policy", inputs, num_actions, POLICY_GAIN);
+                let for_value = Mlp::new(&mut params, "value", features);
+                let value = Linear::new(&mut params, "value", inputs, 1, VALUE_GAIN);
+                let body = Body::Separate {
+                    policy: for_policy,
+                    value: for_value,
+                };
+                (body, policy, value)
+            }
+            shape => {
+                return Err(TrainerError::Usage(format!(
+                    "no network for observations of type {:?} and shape {shape:?}: images must be uint8 [channels, height, width], others flat",
+                    spec.dtype
+                )));
+            }
+        };
+        Ok(Self {
+            params: params.finish(device),
+            body,
+            policy,
+            value,
+            compute: match precision {
+                Precision::Fp32 => Kind::Float,
+                Precision::Bf16 => Kind::BFloat16,
+            },
+        })
+    }
+
+    /// Policy and value of `obs`, `[batch, ...]` in the environment's own type.
+    ///
+    /// The heads are computed in float32 whatever the precision: bfloat16 knows a value of 3 to 1/64.
+    #[must_use]
+    pub fn forward(&self, obs: &Tensor) -> Output {
+        let features = |features: Tensor| features.to_kind(Kind::Float);
+        let (for_policy, for_value) = match &self.body {
+            Body::Shared(body) => {
+                let shared = features(body.forward(obs, self.compute));
+                (shared.shallow_clone(), shared)
+            }
+            Body::Separate { policy, value } => (
+                features(policy.forward(obs, self.compute)),
+                features(value.forward(obs, self.compute)),
+            ),
+        };
+        Output {
+            logits: self.policy.forward(&for_policy),
+            value: self.value.forward(&for_value).squeeze_dim(-1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::no_grad;
+    use vec_env::Dtype;
+
+    use super::*;
+    use crate::policy::seeded_rng;
+
+    fn net(shape: &[usize], dtype: Dtype, precision: Precision) -> PolicyValueNet {
+        let spec = ObsSpec {
+            shape: shape.to_vec(),
+            dtype,
+        };
+        PolicyValueNet::new(&spec, 3, Device::Cpu, precision, &mut seeded_rng(1)).unwrap()
+    }
+
+    fn largest_difference(ours: &Tensor, theirs: &Tensor) -> f64 {
+        (ours - theirs).abs().max().double_value(&[])
+    }
+
+    #[test]
+    fn the_heads_are_exact_in_bfloat16() {
+        for (shape, dtype) in [(vec![2], Dtype::Float32), (vec![1, 36, 36], Dtype::Uint8)] {
+            let net = net(&shape, dtype, Precision::Bf16);
+            no_grad(|| {
+                for (name, tensor) in net.params.named() {
+                    let value = match name {
+                        "value.bias" => 3.001,
+                        "policy.bias" => -1.001,
+                        _ => 0.0,
+                    };
+                    let _ = tensor.shallow_clone().fill_(value);
+                }
+            });
+            let obs = Tensor::ones(
+                [5, shape.iter().product::<usize>() as i64],
+                (Kind::Uint8, Device::Cpu),
+            );
+            let obs = obs.view(
+                [
+                    &[5],
+                    shape
+                        .iter()
+                        .map(|n| *n as i64)
+                        .collect::<Vec<_>>()
+                        .as_slice(),
+                ]
+                .concat()
+                .as_slice(),
+            );
+            let output = net.forward(&obs);
+            for (tensor, expected) in [(output.value, 3.001), (output.logits, -1.001)] {
+                assert_eq!(tensor.kind(), Kind::Float);
+                assert!(
+                    largest_difference(&tensor, &tensor.full_like(expected)) < 1e-6,
+                    "bfloat16 knows 3.001 as 3"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_of_ram_reach_the_network_as_numbers_from_0_to_1() {
+        let net = net(&[128], Dtype::Uint8, Precision::Fp32);
+        let ram = Tensor::arange(256, (Kind::Uint8, Device::Cpu)).view([2, 128]);
+        let (bytes, numbers) = (
+            net.forward(&ram),
+            net.forward(&(ram.to_kind(Kind::Float) / 255.0)),
+        );
+        assert!(largest_difference(&bytes.value, &numbers.value) < 1e-6);
+        assert!(largest_difference(&bytes.logits, &numbers.logits) < 1e-6);
+    }
+
+    #[test]
+    fn layers_are_views_of_the_flat_tensor_and_take_gradients() {
+        let mut net = net(&[2], Dtype::Float32, Precision::Fp32);
+        let obs = Tensor::ones([1, 2], (Kind::Float, Device::Cpu));
+        let output = net.forward(&obs);
+        let loss = output.value.sum(Kind::Float) + output.logits.square().sum(Kind::Float);
+        let gradient = net.params.gradient(&loss);
+        assert_eq!(gradient.size(), [net.params.numel()]);
+        assert!(gradient.abs().max().double_value(&[]) > 0.0);
+        let _ = no_grad(|| net.params.flat_mut().fill_(0.5));
+        for (name, tensor) in net.params.named() {
+            assert!(
+                (tensor.mean(Kind::Float).double_value(&[]) - 0.5).abs() < 1e-9,
+                "{name}"
+            );
+        }
+        // 0.5 · tanh(0.5 · 64 tanh(1.5) + 0.5) for each of 64 units, which are 1 to rounding, and the bias.
+        assert!((net.forward(&obs).value.double_value(&[0]) - 32.5).abs() < 1e-4);
+    }
+}
