@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import ale_py
 import cv2
 import numpy as np
-from ale_py import Action, ALEInterface, roms
+from ale_py import Action, ALEInterface, ALEState, roms
 
 from atari_wrappers.ids import EnvId
 from atari_wrappers.recipes import Recipe
 
 SCREEN = (210, 160)
+RAM_BYTES = 128
 # ALE greets on stderr at each loaded ROM otherwise.
 ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 
 
+class _Cartridge(NamedTuple):
+    """What is known of a game once it was loaded in this process."""
+
+    all_actions: list[Action]
+    own_actions: list[Action]
+    modes: list[int]
+    difficulties: list[int]
+
+
+_CARTRIDGES: dict[str, _Cartridge] = {}
+
+
 class Emulator:
     """ALE with one game in it.
+
+    Loading takes 85 ms: it waits for the first game, when its seed is known, unless nothing is
+    known yet of the cartridge.
 
     Args:
         env_id: Which game.
@@ -27,8 +43,7 @@ class Emulator:
         on_frame: Called after each emulated frame.
 
     Attributes:
-        ale: The interface itself.
-        actions: What the game's actions are called there, in order; empty before `load`.
+        actions: What the game's actions are called there, in order.
         frames: Emulated frames since the game began.
 
     Raises:
@@ -39,53 +54,69 @@ class Emulator:
         self, env_id: EnvId, recipe: Recipe, on_frame: Callable[[], None] | None = None
     ) -> None:
         self._sticky = float(np.float32(recipe.sticky_actions))  # what ALE compares with
-        self._mode, self._difficulty = recipe.mode, recipe.difficulty
-        self._rom = env_id.rom
-        self._has_all_actions = recipe.full_action_space or recipe.continuous
+        self._rom, self._mode, self._difficulty = env_id.rom, recipe.mode, recipe.difficulty
         self._on_frame = on_frame
-        self.ale = self._make_interface()
-        self.actions: list[Action] = []
+        self._ale = ale = self._make_interface()
         self.frames = 0
-        self._is_fresh = False
+        self._seed = 0
+        self._is_loaded = self._is_fresh = False
         self._held: tuple[Action, float] | None = None
         self._twister = np.random.RandomState(0)
         self._shown: np.ndarray | None = None
         # Bound once: looked up anew, they would cost a step as much as its bookkeeping.
-        self._act, self.game_over, self.lives = self.ale.act, self.ale.game_over, self.ale.lives
+        self._act, self.game_over, self.lives = ale.act, ale.game_over, ale.lives
+        self.actions = self._find_actions(all_of_them=recipe.full_action_space or recipe.continuous)
 
     def _make_interface(self) -> ALEInterface:
         return ALEInterface()
 
-    def load(self, seed: int) -> None:
-        """Switch the console on anew, with ALE's random numbers from `seed`.
+    def _find_actions(self, *, all_of_them: bool) -> list[Action]:
+        """Return the game's actions, after a check of its mode and difficulty."""
+        if self._rom not in _CARTRIDGES:
+            self._load()
+        cartridge = _CARTRIDGES[self._rom]
+        for name, valid in (("mode", cartridge.modes), ("difficulty", cartridge.difficulties)):
+            value = getattr(self, f"_{name}")
+            if value is not None and value not in valid:
+                raise ValueError(f"{name} of {self._rom} must be one of {valid}, not {value}")
+        return cartridge.all_actions if all_of_them else cartridge.own_actions
 
-        A seed needs this: Assault and a dozen other games remember those before them. It takes
-        85 ms, so that a console which has not been used, and draws no numbers, stays as it is.
+    @property
+    def ale(self) -> ALEInterface:
+        """The interface itself."""
+        if not self._is_loaded:
+            self._load()
+        return self._ale
+
+    def load(self, seed: int) -> None:
+        """Have the console switched on anew for the next game, with random numbers from `seed`.
+
+        A seed needs this: Assault and a dozen other games remember those before them. A console
+        which has not been used, and draws no numbers, stays as it is.
         """
-        ale = self.ale
-        if self._is_fresh and not self._sticky:
-            return
-        ale.setInt("random_seed", seed)
+        self._seed = seed
+        if self._sticky or not self._is_fresh:
+            self._is_loaded = False
+
+    def _load(self) -> None:
+        ale = self._ale
+        ale.setInt("random_seed", self._seed)
         ale.setFloat("repeat_action_probability", self._sticky)
         ale.loadROM(roms.get_rom_path(self._rom))
-        self._choose("mode", self._mode, ale.getAvailableModes(), ale.setMode)
-        self._choose(
-            "difficulty", self._difficulty, ale.getAvailableDifficulties(), ale.setDifficulty
+        self._is_loaded = self._is_fresh = True
+        cartridge = _CARTRIDGES.setdefault(
+            self._rom,
+            _Cartridge(
+                ale.getLegalActionSet(),
+                ale.getMinimalActionSet(),
+                ale.getAvailableModes(),
+                ale.getAvailableDifficulties(),
+            ),
         )
-        self.actions = (
-            ale.getLegalActionSet() if self._has_all_actions else ale.getMinimalActionSet()
-        )
-        self._twister = np.random.RandomState(seed & 0xFFFFFFFF)
-        self._is_fresh = True
-
-    def _choose(
-        self, name: str, value: int | None, valid: list[int], choose: Callable[[int], None]
-    ) -> None:
-        if value is None:
-            return
-        if value not in valid:
-            raise ValueError(f"{name} of {self._rom} must be one of {valid}, not {value}")
-        choose(value)
+        if self._mode in cartridge.modes:
+            ale.setMode(self._mode)
+        if self._difficulty in cartridge.difficulties:
+            ale.setDifficulty(self._difficulty)
 
     def new_game(self) -> None:
         """Begin a game."""
@@ -93,6 +124,17 @@ class Emulator:
         self.frames = 0
         self._held = self._shown = None
         self._is_fresh = False
+        self._follow()
+
+    def _follow(self) -> None:
+        """Go to where ALE's random numbers are, with which a few games start already.
+
+        They are what ends its states: the words of a Mersenne Twister and the place among them.
+        """
+        if self._sticky:
+            state = self._ale.cloneState(include_rng=True).serialize()
+            *words, place = map(int, state[:-8].rpartition(b"\0")[2].split())
+            self._twister.set_state(("MT19937", np.array(words, np.uint32), place))
 
     def act(self, action: Action, strength: float = 1.0) -> int:
         """Emulate a frame and return its reward; `strength`, 0 to 1, is how far a paddle turns."""
@@ -122,22 +164,21 @@ class Emulator:
         return picture
 
     def save(self) -> dict[str, Any]:
-        """Return the whole state, to pickle.
+        """Return the whole state as plain data.
 
         ALE's own lacks the screen, and the action that a sticky one may repeat. Which that is, ALE
-        tells nobody, so that `act` follows its random numbers: a Mersenne Twister of its seed, one
-        double of 53 bits per frame.
+        tells nobody, so that `act` follows its random numbers: one double of 53 bits per frame.
         """
         return {
-            "ale": self.ale.cloneState(include_rng=True),
+            "ale": self.ale.cloneState(include_rng=True).serialize(),
             "frames": self.frames,
-            "held": self._held and (self._held[0].value, self._held[1]),
-            "twister": self._twister.get_state(),
+            "held": self._held and [self._held[0].value, self._held[1]],
             "screen": self.screen(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go to a state that `save` returned; another emulator of the same game can, too."""
+        ale_state = ALEState(state["ale"])
         self.new_game()
         if state["held"] is not None:
             held = Action(state["held"][0]), state["held"][1]
@@ -145,6 +186,6 @@ class Emulator:
                 self._act(*held)
                 if self._twister.random_sample() >= self._sticky:
                     self._held = held
-        self.ale.restoreState(state["ale"])
+        self.ale.restoreState(ale_state)
+        self._follow()
         self.frames, self._shown = state["frames"], state["screen"]
-        self._twister.set_state(state["twister"])

@@ -6,7 +6,7 @@ The parts are `emulator` (ALE), `rules`, `pictures`, and `seeding`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import gymnasium as gym
@@ -15,34 +15,27 @@ from ale_py import ALEInterface
 
 from atari_wrappers.errors import ResetNeededError
 from atari_wrappers.game.emulator import Emulator
-from atari_wrappers.game.pictures import Stack
+from atari_wrappers.game.pictures import make_observations
 from atari_wrappers.game.polar import console_action, polar_space
 from atari_wrappers.game.rules import GameRules
 from atari_wrappers.game.seeding import HashedDraws
 from atari_wrappers.ids import EnvId
+from atari_wrappers.plain_data import pack, unpack
 from atari_wrappers.recipes import Recipe
 
 # The reset option that asks for a new game, where one that lost a life would go on.
 NEW_GAME = "new_game"
-
-
-@dataclass(frozen=True)
-class GameState:
-    """All that an `AtariGame` goes on from; it pickles, and another process can restore it."""
-
-    identity: dict[str, Any]
-    is_ready: bool
-    emulator: dict[str, Any]
-    play: dict[str, Any]
-    stack: np.ndarray
+# Of what a state means; another one is refused.
+STATE_VERSION = 1
 
 
 class AtariGame(gym.Env[np.ndarray, Any]):
     """An Atari game that observes uint8 `[frame_stack, height, width]`, oldest frame first.
 
-    With `grayscale=False` it observes `[frame_stack, height, width, 3]`. Actions are integers, or
-    float32 `[3]` with `continuous=True`. Rewards are clipped if the recipe says so. The infos of
-    steps and resets have these keys:
+    With `grayscale=False` it observes `[frame_stack, height, width, 3]`; with `channels_last=True`
+    `[height, width, frame_stack]`, and 3 times as many channels in colour; with `obs_type="ram"`
+    `[128]`. Actions are integers, or float32 `[3]` with `continuous=True`. Rewards are clipped if
+    the recipe says so. The infos of steps and resets have these keys:
 
     - `raw_reward`: float, the step's reward as the game gives it; 0 at a reset.
     - `lives`: int, those left in the observation returned; 0 where the game has none.
@@ -60,6 +53,10 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         env_index: The env's place in its batch.
         on_frame: Called after each emulated frame, those of no-ops and FIRE too; `render` then
             shows it.
+
+    Attributes:
+        out: Where steps and resets write what is observed, which they return then; `None` has them
+            return fresh arrays.
 
     Raises:
         ValueError: The game has no such mode or difficulty.
@@ -80,11 +77,12 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         self.render_mode = "rgb_array"
         self.recipe = recipe
         self._emulator = self._make_emulator(env_id, recipe, on_frame)
-        self._play = GameRules(self._emulator, recipe)
-        self._stack = Stack(recipe)
+        self._pictures = make_observations(self._emulator, recipe)
+        self._rules = GameRules(self._emulator, recipe, self._pictures)
+        self.out: np.ndarray | None = None
         self._is_ready = False
         self._share_generator()
-        self.observation_space = gym.spaces.Box(0, 255, self._stack.frames.shape, np.uint8)
+        self.observation_space = gym.spaces.Box(0, 255, self._pictures.shape, np.uint8)
         self.action_space = self._make_action_space()
 
     def _make_emulator(
@@ -110,7 +108,7 @@ class AtariGame(gym.Env[np.ndarray, Any]):
     @property
     def ended_in_reset(self) -> bool:
         """Whether a game ended while the last reset was to go on with it after a lost life."""
-        return self._play.cut_off is not None
+        return self._rules.cut_off is not None
 
     def get_action_meanings(self) -> list[str]:
         """Return the names of the console's actions, in the order of the integers for them."""
@@ -130,25 +128,25 @@ class AtariGame(gym.Env[np.ndarray, Any]):
             The observation, a fresh array, and its info.
         """
         super().reset(seed=seed)
-        play = self._play
-        goes_on = self._is_ready and play.life_lost and not play.is_over
+        rules = self._rules
+        goes_on = self._is_ready and rules.life_lost and not rules.is_over
         if seed is not None or not goes_on or (options or {}).get(NEW_GAME):
-            self._stack.restart(play.new_game(seed))
+            rules.new_game(seed)
         else:
-            picture, is_first = play.next_life()
-            if is_first:
-                self._stack.restart(picture)
-            elif picture is not None:
-                self._stack.push(picture)
+            rules.next_life()
         self._is_ready = True
         if seed is not None:
             self._share_generator()
-        return self._stack.frames.copy(), self._info(0.0) | (play.cut_off or {})
+        return self._observation(), self._info(0.0) | (rules.cut_off or {})
+
+    def _observation(self) -> np.ndarray:
+        out = np.empty(self._pictures.shape, np.uint8) if self.out is None else self.out
+        return self._pictures.write_to(out)
 
     def _share_generator(self) -> None:
         """Let `np_random` be what no-ops are drawn from, where that is one of numpy's."""
-        if isinstance(self._play.draws, HashedDraws):
-            self.np_random = self._play.draws.generator
+        if isinstance(self._rules.draws, HashedDraws):
+            self.np_random = self._rules.draws.generator
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Take a step of `frame_skip` frames.
@@ -163,23 +161,22 @@ class AtariGame(gym.Env[np.ndarray, Any]):
             ValueError: There is no such action.
             ResetNeededError: The game is over, or none has begun.
         """
-        play = self._play
-        if not self._is_ready or play.is_over:
+        rules = self._rules
+        if not self._is_ready or rules.is_over:
             raise ResetNeededError(f"step of {self} without a game in play: call reset() first")
-        raw_reward, picture = play.step(*self._console_action(action))
-        self._stack.push(picture)
+        raw_reward = rules.step(*self._console_action(action))
         terminated, truncated = self._flags()
         reward = np.sign(raw_reward) if self.recipe.clip_reward else raw_reward
         info = self._info(raw_reward)
-        return self._stack.frames.copy(), reward, terminated, truncated, info
+        return self._observation(), reward, terminated, truncated, info
 
     def _flags(self) -> tuple[bool, bool]:
         """Return what a learner is told of the step: whether it terminated, and was truncated."""
-        play, first = self._play, self.recipe.end_precedence
+        rules, first = self._rules, self.recipe.end_precedence
         # Where a lost life is a mere signal, the end of the game goes before it.
-        is_signal = self.recipe.after_life_loss == "go-on" and play.truncated
-        terminated = play.terminated or (play.life_lost and not is_signal)
-        truncated = play.truncated
+        is_signal = self.recipe.after_life_loss == "go-on" and rules.truncated
+        terminated = rules.terminated or (rules.life_lost and not is_signal)
+        truncated = rules.truncated
         if terminated and truncated and first != "both":
             return first == "terminated", first == "truncated"
         return terminated, truncated
@@ -198,47 +195,58 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         return actions[action], 1.0
 
     def _info(self, raw_reward: Any) -> dict[str, Any]:
-        play = self._play
-        return {"raw_reward": raw_reward, "lives": play.lives, **play.record()}
+        rules = self._rules
+        return {"raw_reward": raw_reward, "lives": rules.lives, **rules.record()}
 
     def render(self) -> np.ndarray:
         """Return what the screen shows: uint8 RGB `[210, 160, 3]`."""
         return self._emulator.screen()
 
-    def save_state(self) -> GameState:
-        """Return the whole state, random numbers included, as something to pickle."""
-        return GameState(
-            self._identity,
-            self._is_ready,
-            self._emulator.save(),
-            self._play.save(),
-            self._stack.frames.copy(),
-        )
+    def save_state(self) -> bytes:
+        """Return the whole state, random numbers included: plain data, of which nothing runs."""
+        state = {
+            "made_by": self._made_by,
+            "is_ready": self._is_ready,
+            "emulator": self._emulator.save(),
+            "rules": self._rules.save(),
+            "pictures": self._pictures.state(),
+        }
+        return pack("game", STATE_VERSION, state)
 
-    def restore_state(self, state: GameState) -> None:
+    def check_state(self, state: bytes) -> dict[str, Any]:
+        """Return what `save_state` put into a state.
+
+        Raises:
+            ValueError: It is the state of something else, of another version, or damaged.
+        """
+        values = unpack("game", STATE_VERSION, state)
+        theirs, ours = values["made_by"], self._made_by
+        differing = [
+            f"{name}={theirs.get(name)!r} instead of {value!r}"
+            for name, value in ours.items()
+            if theirs.get(name) != value
+        ]
+        if differing:
+            raise ValueError(f"this is the state of another game: {', '.join(differing)}")
+        return values
+
+    def restore_state(self, state: bytes) -> None:
         """Go to a state that `save_state` returned; what follows is the same to the last bit.
 
         Args:
             state: Of this env, or of another one with the same game and recipe.
 
         Raises:
-            ValueError: It is the state of something else.
+            ValueError: As `check_state`; nothing has changed then.
         """
-        if not isinstance(state, GameState):
-            raise ValueError(f"this is no state of a game, but a {type(state).__name__}")
-        if state.identity != self._identity:
-            others = {name: state.identity.get(name) for name in self._identity}
-            differing = [
-                f"{name}={others[name]!r} instead of {value!r}"
-                for name, value in self._identity.items()
-                if others[name] != value
-            ]
-            raise ValueError(f"this is the state of another game: {', '.join(differing)}")
-        self._emulator.restore(state.emulator)
-        self._play.restore(state.play)
-        self._stack.frames[:] = state.stack
-        self._is_ready = state.is_ready
+        values = self.check_state(state)
+        self._emulator.restore(values["emulator"])
+        self._rules.restore(values["rules"])
+        self._pictures.set_state(values["pictures"])
+        self._is_ready = values["is_ready"]
 
     @property
-    def _identity(self) -> dict[str, Any]:
-        return {"game": self._rom, "num_players": self.num_players} | asdict(self.recipe)
+    def _made_by(self) -> dict[str, Any]:
+        """What two games agree in that may take each other's states."""
+        recipe = asdict(self.recipe) | {"screen_size": list(self.recipe.screen_size)}
+        return {"game": self._rom, "num_players": self.num_players} | recipe

@@ -1,6 +1,7 @@
 """A game by the rules of a recipe: how it starts, what a step of the agent is, and when it ends.
 
-What is seen of it is in `pictures`, and what a learner is told of it in `env`.
+What is observed of it is in `pictures`, which are told of each frame that counts and of each start
+of an episode; what a learner is told is in `env`.
 """
 
 from __future__ import annotations
@@ -8,11 +9,10 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-import numpy as np
 from ale_py import Action
 
 from atari_wrappers.game.emulator import Emulator
-from atari_wrappers.game.pictures import make_pool
+from atari_wrappers.game.pictures import Observations
 from atari_wrappers.game.seeding import Draws, make_draws
 from atari_wrappers.recipes import Recipe
 
@@ -24,9 +24,13 @@ _STATE = ("lives", "terminated", "truncated", "life_lost", "score", "steps", "_l
 class GameRules:
     """Plays games, one after the other.
 
+    Args:
+        emulator: What plays them.
+        recipe: The rules.
+        pictures: What is told which frames to look at.
+
     Attributes:
         draws: Where random numbers come from.
-        pool: The last frames of a step.
         lives: Those left; 0 where the game has none.
         terminated: Whether the game has ended by itself.
         truncated: Whether it has reached its limit of time.
@@ -39,11 +43,10 @@ class GameRules:
         ValueError: The game has no such mode or difficulty.
     """
 
-    def __init__(self, emulator: Emulator, recipe: Recipe) -> None:
-        self._emulator, self._recipe = emulator, recipe
+    def __init__(self, emulator: Emulator, recipe: Recipe, pictures: Observations) -> None:
+        self._emulator, self._recipe, self._pictures = emulator, recipe, pictures
         self.draws: Draws = make_draws(recipe.seeding, None)
         emulator.load(self.draws.ale_seed)
-        self.pool = make_pool(emulator, recipe)
         has_fire = Action.FIRE in emulator.actions
         self._fire_reset = recipe.fire_reset if has_fire else "off"
         self._watches_lives = recipe.episodic_life and recipe.life_loss != "after-skip"
@@ -77,36 +80,34 @@ class GameRules:
         }
 
     def save(self) -> dict[str, Any]:
-        """Return the whole state but the emulator's, to pickle."""
+        """Return the whole state but the emulator's and the pictures', as plain data."""
         attributes = {name: getattr(self, name) for name in _STATE}
-        pool = [buffer.copy() for buffer in self.pool.buffers]
-        return {"attributes": attributes, "pool": pool, "draws": self.draws.state()}
+        return {"attributes": attributes, "draws": self.draws.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go to a state that `save` returned."""
         for name, value in state["attributes"].items():
             setattr(self, name, value)
-        for buffer, saved in zip(self.pool.buffers, state["pool"], strict=True):
-            buffer[:] = saved
         self.draws.set_state(state["draws"])
 
-    def step(self, action: Any, strength: float = 1.0) -> tuple[Any, np.ndarray]:
-        """Take a step of the agent, and return its reward and picture; the rest is in attributes.
+    def step(self, action: Any, strength: float = 1.0) -> Any:
+        """Take a step of the agent, and return its reward; the rest is in attributes.
 
         Args:
             action: One of the emulator's.
             strength: How far it turns a paddle, 0 to 1.
         """
         self.steps += 1
-        result = self._skip(action, strength)
+        reward = self._skip(action, strength)
+        self._pictures.push()
         if self.steps >= self._max_steps:
             self.truncated = True
             self._decide_end()
-        return result
+        return reward
 
-    def _skip(self, action: Any, strength: float = 1.0) -> tuple[Any, np.ndarray]:
-        """Emulate the frames of one step; return their reward and the picture of the last two."""
-        emulator, pool = self._emulator, self.pool
+    def _skip(self, action: Any, strength: float = 1.0) -> Any:
+        """Emulate the frames of one step, and return their reward."""
+        emulator, pictures = self._emulator, self._pictures
         reward, left, ends = 0.0, self._recipe.frame_skip, False
         self.life_lost = False
         while left and not ends:
@@ -119,13 +120,14 @@ class GameRules:
             if self._watches_lives and self._check_lives(self._fewest_lives):
                 ends = True
             if left < 2:
-                pool.keep(left, ends)
+                pictures.kept(left, ends)
         self.score = self.score + reward
         if not self._watches_lives:
             self._check_lives(1)
         if ends:
             self._decide_end()
-        return reward, pool.pooled(is_full=not left)
+        pictures.step_done(is_full=not left)
+        return reward
 
     def _check_lives(self, fewest: int) -> bool:
         """Note the lives, and return whether one is lost and `fewest` at least are left."""
@@ -142,8 +144,8 @@ class GameRules:
                 self.terminated = self.life_lost = False
             self.truncated = first != "terminated"
 
-    def new_game(self, seed: int | None) -> np.ndarray:
-        """Begin a game, and return what is seen first.
+    def new_game(self, seed: int | None) -> None:
+        """Begin a game.
 
         Args:
             seed: Where to begin all random numbers anew; `None` goes on with them.
@@ -151,38 +153,39 @@ class GameRules:
         self.steps, self.cut_off = 0, None
         self._begin(seed)
         self._no_ops(seed)
-        picture = self._fire_steps(self.pool.restarted(), seed)
+        self._pictures.restarted()
+        self._fire_steps(seed)
         self._settle(self._max_frames)
-        return picture
+        self._pictures.begin()
 
-    def next_life(self) -> tuple[np.ndarray | None, bool]:
-        """Go on after a lost life.
-
-        Returns:
-            What is seen, `None` for nothing new, and whether an empty stack of frames follows.
-        """
+    def next_life(self) -> None:
+        """Go on after a lost life."""
         way = self._recipe.after_life_loss
         self.cut_off = None
         if way == "new-game":
-            return self.new_game(None), True
+            self.new_game(None)
+            return
         self.life_lost = False
         if way == "go-on":
-            return None, False
+            return
         left = self._limit - self._emulator.frames
         if not self._recipe.count_reset_frames:
             self._limit = inf
         if way == "noops":
             self._no_ops(None)
-            picture = self.pool.restarted()
+            self._pictures.restarted()
         else:
-            picture = self._no_op_step(None)
+            self._no_op_step(None)
             if self._fire_reset in _FIRE_FRAME and self.cut_off is None:
                 self._frame(Action.FIRE, None)
-                picture = self.pool.restarted()
-        picture = self._fire_steps(picture, None)
+                self._pictures.restarted()
+        self._fire_steps(None)
         is_new = self.cut_off is not None
         self._settle(self._max_frames if is_new else left)
-        return picture, is_new or way == "noop-step"
+        if is_new or way == "noop-step":
+            self._pictures.begin()
+        else:
+            self._pictures.push()
 
     def _settle(self, frames: float) -> None:
         """End a reset; the game may last `frames` more, unless those of the reset count too."""
@@ -226,27 +229,27 @@ class GameRules:
             self._decide_end()
             self._begin(seed)
 
-    def _no_op_step(self, seed: int | None) -> np.ndarray:
+    def _no_op_step(self, seed: int | None) -> None:
         """Take a step of no-op in a game that goes on; begin another where it has ended."""
         if not self.is_over:
-            _, picture = self._skip(Action.NOOP)
+            self._skip(Action.NOOP)
             if not self.is_over:
-                return picture
+                return
         self._begin(seed)
         self._no_ops(seed)
         self.lives = self._emulator.lives()
-        return self.pool.restarted()
+        self._pictures.restarted()
 
-    def _fire_steps(self, picture: np.ndarray, seed: int | None) -> np.ndarray:
-        """Take a step each of actions 1 and 2 if the recipe says so, and return what is seen.
+    def _fire_steps(self, seed: int | None) -> None:
+        """Take a step each of actions 1 and 2 if the recipe says so.
 
         Where one costs a life or ends the game there is a reset in between, whose picture, as in
         stable-baselines3, nobody sees.
         """
         if self._fire_reset == "steps":
             for action in self._emulator.actions[1:3]:
-                _, picture = self._skip(action)
-                picture = picture.copy()
+                self._skip(action)
                 if self.is_over or self.life_lost:
+                    seen = self._pictures.picture.copy()
                     self._no_op_step(seed)
-        return picture
+                    self._pictures.picture = seen

@@ -20,7 +20,7 @@ class Draws(Protocol):
         """Return a uniform integer from `low` to `high`, both included."""
 
     def state(self) -> Any:
-        """Return where in its sequence this stands, as something to pickle."""
+        """Return where in its sequence this stands, as plain data."""
 
     def set_state(self, state: Any) -> None:
         """Go to where a `state` was taken."""
@@ -44,7 +44,7 @@ class HashedDraws:
         return int(self.generator.integers(low, high + 1))
 
     def state(self) -> Any:
-        """Return where in its sequence this stands, as something to pickle."""
+        """Return where in its sequence this stands, as plain data."""
         return self.generator.bit_generator.state
 
     def set_state(self, state: Any) -> None:
@@ -76,8 +76,8 @@ class RawDraws:
                 return low + (product >> 32)
 
     def state(self) -> Any:
-        """Return where in its sequence this stands, as something to pickle."""
-        return self._twister.get_state()
+        """Return where in its sequence this stands, as plain data."""
+        return self._twister.get_state(legacy=False)
 
     def set_state(self, state: Any) -> None:
         """Go to where a `state` was taken."""

@@ -51,7 +51,7 @@ class TwoPlayerGame(AtariGame):
         on_frame: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(env_id, recipe, env_index, on_frame)
-        shape = (NUM_PLAYERS, *self._stack.frames.shape)
+        shape = (NUM_PLAYERS, *self._pictures.shape)
         self.observation_space = gym.spaces.Box(0, 255, shape, np.uint8)
         self._codes = np.array([action.value for action in self._emulator.actions], np.int32)
 
@@ -63,12 +63,11 @@ class TwoPlayerGame(AtariGame):
     def _make_action_space(self) -> gym.Space:
         return gym.spaces.MultiDiscrete([len(self._emulator.actions)] * NUM_PLAYERS)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Start an episode, as `AtariGame.reset`."""
-        view, info = super().reset(seed=seed, options=options)
-        return _for_both(view), info
+    def _observation(self) -> np.ndarray:
+        out = np.empty(self.observation_space.shape, np.uint8) if self.out is None else self.out
+        self._pictures.write_to(out[0])
+        out[1:] = out[0]
+        return out
 
     def step(self, action: Any) -> tuple[np.ndarray, np.ndarray, bool, bool, dict[str, Any]]:
         """Take a step of `frame_skip` frames.
@@ -83,8 +82,8 @@ class TwoPlayerGame(AtariGame):
             ValueError: There is no such action.
             ResetNeededError: The game is over, or none has begun.
         """
-        view, rewards, terminated, truncated, info = super().step(action)
-        return _for_both(view), rewards.astype(np.float32), terminated, truncated, info
+        obs, rewards, terminated, truncated, info = super().step(action)
+        return obs, rewards.astype(np.float32), terminated, truncated, info
 
     def _console_action(self, action: Any) -> tuple[np.ndarray, float]:
         pair = np.asarray(action)
@@ -98,7 +97,3 @@ class TwoPlayerGame(AtariGame):
             # Before the first frame of a game there is a single 0.
             info[name] = np.full(NUM_PLAYERS, info[name], dtype)
         return info
-
-
-def _for_both(view: np.ndarray) -> np.ndarray:
-    return np.stack([view] * NUM_PLAYERS)

@@ -109,12 +109,19 @@ class TwoPlayerEmulator(Emulator):
         # A game with lives counts those in reserve, and says -1 when the last is lost.
         self._life_in_play = 1 if ale.lives() > 0 else 0
         self.lives = self._lives
-        codes = ale.getLegalActionSet() if self._has_all_actions else ale.getMinimalActionSet()
-        self.actions = [Action(int(code)) for code in codes]
         self._pressed = np.zeros(NUM_PLAYERS, np.int32)
 
     def _make_interface(self) -> Any:
         return _loaded(self._rom)
+
+    def _find_actions(self, *, all_of_them: bool) -> list[Action]:
+        self._is_loaded = True
+        ale = self._ale
+        codes = ale.getLegalActionSet() if all_of_them else ale.getMinimalActionSet()
+        return [Action(int(code)) for code in codes]
+
+    def _follow(self) -> None:
+        """Do nothing: the random numbers are drawn here."""
 
     def load(self, seed: int) -> None:
         """Begin the random numbers anew.
@@ -155,7 +162,7 @@ class TwoPlayerEmulator(Emulator):
         return int(self.ale.lives()) + self._life_in_play
 
     def save(self) -> dict[str, Any]:
-        """Return the whole state, to pickle."""
+        """Return the whole state as plain data."""
         handle = self.ale.cloneSystemState()
         encoded = self.ale.encodeState(handle)
         self.ale.deleteState(handle)
@@ -163,7 +170,7 @@ class TwoPlayerEmulator(Emulator):
             "ale": encoded,
             "frames": self.frames,
             "pressed": self._pressed.copy(),
-            "twister": self._twister.get_state(),
+            "twister": self._twister.get_state(legacy=False),
             "screen": self.screen(),
         }
 

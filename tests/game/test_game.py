@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import nan, pi
 
 import gymnasium as gym
@@ -41,6 +42,46 @@ def test_observations_are_the_callers() -> None:
     assert not (second[:3] == 7).any()
     game.step(0)
     np.testing.assert_array_equal(first, 7)
+
+
+def test_observations_go_where_they_are_wanted() -> None:
+    for parts in ({}, {"grayscale": False}, {"channels_last": True}, {"obs_type": "ram"}):
+        games = [make_game(PONG, "baselines", **parts) for _ in range(2)]
+        games[1].out = np.zeros(games[1].observation_space.shape, np.uint8)
+        for fresh, written in zip(*(walk(game, 6) for game in games), strict=True):
+            assert written is games[1].out
+            np.testing.assert_array_equal(fresh, written)
+
+
+def walk(game: AtariGame, steps: int) -> Iterator[np.ndarray]:
+    game.action_space.seed(0)
+    yield game.reset(seed=0)[0]
+    for _ in range(steps):
+        yield game.step(game.action_space.sample())[0]
+
+
+@pytest.mark.parametrize("grayscale", [True, False])
+def test_channels_last(grayscale: bool) -> None:
+    parts = {"screen_size": (50, 30), "frame_stack": 3, "grayscale": grayscale}
+    plain = make_game(PONG, "gymnasium", **parts)
+    game = make_game(PONG, "gymnasium", channels_last=True, **parts)
+    assert game.observation_space.shape == (50, 30, 3 if grayscale else 9)
+    for obs, last in zip(walk(plain, 9), walk(game, 9), strict=True):
+        expected = np.stack(obs, -1) if grayscale else np.concatenate(obs, -1)
+        np.testing.assert_array_equal(last, expected)
+
+
+def test_ram_is_what_gymnasiums_atari_env_observes() -> None:
+    theirs = gym.make("ALE/Pong-v5", obs_type="ram", repeat_action_probability=0.25)
+    parts = {"obs_type": "ram", "noop_min": 0, "noop_max": 0, "sticky_actions": 0.25}
+    ours = make_game(PONG, "gymnasium", frame_stack=1, **parts)
+    assert ours.observation_space == theirs.observation_space
+    expected, obs = theirs.reset(seed=3)[0], ours.reset(seed=3)[0]
+    theirs.action_space.seed(0)
+    for _ in range(300):
+        np.testing.assert_array_equal(obs, expected)
+        action = theirs.action_space.sample()
+        expected, obs = theirs.step(action)[0], ours.step(action)[0]
 
 
 def test_render_shows_ales_screen() -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from ale_py import Action
 
+from atari_wrappers.game.pictures import make_observations
 from atari_wrappers.game.rules import GameRules
-from atari_wrappers.recipes import PRESETS
+from atari_wrappers.recipes import PRESETS, Recipe
 
 
 class ScriptedEmulator:
@@ -45,7 +46,11 @@ class ScriptedEmulator:
 
 def make_play(lives: Sequence[int], **parts: Any) -> GameRules:
     recipe = replace(PRESETS["default"], noop_min=0, noop_max=0, **parts)
-    play = GameRules(ScriptedEmulator(lives), recipe)  # type: ignore[arg-type]
+    return begin(ScriptedEmulator(lives), recipe)
+
+
+def begin(emulator: ScriptedEmulator, recipe: Recipe) -> GameRules:
+    play = GameRules(emulator, recipe, make_observations(emulator, recipe))  # type: ignore[arg-type]
     play.new_game(None)
     return play
 
@@ -66,7 +71,7 @@ def test_which_lost_lives_end_an_episode(way: str, frames: list[int], lost: list
     play = make_play(LIVES, life_loss=way)
     seen, rewards = [], []
     while not play.is_over:
-        rewards.append(play.step(Action.NOOP)[0])
+        rewards.append(play.step(Action.NOOP))
         seen.append((play.record()["episode_frames"], play.life_lost))
     assert seen == list(zip(frames, lost, strict=True))
     assert rewards == list(np.diff([0, *frames]))
@@ -118,8 +123,7 @@ def test_an_end_and_a_limit_at_once(
 # A game of 6 frames ends in the 8 no-ops; two of them belong to the next one.
 def test_a_game_that_ends_in_its_no_ops_is_followed_by_another() -> None:
     recipe = replace(PRESETS["baselines"], noop_min=8, noop_max=8)
-    play = GameRules(ScriptedEmulator([1] * 6), recipe)  # type: ignore[arg-type]
-    play.new_game(None)
+    play = begin(ScriptedEmulator([1] * 6), recipe)
     assert not play.is_over
     assert play.cut_off is None
     assert play.record()["episode_frames"] == 2
@@ -143,9 +147,10 @@ def test_what_is_seen_of_a_step_that_a_game_ends(
     last_frame: str, frames: int, seen: list[int]
 ) -> None:
     play = make_play([1] * frames, last_frame=last_frame)
-    pictures = [play.pool.restarted().max()]
+    pictures = [play._pictures.picture.max()]
     while not play.is_over:
-        pictures.append(play.step(Action.NOOP)[1].max())
+        play.step(Action.NOOP)
+        pictures.append(play._pictures.picture.max())
     assert pictures == seen
 
 
@@ -155,8 +160,7 @@ def test_a_life_lost_in_the_fire_of_a_start() -> None:
     recipe = replace(PRESETS["baselines"], noop_min=1, noop_max=1)
     emulator = ScriptedEmulator([3] * 2 + [2] * 90)
     emulator.actions = (Action.NOOP, Action.FIRE, Action.UP)
-    play = GameRules(emulator, recipe)  # type: ignore[arg-type]
-    play.new_game(None)
+    play = begin(emulator, recipe)
     assert play.record()["episode_frames"] == 13
     assert play.record()["episode_length"] == 0
     assert (play.lives, play.life_lost) == (2, False)

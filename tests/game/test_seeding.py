@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import pickle
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from oracles import make_game
 
 import atari_wrappers.ids  # noqa: F401  (registers the games)
+from atari_wrappers.game import emulator
 from atari_wrappers.game.seeding import HashedDraws, RawDraws, make_draws
+from atari_wrappers.plain_data import pack, unpack
 
 
 def test_the_twister_is_that_of_the_cpp_standard() -> None:
@@ -47,10 +50,40 @@ def test_wide_spans_are_uniform() -> None:
 def test_states_go_on(way: str) -> None:
     draws, other = make_draws(way, 3), make_draws(way, None)
     draws.between(0, 9)
-    other.set_state(pickle.loads(pickle.dumps(draws.state())))
+    other.set_state(unpack("draws", 1, pack("draws", 1, draws.state())))
     assert [other.between(0, 99) for _ in range(9)] == [draws.between(0, 99) for _ in range(9)]
 
 
 @pytest.mark.parametrize("way", ["hashed", "raw"])
 def test_entropy_differs(way: str) -> None:
     assert len({make_draws(way, None).ale_seed for _ in range(4)}) == 4
+
+
+# One load tells the actions of a game for all envs of a process.
+@pytest.mark.parametrize("sticky_actions", [0.0, 0.25])
+def test_a_new_console_is_loaded_once(
+    sticky_actions: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_game("PongNoFrameskip-v4", "gymnasium")
+    loaded: list[str] = []
+    path = emulator.roms.get_rom_path
+
+    def counted(rom: str) -> Path:
+        loaded.append(rom)
+        return path(rom)
+
+    monkeypatch.setattr(emulator.roms, "get_rom_path", counted)
+    game = make_game("PongNoFrameskip-v4", "gymnasium", sticky_actions=sticky_actions)
+    game.reset(seed=5)
+    assert loaded == ["pong"]
+    game.reset()
+    game.reset(seed=5)  # what remembers its games is loaded anew
+    assert loaded == ["pong"] * 2
+
+
+def test_what_was_not_reset_can_be_looked_at() -> None:
+    for _ in range(2):
+        game = make_game("PongNoFrameskip-v4", "gymnasium", sticky_actions=0.25)
+        assert game.render().shape == (210, 160, 3)
+        assert game.ale.getRAM().shape == (128,)
+        assert game.save_state() != b""

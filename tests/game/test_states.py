@@ -15,6 +15,7 @@ from replay import digest
 
 from atari_wrappers.errors import ResetNeededError
 from atari_wrappers.game.env import AtariGame
+from atari_wrappers.plain_data import pack, unpack
 
 REPLAY = Path(__file__).parents[1] / "support" / "replay.py"
 SHORT = {"max_episode_frames": 700}
@@ -26,6 +27,9 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("AssaultNoFrameskip-v4", "ale", SHORT),
     ("BreakoutNoFrameskip-v4", "envpool", SHORT | {"episodic_life": True}),
     ("SeaquestNoFrameskip-v4", "ale", SHORT | {"sticky_actions": 0.9}),
+    # These draw random numbers at their start.
+    ("ALE/DoubleDunk-v5", "gymnasium", SHORT | {"sticky_actions": 0.9}),
+    ("ALE/Berzerk-v5", "gymnasium", SHORT | {"sticky_actions": 0.9}),
     (
         "BreakoutNoFrameskip-v4",
         "ale",
@@ -47,12 +51,12 @@ def play(game: AtariGame, steps: int, seed: int) -> None:
 def test_a_restored_game_replays(env_id: str, preset: str, parts: dict[str, Any]) -> None:
     game = make_game(env_id, preset, **parts)
     play(game, 90, seed=3)
-    state = pickle.dumps(game.save_state())
+    state = game.save_state()
     expected = digest(game)
-    game.restore_state(pickle.loads(state))
+    game.restore_state(state)
     assert digest(game) == expected
     play(game, 40, seed=4)
-    game.restore_state(pickle.loads(state))
+    game.restore_state(state)
     assert digest(game) == expected
 
 
@@ -148,5 +152,50 @@ def test_states_of_something_else_are_refused(
     game.reset(seed=0)
     with pytest.raises(ValueError, match="the state of another game: "):
         game.restore_state(make_game(env_id, preset, **parts).save_state())
-    with pytest.raises(ValueError, match="no state of a game, but a bytes"):
-        game.restore_state(b"")
+
+
+def test_what_is_no_state_is_refused_and_changes_nothing() -> None:
+    game = make_game("BreakoutNoFrameskip-v4", "baselines")
+    play(game, 30, seed=1)
+    state = game.save_state()
+    other = make_game("BreakoutNoFrameskip-v4", "baselines")
+    play(other, 10, seed=2)
+    before = other.save_state()
+    damaged = bytearray(state)
+    damaged[-9000] ^= 1
+    later = state.replace(b'"version": 1', b'"version": 2')
+    cases = [
+        (b"", "no state of a game, but b''"),
+        (pickle.dumps(1), "no state of a game, but b'"),
+        (None, "no state of a game, but a NoneType"),
+        (state[:-1], "this state of a game is damaged"),
+        (bytes(damaged), "this state of a game is damaged"),
+        (later, "this state of a game is damaged"),
+        (pack("game", 2, {}), "version=2 instead of 1"),
+        (pack("batch", 1, {}), "kind='batch' instead of 'game'"),
+    ]
+    for bad, message in cases:
+        with pytest.raises(ValueError, match=message):
+            other.restore_state(bad)
+    assert other.save_state() == before
+    other.restore_state(state)
+    assert other.save_state() == state
+
+
+def test_no_state_holds_code() -> None:
+    """What an older `pickle` would run is read as plain values only."""
+    values = {
+        "list": [1, None, True, 2**200, -0.5, float("inf"), "é"],
+        "dict": {"a": {"b": b"\0\n"}},
+        "array": np.arange(6, dtype=np.int16).reshape(2, 3),
+        "none": np.zeros((0, 4), np.uint8),
+        "scalar": np.float32(0.25),
+    }
+    read = unpack("test", 3, pack("test", 3, values))
+    np.testing.assert_array_equal(read.pop("array"), values.pop("array"), strict=True)
+    np.testing.assert_array_equal(read.pop("none"), values.pop("none"), strict=True)
+    assert read == values
+    with pytest.raises(TypeError):
+        pack("test", 3, {"code": print})
+    with pytest.raises(TypeError, match="an array of object is no plain data"):
+        pack("test", 3, {"code": np.array([print])})

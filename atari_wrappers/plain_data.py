@@ -1,0 +1,92 @@
+"""States as bytes: values and arrays, nothing that runs when it is read.
+
+A file of them is a first line that says so, a digest of the rest, a line of JSON, and the arrays'
+memory. What was damaged, or is of another kind or version, is told before anything is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+
+_MAGIC = b"atari_wrappers state\n"
+_DIGEST_BYTES = 32
+_ARRAY, _BYTES = "__array__", "__bytes__"
+
+
+def pack(kind: str, version: int, values: dict[str, Any]) -> bytes:
+    """Return values as bytes.
+
+    Args:
+        kind: What they are a state of.
+        version: Of what the values mean.
+        values: Numbers, strings, `None`, bytes, numpy arrays, and lists and dicts of these.
+    """
+    blobs: list[bytes] = []
+    header = json.dumps(
+        {"kind": kind, "version": version, "values": _without_blobs(values, blobs)}
+    ).encode()
+    body = b"".join((header, b"\n", *blobs))
+    return _MAGIC + hashlib.sha256(body).digest() + body
+
+
+def unpack(kind: str, version: int, data: bytes) -> dict[str, Any]:
+    """Return what was packed; lists for tuples, and arrays that can be written to.
+
+    Raises:
+        ValueError: It is something else, damaged, or of another kind or version.
+    """
+    if not isinstance(data, bytes) or not data.startswith(_MAGIC):
+        raise ValueError(f"this is no state of a {kind}, but {_excerpt(data)}")
+    start = len(_MAGIC) + _DIGEST_BYTES
+    body = memoryview(data)[start:]
+    if hashlib.sha256(body).digest() != data[len(_MAGIC) : start]:
+        raise ValueError(f"this state of a {kind} is damaged: its {len(data)} bytes have changed")
+    header, _, _ = data[start:].partition(b"\n")
+    said = json.loads(header)
+    for name, expected in (("kind", kind), ("version", version)):
+        if said[name] != expected:
+            raise ValueError(
+                f"this is no state of a {kind}: {name}={said[name]!r} instead of {expected!r}"
+            )
+    return _with_blobs(said["values"], body[len(header) + 1 :])
+
+
+def _excerpt(data: Any) -> str:
+    return f"{data[:20]!r}..." if isinstance(data, bytes) else f"a {type(data).__name__}"
+
+
+def _without_blobs(value: Any, blobs: list[bytes]) -> Any:
+    """Return `value` for JSON: of each array what tells where among `blobs` it went."""
+    if isinstance(value, dict):
+        return {name: _without_blobs(item, blobs) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_blobs(item, blobs) for item in value]
+    if not isinstance(value, bytes | np.ndarray):
+        return value.item() if isinstance(value, np.generic) else value
+    offset = sum(map(len, blobs))
+    if isinstance(value, bytes):
+        blobs.append(value)
+        return {_BYTES: [offset, len(value)]}
+    if value.dtype.kind not in "biuf":
+        raise TypeError(f"an array of {value.dtype} is no plain data")
+    blobs.append(value.tobytes())
+    return {_ARRAY: [offset, value.dtype.str, list(value.shape)]}
+
+
+def _with_blobs(value: Any, blobs: memoryview) -> Any:
+    if isinstance(value, list):
+        return [_with_blobs(item, blobs) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {_BYTES}:
+        offset, size = value[_BYTES]
+        return bytes(blobs[offset : offset + size])
+    if value.keys() == {_ARRAY}:
+        offset, dtype, shape = value[_ARRAY]
+        count = int(np.prod(shape))
+        return np.frombuffer(blobs, dtype, count, offset).reshape(shape).copy()
+    return {name: _with_blobs(item, blobs) for name, item in value.items()}
