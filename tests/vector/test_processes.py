@@ -211,7 +211,7 @@ import os
 import signal
 import sys
 import time
-from atari_wrappers import make_vec
+from atari_wrappers import WorkerError, make_vec
 
 if __name__ == "__main__":
     vec = make_vec(
@@ -230,7 +230,12 @@ if __name__ == "__main__":
             time.sleep(0.01)
         for _ in range(20):
             vec.step([0, 0])
-        print(vec.worker_pids == pids, flush=True)
+        os.kill(pids[0], signal.SIGKILL)
+        try:
+            vec.step([0, 0])
+        except WorkerError:
+            vec.restart_workers()
+        print(vec.recv()[3].tolist(), *vec.worker_pids, flush=True)
     if {ending!r} in ("killed", "told to end"):
         time.sleep(600)
     if {ending!r} == "unhandled error":
@@ -274,7 +279,10 @@ def test_workers_do_not_outlive_their_host(
                 os.killpg(host.pid, number)  # as a terminal and `timeout` do
                 for pid in pids:
                     os.kill(pid, number)  # as systemd and Slurm do
-            assert host.stdout.readline() == "True\n", "the batch goes on, if its host does"
+            said = host.stdout.readline().split()
+            assert said[:2] == ["[True,", "False]"], "the batch goes on, as its host does"
+            assert said[3] == str(pids[1])
+            pids.append(int(said[2]))
         if ending in ("killed", "told to end"):
             host.kill()
         assert_gone(pids, 2 * ORPHAN_SECONDS)

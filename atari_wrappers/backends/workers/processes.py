@@ -64,6 +64,8 @@ class WorkerProcess:
         self.since = 0.0
         self.progress = (0, 0)
         self.is_gone = self.is_released = False
+        # What all children of a fork server that is gone are said to have ended with.
+        self._no_status = 255 if context == "forkserver" else None
         self.inbox = Inbox()
         self.outbox = bytearray()
         theirs, self.commands = os.pipe()
@@ -107,13 +109,16 @@ class WorkerProcess:
         """Whether the process is gone, though something may still hold its pipe."""
         if self._process.is_alive():
             return False
-        # All children of a fork server that is gone count as ended, with status 255.
-        return self._process.exitcode != 255 or process_state(self.pid) in (None, ENDED)
+        is_told = self._process.exitcode != self._no_status
+        return is_told or process_state(self.pid) in (None, ENDED)
 
     def end(self) -> str:
         """Make sure that a process that closed its pipe is gone; say how it ended."""
         self._await_end(time.monotonic() + _END_SECONDS)
-        how = ending(self._process.exitcode) if self.has_ended() else "closed its pipe"
+        how = "closed its pipe"
+        if self.has_ended():
+            status = self._process.exitcode
+            how = ending(None if status == self._no_status else status)
         self.kill()
         return how
 
@@ -211,9 +216,11 @@ def end_workers(workers: Sequence[WorkerProcess], seconds: float) -> None:
 @contextlib.contextmanager
 def _signals_blocked(context: str) -> Iterator[None]:
     """Keep what the run is told from a process that starts, until it sees to that itself."""
-    resource_tracker.ensure_running()  # or its own start, within, would lift the mask
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
     try:
+        # It ignores the other two, and lifts their mask here.
+        resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before | {signal.SIGINT})
         if context == "forkserver":  # whose children, others too, could not be terminated else
             forkserver.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, RUN_SIGNALS)

@@ -63,6 +63,7 @@ def _leave_signals_to_host() -> None:
         # SIG_IGN would be handed on to the programs that envs start, and they could not be ended.
         signal.signal(number, lambda *_: None)
         signal.siginterrupt(number, False)
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # sent to writers of another group by some ttys
     signal.pthread_sigmask(signal.SIG_UNBLOCK, RUN_SIGNALS)
 
 
