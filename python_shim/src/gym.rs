@@ -4,9 +4,7 @@
 
 mod arrays;
 mod calls;
-mod image;
 mod inspect;
-mod reset_request;
 mod resets;
 mod results;
 mod spaces;
@@ -20,8 +18,8 @@ use pyo3::{buffer::PyUntypedBuffer, intern, prelude::*};
 
 use arrays::ActionArray;
 use calls::Pending;
-pub use image::Image;
-pub use reset_request::ResetRequest;
+pub use inspect::Image;
+pub use resets::ResetRequest;
 use spaces::Spaces;
 pub use tensors::Step;
 

@@ -79,7 +79,7 @@ pub(crate) fn ignored_variables() -> Vec<&'static str> {
     Vec::new()
 }
 
-/// Makes sure that a `PyErr` can be shown although [`start`] failed, for the callers of the contract
+/// Makes sure that a `PyErr` can be shown although [`start`] failed, for the callers
 /// with `PyResult`: showing one without any interpreter panics.
 pub(crate) fn start_for_messages() {
     #[cfg(not(feature = "extension-module"))]

@@ -12,7 +12,7 @@ use pyo3::{
 };
 use vec_env::{ActionSpace, Actions, Dtype, EnvError};
 
-use super::{image::Image, spaces::Spaces};
+use super::{Image, spaces::Spaces};
 use crate::error::CallError;
 
 /// The numpy array that carries actions to Python: int64, or float32 for real ones.

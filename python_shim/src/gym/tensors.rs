@@ -56,7 +56,7 @@ impl VecGymEnv {
     /// # Errors
     /// `ValueError` for a wrong number of actions or one out of range, `RuntimeError` before the first
     /// reset or after a close, and whatever the environment raises.
-    #[expect(clippy::needless_pass_by_value, reason = "the contract's signature")]
+    #[expect(clippy::needless_pass_by_value, reason = "the signature of tch-rs")]
     pub fn step(&self, action: Vec<i64>) -> PyResult<Step> {
         self.send_python(Actions::Discrete(&action), None, None, None)?;
         let mut step = self.scratch.borrow_mut();

@@ -76,7 +76,7 @@ fn make_fails() {
 /// Showing a `PyErr` needs an interpreter even where bringing it up failed.
 #[test]
 #[ignore = "run by other tests in a process of its own"]
-fn contract_fails() {
+fn new_fails() {
     println!("\nerror={}", VecGymEnv::new(GAME, None, 1).unwrap_err());
 }
 

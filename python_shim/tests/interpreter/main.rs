@@ -118,7 +118,7 @@ fn a_virtual_env_without_the_package_is_explained() {
 #[test]
 fn a_virtual_env_of_another_version_is_explained() {
     let venv = bare_venv("3.10.2");
-    for child in ["make_fails", "contract_fails"] {
+    for child in ["make_fails", "new_fails"] {
         let error = run(child, Some(venv.path()));
         let error = value(&error, "error");
         assert!(

@@ -1,10 +1,10 @@
-//! The contract of tch-rs' reinforcement-learning example.
+//! The methods of tch-rs' reinforcement-learning example, and the tensors that they give.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
 
 use common::{GAME, actions, bytes, python_reset, python_twin, start};
-// The trait is in scope on purpose: the contract's methods must win over it.
+// The trait is in scope on purpose: the inherent methods must win over its own.
 use python_shim::{
     PyResult, Step, VecGymEnv,
     pyo3::{exceptions::PyRuntimeError, prelude::*},
@@ -12,7 +12,7 @@ use python_shim::{
 use tch::{Kind, Tensor};
 use vec_env::VecEnv;
 
-/// Compiles only as long as the signatures are those of the contract.
+/// Compiles only as long as the signatures are those of the example.
 const _: fn(&str, Option<&str>, i64) -> PyResult<VecGymEnv> = VecGymEnv::new;
 const _: fn(&VecGymEnv) -> PyResult<Tensor> = VecGymEnv::reset;
 const _: fn(&VecGymEnv, Vec<i64>) -> PyResult<Step> = VecGymEnv::step;
