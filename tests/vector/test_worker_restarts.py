@@ -15,6 +15,22 @@ from worker_trouble import NOTHING, NUM_ENVS, Oracle, assert_as_alone, trouble
 from atari_wrappers import VecEnv, WorkerError
 
 OpenVec = Callable[..., VecEnv]
+OpenPair = Callable[..., tuple[VecEnv, Path]]
+
+
+@pytest.fixture
+def open_pair(open_vec: OpenVec, tmp_path: Path) -> OpenPair:
+    """Open two envs in a worker each; also return the file that tells them to make trouble."""
+    note = tmp_path / "trouble"
+    told = {"note": str(note)}
+
+    def open_two(**settings: Any) -> tuple[VecEnv, Path]:
+        vec = open_vec(
+            "scripted:Trouble-v0", 2, backend="async", num_workers=2, env_kwargs=told, **settings
+        )
+        return vec, note
+
+    return open_two
 
 
 @pytest.mark.parametrize("kind", ["raise", "die"])
@@ -130,18 +146,8 @@ def test_restarts_by_themselves_where_that_is_set(kind: str, open_vec: OpenVec) 
 
 @pytest.mark.parametrize("kind", ["raise", "die"])
 @pytest.mark.parametrize("when", ["make", "reset", "step"])
-def test_restarts_that_fail_again_end(
-    when: str, kind: str, open_vec: OpenVec, tmp_path: Path
-) -> None:
-    note = tmp_path / "trouble"
-    vec = open_vec(
-        "scripted:Trouble-v0",
-        2,
-        backend="async",
-        num_workers=2,
-        on_worker_failure="restart",
-        env_kwargs={"note": str(note)},
-    )
+def test_restarts_that_fail_again_end(when: str, kind: str, open_pair: OpenPair) -> None:
+    vec, note = open_pair(on_worker_failure="restart")
     vec.reset(seed=0)
     assert not vec.step([0, 0])[2].any()
     note.write_text(f"{when} {kind}")
@@ -156,16 +162,8 @@ def test_restarts_that_fail_again_end(
     assert vec.recv()[3].tolist() == [False, True]
 
 
-def test_an_env_that_hangs_while_it_is_made_anew(open_vec: OpenVec, tmp_path: Path) -> None:
-    note = tmp_path / "trouble"
-    vec = open_vec(
-        "scripted:Trouble-v0",
-        2,
-        backend="async",
-        num_workers=2,
-        start_timeout=2,
-        env_kwargs={"note": str(note)},
-    )
+def test_an_env_that_hangs_while_it_is_made_anew(open_pair: OpenPair) -> None:
+    vec, note = open_pair(start_timeout=2)
     vec.reset()
     note.write_text("make loop")
     with pytest.raises(WorkerError, match="raised ArithmeticError"):
@@ -179,18 +177,8 @@ def test_an_env_that_hangs_while_it_is_made_anew(open_vec: OpenVec, tmp_path: Pa
 
 
 @pytest.mark.parametrize("kind", ["raise", "die"])
-def test_time_runs_out_while_an_env_is_made_anew(
-    kind: str, open_vec: OpenVec, tmp_path: Path
-) -> None:
-    note = tmp_path / "trouble"
-    vec = open_vec(
-        "scripted:Trouble-v0",
-        2,
-        backend="async",
-        num_workers=2,
-        on_worker_failure="restart",
-        env_kwargs={"note": str(note)},
-    )
+def test_time_runs_out_while_an_env_is_made_anew(kind: str, open_pair: OpenPair) -> None:
+    vec, note = open_pair(on_worker_failure="restart")
     oracle = Oracle()
     vec.reset(seed=0)
     note.write_text("make slow")
