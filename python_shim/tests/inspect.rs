@@ -227,30 +227,6 @@ fn attributes_are_read_and_set() {
 }
 
 #[test]
-fn one_environment_of_a_batch_is_reached_by_its_index() {
-    let mut rollout = Rollout::new(scripted("Talking", 2).unwrap());
-    rollout.reset(0).unwrap();
-    rollout.step(&[1, 2]).unwrap();
-    let Rollout {
-        env, obs, batch, ..
-    } = &mut rollout;
-    let second: Option<&[usize]> = Some(&[1]);
-    env.set_attr("label", &["second".into()], second).unwrap();
-    assert_eq!(env.get_attr("label", second).unwrap(), ["second".into()]);
-    let echo = env.call("echo", &[1.into()], &[], second).unwrap();
-    assert_eq!(
-        echo,
-        [Value::List(vec![vec![1].into(), Value::Map(Vec::new())])]
-    );
-    let states = env.save_state(second).unwrap();
-    env.reset_at(1, None, &mut obs[..2], batch).unwrap();
-    assert_eq!(obs[..2], [0, 0]);
-    env.restore_state(&states, second, obs, batch).unwrap();
-    assert_eq!(*obs, [1, 1, 1, 2]);
-    assert_eq!(env.get_attr("label", None).unwrap()[0], "none".into());
-}
-
-#[test]
 fn what_a_backend_cannot_do_names_one_that_can() {
     let options = MakeOptions::new().with("backend", "ale");
     let mut rollout = Rollout::new(make(GAME, 1, &options).unwrap());

@@ -191,6 +191,9 @@ fn a_reset_drops_the_step_in_flight() {
     rollout.send(&[1, 1]).unwrap();
     rollout.reset(3).unwrap();
     assert!(rollout.obs == first, "another start with the same seed");
+    rollout.send(&[1, 1]).unwrap();
+    let _ = VecGymEnv::reset(&rollout.env).unwrap();
+    assert_eq!(rollout.next_obs.take().len(), first.len(), "given back");
     rollout.step(&[1, 1]).unwrap();
 }
 
@@ -200,6 +203,11 @@ fn after_close_everything_is_refused() {
     rollout.reset(0).unwrap();
     rollout.send(&[0]).unwrap();
     rollout.env.close().unwrap();
+    assert_eq!(
+        rollout.next_obs.take().len(),
+        rollout.obs.len(),
+        "given back"
+    );
     rollout.env.close().unwrap();
     assert!(matches!(rollout.reset(0), Err(EnvError::Closed)));
     assert!(matches!(rollout.send(&[0]), Err(EnvError::Closed)));

@@ -41,7 +41,8 @@ pub struct Rollout {
     pub env: VecGymEnv,
     pub obs: Vec<u8>,
     pub batch: StepBatch,
-    next_obs: ObsBuffer,
+    /// What the step in flight will be written to.
+    pub next_obs: ObsBuffer,
 }
 
 impl Rollout {
