@@ -79,16 +79,6 @@ impl fmt::Debug for ObsSlot {
     }
 }
 
-/// Memory that nobody looks at afterwards.
-impl From<Vec<u8>> for ObsSlot {
-    #[expect(unsafe_code, reason = "moves a Vec's memory into the slot")]
-    fn from(mut bytes: Vec<u8>) -> Self {
-        let (start, len) = (NonNull::from(bytes.as_mut_slice()).cast(), bytes.len());
-        // SAFETY: the bytes are the Vec's, whose memory does not move with it, and nobody else has it.
-        unsafe { Self::from_raw_parts(start, len, bytes) }
-    }
-}
-
 /// Memory for the observations of one batch, whose slot may be taken again and again.
 #[derive(Clone, Debug, Default)]
 pub struct ObsBuffer(Arc<Mutex<Vec<u8>>>);
