@@ -222,7 +222,7 @@ def _from_id(env_id: EnvId, settings: Settings) -> dict[str, Any]:
             ours = getattr(base, name)
             if name not in given and value not in (ours, _USUAL_LIMIT):
                 warnings.warn(
-                    f"`{env_id.name}` says {name}={value}, but the preset in use {ours}, which"
+                    f"`{env_id.name}` has {name}={value}, but the preset in use {ours}, which"
                     f" holds; give {name}={value} or {name}={ours} to settle it",
                     stacklevel=_depth(),
                 )

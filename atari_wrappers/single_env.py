@@ -47,13 +47,12 @@ def build_env(request: EnvRequest, env_index: int) -> gym.Env:
     on_frame = None if recorder is None else recorder.on_frame
     game_class = AtariGame if settings.num_players == 1 else TwoPlayerGame
     game = game_class(request.env_id, request.recipe, env_index, on_frame)
-    env = _wrapped(game if recorder is None else recorder.attach(game), settings)
-    return _fresh(env) if settings.wrappers else env
+    return _wrapped(game if recorder is None else recorder.attach(game), settings)
 
 
 def _other(request: EnvRequest, env_index: int) -> gym.Env:
     env_id, settings = request.env_id, request.settings
-    env = _fresh(_wrapped(_made(env_id, settings), settings))
+    env = _wrapped(_fresh(_made(env_id, settings)), settings)
     recorder = None
     if settings.img_dir is not None or settings.video_dir is not None:
         if env.render_mode != PICTURES:
@@ -88,7 +87,7 @@ def _wrapped(env: gym.Env, settings: Settings) -> gym.Env:
         env = wrapper(env)
         if not isinstance(env, gym.Env):
             raise TypeError(f"wrappers: {wrapper!r} must return a gymnasium.Env, not {env!r}")
-    return env
+    return _fresh(env) if settings.wrappers else env
 
 
 def _fresh(env: gym.Env) -> gym.Env:

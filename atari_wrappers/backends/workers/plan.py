@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import reduction
 from typing import Any
 
@@ -41,7 +41,7 @@ class Plan:
 
     Attributes:
         request: The `BatchRequest`, pickled: what it names may not be found here.
-        settings: As they were given.
+        settings: As they were given, but for what may take `cloudpickle`.
         number: The worker's place among `num_workers`.
         indices: Its envs, of `num_envs`.
         num_buffers: Observation arrays.
@@ -77,7 +77,7 @@ def make_plans(request: BatchRequest, num_buffers: int, memory: int) -> list[Pla
     return [
         Plan(
             request=pickled,
-            settings=settings,
+            settings=replace(settings, env_kwargs=None, wrappers=()),
             number=number,
             num_workers=count,
             indices=range(first, end),
