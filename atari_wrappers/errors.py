@@ -6,6 +6,7 @@ who knows no gymnasium would catch.
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Sequence
 
 from gymnasium import error
@@ -37,8 +38,12 @@ class PendingStepError(error.AlreadyPendingCallError, RuntimeError):
 class NoPendingStepError(error.NoAsyncCallError, RuntimeError):
     """`recv` was called without a `send` before it, or `reset_wait` without a `reset_async`."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, "step")
+    def __init__(self, message: str, name: str = "step") -> None:
+        super().__init__(message, name)
+
+
+class StepTimeoutError(multiprocessing.TimeoutError, TimeoutError):
+    """What was waited for was not ready in time; it goes on, and can be waited for again."""
 
 
 class WorkerError(RuntimeError):

@@ -10,9 +10,11 @@ from typing import Any
 import gymnasium as gym
 
 from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.factory import make_vec
 from atari_wrappers.ids import resolve
 from atari_wrappers.settings import Settings
 from atari_wrappers.single_env import make_env
+from atari_wrappers.vector.env import VecEnv
 
 NAMESPACE = "atari_wrappers"
 
@@ -52,16 +54,33 @@ def open_env(env_id: str, render_mode: str | None = None, **settings: Any) -> gy
         UnsupportedError: `render_mode` is another than `"rgb_array"`.
         Exception: As `make_env`.
     """
+    _check_render_mode(render_mode)
+    return make_env(env_id, Settings(**settings))
+
+
+def open_vec(
+    env_id: str, num_envs: int = 1, render_mode: str | None = None, **settings: Any
+) -> VecEnv:
+    """Make a batch: what `gymnasium.make_vec` calls.
+
+    Raises:
+        UnsupportedError: `render_mode` is another than `"rgb_array"`.
+        Exception: As `make_vec`.
+    """
+    _check_render_mode(render_mode)
+    return make_vec(env_id, num_envs, **settings)
+
+
+def _check_render_mode(render_mode: str | None) -> None:
     if render_mode not in (None, "rgb_array"):
         raise UnsupportedError(f'render_mode must be "rgb_array", not {render_mode!r}')
-    return make_env(env_id, Settings(**settings))
 
 
 def _register(name: str, env_id: str, settings: dict[str, Any]) -> None:
     gym.register(
         name,
         entry_point=f"{__name__}:open_env",
-        vector_entry_point="atari_wrappers:make_vec",
+        vector_entry_point=f"{__name__}:open_vec",
         kwargs={"env_id": env_id, **settings},
         order_enforce=False,
         disable_env_checker=True,

@@ -15,6 +15,7 @@ from ale_py.vector_env import AtariVectorEnv
 from atari_wrappers.backends.ale_limits import obstacles_to_ale
 from atari_wrappers.backends.ale_records import GameRecords
 from atari_wrappers.backends.base import Info, StepResult
+from atari_wrappers.backends.results import ObsArrays
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.recording.observations import ObservationRecorder
 from atari_wrappers.request import BatchRequest
@@ -46,19 +47,20 @@ class AleBackend:
         self._recorder = None
         if settings.video_dir is not None:
             self._recorder = ObservationRecorder(num_envs, settings, request.recipe.frame_skip)
+        self._obs_arrays = ObsArrays(settings.obs_buffers, num_envs, self.single_observation_space)
         # ALE's last, as it is in the caller's hands.
         self._obs = np.zeros((num_envs, *self.single_observation_space.shape), np.uint8)
-        self._was_reset: Sequence[int] | None = None  # the envs of a reset that `recv` has to give
-        self._num_buffers, self._turn = settings.obs_buffers, 0
-        self._buffers: list[np.ndarray] = []
+        self._was_reset = False
+        self._out: np.ndarray | None = None
 
     def reset(
         self,
         indices: Sequence[int] | None,
         seeds: Sequence[int | None] | None,
         options: dict[str, Any],
+        out: np.ndarray | None,
     ) -> None:
-        """Restart the envs; `recv` gives what they show then."""
+        """Restart the envs; `recv` gives what all show then."""
         del options  # there are none for ALE's envs
         mask = None
         if indices is not None:
@@ -72,11 +74,13 @@ class AleBackend:
             seed=seeds, options=None if mask is None else {"reset_mask": mask}
         )
         self._records.after_reset(indices, ale_info)
-        self._was_reset = self._all if indices is None else indices
+        self._was_reset, self._out = True, out
         if self._recorder is not None:
-            self._recorder.after_reset(self._was_reset)
+            self._recorder.after_reset(self._all if indices is None else indices)
 
-    def send(self, actions: np.ndarray, indices: Sequence[int] | None) -> None:
+    def send(
+        self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None
+    ) -> None:
         """Hand the actions to ALE's threads.
 
         Raises:
@@ -91,55 +95,30 @@ class AleBackend:
             actions = actions[np.argsort(indices)]
         self._env.send(actions)
         self._records.prepare()
+        self._out = out
 
-    def recv(self, count: int, out: np.ndarray | None, timeout: float | None) -> StepResult:
+    def recv(
+        self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
+    ) -> StepResult:
         """Wait for ALE's threads, however long; the GIL is free meanwhile."""
-        del count, timeout
-        if self._was_reset is not None:
-            return self._received_reset(out)
+        del count, timeout, every
+        out, self._out = self._out if out is None else out, None
+        if self._was_reset:
+            self._was_reset = False
+            return self._obs_arrays.hand_out(self._obs, out), *self._records.after_no_step()
         report = self._env.recv()
         self._obs = obs = report[0]
         if self._recorder is not None:
             self._record(*report)
         truncated = report[3]
         reward, terminated, info = self._records.after_step(*report)
-        return self._handed_out(obs, out), reward, terminated, truncated, info
+        return self._obs_arrays.hand_out(obs, out), reward, terminated, truncated, info
 
     def _record(
         self, obs: np.ndarray, _: Any, terminated: np.ndarray, truncated: np.ndarray, info: Info
     ) -> None:
         """Let the recorder see a step; what ends for ALE is a game."""
         self._recorder.after_step(self._all, obs, terminated | truncated, info.get("final_obs"))
-
-    def _received_reset(self, out: np.ndarray | None) -> StepResult:
-        chosen, self._was_reset = self._was_reset, None
-        if chosen is self._all:
-            return self._handed_out(self._obs, out), *self._quiet_rows(slice(None))
-        rows = np.asarray(chosen)
-        return self._obs[rows], *self._quiet_rows(rows)
-
-    def current(self, out: np.ndarray | None) -> StepResult:
-        """Return what every env shows after a reset of some; rewards and flags are zero."""
-        return self._handed_out(self._obs.copy(), out), *self._quiet_rows(slice(None))
-
-    def _quiet_rows(self, rows: slice | np.ndarray) -> tuple[Any, ...]:
-        """Return what follows obs in the results of a call that stepped nothing."""
-        info = {name: values[rows] for name, values in self._records.rows().items()}
-        count = len(info["env_id"])
-        reward, terminated, truncated = np.zeros(count, np.float32), *np.zeros((2, count), bool)
-        return reward, terminated, truncated, info
-
-    def _handed_out(self, obs: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-        """Return ALE's fresh array, or what it is copied to: `out`, or the buffer lent first."""
-        if out is None:
-            if not self._num_buffers:
-                return obs
-            if len(self._buffers) < self._num_buffers:
-                self._buffers.append(np.empty_like(obs))
-            out = self._buffers[self._turn]
-            self._turn = (self._turn + 1) % self._num_buffers
-        np.copyto(out, obs)
-        return out
 
     def restart(self, indices: Sequence[int] | None) -> list[int]:
         """Do nothing: ALE's envs do not fail one by one."""
@@ -170,7 +149,7 @@ class AleBackend:
         del indices
         self._refuse("the states of")
 
-    def load(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
+    def load(self, indices: Sequence[int], states: Sequence[bytes]) -> StepResult:
         """Refuse: ALE does not give its envs' states away."""
         del indices, states
         self._refuse("the states of")
@@ -194,10 +173,12 @@ class AleBackend:
     def close(self, *, terminate: bool) -> None:
         """Join ALE's threads; they end with their interface, which `AtariVectorEnv.close` keeps."""
         del terminate  # a step ends by itself within milliseconds
-        if self._recorder is not None:
-            self._recorder.close()
-        self._env.close()
-        del self._env
+        try:
+            if self._recorder is not None:
+                self._recorder.close()
+        finally:
+            self._env.close()
+            del self._env
 
 
 def _arguments(request: BatchRequest) -> dict[str, Any]:

@@ -11,10 +11,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from atari_wrappers.backends.base import Info
-from atari_wrappers.backends.results import RECORD, episode_record
+from atari_wrappers.backends.results import add_final, add_games
 from atari_wrappers.recipes import Recipe
-
-_FINAL = (*RECORD, "env_id")
 
 
 class GameRecords:
@@ -48,7 +46,7 @@ class GameRecords:
         self._skip = np.full(num_envs, recipe.frame_skip, np.int64)
         self._none = np.zeros(num_envs, bool)
         self._none_bytes = self._none.tobytes()
-        # Of the last call: what `rows` gives.
+        # Of the last call: what `after_no_step` gives.
         self._reward = np.zeros(num_envs, np.int32)
         self._no_reward_bytes = self._lives = self._reward.tobytes()
         self._terminated = self._truncated = self._none
@@ -130,9 +128,9 @@ class GameRecords:
             )
         return seen_reward, terminated, info
 
-    def rows(self) -> Info:
-        """Return the info of every env as of the last call, without what ended in it."""
-        return {
+    def after_no_step(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, Info]:
+        """Return reward and flags, all zero, and info of every env as of the last call."""
+        info = {
             "raw_reward": self._reward.astype(np.float32),
             "lives": np.frombuffer(self._lives, np.int32).copy(),
             "game_terminated": self._terminated.copy(),
@@ -142,6 +140,8 @@ class GameRecords:
             "episode_frames": self._frames.copy(),
             "env_id": np.arange(self._num_envs, dtype=np.int32),
         }
+        count = self._num_envs
+        return np.zeros(count, np.float32), *np.zeros((2, count), np.bool_), info
 
     def _after_event(
         self,
@@ -164,8 +164,7 @@ class GameRecords:
         info["episode_frames"] = self._frames.copy()
         info["game_terminated"], info["game_truncated"] = self._terminated.copy(), truncated.copy()
         over = self._terminated | truncated
-        if over.any():
-            info["episode"], info["_episode"] = episode_record(info, over), over
+        add_games(info, over)
         if self._same_step and (self._left | lost).any():
             self._add_final(info, lives, lost, obs, ale_info.get("final_obs"))
         return terminated | lost
@@ -208,9 +207,6 @@ class GameRecords:
         if final_obs is None:
             final_obs = np.empty_like(obs)
         final_obs[goes_on] = obs[goes_on]
-        final_info = {name: info[name].copy() for name in _FINAL}
         last = np.where(self._truncated, lives, np.where(lost, lives - 1, 0))
-        final_info["lives"][self._left] = last[self._left]
-        ended = self._left | lost
-        info["final_obs"], info["_final_obs"] = final_obs, ended
-        info["final_info"], info["_final_info"] = final_info, ended.copy()
+        last_lives = np.where(self._left, last, info["lives"])
+        add_final(info, self._left | lost, final_obs, last_lives)

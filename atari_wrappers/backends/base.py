@@ -62,14 +62,29 @@ class Backend(Protocol):
         indices: Sequence[int] | None,
         seeds: Sequence[int | None] | None,
         options: dict[str, Any],
+        out: np.ndarray | None,
     ) -> None:
-        """Begin to restart the envs named (`None`: all), `seeds` and `indices` in pairs."""
+        """Begin to restart the envs named (`None`: all), `seeds` and `indices` in pairs.
 
-    def send(self, actions: np.ndarray, indices: Sequence[int] | None) -> None:
-        """Begin a step of the envs named (`None`: all), `actions` and `indices` in pairs."""
+        Obs are to be in `out` when they are received, `None` for an array of the backend's.
+        """
 
-    def recv(self, count: int, out: np.ndarray | None, timeout: float | None) -> StepResult:
+    def send(
+        self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None
+    ) -> None:
+        """Begin a step of the envs named (`None`: all), `actions` and `indices` in pairs.
+
+        Obs are to be in `out` when they are received, `None` for where the envs in flight have
+        theirs, or an array of the backend's.
+        """
+
+    def recv(
+        self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
+    ) -> StepResult:
         """Wait for the first `count` of the envs begun with.
+
+        Obs are in `out` where that was not said when they were begun. With `every` the results have
+        a row for each env of the batch; those that were not begun show what they showed last.
 
         The results of all envs are in their order; those of some in the order in which these were
         begun if nothing else is in flight, and else in that in which they were ready.
@@ -78,9 +93,6 @@ class Backend(Protocol):
             TimeoutError: They were not ready within `timeout` seconds; nothing is lost.
             WorkerError: An env failed, or its process did.
         """
-
-    def current(self, out: np.ndarray | None) -> StepResult:
-        """Return the last results of every env again; nothing is in flight."""
 
     def restart(self, indices: Sequence[int] | None) -> list[int]:
         """Make failed envs anew (`None`: all that failed) and return which."""
@@ -97,8 +109,12 @@ class Backend(Protocol):
     def save(self, indices: Sequence[int]) -> list[bytes]:
         """Return the whole state of each env."""
 
-    def load(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
-        """Bring each env, and its row, into a state that was saved."""
+    def load(self, indices: Sequence[int], states: Sequence[bytes]) -> StepResult:
+        """Bring each env, and its row, into a state that was saved, or none if one is refused.
+
+        Returns:
+            The last results of every env.
+        """
 
     def sub_environments(self) -> list[Any]:
         """Return what stands for each env."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from typing import Any
 
@@ -11,7 +12,9 @@ from gymnasium.vector import AutoresetMode
 
 from atari_wrappers.backends.results import RECORD, ResultArrays
 from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.plain_data import pack, unpack
 
+STATE_VERSION = 1
 # What a reset says of a game that ended within it.
 _OF_GAME = tuple(name for name in RECORD if name not in ("raw_reward", "lives"))
 
@@ -27,11 +30,13 @@ class EnvRunner:
 
     Attributes:
         env: The env.
+        obs: What it observed last, as it returned it; before the first reset `None`.
         ended: Whether the env's episode has ended and no reset has followed.
     """
 
     def __init__(self, env: gym.Env, rows: ResultArrays, index: int, mode: AutoresetMode) -> None:
         self.env = env
+        self.obs: Any = None
         self.ended = False
         self._rows, self._index, self._mode = rows, index, mode
         self._is_lost = False
@@ -55,8 +60,8 @@ class EnvRunner:
     ) -> dict[str, Any]:
         """Start an episode; return what the env's info has beyond the record."""
         rows, index, is_lost = self._rows, self._index, self._is_lost
-        obs, info = self._reset(seed, options)
-        rows.obs[buffer][index] = obs
+        self.obs, info = self._reset(seed, options)
+        self._share_obs(buffer)
         rows.reward[index] = 0.0
         rows.terminated[index] = rows.truncated[index] = rows.final[index] = False
         rows.restarted[index] = is_lost
@@ -93,7 +98,8 @@ class EnvRunner:
                 # The reset was to go on after a lost life, and the game ended meanwhile.
                 self._write_record(first_info, _OF_GAME)
             extras = _extras(first_info) | ({"final_info": extras} if extras else {})
-        rows.obs[buffer][index] = first_obs
+        self.obs = first_obs
+        self._share_obs(buffer)
         return extras
 
     def _reset(
@@ -114,47 +120,104 @@ class EnvRunner:
             info |= dict.fromkeys(("episode_return", "episode_length", "episode_frames"), 0)
         info |= {"raw_reward": 0.0, "game_terminated": False}
         info["game_truncated"] = info["episode_length"] > 0  # one that took no step was no game
-        last_obs = rows.obs[buffer - 1][index].copy()  # the buffer before, which is last at 0
+        last_obs = self._last_obs(buffer - 1)  # the buffer before, which is last at 0
         return last_obs, 0.0, False, True, info
+
+    def _last_obs(self, buffer: int) -> Any:
+        """Return what was observed last, also by an env that failed in another process."""
+        return self._rows.obs[buffer][self._index].copy() if self.obs is None else self.obs
+
+    def _share_obs(self, buffer: int) -> None:
+        """Write the observation where another process reads it, if one does."""
+        if self._rows.obs:
+            self._rows.obs[buffer][self._index] = self.obs
 
     def save(self, buffer: int = 0) -> bytes:
         """Return the env's state and its row.
 
-        An env without a `save_state` of its own is pickled whole.
+        The state is what the env's own `save_state` returns, plain if that is bytes; else it is
+        pickled, and an env without that method is pickled whole.
 
         Raises:
             UnsupportedError: It can be neither.
         """
         save_state = _method(self.env, "save_state")
         try:
-            env = pickle.dumps(self.env if save_state is None else save_state())
+            env = self.env if save_state is None else save_state()
+            is_pickle = not isinstance(env, bytes)
+            env = pickle.dumps(env) if is_pickle else env
         except Exception as error:
             raise UnsupportedError(f"the state of {self.env} cannot be saved: {error}") from error
-        row = {name: np.copy(array[self._index]) for name, array in self._rows.arrays.items()}
-        row["obs"] = np.copy(self._rows.obs[buffer][self._index])
-        return pickle.dumps((save_state is None, env, row, self.ended))
+        row = self._row()
+        row["obs"] = np.asarray(self._last_obs(buffer), row["final_obs"].dtype)
+        values = {"made_by": _identity(self.env), "ended": self.ended, "row": row}
+        return pack("env", STATE_VERSION, values | {"env": env, "is_pickle": is_pickle})
 
-    def load(self, state: bytes, buffer: int = 0) -> None:
-        """Bring the env and its row into a state that `save` returned.
+    def check_state(self, data: bytes) -> None:
+        """Refuse what `load` cannot take, and change nothing.
 
         Raises:
-            ValueError: It is the state of something else.
+            ValueError: It is the state of something else, of another version, or damaged.
         """
         try:
-            is_whole, env, row, ended = pickle.loads(state)
-        except Exception as error:
+            state = unpack("env", STATE_VERSION, data)
+        except ValueError as error:
             raise ValueError(f"this is not what save_state returned: {error}") from error
-        restore_state = _method(self.env, "restore_state")
-        if is_whole != (restore_state is None):
-            raise ValueError(f"this is not the state of a {self.env}")
-        if is_whole:
-            self.env = pickle.loads(env)
+        check, restore = _method(self.env, "check_state"), _method(self.env, "restore_state")
+        self._check_maker(state, judges_itself=restore is not None)
+        if state["ended"] and self._mode == AutoresetMode.SAME_STEP:
+            raise ValueError("this is the state of an ended env, which same-step mode has not")
+        if check is not None:
+            if state["is_pickle"]:  # of plain data nothing is to run
+                raise ValueError(f"this is not the state of a {self.env}: it is a pickle")
+            check(state["env"])
+        elif restore is not None:  # what cannot be checked is tried
+            backup = _method(self.env, "save_state")()
+            try:
+                restore(_env_state(state))
+            finally:
+                restore(backup)
         else:
-            restore_state(pickle.loads(env))
-        self._rows.obs[buffer][self._index] = row.pop("obs")
-        for name, value in row.items():
-            self._rows.arrays[name][self._index] = value
-        self.ended, self._is_lost = ended, False
+            _env_state(state)
+        own = self._row()
+        for name, array in (own | {"obs": own["final_obs"]}).items():
+            saved = state["row"][name]
+            if (saved.dtype, saved.shape) != (array.dtype, array.shape):
+                raise ValueError(
+                    f"this is not the state of a {self.env}: {name} is {saved.dtype}"
+                    f" {list(saved.shape)} instead of {array.dtype} {list(array.shape)}"
+                )
+
+    def _row(self) -> dict[str, np.ndarray]:
+        arrays = self._rows.arrays.items()
+        return {name: np.asarray(array[self._index]) for name, array in arrays}
+
+    def _check_maker(self, state: dict[str, Any], *, judges_itself: bool) -> None:
+        """Refuse the state of an env that was made in another way, unless the env judges itself."""
+        own, other = _identity(self.env), state["made_by"]
+        if judges_itself and other.get("has_states"):
+            return
+        differing = [
+            f"{name}={other.get(name)!r} instead of {value!r}"
+            for name, value in own.items()
+            if other.get(name) != value
+        ]
+        if differing:
+            raise ValueError(f"this is not the state of a {self.env}: {', '.join(differing)}")
+
+    def load(self, data: bytes, buffer: int = 0) -> None:
+        """Bring the env and its row into a state that `check_state` has let pass."""
+        state = unpack("env", STATE_VERSION, data)
+        restore_state = _method(self.env, "restore_state")
+        if restore_state is None:
+            self.env = _env_state(state)
+        else:
+            restore_state(_env_state(state))
+        self.obs = state["row"]["obs"]
+        self._share_obs(buffer)
+        for name, values in self._rows.arrays.items():
+            values[self._index] = state["row"][name]
+        self.ended, self._is_lost = state["ended"], False
 
     def _write_record(self, info: dict[str, Any], names: Any) -> None:
         arrays, index = self._rows.arrays, self._index
@@ -166,6 +229,31 @@ def _extras(info: dict[str, Any]) -> dict[str, Any]:
     if len(info) == len(RECORD):
         return {}
     return {name: value for name, value in info.items() if name not in RECORD}
+
+
+def set_attr(env: gym.Env, name: str, value: Any) -> None:
+    """Set an attribute where it is found among the wrappers, a new one on the env itself."""
+    if env.has_wrapper_attr(name):
+        env.set_wrapper_attr(name, value)
+    else:
+        setattr(env.unwrapped, name, value)
+
+
+def _identity(env: gym.Env) -> dict[str, Any]:
+    """Return what envs agree in that may take each other's states, as JSON has it."""
+    spec = env.spec
+    kwargs = {} if spec is None else spec.kwargs
+    return {
+        "has_states": env.has_wrapper_attr("save_state"),
+        "env": str(env),  # its wrappers, its class and its id
+        "kwargs": json.loads(json.dumps(kwargs, sort_keys=True, default=lambda _: None)),
+        "max_episode_steps": None if spec is None else spec.max_episode_steps,
+    }
+
+
+def _env_state(state: dict[str, Any]) -> Any:
+    """Return what the env's `save_state` returned, or the env itself."""
+    return pickle.loads(state["env"]) if state["is_pickle"] else state["env"]
 
 
 def _method(env: gym.Env, name: str) -> Any:

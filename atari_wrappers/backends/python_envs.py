@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 
 from atari_wrappers.backends.base import Info, StepResult
-from atari_wrappers.backends.results import RESERVED, ResultArrays
+from atari_wrappers.backends.results import RESERVED, ObsArrays, ResultArrays
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.settings import Settings
@@ -52,41 +52,50 @@ class PythonEnvsBackend(ABC):
         self.extras: dict[int, dict[str, Any]] = {}
         self._all = list(range(num_envs))
         self._in_flight: list[int] = []
-        self._buffer = 0
-        self._lends = settings.obs_buffers > 0
-        self._batch_size = settings.batch_size or num_envs
+        self._out: np.ndarray | None = None
+        num_rows = settings.batch_size or num_envs
         # Parts of a batch are gathered, so that the buffers lent are not those written to.
-        self._gathered = self._batch_size < num_envs
+        self._gathered = num_rows < num_envs
         self.num_buffers = 1 if self._gathered else max(settings.obs_buffers, 1)
-        self._ring: list[np.ndarray] = []
+        self._buffer = 0
 
     def reset(
         self,
         indices: Sequence[int] | None,
         seeds: Sequence[int | None] | None,
         options: dict[str, Any],
+        out: np.ndarray | None,
     ) -> None:
         """Begin to restart the envs."""
         chosen = self._all if indices is None else list(indices)
-        self._next_buffer(keep=True)  # of all rows, as the options may be refused
-        self.begin_reset(chosen, seeds or [None] * len(chosen), options, self._buffer)
-        self._in_flight = chosen
+        last = self._buffer
+        self._next_buffer(chosen)
+        try:
+            self.begin_reset(chosen, seeds or [None] * len(chosen), options, self._buffer)
+        except UnsupportedError:  # of the options; nothing was begun
+            self._buffer = last
+            raise
+        self._in_flight, self._out = chosen, out
 
-    def send(self, actions: np.ndarray, indices: Sequence[int] | None) -> None:
+    def send(
+        self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None
+    ) -> None:
         """Begin a step."""
         if not self._in_flight:
-            self._next_buffer(keep=indices is not None)
+            self._next_buffer(self._all if indices is None else indices)
         self._in_flight = self._all if indices is None else [*self._in_flight, *indices]
+        self._out = self._out if out is None else out
         self.begin_step(actions, indices, self._buffer)
 
-    def recv(self, count: int, out: np.ndarray | None, timeout: float | None) -> StepResult:
+    def recv(
+        self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
+    ) -> StepResult:
         """Wait for envs and read their results out."""
-        indices = self._received(count, self.wait(count, timeout))
-        if out is None and self._lends and self._gathered and count == self._batch_size:
-            out = self._lend()
-        # A buffer is lent as a whole, and not where the next step writes to it again.
-        fresh = indices is not None or self.num_buffers == 1
-        result = self.rows.collect(indices, self._buffer, out, fresh=fresh)
+        begun = self._received(count, self.wait(count, timeout))
+        out, self._out = self._out if out is None else out, None
+        indices = None if every else begun
+        obs = self.observations(indices, out)
+        result = self.rows.collect(indices, obs, begun if every else None)
         if self.extras:
             self._add_extras(result[4], range(self.num_envs) if indices is None else indices)
         return result
@@ -104,18 +113,16 @@ class PythonEnvsBackend(ABC):
         self._in_flight = [index for index in self._in_flight if index not in ready]
         return indices
 
-    def current(self, out: np.ndarray | None) -> StepResult:
-        """Read the last results of every env out again."""
-        return self.rows.collect(None, self._buffer, out, fresh=True, ends=False)
-
     def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
         """Let each env draw itself."""
         return self.call(indices, "render", (), {})
 
-    def load(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
-        """Bring envs into saved states; what was lent stays as it is."""
-        self._next_buffer(keep=True)
+    def load(self, indices: Sequence[int], states: Sequence[bytes]) -> StepResult:
+        """Bring envs into saved states: all of them, or none where one does not fit."""
+        self.check_states(indices, states)
+        self._next_buffer(())
         self.load_states(indices, states)
+        return self.rows.collect(None, self.observations(None, None), ())
 
     @abstractmethod
     def begin_reset(
@@ -140,25 +147,33 @@ class PythonEnvsBackend(ABC):
         """Return, for each env, its attribute `name`, called if that is a method."""
 
     @abstractmethod
-    def load_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
-        """Bring envs, and their rows in the buffer in use, into saved states."""
+    def check_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
+        """Refuse states that are not of these envs, and change nothing."""
 
-    def _next_buffer(self, *, keep: bool) -> None:
-        """Turn to the buffer lent longest ago; `keep` the rows of envs that will not write."""
+    @abstractmethod
+    def load_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
+        """Bring envs, and their rows, into saved states; what was lent stays as it is."""
+
+    def observations(self, indices: Sequence[int] | None, out: np.ndarray | None) -> np.ndarray:
+        """Return what envs (`None`: all) observed last, in `out` if that is given."""
+        rows = self.rows.obs[self._buffer]
+        if indices is None and out is None and self.num_buffers > 1:
+            return rows  # a buffer is lent as a whole, and not where the next step writes to it
+        obs = self.obs_arrays.take(self.num_envs if indices is None else len(indices), out)
+        if indices is None:
+            np.copyto(obs, rows)
+        else:
+            np.take(rows, indices, axis=0, out=obs, mode="clip")  # "raise" would copy twice
+        return obs
+
+    def _next_buffer(self, written: Sequence[int]) -> None:
+        """Turn to the buffer lent longest ago; keep the rows of envs that will not write theirs."""
         if self.num_buffers == 1:
             return
         last, self._buffer = self._buffer, (self._buffer + 1) % self.num_buffers
-        if keep:
-            np.copyto(self.rows.obs[self._buffer], self.rows.obs[last])
-
-    def _lend(self) -> np.ndarray:
-        """Return the array lent longest ago, for a part of the batch."""
-        shape = (self._batch_size, *self.rows.obs[0].shape[1:])
-        if len(self._ring) < self.settings.obs_buffers:
-            self._ring.append(np.empty(shape, self.rows.obs[0].dtype))
-        else:
-            self._ring.append(self._ring.pop(0))
-        return self._ring[-1]
+        kept = np.setdiff1d(self._all, written)
+        if len(kept):
+            self.rows.obs[self._buffer][kept] = self.rows.obs[last][kept]
 
     def _add_extras(self, info: Info, indices: Sequence[int]) -> None:
         """Add what envs said beyond the record, as gymnasium's vector envs do, with masks."""
@@ -197,14 +212,17 @@ class PythonEnvsBackend(ABC):
                     + (hint if what == "takes" and request.recipe else "")
                 )
 
-    def expect_arrays(self, env_name: str) -> None:
-        """Refuse observations that are no arrays.
+    def prepare_arrays(self, env_name: str, num_buffers: int) -> None:
+        """Make what observations are handed out in, a ring of `num_buffers` or fresh arrays.
 
         Raises:
-            UnsupportedError: They are none.
+            UnsupportedError: They are no arrays.
         """
-        if not isinstance(self.single_observation_space, _ARRAY_SPACES):
+        space = self.single_observation_space
+        if not isinstance(space, _ARRAY_SPACES):
             raise UnsupportedError(
-                f"`{env_name}` observes {self.single_observation_space}, which is no array;"
+                f"`{env_name}` observes {space}, which is no array;"
                 " register it with gymnasium.wrappers.FlattenObservation"
             )
+        num_rows = self.settings.batch_size or self.num_envs
+        self.obs_arrays = ObsArrays(num_buffers, num_rows, space)

@@ -1,6 +1,7 @@
-"""A step's results as arrays with a row per env, in memory that processes can share.
+"""What a step gives, for all backends: where observations go, records of games, last observations.
 
-Envs write their rows (`env_runner`), the host reads them out (`collect`). Nothing here steps.
+`ResultArrays` have a row per env, in memory that processes can share: envs write their rows
+(`env_runner`), the host reads them out (`collect`). Nothing here steps.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ class ResultArrays:
 
     Attributes:
         obs: One array `[num_envs, *space.shape]` per buffer.
-        final_obs: The same shape; a row counts where `final` is set.
+        final_obs: Of the same shape; a row counts where `final` is set.
         reward, raw_reward, ...: As in `VecEnv`, `[num_envs]`, or `[num_envs, num_players]`.
 
     Args:
         num_envs: How many envs.
         space: The observation space of one.
         num_players: 1, or the length of the players' axis.
-        num_buffers: Observation arrays, at least 1.
+        num_buffers: Observation arrays; 0 where they need not be shared.
         memory: Where the arrays lie, at least `num_bytes` of the same arguments; new if `None`.
     """
 
@@ -77,20 +78,15 @@ class ResultArrays:
     def collect(
         self,
         indices: Sequence[int] | None,
-        buffer: int,
-        out: np.ndarray | None,
-        *,
-        fresh: bool,
-        ends: bool = True,
+        obs: np.ndarray,
+        begun: Sequence[int] | None = None,
     ) -> StepResult:
         """Read a step's results out.
 
         Args:
             indices: Of which envs; `None` for all.
-            buffer: Which buffer holds the observations.
-            out: Where to copy the observations to; `None` for nowhere.
-            fresh: Without `out`: copy them to a new array, or hand out the buffer itself.
-            ends: Say in info what ended; it was said already if the rows are read again.
+            obs: Their observations.
+            begun: With all of them: which took part; what ended in the others was said before.
 
         Returns:
             The step's results as `VecEnv` documents them.
@@ -98,12 +94,6 @@ class ResultArrays:
         ids = np.arange(self.num_envs) if indices is None else np.asarray(indices)
         # A slice is a view, to be copied; a choice by index is a copy already.
         chosen, copied = (slice(None), np.copy) if indices is None else (ids, np.asarray)
-        obs = self.obs[buffer]
-        if out is not None:
-            np.copyto(out, obs[chosen])
-            obs = out
-        elif fresh:
-            obs = copied(obs[chosen])
         arrays = {
             name: copied(array[chosen])
             for name, array in self.arrays.items()
@@ -111,47 +101,74 @@ class ResultArrays:
         }
         info: Info = {name: arrays[name] for name in RECORD}
         info["env_id"] = ids.astype(np.int32)
-        if ends:
-            self._add_ends(info, arrays, chosen)
+        took_part = np.ones(len(ids), bool)
+        if begun is not None:
+            took_part[:] = False
+            took_part[list(begun)] = True
+        add_games(info, (info["game_terminated"] | info["game_truncated"]) & took_part)
+        restarted, final = arrays["restarted"] & took_part, arrays["final"] & took_part
+        if restarted.any():
+            info["worker_restarted"] = restarted
+        if final.any():
+            # Untouched pages cost nothing: only the rows that count are written.
+            final_obs = np.empty((len(ids), *self.final_obs.shape[1:]), self.final_obs.dtype)
+            final_obs[final] = self.final_obs[ids[final]]
+            add_final(info, final, final_obs, arrays["final_lives"])
         return obs, arrays["reward"], arrays["terminated"], arrays["truncated"], info
 
-    def _add_ends(self, info: Info, arrays: dict[str, np.ndarray], chosen: Any) -> None:
-        game_over = info["game_terminated"] | info["game_truncated"]
-        if game_over.any():
-            info["episode"] = episode_record(info, game_over)
-            info["_episode"] = game_over
-        if arrays["restarted"].any():
-            info["worker_restarted"] = arrays["restarted"]
-        final = arrays["final"]
-        if final.any():
-            info["final_obs"] = np.array(self.arrays["final_obs"][chosen])
-            info["_final_obs"] = final
-            info["final_info"] = {
-                name: info[name].copy() for name in (*RECORD, "env_id") if name != "lives"
-            } | {"lives": arrays["final_lives"]}
-            info["_final_info"] = final.copy()
+
+class ObsArrays:
+    """Hands out arrays of observations: the caller's own, one of a ring, or a fresh one.
+
+    Args:
+        num_buffers: Arrays in the ring, each overwritten by the `num_buffers`-th call after it; 0
+            for fresh ones.
+        num_rows: Rows of those of the ring; another number of rows comes in a fresh array.
+        space: The observation space of one env.
+    """
+
+    def __init__(self, num_buffers: int, num_rows: int, space: gym.Space) -> None:
+        self._num_buffers, self._num_rows = num_buffers, num_rows
+        self._row_shape, self._dtype = space.shape or (), space.dtype
+        self._ring: list[np.ndarray] = []
+
+    def take(self, num_rows: int, out: np.ndarray | None) -> np.ndarray:
+        """Return where to write a call's observations to, `out` if that is given."""
+        if out is not None:
+            return out
+        if num_rows == self._num_rows and len(self._ring) == self._num_buffers > 0:
+            self._ring.append(self._ring.pop(0))
+            return self._ring[-1]
+        array = np.empty((num_rows, *self._row_shape), self._dtype)
+        if num_rows == self._num_rows and self._num_buffers:
+            self._ring.append(array)
+        return array
+
+    def hand_out(self, obs: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+        """Return `obs`, which is fresh, or what it is copied to."""
+        if out is None and not self._num_buffers:
+            return obs
+        array = self.take(len(obs), out)
+        np.copyto(array, obs)
+        return array
 
 
-def episode_record(info: Info, game_over: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the records of the games that ended, zero in other rows."""
+def add_games(info: Info, game_over: np.ndarray) -> None:
+    """Add the records of the games that ended, if any did; other rows are zero."""
+    if not game_over.any():
+        return
     keys = {"r": "episode_return", "l": "episode_length", "frames": "episode_frames"}
     record = {key: info[name].copy() for key, name in keys.items()}
     for values in record.values():
         values[~game_over] = 0
-    return record
+    info["episode"], info["_episode"] = record, game_over
 
 
-def spread(info: Info, num_envs: int) -> Info:
-    """Return the info of some envs with a row for every env; those of the others are zero."""
-
-    def rows(values: Any) -> Any:
-        if isinstance(values, dict):
-            return {name: rows(inner) for name, inner in values.items()}
-        whole = np.zeros((num_envs, *values.shape[1:]), values.dtype)
-        whole[info["env_id"]] = values
-        return whole
-
-    return rows(info)
+def add_final(info: Info, ended: np.ndarray, obs: np.ndarray, lives: np.ndarray) -> None:
+    """Add the last observations, lives and infos of the episodes that ended, row by row."""
+    final_info = {name: info[name].copy() for name in (*RECORD, "env_id")}
+    info["final_obs"], info["_final_obs"] = obs, ended
+    info["final_info"], info["_final_info"] = final_info | {"lives": lives}, ended.copy()
 
 
 def _layout(

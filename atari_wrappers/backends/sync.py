@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from atari_wrappers.backends.env_runner import EnvRunner, get_or_call
+from atari_wrappers.backends.env_runner import EnvRunner, get_or_call, set_attr
 from atari_wrappers.backends.python_envs import PythonEnvsBackend
 from atari_wrappers.backends.restarts import (
     BEING_MADE,
@@ -43,13 +43,12 @@ class SyncBackend(PythonEnvsBackend):
             ]
             self.single_observation_space = envs[0].observation_space
             self.single_action_space = envs[0].action_space
-            self.expect_arrays(request.env_id.name)
+            self.prepare_arrays(request.env_id.name, settings.obs_buffers)
             for index, env in enumerate(envs):
                 self.expect_same_spaces(request, index, env.observation_space, env.action_space)
             made.pop_all()
-        self.rows = ResultArrays(
-            num_envs, self.single_observation_space, settings.num_players, self.num_buffers
-        )
+        self.num_buffers = 1  # none that is shared; the envs' own arrays are handed out from
+        self.rows = ResultArrays(num_envs, self.single_observation_space, settings.num_players, 0)
         mode = settings.autoreset_mode
         self._runners = [EnvRunner(env, self.rows, index, mode) for index, env in enumerate(envs)]
         self._queue: deque[tuple[int, str, Any]] = deque()
@@ -95,28 +94,33 @@ class SyncBackend(PythonEnvsBackend):
         ready, self._ready = self._ready[:count], self._ready[count:]
         return ready
 
+    def observations(self, indices: Sequence[int] | None, out: np.ndarray | None) -> np.ndarray:
+        """Return what envs (`None`: all) observed last, in `out` if that is given."""
+        chosen = self._all if indices is None else indices
+        obs = self.obs_arrays.take(len(chosen), out)
+        for row, index in enumerate(chosen):
+            obs[row] = self._runners[index].obs
+        return obs
+
     def restart(self, indices: Sequence[int] | None) -> list[int]:
         """Make failed envs anew."""
         chosen = sorted(self._failed if indices is None else indices)
         for index in chosen:
-            slot = self._runners[index]
+            runner = self._runners[index]
             with contextlib.suppress(Exception):  # it failed before
-                slot.env.close()
+                runner.env.close()
             try:
                 env = build_env(self._request.of(index), index)
             except Exception as error:
                 self._note_failure(index, BEING_MADE, error)
                 raise self._failed[index] from error
-            slot.replace(env, self._seeds.of_restart(index))
+            runner.replace(env, self._seeds.of_restart(index))
             self._failed.pop(index, None)
         return chosen
 
     def _run(self, index: int, what: str, argument: Any) -> None:
-        slot = self._runners[index]
-        if what == "step":
-            extras = slot.step(argument, self._buffer)
-        else:
-            extras = slot.reset(*argument, self._buffer)
+        runner = self._runners[index]
+        extras = runner.step(argument) if what == "step" else runner.reset(*argument)
         if extras:
             self.extras[index] = extras
 
@@ -145,22 +149,27 @@ class SyncBackend(PythonEnvsBackend):
         return [get_or_call(self._runners[index].env, name, args, kwargs) for index in indices]
 
     def set_attr(self, indices: Sequence[int], name: str, values: Sequence[Any]) -> None:
-        """Set an attribute of each env, where it is found."""
+        """Set an attribute of each env, where it is found; a new one on the env itself."""
         for index, value in zip(indices, values, strict=True):
-            self._runners[index].env.set_wrapper_attr(name, value)
+            set_attr(self._runners[index].env, name, value)
 
     def save(self, indices: Sequence[int]) -> list[bytes]:
         """Return the state of each env."""
-        return [self._runners[index].save(self._buffer) for index in indices]
+        return [self._runners[index].save() for index in indices]
+
+    def check_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
+        """Refuse states that are not of these envs."""
+        for index, state in zip(indices, states, strict=True):
+            self._runners[index].check_state(state)
 
     def load_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
         """Bring envs into saved states."""
         for index, state in zip(indices, states, strict=True):
-            self._runners[index].load(state, self._buffer)
+            self._runners[index].load(state)
 
     def sub_environments(self) -> list[Any]:
         """Return the envs themselves."""
-        return [slot.env for slot in self._runners]
+        return [runner.env for runner in self._runners]
 
     def after_fork(self) -> bool:
         """Keep the envs: the child has its own copies."""
@@ -170,5 +179,5 @@ class SyncBackend(PythonEnvsBackend):
         """Close the envs, all of them even if one raises."""
         del terminate  # nothing runs between calls
         with contextlib.ExitStack() as stack:
-            for slot in reversed(self._runners):
-                stack.callback(slot.env.close)
+            for runner in reversed(self._runners):
+                stack.callback(runner.env.close)

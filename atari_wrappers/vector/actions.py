@@ -16,7 +16,7 @@ from atari_wrappers.errors import UnsupportedError
 ActionCheck = Callable[[Any, Sequence[int] | None], np.ndarray]
 
 
-def action_check(space: gym.Space, num_envs: int) -> ActionCheck:
+def action_check(space: gym.Space, num_envs: int, *, clips: bool = False) -> ActionCheck:
     """Return what turns a caller's actions into a fresh array that is valid for every env.
 
     The check raises `ValueError` for a wrong shape and for a value out of range (the message names
@@ -26,14 +26,17 @@ def action_check(space: gym.Space, num_envs: int) -> ActionCheck:
     Args:
         space: The action space of one env.
         num_envs: How many there are.
+        clips: Bring numbers out of a Box's range to its bounds; NaN is refused all the same.
 
     Raises:
-        UnsupportedError: The actions are no arrays.
+        UnsupportedError: The actions are no arrays, or `clips` finds no Box.
     """
+    if clips and not isinstance(space, gym.spaces.Box):
+        raise UnsupportedError(f"clip_actions: the actions are of {space}, not of a Box")
     if isinstance(space, gym.spaces.Discrete):
         return DiscreteCheck(space, num_envs)
     if isinstance(space, gym.spaces.Box | gym.spaces.MultiDiscrete | gym.spaces.MultiBinary):
-        return ArrayCheck(space, num_envs)
+        return ArrayCheck(space, num_envs, clips=clips)
     raise UnsupportedError(f"actions of {space} are no arrays")
 
 
@@ -45,33 +48,32 @@ def _expect_shape(actions: np.ndarray, shape: tuple[int, ...]) -> None:
 
 
 class DiscreteCheck:
-    """Check for one integer per env; the result is int64 `[num_envs]`."""
+    """Check for one integer per env; the result has the space's dtype and `[num_envs]`."""
 
     def __init__(self, space: gym.spaces.Discrete, num_envs: int) -> None:
-        self._shape = (num_envs,)
+        self._shape, self._dtype = (num_envs,), space.dtype
         self._first = int(space.start)
         self._last = self._first + int(space.n) - 1
 
     def __call__(self, actions: Any, env_ids: Sequence[int] | None = None) -> np.ndarray:
-        """Return `actions` as a fresh int64 array."""
+        """Return `actions` as a fresh array of the space's dtype."""
         given = np.asarray(actions)
         shape = self._shape if env_ids is None else (len(env_ids),)
         if given.shape != shape:
             _expect_shape(given, shape)
         if given.dtype.kind not in "iu":
             raise TypeError(f"actions must be integers, not {given.dtype}")
-        checked = given.astype(np.int64)
         # A list's min and max: within a step, with the caches full of frames, numpy's cost 20 µs.
-        values = checked.tolist()
+        values = given.tolist()
         if min(values) < self._first or max(values) > self._last:
-            self._refuse(given, values, env_ids)
-        return checked
+            self._refuse(values, env_ids)
+        return given.astype(self._dtype)
 
-    def _refuse(self, given: np.ndarray, values: list[int], env_ids: Sequence[int] | None) -> None:
+    def _refuse(self, values: list[int], env_ids: Sequence[int] | None) -> None:
         valid = range(self._first, self._last + 1)
         index = next(index for index, value in enumerate(values) if value not in valid)
         raise ValueError(
-            f"action {given[index]} of env {_env(env_ids, index)} is outside of the valid range"
+            f"action {values[index]} of env {_env(env_ids, index)} is outside of the valid range"
             f" {self._first} to {self._last}"
         )
 
@@ -79,9 +81,10 @@ class DiscreteCheck:
 class ArrayCheck:
     """Check for an array per env; the result has the space's dtype and `[num_envs, ...]`."""
 
-    def __init__(self, space: gym.Space, num_envs: int) -> None:
-        self._space = space
+    def __init__(self, space: gym.Space, num_envs: int, *, clips: bool) -> None:
+        self._space, self._clips = space, clips
         self._shape = (num_envs, *(space.shape or ()))
+        self._low, self._high = _bounds(space)
 
     def __call__(self, actions: Any, env_ids: Sequence[int] | None = None) -> np.ndarray:
         """Return `actions` as a fresh array of the space's dtype."""
@@ -90,12 +93,26 @@ class ArrayCheck:
         _expect_shape(given, (count, *self._shape[1:]))
         if not np.can_cast(given.dtype, self._space.dtype, "same_kind"):
             raise TypeError(f"actions must be {self._space.dtype}, not {given.dtype}")
+        if self._clips:
+            given = np.clip(given, self._low, self._high)
         checked = given.astype(self._space.dtype)
-        for index, action in enumerate(checked):
-            if not self._space.contains(action):
-                env = _env(env_ids, index)
-                raise ValueError(f"action {action} of env {env} is outside of {self._space}")
+        # An integer is judged as it was given, for a smaller type might not hold it.
+        judged = given if given.dtype.kind in "iu" else checked
+        fits = (judged >= self._low) & (judged <= self._high)  # NaN does not
+        if not fits.all():
+            index = int(np.argmin(fits.reshape(count, -1).all(axis=1)))
+            env = _env(env_ids, index)
+            raise ValueError(f"action {given[index]} of env {env} is outside of {self._space}")
         return checked
+
+
+def _bounds(space: gym.Space) -> tuple[Any, Any]:
+    """Return the least and the greatest action of a space of arrays."""
+    if isinstance(space, gym.spaces.Box):
+        return space.low, space.high
+    if isinstance(space, gym.spaces.MultiDiscrete):
+        return space.start, space.start + space.nvec - 1
+    return 0, 1
 
 
 def _env(env_ids: Sequence[int] | None, index: int) -> int:

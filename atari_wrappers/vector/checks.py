@@ -38,15 +38,32 @@ def checked_seeds(
     return None if all(value is None for value in seeds) else seeds
 
 
+def checked_options(options: Any, mask: Any) -> tuple[dict[str, Any], Any]:
+    """Return a copy of the options without the mask, and the mask, wherever it was given.
+
+    Raises:
+        ValueError: The mask is given twice.
+        TypeError: The options are no dict.
+    """
+    if not isinstance(options, dict | None):
+        raise TypeError(f"options must be a dict, not {options!r}")
+    options = dict(options or {})
+    if mask is not None and "reset_mask" in options:
+        raise ValueError("a mask is given twice: as `mask`, and in options as `reset_mask`")
+    return options, options.pop("reset_mask", mask)
+
+
 def checked_mask(mask: Any, num_envs: int) -> np.ndarray:
     """Return `mask` as an array of bool.
 
     Raises:
-        ValueError: It is not bool `[num_envs]`, or names no env.
+        ValueError: It is not of shape `[num_envs]`, or names no env.
+        TypeError: It is not of bool.
     """
     checked = np.array(np.asarray(mask))
     if checked.dtype != bool or checked.shape != (num_envs,) or not checked.any():
-        raise ValueError(
+        error = ValueError if checked.dtype == bool else TypeError
+        raise error(
             f"a reset mask must be bool [{num_envs}] with at least one True,"
             f" not {checked.dtype} {list(checked.shape)}: {checked}"
         )

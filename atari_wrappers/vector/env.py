@@ -6,28 +6,30 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from atari_wrappers.backends.base import Backend, ResetResult, StepResult
-from atari_wrappers.backends.results import RECORD, spread
-from atari_wrappers.errors import ResetNeededError, UnsupportedError
+from atari_wrappers.backends.results import RECORD
+from atari_wrappers.errors import ResetNeededError
 from atari_wrappers.game.env import NEW_GAME
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.vector.actions import action_check
+from atari_wrappers.vector.batch import Batch
 from atari_wrappers.vector.checks import (
     check_buffer,
     checked_index,
     checked_indices,
     checked_mask,
+    checked_options,
     checked_seeds,
     checked_timeout,
 )
-from atari_wrappers.vector.inspection import Inspection
+from atari_wrappers.vector.lifetime import Lifetime
 from atari_wrappers.vector.pending import PendingCalls
 
 
-class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+class VecEnv(Batch):
     """`num_envs` envs stepped together.
 
     A step gives, for `n` envs (all of them, or `batch_size`):
@@ -90,25 +92,25 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.num_envs = num_envs = request.num_envs
         self.batch_size = settings.batch_size or num_envs
         self.spec = env_id.spec
-        self.metadata = {"autoreset_mode": settings.autoreset_mode}
-        self.render_mode = env_id.render_mode
-        self.closed = True  # nothing to close yet
-        self._backend: Backend = backend(request)
-        self.single_observation_space = self._backend.single_observation_space
-        self.single_action_space = self._backend.single_action_space
+        opened = backend(request)
+        by_hand = settings.autoreset_mode == AutoresetMode.DISABLED
+        pending = PendingCalls(num_envs, self.batch_size, resets_by_hand=by_hand)
+        self._lifetime = Lifetime(opened, pending, str(self))
+        self._backend, self._pending = opened, pending
+        self.single_observation_space = opened.single_observation_space
+        self.single_action_space = opened.single_action_space
         try:
-            self._check_actions = action_check(self.single_action_space, num_envs)
-        except UnsupportedError:
-            self._backend.close(terminate=True)
+            self._check_actions = action_check(
+                self.single_action_space, num_envs, clips=settings.clip_actions
+            )
+            self._describe()
+        except BaseException:
+            self.close()
             raise
-        self._open()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._is_atari = env_id.is_atari
-        self._resets_by_hand = settings.autoreset_mode == AutoresetMode.DISABLED
-        self._ended = np.zeros(num_envs, bool)
-        self._pending = PendingCalls(num_envs, self.batch_size)
-        self._resets_all = True
+        self._new_game = {NEW_GAME: True} if env_id.is_atari and opened.takes_reset_options else {}
+        self._seeds = [-1] * num_envs
 
     def reset(
         self,
@@ -139,29 +141,27 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             WorkerError: An env failed.
             ClosedError: The batch was closed.
         """
-        check_buffer(out, self.observation_space.shape, self.observation_space.dtype)
-        self.reset_async(seed, options, mask)
-        return self.reset_wait(out=out)
+        self.reset_async(seed, options, mask, out=out)
+        return self.reset_wait()
 
     def reset_async(
         self,
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
         mask: Any = None,
+        *,
+        out: np.ndarray | None = None,
     ) -> None:
         """Begin what `reset` does, without waiting for it; `reset_wait` does.
 
-        With a `batch_size` below `num_envs`, `recv` may take the results of a whole reset by parts.
+        With a `batch_size` below `num_envs`, and without `out`, `recv` may take the results of a
+        whole reset by parts.
         """
-        self._expect_open()
+        self._lifetime.expect_open()
         self._pending.check_idle("reset")
+        self._check_out(out, self.num_envs)
         seeds = checked_seeds(seed, self.num_envs)
-        if not isinstance(options, dict | None):
-            raise TypeError(f"options must be a dict, not {options!r}")
-        options = dict(options or {})
-        if mask is not None and "reset_mask" in options:
-            raise ValueError("a mask is given twice: as `mask`, and in options as `reset_mask`")
-        mask = options.pop("reset_mask", mask)
+        options, mask = checked_options(options, mask)
         if options and not self._backend.takes_reset_options:
             raise ValueError(
                 f'backend "{self.backend}" takes no reset options, not {sorted(options)}'
@@ -172,12 +172,23 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             if not (self._pending.was_reset or mask.all()):
                 raise ResetNeededError("reset: the first reset must be of all envs")
             indices = np.flatnonzero(mask).tolist() if self._pending.was_reset else None
-            seeds = None if seeds is None else [seeds[index] for index in np.flatnonzero(mask)]
-        elif self._is_atari and self._backend.takes_reset_options:
-            options[NEW_GAME] = True
-        self._guard(self._backend.reset, indices, seeds, options)
-        self._pending.begin("reset", indices)
-        self._resets_all = indices is None
+        else:
+            options |= self._new_game
+        self._lifetime.step(self._begin_reset, indices, seeds, options, out)
+
+    def _begin_reset(
+        self,
+        indices: list[int] | None,
+        seeds: list[int | None] | None,
+        options: dict[str, Any],
+        out: np.ndarray | None,
+    ) -> None:
+        chosen = range(self.num_envs) if indices is None else indices
+        seeds = None if seeds is None else [seeds[index] for index in chosen]
+        self._backend.reset(indices, seeds, options, out)
+        self._pending.begin("reset", indices, has_out=out is not None)
+        for index, seed in zip(chosen, seeds or (), strict=False):
+            self._seeds[index] = self._seeds[index] if seed is None else seed
 
     def reset_wait(
         self, timeout: float | None = None, *, out: np.ndarray | None = None
@@ -186,20 +197,14 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
         Raises:
             NoPendingStepError: No reset was begun, or `recv` has taken of it.
-            TimeoutError: It was not done within `timeout` seconds; it goes on.
+            StepTimeoutError: It was not done within `timeout` seconds; it goes on.
         """
-        check_buffer(out, self.observation_space.shape, self.observation_space.dtype)
-        timeout = None if timeout is None else checked_timeout(timeout)
-        self._expect_open()
+        self._lifetime.expect_open()
         count = self._pending.check_reset_wait()
-        result = self._guard(self._backend.recv, count, out if self._resets_all else None, timeout)
-        self._note(result)
-        obs, info = result[0], result[4]
-        if not self._resets_all:
-            obs, _, _, _, whole = self._guard(self._backend.current, out)
-            info = spread(info, self.num_envs) | whole
-        self._pending.turn = None
-        return obs, info
+        self._check_late_out("reset_wait", out, self.num_envs)
+        timeout = None if timeout is None else checked_timeout(timeout)
+        result = self._lifetime.step(self._receive, count, out, timeout, True)
+        return result[0], result[4]
 
     def reset_at(
         self, index: int, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -223,90 +228,96 @@ class VecEnv(Inspection, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         obs, info = self.reset(seed=seeds, options=options, mask=mask)
         return obs[index].copy(), {name: info[name][index] for name in RECORD}
 
-    def send(self, actions: Any, env_id: Any = None) -> None:
+    def send(self, actions: Any, env_id: Any = None, *, out: np.ndarray | None = None) -> None:
         """Begin a step with one action per env, and return without waiting for it.
 
         Args:
             actions: Integers `[n]`, or `[n, *single_action_space.shape]`.
             env_id: Which `n` envs they are for; `None`: those received last, after a reset all.
+                Of actions for all `num_envs` envs, those received last then take theirs.
+            out: Where the next `recv` writes obs to: as many rows as it gives.
 
         Raises:
-            ValueError: The shape is wrong, an action out of range, or an env named twice; nothing
-                was sent.
+            ValueError: The shape is wrong, an action out of range, or an env named twice, or `out`
+                does not fit; nothing was sent.
             TypeError: The actions are no integers; nothing was sent.
-            PendingStepError: The envs were sent and not received.
+            PendingStepError: The envs were sent and not received, or an `out` waits to be filled.
             ResetNeededError: There was no reset yet, or an ended env waits for one.
             ClosedError: The batch was closed.
         """
-        self._expect_open()
+        self._send("send", actions, env_id, out)
+
+    def _send(self, call: str, actions: Any, env_id: Any, out: np.ndarray | None) -> None:
+        self._lifetime.expect_open()
         pending = self._pending
         ids = pending.turn
         if env_id is not None:
             ids = checked_indices(env_id, self.num_envs, "env_id")
-        pending.check_step(ids)
-        checked = self._check_actions(actions, ids)
-        if self._resets_by_hand:
-            self._check_none_ended(ids)
-        self._guard(self._backend.send, checked, ids)
-        pending.begin("step", ids)
+        pending.check_step(ids, call)
+        pending.check_out(call, is_given=out is not None)
+        if out is not None:
+            self._check_out(out, pending.rows_after(None if ids is None else len(ids), call))
+        if env_id is None and ids is not None and len(actions) == self.num_envs:
+            actions = np.asarray(actions)[ids]
+        self._lifetime.step(self._begin_step, self._check_actions(actions, ids), ids, out)
+
+    def _begin_step(
+        self, actions: np.ndarray, env_ids: list[int] | None, out: np.ndarray | None
+    ) -> None:
+        self._backend.send(actions, env_ids, out)
+        self._pending.begin("step", env_ids, has_out=out is not None)
 
     def recv(self, out: np.ndarray | None = None, timeout: float | None = None) -> StepResult:
         """Wait for `batch_size` envs of those sent, and return their results (see the class).
 
         Args:
-            out: Where to write obs to: as many rows as come back.
+            out: Where to write obs to, as many rows as come back, if `send` was not told.
             timeout: Seconds to wait at most; `sync` and `ale` do not look at it.
 
         Raises:
             NoPendingStepError: Nothing was sent, or fewer envs than a batch takes.
-            TimeoutError: They were not ready in time; call again.
+            StepTimeoutError: They were not ready in time; call again.
             WorkerError: An env failed.
             ClosedError: The batch was closed.
         """
-        self._expect_open()
-        count = self._pending.check_recv()
+        return self._recv("recv", out, timeout)
+
+    def _recv(self, call: str, out: np.ndarray | None, timeout: float | None) -> StepResult:
+        self._lifetime.expect_open()
+        count = self._pending.check_recv(call)
         if out is not None:
-            self._check_out(out, count)
+            self._check_late_out(call, out, count)
         if timeout is not None:
             timeout = checked_timeout(timeout)
-        result = self._guard(self._backend.recv, count, out, timeout)
-        self._note(result)
+        return self._lifetime.step(self._receive, count, out, timeout)
+
+    def _receive(
+        self, count: int, out: np.ndarray | None, timeout: float | None, every: bool = False
+    ) -> StepResult:
+        result = self._backend.recv(count, out, timeout, every=every)
+        self._pending.end(count, result[4]["env_id"], result[2] | result[3])
         return result
 
     def step(
         self, actions: Any, env_id: Any = None, *, out: np.ndarray | None = None
     ) -> StepResult:
-        """Do `send`, then `recv`; an `out` that does not fit is refused before either."""
-        if out is not None:
-            pending = self._pending
-            ids = pending.turn if env_id is None else env_id
-            count = pending.next_count(self.num_envs if ids is None else np.size(ids))
-            self._check_out(out, count)
-        self.send(actions, env_id)
-        return self.recv(out)
+        """Do `send`, then `recv`."""
+        self._send("step", actions, env_id, out)
+        return self._recv("step", None, None)
 
     def step_async(self, actions: Any) -> None:
         """Do what `send` does."""
-        self.send(actions)
+        self._send("step_async", actions, None, None)
 
     def step_wait(self, timeout: float | None = None) -> StepResult:
         """Do what `recv` does."""
-        return self.recv(timeout=timeout)
+        return self._recv("step_wait", None, timeout)
 
-    def _check_out(self, out: Any, count: int) -> None:
-        shape = (count, *self.observation_space.shape[1:])
+    def _check_late_out(self, call: str, out: np.ndarray | None, num_rows: int) -> None:
+        if out is not None and self._pending.has_out:
+            raise ValueError(f"{call}: out was given before, when what is received was begun")
+        self._check_out(out, num_rows)
+
+    def _check_out(self, out: np.ndarray | None, num_rows: int) -> None:
+        shape = (num_rows, *self.observation_space.shape[1:])
         check_buffer(out, shape, self.observation_space.dtype)
-
-    def _check_none_ended(self, env_ids: Sequence[int] | None) -> None:
-        chosen = np.arange(self.num_envs) if env_ids is None else np.asarray(env_ids)
-        ended = chosen[self._ended[chosen]].tolist()
-        if ended:
-            raise ResetNeededError(
-                f"send: envs {ended} need a reset, as their episodes have ended; reset has a `mask`"
-            )
-
-    def _note(self, result: StepResult) -> None:
-        ids = result[4]["env_id"]
-        self._pending.end(ids)
-        if self._resets_by_hand:
-            self._ended[ids] = result[2] | result[3]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from atari_wrappers.backends import Backend
 from atari_wrappers.errors import ClosedError, UnsupportedError, WorkerError
@@ -16,95 +16,52 @@ _T = TypeVar("_T")
 
 
 class Lifetime:
-    """Methods of `VecEnv` that open, restart and close; all calls of its backend go through it.
+    """An open backend, and what is in flight there; every call of it goes through here.
+
+    Args:
+        backend: A backend that was just started.
+        pending: What knows the order of calls.
+        name: What errors call the batch.
 
     Attributes:
+        backend: It.
+        pending: Likewise.
         closed: Whether the batch was closed, by its owner or by a failure.
     """
 
-    num_envs: int
-    closed: bool
-    _backend: Backend
-    _pending: PendingCalls
-    _failure: BaseException | None = None
-
-    def _open(self) -> None:
-        """Begin with an open batch."""
+    def __init__(self, backend: Backend, pending: PendingCalls, name: str) -> None:
+        self.backend, self.pending = backend, pending
         self.closed = False
-        self._owner = os.getpid()
+        self._name, self._owner = name, os.getpid()
+        self._failure: BaseException | None = None
         forks.watch(self)
 
     def after_fork(self) -> None:
         """Leave the batch to the process that made it, unless its envs are Python objects here."""
-        if not self.closed and self._backend.after_fork():
+        if not self.closed and self.backend.after_fork():
             self.closed = True
             self._failure = ClosedError(f"a fork: only process {self._owner} can use it")
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        """Refuse to be copied or pickled."""
-        raise TypeError(
-            f"{self} cannot be copied or pickled; make another one and bring it to the same state"
-            " by save_state and restore_state"
-        )
-
-    @property
-    def worker_pids(self) -> list[int]:
-        """Ids of `async`'s worker processes, in the order of their envs; other backends have none.
-
-        Raises:
-            ClosedError: The batch was closed.
-        """
-        self._expect_open()
-        return list(self._backend.worker_pids)
-
-    def restart_workers(self, indices: Any = None) -> list[int]:
-        """Make envs that failed anew, those named or all; `recv` then completes their step.
-
-        Returns:
-            Which envs were made anew. Envs that share a dead process go together.
-
-        Raises:
-            ClosedError: The batch was closed.
-            WorkerError: It failed again.
-        """
-        self._expect_open()
-        chosen = None if indices is None else checked_indices(indices, self.num_envs)
-        return self._guard(self._backend.restart, chosen)
-
-    def close(self, **kwargs: Any) -> None:
-        """Free everything; a second call does nothing. A pending step is given up."""
-        del kwargs
-        if not self.closed:
-            self.closed = True
-            self._backend.close(terminate=self._pending.kind is not None)
-
-    def __enter__(self) -> Self:
-        """Return the batch, which is closed at the end of the `with` block."""
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        """Close the batch."""
-        self.close()
-
-    def _expect_open(self) -> None:
+    def expect_open(self) -> None:
+        """Refuse what a closed batch cannot do."""
         if self.closed:
             reason = "" if self._failure is None else f" after {self._failure!r}"
-            raise ClosedError(f"{self} was closed{reason}") from self._failure
+            raise ClosedError(f"{self._name} was closed{reason}") from self._failure
 
-    def _guard(self, call: Callable[..., _T], *args: Any) -> _T:
-        """Close the batch after what leaves its rows out of step."""
+    def step(self, call: Callable[..., _T], *args: Any) -> _T:
+        """Call what moves envs and notes it; close the batch after what leaves rows out of step."""
         try:
             return call(*args)
         except WorkerError:
-            self._pending.has_failed = self._pending.kind is not None
+            self.pending.has_failed = self.pending.kind is not None
             raise
         except (TimeoutError, UnsupportedError):
             raise
         except BaseException as error:
             self._fail(error)
 
-    def _ask(self, call: Callable[..., _T], *args: Any) -> _T:
-        """Call what steps no env: it may fail and leave the batch open, unless interrupted."""
+    def ask(self, call: Callable[..., _T], *args: Any) -> _T:
+        """Call what moves no env: it may fail and leave the batch open, unless interrupted."""
         try:
             return call(*args)
         except Exception:
@@ -112,10 +69,28 @@ class Lifetime:
         except BaseException as error:
             self._fail(error)
 
+    def idle_indices(self, call: str, indices: Any) -> list[int]:
+        """Return `indices` as a list, if the batch is open and none of its envs is in flight."""
+        self.expect_open()
+        self.pending.check_idle(call)
+        return checked_indices(indices, self.pending.num_envs, from_end=True)
+
+    def restart(self, indices: Any) -> list[int]:
+        """Make failed envs anew (`None`: all that failed) and return which."""
+        self.expect_open()
+        chosen = None if indices is None else checked_indices(indices, self.pending.num_envs)
+        return self.step(self.backend.restart, chosen)
+
+    def close(self) -> None:
+        """Free everything; a second call does nothing. A pending step is given up."""
+        if not self.closed:
+            self.closed = True
+            self.backend.close(terminate=self.pending.kind is not None)
+
     def _fail(self, error: BaseException) -> NoReturn:
         self._failure = error
         self.closed = True
         try:
-            self._backend.close(terminate=True)
+            self.backend.close(terminate=True)
         finally:  # what closing may raise is not what went wrong
             raise error

@@ -40,6 +40,10 @@ def test_make_vec_makes_our_batch(open_vec: Callable[..., VecEnv]) -> None:
     np.testing.assert_array_equal(envs.reset(seed=1)[0], ours.reset(seed=1)[0])
     assert envs.spec.id == PONG
     envs.close()
+    shown = gym.make_vec(PONG, num_envs=1, render_mode="rgb_array")
+    shown.reset(seed=0)
+    assert shown.render()[0].shape == (84, 84, 3)
+    shown.close()
 
 
 @pytest.mark.parametrize("mode", ["sync", "vector_entry_point"])
@@ -87,5 +91,6 @@ def test_what_cannot_be_made_is_not_registered() -> None:
     with pytest.raises(TypeError, match="no_such_setting"):
         register("CartPole-v1", no_such_setting=1)
     assert set(gym.registry) == before
-    with pytest.raises(UnsupportedError, match="rgb_array"):
-        gym.make(PONG, render_mode="human")
+    for make in (gym.make, gym.make_vec):
+        with pytest.raises(UnsupportedError, match="rgb_array"):
+            make(PONG, render_mode="human")

@@ -104,9 +104,27 @@ def test_metadata_names_the_mode_and_leaves_the_envs_alone(
 ) -> None:
     """`test_autoreset_mode.py::test_autoreset_metadata`,
     `test_async_vector_env.py::test_metadata_async_vector_env`."""
-    vec = open_vec("CartPole-v1", 2, backend="sync", autoreset=autoreset)
-    assert vec.metadata["autoreset_mode"] == MODES[autoreset]
-    assert all("autoreset_mode" not in metadata for metadata in vec.get_attr("metadata"))
+    for given in (autoreset, MODES[autoreset], MODES[autoreset].value):
+        vec = open_vec("CartPole-v1", 2, backend="sync", autoreset=given)
+        own = vec.get_attr("metadata")[0]
+        assert vec.metadata == own | {"autoreset_mode": MODES[autoreset]}
+        assert "autoreset_mode" not in own
+        assert vec.metadata["render_fps"] == 50
+
+
+@pytest.mark.parametrize("backend", ["ale", "sync", "async"])
+def test_a_batch_can_be_shown_to_a_human(
+    backend: str, open_vec: OpenVec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`tests/wrappers/vector/test_human_rendering.py`; a step of four frames is one picture."""
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pytest.importorskip("pygame")
+    vec = open_vec("PongNoFrameskip-v4", 2, backend=backend)
+    assert (vec.metadata["render_fps"], vec.render_mode) == (15, "rgb_array")
+    shown = gym.wrappers.vector.HumanRendering(vec)
+    shown.reset(seed=0)
+    shown.step([0, 0])
+    shown.close()
 
 
 def assert_same_step(mine: tuple, other: tuple) -> None:
@@ -200,7 +218,22 @@ def test_seeds_are_those_given_until_others_are(open_hosted: OpenVec) -> None:
     vec = open_hosted("CartPole-v1", 4)
     for seed, seeds in ((42, (42, 43, 44, 45)), (None, (42, 43, 44, 45)), ([9, 1, 5, 3],) * 2):
         vec.reset(seed=seed)
-        assert vec.get_attr("np_random_seed") == tuple(seeds)
+        assert vec.get_attr("np_random_seed") == tuple(seeds) == vec.np_random_seed
+    first = vec.np_random
+    vec.reset(seed=seed)
+    assert [one.random() for one in first] == [one.random() for one in vec.np_random]
+
+
+@pytest.mark.parametrize("backend", ["ale", "sync"])
+def test_the_batch_knows_its_seeds(backend: str, open_vec: OpenVec) -> None:
+    """`test_vector_env.py`: `np_random_seed` is of the last reset that had a seed."""
+    vec = open_vec("PongNoFrameskip-v4", 3, backend=backend)
+    assert vec.np_random_seed == (-1, -1, -1)
+    vec.reset(seed=[7, None, 9])
+    assert vec.np_random_seed == (7, -1, 9)
+    vec.reset(mask=[True, False, False], seed=[1, 2, 3])
+    vec.reset()
+    assert vec.np_random_seed == (1, -1, 9)
 
 
 def test_a_masked_reset_seeds_and_restarts_those_envs_only(open_hosted: OpenVec) -> None:
@@ -225,11 +258,12 @@ def test_masks_that_do_not_fit_are_refused(open_hosted: OpenVec) -> None:
         [True],
         [True, True, False, False],
         [[True, True, True]],
-        [1, 1, 0],
-        [1.0, 1.0, 0.0],
         [False, False, False],
     ):
         with pytest.raises(ValueError, match=r"a reset mask must be bool \[3\]"):
+            vec.reset(options={"reset_mask": np.array(mask)})
+    for mask in ([1, 1, 0], [1.0, 1.0, 0.0]):
+        with pytest.raises(TypeError, match=r"a reset mask must be bool \[3\]"):
             vec.reset(options={"reset_mask": np.array(mask)})
     assert vec.step([0, 0, 0])[4]["episode_length"].tolist() == [1, 1, 1]
 
@@ -252,6 +286,9 @@ def test_attributes_and_methods_of_the_envs(open_hosted: OpenVec) -> None:
     assert vec.call("gravity") == vec.get_attr("gravity") == (9.8,) * 4
     vec.set_attr("gravity", [9.81, 3.72, 8.87, 1.62])
     assert vec.get_attr("gravity") == (9.81, 3.72, 8.87, 1.62)
+    vec.set_attr("note", list("abcd"))
+    assert vec.get_attr("note") == tuple("abcd")
+    assert [env.note for env in vec.get_attr("unwrapped")] == list("abcd"), "not of our wrappers"
     frames = vec.render()
     assert vec.render_mode == "rgb_array"
     assert isinstance(frames, tuple)

@@ -279,5 +279,19 @@ class TroubleEnv(DiceEnv):
         return result
 
 
+class StrictEnv(gym.Env):
+    """An env that observes the last action, and takes none that its space does not contain."""
+
+    observation_space = action_space = gym.spaces.Discrete(4, start=1, dtype=np.int32)
+
+    def reset(self, **_kwargs: Any) -> tuple[int, dict[str, Any]]:
+        return 1, {}
+
+    def step(self, action: Any) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        assert self.action_space.contains(action), f"{action!r} is not for me"
+        return action, 0.0, False, False, {}
+
+
+gym.register("Strict-v0", StrictEnv, disable_env_checker=True)
 gym.register("Dice-v0", DiceEnv)
 gym.register("Trouble-v0", TroubleEnv)

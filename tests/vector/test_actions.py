@@ -49,7 +49,9 @@ def test_bad_actions_move_no_env(backend: str, open_vec: Callable[..., VecEnv]) 
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64])
-def test_any_integers_become_a_fresh_int64_array(dtype: type) -> None:
+def test_any_integers_become_a_fresh_array_of_the_spaces_dtype(dtype: type) -> None:
+    small = gym.spaces.Discrete(4, dtype=np.int32)
+    assert action_check(small, 2)(np.array([3, 0], dtype)).dtype == np.int32
     check = action_check(gym.spaces.Discrete(4), 3)
     given = np.array([3, 9, 0, 9, 1], dtype)[::2]
     checked = check(given)
@@ -66,6 +68,51 @@ def test_actions_may_begin_elsewhere_than_at_zero() -> None:
         for action in (first - 1, first + 3):
             with pytest.raises(ValueError, match=f"action {action} of env 1 .* {first} to"):
                 check([first, action])
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_envs_get_actions_that_their_space_contains(
+    backend: str, open_vec: Callable[..., VecEnv]
+) -> None:
+    vec = open_vec("scripted:Strict-v0", 2, backend=backend)
+    vec.reset()
+    assert vec.step([1, 4])[0].tolist() == [1, 4]
+    assert vec.step(vec.action_space.sample())[0] in vec.action_space
+
+
+SPACES = [
+    (gym.spaces.Box(-1, 1, (2, 2), np.float32), [2.0, -1.5, np.nan]),
+    (gym.spaces.Box(0, 9, (2, 2), np.int8), [10, -1, 256]),
+    (gym.spaces.MultiDiscrete([[3, 4], [5, 6]], start=[[1, 1], [1, 1]]), [0, 4, 2**40]),
+    (gym.spaces.MultiBinary((2, 2)), [2, -1, 257]),
+]
+
+
+@pytest.mark.parametrize(("space", "bad"), SPACES)
+def test_arrays_of_actions_are_those_of_the_space(space: gym.Space, bad: list) -> None:
+    check = action_check(space, 3)
+    batch = gym.vector.utils.batch_space(space, 3)
+    for _ in range(20):
+        sample = batch.sample()
+        checked = check(sample)
+        np.testing.assert_array_equal(checked, sample)
+        assert (checked.dtype, np.shares_memory(checked, sample)) == (space.dtype, False)
+    for value in bad:
+        wrong = sample.astype(np.float32 if isinstance(value, float) else np.int64)
+        wrong[1, 0, 0] = value
+        with pytest.raises(ValueError, match=r"of env 8 is outside of"):
+            check(wrong, [7, 8, 9])
+
+
+def test_box_actions_are_clipped_on_request(open_vec: Callable[..., VecEnv]) -> None:
+    vec, twin = (open_vec("Pendulum-v1", 2, clip_actions=clips) for clips in (True, False))
+    for env in (vec, twin):
+        env.reset(seed=0)
+    np.testing.assert_array_equal(vec.step([[np.inf], [-2.5]])[0], twin.step([[2.0], [-2.0]])[0])
+    with pytest.raises(ValueError, match="of env 1 is outside"):
+        vec.step([[0.5], [np.nan]])
+    with pytest.raises(UnsupportedError, match=r"clip_actions: .* Discrete\(2\), not of a Box"):
+        open_vec("CartPole-v1", 2, clip_actions=True)
 
 
 def test_continuous_actions_are_checked_too(open_vec: Callable[..., VecEnv]) -> None:

@@ -62,12 +62,12 @@ def open_scripted(
     monkeypatch.setattr(ScriptedAle, "rows", rows, raising=False)
     monkeypatch.setattr(ale, "AtariVectorEnv", ScriptedAle)
     backend = AleBackend(request_batch("PongNoFrameskip-v4", 1, Settings(**settings)))
-    backend.reset(None, None, {})
+    backend.reset(None, None, {}, None)
     return backend, backend.recv(1, None, None)
 
 
 def step(backend: AleBackend, out: np.ndarray | None = None) -> tuple[Any, ...]:
-    backend.send(np.zeros(1, np.int64), None)
+    backend.send(np.zeros(1, np.int64), None, None)
     return backend.recv(1, out, None)
 
 

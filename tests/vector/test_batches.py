@@ -176,3 +176,21 @@ def test_bad_timeouts_close_nothing(
     with pytest.raises(error, match="timeout must be"):
         vec.recv(timeout=timeout)
     vec.recv(timeout=60)
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_a_sample_for_all_envs_steps_those_received_last(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec("scripted:Strict-v0", 4, backend=backend, batch_size=2)
+    vec.reset()
+    vec.send(vec.action_space.sample())
+    vec.recv()
+    for _ in range(6):
+        ids = vec.recv()[4]["env_id"]
+        with pytest.raises(ValueError, match=r"shape \[4\]; 2 envs take \[2\]"):
+            vec.send(vec.action_space.sample(), env_id=ids)
+        actions = vec.action_space.sample()
+        vec.send(actions)
+        obs, _, _, _, info = vec.recv()
+        assert info["env_id"].tolist() == ids.tolist()
+        assert obs.tolist() == actions[ids].tolist()
+        vec.send(actions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -18,7 +19,10 @@ from atari_wrappers import (
     ResetNeededError,
     UnsupportedError,
     VecEnv,
+    make_vec,
 )
+from atari_wrappers.recording.observations import ObservationRecorder
+from atari_wrappers.vector.pending import PendingCalls
 
 BACKENDS = ["ale", "sync", "async"]
 GAME = "BreakoutNoFrameskip-v4"
@@ -222,3 +226,36 @@ def test_a_with_block_closes_the_batch(open_vec: OpenVec) -> None:
     with open_vec("CartPole-v1", 2) as vec:
         vec.reset()
     assert vec.closed
+
+
+@pytest.mark.parametrize("note", ["begin", "end"])
+def test_an_interrupt_between_a_call_and_its_note_closes_the_batch(
+    note: str, vec: VecEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_args: Any, **_kwargs: Any) -> None:
+        raise KeyboardInterrupt
+
+    vec.reset(seed=0)
+    monkeypatch.setattr(PendingCalls, note, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        vec.step([0, 0, 0])
+    monkeypatch.undo()
+    assert vec.closed
+    for call in (vec.recv, lambda: vec.step([0, 0, 0])):
+        with pytest.raises(ClosedError, match="was closed after KeyboardInterrupt"):
+            call()
+
+
+def test_ale_ends_though_its_recorder_cannot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_recorder: Any) -> None:
+        raise OSError("no space left")
+
+    before = len(list(Path("/proc/self/task").iterdir()))
+    vec = make_vec(GAME, 2, backend="ale", video_dir=tmp_path, num_threads=2)
+    assert len(list(Path("/proc/self/task").iterdir())) > before
+    monkeypatch.setattr(ObservationRecorder, "close", fail)
+    with pytest.raises(OSError, match="no space left"):
+        vec.close()
+    assert len(list(Path("/proc/self/task").iterdir())) == before

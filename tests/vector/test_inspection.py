@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -15,6 +17,7 @@ from atari_wrappers import (
     UnsupportedError,
     VecEnv,
 )
+from atari_wrappers.plain_data import pack, unpack
 
 GAME = "SpaceInvadersNoFrameskip-v4"
 HOSTED = ["sync", "async"]
@@ -189,6 +192,49 @@ def test_what_is_no_state_is_refused(backend: str, open_vec: OpenVec) -> None:
 
 
 @pytest.mark.parametrize("backend", HOSTED)
+@pytest.mark.parametrize("env_id", ["CartPole-v1", GAME])
+def test_all_envs_are_restored_or_none(backend: str, env_id: str, open_vec: OpenVec) -> None:
+    vec = open_vec(env_id, 2, backend=backend)
+    vec.reset(seed=0)
+    good = vec.save_state()
+    other = open_vec("Acrobot-v1", 1, backend="sync")
+    other.reset(seed=0)
+    [foreign] = other.save_state()
+    damaged = good[1][:-200] + bytes(200)
+    newer = pack("env", 2, {})
+    before = vec.step([1, 1])
+    bad = {foreign: "not the state of a .*instead of", damaged: "not what save_state returned"}
+    bad[newer] = "version=2 instead of 1"
+    for state, message in bad.items():
+        with pytest.raises(ValueError, match=message):
+            vec.restore_state([good[0], state])
+    obs, info = vec.restore_state(vec.save_state())
+    np.testing.assert_array_equal(obs, before[0])
+    assert info["episode_length"].tolist() == [1, 1]
+    assert vec.restore_state(good)[1]["episode_length"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("settings", [{"max_episode_steps": 9}, {"clip_reward": True}])
+def test_a_state_says_how_its_env_was_made(settings: dict, open_vec: OpenVec) -> None:
+    vec, other = (open_vec("CartPole-v1", 1, backend="sync", **more) for more in ({}, settings))
+    vec.reset(seed=0)
+    other.reset(seed=0)
+    with pytest.raises(ValueError, match=r"not the state of a .*: \w+="):
+        other.restore_state(vec.save_state())
+
+
+def test_an_ended_env_is_none_of_same_step_mode(open_vec: OpenVec) -> None:
+    vec = open_vec("scripted:Careless-v0", 1, backend="sync", autoreset="disabled")
+    vec.reset()
+    while not vec.step([5])[3][0]:
+        pass
+    same_step = open_vec("scripted:Careless-v0", 1, backend="sync")
+    same_step.reset()
+    with pytest.raises(ValueError, match="an ended env, which same-step mode has not"):
+        same_step.restore_state(vec.save_state())
+
+
+@pytest.mark.parametrize("backend", HOSTED)
 def test_other_ids_are_saved_too(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec("CartPole-v1", 2, backend=backend)
     vec.reset(seed=0)
@@ -213,3 +259,17 @@ def test_nothing_is_asked_while_a_step_is_pending(backend: str, open_vec: OpenVe
     for call in calls:
         with pytest.raises(ClosedError):
             call()
+
+
+def test_no_state_of_a_game_runs_code(open_vec: OpenVec, tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> tuple:
+            return (tmp_path / "sprung").mkdir, ()
+
+    vec = open_vec(GAME, 1, backend="sync")
+    vec.reset(seed=0)
+    values = unpack("env", 1, vec.save_state()[0]) | {"env": pickle.dumps(Trap())}
+    for is_pickle in (True, False):
+        with pytest.raises(ValueError, match=r"it is a pickle|no state of a game"):
+            vec.restore_state(pack("env", 1, values | {"is_pickle": is_pickle}))
+    assert not (tmp_path / "sprung").exists()

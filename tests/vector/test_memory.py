@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from atari_wrappers import VecEnv
+from atari_wrappers import NoPendingStepError, PendingStepError, VecEnv
 
 BACKENDS = ["ale", "sync", "async"]
 GAME = "SpaceInvadersNoFrameskip-v4"
@@ -139,6 +139,69 @@ def test_a_restored_state_leaves_what_is_lent(backend: str, open_vec: OpenVec) -
     obs, _ = vec.restore_state(states[:1], indices=0)
     np.testing.assert_array_equal(obs, [start[0], kept[1]])
     np.testing.assert_array_equal(lent, kept)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("buffers", [0, 2])
+def test_the_destination_may_be_known_when_actions_are_sent(
+    backend: str, buffers: int, open_vec: OpenVec
+) -> None:
+    vec = open_vec(GAME, 2, backend=backend, obs_buffers=buffers)
+    twin = open_vec(GAME, 2, backend=backend)
+    rollout = np.zeros((3, *vec.observation_space.shape), np.uint8)
+    first = twin.reset(seed=0)[0]
+    vec.reset_async(seed=0, out=rollout[0])
+    for call in (lambda: vec.reset_wait(out=rollout[1]), lambda: vec.reset_wait(out=rollout[:1])):
+        with pytest.raises(ValueError, match="out"):
+            call()
+    assert vec.reset_wait()[0].ctypes.data == rollout[0].ctypes.data
+    expected = twin.step([1, 2])[0]
+    with pytest.raises(ValueError, match="out must be"):
+        vec.send([1, 2], out=rollout[0][:1])
+    vec.send([1, 2], out=rollout[1])
+    with pytest.raises(ValueError, match="recv: out was given before"):
+        vec.recv(out=rollout[2])
+    assert vec.recv()[0].ctypes.data == rollout[1].ctypes.data
+    np.testing.assert_array_equal(rollout[:2], [first, expected])
+    expected = twin.step([3, 4])[0]
+    np.testing.assert_array_equal(vec.step([3, 4])[0], expected)
+    np.testing.assert_array_equal(rollout[:2], [first, rollout[1]])
+    assert not rollout[2].any()
+    mask, seeds = [False, True], [None, 9]
+    obs, _ = vec.reset(mask=mask, seed=seeds, out=rollout[2])
+    assert obs.ctypes.data == rollout[2].ctypes.data
+    np.testing.assert_array_equal(obs, twin.reset(mask=mask, seed=seeds)[0])
+    np.testing.assert_array_equal(obs[0], expected[0])
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_the_destination_of_a_part_is_given_with_its_last_envs(
+    backend: str, open_vec: OpenVec
+) -> None:
+    vec = open_vec("scripted:Dice-v0", 4, backend=backend, batch_size=2)
+    shape = vec.single_observation_space.shape
+    out, whole = np.zeros((2, *shape)), np.zeros((4, *shape))
+    vec.reset_async(seed=0, out=whole)
+    with pytest.raises(NoPendingStepError, match="call reset_wait"):
+        vec.recv()
+    np.testing.assert_array_equal(vec.reset_wait()[0], whole)
+    with pytest.raises(ValueError, match="with the envs that complete a batch of 2, not with 1"):
+        vec.send([0], env_id=[3], out=out[:1])
+    vec.send([0], env_id=[3])
+    vec.send([0], env_id=[0], out=out)
+    with pytest.raises(PendingStepError, match="the `out` given before"):
+        vec.send([0], env_id=[1], out=out)
+    vec.send([0], env_id=[1])
+    obs = vec.recv()[0]
+    assert obs is out
+    assert obs.any()
+
+    steps = open_vec("scripted:Dice-v0", 3, backend=backend)
+    steps.reset(seed=0)
+    steps.send([0, 0], env_id=[2, 0], out=out)
+    with pytest.raises(PendingStepError, match="the `out` given before; call recv"):
+        steps.send([0], env_id=[1])
+    assert steps.recv()[0] is out
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

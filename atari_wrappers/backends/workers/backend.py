@@ -15,6 +15,7 @@ from atari_wrappers.backends.restarts import log_restart
 from atari_wrappers.backends.workers.dispatcher import Dispatcher
 from atari_wrappers.backends.workers.messages import dumps
 from atari_wrappers.backends.workers.remote import RemoteEnv
+from atari_wrappers.errors import StepTimeoutError
 from atari_wrappers.request import BatchRequest
 
 
@@ -40,7 +41,9 @@ class AsyncBackend(PythonEnvsBackend):
         try:
             spaces = self._dispatcher.spaces
             self.single_observation_space, self.single_action_space = spaces[0]
-            self.expect_arrays(request.env_id.name)
+            # Whole batches of a ring are lent where workers wrote them.
+            num_buffers = self.settings.obs_buffers if self._gathered else 0
+            self.prepare_arrays(request.env_id.name, num_buffers)
             for index in sorted(spaces):
                 self.expect_same_spaces(request, index, *spaces[index])
             self.rows, self.extras = self._dispatcher.share_rows(), self._dispatcher.extras
@@ -77,7 +80,7 @@ class AsyncBackend(PythonEnvsBackend):
                 continue
             left = None if deadline is None else deadline - time.monotonic()
             if not self._dispatcher.collect(left) and left is not None and left <= 0:
-                raise TimeoutError(
+                raise StepTimeoutError(
                     f"{len(work.ready)} of {count} envs were ready within {timeout:g} s; they go"
                     " on, and can be received later"
                 )
@@ -109,7 +112,7 @@ class AsyncBackend(PythonEnvsBackend):
         return self._ask("call", f"a call of `{name}`", dict.fromkeys(indices, arguments))
 
     def set_attr(self, indices: Sequence[int], name: str, values: Sequence[Any]) -> None:
-        """Set an attribute of each env, where it is found."""
+        """Set an attribute of each env, where it is found; a new one on the env itself."""
         what = f"a value of `{name}`"
         pairs = zip(indices, values, strict=True)
         requests = {index: dumps((name, value), what) for index, value in pairs}
@@ -119,11 +122,13 @@ class AsyncBackend(PythonEnvsBackend):
         """Return the state of each env."""
         return self._ask("save", "saving its state", dict.fromkeys(indices, pickle.dumps(())))
 
+    def check_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
+        """Refuse states that are not of these envs."""
+        self._ask("check_state", "checking a state", _each_a_state(indices, states))
+
     def load_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
         """Bring envs into saved states."""
-        pairs = zip(indices, states, strict=True)
-        requests = {index: dumps((state,), "a state") for index, state in pairs}
-        self._ask("load", "restoring a state", requests)
+        self._ask("load", "restoring a state", _each_a_state(indices, states))
 
     def attribute(self, index: int, name: str) -> Any:
         """Return an attribute of an env; for a method, what calls it."""
@@ -146,3 +151,8 @@ class AsyncBackend(PythonEnvsBackend):
     def close(self, *, terminate: bool) -> None:
         """End the workers: within 5 s, or 2 s with `terminate`, whatever they are doing."""
         self._dispatcher.close(terminate=terminate)
+
+
+def _each_a_state(indices: Sequence[int], states: Sequence[bytes]) -> dict[int, bytes]:
+    pairs = zip(indices, states, strict=True)
+    return {index: dumps((state,), "a state") for index, state in pairs}

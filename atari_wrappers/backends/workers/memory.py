@@ -54,8 +54,7 @@ class BatchMemory:
 
     Attributes:
         rows: What the envs bring.
-        actions: What they take: int64 `[num_envs]` for a discrete space, else the space's dtype and
-            `[num_envs, *shape]`.
+        actions: What they take, of the action space's dtype: `[num_envs, *shape]`.
         done: int64 `[num_envs]`, how many steps and resets an env has finished.
         busy: int32 `[num_workers]`, the env that a worker turned to last.
     """
@@ -71,9 +70,8 @@ class BatchMemory:
         num_buffers: int,
     ) -> None:
         shape = (num_envs, *(action_space.shape or ()))
-        is_discrete = isinstance(action_space, gym.spaces.Discrete)
         layout = {
-            "actions": (np.dtype(np.int64 if is_discrete else action_space.dtype), shape),
+            "actions": (action_space.dtype, shape),
             "done": (np.dtype(np.int64), (num_envs,)),
             "busy": (np.dtype(np.int32), (num_workers,)),
         }

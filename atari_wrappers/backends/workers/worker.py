@@ -17,7 +17,7 @@ import cv2
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.backends.env_runner import EnvRunner, get_or_call
+from atari_wrappers.backends.env_runner import EnvRunner, get_or_call, set_attr
 from atari_wrappers.backends.workers.memory import BatchMemory
 from atari_wrappers.backends.workers.messages import (
     DONE,
@@ -238,7 +238,9 @@ class Worker:
             attribute = runner.env.get_wrapper_attr(*arguments)
             return (True, None) if callable(attribute) else (False, attribute)
         if what == "set_attr":
-            return runner.env.set_wrapper_attr(*arguments)
+            return set_attr(runner.env, *arguments)
         if what == "save":
             return runner.save(buffer)
+        if what == "check_state":
+            return runner.check_state(*arguments)
         return runner.load(*arguments, buffer)

@@ -1,0 +1,211 @@
+"""A batch beside stepping it: pictures, attributes, saved states, restarts, its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from gymnasium.vector import VectorEnv
+
+from atari_wrappers.backends.base import ResetResult
+from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.game.env import AtariGame
+from atari_wrappers.ids import PICTURES
+from atari_wrappers.recipes import Recipe
+from atari_wrappers.recording.recorder import FRAMES_PER_SECOND
+from atari_wrappers.recording.tiles import tile
+from atari_wrappers.settings import Settings
+from atari_wrappers.vector.checks import checked_index
+from atari_wrappers.vector.lifetime import Lifetime
+
+
+class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """An open batch of envs, which can be looked into, repaired and closed; `VecEnv` steps it.
+
+    What looks into single envs raises `PendingStepError` while a step is pending, `ClosedError`
+    after `close`, and `UnsupportedError` where the backend cannot do it, which names one that can,
+    or the envs draw no pictures. What an env raises there closes nothing.
+    """
+
+    settings: Settings
+    recipe: Recipe | None
+    has_python_envs: bool
+    _lifetime: Lifetime
+    _seeds: list[int]
+
+    def _describe(self) -> None:
+        """Say of the batch what its envs say of themselves."""
+        if self.has_python_envs:
+            [metadata], [mode] = self.get_attr("metadata", 0), self.get_attr("render_mode", 0)
+        else:
+            metadata, mode = AtariGame.metadata, PICTURES
+        self.render_mode = mode if mode == PICTURES else None
+        self.metadata = metadata | {"autoreset_mode": self.settings.autoreset_mode}
+        if self.recipe is not None:  # a picture for each step, and not for each frame
+            self.metadata["render_fps"] = float(FRAMES_PER_SECOND / self.recipe.frame_skip)
+
+    def render(self) -> tuple[np.ndarray, ...]:
+        """Return what each env shows: uint8 RGB `[height, width, 3]`, 210 by 160 for Atari.
+
+        `ale` keeps no raw frames; there it is the newest frame of the observation.
+        """
+        return tuple(self._frames(None))
+
+    def render_at(self, index: int) -> np.ndarray:
+        """Return what one env shows.
+
+        Raises:
+            ValueError: No env has this index.
+            TypeError: It is no integer.
+        """
+        return self._frames(checked_index(index, self.num_envs))[0]
+
+    def render_tiles(self) -> np.ndarray:
+        """Return one picture of all envs, side by side in rows: uint8 RGB `[height, width, 3]`."""
+        return tile(self._frames(None))
+
+    def call(self, name: str, *args: Any, indices: Any = None, **kwargs: Any) -> tuple[Any, ...]:
+        """Return each env's attribute `name`, called with the arguments if it is a method.
+
+        Args:
+            name: Of an attribute of the env or of one of its wrappers.
+            *args: For the method.
+            indices: Which envs, -1 the last one; `None` for all.
+            **kwargs: For the method.
+        """
+        lifetime = self._lifetime
+        chosen = lifetime.idle_indices(f'call("{name}")', indices)
+        return tuple(lifetime.ask(lifetime.backend.call, chosen, name, args, kwargs))
+
+    def get_attr(self, name: str, indices: Any = None) -> tuple[Any, ...]:
+        """Return an attribute of each env."""
+        return self.call(name, indices=indices)
+
+    def set_attr(self, name: str, values: Any, indices: Any = None) -> None:
+        """Set an attribute of each env: where it is found, a new one on the unwrapped env.
+
+        Args:
+            name: Of the attribute.
+            values: A list or tuple with one for each env, or one value for all.
+            indices: Which envs, -1 the last one; `None` for all.
+
+        Raises:
+            ValueError: There are more or fewer values than envs.
+        """
+        lifetime = self._lifetime
+        chosen = lifetime.idle_indices(f'set_attr("{name}")', indices)
+        if not isinstance(values, list | tuple):
+            values = [values] * len(chosen)
+        if len(values) != len(chosen):
+            raise ValueError(f"{len(values)} values of {name} for {len(chosen)} envs")
+        lifetime.ask(lifetime.backend.set_attr, chosen, name, values)
+
+    def get_sub_environments(self) -> list[Any]:
+        """Return what stands for each env: itself, or (`async`) what reaches it in its process."""
+        lifetime = self._lifetime
+        lifetime.idle_indices("get_sub_environments", None)
+        return lifetime.ask(lifetime.backend.sub_environments)
+
+    @property
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """Each env's random number generator; on `async` a copy of it."""
+        return self.get_attr("np_random")
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seed that each env was last reset with, -1 where it had none."""
+        return tuple(self._seeds)
+
+    def save_state(self, indices: Any = None) -> list[bytes]:
+        """Return the whole state of each env: the emulator's and ours.
+
+        An env that is brought back to it by `restore_state` replays identically, random numbers
+        included, in this batch or in another one of the same id and settings.
+
+        Args:
+            indices: Which envs, -1 the last one; `None` for all.
+        """
+        lifetime = self._lifetime
+        return lifetime.ask(lifetime.backend.save, lifetime.idle_indices("save_state", indices))
+
+    def restore_state(self, states: Sequence[bytes], indices: Any = None) -> ResetResult:
+        """Bring envs to saved states: all of them, or none where one is refused.
+
+        Args:
+            states: What `save_state` returned, one for each env, or one alone. Those of Atari games
+                are plain data. Those of other envs are pickles: only take them from where you
+                trust.
+            indices: Which envs, -1 the last one; `None` for all.
+
+        Returns:
+            obs and info of all envs, as `reset` does.
+
+        Raises:
+            ValueError: Their number is not that of the envs, or one is of another env or version.
+            ResetNeededError: There was no reset yet.
+        """
+        lifetime = self._lifetime
+        chosen = lifetime.idle_indices("restore_state", indices)
+        if isinstance(states, bytes):
+            states = [states]
+        if len(states) != len(chosen):
+            raise ValueError(f"{len(states)} states for {len(chosen)} envs")
+        lifetime.pending.check_was_reset("restore_state")
+        obs, _, terminated, truncated, info = lifetime.ask(lifetime.backend.load, chosen, states)
+        lifetime.pending.end(0, info["env_id"], terminated | truncated)
+        return obs, info
+
+    def _frames(self, indices: Any) -> list[np.ndarray]:
+        lifetime = self._lifetime
+        chosen = lifetime.idle_indices("render", indices)
+        if self.render_mode is None:
+            raise UnsupportedError(f"render: the envs of {self} have no render mode rgb_array")
+        return lifetime.ask(lifetime.backend.frames, chosen)
+
+    @property
+    def closed(self) -> bool:  # type: ignore[override]
+        """Whether the batch was closed, by its owner or by a failure."""
+        return self._lifetime.closed
+
+    @property
+    def worker_pids(self) -> list[int]:
+        """Ids of `async`'s worker processes, in the order of their envs; other backends have none.
+
+        Raises:
+            ClosedError: The batch was closed.
+        """
+        self._lifetime.expect_open()
+        return list(self._lifetime.backend.worker_pids)
+
+    def restart_workers(self, indices: Any = None) -> list[int]:
+        """Make envs that failed anew, those named or all; `recv` then completes their step.
+
+        Returns:
+            Which envs were made anew. Envs that share a dead process go together.
+
+        Raises:
+            ClosedError: The batch was closed.
+            WorkerError: It failed again.
+        """
+        return self._lifetime.restart(indices)
+
+    def close(self, **kwargs: Any) -> None:
+        """Free everything; a second call does nothing. A pending step is given up."""
+        del kwargs
+        self._lifetime.close()
+
+    def __enter__(self) -> Self:
+        """Return the batch, which is closed at the end of the `with` block."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close the batch."""
+        self.close()
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        """Refuse to be copied or pickled."""
+        raise TypeError(
+            f"{self} cannot be copied or pickled; make another one and bring it to the same state"
+            " by save_state and restore_state"
+        )
