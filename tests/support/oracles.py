@@ -89,8 +89,12 @@ class Baselines:
         if done[0]:
             obs = np.moveaxis(infos[0]["terminal_observation"], -1, 0)
         self.episode = infos[0].get("episode")
-        lives = None if done[0] else self._ale.lives()
-        return Seen(obs, reward[0], None, None, bool(done[0]), lives)
+        if not done[0]:
+            return Seen(obs, reward[0], False, False, False, self._ale.lives())
+        # Where both flags were set it says no more than the first.
+        if infos[0]["TimeLimit.truncated"]:
+            return Seen(obs, reward[0], False, True, True)
+        return Seen(obs, reward[0], True, None, True)
 
 
 class Gymnasium:
