@@ -1,7 +1,8 @@
-"""Single-env wrappers in the field's names, each usable alone on any ALE env.
+"""Single-env wrappers in the field's names, for those who compose by hand; each also works alone.
 
-They follow OpenAI Baselines' recipe as stable-baselines3 carries it on: its results are the oracle
-of the tests.
+They follow OpenAI Baselines' recipe as stable-baselines3 carries it on, whose results are the
+oracle of the tests. `make_vec` does not use them for Atari games: `game.AtariGame` follows recipes,
+faster, and with `preset="baselines"` gives what these give together (a test compares whole games).
 """
 
 from atari_wrappers.wrappers.episode import EpisodeRecord

@@ -6,7 +6,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from any_settings import any_settings
-from games import raw_game, rollout
+from games import assert_play_alike, raw_game, rollout
 from gymnasium.utils.env_checker import check_env
 
 from atari_wrappers import Settings, UnknownEnvError, UnsupportedError, make_env, wrappers
@@ -39,6 +39,16 @@ def test_gymnasiums_checker_is_content_with_other_ids() -> None:
 def test_each_wrapper_passes_gymnasiums_checker_alone(wrapper: type[gym.Wrapper]) -> None:
     with pytest.warns(UserWarning, match="is different from the unwrapped version"):
         check_env(wrapper(raw_game("Breakout")), skip_render_check=True)
+
+
+# Those who compose by hand get what the recipe gives, to the last bit.
+@pytest.mark.parametrize("name", ["Breakout", "SpaceInvaders"])
+def test_composed_by_hand_they_are_the_recipe(name: str) -> None:
+    env = wrappers.NoopReset(raw_game(name))
+    env = wrappers.EpisodicLife(wrappers.MaxAndSkip(env))
+    env = wrappers.ClipReward(wrappers.WarpFrame(wrappers.FireReset(env)))
+    recipe = make_env(f"{name}NoFrameskip-v4", Settings(preset="baselines"))
+    assert assert_play_alike(recipe, wrappers.FrameStack(env), 700) >= 2
 
 
 @pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
