@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 import gymnasium as gym
 import numpy as np
@@ -87,7 +87,23 @@ def _wrapped(env: gym.Env, settings: Settings) -> gym.Env:
         env = wrapper(env)
         if not isinstance(env, gym.Env):
             raise TypeError(f"wrappers: {wrapper!r} must return a gymnasium.Env, not {env!r}")
-    return _fresh(env) if settings.wrappers else env
+    if not settings.wrappers:
+        return env
+    return InWrappers(_fresh(env)) if env.has_wrapper_attr("save_state") else _fresh(env)
+
+
+class InWrappers(gym.Wrapper[Any, Any, Any, Any]):
+    """An env that saves its state, in wrappers of a caller's that may remember more than that."""
+
+    def save_state(self, *_: Any) -> NoReturn:
+        """Refuse.
+
+        Raises:
+            UnsupportedError: Always.
+        """
+        raise UnsupportedError("what `wrappers` remember is in no state of the env that they wrap")
+
+    check_state = restore_state = save_state
 
 
 def _fresh(env: gym.Env) -> gym.Env:

@@ -110,6 +110,8 @@ def test_wrappers_go_around_preprocessed_games(backend: str, open_vec: OpenVec) 
         rewards.append(reward[0])
     assert -0.5 in rewards
     assert vec.render()[0].shape == (210, 160, 3)
+    with pytest.raises(UnsupportedError, match="what `wrappers` remember is in no state"):
+        vec.save_state()
 
 
 def test_a_wrapper_makes_arrays_of_what_is_none(open_vec: OpenVec) -> None:
