@@ -224,12 +224,12 @@ def _from_id(env_id: EnvId, settings: Settings) -> dict[str, Any]:
                 warnings.warn(
                     f"`{env_id.name}` has {name}={value}, but the preset in use {ours}, which"
                     f" holds; give {name}={value} or {name}={ours} to settle it",
-                    stacklevel=_depth(),
+                    stacklevel=depth_of_user(),
                 )
     return parts
 
 
-def _depth() -> int:
+def depth_of_user() -> int:
     """Return how many calls above its caller the first one from outside of this package is."""
     frame, depth = sys._getframe(1), 1
     while frame is not None and frame.f_globals.get("__name__", "").startswith("atari_wrappers"):

@@ -65,9 +65,9 @@ class Settings:
             serve, else `sync`.
         autoreset: When an ended env restarts: `"same-step"` (`obs` is the new episode's first, the
             last one is `info["final_obs"]`), `"next-step"`, or `"disabled"` (not on `ale`).
-        num_threads: C++ threads of `ale`; 0 lets it choose. No other backend reads it.
-        num_workers: Processes of `async`; 0 is one per core, and at most one per env. No other
-            backend reads it.
+        num_threads: C++ threads of `ale`; 0 lets it choose. Where another backend runs the envs, a
+            warning says that nothing reads this.
+        num_workers: Processes of `async`; 0 is one per core, and at most one per env. Likewise.
         context: How `async` starts its processes, `"spawn"` or `"forkserver"`.
         worker_timeout: Seconds without progress (an env's step, reset or answer) after which a
             worker process of `async` is reported as hung.

@@ -32,6 +32,7 @@ class AleBackend:
 
     name = "ale"
     runs_in_process = True
+    own_settings = ("num_threads",)
     shows_raw_frames = has_python_envs = shares_python_envs = takes_reset_options = False
     obstacles = staticmethod(obstacles_to_ale)
     worker_pids: Sequence[int] = ()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
+
 from atari_wrappers.backends.ale import AleBackend
 from atari_wrappers.backends.base import Backend
 from atari_wrappers.backends.sync import SyncBackend
 from atari_wrappers.backends.workers import AsyncBackend
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.request import BatchRequest
+from atari_wrappers.request import BatchRequest, depth_of_user
+from atari_wrappers.settings import Settings
 
 # The fastest first: in this order `auto` asks them.
 BACKENDS: tuple[type[Backend], ...] = (AleBackend, SyncBackend, AsyncBackend)
+_DEFAULTS = Settings()
 
 
 def choose_backend(request: BatchRequest) -> type[Backend]:
@@ -26,6 +30,20 @@ def choose_backend(request: BatchRequest) -> type[Backend]:
         UnsupportedError: What was asked for cannot serve; the message names each setting that is in
             the way, its value and what it could be, and the backends that can. Or none can.
     """
+    chosen = _choose(request)
+    settings = request.settings
+    for other in BACKENDS:
+        for name in set(other.own_settings).difference(chosen.own_settings):
+            if getattr(settings, name) != getattr(_DEFAULTS, name):
+                warnings.warn(
+                    f'{name}={getattr(settings, name)} has no effect: backend "{chosen.name}" runs'
+                    f' the envs, and only backend="{other.name}" reads it',
+                    stacklevel=depth_of_user(),
+                )
+    return chosen
+
+
+def _choose(request: BatchRequest) -> type[Backend]:
     settings = request.settings
     obstacles = {each: list(each.obstacles(request)) for each in BACKENDS}
     if settings.backend == "auto":

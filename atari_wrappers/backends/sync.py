@@ -31,6 +31,7 @@ class SyncBackend(PythonEnvsBackend):
 
     name = "sync"
     runs_in_process = shares_python_envs = True
+    own_settings = ()
     worker_pids: Sequence[int] = ()
 
     def __init__(self, request: BatchRequest) -> None:

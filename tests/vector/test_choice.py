@@ -134,3 +134,20 @@ def test_every_backend_of_the_settings_is_one() -> None:
 def test_auto_asks_only_backends_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose, "BACKENDS", tuple(reversed(BACKENDS)))
     assert chosen() == "sync"
+
+
+@pytest.mark.parametrize(
+    ("backend", "name", "reader"),
+    [
+        ("ale", "num_workers", "async"),
+        ("sync", "num_threads", "ale"),
+        ("async", "num_threads", "ale"),
+        ("auto", "num_workers", "async"),
+    ],
+)
+def test_a_setting_that_only_another_backend_reads_is_told(
+    backend: str, name: str, reader: str
+) -> None:
+    with pytest.warns(UserWarning, match=f'{name}=2 has no effect: .*backend="{reader}"') as told:
+        chosen(backend=backend, **{name: 2})
+    assert [str(Path(one.filename).name) for one in told] == [Path(__file__).name]

@@ -33,6 +33,7 @@ class AsyncBackend(PythonEnvsBackend):
 
     name = "async"
     runs_in_process = shares_python_envs = False
+    own_settings = ("num_workers",)
 
     def __init__(self, request: BatchRequest) -> None:
         super().__init__(request.num_envs, request.settings)
