@@ -40,6 +40,7 @@ _FLAGS = (
     "episodic_life",
     "clip_reward",
     "count_reset_frames",
+    "count_reset_rewards",
     "full_action_space",
     "continuous",
 )
@@ -94,6 +95,9 @@ class Recipe:
         clip_reward: Replace each reward by its sign.
         max_episode_frames: Emulator frames after which a game is truncated; 0 for no limit.
         count_reset_frames: Whether frames of no-ops and FIRE count for that limit.
+        count_reset_rewards: Whether `episode_return` has the rewards of frames that no step of the
+            agent covers (no-ops, FIRE, the continuation after a lost life) too, as
+            stable-baselines3's `Monitor` below the wrappers sees them.
         max_episode_steps: Agent steps after which a game is truncated; 0 for no limit.
         end_precedence: Which flag is set where a game, or a life, ends in the step that meets the
             limit. A lost life that is a signal only (`"go-on"`) always yields to the limit.
@@ -132,6 +136,7 @@ class Recipe:
     clip_reward: bool
     max_episode_frames: int
     count_reset_frames: bool
+    count_reset_rewards: bool = False
     max_episode_steps: int = 0
     end_precedence: EndPrecedence
     sticky_actions: float | None = 0.0
@@ -217,6 +222,7 @@ PRESETS = {
         clip_reward=True,
         max_episode_frames=108_000,
         count_reset_frames=True,
+        count_reset_rewards=True,
         end_precedence="both",
         seeding="hashed",
     ),

@@ -72,8 +72,12 @@ def _is_limited(recipe: Recipe) -> bool:
     return recipe.max_episode_frames > 0
 
 
+def _has_start(recipe: Recipe) -> bool:
+    return recipe.noop_max > 0 or recipe.fire_reset != "off"
+
+
 def _start_counts(recipe: Recipe) -> bool:
-    return _is_limited(recipe) and (recipe.noop_max > 0 or recipe.fire_reset != "off")
+    return _is_limited(recipe) and _has_start(recipe)
 
 
 # Part by part: what `ale` has, and with which recipes another value makes a difference.
@@ -86,6 +90,7 @@ _OWN_PARTS: dict[str, tuple[tuple[Any, ...], Callable[[Recipe], bool]]] = {
     "noop_min": ((0,), _always),
     "fire_reset": (("off", "before-noops"), _always),
     "count_reset_frames": ((False,), _start_counts),
+    "count_reset_rewards": ((False,), _has_start),
     "max_episode_steps": ((0,), _always),
     "end_precedence": (("terminated",), _is_limited),
     "mode": ((None,), _always),

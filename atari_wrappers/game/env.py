@@ -43,8 +43,9 @@ class AtariGame(gym.Env[np.ndarray, Any]):
       in this call. A reset's info says so of a game that it was to go on with after a lost life,
       and that ended meanwhile.
     - `episode_return`: float, `episode_length` and `episode_frames`: int, sum of the raw rewards,
-      agent steps and emulated frames of the game that the call belonged to, those of its no-ops and
-      FIRE included (they are no agent steps). Where a game ended, these are its totals.
+      agent steps and emulated frames of the game that the call belonged to. The frames of its
+      no-ops and FIRE are included, their rewards if the recipe says so (`count_reset_rewards`).
+      Where a game ended, these are its totals.
 
     Args:
         env_id: Which game.

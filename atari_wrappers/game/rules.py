@@ -35,7 +35,7 @@ class GameRules:
         terminated: Whether the game has ended by itself.
         truncated: Whether it has reached its limit of time.
         life_lost: Whether the last step has cost a life, in the terms of `Recipe.life_loss`.
-        score: Sum of the game's rewards.
+        score: Sum of the rewards of the agent's steps, and of resets if the recipe says so.
         steps: The agent's steps in it.
         cut_off: The record of a game that ended while a reset was to go on with it, else `None`.
 
@@ -99,6 +99,7 @@ class GameRules:
         """
         self.steps += 1
         reward = self._skip(action, strength)
+        self.score = self.score + reward
         self._pictures.push()
         if self.steps >= self._max_steps:
             self.truncated = True
@@ -121,7 +122,6 @@ class GameRules:
                 ends = True
             if left < 2:
                 pictures.kept(left, ends)
-        self.score = self.score + reward
         if not self._watches_lives:
             self._check_lives(1)
         if ends:
@@ -222,17 +222,21 @@ class GameRules:
 
     def _frame(self, action: Action, seed: int | None) -> None:
         """Emulate one frame of a start; where the game ends with it, another one begins."""
-        self.score = self.score + self._emulator.act(action)
+        self._count_reset_reward(self._emulator.act(action))
         self.terminated = self._emulator.game_over()
         self.truncated = self._emulator.frames >= self._limit
         if self.is_over:
             self._decide_end()
             self._begin(seed)
 
+    def _count_reset_reward(self, reward: Any) -> None:
+        if self._recipe.count_reset_rewards:
+            self.score = self.score + reward
+
     def _no_op_step(self, seed: int | None) -> None:
         """Take a step of no-op in a game that goes on; begin another where it has ended."""
         if not self.is_over:
-            self._skip(Action.NOOP)
+            self._count_reset_reward(self._skip(Action.NOOP))
             if not self.is_over:
                 return
         self._begin(seed)
@@ -248,7 +252,7 @@ class GameRules:
         """
         if self._fire_reset == "steps":
             for action in self._emulator.actions[1:3]:
-                self._skip(action)
+                self._count_reset_reward(self._skip(action))
                 if self.is_over or self.life_lost:
                     seen = self._pictures.picture.copy()
                     self._no_op_step(seed)

@@ -62,8 +62,7 @@ class VecEnv(Batch):
 
     In next-step mode the step after an end only restarts the env: its action is ignored and its
     reward 0. On ids that are no Atari games frames are steps. Rewards of frames that no agent step
-    covers (no-ops, FIRE, the continuation after a lost life) are in `episode_return` on `sync` and
-    `async`; on `ale` they are not, as ALE does not report them.
+    covers (no-ops, FIRE) are not in `episode_return`, unless the recipe says so (`baselines` does).
 
     After a `WorkerError` the batch goes on (`restart_workers`); after any other exception out of an
     env it is closed, for its rows are no longer in step.

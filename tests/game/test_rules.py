@@ -128,6 +128,8 @@ def test_a_game_that_ends_in_its_no_ops_is_followed_by_another() -> None:
     assert play.cut_off is None
     assert play.record()["episode_frames"] == 2
     assert play.record()["episode_return"] == 2
+    play = begin(ScriptedEmulator([1] * 6), replace(recipe, count_reset_rewards=False))
+    assert (play.record()["episode_frames"], play.record()["episode_return"]) == (2, 0)
 
 
 # Screens darken from 99 with each frame, so that the first step is seen as its third frame, 96. The

@@ -146,3 +146,17 @@ def test_skip_of_one_pools_nothing(open_vec: OpenVec) -> None:
     env.reset(seed=0)
     for step in range(200):
         np.testing.assert_array_equal(vec.step([step % 6])[0][0, -1], env.step(step % 6)[0])
+
+
+def test_returns_agree_in_a_game_that_scores_during_its_no_ops(open_vec: OpenVec) -> None:
+    game, plays = "SkiingNoFrameskip-v4", {}
+    limits = {"max_episode_frames": 300, "clip_reward": False}
+    for backend in ("ale", "sync"):
+        vec = open_vec(game, NUM_ENVS, backend=backend, **limits)
+        infos = [vec.reset(seed=3)[1], *(vec.step([1, 2])[4] for _ in range(100))]
+        assert any("episode" in info for info in infos)
+        plays[backend] = [info["episode_return"] for info in infos]
+        assert infos[1]["episode_return"].tolist() == infos[1]["raw_reward"].tolist()
+    np.testing.assert_array_equal(plays["ale"], plays["sync"])
+    reset = open_vec(game, NUM_ENVS, preset="baselines").reset(seed=3)[1]
+    assert (reset["episode_return"] < 0).all(), "as Monitor counts"
