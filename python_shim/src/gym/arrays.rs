@@ -82,32 +82,25 @@ pub(super) fn observations(
         Dtype::Uint8 => buffer.as_typed::<u8>().is_ok(),
         Dtype::Float32 => buffer.as_typed::<f32>().is_ok(),
     };
-    let expected = || {
-        [num_rows]
-            .into_iter()
-            .chain(spaces.obs.shape.iter().copied())
-    };
-    let shape_fits = buffer.shape().iter().copied().eq(expected());
+    let expected = [&[num_rows], spaces.obs.shape.as_slice()].concat();
+    let shape_fits = buffer.shape() == expected;
     if format_fits && shape_fits && buffer.is_c_contiguous() {
         return Ok(buffer);
     }
-    Err(broken(
-        id,
-        format!(
-            "observations are {:?} of shape {:?}, not C-contiguous {:?} of shape {:?}",
-            buffer.format(),
-            buffer.shape(),
-            spaces.obs.dtype,
-            expected().collect::<Vec<_>>(),
-        ),
-    ))
+    let problem = format!(
+        "observations are {:?} of shape {:?}, not C-contiguous {:?} of shape {expected:?}",
+        buffer.format(),
+        buffer.shape(),
+        spaces.obs.dtype,
+    );
+    Err(broken(id, &problem))
 }
 
-/// The bytes of observations; needs no GIL.
+/// The bytes of an array that was found contiguous; needs no GIL.
 #[expect(unsafe_code, reason = "reads through the pointer of a Python buffer")]
 pub(super) fn bytes(buffer: &PyUntypedBuffer) -> &[u8] {
-    // SAFETY: `observations` found the buffer contiguous; it keeps its array alive; the environment
-    // does not write to an array that it has returned before the next call.
+    // SAFETY: callers found the buffer contiguous; it keeps its array alive; the environment does not
+    // write to an array that it has returned before the next call.
     unsafe { slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.len_bytes()) }
 }
 
@@ -153,14 +146,13 @@ impl Fields<'_> {
         out: &mut Vec<T>,
     ) -> Result<(), CallError> {
         let buffer = PyBuffer::<T>::get(array)
-            .map_err(|error| broken(self.id, format!("`{name}`: {error}")))?;
+            .map_err(|error| broken(self.id, &format!("`{name}`: {error}")))?;
         self.check_shape(name, &buffer, shape)?;
         out.resize(buffer.item_count(), T::default());
         Ok(buffer.copy_to_slice(array.py(), out)?)
     }
 
     /// One bool a row.
-    #[expect(unsafe_code, reason = "reads through the pointer of a Python buffer")]
     pub fn flags(
         &self,
         name: &str,
@@ -170,15 +162,11 @@ impl Fields<'_> {
         let buffer = PyUntypedBuffer::get(array)?;
         self.check_shape(name, &buffer, &[self.num_rows])?;
         if buffer.format() != c"?" || !buffer.is_c_contiguous() {
-            return Err(broken(
-                self.id,
-                format!("`{name}` is not a contiguous array of bool"),
-            ));
+            let problem = format!("`{name}` is not a contiguous array of bool");
+            return Err(broken(self.id, &problem));
         }
-        // SAFETY: the format says one byte for each item; the GIL is attached, so nobody writes.
-        let bytes = unsafe { slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), self.num_rows) };
         out.clear();
-        out.extend(bytes.iter().map(|&byte| byte != 0));
+        out.extend(bytes(&buffer).iter().map(|&byte| byte != 0));
         Ok(())
     }
 
@@ -191,20 +179,16 @@ impl Fields<'_> {
         if buffer.shape() == expected {
             return Ok(());
         }
-        Err(broken(
-            self.id,
-            format!("`{name}` has shape {:?}, not {expected:?}", buffer.shape()),
-        ))
+        let problem = format!("`{name}` has shape {:?}, not {expected:?}", buffer.shape());
+        Err(broken(self.id, &problem))
     }
 }
 
 /// A picture out of a uint8 array `[height, width, 3]`.
 pub(super) fn image(id: &str, array: &Bound<'_, PyAny>) -> Result<Image, CallError> {
     let unfit = |what: String| {
-        broken(
-            id,
-            format!("a picture is {what}, not uint8 [height, width, 3]"),
-        )
+        let problem = format!("a picture is {what}, not uint8 [height, width, 3]");
+        broken(id, &problem)
     };
     let buffer = PyBuffer::<u8>::get(array).map_err(|error| unfit(error.to_string()))?;
     let &[height, width, 3] = buffer.shape() else {
@@ -218,6 +202,6 @@ pub(super) fn image(id: &str, array: &Bound<'_, PyAny>) -> Result<Image, CallErr
 }
 
 /// The error for what an environment returned and should not have.
-pub(super) fn broken(env: &str, what: impl std::fmt::Display) -> CallError {
-    EnvError::Unsupported(format!("`{env}`: {what}")).into()
+pub(super) fn broken(env: &str, problem: &str) -> CallError {
+    EnvError::Unsupported(format!("`{env}`: {problem}")).into()
 }

@@ -137,7 +137,7 @@ impl VecGymEnv {
                 value::from_python(&answer)?.map_err(|type_name| {
                     arrays::broken(
                         &self.id,
-                        format!(
+                        &format!(
                             "`{name}` is a Python `{type_name}`, which has no counterpart here"
                         ),
                     )

@@ -1,11 +1,6 @@
 //! The results of a step or a reset, read out of the tuples that Python returns.
 
-use pyo3::{
-    buffer::PyUntypedBuffer,
-    intern,
-    prelude::*,
-    types::{PyDict, PyString},
-};
+use pyo3::{buffer::PyUntypedBuffer, prelude::*, types::PyDict};
 
 use vec_env::{Episode, FinalInfo, StepBatch};
 
@@ -112,40 +107,20 @@ impl<'a, 'py> InfoReader<'a, 'py> {
 
     /// The arrays that every info has.
     fn read_record(&self, batch: &mut StepBatch) -> Result<(), CallError> {
-        let (py, info, fields) = (self.info.py(), self.info, &self.fields);
-        let get = |key| self.get(info, key);
-        fields.per_player(
-            "raw_reward",
-            &get(intern!(py, "raw_reward"))?,
-            &mut batch.raw_reward,
-        )?;
-        fields.numbers("lives", &get(intern!(py, "lives"))?, &mut batch.lives)?;
-        fields.flags(
-            "game_terminated",
-            &get(intern!(py, "game_terminated"))?,
-            &mut batch.game_terminated,
-        )?;
-        fields.flags(
-            "game_truncated",
-            &get(intern!(py, "game_truncated"))?,
-            &mut batch.game_truncated,
-        )?;
+        let (fields, get) = (&self.fields, |name| self.get(name));
+        fields.per_player("raw_reward", &get("raw_reward")?, &mut batch.raw_reward)?;
+        fields.numbers("lives", &get("lives")?, &mut batch.lives)?;
+        let (terminated, truncated) = (&mut batch.game_terminated, &mut batch.game_truncated);
+        fields.flags("game_terminated", &get("game_terminated")?, terminated)?;
+        fields.flags("game_truncated", &get("game_truncated")?, truncated)?;
+        let (length, frames) = (&mut batch.episode_length, &mut batch.episode_frames);
         fields.per_player(
             "episode_return",
-            &get(intern!(py, "episode_return"))?,
+            &get("episode_return")?,
             &mut batch.episode_return,
         )?;
-        fields.numbers(
-            "episode_length",
-            &get(intern!(py, "episode_length"))?,
-            &mut batch.episode_length,
-        )?;
-        fields.numbers(
-            "episode_frames",
-            &get(intern!(py, "episode_frames"))?,
-            &mut batch.episode_frames,
-        )?;
-        Ok(())
+        fields.numbers("episode_length", &get("episode_length")?, length)?;
+        fields.numbers("episode_frames", &get("episode_frames")?, frames)
     }
 
     /// Which environments the rows are of; all of them need no look at the array.
@@ -159,8 +134,8 @@ impl<'a, 'py> InfoReader<'a, 'py> {
             return Ok(());
         }
         let mut ids: Vec<i32> = Vec::new();
-        let array = self.get(self.info, intern!(self.info.py(), "env_id"))?;
-        self.fields.numbers("env_id", &array, &mut ids)?;
+        self.fields
+            .numbers("env_id", &self.get("env_id")?, &mut ids)?;
         env_ids.clear();
         env_ids.extend(ids.into_iter().map(|id| id as usize));
         Ok(())
@@ -168,8 +143,8 @@ impl<'a, 'py> InfoReader<'a, 'py> {
 
     /// What is there only where something ended, failed, or has more to say.
     fn read_events(&self, batch: &mut StepBatch) -> Result<(), CallError> {
-        let (py, info) = (self.info.py(), self.info);
-        if let Some(restarted) = info.get_item(intern!(py, "worker_restarted"))? {
+        let info = self.info;
+        if let Some(restarted) = info.get_item("worker_restarted")? {
             let out = &mut batch.worker_restarted;
             self.fields.flags("worker_restarted", &restarted, out)?;
         }
@@ -184,7 +159,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
                     frames: batch.episode_frames[row],
                 }),
         );
-        if let Some(mask) = info.get_item(intern!(py, "_final_obs"))? {
+        if let Some(mask) = info.get_item("_final_obs")? {
             let mut ended = Vec::new();
             self.fields.flags("_final_obs", &mask, &mut ended)?;
             self.read_final_obs(&ended, batch)?;
@@ -202,7 +177,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
     }
 
     fn read_final_obs(&self, ended: &[bool], batch: &mut StepBatch) -> Result<(), CallError> {
-        let array = self.get(self.info, intern!(self.info.py(), "final_obs"))?;
+        let array = self.get("final_obs")?;
         let buffer = observations(&self.env.id, &self.env.spaces, ended.len(), &array)?;
         let rows = bytes(&buffer).chunks_exact(self.env.spaces.obs.num_bytes());
         for (row, bytes) in rows.enumerate().filter(|&(row, _)| ended[row]) {
@@ -212,8 +187,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
     }
 
     fn read_final_info(&self, ended: &[bool], batch: &mut StepBatch) -> Result<(), CallError> {
-        let py = self.info.py();
-        let dict = self.get(self.info, intern!(py, "final_info"))?;
+        let dict = self.get("final_info")?;
         let dict = dict.cast_into::<PyDict>().map_err(PyErr::from)?;
         let mut last = StepBatch::default();
         InfoReader::new(self.env, ended.len(), &dict).read_record(&mut last)?;
@@ -234,12 +208,8 @@ impl<'a, 'py> InfoReader<'a, 'py> {
         Ok(())
     }
 
-    fn get(
-        &self,
-        dict: &Bound<'py, PyDict>,
-        key: &Bound<'py, PyString>,
-    ) -> Result<Bound<'py, PyAny>, CallError> {
-        dict.get_item(key)?
-            .ok_or_else(|| broken(self.fields.id, format!("the info has no {key:?}")))
+    fn get(&self, name: &str) -> Result<Bound<'py, PyAny>, CallError> {
+        let missing = || broken(self.fields.id, &format!("the info has no `{name}`"));
+        self.info.get_item(name)?.ok_or_else(missing)
     }
 }
