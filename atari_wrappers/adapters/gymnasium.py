@@ -5,21 +5,21 @@ Importing this module registers `atari_wrappers/<Game>-v0` for each game of ale-
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium as gym
 
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.factory import make_vec
 from atari_wrappers.ids import resolve
-from atari_wrappers.settings import Settings
+from atari_wrappers.settings import SettingKeywords, Settings
 from atari_wrappers.single_env import make_env
 from atari_wrappers.vector.env import VecEnv
 
 NAMESPACE = "atari_wrappers"
 
 
-def register(env_id: str, name: str | None = None, **settings: Any) -> str:
+def register(env_id: str, name: str | None = None, **settings: Unpack[SettingKeywords]) -> str:
     """Register an id with which `gymnasium.make_vec` makes a `VecEnv`, and `make` one env of it.
 
     Further keywords to either take precedence over `settings`. gymnasium's mode
@@ -47,7 +47,9 @@ def register(env_id: str, name: str | None = None, **settings: Any) -> str:
     return name
 
 
-def open_env(env_id: str, render_mode: str | None = None, **settings: Any) -> gym.Env:
+def open_env(
+    env_id: str, render_mode: str | None = None, **settings: Unpack[SettingKeywords]
+) -> gym.Env:
     """Make one env as those of a batch are: what `gymnasium.make` calls.
 
     Raises:
@@ -59,7 +61,10 @@ def open_env(env_id: str, render_mode: str | None = None, **settings: Any) -> gy
 
 
 def open_vec(
-    env_id: str, num_envs: int = 1, render_mode: str | None = None, **settings: Any
+    env_id: str,
+    num_envs: int = 1,
+    render_mode: str | None = None,
+    **settings: Unpack[SettingKeywords],
 ) -> VecEnv:
     """Make a batch: what `gymnasium.make_vec` calls.
 

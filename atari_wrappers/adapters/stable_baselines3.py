@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium as gym
 import numpy as np
@@ -14,6 +14,7 @@ from atari_wrappers.adapters.requirements import check_settings
 from atari_wrappers.backends.base import Info
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.factory import make_vec
+from atari_wrappers.settings import SettingKeywords
 from atari_wrappers.vector.checks import SEED_END, checked_indices
 from atari_wrappers.vector.env import VecEnv
 
@@ -29,7 +30,7 @@ except ImportError as error:
 
 
 def make_vec_env(
-    env_id: str, num_envs: int = 1, *, seed: int | None = None, **settings: Any
+    env_id: str, num_envs: int = 1, *, seed: int | None = None, **settings: Unpack[SettingKeywords]
 ) -> StableBaselines3VecEnv:
     """Make a batch for stable-baselines3, by default preprocessed as its own `make_atari_env` does.
 

@@ -71,7 +71,9 @@ def test_time_limit_in_the_reset_after_a_lost_life(name: str, more: int) -> None
     end = first_end(make_game(env_id, "baselines"), seed=1, is_life=True)
     ours = make_game(env_id, "baselines", max_episode_frames=end.frames + more)
     theirs = Baselines(env_id, max_frames=end.frames + more)
-    assert_alike(ours, theirs, end.steps + 20, seed=1)
+    seen = assert_alike(ours, theirs, end.steps + 20, seed=1)
+    assert seen["lost"] == (more > 0)
+    assert seen["truncated"] + seen["ended in reset"] >= 1
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,8 @@ def assert_alike(
 
     Returns:
         How often an episode `ended`, a life was `lost`, a game `terminated` or was `truncated`, or
-        ended in both ways (`both`), was `cut` within a skip; and how many `points` were made.
+        ended in both ways (`both`), was `cut` within a skip, or `ended in reset` that was to go on
+        with it; and how many `points` were made.
     """
     game.action_space.seed(seed)
     seen: Counter[str] = Counter()
@@ -223,6 +224,7 @@ def assert_alike(
             seen["ended"] += 1
             last_obs = obs
             obs, info = game.reset()
+            seen["ended in reset"] += info["game_terminated"] or info["game_truncated"]
             if oracle.goes_on and not ended_game:
                 np.testing.assert_array_equal(obs, last_obs, f"went on {place}")
                 continue
