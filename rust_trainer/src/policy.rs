@@ -91,14 +91,12 @@ impl Categorical {
     }
 
     /// Log-probabilities of `actions`, int64 `[batch]` → float32 `[batch]`.
-    #[must_use]
     pub fn log_prob(&self, actions: &Tensor) -> Tensor {
         let chosen = self.log_probs.gather(1, &actions.unsqueeze(1), false);
         chosen.squeeze_dim(1)
     }
 
     /// Entropies in nats, float32 `[batch]`.
-    #[must_use]
     pub fn entropy(&self) -> Tensor {
         -(self.log_probs.exp() * &self.log_probs).sum_dim_intlist(-1, false, Kind::Float)
     }

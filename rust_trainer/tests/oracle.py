@@ -173,8 +173,8 @@ def tensorflow_rms_prop(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """One step of `tf.train.RMSPropOptimizer`, which Baselines' A2C uses; return what it changes.
 
-    TensorFlow's kernel `ApplyRMSProp`: `ms += (g² − ms)(1 − rho); var -= lr · g / sqrt(ms + epsilon)`,
-    with `ms` made as ones.
+    TensorFlow's kernel `ApplyRMSProp`: `ms += (g * g - ms) * (1 - rho)`, with `ms` made as ones,
+    and `var -= lr * g / sqrt(ms + epsilon)`.
     """
     square = torch.ones_like(parameter) if square is None else square
     square = square + (gradient.square() - square) * (1 - decay)

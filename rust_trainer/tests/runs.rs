@@ -159,8 +159,8 @@ impl VecEnv for Contexts {
 
 fn settings(algorithm: Algorithm, folder: &Path, name: &str) -> Settings {
     let mut settings = Settings::defaults(algorithm);
-    settings.run.runs_dir = folder.to_owned();
-    settings.run.run_name = name.to_owned();
+    folder.clone_into(&mut settings.run.runs_dir);
+    name.clone_into(&mut settings.run.run_name);
     with(
         &settings,
         &format!(

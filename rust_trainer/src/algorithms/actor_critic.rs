@@ -180,13 +180,13 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
     /// what was cut off (Pardo et al. 2018, "Time limits in reinforcement learning", eq. 6).
     fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError> {
         let mut rewards = step.reward.clone();
-        for row in 0..rewards.len() {
+        for (row, reward) in rewards.iter_mut().enumerate() {
             if step.truncated[row] && !step.terminated[row] {
                 let last = step.final_obs.iter().find(|(of_row, _)| *of_row == row);
                 let (_, bytes) = last.ok_or(TrainerError::NoFinalObs { env: row })?;
                 let obs = obs_tensor(bytes, 1, &self.obs_spec)?.to_device(self.device());
                 let gamma = self.settings.shared().gamma as f32;
-                rewards[row] += gamma * values(&self.learner.net, &obs)[0];
+                *reward += gamma * values(&self.learner.net, &obs)[0];
             }
         }
         let dones = (0..rewards.len()).map(|row| step.is_done(row));

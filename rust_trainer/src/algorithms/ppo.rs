@@ -182,9 +182,11 @@ impl OnPolicy for PpoSettings {
     }
 }
 
-/// `samples` in `count` parts whose sizes differ by one at most.
+/// `samples` in `count` parts, the first ones longer by one where it does not divide them, as
+/// `torch.tensor_split` has it.
 fn minibatches(samples: &[i64], count: usize) -> impl Iterator<Item = &[i64]> {
-    let start = move |part| part * samples.len() / count;
+    let (size, longer) = (samples.len() / count, samples.len() % count);
+    let start = move |part| part * size + longer.min(part);
     (0..count).map(move |part| &samples[start(part)..start(part + 1)])
 }
 

@@ -176,10 +176,10 @@ impl Observations {
         for sample in samples {
             let row = *sample as usize / self.num_envs;
             self.check_readable(row);
-            if let Some(rows) = &mut self.on_device {
-                if rows.state[row] == DeviceRow::Stale {
-                    let _ = rows.send(row, &self.memory.tensor.get(row as i64));
-                }
+            if let Some(rows) = &mut self.on_device
+                && rows.state[row] == DeviceRow::Stale
+            {
+                let _ = rows.send(row, &self.memory.tensor.get(row as i64));
             }
         }
         match &self.on_device {

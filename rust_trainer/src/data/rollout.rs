@@ -178,7 +178,6 @@ impl Samples {
     }
 
     /// The advantages, with `normalized` shifted and scaled to mean 0 and deviation 1.
-    #[must_use]
     pub fn advantages(&self, normalized: bool) -> Tensor {
         if !normalized {
             return self.advantages.shallow_clone();

@@ -27,7 +27,6 @@ impl Linear {
     }
 
     /// `[batch, inputs]` → `[batch, outputs]`.
-    #[must_use]
     pub fn forward(&self, x: &Tensor) -> Tensor {
         let kind = x.kind();
         x.linear(&self.weight.to_kind(kind), Some(&self.bias.to_kind(kind)))
@@ -61,7 +60,6 @@ impl Conv2d {
     }
 
     /// `[batch, inputs, height, width]` → `[batch, outputs, ...]`, in the memory layout of `x`.
-    #[must_use]
     pub fn forward(&self, x: &Tensor) -> Tensor {
         let kind = x.kind();
         let (weight, bias) = (self.weight.to_kind(kind), self.bias.to_kind(kind));

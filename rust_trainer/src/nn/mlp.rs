@@ -34,7 +34,6 @@ impl Mlp {
     }
 
     /// `[batch, inputs]`, float32 or uint8 → `[batch, 64]`, computed in `kind`.
-    #[must_use]
     pub fn forward(&self, obs: &Tensor, kind: Kind) -> Tensor {
         let hidden = self.hidden1.forward(&scaled(obs, kind)).tanh();
         self.hidden2.forward(&hidden).tanh()

@@ -54,7 +54,6 @@ impl NatureCnn {
     ///
     /// The batch is laid out channels-last before it becomes floating point: one quarter of the bytes to
     /// move, and the convolutions keep the layout. On 4 cores that alone is 1.25 times as fast in fp32.
-    #[must_use]
     pub fn forward(&self, obs: &Tensor, kind: Kind) -> Tensor {
         let pixels = obs.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2]);
         let hidden = self.conv1.forward(&scaled(&pixels, kind)).relu();

@@ -98,7 +98,6 @@ impl Params {
     }
 
     /// The gradient of `loss` with respect to all parameters, `[num_params]`.
-    #[must_use]
     pub fn gradient(&self, loss: &Tensor) -> Tensor {
         let params: Vec<&Tensor> = self.named().map(|(_, tensor)| tensor).collect();
         let gradients = Tensor::run_backward(&[loss], &params, false, false);

@@ -1,0 +1,108 @@
+//! Learning in bfloat16, on environments written in Rust: flat observations and images.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use rust_trainer::{
+    algorithms,
+    settings::{Algorithm, Settings},
+};
+use tch::Device;
+use vec_env::{
+    ActionSpace, Actions, Dtype, Env, ObsSpec, StepBatch, SyncVecEnv, Transition, VecEnv,
+    env::Random, envs::CartPole,
+};
+
+/// Trains by PPO with `changes` to its settings; returns the mean return of the last 100 episodes.
+fn trained(env: &mut dyn VecEnv, changes: &str) -> f64 {
+    let changes = format!(
+        "precision = 'bf16'\nnum_envs = {}\n{changes}",
+        env.num_envs()
+    );
+    let settings = Settings::defaults(Algorithm::Ppo);
+    let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
+    let mut ppo = algorithms::new(&settings, env, Device::Cpu).unwrap();
+    let mut step = StepBatch::default();
+    let mut returns = Vec::new();
+    env.reset(Some(1), &mut ppo.next_obs()).unwrap();
+    for _ in 0..settings.run.total_steps / env.num_envs() as u64 {
+        let actions = ppo.act().unwrap();
+        env.send(actions.as_actions(), ppo.next_obs()).unwrap();
+        env.recv(&mut step).unwrap();
+        ppo.observe(&step).unwrap();
+        ppo.learn().unwrap();
+        returns.extend(step.episodes.iter().map(|episode| episode.raw_return));
+    }
+    let last = &returns[returns.len() - 100..];
+    last.iter().sum::<f64>() / last.len() as f64
+}
+
+#[test]
+fn cart_pole_is_balanced_in_bfloat16() {
+    let mut env = SyncVecEnv::new(8, |index| CartPole::new(index as u64)).unwrap();
+    let changes = "total_steps = 40_960\nnum_steps = 32\nlearning_rate = 2.5e-3";
+    let mean = trained(&mut env, changes);
+    assert!(mean > 195.0, "mean return {mean} of 500; at random 22");
+}
+
+/// Lights one half of an image; the action that names it is worth 1. An episode takes 8 steps.
+struct Halves {
+    random: Random,
+    lit: usize,
+    steps: u32,
+}
+
+const SIDE: usize = 36;
+
+impl Halves {
+    fn show(&mut self, obs: &mut [u8]) {
+        self.lit = self.random.below(2);
+        obs.fill(0);
+        for row in obs.chunks_exact_mut(SIDE) {
+            row[self.lit * SIDE / 2..][..SIDE / 2].fill(255);
+        }
+    }
+}
+
+impl Env for Halves {
+    fn obs_spec(&self) -> ObsSpec {
+        ObsSpec {
+            shape: vec![1, SIDE, SIDE],
+            dtype: Dtype::Uint8,
+        }
+    }
+
+    fn action_space(&self) -> ActionSpace {
+        ActionSpace::Discrete { n: 2 }
+    }
+
+    fn reset(&mut self, _seed: Option<u64>, obs: &mut [u8]) {
+        self.steps = 0;
+        self.show(obs);
+    }
+
+    fn step(&mut self, action: Actions<'_>, obs: &mut [u8]) -> Transition {
+        let is_right = action == Actions::Discrete(&[self.lit as i64]);
+        self.steps += 1;
+        self.show(obs);
+        Transition {
+            reward: f32::from(u8::from(is_right)),
+            terminated: self.steps == 8,
+            truncated: false,
+        }
+    }
+}
+
+#[test]
+fn images_are_told_apart_in_bfloat16() {
+    let mut env = SyncVecEnv::new(4, |index| Halves {
+        random: Random::new(index as u64),
+        lit: 0,
+        steps: 0,
+    })
+    .unwrap();
+    let mean = trained(
+        &mut env,
+        "total_steps = 3200\nnum_steps = 32\nlearning_rate = 1e-3",
+    );
+    assert!(mean > 7.5, "mean return {mean} of 8; at random 4");
+}

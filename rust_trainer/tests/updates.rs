@@ -1,0 +1,228 @@
+//! Whole updates of PPO and A2C against `updates.py`, which has them again in PyTorch: values of the
+//! observations, truncated episodes, advantages, minibatches, losses, clipping, optimizer, annealing.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{path::Path, process::Command};
+
+use rand::seq::SliceRandom;
+use rand_pcg::Pcg64;
+use rust_trainer::{
+    algorithms::{self, State},
+    settings::{Algorithm, AlgorithmSettings, Settings},
+};
+use tch::{Device, Kind, Tensor};
+use vec_env::{
+    ActionBatch, ActionSpace, Actions, Dtype, Env, ObsSpec, StepBatch, SyncVecEnv, Transition,
+    env::Random,
+};
+
+const NUM_ENVS: usize = 3;
+const NUM_STEPS: usize = 7;
+const NUM_SAMPLES: usize = NUM_ENVS * NUM_STEPS;
+const NUM_UPDATES: usize = 3;
+const OBS_SHAPE: [usize; 3] = [4, 36, 36];
+const OBS_BYTES: usize = OBS_SHAPE[0] * OBS_SHAPE[1] * OBS_SHAPE[2];
+
+/// Says what observations and actions are like; the test plays the environment's part itself.
+struct Spaces;
+
+impl Env for Spaces {
+    fn obs_spec(&self) -> ObsSpec {
+        ObsSpec {
+            shape: OBS_SHAPE.to_vec(),
+            dtype: Dtype::Uint8,
+        }
+    }
+
+    fn action_space(&self) -> ActionSpace {
+        ActionSpace::Discrete { n: 6 }
+    }
+
+    fn reset(&mut self, _seed: Option<u64>, _obs: &mut [u8]) {}
+
+    fn step(&mut self, _action: Actions<'_>, _obs: &mut [u8]) -> Transition {
+        Transition::default()
+    }
+}
+
+fn noise(random: &mut Random, count: usize) -> Vec<u8> {
+    (0..count).map(|_| random.below(256) as u8).collect()
+}
+
+/// Everything that happened, step by step, and what was drawn.
+#[derive(Default)]
+struct Record {
+    obs: Vec<u8>,
+    actions: Vec<i64>,
+    rewards: Vec<f32>,
+    terminated: Vec<bool>,
+    truncated: Vec<bool>,
+    last_obs: Vec<u8>,
+    orders: Vec<i64>,
+}
+
+impl Record {
+    fn save(&self, start: State, path: &Path) {
+        let (updates, steps, envs) = (NUM_UPDATES as i64, NUM_STEPS as i64, NUM_ENVS as i64);
+        let [channels, height, width] = OBS_SHAPE.map(|length| length as i64);
+        let flags = |flags: &[bool]| Tensor::from_slice(flags).view([updates, steps, envs]);
+        let pictures =
+            |bytes: &[u8]| Tensor::from_slice(bytes).view([-1, envs, channels, height, width]);
+        let orders = Tensor::from_slice(&self.orders).view([updates, -1, NUM_SAMPLES as i64]);
+        let mut tensors = vec![
+            ("obs", pictures(&self.obs)),
+            (
+                "actions",
+                Tensor::from_slice(&self.actions).view([updates, steps, envs]),
+            ),
+            (
+                "rewards",
+                Tensor::from_slice(&self.rewards).view([updates, steps, envs]),
+            ),
+            ("terminated", flags(&self.terminated)),
+            ("truncated", flags(&self.truncated)),
+            ("last_obs", pictures(&self.last_obs)),
+            ("orders", orders),
+        ];
+        let weights = start.tensors.iter().filter(|(name, _)| is_weight(name));
+        tensors.extend(weights.map(|(name, tensor)| (name.as_str(), tensor.shallow_clone())));
+        Tensor::write_safetensors(&tensors, path).unwrap();
+    }
+}
+
+fn is_weight(name: &str) -> bool {
+    name.ends_with(".weight") || name.ends_with(".bias")
+}
+
+/// Lets both do [`NUM_UPDATES`] updates; returns the difference of all weights, and how far ours moved.
+fn compare(algorithm: Algorithm, precision: &str) -> (Tensor, Tensor) {
+    let changes = format!(
+        "num_envs = {NUM_ENVS}\nnum_steps = {NUM_STEPS}\ntotal_steps = {}\nprecision = '{precision}'\ntorch_threads = 1",
+        NUM_SAMPLES * (NUM_UPDATES + 1)
+    );
+    let changes = match algorithm {
+        Algorithm::Ppo => {
+            changes + "\nnum_minibatches = 4\nupdate_epochs = 3\nlearning_rate = 1e-3"
+        }
+        Algorithm::A2c => changes + "\ngae_lambda = 0.9\nlearning_rate = 0.3",
+    };
+    let settings = Settings::defaults(algorithm);
+    let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
+    let epochs = match &settings.algorithm {
+        AlgorithmSettings::Ppo(ppo) => ppo.update_epochs,
+        AlgorithmSettings::A2c(_) => 0,
+    };
+    let env = SyncVecEnv::new(NUM_ENVS, |_| Spaces).unwrap();
+    let mut ours = algorithms::new(&settings, &env, Device::Cpu).unwrap();
+    let start = ours.state().unwrap();
+
+    let mut random = Random::new(5);
+    let mut record = Record::default();
+    let mut next_obs = |record: &mut Record, ours: &mut dyn algorithms::Algorithm| {
+        let obs = noise(&mut random, NUM_ENVS * OBS_BYTES);
+        ours.next_obs().copy_from_slice(&obs);
+        record.obs.extend(obs);
+    };
+    let mut dice = Random::new(6);
+    next_obs(&mut record, &mut *ours);
+    for _ in 0..NUM_UPDATES {
+        for _ in 0..NUM_STEPS {
+            assert!(ours.learn().unwrap().is_none(), "it is not time yet");
+            let ActionBatch::Discrete(actions) = ours.act().unwrap() else {
+                panic!("discrete actions were asked for");
+            };
+            next_obs(&mut record, &mut *ours);
+            let mut step = StepBatch::default();
+            step.clear(NUM_ENVS, 1);
+            let last_obs = noise(&mut dice, NUM_ENVS * OBS_BYTES);
+            for env in 0..NUM_ENVS {
+                step.reward[env] = dice.below(3) as f32 - 1.0;
+                step.terminated[env] = dice.below(5) == 0;
+                step.truncated[env] = dice.below(4) == 0;
+                if step.is_done(env) {
+                    let last = last_obs[env * OBS_BYTES..][..OBS_BYTES].to_vec();
+                    step.final_obs.push((env, last));
+                }
+            }
+            ours.observe(&step).unwrap();
+            record.actions.extend(actions);
+            record.rewards.extend(&step.reward);
+            record.terminated.extend(&step.terminated);
+            record.truncated.extend(&step.truncated);
+            record.last_obs.extend(last_obs);
+        }
+        // The generator is part of the state, so what it shuffles is known beforehand.
+        let generator = |state: State| -> Pcg64 {
+            serde_json::from_str(state.values["rng"].as_str().unwrap()).unwrap()
+        };
+        let mut rng = generator(ours.state().unwrap());
+        let mut order: Vec<i64> = (0..NUM_SAMPLES as i64).collect();
+        for _ in 0..epochs {
+            order.shuffle(&mut rng);
+            record.orders.extend(&order);
+        }
+        assert!(ours.learn().unwrap().is_some(), "it is time");
+        assert_eq!(
+            generator(ours.state().unwrap()),
+            rng,
+            "nothing else is drawn"
+        );
+    }
+    assert!(record.truncated.contains(&true) && record.terminated.contains(&true));
+
+    let folder = tempfile::tempdir().unwrap();
+    record.save(start, &folder.path().join("record.safetensors"));
+    let settings = serde_json::to_string(&settings.table()).unwrap();
+    let python = std::env::var("VIRTUAL_ENV").expect("run the tests by ./scripts/test");
+    let status = Command::new(python + "/bin/python")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/updates.py"))
+        .arg(folder.path())
+        .arg(settings)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let theirs = Tensor::read_safetensors(folder.path().join("after.safetensors")).unwrap();
+    let before = Tensor::read_safetensors(folder.path().join("record.safetensors")).unwrap();
+    let flat = |of: &[(String, Tensor)]| {
+        let mut weights: Vec<_> = of.iter().filter(|(name, _)| is_weight(name)).collect();
+        weights.sort_by_key(|(name, _)| name.clone());
+        let parts: Vec<Tensor> = weights.iter().map(|(_, x)| x.reshape(-1)).collect();
+        Tensor::cat(&parts, 0)
+    };
+    let ours = flat(&ours.state().unwrap().tensors);
+    let (difference, moved) = (&ours - flat(&theirs), &ours - flat(&before));
+    (difference, moved)
+}
+
+fn largest(tensor: &Tensor) -> f64 {
+    tensor.abs().max().double_value(&[])
+}
+
+#[test]
+fn whole_updates_in_fp32() {
+    for algorithm in [Algorithm::Ppo, Algorithm::A2c] {
+        let (difference, moved) = compare(algorithm, "fp32");
+        let (difference, moved) = (largest(&difference), largest(&moved));
+        assert!(
+            difference < 1e-5,
+            "{algorithm:?}: a weight differs by {difference:e}"
+        );
+        assert!(moved > 1e-2, "{algorithm:?}: weights moved by {moved:e}");
+    }
+}
+
+/// Rounding to 8 bits differs with the order of sums, and Adam makes steps of one size out of gradients
+/// of all sizes: single weights may differ, but both must go the same way.
+#[test]
+fn whole_updates_in_bf16() {
+    for algorithm in [Algorithm::Ppo, Algorithm::A2c] {
+        let (difference, moved) = compare(algorithm, "bf16");
+        let length = |tensor: &Tensor| tensor.square().sum(Kind::Double).sqrt().double_value(&[]);
+        let share = length(&difference) / length(&moved);
+        assert!(
+            share < 0.1,
+            "{algorithm:?}: the move differs by {share} of its length"
+        );
+    }
+}
