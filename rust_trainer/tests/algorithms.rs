@@ -1,0 +1,141 @@
+//! What every algorithm keeps to, whatever it is given.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use rust_trainer::{
+    algorithms::{self, State},
+    error::TrainerError,
+    settings::{Algorithm, Settings},
+};
+use tch::{Device, Tensor};
+use vec_env::{StepBatch, SyncVecEnv, VecEnv, envs::CartPole};
+
+const NUM_ENVS: usize = 2;
+
+fn env() -> SyncVecEnv<CartPole> {
+    SyncVecEnv::new(NUM_ENVS, |index| CartPole::new(index as u64)).unwrap()
+}
+
+fn new(algorithm: Algorithm, seed: u64) -> Box<dyn algorithms::Algorithm> {
+    let changes = format!("num_envs = {NUM_ENVS}\nnum_steps = 4\nseed = {seed}");
+    let settings = Settings::defaults(algorithm);
+    let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
+    algorithms::new(&settings, &env(), Device::Cpu).unwrap()
+}
+
+/// One rollout, whose steps `change` may change, and the update.
+fn play(
+    algorithm: &mut dyn algorithms::Algorithm,
+    change: impl Fn(&mut StepBatch),
+) -> Result<(), TrainerError> {
+    let (mut env, mut step) = (env(), StepBatch::default());
+    env.reset(Some(1), &mut algorithm.next_obs())?;
+    loop {
+        env.send(algorithm.act()?.as_actions(), algorithm.next_obs())?;
+        env.recv(&mut step)?;
+        change(&mut step);
+        algorithm.observe(&step)?;
+        if algorithm.learn()?.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+fn is_same(left: &State, right: &State) -> bool {
+    let tensors = left.tensors.iter().zip(&right.tensors);
+    left.values == right.values && tensors.into_iter().all(|(left, right)| left == right)
+}
+
+#[test]
+fn a_truncation_without_its_last_observation_is_an_error() {
+    for kind in [Algorithm::Ppo, Algorithm::A2c] {
+        let error = play(&mut *new(kind, 1), |step| step.truncated[1] = true);
+        let message = error.unwrap_err().to_string();
+        assert!(message.contains("environment 1 truncated"), "{message}");
+        play(&mut *new(kind, 1), |step| {
+            (step.truncated[1], step.terminated[1]) = (true, true);
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn a_loss_that_is_no_number_is_an_error_and_spoils_nothing() {
+    for kind in [Algorithm::Ppo, Algorithm::A2c] {
+        let mut algorithm = new(kind, 1);
+        let before = algorithm.state().unwrap();
+        let error = play(&mut *algorithm, |step| step.reward[0] = f32::INFINITY).unwrap_err();
+        assert!(error.to_string().contains("is not finite"), "{error}");
+        assert_eq!(before.tensors, algorithm.state().unwrap().tensors);
+    }
+}
+
+#[test]
+fn a_state_is_taken_whole() {
+    for kind in [Algorithm::Ppo, Algorithm::A2c] {
+        let (mut old, mut new) = (new(kind, 1), new(kind, 2));
+        play(&mut *old, |_| ()).unwrap();
+        let state = old.state().unwrap();
+        new.load_state(&state).unwrap();
+        assert!(is_same(&state, &new.state().unwrap()));
+        for algorithm in [&mut old, &mut new] {
+            play(&mut **algorithm, |_| ()).unwrap();
+        }
+        assert!(
+            is_same(&old.state().unwrap(), &new.state().unwrap()),
+            "they go on alike"
+        );
+    }
+}
+
+#[test]
+fn a_state_that_does_not_fit_changes_nothing() {
+    let mut ppo = new(Algorithm::Ppo, 1);
+    let before = ppo.state().unwrap();
+    let mut broken = new(Algorithm::Ppo, 2).state().unwrap();
+    let (_, bias) = broken
+        .tensors
+        .iter_mut()
+        .find(|(name, _)| name == "value.bias")
+        .unwrap();
+    *bias = Tensor::from_slice(&[f32::NAN]);
+    let mut without_rng = new(Algorithm::Ppo, 2).state().unwrap();
+    without_rng.values.remove("rng");
+    let foreign = new(Algorithm::A2c, 2).state().unwrap();
+    for (state, problem) in [
+        (broken, "`value.bias` has numbers that are not finite"),
+        (without_rng, "`rng`"),
+        (foreign, "`adam.mean` is missing"),
+    ] {
+        let message = ppo.load_state(&state).unwrap_err().to_string();
+        assert!(message.contains(problem), "{message}");
+        assert!(is_same(&before, &ppo.state().unwrap()));
+    }
+}
+
+#[test]
+fn minibatches_without_samples_to_compare_are_refused() {
+    let settings = Settings::defaults(Algorithm::Ppo);
+    let with = |changes: &str| settings.with(&toml::from_str(changes).unwrap());
+    let rollout = "num_envs = 2\nnum_steps = 5\n";
+    for (changes, problem) in [
+        (
+            "num_minibatches = 11\nnorm_adv = false",
+            "more than the 10 samples",
+        ),
+        ("num_minibatches = 11", "more than the 10 samples"),
+        ("num_minibatches = 6", "under 2 samples out of 10"),
+    ] {
+        let message = with(&format!("{rollout}{changes}"))
+            .unwrap_err()
+            .to_string();
+        assert!(message.contains("num_minibatches"), "{message}");
+        assert!(message.contains(problem), "{message}");
+    }
+    for changes in [
+        "num_minibatches = 4",
+        "num_minibatches = 10\nnorm_adv = false",
+    ] {
+        with(&format!("{rollout}{changes}")).unwrap();
+    }
+}
