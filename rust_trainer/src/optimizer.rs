@@ -48,8 +48,8 @@ impl Optimizer {
     /// RMSprop as Baselines' A2C has it, from TensorFlow 1 (`tf.train.RMSPropOptimizer`, without momentum,
     /// not centered): the mean square starts at 1, and ε stands inside the root.
     ///
-    /// `s ← αs + (1 − α)g²`, `θ ← θ − lr · g / √(s + ε)`. PyTorch's starts at 0 and adds ε outside, which
-    /// makes the first steps ten times as large.
+    /// `s ← αs + (1 − α)g²`, `θ ← θ − lr · g / √(s + ε)`. PyTorch's starts at 0 and adds ε outside,
+    /// so that its first step is 10 · lr in every coordinate, however small the gradient.
     #[must_use]
     pub fn rms_prop(num_params: i64, device: Device, alpha: f64, eps: f64) -> Self {
         let square = Tensor::ones([num_params], (Kind::Float, device));
