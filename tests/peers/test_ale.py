@@ -103,20 +103,6 @@ def test_envs_outside_of_a_reset_mask_are_left_untouched(
         assert_step(vec.step([2, 3, 1]), oracle.step(np.array([2, 3, 1])))
 
 
-def test_a_step_may_be_sent_and_received_apart(
-    open_like: OpenVec, open_oracle: Callable[..., AtariVectorEnv]
-) -> None:
-    """`send` and `recv`."""
-    vec, oracle = open_like(), open_oracle()
-    vec.reset(seed=1)
-    oracle.reset(seed=1)
-    for step in range(30):
-        actions = np.array([1, step % 4, 2])
-        vec.send(actions)
-        oracle.send(actions)
-        assert_step(vec.recv(), oracle.recv())
-
-
 @pytest.mark.parametrize(
     "settings",
     [

@@ -89,10 +89,7 @@ def assert_row_agrees(replay: Replay, env: int, result: tuple, same_step: bool) 
 CASES = [
     ("Breakout", 400, 108_000, "same-step"),
     ("Breakout", 400, 108_000, "next-step"),
-    ("SpaceInvaders", 700, 108_000, "same-step"),
     ("SpaceInvaders", 300, 501, "same-step"),
-    ("SpaceInvaders", 300, 501, "next-step"),
-    ("Pong", 1100, 108_000, "same-step"),
     ("Pong", 200, 203, "next-step"),
 ]
 

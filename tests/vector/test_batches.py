@@ -26,7 +26,9 @@ def test_async_and_wait_are_the_whole_calls_in_two(backend: str, open_vec: OpenV
     with pytest.raises(NoPendingStepError, match="no reset is pending"):
         vec.reset_wait()
     for step in range(20):
-        vec.step_async([1, step % 4])
+        actions = np.array([1, step % 4])
+        vec.step_async(actions)
+        actions[:] = 0  # the caller's array is the caller's again
         with pytest.raises(PendingStepError, match="a step is pending; call recv first"):
             vec.reset_async()
         with pytest.raises(NoPendingStepError, match="no reset is pending"):

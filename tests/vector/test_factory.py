@@ -13,15 +13,11 @@ import pytest
 from PIL import Image
 
 import atari_wrappers
-from atari_wrappers import Settings, UnknownEnvError, UnsupportedError, VecEnv, make, make_vec
+from atari_wrappers import Settings, UnknownEnvError, VecEnv, make, make_vec
 from atari_wrappers.settings import SettingKeywords
 
 GAME = "SpaceInvadersNoFrameskip-v4"
 OpenVec = Callable[..., VecEnv]
-
-gym.register(
-    "HardPong-v0", "ale_py.env:AtariEnv", kwargs={"game": "pong", "mode": 1, "difficulty": 1}
-)
 
 
 def test_make_is_the_tch_rs_examples(tmp_path: Path) -> None:
@@ -62,28 +58,6 @@ def test_a_bad_img_dir_is_refused_before_any_env_is_made(
     monkeypatch.setattr(gym, "make", lambda *_args, **_kwargs: pytest.fail("an env was made"))
     with pytest.raises(NotADirectoryError):
         make(GAME, str(tmp_path / "file"), 1)
-
-
-@pytest.mark.parametrize(
-    ("env_id", "settings", "message"),
-    [
-        ("CartPole-v1", {}, "it is no Atari game"),
-        (GAME, {"img_dir": "unused"}, "img_dir: it shows no raw frames"),
-        (GAME, {"autoreset": "disabled"}, 'autoreset="disabled": it always restarts'),
-        ("HardPong-v0", {"sticky_actions": 0.0}, "mode=1: .*; difficulty=1: "),
-    ],
-)
-def test_ale_refuses_and_names_who_can(env_id: str, settings: dict, message: str) -> None:
-    with pytest.raises(UnsupportedError, match=f'{message}.*use backend="sync" or "async"'):
-        make_vec(env_id, 1, backend="ale", **settings)
-    assert not Path("unused").exists()
-
-
-def test_auto_takes_what_can_serve(open_vec: OpenVec) -> None:
-    assert open_vec("ALE/Pong-v5", 1).backend == "ale"
-    assert open_vec("HardPong-v0", 1).backend == "sync"
-    assert open_vec(GAME, 1, autoreset="disabled").backend == "sync"
-    assert open_vec("CartPole-v1", 1).backend == "sync"
 
 
 @pytest.mark.parametrize("backend", ["ale", "sync"])

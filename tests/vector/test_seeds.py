@@ -56,8 +56,7 @@ def test_without_a_seed_games_go_on_differing(backend: str, open_vec: OpenVec) -
     assert not all(same(first, other) for other in again)
 
 
-@pytest.mark.parametrize("preset", ["default", "ale"])
-@pytest.mark.parametrize("game", ["SpaceInvaders", "Breakout"])
+@pytest.mark.parametrize(("preset", "game"), [("default", "SpaceInvaders"), ("ale", "Breakout")])
 def test_a_seed_gives_the_same_games_on_every_backend_and_number_of_workers(
     preset: str, game: str, open_vec: OpenVec
 ) -> None:
