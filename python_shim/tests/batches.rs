@@ -184,3 +184,24 @@ fn a_killed_worker_is_named_and_made_anew() {
     rollout.step(&[1, 1, 1, 1]).unwrap();
     assert_eq!(rollout.batch.worker_restarted, [false; 4]);
 }
+
+#[test]
+fn a_reset_that_failed_can_be_done_again() {
+    let options = MakeOptions::new().with("backend", "async");
+    let env = make("scripted_envs:Talking-v0", 2, &options).unwrap();
+    let mut rollout = Rollout::new(env);
+    for _ in 0..2 {
+        rollout.reset(0).unwrap();
+        kill(rollout.env.worker_pids().unwrap()[1]);
+        let error = rollout.reset(0).unwrap_err();
+        assert!(matches!(error, EnvError::Worker { .. }), "{error}");
+        assert_eq!(rollout.env.restart_workers().unwrap(), [1]);
+        rollout.reset(0).unwrap();
+        rollout.step(&[1, 2]).unwrap();
+        assert_eq!(rollout.obs, [1, 1, 1, 2]);
+        rollout.send(&[1, 1]).unwrap();
+        kill(rollout.env.worker_pids().unwrap()[1]);
+        assert!(rollout.recv().is_err());
+        rollout.env.restart_workers().unwrap();
+    }
+}

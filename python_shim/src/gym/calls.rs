@@ -9,7 +9,10 @@ use pyo3::{buffer::PyUntypedBuffer, intern, prelude::*, types::PyDict};
 use vec_env::{Actions, EnvError, ObsSlot, StepBatch};
 
 use super::{ResetRequest, VecGymEnv, arrays::ActionArray};
-use crate::{error::CallError, value};
+use crate::{
+    error::{CallError, env_error},
+    value,
+};
 
 /// What was sent and not received, and whose turn it is next. Python knows too, and refuses what is
 /// out of order; here it is what sizes of buffers are checked against.
@@ -65,13 +68,19 @@ impl VecGymEnv {
         if self.pending.count.get() > 0 {
             self.drop_pending()?;
         }
-        let buffer = self.call_python(
+        let result = self.call_python(
             "reset",
             |py| keywords(py, "seed", seed),
             |result| self.read_reset(&result, batch),
-        )?;
+        );
         self.pending.clear();
-        Ok(buffer)
+        if let Err(CallError::Python(error)) = &result
+            && matches!(env_error(error), EnvError::Worker { .. })
+        {
+            // It goes on where nothing failed; the next reset has to receive it first.
+            self.pending.count.set(self.spaces.num_envs);
+        }
+        result
     }
 
     /// Receives what is pending and forgets it.
