@@ -211,21 +211,20 @@ def _from_id(env_id: EnvId, settings: Settings) -> dict[str, Any]:
     }
     if told.get("obs_type") == "ram":
         parts["obs_type"] = "ram"
-    theirs = {
+    if base.sticky_actions is None:
+        parts["sticky_actions"] = env_id.sticky_actions
+    in_vain = {
         "sticky_actions": env_id.sticky_actions,
         "max_episode_frames": told.get("max_num_frames_per_episode", _USUAL_LIMIT),
     }
-    if base.sticky_actions is None:
-        parts["sticky_actions"] = theirs["sticky_actions"]
-    elif settings.recipe is None:
-        for name, value in theirs.items():
-            ours = getattr(base, name)
-            if name not in given and value not in (ours, _USUAL_LIMIT):
-                warnings.warn(
-                    f"`{env_id.name}` has {name}={value}, but the preset in use {ours}, which"
-                    f" holds; give {name}={value} or {name}={ours} to settle it",
-                    stacklevel=depth_of_user(),
-                )
+    for name, theirs in in_vain.items() if settings.recipe is None else ():
+        ours = getattr(base, name)
+        if name not in (given | parts) and theirs not in (ours, _USUAL_LIMIT):
+            warnings.warn(
+                f"`{env_id.name}` has {name}={theirs}, but the preset in use {ours}, which holds;"
+                f" give {name}={theirs} or {name}={ours} to settle it",
+                stacklevel=depth_of_user(),
+            )
     return parts
 
 

@@ -17,7 +17,8 @@ from atari_wrappers.request import request_batch, request_env
 GAME = "SpaceInvadersNoFrameskip-v4"
 STICKY = "ALE/Pong-v5"
 ATARI = "ale_py.env:AtariEnv"
-gym.register("RamPong-v0", ATARI, kwargs={"game": "pong", "obs_type": "ram"})
+RAM = {"game": "pong", "obs_type": "ram", "repeat_action_probability": 0.0}
+gym.register("RamPong-v0", ATARI, kwargs=RAM)
 gym.register("LimitedPong-v0", ATARI, kwargs={"game": "pong"}, max_episode_steps=1000)
 gym.register("ShortPong-v0", ATARI, kwargs={"game": "pong", "max_num_frames_per_episode": 500})
 gym.register("PolarPong-v0", ATARI, kwargs={"game": "pong", "continuous": True, "mode": 1})
@@ -95,9 +96,9 @@ def test_what_the_id_says() -> None:
     polar = recipe("PolarPong-v0", sticky_actions=0.0)
     assert (polar.continuous, polar.mode, polar.difficulty) == (True, 1, None)
     assert recipe("PolarPong-v0", sticky_actions=0.0, mode=0).mode == 0
-    ram = recipe("RamPong-v0", sticky_actions=0.0)
+    ram = recipe("RamPong-v0")
     assert (ram.obs_type, ram.frame_stack) == ("ram", 1)
-    assert recipe("RamPong-v0", sticky_actions=0.0, obs_type="screen").obs_type == "screen"
+    assert recipe("RamPong-v0", obs_type="screen").obs_type == "screen"
     assert recipe("LimitedPong-v0", sticky_actions=0.0, max_episode_steps=9).max_episode_steps == 9
 
 
@@ -107,6 +108,7 @@ def test_what_the_id_says() -> None:
         (STICKY, {}, "ALE/Pong-v5` has sticky_actions=0.25, but the preset in use 0.0"),
         (STICKY, {"preset": "baselines"}, "sticky_actions=0.25"),
         ("ShortPong-v0", {"sticky_actions": 0.0}, "has max_episode_frames=500, .* 108000"),
+        ("ShortPong-v0", {"preset": "gymnasium"}, "has max_episode_frames=500, .* 108000"),
     ],
 )
 def test_what_the_id_says_in_vain_is_told(
@@ -141,7 +143,11 @@ def test_nothing_is_told_where_nothing_is_ignored(env_id: str, settings: dict[st
         (GAME, {"env_kwargs": {"mode": 1}}, "env_kwargs: .* is an Atari game, .* not mode"),
         (GAME, {"obs_type": "ram", "frame_stack": 4}, 'obs_type="ram": .* frame_stack'),
         (GAME, {"obs_type": "ram", "screen_size": 42}, 'obs_type="ram": .* screen_size'),
-        ("RamPong-v0", {"channels_last": True}, 'obs_type="ram": .* channels_last'),
+        (
+            "RamPong-v0",
+            {"sticky_actions": 0.0, "channels_last": True},
+            'obs_type="ram": .* channels_last',
+        ),
         ("CartPole-v1", {"frame_stack": 4}, "frame_stack=4: `CartPole-v1` is no Atari game"),
         ("CartPole-v1", {"frame_skip": 4}, "frame_skip=4: .*`wrappers` changes"),
         ("CartPole-v1", {"episodic_life": True}, "episodic_life=True"),

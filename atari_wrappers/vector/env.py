@@ -108,7 +108,8 @@ class VecEnv(Batch):
             raise
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._new_game = {NEW_GAME: True} if env_id.is_atari and opened.takes_reset_options else {}
+        has_games = any(each.recipe is not None for each in request.envs)
+        self._new_game = {NEW_GAME: True} if has_games and opened.takes_reset_options else {}
         self._seeds = [-1] * num_envs
 
     def reset(

@@ -43,6 +43,18 @@ def test_spaces_and_types() -> None:
     assert env.unwrapped.get_action_meanings()[:2] == ["NOOP", "FIRE"]
 
 
+@pytest.mark.parametrize("settings", [{"obs_type": "ram"}, {"channels_last": True}])
+def test_both_observe_the_same(settings: dict[str, Any]) -> None:
+    env = make(**settings)
+    obs, _ = env.reset(seed=1)
+    assert obs.shape == env.observation_space.shape
+    assert obs.shape[1:] == ((128,) if "obs_type" in settings else (84, 84, 4))
+    for _ in range(20):
+        later = env.step(np.array([2, 3]))[0]
+        np.testing.assert_array_equal(later[0], later[1])
+    assert (later != obs).any()
+
+
 def test_a_seed_says_the_noops_and_what_sticks() -> None:
     env = make("space_invaders", sticky_actions=0.25)
 
