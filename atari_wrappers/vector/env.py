@@ -174,19 +174,9 @@ class VecEnv(Batch):
             indices = np.flatnonzero(mask).tolist() if self._pending.was_reset else None
         else:
             options |= self._new_game
-        self._lifetime.step(self._begin_reset, indices, seeds, options, out)
-
-    def _begin_reset(
-        self,
-        indices: list[int] | None,
-        seeds: list[int | None] | None,
-        options: dict[str, Any],
-        out: np.ndarray | None,
-    ) -> None:
         chosen = range(self.num_envs) if indices is None else indices
         seeds = None if seeds is None else [seeds[index] for index in chosen]
-        self._backend.reset(indices, seeds, options, out)
-        self._pending.begin("reset", indices, has_out=out is not None)
+        self._lifetime.reset(indices, seeds, options, out)
         for index, seed in zip(chosen, seeds or (), strict=False):
             self._seeds[index] = self._seeds[index] if seed is None else seed
 
@@ -203,7 +193,7 @@ class VecEnv(Batch):
         count = self._pending.check_reset_wait()
         self._check_late_out("reset_wait", out, self.num_envs)
         timeout = None if timeout is None else checked_timeout(timeout)
-        result = self._lifetime.step(self._receive, count, out, timeout, True)
+        result = self._lifetime.recv(count, out, timeout, every=True)
         return result[0], result[4]
 
     def reset_at(
@@ -259,13 +249,7 @@ class VecEnv(Batch):
             self._check_out(out, pending.rows_after(None if ids is None else len(ids), call))
         if env_id is None and ids is not None and len(actions) == self.num_envs:
             actions = np.asarray(actions)[ids]
-        self._lifetime.step(self._begin_step, self._check_actions(actions, ids), ids, out)
-
-    def _begin_step(
-        self, actions: np.ndarray, env_ids: list[int] | None, out: np.ndarray | None
-    ) -> None:
-        self._backend.send(actions, env_ids, out)
-        self._pending.begin("step", env_ids, has_out=out is not None)
+        self._lifetime.send(self._check_actions(actions, ids), ids, out)
 
     def recv(self, out: np.ndarray | None = None, timeout: float | None = None) -> StepResult:
         """Wait for `batch_size` envs of those sent, and return their results (see the class).
@@ -289,14 +273,7 @@ class VecEnv(Batch):
             self._check_late_out(call, out, count)
         if timeout is not None:
             timeout = checked_timeout(timeout)
-        return self._lifetime.step(self._receive, count, out, timeout)
-
-    def _receive(
-        self, count: int, out: np.ndarray | None, timeout: float | None, every: bool = False
-    ) -> StepResult:
-        result = self._backend.recv(count, out, timeout, every=every)
-        self._pending.end(count, result[4]["env_id"], result[2] | result[3])
-        return result
+        return self._lifetime.recv(count, out, timeout)
 
     def step(
         self, actions: Any, env_id: Any = None, *, out: np.ndarray | None = None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
+import numpy as np
+
 from atari_wrappers.backends import Backend
+from atari_wrappers.backends.base import StepResult
 from atari_wrappers.errors import ClosedError, UnsupportedError, WorkerError
 from atari_wrappers.vector import forks
 from atari_wrappers.vector.checks import checked_indices
@@ -48,17 +51,34 @@ class Lifetime:
             reason = "" if self._failure is None else f" after {self._failure!r}"
             raise ClosedError(f"{self._name} was closed{reason}") from self._failure
 
-    def step(self, call: Callable[..., _T], *args: Any) -> _T:
-        """Call what moves envs and notes it; close the batch after what leaves rows out of step."""
-        try:
-            return call(*args)
-        except WorkerError:
-            self.pending.has_failed = self.pending.kind is not None
-            raise
-        except (TimeoutError, UnsupportedError):
-            raise
-        except BaseException as error:
-            self._fail(error)
+    def reset(
+        self,
+        indices: Sequence[int] | None,
+        seeds: Sequence[int | None] | None,
+        options: dict[str, Any],
+        out: np.ndarray | None,
+    ) -> None:
+        """Begin to restart the envs named (`None`: all); the batch is closed if that fails."""
+        with _ClosingOnFailure(self):
+            self.backend.reset(indices, seeds, options, out)
+            self.pending.begin("reset", indices, has_out=out is not None)
+
+    def send(
+        self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None
+    ) -> None:
+        """Begin a step of the envs named (`None`: all); the batch is closed if that fails."""
+        with _ClosingOnFailure(self):
+            self.backend.send(actions, indices, out)
+            self.pending.begin("step", indices, has_out=out is not None)
+
+    def recv(
+        self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
+    ) -> StepResult:
+        """Wait for envs that were begun with, as `Backend.recv` does."""
+        with _ClosingOnFailure(self):
+            result = self.backend.recv(count, out, timeout, every=every)
+            self.pending.end(count, result[4]["env_id"], result[2] | result[3])
+            return result
 
     def ask(self, call: Callable[..., _T], *args: Any) -> _T:
         """Call what moves no env: it may fail and leave the batch open, unless interrupted."""
@@ -67,7 +87,7 @@ class Lifetime:
         except Exception:
             raise
         except BaseException as error:
-            self._fail(error)
+            self.fail(error)
 
     def idle_indices(self, call: str, indices: Any) -> list[int]:
         """Return `indices` as a list, if the batch is open and none of its envs is in flight."""
@@ -79,7 +99,8 @@ class Lifetime:
         """Make failed envs anew (`None`: all that failed) and return which."""
         self.expect_open()
         chosen = None if indices is None else checked_indices(indices, self.pending.num_envs)
-        return self.step(self.backend.restart, chosen)
+        with _ClosingOnFailure(self):
+            return self.backend.restart(chosen)
 
     def close(self) -> None:
         """Free everything; a second call does nothing. A pending step is given up."""
@@ -87,10 +108,33 @@ class Lifetime:
             self.closed = True
             self.backend.close(terminate=self.pending.kind is not None)
 
-    def _fail(self, error: BaseException) -> NoReturn:
+    def fail(self, error: BaseException) -> NoReturn:
+        """Close the batch because of an error, and raise that."""
         self._failure = error
         self.closed = True
         try:
             self.backend.close(terminate=True)
         finally:  # what closing may raise is not what went wrong
             raise error
+
+
+class _ClosingOnFailure:
+    """Closes a batch after what leaves its rows out of step.
+
+    A call and the note of it are in one such block: an interrupt between the two is such a thing.
+    """
+
+    def __init__(self, lifetime: Lifetime) -> None:
+        self._lifetime = lifetime
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if error is None or isinstance(error, TimeoutError | UnsupportedError):
+            return
+        pending = self._lifetime.pending
+        if isinstance(error, WorkerError):
+            pending.has_failed = pending.kind is not None
+        else:
+            self._lifetime.fail(error)
