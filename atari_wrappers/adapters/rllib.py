@@ -88,6 +88,7 @@ class EnvCreator:
         """Make it."""
         settings = self.settings | dict(env_config)
         num_envs = settings.pop("num_envs", None)
+        _check_layout(Settings(**settings))
         recipe = request_env(self.env_id, Settings(**settings)).recipe
         if num_envs is None:
             env = open_env(self.env_id, **settings)
@@ -257,6 +258,15 @@ class RLlibVectorEnv(VectorEnv):
 
 def _check(settings: Settings) -> None:
     check_settings(settings, "RLlib's env runner", autoreset="next-step", keeps_obs=True)
+    _check_layout(settings)
+
+
+def _check_layout(settings: Settings) -> None:
+    if settings.channels_last:
+        raise UnsupportedError(
+            "RLlib's env runner gets images channels last anyway, and scaled;"
+            " leave channels_last at False"
+        )
 
 
 def _is_stack(space: gym.Space, recipe: Recipe | None) -> bool:

@@ -162,6 +162,7 @@ def test_a_creator_makes_a_batch_or_one_env() -> None:
         ({"obs_buffers": 2}, "obs_buffers"),
         ({"batch_size": 1}, "batch_size"),
         ({"num_players": 2}, "num_players"),
+        ({"channels_last": True}, "channels_last"),
     ],
 )
 def test_batches_that_runners_would_get_wrong_are_refused(

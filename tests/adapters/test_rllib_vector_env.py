@@ -129,7 +129,8 @@ def test_options_are_for_all(options: Any, short_cartpole: str, open_vec: OpenVe
 
 @pytest.mark.parametrize("backend", ["sync", "async"])
 def test_single_envs_have_the_spaces_of_the_batch(backend: str, open_vec: OpenVec) -> None:
-    env = RLlibVectorEnv(open_vec("PongNoFrameskip-v4", 2, backend=backend, num_workers=1))
+    workers = 1 if backend == "async" else 0
+    env = RLlibVectorEnv(open_vec("PongNoFrameskip-v4", 2, backend=backend, num_workers=workers))
     singles = env.get_sub_environments()
     assert [single.observation_space for single in singles] == [env.observation_space] * 2
     assert singles[1].get_wrapper_attr("np_random_seed") is not None

@@ -56,8 +56,9 @@ def test_frames_of_a_reset_are_dumped_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("backend", ["sync", "async"])
 def test_each_env_of_a_batch_dumps_its_own(tmp_path: Path, backend: str) -> None:
-    settings = {"preset": "gymnasium", "noop_max": 0, "img_dir": tmp_path, "num_workers": 2}
-    vec = make_vec("PongNoFrameskip-v4", 3, backend=backend, **settings)
+    settings = {"preset": "gymnasium", "noop_max": 0, "img_dir": tmp_path}
+    workers = 2 if backend == "async" else 0
+    vec = make_vec("PongNoFrameskip-v4", 3, backend=backend, num_workers=workers, **settings)
     vec.reset(seed=7)
     for _ in range(3):
         vec.step([1, 2, 3])

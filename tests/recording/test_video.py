@@ -129,7 +129,8 @@ def test_the_first_and_every_nth_game_is_recorded(tmp_path: Path) -> None:
 @pytest.mark.parametrize("backend", ["sync", "async"])
 @pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
 def test_each_env_of_a_batch_is_recorded(tmp_path: Path, backend: str, autoreset: str) -> None:
-    settings = {**SHORT, "autoreset": autoreset, "num_workers": 2, "video_dir": tmp_path}
+    settings = {**SHORT, "autoreset": autoreset, "video_dir": tmp_path}
+    settings["num_workers"] = 2 if backend == "async" else 0
     vec = make_vec("SpaceInvadersNoFrameskip-v4", 3, backend=backend, record_every=2, **settings)
     frames = play_batch(vec, 40)
     vec.close()
