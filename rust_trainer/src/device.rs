@@ -2,7 +2,7 @@
 
 use tch::{Cuda, Device};
 
-use crate::{error::TrainerError, make_env::available_cores, settings::DeviceChoice};
+use crate::{envs::available_cores, error::TrainerError, settings::DeviceChoice};
 
 /// The device that a choice means on this machine.
 ///

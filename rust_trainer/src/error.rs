@@ -46,7 +46,7 @@ pub enum TrainerError {
     /// A checkpoint that cannot be used.
     #[error("checkpoint `{}`: {problem}", path.display())]
     Checkpoint {
-        /// The checkpoint's folder.
+        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         problem: String,
@@ -55,7 +55,7 @@ pub enum TrainerError {
     #[error(transparent)]
     Env(#[from] EnvError),
     /// libtorch failed.
-    #[error("libtorch: {0}")]
+    #[error("libtorch: {}", first_line(&.0.to_string()))]
     Torch(#[from] tch::TchError),
     /// The run's outputs could not be written.
     #[error(transparent)]
@@ -77,9 +77,58 @@ pub enum TrainerError {
         /// Index of the environment.
         env: usize,
     },
+    /// A run that had begun could not go on.
+    #[error("{cause} (at agent step {step}); {}", kept(folder, *saved))]
+    Run {
+        /// Why.
+        cause: Box<TrainerError>,
+        /// Agent steps so far.
+        step: u64,
+        /// The run's folder.
+        folder: PathBuf,
+        /// The agent step of its newest checkpoint.
+        saved: Option<u64>,
+    },
+    /// A stop was asked for before there was anything to save.
+    #[error("stopped")]
+    Stopped,
+    /// Something below panicked.
+    #[error("{} ({place})", first_line(message))]
+    Panic {
+        /// What it said.
+        message: String,
+        /// Where.
+        place: String,
+    },
+}
+
+/// What is left of a run that failed, and how to go on.
+fn kept(folder: &Path, saved: Option<u64>) -> String {
+    match saved {
+        None => "no checkpoint could be written".to_owned(),
+        Some(step) => format!(
+            "its newest checkpoint is of agent step {step}: go on by train --resume '{}'",
+            folder.display()
+        ),
+    }
+}
+
+/// libtorch adds a stack trace of its own to its messages.
+fn first_line(message: &str) -> &str {
+    message.lines().next().unwrap_or_default()
 }
 
 impl TrainerError {
+    /// What the message leaves out, for whoever looks for the cause: an environment's traceback.
+    #[must_use]
+    pub fn details(&self) -> Option<&str> {
+        match self {
+            Self::Env(error) => error.details(),
+            Self::Run { cause, .. } => cause.details(),
+            _ => None,
+        }
+    }
+
     pub(crate) fn setting(name: &'static str, value: impl fmt::Display, problem: String) -> Self {
         Self::Setting {
             name,

@@ -1,26 +1,23 @@
 //! Trains reinforcement-learning agents on vectorized environments, with libtorch.
 //!
-//! A run reads from top to bottom in [`train`]: it steps environments with the actions of one of the
-//! [`algorithms`] and tells it what that gave. Environments come through [`vec_env::VecEnv`], whether they
-//! live in Python or in Rust; this crate cannot tell.
+//! A run reads from top to bottom in [`run`]: it steps environments and lets one of the [`algorithms`]
+//! learn, without knowing which. An algorithm is a file with its own settings; what it uses is apart: a
+//! [`policy`], a net ([`nn`]), the [`data`] of a rollout, an [`optimizer`]. Where environments come from
+//! is said in [`envs`], and only there.
 
 pub mod algorithms;
-pub mod checkpoint;
 pub mod cli;
 pub mod data;
 pub mod device;
-mod doctor;
+pub mod envs;
 pub mod error;
-pub mod evaluate;
-pub mod make_env;
 pub mod nn;
 pub mod openmp;
 pub mod optimizer;
 pub mod policy;
 pub mod report;
+pub mod run;
 pub mod settings;
-pub mod signals;
-pub mod train;
 
 #[cfg(feature = "extension-module")]
 python_shim::extension_module!(_rust_trainer, crate::cli::run);

@@ -45,17 +45,27 @@ pub struct Reference {
 
 type Chart<'a> = ChartContext<'a, BitMapBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-/// Draws `curves` and `references` into the PNG file `path`, 1200×700 pixels.
+/// Draws `curves` and `references` into the PNG file `path`, 1200×700 pixels; `returns` names the
+/// upright axis.
 pub fn draw_curves(
     path: &Path,
     title: &str,
+    returns: &str,
     curves: &[Curve],
     references: &[Reference],
 ) -> Result<(), ReportError> {
-    picture::draw(path, |canvas| paint(canvas, title, curves, references))
+    picture::draw(path, |canvas| {
+        paint(canvas, title, returns, curves, references)
+    })
 }
 
-fn paint(canvas: &Canvas<'_>, title: &str, curves: &[Curve], references: &[Reference]) -> Drawn {
+fn paint(
+    canvas: &Canvas<'_>,
+    title: &str,
+    axis: &str,
+    curves: &[Curve],
+    references: &[Reference],
+) -> Drawn {
     let empty = curves.iter().all(|curve| curve.games.is_empty());
     let (steps, returns) = ranges(curves, references);
     let right = labels_width(canvas, references)?;
@@ -69,7 +79,7 @@ fn paint(canvas: &Canvas<'_>, title: &str, curves: &[Curve], references: &[Refer
     chart
         .configure_mesh()
         .x_desc("agent steps")
-        .y_desc("raw return (all lives)")
+        .y_desc(axis)
         .axis_desc_style(text(15))
         .label_style(text(14))
         .x_labels(if empty { 0 } else { 11 })
@@ -232,7 +242,7 @@ mod tests {
             label,
             games: games.to_vec(),
         };
-        draw_curves(&path, "Env, algorithm", &[curve], references).unwrap();
+        draw_curves(&path, "Env, algorithm", "raw return", &[curve], references).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
         std::fs::read(path).unwrap()
     }

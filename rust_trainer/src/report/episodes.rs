@@ -36,6 +36,12 @@ impl EpisodeTable {
         let mut table = Table::open(path, at_step)?;
         if table.columns.is_empty() {
             table.start(&EPISODE_COLUMNS)?;
+        } else if table.columns != EPISODE_COLUMNS {
+            return Err(ReportError::Header {
+                path: path.into(),
+                found: table.columns.join(","),
+                expected: EPISODE_COLUMNS.join(","),
+            });
         }
         Ok(Self(table))
     }
@@ -49,6 +55,11 @@ impl EpisodeTable {
     /// Hands the rows written so far to the operating system.
     pub fn flush(&mut self) -> Result<(), ReportError> {
         self.0.flush()
+    }
+
+    /// Brings the rows written so far to the disk.
+    pub fn sync(&mut self) -> Result<(), ReportError> {
+        self.0.sync()
     }
 }
 
@@ -111,7 +122,7 @@ mod tests {
         table.write(&episode(17)).unwrap();
         table.flush().unwrap();
         assert_eq!(read_episodes(&path).unwrap(), [8, 16, 16, 17].map(episode));
-        assert!(!path.with_extension("csv.partial").exists());
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
 
     #[test]
@@ -137,5 +148,30 @@ mod tests {
         fs::write(&path, "step,env\n8,1\nx,1\n").unwrap();
         let error = EpisodeTable::open(&path, Some(16)).unwrap_err();
         assert!(error.to_string().starts_with("line 3 of"), "{error}");
+    }
+    #[test]
+    fn a_table_of_something_else_is_named_before_anything_is_written() {
+        let (_folder, path) = table_with(&[8]);
+        fs::write(&path, "step,loss\n8,1\n").unwrap();
+        let error = EpisodeTable::open(&path, Some(16)).unwrap_err().to_string();
+        assert!(
+            error.contains("`step,loss`") && error.contains("raw_return"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_table_that_is_removed_or_replaced_is_noticed_at_the_next_flush() {
+        let (_folder, path) = table_with(&[8]);
+        let mut table = EpisodeTable::open(&path, Some(8)).unwrap();
+        table.flush().unwrap();
+        for text in [None, Some("step,loss\n")] {
+            fs::remove_file(&path).unwrap();
+            text.map(|text| fs::write(&path, text).unwrap());
+            table.write(&episode(16)).unwrap();
+            let error = table.flush().unwrap_err();
+            assert!(error.to_string().contains("removed or replaced"), "{error}");
+            fs::write(&path, "").unwrap();
+        }
     }
 }

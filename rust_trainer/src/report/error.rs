@@ -62,6 +62,22 @@ pub enum ReportError {
         /// The name that was given twice.
         column: String,
     },
+    /// The first line of a table that is to go on names other columns.
+    #[error("`{path}` is another table: its first line is `{found}`, expected `{expected}`")]
+    Header {
+        /// The table.
+        path: PathBuf,
+        /// Its columns, with commas between.
+        found: String,
+        /// What they should be.
+        expected: String,
+    },
+    /// The file that rows are written to was removed or replaced by another.
+    #[error("`{path}` was removed or replaced while the run was writing to it")]
+    Gone {
+        /// The table.
+        path: PathBuf,
+    },
     /// The plotting library failed.
     #[error("failed to draw `{path}`: {reason}")]
     Draw {

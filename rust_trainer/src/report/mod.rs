@@ -57,6 +57,7 @@ pub struct RunReport {
     step: u64,
     started: Instant,
     seconds_before: f64,
+    has_lives: bool,
     flushed: Instant,
 }
 
@@ -68,15 +69,18 @@ impl RunReport {
         Self::open(folder, title, total_steps, None)
     }
 
-    /// Goes on with the outputs of a run whose checkpoint was taken at `at_step`; what it had
-    /// written past that step is dropped.
+    /// Goes on with the outputs of a run whose checkpoint was taken at `at_step`, after `seconds` of
+    /// training; what it had written past that step is dropped.
     pub fn resume(
         folder: &Path,
         title: &str,
         total_steps: u64,
         at_step: u64,
+        seconds: f64,
     ) -> Result<Self, ReportError> {
-        Self::open(folder, title, total_steps, Some(at_step))
+        let mut report = Self::open(folder, title, total_steps, Some(at_step))?;
+        report.seconds_before = seconds;
+        Ok(report)
     }
 
     fn open(
@@ -104,7 +108,8 @@ impl RunReport {
             games,
             step: at_step.unwrap_or(0),
             started: now,
-            seconds_before: played.last().map_or(0.0, |game| game.seconds),
+            seconds_before: 0.0,
+            has_lives: false,
             flushed: now,
             folder: folder.into(),
             title: title.into(),
@@ -158,6 +163,11 @@ impl RunReport {
         self.events.scalars(step, values)
     }
 
+    /// Hears of the lives left in each env: where there are any, returns are those over all of them.
+    pub fn lives(&mut self, lives: &[i32]) {
+        self.has_lives = self.has_lives || lives.iter().any(|&left| left > 0);
+    }
+
     /// Records a text (Markdown) for `TensorBoard`, such as the settings of the run.
     pub fn text(&mut self, tag: &str, markdown: &str) -> Result<(), ReportError> {
         self.events.text(self.step, tag, markdown)
@@ -178,8 +188,15 @@ impl RunReport {
         self.progress.message(text);
     }
 
-    /// Hands everything recorded so far to the operating system. To be called before a checkpoint
-    /// is written: a run that resumes from it relies on all rows up to its step.
+    /// Brings everything recorded so far to the disk. To be called before a checkpoint is written: a
+    /// run that resumes from it relies on all rows up to its step.
+    pub fn sync(&mut self) -> Result<(), ReportError> {
+        self.episodes.sync()?;
+        self.updates.sync()?;
+        self.events.flush()
+    }
+
+    /// Hands everything recorded so far to the operating system.
     pub fn flush(&mut self) -> Result<(), ReportError> {
         self.flushed = Instant::now();
         self.episodes.flush()?;
@@ -212,7 +229,12 @@ impl RunReport {
                 .collect(),
         };
         let path = self.folder.join("curve.png");
-        draw_curves(&path, &self.title, &[curve], &[])?;
+        let returns = if self.has_lives {
+            "raw return (all lives)"
+        } else {
+            "raw return"
+        };
+        draw_curves(&path, &self.title, returns, &[curve], &[])?;
         Ok(path)
     }
 
@@ -224,7 +246,8 @@ impl RunReport {
     }
 
     /// Seconds of training, those before an interruption included.
-    fn seconds(&self) -> f64 {
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
         self.seconds_before + self.started.elapsed().as_secs_f64()
     }
 }

@@ -32,14 +32,14 @@ pub(super) fn draw(
     path: &Path,
     paint: impl FnOnce(&Canvas<'_>) -> Drawn,
 ) -> Result<(), ReportError> {
-    // Written aside and renamed, so that a viewer never meets half a picture.
-    let aside = path.with_extension("partial.png");
-    let drawn = paint_fine(paint).and_then(|fine| save(&aside, &average_down(&fine)));
+    // Written under another name and renamed, so that a viewer never meets half a picture.
+    let unfinished = path.with_extension("partial.png");
+    let drawn = paint_fine(paint).and_then(|fine| save(&unfinished, &average_down(&fine)));
     drawn.map_err(|error| ReportError::Draw {
         path: path.into(),
         reason: error.to_string(),
     })?;
-    fs::rename(&aside, path).map_err(ReportError::file("replace", path))
+    fs::rename(&unfinished, path).map_err(ReportError::file("replace", path))
 }
 
 /// The style of a text of `size` pixels.

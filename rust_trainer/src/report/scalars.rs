@@ -50,6 +50,11 @@ impl ScalarTable {
     pub fn flush(&mut self) -> Result<(), ReportError> {
         self.table.flush()
     }
+
+    /// Brings the rows written so far to the disk.
+    pub fn sync(&mut self) -> Result<(), ReportError> {
+        self.table.sync()
+    }
 }
 
 /// The shortest digits that read back as the same number. Most values come from float32 tensors,

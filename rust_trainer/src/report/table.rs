@@ -4,10 +4,11 @@
 //! past it, so that a table holds each step once.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::error::ReportError;
+use crate::run::files;
 
 /// A CSV file that is appended to, and the names of its columns.
 #[derive(Debug)]
@@ -67,10 +68,27 @@ impl Table {
         })
     }
 
-    /// Hands the rows written so far to the operating system.
+    /// Hands the rows written so far to the operating system, and makes sure that they go to the file
+    /// that stands at the path.
     pub fn flush(&mut self) -> Result<(), ReportError> {
         let flushed = self.writer.flush();
-        flushed.map_err(ReportError::file("write", &self.path))
+        flushed.map_err(ReportError::file("write", &self.path))?;
+        let at_path = fs::metadata(&self.path).map(|file| (file.dev(), file.ino()));
+        let ours = self.writer.get_ref().metadata();
+        let ours = ours.map(|file| (file.dev(), file.ino()));
+        match (at_path, ours) {
+            (Ok(at_path), Ok(ours)) if at_path == ours => Ok(()),
+            _ => Err(ReportError::Gone {
+                path: self.path.clone(),
+            }),
+        }
+    }
+
+    /// Brings the rows written so far to the disk.
+    pub fn sync(&mut self) -> Result<(), ReportError> {
+        self.flush()?;
+        let synced = self.writer.get_ref().sync_data();
+        synced.map_err(ReportError::file("sync", &self.path))
     }
 }
 
@@ -89,8 +107,8 @@ pub(super) fn read_complete_lines(path: &Path) -> Result<String, ReportError> {
     Ok(text)
 }
 
-/// Drops the rows whose step is past `at_step`. The shortened table is written aside and renamed,
-/// so that a kill in between leaves the whole one.
+/// Drops the rows whose step is past `at_step`. The table is replaced as a whole, so that a kill in
+/// between leaves it as it was.
 fn drop_rows_after(path: &Path, at_step: u64) -> Result<(), ReportError> {
     let text = read_complete_lines(path)?;
     let mut kept = String::with_capacity(text.len());
@@ -114,12 +132,5 @@ fn drop_rows_after(path: &Path, at_step: u64) -> Result<(), ReportError> {
             kept.push_str(line);
         }
     }
-    let aside = path.with_extension("csv.partial");
-    File::create(&aside)
-        .and_then(|mut file| {
-            file.write_all(kept.as_bytes())
-                .and_then(|()| file.sync_all())
-        })
-        .map_err(ReportError::file("write", &aside))?;
-    fs::rename(&aside, path).map_err(ReportError::file("replace", path))
+    files::replace(path, kept.as_bytes()).map_err(ReportError::file("replace", path))
 }

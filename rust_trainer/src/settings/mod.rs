@@ -51,6 +51,9 @@ settings! {
         num_envs: usize = 8, Between(1.0, 1_048_576.0),
         /// Backend that steps the environments
         backend: Backend = Backend::Auto, Any,
+        /// Seconds without a sign of life after which a worker process is taken for hung and made anew
+        /// (async)
+        env_timeout: f64 = 300.0, Positive,
         /// Recipe by which games are preprocessed; it decides what says `preset` below (Atari)
         preset: Preset = Preset::Default, Any,
         /// A lost life ends the learner's episode (Atari)

@@ -1,4 +1,4 @@
-//! The environments of a run, made from its settings.
+//! Where environments come from: the one place that makes those of a run, from its settings.
 
 use std::{path::Path, thread};
 
@@ -48,7 +48,7 @@ pub fn for_training(settings: &Settings) -> Result<Box<dyn VecEnv>, TrainerError
             settings.run.img_dir.to_string_lossy().into_owned(),
         );
     }
-    make(&settings.env.env_id, settings.env.num_envs, &options)
+    make(settings, settings.env.num_envs, &options)
 }
 
 /// The environments to measure a policy in: whole games and raw rewards, whatever the preset says.
@@ -63,9 +63,10 @@ pub fn for_evaluation(
     let mut options = options(settings)
         .with("episodic_life", false)
         .with("clip_reward", false);
+    let mut settings = settings.clone();
     if recording.has_pictures() && settings.env.backend == Backend::Ale {
-        // ALE's threads show no raw frames; the same games run in `sync`.
-        options.set("backend", Backend::Auto.name());
+        // ALE's threads show no raw frames; the same games run elsewhere.
+        settings.env.backend = Backend::Auto;
     }
     if let Some(folder) = recording.img_dir {
         options.set("img_dir", folder.to_string_lossy().into_owned());
@@ -74,7 +75,7 @@ pub fn for_evaluation(
         options.set("video_dir", folder.to_string_lossy().into_owned());
         options.set("record_every", recording.record_every as i64);
     }
-    make(&settings.env.env_id, num_envs, &options)
+    make(&settings, num_envs, &options)
 }
 
 /// Refuses environments that no learner here can learn in.
@@ -135,29 +136,19 @@ pub fn available_cores() -> i64 {
 }
 
 fn options(settings: &Settings) -> MakeOptions {
+    let env = &settings.env;
     let mut options = MakeOptions::new()
-        .with("backend", settings.env.backend.name())
         .with("autoreset", "same-step")
-        .with("preset", settings.env.preset.name())
-        .with("num_threads", env_threads(settings))
-        .with("num_workers", env_threads(settings));
-    if let OrPreset::Value(way) = settings.env.fire_reset {
+        .with("preset", env.preset.name());
+    if let OrPreset::Value(way) = env.fire_reset {
         options.set("fire_reset", fire_reset(way));
     }
-    set(&mut options, "noop_max", settings.env.noop_max);
-    set(&mut options, "frame_skip", settings.env.frame_skip);
-    set(&mut options, "frame_stack", settings.env.frame_stack);
-    set(&mut options, "sticky_actions", settings.env.sticky_actions);
-    set(
-        &mut options,
-        "full_action_space",
-        settings.env.full_action_space,
-    );
-    set(
-        &mut options,
-        "max_episode_frames",
-        settings.env.max_episode_frames,
-    );
+    set(&mut options, "noop_max", env.noop_max);
+    set(&mut options, "frame_skip", env.frame_skip);
+    set(&mut options, "frame_stack", env.frame_stack);
+    set(&mut options, "sticky_actions", env.sticky_actions);
+    set(&mut options, "full_action_space", env.full_action_space);
+    set(&mut options, "max_episode_frames", env.max_episode_frames);
     options
 }
 
@@ -179,7 +170,49 @@ fn set<T: Into<Value>>(options: &mut MakeOptions, name: &str, setting: OrPreset<
     }
 }
 
+/// Makes the environments on the backend that the settings name. Where they leave it open: on `ale` if
+/// it can serve them; else in worker processes if they show images, whose making takes longer than
+/// passing them on, and there are several environments and cores; else in this process.
 fn make(
+    settings: &Settings,
+    num_envs: usize,
+    options: &MakeOptions,
+) -> Result<Box<dyn VecEnv>, TrainerError> {
+    let threads = env_threads(settings).min(num_envs as i64);
+    let on = |backend: Backend, num_envs: usize| {
+        let mut options = options.clone().with("backend", backend.name());
+        match backend {
+            Backend::Ale => options.set("num_threads", threads),
+            Backend::Async => {
+                options.set("num_workers", threads);
+                options.set("worker_timeout", settings.env.env_timeout);
+            }
+            Backend::Auto | Backend::Sync => {}
+        }
+        make_on(&settings.env.env_id, num_envs, &options)
+    };
+    if settings.env.backend != Backend::Auto {
+        return on(settings.env.backend, num_envs);
+    }
+    match on(Backend::Ale, num_envs) {
+        // Also what no backend can serve: the next one says so, too.
+        Err(TrainerError::Usage(_)) => {}
+        made => return made,
+    }
+    let mut single = on(Backend::Sync, 1)?;
+    let are_images = single.obs_spec().is_image();
+    single.close()?;
+    // In a Python process, worker processes would run the script anew that called this, unless it has a
+    // `__main__` guard; there they are for those who ask for them.
+    let may_spawn = !cfg!(feature = "extension-module");
+    if are_images && threads > 1 && may_spawn {
+        on(Backend::Async, num_envs)
+    } else {
+        on(Backend::Sync, num_envs)
+    }
+}
+
+fn make_on(
     env_id: &str,
     num_envs: usize,
     options: &MakeOptions,
@@ -208,13 +241,7 @@ mod tests {
     #[test]
     fn only_what_is_named_reaches_python_beside_the_preset() {
         let settings = Settings::defaults(Algorithm::Ppo);
-        let always = [
-            "backend",
-            "autoreset",
-            "preset",
-            "num_threads",
-            "num_workers",
-        ];
+        let always = ["autoreset", "preset"];
         assert_eq!(names(&options(&settings)), always);
         let settings = Settings {
             env: EnvSettings {

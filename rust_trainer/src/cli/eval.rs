@@ -1,0 +1,93 @@
+//! `eval`: whole games with a trained agent.
+
+use std::path::PathBuf;
+
+use super::{PlayArgs, kept::Recorded, load_policy, print, status_after};
+use crate::{
+    envs::{self, Recording},
+    error::TrainerError,
+    run::{
+        StopRequest, checkpoint,
+        evaluate::{Game, Play, mean_and_deviation, play},
+    },
+};
+
+#[derive(clap::Args)]
+pub(super) struct EvalArgs {
+    /// A run's folder (its newest checkpoint is taken) or a checkpoint
+    run: PathBuf,
+    /// True games to play
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    episodes: u64,
+    /// Environments played at once
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..))]
+    num_envs: u64,
+    /// Folder for games as mp4, `env<env>-game<n>.mp4`; made if it is not there (Atari)
+    #[arg(long, value_name = "FOLDER")]
+    video_dir: Option<PathBuf>,
+    /// Of each environment's games, save the first and every n-th after it
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "video_dir",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    record_every: u64,
+    #[command(flatten)]
+    play: PlayArgs,
+}
+
+pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
+    let found = checkpoint::find(&args.run)?;
+    let settings = &found.checkpoint.settings;
+    let policy = load_policy(&found, &args.play)?;
+    let num_envs = args.num_envs.min(args.episodes) as usize;
+    let video_dir = args.video_dir.as_deref();
+    let videos = video_dir.map(|folder| Recorded::new(folder, ".mp4"));
+    let videos = videos.transpose()?;
+    let recording = Recording {
+        video_dir: videos.as_ref().map(|videos| videos.unfinished.as_path()),
+        record_every: args.record_every,
+        ..Recording::NONE
+    };
+    let mut env = envs::for_evaluation(settings, num_envs, recording)?;
+    print(format_args!(
+        "{} at agent step {}, {} games",
+        settings.env.env_id, found.checkpoint.counters.step, args.episodes
+    ))?;
+    let mut number = 0;
+    let on_game = |game: &Game| {
+        number += 1;
+        let episode = &game.episode;
+        let (value, steps) = (episode.raw_return, episode.length);
+        let line = format!("game {number}: {value} in {steps} steps");
+        match &videos {
+            Some(videos) if game.number as u64 % args.record_every == 0 => {
+                print(format_args!("{line}, {}", video_name(game, videos.first)))
+            }
+            _ => print(line),
+        }
+    };
+    let games = Play {
+        num_episodes: args.episodes as usize,
+        seed: args.play.seed,
+        greedy: args.play.greedy,
+    };
+    let played = play(&*policy, &mut *env, &games, stop, on_game)?;
+    env.close()?;
+    if !played.is_empty() {
+        let (mean, deviation) = mean_and_deviation(&played);
+        print(format_args!(
+            "mean {mean:.2} ± {deviation:.2} (standard deviation) over {} games",
+            played.len()
+        ))?;
+    }
+    if let (Some(videos), Some(folder)) = (videos, video_dir) {
+        for game in &played {
+            videos.keep(&video_name(game, 0), &video_name(game, videos.first))?;
+        }
+        print(format_args!("videos are in {}", folder.display()))?;
+    }
+    Ok(status_after(stop))
+}
+
+/// The video of a game, where the numbers of games begin at `first`.
+fn video_name(game: &Game, first: usize) -> String {
+    format!("env{}-game{}.mp4", game.episode.env, first + game.number)
+}

@@ -1,0 +1,82 @@
+//! Files of games that were played to their ends: recorded in a folder of their own, from which those
+//! that are wanted move to where they were asked for; the rest goes with it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::error::TrainerError;
+
+/// A folder to record in, inside the one where files are to be kept.
+pub(super) struct Recorded<'a> {
+    folder: &'a Path,
+    /// Where to record.
+    pub unfinished: PathBuf,
+    /// The first number that no file in the folder has.
+    pub first: usize,
+}
+
+impl<'a> Recorded<'a> {
+    /// For files whose names end in a number and `ending`, such as `-game0.mp4`.
+    ///
+    /// # Errors
+    /// A folder that cannot be made or listed.
+    pub fn new(folder: &'a Path, ending: &str) -> Result<Self, TrainerError> {
+        let unfinished = folder.join(format!(".unfinished-{}", std::process::id()));
+        fs::create_dir_all(&unfinished)
+            .map_err(|source| TrainerError::io("create", &unfinished, source))?;
+        let numbers = names(folder)?.into_iter().filter_map(|name| {
+            let stem = name.strip_suffix(ending)?;
+            let digits = stem
+                .rsplit(|letter: char| !letter.is_ascii_digit())
+                .next()?;
+            digits.parse::<usize>().ok()
+        });
+        Ok(Self {
+            folder,
+            unfinished,
+            first: numbers.max().map_or(0, |highest| highest + 1),
+        })
+    }
+
+    /// The names of what was recorded, in their order.
+    ///
+    /// # Errors
+    /// A folder that cannot be listed.
+    pub fn names(&self) -> Result<Vec<String>, TrainerError> {
+        names(&self.unfinished)
+    }
+
+    /// Moves a file to where it was asked for, if it was recorded; says whether.
+    ///
+    /// # Errors
+    /// A file that cannot be renamed.
+    pub fn keep(&self, recorded: &str, name: &str) -> Result<bool, TrainerError> {
+        let path = self.unfinished.join(recorded);
+        if !path.exists() {
+            return Ok(false);
+        }
+        fs::rename(&path, self.folder.join(name))
+            .map_err(|source| TrainerError::io("rename", &path, source))?;
+        Ok(true)
+    }
+}
+
+impl Drop for Recorded<'_> {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.unfinished);
+    }
+}
+
+fn names(folder: &Path) -> Result<Vec<String>, TrainerError> {
+    let failed = |source| TrainerError::io("list", folder, source);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        names.push(name.to_string_lossy().into_owned());
+    }
+    // Numbers have leading zeros up to a length: a longer name is a later one.
+    names.sort_by_key(|name| (name.len(), name.clone()));
+    Ok(names)
+}

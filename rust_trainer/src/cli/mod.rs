@@ -1,0 +1,211 @@
+//! The command line. What it can do lives in the library; here are arguments, messages and exit codes.
+
+mod doctor;
+mod dump_frames;
+mod eval;
+mod kept;
+mod setting_args;
+mod train;
+
+use std::{
+    any::Any,
+    ffi::OsString,
+    fmt::Display,
+    io::{self, Write},
+    panic,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::{
+    device,
+    error::TrainerError,
+    policy::Policy,
+    run::{StopRequest, checkpoint::Found},
+    settings::DeviceChoice,
+};
+
+const EXIT_OK: i32 = 0;
+const EXIT_ERROR: i32 = 1;
+
+/// Trains reinforcement-learning agents on Atari games, in Rust with libtorch.
+#[derive(Parser)]
+#[command(name = "rust_trainer", version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Train an agent, or go on with a run
+    Train(Box<train::TrainArgs>),
+    /// Play whole games with a trained agent and report their raw returns
+    Eval(eval::EvalArgs),
+    /// Let a trained agent play and save every raw frame as PNG
+    DumpFrames(dump_frames::DumpArgs),
+    /// Show the interpreter, libpython, libtorch, CUDA and threads in use, and what is wrong with them
+    Doctor,
+}
+
+/// How a trained agent plays.
+#[derive(clap::Args)]
+struct PlayArgs {
+    /// Seed of the games and of the policy's draws
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Always take the most probable action instead of drawing from the policy
+    #[arg(long)]
+    greedy: bool,
+    /// Where the network runs: auto, cpu, cuda or cuda:N
+    #[arg(long, default_value = "auto")]
+    device: DeviceChoice,
+}
+
+/// Runs the program with `args`, the program's name first; returns its exit status.
+#[must_use]
+pub fn run<A: Into<OsString> + Clone>(args: Vec<A>) -> i32 {
+    let cli = Cli::command()
+        .try_get_matches_from(args)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match cli {
+        Ok(cli) => cli,
+        Err(error) => return explain(&error),
+    };
+    let stop = match StopRequest::install() {
+        Ok(stop) => stop,
+        Err(source) => {
+            return fail(&TrainerError::io("handle", "signals".as_ref(), source));
+        }
+    };
+    let result = catch_panics(|| dispatch(cli, &stop));
+    if let Err(TrainerError::Stopped) = result {
+        let _ = writeln!(io::stderr(), "stopped before anything was begun");
+        // Python may still be busy in a thread that was left to itself: it ends with the process.
+        return stop.exit_status();
+    }
+    let shut_down = catch_panics(|| Ok(python_shim::shutdown()?));
+    match result.and_then(|status| shut_down.map(|()| status)) {
+        Ok(status) => status,
+        Err(error) => fail(&error),
+    }
+}
+
+fn dispatch(cli: Cli, stop: &StopRequest) -> Result<i32, TrainerError> {
+    match cli.command {
+        Command::Train(args) => train::train(&args, stop),
+        Command::Eval(args) => eval::eval(&args, stop),
+        Command::DumpFrames(args) => dump_frames::dump_frames(&args, stop),
+        Command::Doctor => Ok(doctor::doctor()),
+    }
+}
+
+/// The last line of defence: libtorch's bindings panic where memory runs out in the midst of an update.
+fn catch_panics<T>(work: impl FnOnce() -> Result<T, TrainerError>) -> Result<T, TrainerError> {
+    let place = Arc::new(Mutex::new(String::new()));
+    let note = Arc::clone(&place);
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        let location = info.location().map(ToString::to_string);
+        *note.lock().unwrap_or_else(PoisonError::into_inner) = location.unwrap_or_default();
+    }));
+    let result = panic::catch_unwind(panic::AssertUnwindSafe(work));
+    panic::set_hook(hook);
+    result.unwrap_or_else(|payload| {
+        let place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        Err(TrainerError::Panic {
+            message: panic_message(&*payload),
+            place: place.clone(),
+        })
+    })
+}
+
+fn panic_message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string));
+    text.unwrap_or_else(|| "no message".to_owned())
+}
+
+/// Prints what is wrong with a command line in one line, or the help that was asked for.
+fn explain(error: &clap::Error) -> i32 {
+    if error.use_stderr()
+        && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    {
+        let text = error.render().to_string();
+        let parts = text
+            .lines()
+            .map(str::trim)
+            .take_while(|line| !line.starts_with("Usage"));
+        let parts: Vec<_> = parts
+            .filter(|line| !line.is_empty() && !line.starts_with("For more"))
+            .collect();
+        let _ = writeln!(io::stderr(), "{} (--help lists all)", parts.join("; "));
+    } else {
+        let _ = error.print();
+    }
+    error.exit_code()
+}
+
+/// Prints an error and its causes; behind it the details of an environment's own exception.
+fn fail(error: &TrainerError) -> i32 {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(source) = cause {
+        let reason = source.to_string();
+        if !text.contains(&reason) {
+            text = format!("{text}: {reason}");
+        }
+        cause = source.source();
+    }
+    let _ = writeln!(io::stderr(), "error: {text}");
+    if let Some(details) = error.details() {
+        let _ = writeln!(io::stderr(), "\n{details}");
+    }
+    EXIT_ERROR
+}
+
+/// The policy of a checkpoint, and a word about newer ones that are damaged.
+fn load_policy(found: &Found, play: &PlayArgs) -> Result<Box<dyn Policy>, TrainerError> {
+    for error in &found.damaged {
+        warn(format_args!("{error}; taking an older one"));
+    }
+    let checkpoint = &found.checkpoint;
+    let _ = device::set_torch_threads(checkpoint.settings.machine.torch_threads);
+    checkpoint
+        .policy(device::select(play.device)?)
+        .map_err(|error| TrainerError::checkpoint(&found.path, error))
+}
+
+/// The exit status of playing: whether it came to its end or was asked to stop.
+fn status_after(stop: &StopRequest) -> i32 {
+    if stop.is_asked() {
+        stop.exit_status()
+    } else {
+        EXIT_OK
+    }
+}
+
+/// Prints a line that says what is done; whether anybody reads it makes no difference.
+fn say(line: impl Display) {
+    let _ = writeln!(io::stdout(), "{line}");
+}
+
+/// Prints a line on standard error.
+fn warn(line: impl Display) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Prints a line of the result. A reader that went away has what it wanted; a full disk is an error.
+fn print(line: impl Display) -> Result<(), TrainerError> {
+    let mut out = io::stdout();
+    match writeln!(out, "{line}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(TrainerError::io(
+            "write",
+            Path::new("standard output"),
+            error,
+        )),
+        _ => Ok(()),
+    }
+}

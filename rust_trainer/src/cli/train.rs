@@ -1,0 +1,155 @@
+//! `train`: a new run, or one that goes on.
+
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use super::{EXIT_OK, say, setting_args::SettingArgs, warn};
+use crate::{
+    device, envs,
+    error::TrainerError,
+    run::{Counters, Outcome, Resume, Run, RunFolder, StopRequest, machine},
+    settings::Settings,
+};
+
+#[derive(clap::Args)]
+pub(super) struct TrainArgs {
+    /// TOML file of settings, named as the options below with `_` for `-`; the command line wins
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Go on with the run in this folder from its newest checkpoint
+    #[arg(long, value_name = "RUN", conflicts_with = "config")]
+    resume: Option<PathBuf>,
+    #[command(flatten)]
+    settings: SettingArgs,
+}
+
+pub(super) fn train(args: &TrainArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
+    let run = match &args.resume {
+        Some(folder) => resume(folder, args, stop)?,
+        None => start(args, stop)?,
+    };
+    let folder = run.folder().to_owned();
+    let summary = run.train(stop)?;
+    let Counters { step, seconds, .. } = summary.counters;
+    match summary.mean_return {
+        Some((mean, 1)) => say(format_args!("raw return of the only game: {mean:.1}")),
+        Some((mean, games)) => say(format_args!(
+            "mean raw return of the last {games} games: {mean:.1}"
+        )),
+        None => say("no game ended"),
+    }
+    say(format_args!("learning curve: {}", summary.curve.display()));
+    match summary.outcome {
+        Outcome::Finished => {
+            say(format_args!("done: {step} agent steps in {seconds:.0} s"));
+            Ok(EXIT_OK)
+        }
+        Outcome::Stopped => {
+            say(format_args!(
+                "stopped at agent step {step}; go on by: train --resume '{}'",
+                folder.display()
+            ));
+            Ok(stop.exit_status())
+        }
+    }
+}
+
+fn start(args: &TrainArgs, stop: &StopRequest) -> Result<Run, TrainerError> {
+    let mut settings = Settings::resolve(args.config.as_deref(), &args.settings.0)?;
+    let name_is_asked_for = args.settings.0.contains_key("run_name");
+    if settings.run.run_name.is_empty() && !name_is_asked_for {
+        settings.run.run_name = run_name(&settings);
+    }
+    if !name_is_asked_for {
+        settings.run.run_name = free_name(&settings);
+    }
+    RunFolder::check_free(&settings)?;
+    let threads = device::set_torch_threads(settings.machine.torch_threads);
+    let env = make(&settings, stop)?;
+    let run = Run::create(settings, env, stop)?;
+    announce(&run, threads)?;
+    Ok(run)
+}
+
+fn resume(folder: &Path, args: &TrainArgs, stop: &StopRequest) -> Result<Run, TrainerError> {
+    let resume = Resume::open(folder, &args.settings.0)?;
+    for notice in resume.notices() {
+        warn(notice);
+    }
+    let threads = device::set_torch_threads(resume.settings.machine.torch_threads);
+    let env = make(&resume.settings, stop)?;
+    let run = Run::resume(resume, env, stop)?;
+    announce(&run, threads)?;
+    say(format_args!(
+        "going on from agent step {}",
+        run.counters().step
+    ));
+    Ok(run)
+}
+
+fn make(settings: &Settings, stop: &StopRequest) -> Result<Box<dyn vec_env::VecEnv>, TrainerError> {
+    python_shim::interpreter::start()?;
+    let settings = settings.clone();
+    let made = stop.unless_asked(move || envs::for_training(&settings));
+    made.ok_or(TrainerError::Stopped)?
+}
+
+fn announce(run: &Run, torch_threads: i32) -> Result<(), TrainerError> {
+    let settings = run.settings();
+    let device = device::name(run.algorithm().device());
+    machine::record(run.folder(), &device, run.counters().step)?;
+    say(format_args!(
+        "{} with {}: {} environments {}; {} parameters on {device}, {}, {torch_threads} libtorch threads",
+        settings.env.env_id,
+        settings.algorithm.algorithm().name().to_uppercase(),
+        settings.env.num_envs,
+        stepped_by(run.env().backend(), envs::env_threads(settings)),
+        run.algorithm().num_params(),
+        settings.machine.precision,
+    ));
+    say(format_args!("run folder: {}", run.folder().display()));
+    Ok(())
+}
+
+/// Where environments run: the backend chosen is never a secret.
+fn stepped_by(backend: &str, count: i64) -> String {
+    match (backend, count) {
+        ("ale", 1) => "on a thread (ale)".to_owned(),
+        ("ale", _) => format!("on {count} threads (ale)"),
+        ("async", 1) => "in a worker process (async)".to_owned(),
+        ("async", _) => format!("in {count} worker processes (async)"),
+        _ => format!("one after another ({backend})"),
+    }
+}
+
+fn run_name(settings: &Settings) -> String {
+    let time = humantime::format_rfc3339_seconds(SystemTime::now())
+        .to_string()
+        .replace(['-', ':', 'Z'], "")
+        .replace('T', "-");
+    format!(
+        "{}-{}-seed{}-{time}",
+        settings.env.env_id.replace('/', "-"),
+        settings.algorithm.algorithm(),
+        settings.run.seed
+    )
+}
+
+/// The name in the settings, with a number behind it where there is a run of that name: a name that
+/// nobody asked for on the command line, such as that of a settings file out of another run's folder.
+fn free_name(settings: &Settings) -> String {
+    let name = &settings.run.run_name;
+    let is_free = |name: &String| !settings.run.runs_dir.join(name).exists();
+    if is_free(name) {
+        return name.clone();
+    }
+    let numbered = (2..u32::MAX).map(|number| format!("{name}-{number}"));
+    let free = numbered.into_iter().find(is_free);
+    let free = free.unwrap_or_else(|| name.clone());
+    say(format_args!(
+        "there is a run `{name}` already: this one is `{free}`"
+    ));
+    free
+}

@@ -1,0 +1,360 @@
+//! Checkpoints: single safetensors files with the tensors of an algorithm and, as metadata, everything
+//! else that a run needs to go on.
+//!
+//! A checksum covers all of it, and a file is whole or not there. Reading one runs no code.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use safetensors::{Dtype as Format, SafeTensors, tensor::TensorView};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use tch::{Device, Kind, Tensor};
+use vec_env::{ActionSpace, Dtype, ObsSpec};
+
+use super::files;
+use crate::{
+    algorithms::{self, State},
+    error::TrainerError,
+    policy::Policy,
+    settings::{Settings, shown},
+};
+
+/// Goes up when what is stored changes its meaning.
+const FORMAT_VERSION: u32 = 1;
+const EXTENSION: &str = "safetensors";
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Agent steps, over all environments.
+    pub step: u64,
+    /// Updates.
+    pub update: u64,
+    /// Seconds spent training.
+    pub seconds: f64,
+}
+
+/// What a checkpoint holds.
+#[derive(Debug)]
+pub struct Checkpoint {
+    /// The settings of the run.
+    pub settings: Settings,
+    /// How far it has come.
+    pub counters: Counters,
+    /// The observations that the network expects.
+    pub obs_spec: ObsSpec,
+    /// Number of actions of the policy.
+    pub num_actions: i64,
+    /// What the algorithm has learned.
+    pub state: State,
+}
+
+impl Checkpoint {
+    /// Writes it into `folder` as `step-<step>.safetensors`.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn save(&self, folder: &Path) -> Result<PathBuf, TrainerError> {
+        let path = folder.join(format!("step-{:012}.{EXTENSION}", self.counters.step));
+        let failed = |problem: &dyn ToString| TrainerError::checkpoint(&path, problem.to_string());
+        let mut tensors = Vec::new();
+        for (name, tensor) in &self.state.tensors {
+            tensors.push((name.clone(), Stored::new(tensor)?));
+        }
+        let mut views = BTreeMap::new();
+        for (name, stored) in &tensors {
+            let view = TensorView::new(stored.format, stored.shape.clone(), &stored.bytes);
+            views.insert(name.as_str(), view.map_err(|error| failed(&error))?);
+        }
+        let mut metadata = self.metadata().map_err(|error| failed(&error))?;
+        metadata.insert("checksum".to_owned(), checksum(&metadata, &views));
+        let bytes = safetensors::serialize(views, Some(metadata.into_iter().collect()))
+            .map_err(|error| failed(&error))?;
+        fs::create_dir_all(folder).map_err(|source| TrainerError::io("create", folder, source))?;
+        files::replace(&path, &bytes).map_err(|source| TrainerError::io("write", &path, source))?;
+        Ok(path)
+    }
+
+    fn metadata(&self) -> serde_json::Result<BTreeMap<String, String>> {
+        let dtype = match self.obs_spec.dtype {
+            Dtype::Uint8 => "uint8",
+            Dtype::Float32 => "float32",
+        };
+        let made_by = concat!("rust_trainer ", env!("CARGO_PKG_VERSION"));
+        let entries = [
+            ("format_version", FORMAT_VERSION.to_string()),
+            ("made_by", made_by.to_owned()),
+            ("settings", serde_json::to_string(&self.settings)?),
+            ("counters", serde_json::to_string(&self.counters)?),
+            ("obs_shape", serde_json::to_string(&self.obs_spec.shape)?),
+            ("obs_dtype", dtype.to_owned()),
+            ("num_actions", self.num_actions.to_string()),
+            ("algorithm", serde_json::to_string(&self.state.values)?),
+        ];
+        Ok(entries.map(|(name, text)| (name.to_owned(), text)).into())
+    }
+
+    /// Reads a checkpoint.
+    ///
+    /// # Errors
+    /// A file that is no checkpoint, or one of another format, or damaged.
+    pub fn read(path: &Path) -> Result<Self, TrainerError> {
+        let bytes = fs::read(path).map_err(|source| TrainerError::io("read", path, source))?;
+        Self::from_bytes(&bytes).map_err(|problem| TrainerError::checkpoint(path, problem))
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        let damaged = |error: safetensors::SafeTensorError| format!("is damaged: {error}");
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+        let found = SafeTensors::deserialize(bytes).map_err(damaged)?;
+        let metadata: HashMap<String, String> = header.metadata().clone().unwrap_or_default();
+        let mut metadata: BTreeMap<String, String> = metadata.into_iter().collect();
+        let version = metadata
+            .get("format_version")
+            .map_or("none", String::as_str);
+        if version != FORMAT_VERSION.to_string() {
+            return Err(format!(
+                "has format version {version}, this program reads version {FORMAT_VERSION}"
+            ));
+        }
+        let expected = metadata.remove("checksum");
+        let views: BTreeMap<&str, TensorView<'_>> = found.iter().collect();
+        if expected != Some(checksum(&metadata, &views)) {
+            return Err("is damaged: its checksum is another".to_owned());
+        }
+        let mut state = State {
+            tensors: Vec::new(),
+            values: entry(&metadata, "algorithm")?,
+        };
+        for (name, view) in views {
+            let tensor = load(&view).map_err(|problem| format!("tensor `{name}`: {problem}"))?;
+            state.tensors.push((name.to_owned(), tensor));
+        }
+        Ok(Self {
+            settings: entry(&metadata, "settings")?,
+            counters: entry(&metadata, "counters")?,
+            obs_spec: ObsSpec {
+                shape: entry(&metadata, "obs_shape")?,
+                dtype: match text(&metadata, "obs_dtype")?.as_str() {
+                    "uint8" => Dtype::Uint8,
+                    _ => Dtype::Float32,
+                },
+            },
+            num_actions: entry(&metadata, "num_actions")?,
+            state,
+        })
+    }
+
+    /// The policy in it, on `device`.
+    ///
+    /// # Errors
+    /// Weights that do not fit, or are not finite.
+    pub fn policy(&self, device: Device) -> Result<Box<dyn Policy>, TrainerError> {
+        let actions = ActionSpace::Discrete {
+            n: self.num_actions,
+        };
+        algorithms::load_policy(
+            &self.settings,
+            &self.obs_spec,
+            &actions,
+            device,
+            &self.state,
+        )
+    }
+
+    /// Refuses a checkpoint at `path` that is of another run than the one with `settings`, whatever of
+    /// them a resumed run may change.
+    ///
+    /// # Errors
+    /// The first setting that differs.
+    pub fn check_belongs(&self, path: &Path, settings: &Settings) -> Result<(), TrainerError> {
+        let (ours, its) = (settings.table(), self.settings.table());
+        let mut names = its.keys().chain(ours.keys());
+        let differs = |name: &&String| {
+            !super::CHANGEABLE.contains(&name.as_str()) && ours.get(*name) != its.get(*name)
+        };
+        let Some(name) = names.find(differs) else {
+            return Ok(());
+        };
+        let say = |value: Option<&toml::Value>| value.map_or_else(|| "nothing".to_owned(), shown);
+        Err(TrainerError::checkpoint(
+            path,
+            format!(
+                "is of another run: its `{name}` is {}, that of settings.toml is {}",
+                say(its.get(name)),
+                say(ours.get(name))
+            ),
+        ))
+    }
+}
+
+/// A tensor's numbers in memory of the host.
+struct Stored {
+    format: Format,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+const FORMATS: [(Kind, Format); 5] = [
+    (Kind::Float, Format::F32),
+    (Kind::Double, Format::F64),
+    (Kind::BFloat16, Format::BF16),
+    (Kind::Int64, Format::I64),
+    (Kind::Uint8, Format::U8),
+];
+
+impl Stored {
+    fn new(tensor: &Tensor) -> Result<Self, TrainerError> {
+        let tensor = tensor.detach().f_to_device(Device::Cpu)?.f_contiguous()?;
+        let kind = tensor.kind();
+        let format = FORMATS.iter().find(|(known, _)| *known == kind);
+        let Some((_, format)) = format else {
+            let problem = format!("tensors of {kind:?} cannot be saved");
+            return Err(TrainerError::State(problem));
+        };
+        let numel = tensor.numel();
+        let mut bytes = vec![0; numel * kind.elt_size_in_bytes()];
+        tensor.f_copy_data_u8(&mut bytes, numel)?;
+        Ok(Self {
+            format: *format,
+            shape: tensor
+                .size()
+                .iter()
+                .map(|&length| length as usize)
+                .collect(),
+            bytes,
+        })
+    }
+}
+
+fn load(view: &TensorView<'_>) -> Result<Tensor, String> {
+    let kind = FORMATS.iter().find(|(_, format)| *format == view.dtype());
+    let (kind, _) = kind.ok_or_else(|| format!("numbers of type {:?}", view.dtype()))?;
+    let shape: Vec<i64> = view.shape().iter().map(|&length| length as i64).collect();
+    Tensor::f_from_data_size(view.data(), &shape, *kind).map_err(|error| error.to_string())
+}
+
+/// CRC-32 of everything in a checkpoint but itself.
+fn checksum(
+    metadata: &BTreeMap<String, String>,
+    tensors: &BTreeMap<&str, TensorView<'_>>,
+) -> String {
+    let mut hasher = crc32fast::Hasher::new();
+    for (name, text) in metadata {
+        hasher.update(format!("{name}={text}\n").as_bytes());
+    }
+    for (name, view) in tensors {
+        let kind = format!("{name}: {:?} {:?}\n", view.dtype(), view.shape());
+        hasher.update(kind.as_bytes());
+        hasher.update(view.data());
+    }
+    format!("crc32:{:08x}", hasher.finalize())
+}
+
+fn text(metadata: &BTreeMap<String, String>, name: &str) -> Result<String, String> {
+    let text = metadata.get(name).cloned();
+    text.ok_or_else(|| format!("lacks `{name}`"))
+}
+
+fn entry<T: DeserializeOwned>(
+    metadata: &BTreeMap<String, String>,
+    name: &str,
+) -> Result<T, String> {
+    let text = text(metadata, name)?;
+    serde_json::from_str(&text).map_err(|error| format!("its `{name}` is not understood: {error}"))
+}
+
+/// The checkpoints in `folder`, oldest first.
+///
+/// # Errors
+/// A folder that cannot be listed.
+pub fn list(folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let failed = |source| TrainerError::io("list", folder, source);
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("step-") && path.extension().is_some_and(|ending| ending == EXTENSION) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Drops all but the newest `keep` of the checkpoints in `folder`.
+///
+/// # Errors
+/// A file that cannot be removed.
+pub fn drop_old(folder: &Path, keep: usize) -> Result<(), TrainerError> {
+    for old in list(folder)?.into_iter().rev().skip(keep) {
+        fs::remove_file(&old).map_err(|source| TrainerError::io("remove", &old, source))?;
+    }
+    files::sync_folder(folder).map_err(|source| TrainerError::io("sync", folder, source))
+}
+
+/// A checkpoint, where it is, and newer ones that are damaged.
+#[derive(Debug)]
+pub struct Found {
+    /// The file.
+    pub path: PathBuf,
+    /// What is in it.
+    pub checkpoint: Checkpoint,
+    /// What is wrong with newer ones.
+    pub damaged: Vec<TrainerError>,
+}
+
+/// The newest checkpoint in `folder` that can be read, if there is any.
+///
+/// # Errors
+/// What is wrong with the newest, where none can be read.
+pub fn newest(folder: &Path) -> Result<Option<Found>, TrainerError> {
+    let mut damaged = Vec::new();
+    for path in list(folder)?.into_iter().rev() {
+        match Checkpoint::read(&path) {
+            Ok(checkpoint) => {
+                return Ok(Some(Found {
+                    path,
+                    checkpoint,
+                    damaged,
+                }));
+            }
+            Err(error) => damaged.push(error),
+        }
+    }
+    match damaged.into_iter().next() {
+        Some(error) => Err(error),
+        None => Ok(None),
+    }
+}
+
+/// The checkpoint that `path` means: itself, or the newest readable one of the run in that folder.
+///
+/// # Errors
+/// A path that is neither a checkpoint nor a run with one; a checkpoint of another run.
+pub fn find(path: &Path) -> Result<Found, TrainerError> {
+    if path.is_file() {
+        return Ok(Found {
+            path: path.to_owned(),
+            checkpoint: Checkpoint::read(path)?,
+            damaged: Vec::new(),
+        });
+    }
+    if !path.exists() {
+        let problem = "does not exist; name a run's folder";
+        return Err(TrainerError::checkpoint(path, problem));
+    }
+    let settings = super::RunFolder::settings_in(path);
+    let Some(found) = newest(&path.join("checkpoints"))? else {
+        let problem = "holds no checkpoint; name a run's folder";
+        return Err(TrainerError::checkpoint(path, problem));
+    };
+    found.checkpoint.check_belongs(&found.path, &settings?)?;
+    Ok(found)
+}

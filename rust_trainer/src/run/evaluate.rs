@@ -1,0 +1,86 @@
+//! Playing whole games with a trained policy.
+
+use vec_env::{Episode, StepBatch, VecEnv};
+
+use super::{
+    StopRequest,
+    wait::{Patience, receive},
+};
+use crate::{
+    data::Observations,
+    envs::env_seed,
+    error::TrainerError,
+    policy::{Policy, seeded_rng},
+};
+
+/// How games are played.
+#[derive(Clone, Copy, Debug)]
+pub struct Play {
+    /// True games.
+    pub num_episodes: usize,
+    /// Decides the games and the policy's draws.
+    pub seed: u64,
+    /// Take the most probable action instead of drawing from the policy.
+    pub greedy: bool,
+}
+
+/// A true game that was played.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Game {
+    /// What became of it.
+    pub episode: Episode,
+    /// Its number among those of its environment, from 0.
+    pub number: usize,
+}
+
+/// Plays true games and returns them in the order in which they ended; fewer where a stop was asked for.
+///
+/// Each environment plays a fixed share of them: were the first games to end taken from any environment,
+/// short games, and so low returns, would be counted too often.
+///
+/// # Errors
+/// What the environment raises, and `on_game`.
+pub fn play(
+    policy: &dyn Policy,
+    env: &mut dyn VecEnv,
+    play: &Play,
+    stop: &StopRequest,
+    mut on_game: impl FnMut(&Game) -> Result<(), TrainerError>,
+) -> Result<Vec<Game>, TrainerError> {
+    let num_envs = env.num_envs();
+    let share = |index: usize| (play.num_episodes + index) / num_envs;
+    let mut ended = vec![0; num_envs];
+    let mut observations = Observations::new(env.obs_spec(), 1, num_envs, policy.device())?;
+    let mut rng = seeded_rng(play.seed);
+    let mut patience = Patience::new(stop);
+    let mut step = StepBatch::default();
+    let mut played = Vec::new();
+    env.reset(Some(env_seed(play.seed)), &mut observations.lend(0))?;
+    while played.len() < play.num_episodes && !stop.is_asked() {
+        let actions = policy.act(&observations.row(0), &mut rng, play.greedy);
+        env.send(actions.as_actions(), observations.lend(0))?;
+        if !receive(env, &mut step, &mut patience)? {
+            break;
+        }
+        for &episode in &step.episodes {
+            let number = ended[episode.env];
+            ended[episode.env] += 1;
+            if number < share(episode.env) {
+                let game = Game { episode, number };
+                on_game(&game)?;
+                played.push(game);
+            }
+        }
+    }
+    Ok(played)
+}
+
+/// Mean and standard deviation (of the population) of the raw returns.
+#[must_use]
+pub fn mean_and_deviation(games: &[Game]) -> (f64, f64) {
+    let count = games.len() as f64;
+    let returns = || games.iter().map(|game| game.episode.raw_return);
+    let mean = returns().sum::<f64>() / count;
+    let variance = returns().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+    (mean, variance.sqrt())
+}

@@ -1,0 +1,60 @@
+//! Files that are whole or not there, whenever the program or the machine stops.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::Path,
+};
+
+/// Puts a file with these bytes in the place of `path`: written beside it under another name, synced,
+/// renamed.
+///
+/// # Errors
+/// The operating system's refusal; the file that was there stays.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let unfinished = path.with_file_name(format!(".{name}.unfinished"));
+    let written = File::create(&unfinished)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&unfinished, path));
+    if written.is_err() {
+        let _gone = fs::remove_file(&unfinished);
+    }
+    written?;
+    sync_folder(path.parent().unwrap_or(Path::new(".")))
+}
+
+/// Makes what was created, renamed and removed in a folder last.
+///
+/// # Errors
+/// The operating system's refusal.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    let is_here = folder.as_os_str().is_empty();
+    File::open(if is_here { Path::new(".") } else { folder })?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        for text in ["one", "two"] {
+            replace(&path, text.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_replaced_stays_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::create_dir(&path).unwrap();
+        assert!(replace(&path, b"text").is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(replace(&folder.path().join("gone/a"), b"text").is_err());
+    }
+}

@@ -1,0 +1,55 @@
+//! `machine.json`: the versions and the machine that a run ran on.
+
+use std::{fs, path::Path};
+
+use serde_json::{Map, Value, json};
+
+use super::files;
+use crate::{envs::available_cores, error::TrainerError};
+
+/// Writes the versions and the machine at hand into a run's folder; what an earlier start had written
+/// goes to `earlier`.
+///
+/// # Errors
+/// A file that cannot be written; Python that does not start.
+pub fn record(folder: &Path, device: &str, from_step: u64) -> Result<(), TrainerError> {
+    let path = folder.join("machine.json");
+    let python = python_shim::doctor::python_facts()?;
+    let packages: Map<_, _> = python
+        .packages
+        .into_iter()
+        .map(|(name, version)| (name.to_owned(), version.into()))
+        .collect();
+    let mut earlier = Vec::new();
+    if let Some(mut before) = read(&path) {
+        if let Some(Value::Array(older)) = before.remove("earlier") {
+            earlier = older;
+        }
+        earlier.push(before.into());
+    }
+    let machine = json!({
+        "from_step": from_step,
+        "rust_trainer": env!("CARGO_PKG_VERSION"),
+        "python": python.version,
+        "packages": packages,
+        "cpu": cpu_model(),
+        "cores": available_cores(),
+        "device": device,
+        "earlier": earlier,
+    });
+    let text = format!("{machine:#}\n");
+    files::replace(&path, text.as_bytes())
+        .map_err(|source| TrainerError::io("write", &path, source))
+}
+
+fn read(path: &Path) -> Option<Map<String, Value>> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// The processor as Linux names it.
+fn cpu_model() -> Option<String> {
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("model name"))?;
+    let (_, model) = line.split_once(':')?;
+    Some(model.trim().to_owned())
+}

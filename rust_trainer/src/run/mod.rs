@@ -1,0 +1,457 @@
+//! A training run: step, learn, report, save, until it is done or asked to stop. Which algorithm learns
+//! it does not know.
+
+pub mod checkpoint;
+pub mod evaluate;
+pub mod files;
+mod folder;
+pub mod machine;
+pub mod stop;
+mod wait;
+
+use std::{
+    mem,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use vec_env::{EnvError, StepBatch, VecEnv};
+
+use crate::{
+    algorithms::{self, Algorithm},
+    device, envs,
+    error::TrainerError,
+    report::RunReport,
+    settings::Settings,
+};
+pub use checkpoint::{Checkpoint, Counters};
+pub use folder::RunFolder;
+pub use stop::StopRequest;
+use wait::{Patience, Restarts, receive};
+
+/// Settings that a resumed run may change: they say how far and where, not what is learned.
+pub const CHANGEABLE: &[&str] = &[
+    "total_steps",
+    "device",
+    "precision",
+    "torch_threads",
+    "env_threads",
+    "env_timeout",
+    "checkpoint_every",
+    "keep_checkpoints",
+    "img_dir",
+];
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All steps are done.
+    Finished,
+    /// It was asked to stop; a checkpoint is written.
+    Stopped,
+}
+
+/// What became of a run.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How far it came.
+    pub counters: Counters,
+    /// Mean raw return of the last true games, and how many they are: 100 if as many ended.
+    pub mean_return: Option<(f64, usize)>,
+    /// The picture of the learning curve.
+    pub curve: PathBuf,
+}
+
+/// A run that is to go on.
+#[derive(Debug)]
+pub struct Resume {
+    folder: RunFolder,
+    checkpoint: Option<checkpoint::Found>,
+    /// Its settings, changed as asked for.
+    pub settings: Settings,
+}
+
+impl Resume {
+    /// Opens the run in `folder`: its newest checkpoint that can be read, or, where it was ended before
+    /// the first, its settings alone.
+    ///
+    /// # Errors
+    /// A folder without a run, or one that another process works on; changes of other settings than
+    /// [`CHANGEABLE`]; a checkpoint of another run; no readable one among those that are there.
+    pub fn open(folder: &Path, changes: &toml::Table) -> Result<Self, TrainerError> {
+        let mut names = changes.keys();
+        if let Some(name) = names.find(|name| !CHANGEABLE.contains(&name.as_str())) {
+            return Err(TrainerError::Usage(format!(
+                "`{name}` cannot change in a resumed run; what can: {}",
+                CHANGEABLE.join(", ")
+            )));
+        }
+        let folder = RunFolder::open(folder)?;
+        let settings = folder.settings()?;
+        let found = checkpoint::newest(&folder.checkpoints())?;
+        if let Some(found) = &found {
+            found.checkpoint.check_belongs(&found.path, &settings)?;
+        }
+        Ok(Self {
+            folder,
+            checkpoint: found,
+            settings: settings.with(changes)?,
+        })
+    }
+
+    /// What the user should know: what is wrong with newer checkpoints, that there is none.
+    #[must_use]
+    pub fn notices(&self) -> Vec<String> {
+        let Some(found) = &self.checkpoint else {
+            let folder = self.folder.path().display();
+            return vec![format!(
+                "`{folder}` has no checkpoint yet: starting again from its settings"
+            )];
+        };
+        let damaged = found.damaged.iter().map(ToString::to_string);
+        damaged
+            .map(|error| format!("{error}; taking an older one"))
+            .collect()
+    }
+}
+
+/// A training run and its folder.
+pub struct Run {
+    folder: RunFolder,
+    settings: Settings,
+    env: Box<dyn VecEnv>,
+    algorithm: Box<dyn Algorithm>,
+    /// How far the environments have come.
+    step_count: u64,
+    /// How far learning has come: what a checkpoint holds.
+    learned: Counters,
+    /// The agent step of the newest checkpoint.
+    saved: Option<u64>,
+    report: RunReport,
+    step: StepBatch,
+    restarts: Restarts,
+    times: Times,
+}
+
+/// Where the time of one update went.
+#[derive(Default)]
+struct Times {
+    act: Duration,
+    env: Duration,
+    learn: Duration,
+}
+
+impl Run {
+    /// A new run in its own new folder. Nothing is left of it on the disk where it cannot start.
+    ///
+    /// # Errors
+    /// A folder that exists or cannot be made, a device or memory that is not there, environments that
+    /// [`envs::check`] refuses or that fail; [`TrainerError::Stopped`].
+    pub fn create(
+        settings: Settings,
+        env: Box<dyn VecEnv>,
+        stop: &StopRequest,
+    ) -> Result<Self, TrainerError> {
+        RunFolder::check_free(&settings)?;
+        let (env, algorithm) = prepare(&settings, env, None, stop)?;
+        let folder = RunFolder::create(&settings)?;
+        let (title, total) = (title(&settings), settings.run.total_steps);
+        let report = match RunReport::create(folder.path(), &title, total) {
+            Ok(report) => report,
+            Err(error) => {
+                folder.remove();
+                return Err(error.into());
+            }
+        };
+        Ok(Self::new(
+            folder,
+            settings,
+            env,
+            algorithm,
+            Counters::default(),
+            report,
+        ))
+    }
+
+    /// A run that goes on.
+    ///
+    /// # Errors
+    /// A checkpoint of another environment or network, or with numbers that are not finite; those of
+    /// [`Run::create`].
+    pub fn resume(
+        resume: Resume,
+        env: Box<dyn VecEnv>,
+        stop: &StopRequest,
+    ) -> Result<Self, TrainerError> {
+        let Resume {
+            folder,
+            checkpoint,
+            settings,
+        } = resume;
+        let (env, algorithm) = prepare(&settings, env, checkpoint.as_ref(), stop)?;
+        folder.write_settings(&settings)?;
+        let counters = checkpoint.as_ref().map(|found| found.checkpoint.counters);
+        let start = counters.unwrap_or_default();
+        let (title, total) = (title(&settings), settings.run.total_steps);
+        let report = RunReport::resume(folder.path(), &title, total, start.step, start.seconds)?;
+        let mut run = Self::new(folder, settings, env, algorithm, start, report);
+        run.saved = counters.map(|counters| counters.step);
+        Ok(run)
+    }
+
+    fn new(
+        folder: RunFolder,
+        settings: Settings,
+        env: Box<dyn VecEnv>,
+        algorithm: Box<dyn Algorithm>,
+        learned: Counters,
+        report: RunReport,
+    ) -> Self {
+        Self {
+            folder,
+            settings,
+            env,
+            algorithm,
+            step_count: learned.step,
+            learned,
+            saved: None,
+            report,
+            step: StepBatch::default(),
+            restarts: Restarts::default(),
+            times: Times::default(),
+        }
+    }
+
+    /// The run's folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The environments.
+    #[must_use]
+    pub fn env(&self) -> &dyn VecEnv {
+        &*self.env
+    }
+
+    /// What learns.
+    #[must_use]
+    pub fn algorithm(&self) -> &dyn Algorithm {
+        &*self.algorithm
+    }
+
+    /// How far the run has come.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.learned
+    }
+
+    /// Trains until all steps are done or `stop` asks for an end, and leaves a checkpoint either way: of
+    /// the update in hand, or, where that takes longer than seconds, of the one before.
+    ///
+    /// # Errors
+    /// Environments that fail for good, a full disk, a loss that is not finite; as
+    /// [`TrainerError::Run`], which says what is kept.
+    pub fn train(mut self, stop: &StopRequest) -> Result<Summary, TrainerError> {
+        let outcome = match self.iterate(stop) {
+            Ok(outcome) => outcome,
+            Err(cause) => return Err(self.fail(cause)),
+        };
+        self.env.close()?;
+        let mean_return = self.report.raw_return_mean();
+        Ok(Summary {
+            outcome,
+            counters: self.learned,
+            mean_return,
+            curve: self.report.finish()?,
+        })
+    }
+
+    fn iterate(&mut self, stop: &StopRequest) -> Result<Outcome, TrainerError> {
+        let mut patience = Patience::new(stop);
+        while self.learned.step < self.settings.run.total_steps {
+            let answered = self.step(&mut patience)?;
+            let has_learned = answered && self.learn()?;
+            let stopping = stop.is_asked() && (has_learned || !answered || patience.is_over());
+            let every = self.settings.run.checkpoint_every;
+            let is_due = self.learned.step / every > self.saved.unwrap_or(0) / every;
+            if stopping || (has_learned && is_due) {
+                self.save()?;
+            }
+            if stopping {
+                return Ok(Outcome::Stopped);
+            }
+        }
+        self.save()?;
+        Ok(Outcome::Finished)
+    }
+
+    /// One step of every environment; `false` where a stop was asked for and they do not answer.
+    fn step(&mut self, patience: &mut Patience<'_>) -> Result<bool, TrainerError> {
+        let acting = Instant::now();
+        let actions = self.algorithm.act()?;
+        self.times.act += acting.elapsed();
+
+        let stepping = Instant::now();
+        let slot = self.algorithm.next_obs();
+        self.env.send(actions.as_actions(), slot)?;
+        if !self.receive(patience)? {
+            return Ok(false);
+        }
+        self.times.env += stepping.elapsed();
+
+        self.step_count += self.settings.env.num_envs as u64;
+        self.algorithm.observe(&self.step)?;
+        self.report.lives(&self.step.lives);
+        for episode in &self.step.episodes {
+            self.report.episode(
+                self.step_count,
+                episode.env,
+                episode.raw_return,
+                episode.length as u64,
+                episode.frames as u64,
+            )?;
+        }
+        self.report.tick(self.step_count)?;
+        Ok(true)
+    }
+
+    /// Receives the step in flight; workers that failed are made anew.
+    fn receive(&mut self, patience: &mut Patience<'_>) -> Result<bool, TrainerError> {
+        loop {
+            match receive(&mut *self.env, &mut self.step, patience) {
+                Err(error @ EnvError::Worker { .. }) => {
+                    if !self.restarts.allow() {
+                        return Err(error.into());
+                    }
+                    let restarted = self.env.restart_workers()?;
+                    let list: Vec<_> = restarted.iter().map(ToString::to_string).collect();
+                    self.report.message(&format!(
+                        "{error}; made anew: environments {}",
+                        list.join(", ")
+                    ));
+                }
+                received => {
+                    self.restarts.step_done();
+                    return Ok(received?);
+                }
+            }
+        }
+    }
+
+    /// Lets the algorithm learn; whether it was time to.
+    fn learn(&mut self) -> Result<bool, TrainerError> {
+        let learning = Instant::now();
+        let metrics = self.algorithm.learn()?;
+        self.times.learn += learning.elapsed();
+        let Some(metrics) = metrics else {
+            return Ok(false);
+        };
+        self.learned = Counters {
+            step: self.step_count,
+            update: self.learned.update + 1,
+            seconds: self.report.seconds(),
+        };
+        let times = mem::take(&mut self.times);
+        let mut scalars = vec![("update", self.learned.update as f64)];
+        scalars.extend(metrics.0);
+        scalars.extend([
+            ("seconds_acting", times.act.as_secs_f64()),
+            ("seconds_stepping", times.env.as_secs_f64()),
+            ("seconds_learning", times.learn.as_secs_f64()),
+            ("worker_restarts", self.restarts.total as f64),
+        ]);
+        self.report.update(self.learned.step, &scalars)?;
+        Ok(true)
+    }
+
+    /// Writes a checkpoint of what is learned, unless there is one.
+    fn save(&mut self) -> Result<(), TrainerError> {
+        if self.saved == Some(self.learned.step) {
+            return Ok(());
+        }
+        self.report.sync()?;
+        let checkpoint = Checkpoint {
+            settings: self.settings.clone(),
+            counters: self.learned,
+            obs_spec: self.env.obs_spec().clone(),
+            num_actions: self.env.action_space().num_actions(),
+            state: self.algorithm.state()?,
+        };
+        let folder = self.folder.checkpoints();
+        checkpoint.save(&folder)?;
+        self.saved = Some(self.learned.step);
+        checkpoint::drop_old(&folder, self.settings.run.keep_checkpoints)
+    }
+
+    /// Saves what can be saved after a failure, and says so.
+    fn fail(mut self, cause: TrainerError) -> TrainerError {
+        if !matches!(cause, TrainerError::Diverged { .. }) {
+            // Where this fails too, the message tells of the checkpoint before.
+            let _ = self.save();
+        }
+        let _ = self.env.close();
+        TrainerError::Run {
+            cause: Box::new(cause),
+            step: self.step_count,
+            folder: self.folder.path().to_owned(),
+            saved: self.saved,
+        }
+    }
+}
+
+/// The algorithm at its start or at a checkpoint, and the first observations in its memory.
+fn prepare(
+    settings: &Settings,
+    env: Box<dyn VecEnv>,
+    from: Option<&checkpoint::Found>,
+    stop: &StopRequest,
+) -> Result<(Box<dyn VecEnv>, Box<dyn Algorithm>), TrainerError> {
+    envs::check(&settings.env.env_id, &*env)?;
+    let device = device::select(settings.machine.device)?;
+    let mut algorithm = algorithms::new(settings, &*env, device)?;
+    let mut step = 0;
+    if let Some(checkpoint::Found {
+        path, checkpoint, ..
+    }) = from
+    {
+        if checkpoint.obs_spec != *env.obs_spec()
+            || checkpoint.num_actions != env.action_space().num_actions()
+        {
+            let problem = "is of an environment with other observations or actions";
+            return Err(TrainerError::checkpoint(path, problem));
+        }
+        algorithm
+            .load_state(&checkpoint.state)
+            .map_err(|error| TrainerError::checkpoint(path, error))?;
+        step = checkpoint.counters.step;
+    }
+    // A resumed run plays on in new games: a seed of their own keeps it from repeating the first ones.
+    let seed = envs::env_seed(settings.run.seed.wrapping_add(step));
+    let (mut env, mut slot) = (env, algorithm.next_obs());
+    let reset = move || {
+        let done = env.reset(Some(seed), &mut slot);
+        (env, done)
+    };
+    let (env, done) = stop.unless_asked(reset).ok_or(TrainerError::Stopped)?;
+    done?;
+    Ok((env, algorithm))
+}
+
+/// What a run is called in its curve: environment, algorithm, seed.
+fn title(settings: &Settings) -> String {
+    format!(
+        "{} · {} · seed {}",
+        settings.env.env_id,
+        settings.algorithm.algorithm().name().to_uppercase(),
+        settings.run.seed
+    )
+}

@@ -1,0 +1,109 @@
+//! Waiting for environments without losing sight of a request to stop.
+
+use std::time::{Duration, Instant};
+
+use vec_env::{EnvError, StepBatch, VecEnv};
+
+use super::stop::{LOOK, StopRequest};
+
+/// How long what is in hand may still take once a stop was asked for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Whether a stop was asked for, and how long ago that was noticed.
+#[derive(Debug)]
+pub struct Patience<'a> {
+    stop: &'a StopRequest,
+    noticed: Option<Instant>,
+}
+
+impl<'a> Patience<'a> {
+    /// With a request that may come at any time.
+    pub fn new(stop: &'a StopRequest) -> Self {
+        Self {
+            stop,
+            noticed: None,
+        }
+    }
+
+    /// Whether a stop was asked for so long ago that what is in hand is given up.
+    pub fn is_over(&mut self) -> bool {
+        self.stop.is_asked()
+            && self.noticed.get_or_insert_with(Instant::now).elapsed() > PATIENCE
+    }
+}
+
+/// Receives the step in flight. `false`: a stop was asked for and the environments do not answer.
+///
+/// # Errors
+/// Those of [`VecEnv::recv_timeout`], but no timeout.
+pub fn receive(
+    env: &mut dyn VecEnv,
+    step: &mut StepBatch,
+    patience: &mut Patience<'_>,
+) -> Result<bool, EnvError> {
+    loop {
+        match env.recv_timeout(step, LOOK) {
+            Ok(()) => return Ok(true),
+            Err(EnvError::Timeout) if patience.is_over() => return Ok(false),
+            Err(EnvError::Timeout) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// How often failed workers are made anew before the environments count as broken.
+#[derive(Debug, Default)]
+pub struct Restarts {
+    /// All of them.
+    pub total: u64,
+    in_this_step: u32,
+    lately: u32,
+    quiet_steps: u32,
+}
+
+impl Restarts {
+    const IN_ONE_STEP: u32 = 1;
+    const LATELY: u32 = 5;
+    const QUIET_STEPS: u32 = 100;
+
+    /// Notes a failure; whether the workers may be made anew. Not so where the same step fails twice,
+    /// nor after five failures with fewer than 100 steps of the batch between one and the next.
+    pub fn allow(&mut self) -> bool {
+        self.in_this_step += 1;
+        self.lately += 1;
+        self.quiet_steps = 0;
+        let allowed = self.in_this_step <= Self::IN_ONE_STEP && self.lately <= Self::LATELY;
+        self.total += u64::from(allowed);
+        allowed
+    }
+
+    /// Notes a step that is complete.
+    pub fn step_done(&mut self) {
+        self.in_this_step = 0;
+        self.quiet_steps += 1;
+        if self.quiet_steps >= Self::QUIET_STEPS {
+            self.lately = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_fails_twice_and_failures_too_often_end_it() {
+        let mut restarts = Restarts::default();
+        assert!(restarts.allow());
+        assert!(!restarts.allow(), "twice in a row");
+        let mut restarts = Restarts::default();
+        for _ in 0..5 {
+            assert!(restarts.allow());
+            (0..10).for_each(|_| restarts.step_done());
+        }
+        assert!(!restarts.allow(), "too often");
+        (0..100).for_each(|_| restarts.step_done());
+        assert!(restarts.allow(), "long ago");
+        assert_eq!(restarts.total, 6);
+    }
+}

@@ -1,0 +1,204 @@
+//! Whole runs on environments written in Rust: they implement `VecEnv`, and the trainer cannot tell.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod checkpoints;
+mod contexts;
+mod failures;
+
+use std::path::{Path, PathBuf};
+
+use contexts::{Contexts, End, NUM_ENVS};
+use rust_trainer::{
+    error::TrainerError,
+    nn::PolicyValueNet,
+    policy::{seeded_rng, values},
+    run::{
+        Checkpoint, Outcome, Resume, Run, StopRequest, Summary, checkpoint,
+        evaluate::{Play, play},
+    },
+    settings::{Algorithm, Precision, Settings},
+};
+use tch::{Device, Tensor};
+use vec_env::{ActionSpace, AutoresetMode, VecEnv};
+
+fn settings(algorithm: Algorithm, folder: &Path, name: &str) -> Settings {
+    let mut settings = Settings::defaults(algorithm);
+    folder.clone_into(&mut settings.run.runs_dir);
+    name.clone_into(&mut settings.run.run_name);
+    with(
+        &settings,
+        &format!(
+            "num_envs = {NUM_ENVS}\nnum_steps = 16\nlearning_rate = 3e-3\nent_coef = 0.0\n\
+             total_steps = 6400\ncheckpoint_every = 640"
+        ),
+    )
+}
+
+fn with(settings: &Settings, changes: &str) -> Settings {
+    settings.with(&toml::from_str(changes).unwrap()).unwrap()
+}
+
+fn folder_of(settings: &Settings) -> PathBuf {
+    settings.run.runs_dir.join(&settings.run.run_name)
+}
+
+/// Ends at once.
+fn one_step() -> Contexts {
+    Contexts::new(true, 1, End::Terminated)
+}
+
+fn create(settings: &Settings, env: impl VecEnv + 'static) -> Result<Run, TrainerError> {
+    Run::create(settings.clone(), Box::new(env), &StopRequest::never())
+}
+
+fn train(settings: &Settings, env: impl VecEnv + 'static) -> Result<Summary, TrainerError> {
+    create(settings, env)?.train(&StopRequest::never())
+}
+
+/// Goes on with the run in `folder`.
+fn resume(folder: &Path, env: impl VecEnv + 'static) -> Result<Summary, TrainerError> {
+    let stop = StopRequest::never();
+    let resume = Resume::open(folder, &toml::Table::new())?;
+    Run::resume(resume, Box::new(env), &stop)?.train(&stop)
+}
+
+/// The newest checkpoint of a run.
+fn newest(settings: &Settings) -> Checkpoint {
+    checkpoint::find(&folder_of(settings)).unwrap().checkpoint
+}
+
+/// The network of a finished run, from its newest checkpoint.
+fn trained(settings: &Settings) -> PolicyValueNet {
+    let spec = Contexts::new(true, 1, End::Terminated).spec;
+    let mut rng = seeded_rng(0);
+    let net = PolicyValueNet::new(&spec, 2, Device::Cpu, Precision::Fp32, &mut rng).unwrap();
+    newest(settings).state.copy_to(net.params.named()).unwrap();
+    net
+}
+
+#[test]
+fn both_algorithms_learn_which_action_the_context_asks_for() {
+    let folder = tempfile::tempdir().unwrap();
+    for algorithm in [Algorithm::Ppo, Algorithm::A2c] {
+        let settings = settings(algorithm, folder.path(), &format!("{algorithm:?}"));
+        // Baselines' RMSprop moves by learning rate · gradient at first, Adam by the learning rate.
+        let settings = match algorithm {
+            Algorithm::Ppo => settings,
+            Algorithm::A2c => with(&settings, "learning_rate = 0.5"),
+        };
+        let summary = train(&settings, Contexts::new(false, 9, End::Terminated)).unwrap();
+        assert_eq!(summary.outcome, Outcome::Finished);
+        assert!(
+            summary.mean_return.unwrap().0 > 8.5,
+            "{algorithm:?}: {:?} of 9",
+            summary.mean_return
+        );
+
+        let mut env = Contexts::new(false, 9, End::Terminated);
+        let stop = StopRequest::never();
+        let games = Play {
+            num_episodes: 7,
+            seed: 0,
+            greedy: true,
+        };
+        let played = play(&trained(&settings), &mut env, &games, &stop, |_| Ok(())).unwrap();
+        let returns: Vec<f64> = played.iter().map(|game| game.episode.raw_return).collect();
+        assert_eq!(returns, [9.0; 7]);
+    }
+}
+
+/// Reward 1 a step with γ = 0.9 is worth 1/(1 − γ) = 10 if it never ends, at most 3.44 within 4 steps.
+#[test]
+fn a_truncated_episode_is_worth_what_was_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    for (end, low, high) in [(End::Truncated, 8.5, 11.0), (End::Terminated, 1.0, 3.5)] {
+        let name = if end == End::Truncated {
+            "truncated"
+        } else {
+            "terminated"
+        };
+        let settings = with(
+            &settings(Algorithm::Ppo, folder.path(), name),
+            "gamma = 0.9\ntotal_steps = 25_600\nclip_vloss = false\nanneal_lr = false",
+        );
+        train(&settings, Contexts::new(true, 4, end)).unwrap();
+        let value = values(&trained(&settings), &Tensor::from_slice2(&[[1.0_f32, 0.0]]))[0];
+        assert!(
+            (low..high).contains(&f64::from(value)),
+            "{name}: V = {value}"
+        );
+    }
+}
+
+#[test]
+fn a_resumed_run_ends_as_the_uninterrupted_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for algorithm in [Algorithm::Ppo, Algorithm::A2c] {
+        let [whole, broken] = ["whole", "broken"].map(|name| {
+            let name = format!("{name}-{algorithm:?}");
+            with(
+                &settings(algorithm, folder.path(), &name),
+                "total_steps = 640",
+            )
+        });
+        train(&whole, one_step()).unwrap();
+
+        let stop = StopRequest::never();
+        stop.ask();
+        let summary = create(&broken, one_step()).unwrap().train(&stop).unwrap();
+        assert_eq!(
+            (summary.outcome, summary.counters.step),
+            (Outcome::Stopped, 64)
+        );
+        let summary = resume(&folder_of(&broken), one_step()).unwrap();
+        assert_eq!(
+            (summary.outcome, summary.counters.step),
+            (Outcome::Finished, 640)
+        );
+
+        let [whole, broken] = [&whole, &broken].map(newest);
+        assert_eq!(whole.state.tensors.len(), broken.state.tensors.len());
+        for (whole, broken) in whole.state.tensors.iter().zip(&broken.state.tensors) {
+            assert!(whole.1 == broken.1, "{algorithm:?}: {} differs", whole.0);
+        }
+        assert_eq!(whole.state.values, broken.state.values, "{algorithm:?}");
+    }
+}
+
+#[test]
+fn environments_that_no_learner_here_can_learn_in_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let unfit = [
+        (
+            "NextStep",
+            Contexts {
+                autoreset: AutoresetMode::NextStep,
+                ..one_step()
+            },
+        ),
+        (
+            "MultiDiscrete",
+            Contexts {
+                space: ActionSpace::MultiDiscrete { nvec: vec![2, 2] },
+                ..one_step()
+            },
+        ),
+        (
+            "2 of 4",
+            Contexts {
+                batch_size: 2,
+                ..one_step()
+            },
+        ),
+    ];
+    for (what, env) in unfit {
+        let settings = settings(Algorithm::A2c, folder.path(), "unfit");
+        let message = create(&settings, env).err().unwrap().to_string();
+        assert!(
+            message.contains(&settings.env.env_id) && message.contains(what),
+            "{message}"
+        );
+    }
+    assert!(!folder.path().join("unfit").exists());
+}
