@@ -194,10 +194,14 @@ fn make(
     if settings.env.backend != Backend::Auto {
         return on(settings.env.backend, num_envs);
     }
-    match on(Backend::Ale, num_envs) {
-        // Also what no backend can serve: the next one says so, too.
-        Err(TrainerError::Usage(_)) => {}
-        made => return made,
+    // Behind ALE's threads there are no raw frames to save.
+    let mut named = options.settings().iter().map(|(name, _)| name);
+    if !named.any(|name| name == "img_dir" || name == "video_dir") {
+        match on(Backend::Ale, num_envs) {
+            // Also what no backend can serve: the next one says so, too.
+            Err(TrainerError::Usage(_)) => {}
+            made => return made,
+        }
     }
     let mut single = on(Backend::Sync, 1)?;
     let are_images = single.obs_spec().is_image();

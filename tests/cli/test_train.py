@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from program import CARTPOLE, INVADERS, Trainer
+from program import CARTPOLE, INVADERS, Trainer, read_checkpoint
 
 
 def column(path: Path, name: str) -> list[float]:
@@ -45,7 +45,9 @@ def test_a_run_folder_holds_everything(either_trainer: Trainer) -> None:
     machine = json.loads((run / "machine.json").read_text())
     assert machine["device"] == "cpu" or machine["device"].startswith("cuda")
     assert machine["packages"]["ale-py"]
-    assert list((run / "checkpoints").iterdir()) == [run / "checkpoints/step-000000000064"]
+    assert list((run / "checkpoints").iterdir()) == [
+        run / "checkpoints/step-000000000064.safetensors"
+    ]
 
 
 def test_a_preset_decides_unless_a_setting_is_named(trainer: Trainer) -> None:
@@ -54,15 +56,16 @@ def test_a_preset_decides_unless_a_setting_is_named(trainer: Trainer) -> None:
     settings = tomllib.loads((trainer.folder / "runs/run/settings.toml").read_text())
     used = [settings[name] for name in ("preset", "frame_stack", "frame_skip", "episodic_life")]
     assert used == ["gymnasium", 2, "preset", "preset"]
-    [state] = trainer.checkpoints()
-    assert json.loads(state.read_text())["obs_shape"] == [2, 84, 84]
+    [checkpoint] = trainer.checkpoints()
+    assert json.loads(read_checkpoint(checkpoint)[0]["obs_shape"]) == [2, 84, 84]
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ([], "2 environments on 2 threads (ale)"),
-        (["--preset", "envpool"], "2 environments one after another (sync)"),
+        (["--preset", "envpool"], "2 environments in 2 worker processes (async)"),
+        (["--preset", "envpool", "--env-threads", 1], "2 environments one after another (sync)"),
         (
             ["--backend", "async", "--env-threads", 1],
             "2 environments in a worker process (async)",
@@ -86,15 +89,17 @@ def test_the_same_seed_learns_the_same(trainer: Trainer) -> None:
     for name in ("a", "b"):
         trainer.run("train", "--run-name", name, "--total-steps", 96, *INVADERS)
     weights = [
-        (
-            trainer.folder / f"runs/{name}/checkpoints/step-000000000096/model.safetensors"
-        ).read_bytes()
+        read_checkpoint(trainer.folder / f"runs/{name}/checkpoints/step-000000000096.safetensors")[
+            1
+        ]
         for name in ("a", "b")
     ]
     assert weights[0] == weights[1]
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_a_signal_stops_at_a_checkpoint(
     either_trainer: Trainer, number: signal.Signals, status: int
 ) -> None:
@@ -104,7 +109,7 @@ def test_a_signal_stops_at_a_checkpoint(
     assert "Traceback" not in err
     assert "--resume" in out
     stopped_at = int(re.search(r"stopped at agent step (\d+)", out)[1])
-    assert trainer.checkpoints()[-1].parent.name == f"step-{stopped_at:012}"
+    assert trainer.checkpoints()[-1].stem == f"step-{stopped_at:012}"
 
     out, _ = trainer.run("train", "--resume", "runs/run", "--total-steps", stopped_at + 1024)
     assert f"going on from agent step {stopped_at}" in out
@@ -115,7 +120,7 @@ def test_a_signal_stops_at_a_checkpoint(
 
 def test_a_killed_run_goes_on_from_its_last_checkpoint(trainer: Trainer) -> None:
     trainer.end_at_checkpoint(signal.SIGKILL, *CARTPOLE)
-    last = int(trainer.checkpoints()[-1].parent.name.removeprefix("step-"))
+    last = int(trainer.checkpoints()[-1].stem.removeprefix("step-"))
     trainer.run("train", "--resume", "runs/run", "--total-steps", last + 512)
     steps = column(trainer.folder / "runs/run/updates.csv", "step")
     assert steps == [256.0 * (i + 1) for i in range(len(steps))]

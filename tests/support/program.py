@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -62,4 +63,11 @@ class Trainer:
 
     def checkpoints(self) -> list[Path]:
         """Return the whole checkpoints of `runs/run`, oldest first."""
-        return sorted(self.folder.glob("runs/run/checkpoints/step-*/state.json"))
+        return sorted(self.folder.glob("runs/run/checkpoints/step-*.safetensors"))
+
+
+def read_checkpoint(path: Path) -> tuple[dict[str, str], bytes]:
+    """Return a checkpoint's metadata and the bytes of its tensors: a safetensors file."""
+    data = path.read_bytes()
+    end = 8 + int.from_bytes(data[:8], "little")
+    return json.loads(data[8:end])["__metadata__"], data[end:]

@@ -7,8 +7,6 @@ with the libtorch that `import torch` loads.
 from __future__ import annotations
 
 import os
-import signal
-import threading
 from collections.abc import Sequence
 
 # Read by OpenMP when torch loads it: see rust_trainer/src/openmp.rs.
@@ -25,24 +23,14 @@ __all__ = ["main"]
 def main(arguments: Sequence[str]) -> int:
     """Run one command of the trainer and return its exit status.
 
-    While it runs, Ctrl-C is the trainer's: it stops at the next safe point and leaves a checkpoint.
+    While it runs, Ctrl-C, SIGTERM and SIGHUP are the trainer's: it stops at the next safe point and
+    leaves a checkpoint. Afterwards they are handled as before.
 
     Args:
         arguments: The command line without the program's name, such as `["eval", "runs/name"]`.
 
     Returns:
         0 on success, 1 on an error (its message is on standard error), 2 for a wrong command line,
-        130 after Ctrl-C.
+        130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
     """
-    argv = ["rust_trainer", *arguments]
-    if threading.current_thread() is not threading.main_thread():
-        return _rust_trainer.main(argv)
-    # Python's handler would raise KeyboardInterrupt in the midst of a step of the environment.
-    handlers = {
-        number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        return _rust_trainer.main(argv)
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+    return _rust_trainer.main(["rust_trainer", *arguments])
