@@ -55,10 +55,6 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         on_frame: Called after each emulated frame, those of no-ops and FIRE too; `render` then
             shows it.
 
-    Attributes:
-        out: Where steps and resets write what is observed, which they return then; `None` has them
-            return fresh arrays.
-
     Raises:
         ValueError: The game has no such mode or difficulty.
     """
@@ -80,7 +76,6 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         self._emulator = self._make_emulator(env_id, recipe, on_frame)
         self._pictures = make_observations(self._emulator, recipe)
         self._rules = GameRules(self._emulator, recipe, self._pictures)
-        self.out: np.ndarray | None = None
         self._is_ready = False
         self._share_generator()
         self.observation_space = gym.spaces.Box(0, 255, self._pictures.shape, np.uint8)
@@ -141,8 +136,7 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         return self._observation(), self._info(0.0) | (rules.cut_off or {})
 
     def _observation(self) -> np.ndarray:
-        out = np.empty(self._pictures.shape, np.uint8) if self.out is None else self.out
-        return self._pictures.write_to(out)
+        return self._pictures.write_to(np.empty(self._pictures.shape, np.uint8))
 
     def _share_generator(self) -> None:
         """Let `np_random` be what no-ops are drawn from, where that is one of numpy's."""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import cv2
 import numpy as np
@@ -14,128 +14,15 @@ from atari_wrappers.game.emulator import RAM_BYTES, SCREEN, Emulator
 from atari_wrappers.recipes import Recipe
 
 
-class Observations(Protocol):
-    """What the rules tell of frames, and what is asked for then.
-
-    Attributes:
-        shape: Of an observation, uint8.
-        picture: What the last step, or start of an episode, shows. `push` and `begin` take it.
-    """
-
-    shape: tuple[int, ...]
-    picture: np.ndarray
-
-    def kept(self, left: int, is_end: bool) -> None:
-        """Take a frame in, with `left` (1 or 0) of the step to come; `is_end` stops it there."""
-
-    def step_done(self, is_full: bool) -> None:
-        """Let `picture` be what the step shows; `is_full` says whether it ran to its end."""
-
-    def restarted(self) -> None:
-        """Let `picture` be the screen, with which an episode begins."""
-
-    def push(self) -> None:
-        """Add the picture to what is observed."""
-
-    def begin(self) -> None:
-        """Let an episode begin with the picture."""
-
-    def write_to(self, out: np.ndarray) -> np.ndarray:
-        """Write the observation to `out`, and return that."""
-
-    def state(self) -> dict[str, Any]:
-        """Return all that is remembered from step to step, as plain data."""
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Go to where a `state` was taken."""
-
-
-def make_observations(emulator: Emulator, recipe: Recipe) -> Observations:
-    """Return what observes a game as the recipe says."""
-    return Pictures(emulator, recipe) if recipe.obs_type == "screen" else Ram(emulator)
-
-
-class Pool:
-    """The last two frames of a step, and their pixel-wise maximum.
-
-    Where a game ends within a skip, older frames stay in their places. What is made of those is
-    `Recipe.last_frame`, and what the subclasses differ in.
-    """
-
-    def __init__(self, emulator: Emulator, shape: tuple[int, ...]) -> None:
-        self._emulator = emulator
-        self.older = np.zeros(shape, np.uint8)
-        self.newer = np.zeros(shape, np.uint8)
-
-    def keep(self, left: int, is_end: bool) -> None:
-        """Take the screen in."""
-        self._emulator.grab(self.older if left else self.newer)
-
-    def restarted(self) -> np.ndarray:
-        """Return the screen, with which an episode begins."""
-        raise NotImplementedError
-
-    def pooled(self, is_full: bool) -> np.ndarray:
-        """Return the maximum."""
-        raise NotImplementedError
-
-
-class SeparatePool(Pool):
-    """As stable-baselines3: a place that the step left empty has the last full step's frame."""
-
-    def __init__(self, emulator: Emulator, shape: tuple[int, ...]) -> None:
-        super().__init__(emulator, shape)
-        self._pooled = np.empty_like(self.older)
-
-    def restarted(self) -> np.ndarray:
-        """Return the screen, which the pool does not take in."""
-        self._emulator.grab(self._pooled)
-        return self._pooled
-
-    def pooled(self, is_full: bool) -> np.ndarray:
-        """Return the maximum, in a place of its own."""
-        return np.maximum(self.older, self.newer, out=self._pooled)
-
-
-class InPlacePool(Pool):
-    """As gymnasium and ALE: the frame of an end is dropped; the maximum replaces the newer one."""
-
-    def keep(self, left: int, is_end: bool) -> None:
-        """Take the screen in, but for that of an end."""
-        if not is_end:
-            super().keep(left, is_end)
-
-    def restarted(self) -> np.ndarray:
-        """Return the screen, as the newer frame."""
-        self._emulator.grab(self.newer)
-        self.older.fill(0)
-        return self.newer
-
-    def pooled(self, is_full: bool) -> np.ndarray:
-        """Return the maximum, as the newer frame."""
-        return np.maximum(self.newer, self.older, out=self.newer)
-
-
-class FullSkipPool(Pool):
-    """As EnvPool: pooled if the skip is full, and the maximum replaces the older frame."""
-
-    def restarted(self) -> np.ndarray:
-        """Return the screen, as the older frame."""
-        self._emulator.grab(self.older)
-        return self.older
-
-    def pooled(self, is_full: bool) -> np.ndarray:
-        """Return the older frame, or the maximum in its place."""
-        if is_full:
-            np.maximum(self.older, self.newer, out=self.older)
-        return self.older
-
-
-_POOLS = {"pooled": SeparatePool, "dropped": InPlacePool, "alone": FullSkipPool}
-
-
 class Pictures:
     """The screen as uint8 `[frame_stack, height, width]`, with 3 colours last, or channels last.
+
+    A step's last two frames are kept, and their pixel-wise maximum is what it shows. Where a game
+    ends within a skip, older frames stay in their places; `Recipe.last_frame` says what is made of
+    them, and with it where the maximum goes: to a place of its own (`"pooled"`, as
+    stable-baselines3 does), to the newer frame's, which the frame of an end does not reach
+    (`"dropped"`: gymnasium, ALE), or to the older one's, if the skip ran to its end (`"alone"`:
+    EnvPool).
 
     Args:
         emulator: Whose screen is read.
@@ -143,16 +30,20 @@ class Pictures:
 
     Attributes:
         shape: Of an observation.
-        picture: What the last step shows, at the console's size.
+        picture: What the last step or start of an episode shows, at the console's size; `push` and
+            `begin` take it.
     """
 
     def __init__(self, emulator: Emulator, recipe: Recipe) -> None:
-        pool = _POOLS[recipe.last_frame]
-        if recipe.frame_skip == 1 and pool is FullSkipPool:
-            pool = SeparatePool  # whose older frame stays black, so that the newer is seen as it is
+        self._emulator = emulator
         gray = recipe.pooling == "gray" and recipe.grayscale
-        self._pool = pool(emulator, SCREEN if gray else (*SCREEN, 3))
-        self.picture = self._pool.older
+        # The older frame, the newer one, and a place for their maximum.
+        self._older, self._newer, apart = np.zeros((3, *SCREEN, *(() if gray else (3,))), np.uint8)
+        self._last_frame = recipe.last_frame
+        if recipe.frame_skip == 1 and self._last_frame == "alone":
+            self._last_frame = "pooled"  # the older one stays black: the newer is seen as it is
+        places = {"pooled": apart, "dropped": self._newer, "alone": self._older}
+        self.picture = self._maximum = places[self._last_frame]
         self._gray, self._pads = recipe.grayscale, recipe.padding == "reset"
         self._channels_last = recipe.channels_last
         height, width = recipe.screen_size
@@ -166,16 +57,22 @@ class Pictures:
             self.shape = height, width, count * (1 if self._gray else 3)
 
     def kept(self, left: int, is_end: bool) -> None:
-        """Take a frame in."""
-        self._pool.keep(left, is_end)
+        """Take a frame in, with `left` (1 or 0) of the step to come; `is_end` stops it there."""
+        if not (is_end and self._last_frame == "dropped"):
+            self._emulator.grab(self._older if left else self._newer)
 
     def step_done(self, is_full: bool) -> None:
-        """Pool the step's frames."""
-        self.picture = self._pool.pooled(is_full)
+        """Let `picture` be what the step shows; `is_full` says whether it ran to its end."""
+        if is_full or self._last_frame != "alone":
+            np.maximum(self._older, self._newer, out=self._maximum)
+        self.picture = self._maximum
 
     def restarted(self) -> None:
-        """Take the screen."""
-        self.picture = self._pool.restarted()
+        """Let `picture` be the screen, with which an episode begins."""
+        self._emulator.grab(self._maximum)
+        if self._last_frame == "dropped":
+            self._older.fill(0)
+        self.picture = self._maximum
 
     def push(self) -> None:
         """Put the picture, made small, behind the others."""
@@ -187,14 +84,14 @@ class Pictures:
         self._oldest = (self._oldest + 1) % len(self._frames)
 
     def begin(self) -> None:
-        """Begin with the picture, and nothing or the same one before it."""
+        """Let an episode begin with the picture, and nothing or the same one before it."""
         newest = self._oldest
         self.push()
         others = np.arange(len(self._frames)) != newest
         self._frames[others] = self._frames[newest] if self._pads else 0
 
     def write_to(self, out: np.ndarray) -> np.ndarray:
-        """Write the frames, oldest first."""
+        """Write the observation, the oldest frame first, to `out` and return that."""
         if self._channels_last:
             frames = np.moveaxis(out.reshape(*out.shape[:2], len(self._frames), -1), 2, 0)
             frames = frames[..., 0] if self._gray else frames
@@ -205,19 +102,18 @@ class Pictures:
         return out
 
     def state(self) -> dict[str, Any]:
-        """Return the frames of the pool and of the stack."""
+        """Return all that is remembered from step to step, as plain data."""
         frames = np.roll(self._frames, -self._oldest, axis=0)
-        pool = self._pool
-        return {"older": pool.older.copy(), "newer": pool.newer.copy(), "frames": frames}
+        return {"older": self._older.copy(), "newer": self._newer.copy(), "frames": frames}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Go to where a `state` was taken."""
-        self._pool.older[:], self._pool.newer[:] = state["older"], state["newer"]
+        self._older[:], self._newer[:] = state["older"], state["newer"]
         self._frames[:], self._oldest = state["frames"], 0
 
 
 class Ram:
-    """The console's memory, uint8 `[128]`, as the last frame left it.
+    """The console's memory, uint8 `[128]`, as the last frame left it; told as `Pictures` is.
 
     Args:
         emulator: Whose memory is read.
@@ -263,3 +159,11 @@ class Ram:
     def set_state(self, state: dict[str, Any]) -> None:
         """Go to where a `state` was taken."""
         self._observed = state["ram"]
+
+
+Observations = Pictures | Ram
+
+
+def make_observations(emulator: Emulator, recipe: Recipe) -> Observations:
+    """Return what observes a game as the recipe says."""
+    return Pictures(emulator, recipe) if recipe.obs_type == "screen" else Ram(emulator)

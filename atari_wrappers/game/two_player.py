@@ -38,7 +38,6 @@ class TwoPlayerGame(AtariGame):
         recipe: How it becomes episodes of observations.
         env_index: The env's place in its batch.
         on_frame: Called after each emulated frame.
-
     """
 
     num_players = NUM_PLAYERS
@@ -64,7 +63,7 @@ class TwoPlayerGame(AtariGame):
         return gym.spaces.MultiDiscrete([len(self._emulator.actions)] * NUM_PLAYERS)
 
     def _observation(self) -> np.ndarray:
-        out = np.empty(self.observation_space.shape, np.uint8) if self.out is None else self.out
+        out = np.empty(self.observation_space.shape, np.uint8)
         self._pictures.write_to(out[0])
         out[1:] = out[0]
         return out
