@@ -1,7 +1,6 @@
 """What the backends that run this package's own single envs have in common: `sync` and `async`.
 
-They differ in where the slots are. Which buffer of observations is written to, and how results are
-read out, is decided here.
+They differ in where the envs run. What is in flight, and how results are read out, is decided here.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 
 from atari_wrappers.backends.base import Info, StepResult
-from atari_wrappers.backends.results import RESERVED, ObsArrays, ResultArrays
+from atari_wrappers.backends.results import RESERVED, ResultArrays
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.settings import Settings
@@ -53,11 +52,6 @@ class PythonEnvsBackend(ABC):
         self._all = list(range(num_envs))
         self._in_flight: list[int] = []
         self._out: np.ndarray | None = None
-        num_rows = settings.batch_size or num_envs
-        # Parts of a batch are gathered, so that the buffers lent are not those written to.
-        self._gathered = num_rows < num_envs
-        self.num_buffers = 1 if self._gathered else max(settings.obs_buffers, 1)
-        self._buffer = 0
 
     def reset(
         self,
@@ -68,24 +62,17 @@ class PythonEnvsBackend(ABC):
     ) -> None:
         """Begin to restart the envs."""
         chosen = self._all if indices is None else list(indices)
-        last = self._buffer
-        self._next_buffer(chosen)
-        try:
-            self.begin_reset(chosen, seeds or [None] * len(chosen), options, self._buffer)
-        except UnsupportedError:  # of the options; nothing was begun
-            self._buffer = last
-            raise
+        self.begin_reset(chosen, seeds or [None] * len(chosen), options)
         self._in_flight, self._out = chosen, out
 
     def send(
         self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None
     ) -> None:
         """Begin a step."""
-        if not self._in_flight:
-            self._next_buffer(self._all if indices is None else indices)
+        is_first = not self._in_flight
         self._in_flight = self._all if indices is None else [*self._in_flight, *indices]
         self._out = self._out if out is None else out
-        self.begin_step(actions, indices, self._buffer)
+        self.begin_step(actions, indices, is_first=is_first)
 
     def recv(
         self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
@@ -120,7 +107,6 @@ class PythonEnvsBackend(ABC):
     def load(self, indices: Sequence[int], states: Sequence[bytes]) -> StepResult:
         """Bring envs into saved states: all of them, or none where one does not fit."""
         self.check_states(indices, states)
-        self._next_buffer(())
         self.load_states(indices, states)
         return self.rows.collect(None, self.observations(None, None), ())
 
@@ -130,17 +116,26 @@ class PythonEnvsBackend(ABC):
         indices: Sequence[int],
         seeds: Sequence[int | None],
         options: dict[str, Any],
-        buffer: int,
     ) -> None:
-        """Begin to restart the envs, which write to `buffer`."""
+        """Begin to restart the envs.
+
+        Raises:
+            UnsupportedError: The options cannot be sent; nothing was begun.
+        """
 
     @abstractmethod
-    def begin_step(self, actions: np.ndarray, indices: Sequence[int] | None, buffer: int) -> None:
-        """Begin a step of the envs (`None`: all), which write to `buffer`."""
+    def begin_step(
+        self, actions: np.ndarray, indices: Sequence[int] | None, *, is_first: bool
+    ) -> None:
+        """Begin a step of the envs (`None`: all); `is_first` where nothing else is in flight."""
 
     @abstractmethod
     def wait(self, count: int, timeout: float | None) -> Sequence[int]:
         """Return the first `count` envs that are ready, in that order."""
+
+    @abstractmethod
+    def observations(self, indices: Sequence[int] | None, out: np.ndarray | None) -> np.ndarray:
+        """Return what envs (`None`: all) observed last, in `out` if that is given."""
 
     @abstractmethod
     def call(self, indices: Sequence[int], name: str, args: tuple, kwargs: dict) -> list[Any]:
@@ -153,27 +148,6 @@ class PythonEnvsBackend(ABC):
     @abstractmethod
     def load_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
         """Bring envs, and their rows, into saved states; what was lent stays as it is."""
-
-    def observations(self, indices: Sequence[int] | None, out: np.ndarray | None) -> np.ndarray:
-        """Return what envs (`None`: all) observed last, in `out` if that is given."""
-        rows = self.rows.obs[self._buffer]
-        if indices is None and out is None and self.num_buffers > 1:
-            return rows  # a buffer is lent as a whole, and not where the next step writes to it
-        obs = self.obs_arrays.take(self.num_envs if indices is None else len(indices), out)
-        if indices is None:
-            np.copyto(obs, rows)
-        else:
-            np.take(rows, indices, axis=0, out=obs, mode="clip")  # "raise" would copy twice
-        return obs
-
-    def _next_buffer(self, written: Sequence[int]) -> None:
-        """Turn to the buffer lent longest ago; keep the rows of envs that will not write theirs."""
-        if self.num_buffers == 1:
-            return
-        last, self._buffer = self._buffer, (self._buffer + 1) % self.num_buffers
-        kept = np.setdiff1d(self._all, written)
-        if len(kept):
-            self.rows.obs[self._buffer][kept] = self.rows.obs[last][kept]
 
     def _add_extras(self, info: Info, indices: Sequence[int]) -> None:
         """Add what envs said beyond the record, as gymnasium's vector envs do, with masks."""
@@ -212,17 +186,14 @@ class PythonEnvsBackend(ABC):
                     + (hint if what == "takes" and request.recipe else "")
                 )
 
-    def prepare_arrays(self, env_name: str, num_buffers: int) -> None:
-        """Make what observations are handed out in, a ring of `num_buffers` or fresh arrays.
+    def expect_arrays(self, env_name: str) -> None:
+        """Refuse observations that are no arrays.
 
         Raises:
-            UnsupportedError: They are no arrays.
+            UnsupportedError: They are none.
         """
-        space = self.single_observation_space
-        if not isinstance(space, _ARRAY_SPACES):
+        if not isinstance(self.single_observation_space, _ARRAY_SPACES):
             raise UnsupportedError(
-                f"`{env_name}` observes {space}, which is no array;"
+                f"`{env_name}` observes {self.single_observation_space}, which is no array;"
                 " register it with gymnasium.wrappers.FlattenObservation"
             )
-        num_rows = self.settings.batch_size or self.num_envs
-        self.obs_arrays = ObsArrays(num_buffers, num_rows, space)

@@ -20,7 +20,7 @@ from atari_wrappers.backends.restarts import (
     log_restart,
     summary,
 )
-from atari_wrappers.backends.results import ResultArrays
+from atari_wrappers.backends.results import ObsArrays, ResultArrays
 from atari_wrappers.errors import WorkerError
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.single_env import build_env
@@ -44,12 +44,14 @@ class SyncBackend(PythonEnvsBackend):
             ]
             self.single_observation_space = envs[0].observation_space
             self.single_action_space = envs[0].action_space
-            self.prepare_arrays(request.env_id.name, settings.obs_buffers)
+            self.expect_arrays(request.env_id.name)
             for index, env in enumerate(envs):
                 self.expect_same_spaces(request, index, env.observation_space, env.action_space)
             made.pop_all()
-        self.num_buffers = 1  # none that is shared; the envs' own arrays are handed out from
-        self.rows = ResultArrays(num_envs, self.single_observation_space, settings.num_players, 0)
+        space = self.single_observation_space
+        self.rows = ResultArrays(num_envs, space, settings.num_players, num_buffers=0)
+        num_rows = settings.batch_size or num_envs
+        self._obs_arrays = ObsArrays(settings.obs_buffers, num_rows, space)
         mode = settings.autoreset_mode
         self._runners = [EnvRunner(env, self.rows, index, mode) for index, env in enumerate(envs)]
         self._queue: deque[tuple[int, str, Any]] = deque()
@@ -63,17 +65,17 @@ class SyncBackend(PythonEnvsBackend):
         indices: Sequence[int],
         seeds: Sequence[int | None],
         options: dict[str, Any],
-        buffer: int,
     ) -> None:
         """Queue the resets."""
-        del buffer  # `wait` writes to the one in use
         for index, seed in zip(indices, seeds, strict=True):
             self._seeds.note(index, seed)
             self._queue.append((index, "reset", (seed, dict(options))))  # an env may take of it
 
-    def begin_step(self, actions: np.ndarray, indices: Sequence[int] | None, buffer: int) -> None:
+    def begin_step(
+        self, actions: np.ndarray, indices: Sequence[int] | None, *, is_first: bool
+    ) -> None:
         """Queue the steps."""
-        del buffer
+        del is_first
         for index, action in zip(indices or self._all, actions, strict=True):
             self._queue.append((index, "step", action))
 
@@ -98,7 +100,7 @@ class SyncBackend(PythonEnvsBackend):
     def observations(self, indices: Sequence[int] | None, out: np.ndarray | None) -> np.ndarray:
         """Return what envs (`None`: all) observed last, in `out` if that is given."""
         chosen = self._all if indices is None else indices
-        obs = self.obs_arrays.take(len(chosen), out)
+        obs = self._obs_arrays.take(len(chosen), out)
         for row, index in enumerate(chosen):
             obs[row] = self._runners[index].obs
         return obs

@@ -12,10 +12,11 @@ import numpy as np
 
 from atari_wrappers.backends.python_envs import PythonEnvsBackend
 from atari_wrappers.backends.restarts import log_restart
+from atari_wrappers.backends.workers.buffers import SharedBuffers
 from atari_wrappers.backends.workers.dispatcher import Dispatcher
 from atari_wrappers.backends.workers.messages import dumps
 from atari_wrappers.backends.workers.remote import RemoteEnv
-from atari_wrappers.errors import StepTimeoutError
+from atari_wrappers.errors import StepTimeoutError, UnsupportedError
 from atari_wrappers.request import BatchRequest
 
 
@@ -38,16 +39,16 @@ class AsyncBackend(PythonEnvsBackend):
     def __init__(self, request: BatchRequest) -> None:
         super().__init__(request.num_envs, request.settings)
         self._retried: set[int] = set()
-        self._dispatcher = Dispatcher(request, self.num_buffers)
+        self._buffers = SharedBuffers(request.num_envs, request.settings)
+        self._dispatcher = Dispatcher(request, self._buffers.count)
         try:
             spaces = self._dispatcher.spaces
             self.single_observation_space, self.single_action_space = spaces[0]
-            # Whole batches of a ring are lent where workers wrote them.
-            num_buffers = self.settings.obs_buffers if self._gathered else 0
-            self.prepare_arrays(request.env_id.name, num_buffers)
+            self.expect_arrays(request.env_id.name)
             for index in sorted(spaces):
                 self.expect_same_spaces(request, index, *spaces[index])
             self.rows, self.extras = self._dispatcher.share_rows(), self._dispatcher.extras
+            self._buffers.attach(self.rows.obs, self.single_observation_space)
         except BaseException:
             self.close(terminate=True)
             raise
@@ -62,14 +63,22 @@ class AsyncBackend(PythonEnvsBackend):
         indices: Sequence[int],
         seeds: Sequence[int | None],
         options: dict[str, Any],
-        buffer: int,
     ) -> None:
         """Send each worker the resets of its envs."""
-        self._dispatcher.begin_resets(indices, seeds, options, buffer)
+        self._buffers.turn(indices)
+        try:
+            self._dispatcher.begin_resets(indices, seeds, options, self._buffers.current)
+        except UnsupportedError:  # of the options
+            self._buffers.turn_back()
+            raise
 
-    def begin_step(self, actions: np.ndarray, indices: Sequence[int] | None, buffer: int) -> None:
+    def begin_step(
+        self, actions: np.ndarray, indices: Sequence[int] | None, *, is_first: bool
+    ) -> None:
         """Write the actions, and tell the workers."""
-        self._dispatcher.begin_steps(actions, indices, buffer)
+        if is_first:
+            self._buffers.turn(indices)
+        self._dispatcher.begin_steps(actions, indices, self._buffers.current)
 
     def wait(self, count: int, timeout: float | None) -> Sequence[int]:
         """Return the first `count` envs that are ready."""
@@ -101,6 +110,10 @@ class AsyncBackend(PythonEnvsBackend):
         self._retried.update(blocked)
         self._dispatcher.begin_restart(None)
 
+    def observations(self, indices: Sequence[int] | None, out: np.ndarray | None) -> np.ndarray:
+        """Return what envs (`None`: all) observed last, in `out` if that is given."""
+        return self._buffers.hand_out(indices, out)
+
     def restart(self, indices: Sequence[int] | None) -> list[int]:
         """Make failed envs anew, with their processes if those are gone."""
         return self._dispatcher.restart(indices)
@@ -128,7 +141,8 @@ class AsyncBackend(PythonEnvsBackend):
         self._ask("check_state", "checking a state", _each_a_state(indices, states))
 
     def load_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
-        """Bring envs into saved states."""
+        """Bring envs into saved states; what was lent stays as it is."""
+        self._buffers.turn(())
         self._ask("load", "restoring a state", _each_a_state(indices, states))
 
     def attribute(self, index: int, name: str) -> Any:
@@ -142,7 +156,7 @@ class AsyncBackend(PythonEnvsBackend):
         return [RemoteEnv(self, index) for index in self._all]
 
     def _ask(self, what: str, doing: str, requests: dict[int, bytes]) -> list[Any]:
-        return self._dispatcher.ask(what, doing, requests, self._buffer)
+        return self._dispatcher.ask(what, doing, requests, self._buffers.current)
 
     def after_fork(self) -> bool:
         """Leave the workers to the parent."""
