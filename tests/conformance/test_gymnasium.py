@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracles import Gymnasium, assert_alike, first_end, make_game, pictures_of
+from games import make_game
+from oracles import Gymnasium, assert_alike, first_end, pictures_of
 
 LIVES = {"terminal_on_life_loss": True, "padding": "zero"}
 OUR_LIVES = {"episodic_life": True, "padding": "zero"}

@@ -9,8 +9,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from ale_py import Action
+from games import make_game
 from gymnasium.utils.env_checker import check_env
-from oracles import make_game
 
 from atari_wrappers.game.env import AtariGame
 from atari_wrappers.game.polar import console_action

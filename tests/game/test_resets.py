@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles import make_game
+from games import make_game
 
 from atari_wrappers.backends.results import RECORD
 from atari_wrappers.errors import ResetNeededError

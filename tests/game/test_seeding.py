@@ -7,7 +7,7 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 import pytest
-from oracles import make_game
+from games import make_game
 
 import atari_wrappers.ids  # noqa: F401  (registers the games)
 from atari_wrappers.game import emulator

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles import make_game
+from games import make_game
 from replay import digest
 
 from atari_wrappers.errors import ResetNeededError

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import ale_py
 import gymnasium as gym
 import numpy as np
+
+from atari_wrappers.game.env import AtariGame
+from atari_wrappers.recipes import PRESETS
+from atari_wrappers.request import request_env
+from atari_wrappers.settings import Settings
 
 gym.register_envs(ale_py)
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
@@ -16,6 +22,12 @@ ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 def raw_game(name: str, **kwargs: Any) -> gym.Env:
     """Return the bare game, `Breakout` for instance: RGB, one frame per step."""
     return gym.make(f"{name}NoFrameskip-v4", disable_env_checker=True, **kwargs)
+
+
+def make_game(env_id: str, preset: str, **parts: Any) -> AtariGame:
+    """Return a game that follows a preset with some parts replaced."""
+    request = request_env(env_id, Settings(recipe=replace(PRESETS[preset], **parts)))
+    return AtariGame(request.env_id, request.recipe)
 
 
 def rollout(env: gym.Env, steps: int, seed: int = 7) -> Iterator[tuple[Any, ...]]:

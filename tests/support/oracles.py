@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
@@ -17,13 +16,11 @@ import envpool
 import gymnasium as gym
 import numpy as np
 from ale_py.vector_env import AtariVectorEnv
+from games import make_game
 from stable_baselines3.common.env_util import make_atari_env
 from stable_baselines3.common.vec_env import VecFrameStack
 
 from atari_wrappers.game.env import AtariGame
-from atari_wrappers.recipes import PRESETS
-from atari_wrappers.request import request_env
-from atari_wrappers.settings import Settings
 
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 
@@ -54,12 +51,6 @@ class Oracle(Protocol):
     def reset(self, seed: int | None = None) -> np.ndarray: ...
 
     def step(self, action: Any) -> Seen: ...
-
-
-def make_game(env_id: str, preset: str, **parts: Any) -> AtariGame:
-    """Return a game that follows a preset with some parts replaced."""
-    request = request_env(env_id, Settings(recipe=replace(PRESETS[preset], **parts)))
-    return AtariGame(request.env_id, request.recipe)
 
 
 class Baselines:

@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 import numpy as np
-from oracles import make_game
+from games import make_game
 
 from atari_wrappers.game.env import AtariGame
 
