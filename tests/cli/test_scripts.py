@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import stat
 import subprocess
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -172,3 +174,14 @@ def test_what_takes_minutes_says_how_far_it_is(project: Project) -> None:
     assert "secret" not in ended.stderr
     assert "packages.example" not in ended.stderr
     assert not (project.root / ".venv/tmp").exists()
+
+
+def test_the_versions_that_are_asked_for_are_those_of_the_crates_and_the_package() -> None:
+    crates = tomllib.loads((ROOT / "Cargo.toml").read_text())
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    rust = crates["workspace"]["package"]["rust-version"]
+    python = package["project"]["requires-python"].removeprefix(">=")
+    for path in ("scripts/setup", "README.md"):
+        text = (ROOT / path).read_text()
+        assert set(re.findall(r"(?:Rust|rustup\.rs,) (\d[\d.]*\d)", text)) == {rust}, path
+        assert set(re.findall(r"Python (\d[\d.]*\d) or newer", text)) == {python}, path
