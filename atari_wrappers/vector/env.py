@@ -86,8 +86,7 @@ class VecEnv(Batch):
         self.backend = backend.name
         self.has_python_envs = backend.has_python_envs
         self.shares_python_envs = backend.shares_python_envs
-        self.settings = settings
-        self.recipe = request.recipe
+        self.settings, self.recipe = settings, request.recipe
         self.num_envs = num_envs = request.num_envs
         self.batch_size = settings.batch_size or num_envs
         self.spec = env_id.spec
@@ -247,8 +246,9 @@ class VecEnv(Batch):
         pending.check_out(call, is_given=out is not None)
         if out is not None:
             self._check_out(out, pending.rows_after(None if ids is None else len(ids), call))
-        if env_id is None and ids is not None and len(actions) == self.num_envs:
-            actions = np.asarray(actions)[ids]
+        if env_id is None and ids is not None:
+            actions = np.asarray(actions)
+            actions = actions[ids] if actions.shape[:1] == (self.num_envs,) else actions
         self._lifetime.send(self._check_actions(actions, ids), ids, out)
 
     def recv(self, out: np.ndarray | None = None, timeout: float | None = None) -> StepResult:

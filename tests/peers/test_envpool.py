@@ -60,19 +60,6 @@ def test_mode_and_difficulty_change_what_is_seen(open_hosted: OpenVec) -> None:
         assert any((plain != other).any() for plain, other in zip(*seen, strict=True)), game
 
 
-def test_the_backends_play_the_same_game(open_vec: OpenVec) -> None:
-    """`atari_envpool_test.py::test_align`: EnvPool's interfaces give the same data."""
-    settings = {"backend": "async", "num_workers": 2, "context": "forkserver"}
-    vec = open_vec("SpaceInvadersNoFrameskip-v4", 4, **settings)
-    twin = open_vec("SpaceInvadersNoFrameskip-v4", 4, backend="sync")
-    np.testing.assert_array_equal(vec.reset(seed=5)[0], twin.reset(seed=5)[0])
-    rng = np.random.default_rng(0)
-    for _ in range(150):
-        actions = rng.integers(6, size=4)
-        for left, right in zip(vec.step(actions)[:4], twin.step(actions)[:4], strict=True):
-            np.testing.assert_array_equal(left, right)
-
-
 @pytest.mark.parametrize("game", ["Breakout", "Pong", "WizardOfWor"])
 def test_a_game_ends_with_its_last_life_only(game: str, open_any: OpenVec) -> None:
     """`atari_envpool_test.py::test_reset_life` (EnvPool #171)."""

@@ -186,6 +186,8 @@ def test_a_sample_for_all_envs_steps_those_received_last(backend: str, open_vec:
     vec.reset()
     vec.send(vec.action_space.sample())
     vec.recv()
+    with pytest.raises(ValueError, match=r"shape \[\]; 2 envs take \[2\]"):
+        vec.send(1)
     for _ in range(6):
         ids = vec.recv()[4]["env_id"]
         with pytest.raises(ValueError, match=r"shape \[4\]; 2 envs take \[2\]"):

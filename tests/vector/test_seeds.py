@@ -113,4 +113,6 @@ def test_seeds_come_in_any_form(open_vec: OpenVec) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_largest_seeds_work(backend: str, open_vec: OpenVec) -> None:
-    open_vec(GAME, 2, backend=backend).reset(seed=2**31 - 3)
+    vec = open_vec(GAME, 2, backend=backend)
+    first = vec.reset(seed=2**31 - 3)[0]
+    np.testing.assert_array_equal(vec.reset(seed=[2**31 - 3, 2**31 - 2])[0], first)
