@@ -48,9 +48,9 @@ def unpack(kind: str, version: int, data: bytes) -> dict[str, Any]:
     header, _, _ = data[start:].partition(b"\n")
     said = json.loads(header)
     for name, expected in (("kind", kind), ("version", version)):
-        if said[name] != expected:
+        if said.get(name) != expected:
             raise ValueError(
-                f"this is no state of a {kind}: {name}={said[name]!r} instead of {expected!r}"
+                f"this is no state of a {kind}: {name}={said.get(name)!r} instead of {expected!r}"
             )
     return _with_blobs(said["values"], body[len(header) + 1 :])
 
