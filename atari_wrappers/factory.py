@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
-import inspect
 import os
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from typing import Unpack
 
 from atari_wrappers.backends import choose_backend
 from atari_wrappers.ids import EnvSource
-from atari_wrappers.recipes import Recipe
+from atari_wrappers.keywords import SettingKeywords, merged, spelled_out
 from atari_wrappers.recording.recorder import prepare_folders
 from atari_wrappers.request import request_batch
-from atari_wrappers.settings import SettingKeywords, Settings
+from atari_wrappers.settings import Settings
 from atari_wrappers.vector.env import VecEnv
 
 
@@ -64,46 +61,12 @@ def make_vec(
         OSError: `img_dir` or `video_dir` is no folder, or cannot be written to.
         WorkerError: `async` could not make an env; on `sync` what the env raised comes as it is.
     """
-    unknown = overrides.keys() - set(Settings.names())
-    if unknown:
-        raise TypeError(_unknown_settings(sorted(unknown)))
-    if not isinstance(settings, Settings | None):
-        raise TypeError(f"settings must be a Settings, not {settings!r}; or name each by keyword")
-    settings = replace(settings or Settings(), **overrides)
+    settings = merged(settings, overrides)
     request = request_batch(env_id, num_envs, settings)
     backend = choose_backend(request)
     prepare_folders(settings)
     return VecEnv(request, backend)
 
 
-def _unknown_settings(unknown: list[str]) -> str:
-    if "seed" in unknown:
-        return "no setting seed: the batch that is made takes seeds, reset(seed=...)"
-    hidden = [name for name in unknown if name in Recipe.names()]
-    if hidden:
-        changes = ", ".join(f"{name}=..." for name in hidden)
-        return (
-            f"no setting {', '.join(hidden)}: this part of a recipe is changed by"
-            f" recipe=dataclasses.replace(atari_wrappers.recipes.PRESETS[...], {changes})"
-        )
-    names = Settings.names()
-    near = [name for one in unknown for name in difflib.get_close_matches(one, names, n=1)]
-    hint = f" (did you mean {', '.join(near)}?)" if near else ""
-    return f"no setting {', '.join(unknown)}{hint}; there are {', '.join(names)}"
-
-
-def _signature() -> inspect.Signature:
-    """Return `make_vec`'s signature with each setting and its default spelled out."""
-    plain = inspect.signature(make_vec)
-    keywords = [
-        inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type
-        )
-        for field in fields(Settings)
-    ]
-    named = [parameter for name, parameter in plain.parameters.items() if name != "overrides"]
-    return plain.replace(parameters=[*named, *keywords])
-
-
 # For `help` and for tools; the defaults stay written in one place.
-make_vec.__signature__ = _signature()  # type: ignore[attr-defined]
+make_vec.__signature__ = spelled_out(make_vec)  # type: ignore[attr-defined]

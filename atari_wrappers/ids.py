@@ -109,7 +109,7 @@ def resolve(env_id: EnvSource) -> EnvId:
         said = str(cause).partition(" Did you mean")[0]
         # What names a version or a namespace that there is not says already which there are.
         if isinstance(cause, gym.error.NameNotFound) or type(cause) is gym.error.Error:
-            said += _near(name)
+            said = said.rstrip(". ") + f".{_near(name)}"
         raise UnknownEnvError(f"no environment `{env_id}`: {said}") from cause
     is_atari = isinstance(spec.entry_point, str) and spec.entry_point.startswith("ale_py.")
     return EnvId(env_id, spec, spec.kwargs["game"] if is_atari else None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, get_args
 
 import gymnasium as gym
 from gymnasium.vector import AutoresetMode
@@ -206,49 +206,6 @@ class Settings:
 
 _GYMNASIUMS_MODES = {mode.value: name for name, mode in AUTORESET_MODES.items()}
 _PARTS = tuple(name for name in Recipe.names() if name in Settings.names())
-
-
-class SettingKeywords(TypedDict, total=False):
-    """The fields of `Settings` once more, for editors and type checkers; a test compares them."""
-
-    preset: Preset | None
-    recipe: Recipe | None
-    backend: BackendName
-    autoreset: Autoreset | AutoresetMode
-    num_threads: int
-    num_workers: int
-    context: Context
-    worker_timeout: float
-    start_timeout: float
-    on_worker_failure: OnWorkerFailure
-    batch_size: int
-    obs_buffers: int
-    num_players: int
-    img_dir: Folder | None
-    video_dir: Folder | None
-    record_every: int
-    record_unfinished: bool
-    env_kwargs: Mapping[str, Any] | None
-    wrappers: Sequence[Wrapper]
-    clip_actions: bool
-    obs_type: ObsType | None
-    frame_skip: int | None
-    screen_size: int | Sequence[int] | None
-    grayscale: bool | None
-    frame_stack: int | None
-    channels_last: bool | None
-    noop_max: int | None
-    fire_reset: FireReset | bool | None
-    episodic_life: bool | None
-    clip_reward: bool | None
-    max_episode_frames: int | None
-    max_episode_steps: int | None
-    sticky_actions: float | None
-    full_action_space: bool | None
-    continuous: bool | None
-    continuous_action_threshold: float | None
-    mode: int | None
-    difficulty: int | None
 
 
 def _folder(name: str, value: Any) -> str:

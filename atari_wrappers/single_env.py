@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Unpack
 
 import gymnasium as gym
 import numpy as np
@@ -12,13 +12,19 @@ from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.game.env import AtariGame
 from atari_wrappers.game.two_player import TwoPlayerGame
 from atari_wrappers.ids import PICTURES, EnvId, EnvSource
+from atari_wrappers.keywords import SettingKeywords, merged
 from atari_wrappers.recording.recorder import FRAMES_PER_SECOND, StepFrames, make_recorder
 from atari_wrappers.request import EnvRequest, request_env
 from atari_wrappers.settings import Settings
 from atari_wrappers.wrappers import ClipReward, EpisodeRecord
 
 
-def make_env(env_id: EnvSource, settings: Settings | None = None, env_index: int = 0) -> gym.Env:
+def make_env(
+    env_id: EnvSource,
+    settings: Settings | None = None,
+    env_index: int = 0,
+    **overrides: Unpack[SettingKeywords],
+) -> gym.Env:
     """Make one environment, as those of a batch are.
 
     An Atari game observes uint8 `[frame_stack, height, width]`, oldest frame first; any other id
@@ -28,6 +34,7 @@ def make_env(env_id: EnvSource, settings: Settings | None = None, env_index: int
         env_id: Any id that gymnasium knows, or a callable that makes an env.
         settings: How; the defaults if `None`. What concerns batches is not read.
         env_index: The env's place in its batch, which names its images and videos.
+        **overrides: Any setting of `Settings`, in place of what `settings` says.
 
     Raises:
         UnknownEnvError: Nothing is registered under the id.
@@ -35,7 +42,7 @@ def make_env(env_id: EnvSource, settings: Settings | None = None, env_index: int
             that draws none; or videos are asked for without PyAV.
         OSError: The folder for images or videos cannot be used.
     """
-    return build_env(request_env(env_id, settings or Settings()), env_index)
+    return build_env(request_env(env_id, merged(settings, overrides)), env_index)
 
 
 def build_env(request: EnvRequest, env_index: int) -> gym.Env:

@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
-from atari_wrappers import Settings, UnsupportedError, make_vec
+from atari_wrappers import Settings, UnsupportedError, make_env, make_vec
 from atari_wrappers.recipes import PRESETS, Recipe
 from atari_wrappers.request import request_batch, request_env
 
@@ -183,6 +183,13 @@ def test_what_asks_for_nothing_may_be_said_of_any_env() -> None:
 def test_hints_name_what_there_is() -> None:
     with pytest.raises(TypeError, match=r"no setting seed: .* reset\(seed=...\)"):
         make_vec(GAME, 1, seed=0)
+    with pytest.raises(TypeError, match=r"\(did you mean sticky_actions, backend\?\)"):
+        make_vec(GAME, 1, repeat_action_probability=0.25, vectorization_mode="async")
+    with pytest.raises(TypeError, match="no setting colour; there are preset, recipe, backend"):
+        make_env(GAME, colour="red")
+    with pytest.raises(TypeError, match=r"render\(\) asks"):
+        make_env(GAME, render_mode="human")
+    assert make_env(GAME, Settings(frame_stack=2), frame_skip=2).unwrapped.recipe.frame_skip == 2
     message = r"recipe=dataclasses.replace\(atari_wrappers.recipes.PRESETS\[...\], pooling=...\)"
     with pytest.raises(TypeError, match=message):
         make_vec(GAME, 1, pooling="rgb")

@@ -12,7 +12,7 @@ import gymnasium as gym
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.factory import make_vec
 from atari_wrappers.ids import resolve
-from atari_wrappers.settings import SettingKeywords, Settings
+from atari_wrappers.keywords import SettingKeywords, merged
 from atari_wrappers.single_env import make_env
 from atari_wrappers.vector.env import VecEnv
 
@@ -38,7 +38,7 @@ def register(env_id: str, name: str | None = None, **settings: Unpack[SettingKey
         ValueError: A setting is out of range.
         TypeError: There is none of this name.
     """
-    Settings(**settings)
+    merged(None, settings)
     spec = resolve(env_id).spec
     version = "" if spec.version is None else f"-v{spec.version}"
     name = name or f"{NAMESPACE}/{spec.name}{version}"
@@ -57,7 +57,7 @@ def open_env(
         Exception: As `make_env`.
     """
     _check_render_mode(render_mode)
-    return make_env(env_id, Settings(**settings))
+    return make_env(env_id, **settings)
 
 
 def open_vec(

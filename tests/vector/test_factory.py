@@ -14,7 +14,7 @@ from PIL import Image
 
 import atari_wrappers
 from atari_wrappers import Settings, UnknownEnvError, VecEnv, make, make_vec
-from atari_wrappers.settings import SettingKeywords
+from atari_wrappers.keywords import SettingKeywords
 
 GAME = "SpaceInvadersNoFrameskip-v4"
 OpenVec = Callable[..., VecEnv]
@@ -117,7 +117,7 @@ def test_sizes_follow_the_settings(backend: str, open_vec: OpenVec) -> None:
         ({"worker_timeout": 0}, ValueError, "worker_timeout must lie in"),
         ({"start_timeout": 0}, ValueError, "start_timeout must lie in"),
         ({"record_every": 0}, ValueError, "record_every must be at least 1"),
-        ({"frameskip": 4}, TypeError, r"no setting frameskip \(did you mean frame_skip\?\); there"),
+        ({"frameskip": 4}, TypeError, r"no setting frameskip \(did you mean frame_skip\?\)"),
         ({"img_dir": 5}, TypeError, "img_dir must be a path, not 5"),
         ({"video_dir": ""}, ValueError, "video_dir must name a folder, not ''"),
         ({"settings": "ale"}, TypeError, "settings must be a Settings, not 'ale'"),
