@@ -187,13 +187,17 @@ class PythonEnvsBackend(ABC):
                 )
 
     def expect_arrays(self, env_name: str) -> None:
-        """Refuse observations that are no arrays.
+        """Refuse observations and actions that are no arrays.
 
         Raises:
             UnsupportedError: They are none.
         """
-        if not isinstance(self.single_observation_space, _ARRAY_SPACES):
-            raise UnsupportedError(
-                f"`{env_name}` observes {self.single_observation_space}, which is no array;"
-                " register it with gymnasium.wrappers.FlattenObservation"
-            )
+        for what, space, wrapper in (
+            ("observes", self.single_observation_space, "FlattenObservation"),
+            ("takes", self.single_action_space, "TransformAction"),
+        ):
+            if not isinstance(space, _ARRAY_SPACES):
+                raise UnsupportedError(
+                    f"`{env_name}` {what} {space}, which is no array;"
+                    f" wrappers=[...] with gymnasium.wrappers.{wrapper} can make it one"
+                )

@@ -157,6 +157,10 @@ class DictEnv(CarelessEnv):
     observation_space = gym.spaces.Dict({"a": CarelessEnv.observation_space})
 
 
+class TupleEnv(CarelessEnv):
+    action_space = gym.spaces.Tuple([gym.spaces.Discrete(2)])
+
+
 gym.register("Careless-v0", CarelessEnv, kwargs={"length": 3})
 gym.register("Pid-v0", PidEnv)
 gym.register("Dict-v0", DictEnv)

@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.wrappers import FrameStackObservation, TimeLimit, TransformReward
-from scripted import CarelessEnv, DictEnv
+from scripted import CarelessEnv, DictEnv, TupleEnv
 
 from atari_wrappers import UnsupportedError, VecEnv, make_env, make_vec
 from atari_wrappers.settings import Settings
@@ -115,8 +115,23 @@ def test_wrappers_go_around_preprocessed_games(backend: str, open_vec: OpenVec) 
 
 
 def test_a_wrapper_makes_arrays_of_what_is_none(open_vec: OpenVec) -> None:
-    vec = open_vec(DictEnv, 1, wrappers=[lambda env: gym.wrappers.FlattenObservation(env)])
+    vec = open_vec(DictEnv, 1, wrappers=[gym.wrappers.FlattenObservation])
     assert vec.single_observation_space.shape == (2,)
+
+
+@PYTHON
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        (DictEnv, r"DictEnv` observes Dict.*, which is no array; wrappers=.*FlattenObservation"),
+        (TupleEnv, r"TupleEnv` takes Tuple.*, which is no array; wrappers=.*TransformAction"),
+    ],
+)
+def test_what_is_no_array_is_refused(
+    backend: str, env: type[gym.Env], message: str, open_vec: OpenVec
+) -> None:
+    with pytest.raises(UnsupportedError, match=message):
+        open_vec(env, 2, backend=backend, num_workers=1)
 
 
 def test_wrappers_are_checked() -> None:
