@@ -125,9 +125,14 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
         Args:
             indices: Which envs, -1 the last one; `None` for all.
+
+        Raises:
+            ResetNeededError: There was no reset yet.
         """
         lifetime = self._lifetime
-        return lifetime.ask(lifetime.backend.save, lifetime.idle_indices("save_state", indices))
+        chosen = lifetime.idle_indices("save_state", indices)
+        lifetime.pending.check_was_reset("save_state")
+        return lifetime.ask(lifetime.backend.save, chosen)
 
     def restore_state(self, states: Sequence[bytes], indices: Any = None) -> ResetResult:
         """Bring envs to saved states: all of them, or none where one is refused.

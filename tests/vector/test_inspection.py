@@ -165,6 +165,8 @@ def test_states_of_something_else_are_refused(open_vec: OpenVec) -> None:
 
 @pytest.mark.parametrize("backend", HOSTED)
 def test_what_is_no_state_is_refused(backend: str, open_vec: OpenVec) -> None:
+    with pytest.raises(ResetNeededError, match="save_state: call reset first"):
+        open_vec("CartPole-v1", 1, backend=backend).save_state()
     vec = open_vec("CartPole-v1", 2, backend=backend)
     with pytest.raises(ResetNeededError, match="restore_state: call reset first"):
         vec.restore_state([b"", b""])
