@@ -223,7 +223,8 @@ class VecEnv(Batch):
         Args:
             actions: Integers `[n]`, or `[n, *single_action_space.shape]`.
             env_id: Which `n` envs they are for; `None`: those received last, after a reset all.
-                Of actions for all `num_envs` envs, those received last then take theirs.
+                Actions for all `num_envs` envs are for all of them then; with a `batch_size`
+                those received last take theirs.
             out: Where the next `recv` writes obs to: as many rows as it gives.
 
         Raises:
@@ -242,13 +243,15 @@ class VecEnv(Batch):
         ids = pending.turn
         if env_id is not None:
             ids = checked_indices(env_id, self.num_envs, "env_id")
+        elif ids is not None and np.shape(actions)[:1] == (self.num_envs,):
+            if self.batch_size == self.num_envs:
+                ids = None
+            else:
+                actions = np.asarray(actions)[ids]
         pending.check_step(ids, call)
         pending.check_out(call, is_given=out is not None)
         if out is not None:
             self._check_out(out, pending.rows_after(None if ids is None else len(ids), call))
-        if env_id is None and ids is not None:
-            actions = np.asarray(actions)
-            actions = actions[ids] if actions.shape[:1] == (self.num_envs,) else actions
         self._lifetime.send(self._check_actions(actions, ids), ids, out)
 
     def recv(self, out: np.ndarray | None = None, timeout: float | None = None) -> StepResult:

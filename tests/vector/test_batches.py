@@ -121,6 +121,8 @@ def test_some_envs_may_step_without_the_others(backend: str, open_vec: OpenVec) 
     whole = twin.step([2, 0, 1])[0]
     np.testing.assert_array_equal(obs, whole[[2, 0]])
     assert vec.step([0, 0, 0], env_id=range(3))[4]["episode_length"].tolist() == [2, 1, 2]
+    vec.step([0], env_id=[1])
+    assert vec.step([0, 0, 0])[4]["episode_length"].tolist() == [3, 3, 3]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -192,6 +194,8 @@ def test_a_sample_for_all_envs_steps_those_received_last(backend: str, open_vec:
         ids = vec.recv()[4]["env_id"]
         with pytest.raises(ValueError, match=r"shape \[4\]; 2 envs take \[2\]"):
             vec.send(vec.action_space.sample(), env_id=ids)
+        with pytest.raises(ValueError, match=r"shape \[\]; 2 envs take \[2\]"):
+            vec.send(1)
         actions = vec.action_space.sample()
         vec.send(actions)
         obs, _, _, _, info = vec.recv()
