@@ -66,8 +66,8 @@ class Settings:
         autoreset: When an ended env restarts: `"same-step"` (`obs` is the new episode's first, the
             last one is `info["final_obs"]`), `"next-step"`, or `"disabled"` (not on `ale`).
         num_threads: C++ threads of `ale`; 0 lets it choose. Where another backend runs the envs, a
-            warning says that nothing reads this.
-        num_workers: Processes of `async`; 0 is one per core, and at most one per env. Likewise.
+            warning says that nothing reads this; so with the next four, which `async` reads.
+        num_workers: Processes of `async`; 0 is one per core, and at most one per env.
         context: How `async` starts its processes, `"spawn"` or `"forkserver"`.
         worker_timeout: Seconds without progress (an env's step, reset or answer) after which a
             worker process of `async` is reported as hung.
@@ -140,9 +140,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         self._check_recipe()
-        if isinstance(self.autoreset, AutoresetMode) or self.autoreset in _GYMNASIUMS_MODES:
-            mode = AutoresetMode(self.autoreset)
-            self._set("autoreset", _GYMNASIUMS_MODES[mode.value])
+        if self.autoreset in (*AutoresetMode, *_GYMNASIUMS_MODES):
+            self._set("autoreset", _GYMNASIUMS_MODES[AutoresetMode(self.autoreset).value])
         for name, choices in _CHOICES.items():
             check_choice(name, getattr(self, name), get_args(choices))
         for name, minimum in _MINIMA.items():

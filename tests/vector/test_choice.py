@@ -149,6 +149,8 @@ def test_auto_asks_only_backends_of_this_process(monkeypatch: pytest.MonkeyPatch
         ("sync", "num_threads", "ale"),
         ("async", "num_threads", "ale"),
         ("auto", "num_workers", "async"),
+        ("sync", "worker_timeout", "async"),
+        ("ale", "start_timeout", "async"),
     ],
 )
 def test_a_setting_that_only_another_backend_reads_is_told(

@@ -93,6 +93,7 @@ def test_sizes_follow_the_settings(backend: str, open_vec: OpenVec) -> None:
     [
         ({"backend": "envpol"}, ValueError, "backend must be one of auto, ale, sync, async"),
         ({"autoreset": "later"}, ValueError, "same-step, next-step, disabled, not 'later'"),
+        ({"autoreset": []}, ValueError, r"same-step, next-step, disabled, not \[\]"),
         ({"context": "fork"}, ValueError, "spawn, forkserver, not 'fork'"),
         ({"noop_max": -1}, ValueError, "noop_max must be at least 0, not -1"),
         ({"frame_skip": 0}, ValueError, "frame_skip must be at least 1"),

@@ -34,7 +34,7 @@ class AsyncBackend(PythonEnvsBackend):
 
     name = "async"
     runs_in_process = shares_python_envs = False
-    own_settings = ("num_workers",)
+    own_settings = ("num_workers", "context", "worker_timeout", "start_timeout")
 
     def __init__(self, request: BatchRequest) -> None:
         super().__init__(request.num_envs, request.settings)
