@@ -20,7 +20,6 @@ from atari_wrappers.backends.base import StepResult
 from atari_wrappers.errors import ResetNeededError, UnsupportedError, WorkerError
 from atari_wrappers.factory import make_vec
 from atari_wrappers.recipes import Recipe
-from atari_wrappers.request import request_env
 from atari_wrappers.settings import Settings
 from atari_wrappers.vector.env import VecEnv
 
@@ -89,13 +88,15 @@ class EnvCreator:
         settings = self.settings | dict(env_config)
         num_envs = settings.pop("num_envs", None)
         _check_layout(Settings(**settings))
-        recipe = request_env(self.env_id, Settings(**settings)).recipe
         if num_envs is None:
             env = open_env(self.env_id, **settings)
+            recipe = getattr(env.unwrapped, "recipe", None)
             return _with_network_images(env) if _is_stack(env.observation_space, recipe) else env
         _check(Settings(**settings))
         envs = make_vec(self.env_id, num_envs, **settings)
-        return NetworkImages(envs) if _is_stack(envs.single_observation_space, recipe) else envs
+        return (
+            NetworkImages(envs) if _is_stack(envs.single_observation_space, envs.recipe) else envs
+        )
 
 
 class NetworkImages(gym.vector.VectorObservationWrapper):
