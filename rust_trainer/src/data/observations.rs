@@ -161,7 +161,7 @@ impl Observations {
         self.check_readable(row);
         let host = self.memory.tensor.get(row as i64);
         match &mut self.on_device {
-            None => host.copy(),
+            None => host.to_device_(Device::Cpu, host.kind(), false, true),
             Some(rows) => rows.send(row, &host),
         }
     }

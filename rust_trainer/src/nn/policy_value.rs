@@ -99,20 +99,20 @@ impl PolicyValueNet {
     /// The heads are computed in float32 whatever the precision: bfloat16 knows a value of 3 to 1/64.
     #[must_use]
     pub fn forward(&self, obs: &Tensor) -> Output {
-        let features = |features: Tensor| features.to_kind(Kind::Float);
         let (for_policy, for_value) = match &self.body {
             Body::Shared(body) => {
-                let shared = features(body.forward(obs, self.compute));
-                (shared.shallow_clone(), shared)
+                let features = body.forward(obs, self.compute);
+                (features.shallow_clone(), features)
             }
-            Body::Separate { policy, value } => (
-                features(policy.forward(obs, self.compute)),
-                features(value.forward(obs, self.compute)),
-            ),
+            Body::Separate { policy, value } => {
+                let features = |body: &Mlp| body.forward(obs, self.compute);
+                (features(policy), features(value))
+            }
         };
+        let head = |head: &Linear, features: Tensor| head.forward(&features.to_kind(Kind::Float));
         Output {
-            logits: self.policy.forward(&for_policy),
-            value: self.value.forward(&for_value).squeeze_dim(-1),
+            logits: head(&self.policy, for_policy),
+            value: head(&self.value, for_value).squeeze_dim(-1),
         }
     }
 }
@@ -123,14 +123,17 @@ mod tests {
     use vec_env::Dtype;
 
     use super::*;
-    use crate::policy::seeded_rng;
+    use crate::{data::obs_tensor, policy::seeded_rng};
 
-    fn net(shape: &[usize], dtype: Dtype, precision: Precision) -> PolicyValueNet {
-        let spec = ObsSpec {
+    fn spec(shape: &[usize], dtype: Dtype) -> ObsSpec {
+        ObsSpec {
             shape: shape.to_vec(),
             dtype,
-        };
-        PolicyValueNet::new(&spec, 3, Device::Cpu, precision, &mut seeded_rng(1)).unwrap()
+        }
+    }
+
+    fn net(spec: &ObsSpec, precision: Precision) -> PolicyValueNet {
+        PolicyValueNet::new(spec, 3, Device::Cpu, precision, &mut seeded_rng(1)).unwrap()
     }
 
     fn largest_difference(ours: &Tensor, theirs: &Tensor) -> f64 {
@@ -139,8 +142,8 @@ mod tests {
 
     #[test]
     fn the_heads_are_exact_in_bfloat16() {
-        for (shape, dtype) in [(vec![2], Dtype::Float32), (vec![1, 36, 36], Dtype::Uint8)] {
-            let net = net(&shape, dtype, Precision::Bf16);
+        for spec in [spec(&[2], Dtype::Float32), spec(&[1, 36, 36], Dtype::Uint8)] {
+            let net = net(&spec, Precision::Bf16);
             no_grad(|| {
                 for (name, tensor) in net.params.named() {
                     let value = match name {
@@ -151,22 +154,7 @@ mod tests {
                     let _ = tensor.shallow_clone().fill_(value);
                 }
             });
-            let obs = Tensor::ones(
-                [5, shape.iter().product::<usize>() as i64],
-                (Kind::Uint8, Device::Cpu),
-            );
-            let obs = obs.view(
-                [
-                    &[5],
-                    shape
-                        .iter()
-                        .map(|n| *n as i64)
-                        .collect::<Vec<_>>()
-                        .as_slice(),
-                ]
-                .concat()
-                .as_slice(),
-            );
+            let obs = obs_tensor(&vec![0; 5 * spec.num_bytes()], 5, &spec).unwrap();
             let output = net.forward(&obs);
             for (tensor, expected) in [(output.value, 3.001), (output.logits, -1.001)] {
                 assert_eq!(tensor.kind(), Kind::Float);
@@ -180,7 +168,7 @@ mod tests {
 
     #[test]
     fn bytes_of_ram_reach_the_network_as_numbers_from_0_to_1() {
-        let net = net(&[128], Dtype::Uint8, Precision::Fp32);
+        let net = net(&spec(&[128], Dtype::Uint8), Precision::Fp32);
         let ram = Tensor::arange(256, (Kind::Uint8, Device::Cpu)).view([2, 128]);
         let (bytes, numbers) = (
             net.forward(&ram),
@@ -192,7 +180,7 @@ mod tests {
 
     #[test]
     fn layers_are_views_of_the_flat_tensor_and_take_gradients() {
-        let mut net = net(&[2], Dtype::Float32, Precision::Fp32);
+        let mut net = net(&spec(&[2], Dtype::Float32), Precision::Fp32);
         let obs = Tensor::ones([1, 2], (Kind::Float, Device::Cpu));
         let output = net.forward(&obs);
         let loss = output.value.sum(Kind::Float) + output.logits.square().sum(Kind::Float);
