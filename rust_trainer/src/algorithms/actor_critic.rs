@@ -261,6 +261,7 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         self.learner.rng = rng;
         self.learner.optimizer.steps = optimizer_steps;
         self.updates = updates;
+        self.rollout.restart(); // what another policy did is not this one's to learn from
         Ok(())
     }
 

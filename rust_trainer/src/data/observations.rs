@@ -307,6 +307,16 @@ mod tests {
     }
 
     #[test]
+    fn memory_that_is_not_there_is_an_error() {
+        let spec = ObsSpec {
+            shape: vec![4, 84, 84],
+            dtype: Dtype::Uint8,
+        };
+        let store = Observations::new(&spec, 1 << 20, 1 << 20, Device::Cpu);
+        assert!(matches!(store, Err(TrainerError::Torch(_))));
+    }
+
+    #[test]
     fn a_slot_outlives_its_store() {
         let mut slot = store().lend(0);
         slot.fill(3);

@@ -134,7 +134,7 @@ impl Rollout {
     /// Begins the next rollout with the observations behind this one's last step.
     pub fn restart(&mut self) {
         self.first_row = self.row_of(self.steps);
-        self.steps = 0;
+        (self.steps, self.has_acted) = (0, false);
         self.actions.clear();
         self.log_probs.clear();
         self.values.clear();
