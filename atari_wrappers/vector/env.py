@@ -240,14 +240,10 @@ class VecEnv(Batch):
     def _send(self, call: str, actions: Any, env_id: Any, out: np.ndarray | None) -> None:
         self._lifetime.expect_open()
         pending = self._pending
-        ids = pending.turn
-        if env_id is not None:
-            ids = checked_indices(env_id, self.num_envs, "env_id")
-        elif ids is not None and np.shape(actions)[:1] == (self.num_envs,):
-            if self.batch_size == self.num_envs:
-                ids = None
-            else:
-                actions = np.asarray(actions)[ids]
+        ids = pending.turn if env_id is None else checked_indices(env_id, self.num_envs, "env_id")
+        if env_id is None and ids is not None and np.shape(actions)[:1] == (self.num_envs,):
+            is_whole = self.batch_size == self.num_envs
+            ids, actions = (None, actions) if is_whole else (ids, np.asarray(actions)[ids])
         pending.check_step(ids, call)
         pending.check_out(call, is_given=out is not None)
         if out is not None:
