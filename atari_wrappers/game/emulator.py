@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 from ale_py import Action, ALEInterface, ALEState, roms
 
+from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.ids import EnvId
 from atari_wrappers.recipes import Recipe
 
@@ -47,7 +48,7 @@ class Emulator:
         frames: Emulated frames since the game began.
 
     Raises:
-        ValueError: The game has no such mode or difficulty.
+        UnsupportedError: The game has no such mode or difficulty.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class Emulator:
         for name, valid in (("mode", cartridge.modes), ("difficulty", cartridge.difficulties)):
             value = getattr(self, f"_{name}")
             if value is not None and value not in valid:
-                raise ValueError(f"{name} of {self._rom} must be one of {valid}, not {value}")
+                raise UnsupportedError(f"{name} of {self._rom} must be one of {valid}, not {value}")
         return cartridge.all_actions if all_of_them else cartridge.own_actions
 
     @property

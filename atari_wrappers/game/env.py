@@ -56,7 +56,7 @@ class AtariGame(gym.Env[np.ndarray, Any]):
             shows it.
 
     Raises:
-        ValueError: The game has no such mode or difficulty.
+        UnsupportedError: The game has no such mode or difficulty.
     """
 
     num_players = 1

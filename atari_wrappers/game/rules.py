@@ -40,7 +40,7 @@ class GameRules:
         cut_off: The record of a game that ended while a reset was to go on with it, else `None`.
 
     Raises:
-        ValueError: The game has no such mode or difficulty.
+        UnsupportedError: The game has no such mode or difficulty.
     """
 
     def __init__(self, emulator: Emulator, recipe: Recipe, pictures: Observations) -> None:

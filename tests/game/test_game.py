@@ -12,6 +12,7 @@ from ale_py import Action
 from games import make_game
 from gymnasium.utils.env_checker import check_env
 
+from atari_wrappers import UnsupportedError, make_vec
 from atari_wrappers.game.env import AtariGame
 from atari_wrappers.game.polar import console_action
 from atari_wrappers.ids import resolve
@@ -124,8 +125,12 @@ def test_polar_actions_out_of_range_are_refused(action: list[float]) -> None:
 
 @pytest.mark.parametrize(("part", "value"), [("mode", 99), ("difficulty", 7)])
 def test_modes_that_a_game_has_not_got_are_refused(part: str, value: int) -> None:
-    with pytest.raises(ValueError, match=f"{part} of pong must be one of .*, not {value}"):
+    message = f"{part} of pong must be one of .*, not {value}"
+    with pytest.raises(UnsupportedError, match=message):
         make_game(PONG, "default", **{part: value})
+    # As it is, and not as what befell a worker.
+    with pytest.raises(UnsupportedError, match=message):
+        make_vec(PONG, 2, backend="async", context="forkserver", **{part: value})
 
 
 @pytest.mark.parametrize(
