@@ -125,5 +125,5 @@ def _near(name: str) -> str:
     if not near or not wanted:
         return ""
     ids = [*names.get(f"{near[0]}noframeskip", ())[::-1], *names[near[0]][::-1]]
-    ids.sort(key=lambda one: (not version) or not one.endswith(f"-{version}"))
+    ids.sort(key=lambda one: (bool(version) and not one.endswith(f"-{version}"), "/" in one))
     return f" Did you mean {' or '.join(f'`{one}`' for one in ids[:3])}?"

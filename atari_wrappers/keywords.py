@@ -111,7 +111,8 @@ def _hint(unknown: Sequence[str]) -> str:
     near = [
         meant
         for name in unknown
-        for meant in _OTHER_WORDS.get(name, "").split() or difflib.get_close_matches(name, names, 1)
+        for meant in _OTHER_WORDS.get(name, "").split()
+        or difflib.get_close_matches(name, ["num_envs", *names], 1)
     ]
     return f" (did you mean {', '.join(near)}?)" if near else f"; there are {', '.join(names)}"
 

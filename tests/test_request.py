@@ -185,6 +185,8 @@ def test_hints_name_what_there_is() -> None:
         make_vec(GAME, 1, seed=0)
     with pytest.raises(TypeError, match=r"\(did you mean sticky_actions, backend\?\)"):
         make_vec(GAME, 1, repeat_action_probability=0.25, vectorization_mode="async")
+    with pytest.raises(TypeError, match=r"no setting num_env \(did you mean num_envs\?\)"):
+        make_vec(GAME, num_env=2)
     with pytest.raises(TypeError, match="no setting colour; there are preset, recipe, backend"):
         make_env(GAME, colour="red")
     with pytest.raises(TypeError, match=r"render\(\) asks"):

@@ -123,6 +123,7 @@ def test_images_of_a_game_without_frames_are_refused() -> None:
     [
         ("SpaceInvader-v4", "Did you mean `SpaceInvadersNoFrameskip-v4`"),
         ("pong", "Did you mean `PongNoFrameskip-v4`"),
+        ("cartpole", "Did you mean `CartPole-v1` or `CartPole-v0`"),
         ("Pong-v9", "versioned environments: \\[ `v0`, `v4` \\]"),
         ("ALE/Pong-v4", "use `ALE/Pong-v5`"),
         ("", "Malformed environment ID"),
