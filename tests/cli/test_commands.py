@@ -34,7 +34,12 @@ def test_dump_frames_saves_a_whole_game(trainer: Trainer, trained: Callable[...,
     numbers = sorted(int(re.fullmatch(r"out0-(\d+)\.png", frame.name)[1]) for frame in frames)
     assert numbers == list(range(len(numbers)))
     played = int(re.search(r"in (\d+) frames", out)[1])
-    assert len(numbers) >= played > 100
+    assert len(numbers) == played > 100
+    assert f"{played} frames are in" in out
+    again, _ = trainer.run("dump-frames", "runs/run", "frames/of a game", "--episodes", 2)
+    counts = [int(count) for count in re.findall(r"in (\d+) frames", again)]
+    assert len(counts) == 2
+    assert len(list((trainer.folder / "frames/of a game").iterdir())) == played + sum(counts)
     with Image.open(frames[0]) as frame:
         assert (frame.size, frame.mode) == ((160, 210), "RGB")
 
@@ -51,6 +56,35 @@ def test_eval_saves_games_as_videos(trainer: Trainer, trained: Callable[..., Pat
             frames = list(file.decode(video=0))
         assert len(frames) >= 4 * (played - 1) > 100
         assert frames[0].width * 210 == frames[0].height * 160
+    named = re.findall(r"^game .*, (env.*)$", out, re.MULTILINE)
+    assert named == [video.name for video in videos]
+
+
+def test_eval_keeps_the_videos_of_the_games_that_it_prints(
+    trainer: Trainer, trained: Callable[..., Path]
+) -> None:
+    """Not those that envs begin, or even end, while others still play their share."""
+    trained("--total-steps", 16, "--max-episode-frames", 200, *INVADERS)
+    arguments = ["--episodes", 3, "--num-envs", 2, "--video-dir", "videos"]
+    printed = []
+    for _ in range(2):
+        out, _ = trainer.run("eval", "runs/run", *arguments)
+        printed += re.findall(r"^game .*, (env.*)$", out, re.MULTILINE)
+        kept = sorted(file.name for file in (trainer.folder / "videos").iterdir())
+        assert kept == sorted(printed)
+    assert len(set(printed)) == 6
+
+
+def test_eval_fails_where_its_result_is_lost(
+    trainer: Trainer, trained: Callable[..., Path]
+) -> None:
+    trained("--total-steps", 256, *CARTPOLE)
+    with Path("/dev/full").open("w") as full:
+        process = trainer.start("eval", "runs/run", "--episodes", 1, stdout=full)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert err.startswith("error: could not write `standard output`")
+    assert err.count("\n") == 1
 
 
 def test_doctor_names_what_is_in_use(either_trainer: Trainer) -> None:
@@ -94,6 +128,12 @@ def test_help_explains_every_setting_with_its_default(trainer: Trainer) -> None:
         (["--backend", "ale", "--env-id", "CartPole-v1"], ["ale", "CartPole-v1"]),
         (["--runs-dir", "/proc/runs"], ["/proc/runs"]),
         (["--preset", "envpool", "--backend", "ale"], ["ale", "padding"]),
+        (["--num-envs", "4294967296"], ["num_envs", "4294967296"]),
+        (["--num-steps", "1000000000000"], ["num_steps", "1000000000000"]),
+        (["--torch-threads", "2000000000"], ["torch_threads", "2000000000"]),
+        (["--env-threads", "2000000000"], ["env_threads", "2000000000"]),
+        (["--run-name", "../escape"], ["run_name", "../escape"]),
+        (["--algorithm", "a2c", "--clip-coef", "0.2"], ["clip_coef", "a2c", "ppo"]),
     ],
 )
 def test_a_mistake_is_one_line_that_names_it(
@@ -123,11 +163,17 @@ def test_a_mistake_is_one_line_that_names_it(
         ["train", "--preset", "atari"],
         ["train", "--noop-max", "many"],
         ["train", "--fire-reset", "maybe"],
+        ["train", "--total-steps", str(2**64 - 1)],
+        ["train", "--num-envs", "-5"],
+        ["train", "--run-name", "\udcff"],
+        ["train", "--\udcff"],
+        ["\udcff"],
     ],
 )
 def test_a_wrong_command_line_is_status_2(trainer: Trainer, arguments: list[str]) -> None:
     _, err = trainer.run(*arguments, status=2)
     assert "Usage" in err or "--help" in err
+    assert err.count("\n") == 1 or not arguments
 
 
 def test_an_unknown_setting_in_a_file_is_named(trainer: Trainer) -> None:

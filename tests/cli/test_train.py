@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from program import CARTPOLE, INVADERS, Trainer, read_checkpoint
+from program import CARTPOLE, INVADERS, MODULE, Trainer, read_checkpoint
 
 
 def column(path: Path, name: str) -> list[float]:
@@ -154,6 +154,62 @@ def test_a_run_can_be_started_from_the_settings_of_another(trainer: Trainer) -> 
         for name in ("run", "again")
     )
     assert first | {"run_name": "again"} == again
+
+    out, _ = trainer.run("train", "--config", "runs/run/settings.toml")
+    assert "`run-2`" in out
+    assert (trainer.folder / "runs/run-2/curve.png").exists()
+
+
+def test_a_resumed_run_counts_on(trainer: Trainer) -> None:
+    """Seconds never go back, and each start is in `machine.json`."""
+    trainer.run("train", "--run-name", "run", "--total-steps", 512, *CARTPOLE)
+    trainer.run("train", "--resume", "runs/run", "--total-steps", 1024, "--torch-threads", 1)
+    run = trainer.folder / "runs/run"
+    seconds = column(run / "updates.csv", "seconds")
+    assert len(seconds) == 4
+    assert seconds == sorted(seconds)
+    machine = json.loads((run / "machine.json").read_text())
+    assert machine["from_step"] == 512
+    assert [start["from_step"] for start in machine["earlier"]] == [0]
+
+
+RAISING = """
+import gymnasium as gym
+
+class Raising(gym.Env):
+    observation_space = gym.spaces.Box(-1, 1, (2,))
+    action_space = gym.spaces.Discrete(2)
+    steps = 0
+
+    def reset(self, *, seed=None, options=None):
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        Raising.steps += 1
+        if Raising.steps > 1000:
+            raise ValueError("the reactor is too hot")
+        return self.observation_space.sample(), 1.0, False, False, {}
+
+gym.register("Raising-v0", Raising)
+"""
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_an_env_that_raises_leaves_a_checkpoint_and_its_traceback(
+    tmp_path: Path, backend: str
+) -> None:
+    (tmp_path / "raising.py").write_text(RAISING)
+    arguments = ["--env-id", "raising:Raising-v0", "--backend", backend, "--env-threads", 1]
+    trainer = Trainer(tmp_path, MODULE)
+    size = ["--num-envs", 2, "--num-steps", 16, "--total-steps", 100_000]
+    _, err = trainer.run("train", "--run-name", "run", *size, *arguments, status=1)
+    message, traceback = err[err.index("error: ") :].split("\n\n", 1)
+    assert "the reactor is too hot" in message
+    assert "checkpoint is of agent step 992: go on by train --resume 'runs/run'" in message
+    assert message.count("\n") == 0
+    assert 'raise ValueError("the reactor is too hot")' in traceback
+    assert "restart_workers" not in err
+    assert trainer.checkpoints()[-1].stem == "step-000000000992"
 
 
 def test_frames_are_saved_while_training(trainer: Trainer) -> None:

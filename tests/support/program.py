@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import IO, Any
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = [str(ROOT / "target/release/rust_trainer")]
@@ -26,16 +27,19 @@ class Trainer:
         self.folder = folder
         self.command = command
 
-    def start(self, *arguments: object) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: object, stdout: IO[str] | int = subprocess.PIPE, **options: Any
+    ) -> subprocess.Popen[str]:
         """Start a command of the trainer and return its process."""
         return subprocess.Popen(
             [*self.command, *map(str, arguments)],
             cwd=self.folder,
             env=os.environ | {"VIRTUAL_ENV": sys.prefix, "COLUMNS": "100"},
-            stdout=subprocess.PIPE,
+            stdout=stdout,
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,
             text=True,
+            **options,
         )
 
     def run(self, *arguments: object, status: int = 0) -> tuple[str, str]:

@@ -1,0 +1,167 @@
+"""Signals: wherever they find the trainer, and however often it runs in one process."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from program import CARTPOLE, Trainer
+
+ASYNC = ["--backend", "async", *CARTPOLE]
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
+
+
+def test_a_signal_to_the_whole_group_leaves_a_checkpoint(trainer: Trainer) -> None:
+    """As systemd, Slurm and `timeout` send it: to the worker processes, too."""
+    process = trainer.start("train", "--run-name", "run", *ASYNC, start_new_session=True)
+    wait_until(trainer.checkpoints)
+    os.killpg(process.pid, signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 143, out + err
+    stopped_at = int(re.search(r"stopped at agent step (\d+)", out)[1])
+    assert trainer.checkpoints()[-1].stem == f"step-{stopped_at:012}"
+    assert "worker" not in err
+    assert "Traceback" not in err
+
+
+def test_a_second_training_in_one_process_is_stopped_as_the_first_was(trainer: Trainer) -> None:
+    script = """
+        import signal, sys
+        from rust_trainer import main
+
+        if __name__ == "__main__":
+            before = signal.getsignal(signal.SIGINT)
+            first = ["--run-name", "first", "--total-steps", "256"]
+            assert main(["train", *first, *sys.argv[1:]]) == 0
+            assert signal.getsignal(signal.SIGINT) is before
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, before)
+            status = main(["train", "--run-name", "run", *sys.argv[1:]])
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                print("python's own handler is back")
+            sys.exit(status)
+    """
+    (trainer.folder / "twice.py").write_text(textwrap.dedent(script))
+    process = Trainer(trainer.folder, [sys.executable, "twice.py"]).start(*CARTPOLE)
+    wait_until(trainer.checkpoints)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    stopped_at = int(re.search(r"stopped at agent step (\d+)", out)[1])
+    assert trainer.checkpoints()[-1].stem == f"step-{stopped_at:012}"
+    assert "python's own handler is back" in out
+
+
+def test_a_signal_while_environments_are_made_ends_the_program(trainer: Trainer) -> None:
+    arguments = ["--env-id", "CartPole-v1", "--num-envs", 300_000, "--run-name", "run"]
+    process = trainer.start("train", *arguments)
+    time.sleep(5)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=10)
+    assert process.returncode == 130, err
+    assert "a second signal" in err
+    assert "Traceback" not in err
+    assert not (trainer.folder / "runs").exists()
+
+
+def test_a_second_signal_ends_the_program_at_once(trainer: Trainer) -> None:
+    # One rollout takes for ever: there is no safe point to wait for.
+    arguments = ["--env-id", "CartPole-v1", "--num-steps", 1_000_000]
+    process = trainer.start("train", "--run-name", "run", *arguments)
+    wait_until((trainer.folder / "runs/run/machine.json").exists)
+    for _ in range(2):
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.5)
+    _, err = process.communicate(timeout=2)
+    assert process.returncode == 143, err
+    assert err.count("a second signal") == 1
+
+
+def workers(process: subprocess.Popen[str]) -> list[int]:
+    """Return the worker processes of a trainer."""
+    tables = Path(f"/proc/{process.pid}/task").glob("*/children")
+    children = [child for table in tables for child in table.read_text().split()]
+    return [
+        int(child)
+        for child in children
+        if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text()
+    ]
+
+
+@pytest.fixture
+def training(trainer: Trainer) -> Callable[..., subprocess.Popen[str]]:
+    """Start training with worker processes as `runs/run`, and wait for its first checkpoint."""
+
+    def start(*arguments: object) -> subprocess.Popen[str]:
+        process = trainer.start("train", "--run-name", "run", *arguments, *ASYNC)
+        wait_until(trainer.checkpoints)
+        assert len(workers(process)) == 2
+        return process
+
+    return start
+
+
+def restarts(trainer: Trainer) -> list[int]:
+    rows = (trainer.folder / "runs/run/updates.csv").read_text().splitlines()
+    column = rows[0].split(",").index("worker_restarts")
+    return [int(row.split(",")[column]) for row in rows[1:] if row.count(",") == rows[0].count(",")]
+
+
+def test_a_killed_worker_is_made_anew_and_training_goes_on(
+    trainer: Trainer, training: Callable[..., subprocess.Popen[str]]
+) -> None:
+    process = training("--env-threads", 2)
+    victim = workers(process)[0]
+    os.kill(victim, signal.SIGKILL)
+    wait_until(lambda: restarts(trainer)[-3:] == [1, 1, 1])
+    assert victim not in workers(process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    [line] = [line for line in err.splitlines() if "made anew" in line]
+    assert "killed" in line or "died" in line
+    assert "restart_workers" not in err
+    assert "Traceback" not in err
+
+
+def test_a_stopped_worker_is_no_reason_to_wait_for_ever(
+    trainer: Trainer, training: Callable[..., subprocess.Popen[str]]
+) -> None:
+    process = training("--env-threads", 2, "--env-timeout", 2)
+    os.kill(workers(process)[0], signal.SIGSTOP)
+    wait_until(lambda: restarts(trainer)[-1] == 1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+
+
+def test_a_signal_is_heeded_while_a_worker_is_stopped(
+    trainer: Trainer, training: Callable[..., subprocess.Popen[str]]
+) -> None:
+    process = training("--env-threads", 2)
+    stopped = workers(process)[0]
+    os.kill(stopped, signal.SIGSTOP)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, out + err
+    stopped_at = int(re.search(r"stopped at agent step (\d+)", out)[1])
+    assert trainer.checkpoints()[-1].stem == f"step-{stopped_at:012}"
+    wait_until(lambda: not Path(f"/proc/{stopped}").exists())
