@@ -1,14 +1,16 @@
 //! The Python face of a program: the same `run` as an extension module.
 
 /// Makes the crate a Python extension module `$name` with one function,
-/// `main(argv: list[str]) -> int`, which calls `$run: fn(Vec<String>) -> i32` without the GIL and
+/// `main(argv: list[str]) -> int`, which calls `$run: fn(Vec<OsString>) -> i32` without the GIL and
 /// returns its exit code.
 ///
 /// The calling crate must be a `cdylib`, name this crate `python_shim`, and be built with the feature
 /// `extension-module` and `PYO3_BUILD_EXTENSION_MODULE=1` (maturin sets it).
 ///
 /// ```
-/// fn run(argv: Vec<String>) -> i32 {
+/// use std::ffi::OsString;
+///
+/// fn run(argv: Vec<OsString>) -> i32 {
 ///     argv.len() as i32
 /// }
 /// python_shim::extension_module!(trainer, crate::run);
@@ -25,7 +27,7 @@ macro_rules! extension_module {
             #[pyo3(crate = "::python_shim::pyo3")]
             fn main(
                 py: $crate::pyo3::Python<'_>,
-                argv: ::std::vec::Vec<::std::string::String>,
+                argv: ::std::vec::Vec<::std::ffi::OsString>,
             ) -> i32 {
                 py.detach(|| $run(argv))
             }

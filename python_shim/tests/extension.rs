@@ -1,7 +1,7 @@
 //! The module that `extension_module!` makes, imported by an embedded Python.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use std::{sync::mpsc, thread, time::Duration};
+use std::{ffi::OsString, sync::mpsc, thread, time::Duration};
 
 use python_shim::{
     interpreter,
@@ -9,7 +9,7 @@ use python_shim::{
 };
 
 /// Fails for an empty list; else counts, in a thread that can enter Python only without the GIL here.
-fn run(argv: Vec<String>) -> i32 {
+fn run(argv: Vec<OsString>) -> i32 {
     if argv.is_empty() {
         return 2;
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 import av
 import pytest
 from PIL import Image
-from program import CARTPOLE, INVADERS, Trainer
+from program import CARTPOLE, INVADERS, MODULE, Trainer
 
 
 def test_eval_reports_each_return_and_their_mean(
@@ -174,6 +174,11 @@ def test_a_wrong_command_line_is_status_2(trainer: Trainer, arguments: list[str]
     _, err = trainer.run(*arguments, status=2)
     assert "Usage" in err or "--help" in err
     assert err.count("\n") == 1 or not arguments
+
+
+def test_what_is_no_text_is_one_line_in_the_module_too(tmp_path: Path) -> None:
+    _, err = Trainer(tmp_path, MODULE).run("train", "--run-name", "\udcff", status=2)
+    assert err.count("\n") == 1
 
 
 def test_an_unknown_setting_in_a_file_is_named(trainer: Trainer) -> None:

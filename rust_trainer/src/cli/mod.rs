@@ -66,7 +66,7 @@ struct PlayArgs {
 
 /// Runs the program with `args`, the program's name first; returns its exit status.
 #[must_use]
-pub fn run<A: Into<OsString> + Clone>(args: Vec<A>) -> i32 {
+pub fn run(args: Vec<OsString>) -> i32 {
     let cli = Cli::command()
         .try_get_matches_from(args)
         .and_then(|matches| Cli::from_arg_matches(&matches));
