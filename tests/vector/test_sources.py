@@ -16,15 +16,17 @@ from atari_wrappers import UnsupportedError, VecEnv, make_env, make_vec
 from atari_wrappers.settings import Settings
 
 OpenVec = Callable[..., VecEnv]
-PYTHON = pytest.mark.parametrize("backend", ["sync", "async"])
+PYTHON = pytest.mark.parametrize(
+    "where", [{"backend": "sync"}, {"backend": "async", "num_workers": 1}], ids=["sync", "async"]
+)
 gym.register("Limited-v0", partial(CarelessEnv, 10**6), max_episode_steps=9)
 GAMES = ["PongNoFrameskip-v4", "BreakoutNoFrameskip-v4"]
 
 
 @PYTHON
-def test_keywords_go_to_gymnasium_make(backend: str, open_vec: OpenVec) -> None:
+def test_keywords_go_to_gymnasium_make(where: dict[str, Any], open_vec: OpenVec) -> None:
     kwargs = {"map_name": "8x8", "is_slippery": False}
-    vec = open_vec("FrozenLake-v1", 2, backend=backend, num_workers=1, env_kwargs=kwargs)
+    vec = open_vec("FrozenLake-v1", 2, **where, env_kwargs=kwargs)
     assert vec.single_observation_space.n == 64
     assert vec.reset(seed=0)[0].tolist() == [0, 0]
     assert vec.step([1, 2])[0].tolist() == [8, 1]
@@ -42,17 +44,17 @@ def test_a_limit_of_steps_is_served_on_any_id(
 
 
 @PYTHON
-def test_a_callable_makes_envs(backend: str, open_vec: OpenVec) -> None:
+def test_a_callable_makes_envs(where: dict[str, Any], open_vec: OpenVec) -> None:
     def make(length: int = 3) -> gym.Env:
         return CarelessEnv(length)
 
     for source, settings in ((make, {}), (lambda length: make(length), {"length": 2})):
-        vec = open_vec(source, 2, backend=backend, num_workers=1, env_kwargs=settings)
+        vec = open_vec(source, 2, **where, env_kwargs=settings)
         vec.reset()
         ends = [vec.step([5, 6])[3].tolist() for _ in range(3)]
         assert ends.index([True, True]) == (1 if settings else 2)
         assert vec.spec is None
-    vec = open_vec(make, 1, backend=backend, num_workers=1, max_episode_steps=1)
+    vec = open_vec(make, 1, **where, max_episode_steps=1)
     vec.reset()
     *_, truncated, info = vec.step([5])
     assert truncated.all()
@@ -76,14 +78,14 @@ def test_async_says_what_cannot_be_pickled() -> None:
 
 @PYTHON
 def test_wrappers_go_around_other_envs_and_are_in_the_record(
-    backend: str, open_vec: OpenVec
+    where: dict[str, Any], open_vec: OpenVec
 ) -> None:
     wrappers = [
         partial(TransformReward, func=lambda reward: 2 * reward),
         lambda env: FrameStackObservation(env, 3, padding_type="zero"),
         partial(TimeLimit, max_episode_steps=2),
     ]
-    vec = open_vec("scripted:Careless-v0", 1, backend=backend, wrappers=wrappers)
+    vec = open_vec("scripted:Careless-v0", 1, **where, wrappers=wrappers)
     obs, _ = vec.reset()
     assert obs.shape == (1, 3, 2)
     obs, reward, _, truncated, info = vec.step([5])
@@ -95,9 +97,9 @@ def test_wrappers_go_around_other_envs_and_are_in_the_record(
 
 
 @PYTHON
-def test_wrappers_go_around_preprocessed_games(backend: str, open_vec: OpenVec) -> None:
+def test_wrappers_go_around_preprocessed_games(where: dict[str, Any], open_vec: OpenVec) -> None:
     wrappers = [partial(TransformReward, func=lambda reward: reward / 2)]
-    vec = open_vec(GAMES[0], 1, backend=backend, wrappers=wrappers, preset="ale", obs_buffers=2)
+    vec = open_vec(GAMES[0], 1, **where, wrappers=wrappers, preset="ale", obs_buffers=2)
     plain = open_vec(GAMES[0], 1, backend="sync", preset="ale")
     np.testing.assert_array_equal(vec.reset(seed=1)[0], plain.reset(seed=1)[0])
     rewards = []
@@ -128,10 +130,10 @@ def test_a_wrapper_makes_arrays_of_what_is_none(open_vec: OpenVec) -> None:
     ],
 )
 def test_what_is_no_array_is_refused(
-    backend: str, env: type[gym.Env], message: str, open_vec: OpenVec
+    where: dict[str, Any], env: type[gym.Env], message: str, open_vec: OpenVec
 ) -> None:
     with pytest.raises(UnsupportedError, match=message):
-        open_vec(env, 2, backend=backend, num_workers=1)
+        open_vec(env, 2, **where)
 
 
 def test_wrappers_are_checked() -> None:
@@ -147,9 +149,9 @@ def test_wrappers_are_checked() -> None:
 
 
 @PYTHON
-def test_several_games_share_a_batch(backend: str, open_vec: OpenVec) -> None:
+def test_several_games_share_a_batch(where: dict[str, Any], open_vec: OpenVec) -> None:
     settings = {"full_action_space": True, "preset": "baselines"}
-    vec = open_vec([*GAMES, GAMES[0]], backend=backend, num_workers=2, **settings)
+    vec = open_vec([*GAMES, GAMES[0]], **where, **settings)
     singles = [open_vec(game, 1, backend="sync", **settings) for game in (*GAMES, GAMES[0])]
     obs = vec.reset(seed=3)[0]
     starts = [single.reset(seed=3 + index)[0][0] for index, single in enumerate(singles)]
@@ -164,15 +166,15 @@ def test_several_games_share_a_batch(backend: str, open_vec: OpenVec) -> None:
 
 
 @PYTHON
-def test_spaces_of_a_batch_must_be_the_same(backend: str) -> None:
+def test_spaces_of_a_batch_must_be_the_same(where: dict[str, Any]) -> None:
     message = (
         r"env 1, `BreakoutNoFrameskip-v4`, takes Discrete\(4\), and env 0, `PongNoFrameskip-v4`,"
         r" Discrete\(6\): .*; full_action_space=True makes"
     )
     with pytest.raises(UnsupportedError, match=message):
-        make_vec(GAMES, backend=backend, num_workers=1)
+        make_vec(GAMES, **where)
     with pytest.raises(UnsupportedError, match="env 2, `CartPole-v1`, observes Box"):
-        make_vec(["Acrobot-v1", "Acrobot-v1", "CartPole-v1"], backend=backend, num_workers=1)
+        make_vec(["Acrobot-v1", "Acrobot-v1", "CartPole-v1"], **where)
     with pytest.raises(UnsupportedError, match="several games: it has one"):
         make_vec(GAMES, backend="ale", full_action_space=True)
 
@@ -186,9 +188,9 @@ def test_spaces_of_a_batch_must_be_the_same(backend: str) -> None:
     ],
 )
 def test_other_observations(
-    backend: str, settings: dict[str, Any], shape: tuple[int, ...], open_vec: OpenVec
+    where: dict[str, Any], settings: dict[str, Any], shape: tuple[int, ...], open_vec: OpenVec
 ) -> None:
-    vec = open_vec(GAMES[1], 2, backend=backend, num_workers=1, **settings)
+    vec = open_vec(GAMES[1], 2, **where, **settings)
     single = make_env(GAMES[1], Settings(**settings))
     assert vec.single_observation_space == single.observation_space
     assert vec.single_observation_space == gym.spaces.Box(0, 255, shape, np.uint8)
