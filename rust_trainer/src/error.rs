@@ -93,7 +93,7 @@ pub enum TrainerError {
     #[error("stopped")]
     Stopped,
     /// Something below panicked.
-    #[error("{} ({place})", first_line(message))]
+    #[error("{message} ({place})")]
     Panic {
         /// What it said.
         message: String,

@@ -16,8 +16,8 @@ const ROUNDS: &str = "10000";
 /// Starts the program again, as the same process, with a short spin, unless the environment already says
 /// how long. Does nothing where that fails: it is a matter of speed alone.
 pub fn limit_spinning() {
-    let said = env::var_os(SPIN_COUNT).is_some() || env::var_os("OMP_WAIT_POLICY").is_some();
-    if said || !cfg!(target_os = "linux") {
+    let is_chosen = env::var_os(SPIN_COUNT).is_some() || env::var_os("OMP_WAIT_POLICY").is_some();
+    if is_chosen || !cfg!(target_os = "linux") {
         return;
     }
     if let Ok(program) = env::current_exe() {

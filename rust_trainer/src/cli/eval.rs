@@ -58,7 +58,7 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
         let (value, steps) = (episode.raw_return, episode.length);
         let line = format!("game {number}: {value} in {steps} steps");
         match &videos {
-            Some(videos) if game.number as u64 % args.record_every == 0 => {
+            Some(videos) if (game.number as u64).is_multiple_of(args.record_every) => {
                 print(format_args!("{line}, {}", video_name(game, videos.first)))
             }
             _ => print(line),

@@ -122,10 +122,20 @@ fn catch_panics<T>(work: impl FnOnce() -> Result<T, TrainerError>) -> Result<T, 
     })
 }
 
+/// The first line of a panic's message. Those of libtorch's bindings hold the whole error, as Rust writes
+/// it for programmers.
 fn panic_message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().cloned();
     let text = text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string));
-    text.unwrap_or_else(|| "no message".to_owned())
+    let text = text.unwrap_or_else(|| "no message".to_owned());
+    let line = text.lines().next().unwrap_or_default();
+    match line.split_once("on an `Err` value: Torch(\"") {
+        Some((_, error)) => format!(
+            "libtorch: {}",
+            error.split("\\n").next().unwrap_or_default()
+        ),
+        None => line.to_owned(),
+    }
 }
 
 /// Prints what is wrong with a command line in one line, or the help that was asked for.
@@ -207,5 +217,27 @@ fn print(line: impl Display) -> Result<(), TrainerError> {
             error,
         )),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_of_one_line_that_names_its_place() {
+        let error = catch_panics::<()>(|| {
+            let tensor = tch::Tensor::zeros([2], (tch::Kind::Float, tch::Device::Cpu));
+            let _mismatched =
+                tensor + tch::Tensor::zeros([3], (tch::Kind::Float, tch::Device::Cpu));
+            Ok(())
+        });
+        let message = error.unwrap_err().to_string();
+        assert!(message.contains("must match the size"), "{message}");
+        assert!(message.contains(".rs:"), "{message}");
+        assert!(
+            !message.contains('\n') && !message.contains("\\n"),
+            "{message}"
+        );
     }
 }

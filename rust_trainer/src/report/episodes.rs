@@ -167,7 +167,9 @@ mod tests {
         table.flush().unwrap();
         for text in [None, Some("step,loss\n")] {
             fs::remove_file(&path).unwrap();
-            text.map(|text| fs::write(&path, text).unwrap());
+            if let Some(text) = text {
+                fs::write(&path, text).unwrap();
+            }
             table.write(&episode(16)).unwrap();
             let error = table.flush().unwrap_err();
             assert!(error.to_string().contains("removed or replaced"), "{error}");

@@ -211,12 +211,6 @@ impl RunReport {
         Some((self.games.mean()?, self.games.count()))
     }
 
-    /// Agent steps per second over the last 20 seconds, those of this process only.
-    #[must_use]
-    pub fn steps_per_second(&self) -> Option<f64> {
-        self.progress.steps_per_second()
-    }
-
     /// Draws the games recorded so far to `curve.png` in the run's folder and returns its path.
     pub fn draw_curve(&mut self) -> Result<PathBuf, ReportError> {
         self.flush()?;
@@ -229,12 +223,7 @@ impl RunReport {
                 .collect(),
         };
         let path = self.folder.join("curve.png");
-        let returns = if self.has_lives {
-            "raw return (all lives)"
-        } else {
-            "raw return"
-        };
-        draw_curves(&path, &self.title, returns, &[curve], &[])?;
+        draw_curves(&path, &self.title, self.returns(), &[curve], &[])?;
         Ok(path)
     }
 
@@ -243,6 +232,15 @@ impl RunReport {
     pub fn finish(mut self) -> Result<PathBuf, ReportError> {
         self.progress.show(self.step, &self.games);
         self.draw_curve()
+    }
+
+    /// What the returns of this run are.
+    fn returns(&self) -> &'static str {
+        if self.has_lives {
+            "raw return (all lives)"
+        } else {
+            "raw return"
+        }
     }
 
     /// Seconds of training, those before an interruption included.

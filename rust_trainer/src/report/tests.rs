@@ -194,3 +194,14 @@ fn a_folder_that_holds_a_run_is_not_reused() {
         "{error}"
     );
 }
+
+#[test]
+fn returns_are_of_all_lives_only_where_there_are_lives() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut report = RunReport::create(folder.path(), "title", 10).unwrap();
+    report.lives(&[0, 0]);
+    assert_eq!(report.returns(), "raw return");
+    report.lives(&[0, 3]);
+    report.lives(&[0, 0]);
+    assert_eq!(report.returns(), "raw return (all lives)");
+}

@@ -53,16 +53,16 @@ pub fn play(
     let mut observations = Observations::new(env.obs_spec(), 1, num_envs, policy.device())?;
     let mut rng = seeded_rng(play.seed);
     let mut patience = Patience::new(stop);
-    let mut step = StepBatch::default();
+    let mut received = StepBatch::default();
     let mut played = Vec::new();
     env.reset(Some(env_seed(play.seed)), &mut observations.lend(0))?;
     while played.len() < play.num_episodes && !stop.is_asked() {
         let actions = policy.act(&observations.row(0), &mut rng, play.greedy);
         env.send(actions.as_actions(), observations.lend(0))?;
-        if !receive(env, &mut step, &mut patience)? {
+        if !receive(env, &mut received, &mut patience)? {
             break;
         }
-        for &episode in &step.episodes {
+        for &episode in &received.episodes {
             let number = ended[episode.env];
             ended[episode.env] += 1;
             if number < share(episode.env) {

@@ -158,13 +158,14 @@ impl Run {
         let (env, algorithm) = prepare(&settings, env, None, stop)?;
         let folder = RunFolder::create(&settings)?;
         let (title, total) = (title(&settings), settings.run.total_steps);
-        let report = match RunReport::create(folder.path(), &title, total) {
+        let mut report = match RunReport::create(folder.path(), &title, total) {
             Ok(report) => report,
             Err(error) => {
                 folder.remove();
                 return Err(error.into());
             }
         };
+        report.text("settings", &format!("```toml\n{}```", settings.to_toml()))?;
         Ok(Self::new(
             folder,
             settings,
@@ -408,17 +409,20 @@ impl Run {
     }
 }
 
+/// What steps and what learns, ready for the first step.
+type Prepared = (Box<dyn VecEnv>, Box<dyn Algorithm>);
+
 /// The algorithm at its start or at a checkpoint, and the first observations in its memory.
 fn prepare(
     settings: &Settings,
     env: Box<dyn VecEnv>,
     from: Option<&checkpoint::Found>,
     stop: &StopRequest,
-) -> Result<(Box<dyn VecEnv>, Box<dyn Algorithm>), TrainerError> {
+) -> Result<Prepared, TrainerError> {
     envs::check(&settings.env.env_id, &*env)?;
     let device = device::select(settings.machine.device)?;
     let mut algorithm = algorithms::new(settings, &*env, device)?;
-    let mut step = 0;
+    let mut done_before = 0;
     if let Some(checkpoint::Found {
         path, checkpoint, ..
     }) = from
@@ -432,10 +436,10 @@ fn prepare(
         algorithm
             .load_state(&checkpoint.state)
             .map_err(|error| TrainerError::checkpoint(path, error))?;
-        step = checkpoint.counters.step;
+        done_before = checkpoint.counters.step;
     }
     // A resumed run plays on in new games: a seed of their own keeps it from repeating the first ones.
-    let seed = envs::env_seed(settings.run.seed.wrapping_add(step));
+    let seed = envs::env_seed(settings.run.seed.wrapping_add(done_before));
     let (mut env, mut slot) = (env, algorithm.next_obs());
     let reset = move || {
         let done = env.reset(Some(seed), &mut slot);

@@ -27,8 +27,7 @@ impl<'a> Patience<'a> {
 
     /// Whether a stop was asked for so long ago that what is in hand is given up.
     pub fn is_over(&mut self) -> bool {
-        self.stop.is_asked()
-            && self.noticed.get_or_insert_with(Instant::now).elapsed() > PATIENCE
+        self.stop.is_asked() && self.noticed.get_or_insert_with(Instant::now).elapsed() > PATIENCE
     }
 }
 

@@ -121,8 +121,8 @@ macro_rules! whole_numbers {
     ($($type:ty),*) => { $(
         impl SettingType for $type {
             fn to_value(&self) -> Value {
-                // TOML's integers end at i64::MAX; what lies beyond is out of every range as a float.
-                i64::try_from(*self).map_or(Value::Float(*self as f64), Value::Integer)
+                // TOML's integers end at i64::MAX; what lies beyond is no whole number, and refused.
+                i64::try_from(*self).map_or(Value::Float(f64::INFINITY), Value::Integer)
             }
 
             fn from_value(value: &Value) -> Result<Self, String> {
