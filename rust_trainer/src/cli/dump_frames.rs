@@ -7,7 +7,7 @@ use crate::{
     envs::{self, Recording},
     error::TrainerError,
     run::{
-        StopRequest, checkpoint,
+        StopRequest, checkpoints,
         evaluate::{Game, Play, play},
     },
 };
@@ -26,7 +26,7 @@ pub(super) struct DumpArgs {
 }
 
 pub(super) fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
-    let found = checkpoint::find(&args.run)?;
+    let found = checkpoints::find(&args.run)?;
     let policy = load_policy(&found, &args.play)?;
     let frames = Recorded::new(&args.img_dir, ".png")?;
     let recording = Recording {

@@ -7,7 +7,7 @@ use crate::{
     envs::{self, Recording},
     error::TrainerError,
     run::{
-        StopRequest, checkpoint,
+        StopRequest, checkpoints,
         evaluate::{Game, Play, mean_and_deviation, play},
     },
 };
@@ -34,7 +34,7 @@ pub(super) struct EvalArgs {
 }
 
 pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
-    let found = checkpoint::find(&args.run)?;
+    let found = checkpoints::find(&args.run)?;
     let settings = &found.checkpoint.settings;
     let policy = load_policy(&found, &args.play)?;
     let num_envs = args.num_envs.min(args.episodes) as usize;

@@ -23,7 +23,7 @@ use crate::{
     device,
     error::TrainerError,
     policy::Policy,
-    run::{StopRequest, checkpoint::Found},
+    run::{StopRequest, checkpoints::Found},
     settings::DeviceChoice,
 };
 

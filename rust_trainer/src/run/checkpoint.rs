@@ -24,7 +24,7 @@ use crate::{
 
 /// Goes up when what is stored changes its meaning.
 const FORMAT_VERSION: u32 = 1;
-const EXTENSION: &str = "safetensors";
+pub(super) const EXTENSION: &str = "safetensors";
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -265,96 +265,4 @@ fn entry<T: DeserializeOwned>(
 ) -> Result<T, String> {
     let text = text(metadata, name)?;
     serde_json::from_str(&text).map_err(|error| format!("its `{name}` is not understood: {error}"))
-}
-
-/// The checkpoints in `folder`, oldest first.
-///
-/// # Errors
-/// A folder that cannot be listed.
-pub fn list(folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
-    if !folder.exists() {
-        return Ok(Vec::new());
-    }
-    let failed = |source| TrainerError::io("list", folder, source);
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("step-") && path.extension().is_some_and(|ending| ending == EXTENSION) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
-/// Drops all but the newest `keep` of the checkpoints in `folder`.
-///
-/// # Errors
-/// A file that cannot be removed.
-pub fn drop_old(folder: &Path, keep: usize) -> Result<(), TrainerError> {
-    for old in list(folder)?.into_iter().rev().skip(keep) {
-        fs::remove_file(&old).map_err(|source| TrainerError::io("remove", &old, source))?;
-    }
-    files::sync_folder(folder).map_err(|source| TrainerError::io("sync", folder, source))
-}
-
-/// A checkpoint, where it is, and newer ones that are damaged.
-#[derive(Debug)]
-pub struct Found {
-    /// The file.
-    pub path: PathBuf,
-    /// What is in it.
-    pub checkpoint: Checkpoint,
-    /// What is wrong with newer ones.
-    pub damaged: Vec<TrainerError>,
-}
-
-/// The newest checkpoint in `folder` that can be read, if there is any.
-///
-/// # Errors
-/// What is wrong with the newest, where none can be read.
-pub fn newest(folder: &Path) -> Result<Option<Found>, TrainerError> {
-    let mut damaged = Vec::new();
-    for path in list(folder)?.into_iter().rev() {
-        match Checkpoint::read(&path) {
-            Ok(checkpoint) => {
-                return Ok(Some(Found {
-                    path,
-                    checkpoint,
-                    damaged,
-                }));
-            }
-            Err(error) => damaged.push(error),
-        }
-    }
-    match damaged.into_iter().next() {
-        Some(error) => Err(error),
-        None => Ok(None),
-    }
-}
-
-/// The checkpoint that `path` means: itself, or the newest readable one of the run in that folder.
-///
-/// # Errors
-/// A path that is neither a checkpoint nor a run with one; a checkpoint of another run.
-pub fn find(path: &Path) -> Result<Found, TrainerError> {
-    if path.is_file() {
-        return Ok(Found {
-            path: path.to_owned(),
-            checkpoint: Checkpoint::read(path)?,
-            damaged: Vec::new(),
-        });
-    }
-    if !path.exists() {
-        let problem = "does not exist; name a run's folder";
-        return Err(TrainerError::checkpoint(path, problem));
-    }
-    let settings = super::RunFolder::settings_in(path);
-    let Some(found) = newest(&path.join("checkpoints"))? else {
-        let problem = "holds no checkpoint; name a run's folder";
-        return Err(TrainerError::checkpoint(path, problem));
-    };
-    found.checkpoint.check_belongs(&found.path, &settings?)?;
-    Ok(found)
 }

@@ -1,14 +1,15 @@
 //! The settings of a run: the command line, the TOML file, the run's log and the checkpoint are one list.
 //!
-//! A setting is written once, with its explanation, default and rule: those that every run has here,
-//! those of an algorithm beside its loss. Files and the command line name them all in one flat table;
-//! later layers win: the algorithm's defaults, a file, the command line.
+//! A setting is written once, with its explanation, default and rule: those that every run has in
+//! `shared`, those of an algorithm beside its loss. Files and the command line name them all in one flat
+//! table; later layers win: the algorithm's defaults, a file, the command line.
 
 mod choices;
 mod fields;
 mod preset;
+mod shared;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -21,77 +22,7 @@ pub use choices::{Backend, DeviceChoice, Precision, Preset};
 pub use fields::{Field, LARGEST, Rule, SettingType};
 pub(crate) use fields::{read, settings, shown};
 pub use preset::{FireReset, OrPreset};
-
-settings! {
-    /// What a run is, and where it stands on the disk.
-    pub struct RunSettings {
-        /// Agent steps to train for, over all environments
-        total_steps: u64 = 10_000_000, Between(1.0, LARGEST),
-        /// Seed of the environments, the weights and the sampling
-        seed: u64 = 1, Any,
-        /// Folder for the runs
-        runs_dir: PathBuf = "runs".into(), Any,
-        /// Name of the run's folder [default: made from the environment, algorithm, seed and time]
-        run_name: String = String::new(), Any,
-        /// Agent steps between two checkpoints
-        checkpoint_every: u64 = 100_000, Positive,
-        /// Newest checkpoints to keep
-        keep_checkpoints: usize = 3, Positive,
-        /// Save every raw frame as PNG into this folder while training (slow; Atari)
-        img_dir: PathBuf = PathBuf::new(), Any,
-    }
-}
-
-settings! {
-    /// The environments.
-    pub struct EnvSettings {
-        /// Any environment id that Gymnasium knows
-        env_id: String = "SpaceInvadersNoFrameskip-v4".to_owned(), Any,
-        /// Environments stepped together
-        num_envs: usize = 8, Between(1.0, 1_048_576.0),
-        /// Backend that steps the environments
-        backend: Backend = Backend::Auto, Any,
-        /// Seconds without a sign of life after which a worker process is taken for hung and made anew
-        /// (async)
-        env_timeout: f64 = 300.0, Positive,
-        /// Recipe by which games are preprocessed; it decides what says `preset` below (Atari)
-        preset: Preset = Preset::Default, Any,
-        /// A lost life ends the learner's episode (Atari)
-        episodic_life: OrPreset<bool> = OrPreset::Preset, Any,
-        /// Learn from the sign of the reward; preset: for Atari, where the preset does
-        clip_reward: OrPreset<bool> = OrPreset::Preset, Any,
-        /// Press FIRE after a reset where the game needs it: true, false, steps, before-noops or
-        /// after-noops (Atari)
-        fire_reset: OrPreset<FireReset> = OrPreset::Preset, Any,
-        /// Largest number of no-ops at the start of a game (Atari)
-        noop_max: OrPreset<i64> = OrPreset::Preset, NotNegative,
-        /// Frames that each action is repeated for (Atari)
-        frame_skip: OrPreset<i64> = OrPreset::Preset, Positive,
-        /// Frames in an observation (Atari)
-        frame_stack: OrPreset<i64> = OrPreset::Preset, Positive,
-        /// Probability that the emulator repeats the previous action instead (Atari)
-        sticky_actions: OrPreset<f64> = OrPreset::Preset, Between(0.0, 1.0),
-        /// All 18 actions instead of those that the game uses (Atari)
-        full_action_space: OrPreset<bool> = OrPreset::Preset, Any,
-        /// Emulator frames after which a game is cut off, 0 for no limit (Atari)
-        max_episode_frames: OrPreset<i64> = OrPreset::Preset, NotNegative,
-    }
-}
-
-settings! {
-    /// What a run may use of the machine.
-    pub struct MachineSettings {
-        /// Where the network runs: auto, cpu, cuda or cuda:N
-        device: DeviceChoice = DeviceChoice::Auto, Any,
-        /// Number format of the forward and backward pass
-        precision: Precision = Precision::Fp32, Any,
-        /// Threads of libtorch; 0: as many as there are cores
-        torch_threads: i32 = 0, Between(0.0, 1024.0),
-        /// Threads (ale) or processes (async) that step the environments; 0: as many as there are cores,
-        /// at most one each
-        env_threads: i64 = 0, Between(0.0, 4096.0),
-    }
-}
+pub use shared::{EnvSettings, MachineSettings, RunSettings};
 
 /// The algorithms: a line for each.
 macro_rules! algorithms {

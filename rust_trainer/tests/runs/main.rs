@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod checkpoints;
 mod contexts;
 mod failures;
+mod folders;
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use rust_trainer::{
     nn::PolicyValueNet,
     policy::{seeded_rng, values},
     run::{
-        Checkpoint, Outcome, Resume, Run, StopRequest, Summary, checkpoint,
+        Checkpoint, Outcome, Resume, Run, StopRequest, Summary, checkpoints,
         evaluate::{Play, play},
     },
     settings::{Algorithm, Precision, Settings},
@@ -65,7 +65,7 @@ fn resume(folder: &Path, env: impl VecEnv + 'static) -> Result<Summary, TrainerE
 
 /// The newest checkpoint of a run.
 fn newest(settings: &Settings) -> Checkpoint {
-    checkpoint::find(&folder_of(settings)).unwrap().checkpoint
+    checkpoints::find(&folder_of(settings)).unwrap().checkpoint
 }
 
 /// The network of a finished run, from its newest checkpoint.

@@ -12,7 +12,7 @@ fn short(folder: &Path, name: &str) -> Settings {
 }
 
 fn files(settings: &Settings) -> Vec<PathBuf> {
-    checkpoint::list(&folder_of(settings).join("checkpoints")).unwrap()
+    checkpoints::list(&folder_of(settings).join("checkpoints")).unwrap()
 }
 
 #[test]
@@ -48,8 +48,8 @@ fn a_run_goes_on_from_its_folder_and_no_checkpoint_of_it() {
     let folder = tempfile::tempdir().unwrap();
     let settings = short(folder.path(), "run");
     train(&settings, one_step()).unwrap();
-    let path = checkpoint::find(&folder_of(&settings)).unwrap().path;
-    let found = checkpoint::find(&path).unwrap();
+    let path = checkpoints::find(&folder_of(&settings)).unwrap().path;
+    let found = checkpoints::find(&path).unwrap();
     assert_eq!(found.path, path, "to be evaluated");
     let before = fs::read(&path).unwrap();
     let message = resume(&path, one_step()).err().unwrap().to_string();
@@ -100,7 +100,7 @@ fn a_damaged_checkpoint_is_named_and_an_older_one_taken() {
     ];
     for bytes in damages {
         fs::write(newest, bytes).unwrap();
-        let found = checkpoint::find(&folder_of(&settings)).unwrap();
+        let found = checkpoints::find(&folder_of(&settings)).unwrap();
         assert_eq!(found.path, *older);
         let message = found.damaged[0].to_string();
         assert!(message.contains("step-000000000128"), "{message}");
@@ -111,7 +111,7 @@ fn a_damaged_checkpoint_is_named_and_an_older_one_taken() {
     let summary = resume(&folder_of(&settings), one_step()).unwrap();
     assert_eq!(summary.counters.step, 128);
     assert_eq!(
-        checkpoint::find(&folder_of(&settings)).unwrap().path,
+        checkpoints::find(&folder_of(&settings)).unwrap().path,
         *newest
     );
 
@@ -121,6 +121,26 @@ fn a_damaged_checkpoint_is_named_and_an_older_one_taken() {
     let message = resume(&folder_of(&settings), one_step()).err().unwrap();
     let message = message.to_string();
     assert!(message.contains("step-000000000128"), "{message}");
+}
+
+/// A damaged file of a later step does not pass for the newest, for whose sake others go.
+#[test]
+fn a_damaged_checkpoint_drives_out_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = with(
+        &settings(Algorithm::A2c, folder.path(), "run"),
+        "total_steps = 256\ncheckpoint_every = 64\nkeep_checkpoints = 2",
+    );
+    train(&settings, one_step()).unwrap();
+    fs::write(files(&settings).pop().unwrap(), "").unwrap();
+    let stop = StopRequest::never();
+    stop.ask();
+    let changes = toml::from_str("keep_checkpoints = 1\ntotal_steps = 100000").unwrap();
+    let resume = Resume::open(&folder_of(&settings), &changes).unwrap();
+    let run = Run::resume(resume, Box::new(one_step()), &stop).unwrap();
+    assert_eq!(files(&settings).len(), 1);
+    run.train(&stop).unwrap();
+    assert_eq!(newest(&settings).counters.step, 256);
 }
 
 #[test]
@@ -164,7 +184,7 @@ fn a_checkpoint_of_another_run_is_refused() {
     fs::copy(files(&other).pop().unwrap(), copy).unwrap();
     let errors = [
         resume(&folder_of(&ours), one_step()).err().unwrap(),
-        checkpoint::find(&folder_of(&ours)).unwrap_err(),
+        checkpoints::find(&folder_of(&ours)).unwrap_err(),
     ];
     for message in errors.map(|error| error.to_string()) {
         assert!(message.contains("step-000000000999"), "{message}");
