@@ -1,6 +1,6 @@
 //! Where environments come from: the one place that makes those of a run, from its settings.
 
-use std::{path::Path, thread};
+use std::{path::PathBuf, thread};
 
 use python_shim::{MakeOptions, Value, VecGymEnv};
 use vec_env::{ActionSpace, AutoresetMode, VecEnv};
@@ -11,24 +11,18 @@ use crate::{
 };
 
 /// What is saved of games that are played for evaluation.
-#[derive(Clone, Copy, Debug)]
-pub struct Recording<'a> {
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
     /// Folder for every raw frame as PNG.
-    pub img_dir: Option<&'a Path>,
+    pub img_dir: Option<PathBuf>,
     /// Folder for games as mp4.
-    pub video_dir: Option<&'a Path>,
-    /// Of each environment's games, the first and every n-th after it goes to `video_dir`.
+    pub video_dir: Option<PathBuf>,
+    /// Of each environment's games, the first and every n-th after it goes to `video_dir`; at least 1
+    /// where that is set.
     pub record_every: u64,
 }
 
-impl Recording<'_> {
-    /// Nothing is saved.
-    pub const NONE: Self = Self {
-        img_dir: None,
-        video_dir: None,
-        record_every: 1,
-    };
-
+impl Recording {
     fn has_pictures(&self) -> bool {
         self.img_dir.is_some() || self.video_dir.is_some()
     }
@@ -58,7 +52,7 @@ pub fn for_training(settings: &Settings) -> Result<Box<dyn VecEnv>, TrainerError
 pub fn for_evaluation(
     settings: &Settings,
     num_envs: usize,
-    recording: Recording<'_>,
+    recording: &Recording,
 ) -> Result<Box<dyn VecEnv>, TrainerError> {
     let mut options = options(settings)
         .with("episodic_life", false)
@@ -68,10 +62,10 @@ pub fn for_evaluation(
         // ALE's threads show no raw frames; the same games run elsewhere.
         settings.env.backend = Backend::Auto;
     }
-    if let Some(folder) = recording.img_dir {
+    if let Some(folder) = &recording.img_dir {
         options.set("img_dir", folder.to_string_lossy().into_owned());
     }
-    if let Some(folder) = recording.video_dir {
+    if let Some(folder) = &recording.video_dir {
         options.set("video_dir", folder.to_string_lossy().into_owned());
         options.set("record_every", recording.record_every as i64);
     }

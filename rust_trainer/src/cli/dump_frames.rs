@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{PlayArgs, kept::Recorded, load_policy, print, status_after};
+use super::{PlayArgs, kept::Recorded, load_policy, make_envs, print, status_after};
 use crate::{
     envs::{self, Recording},
     error::TrainerError,
@@ -30,10 +30,11 @@ pub(super) fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, Tr
     let policy = load_policy(&found, &args.play)?;
     let frames = Recorded::new(&args.img_dir, ".png")?;
     let recording = Recording {
-        img_dir: Some(&frames.unfinished),
-        ..Recording::NONE
+        img_dir: Some(frames.unfinished.clone()),
+        ..Recording::default()
     };
-    let mut env = envs::for_evaluation(&found.checkpoint.settings, 1, recording)?;
+    let for_env = found.checkpoint.settings.clone();
+    let mut env = make_envs(stop, move || envs::for_evaluation(&for_env, 1, &recording))?;
     let on_game = |game: &Game| {
         let (value, frames) = (game.episode.raw_return, game.episode.frames);
         print(format_args!("game of {value} points in {frames} frames"))

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{PlayArgs, kept::Recorded, load_policy, print, status_after};
+use super::{PlayArgs, kept::Recorded, load_policy, make_envs, print, status_after};
 use crate::{
     envs::{self, Recording},
     error::TrainerError,
@@ -42,11 +42,14 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
     let videos = video_dir.map(|folder| Recorded::new(folder, ".mp4"));
     let videos = videos.transpose()?;
     let recording = Recording {
-        video_dir: videos.as_ref().map(|videos| videos.unfinished.as_path()),
+        video_dir: videos.as_ref().map(|videos| videos.unfinished.clone()),
         record_every: args.record_every,
-        ..Recording::NONE
+        ..Recording::default()
     };
-    let mut env = envs::for_evaluation(settings, num_envs, recording)?;
+    let for_env = settings.clone();
+    let mut env = make_envs(stop, move || {
+        envs::for_evaluation(&for_env, num_envs, &recording)
+    })?;
     print(format_args!(
         "{} at agent step {}, {} games",
         settings.env.env_id, found.checkpoint.counters.step, args.episodes

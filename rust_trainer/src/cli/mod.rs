@@ -18,6 +18,7 @@ use std::{
 };
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use vec_env::VecEnv;
 
 use crate::{
     device,
@@ -186,6 +187,16 @@ fn load_policy(found: &Found, play: &PlayArgs) -> Result<Box<dyn Policy>, Traine
     checkpoint
         .policy(device::select(play.device)?)
         .map_err(|error| TrainerError::checkpoint(&found.path, error))
+}
+
+/// Makes environments as `make` says, unless a stop is asked for meanwhile.
+fn make_envs(
+    stop: &StopRequest,
+    make: impl FnOnce() -> Result<Box<dyn VecEnv>, TrainerError> + Send + 'static,
+) -> Result<Box<dyn VecEnv>, TrainerError> {
+    // Python's main thread is the one that it starts in.
+    python_shim::interpreter::start()?;
+    stop.unless_asked(make).ok_or(TrainerError::Stopped)?
 }
 
 /// The exit status of playing: whether it came to its end or was asked to stop.

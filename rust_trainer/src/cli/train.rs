@@ -5,7 +5,7 @@ use std::{
     time::SystemTime,
 };
 
-use super::{EXIT_OK, say, setting_args::SettingArgs, warn};
+use super::{EXIT_OK, make_envs, say, setting_args::SettingArgs, warn};
 use crate::{
     device, envs,
     error::TrainerError,
@@ -67,7 +67,8 @@ fn start(args: &TrainArgs, stop: &StopRequest) -> Result<Run, TrainerError> {
     }
     RunFolder::check_free(&settings)?;
     let threads = device::set_torch_threads(settings.machine.torch_threads);
-    let env = make(&settings, stop)?;
+    let for_env = settings.clone();
+    let env = make_envs(stop, move || envs::for_training(&for_env))?;
     let run = Run::create(settings, env, stop)?;
     announce(&run, threads)?;
     Ok(run)
@@ -79,7 +80,8 @@ fn resume(folder: &Path, args: &TrainArgs, stop: &StopRequest) -> Result<Run, Tr
         warn(notice);
     }
     let threads = device::set_torch_threads(resume.settings.machine.torch_threads);
-    let env = make(&resume.settings, stop)?;
+    let for_env = resume.settings.clone();
+    let env = make_envs(stop, move || envs::for_training(&for_env))?;
     let run = Run::resume(resume, env, stop)?;
     announce(&run, threads)?;
     say(format_args!(
@@ -87,13 +89,6 @@ fn resume(folder: &Path, args: &TrainArgs, stop: &StopRequest) -> Result<Run, Tr
         run.counters().step
     ));
     Ok(run)
-}
-
-fn make(settings: &Settings, stop: &StopRequest) -> Result<Box<dyn vec_env::VecEnv>, TrainerError> {
-    python_shim::interpreter::start()?;
-    let settings = settings.clone();
-    let made = stop.unless_asked(move || envs::for_training(&settings));
-    made.ok_or(TrainerError::Stopped)?
 }
 
 fn announce(run: &Run, torch_threads: i32) -> Result<(), TrainerError> {
