@@ -1,6 +1,7 @@
 """gymnasium's registry: ids whose `gymnasium.make_vec` is ours.
 
-Importing this module registers `atari_wrappers/<Game>-v0` for each game of ale-py.
+Importing this module registers `atari_wrappers/<Game>-v0` for each game of ale-py: without sticky
+actions, whatever the preset, unless a caller gives `sticky_actions`.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def _register_games() -> None:
     for spec in [spec for spec in gym.registry.values() if spec.namespace == "ALE"]:
         name = f"{NAMESPACE}/{spec.name}-v0"
         if name not in gym.registry:
-            _register(name, spec.id, {})
+            _register(name, spec.id, {"sticky_actions": 0.0})
 
 
 _register_games()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 
 import gymnasium as gym
@@ -34,7 +35,7 @@ def test_every_game_is_registered() -> None:
 
 def test_make_vec_makes_our_batch(open_vec: Callable[..., VecEnv]) -> None:
     envs = gym.make_vec(f"atari_wrappers.adapters.gymnasium:{PONG}", num_envs=2, noop_max=0)
-    ours = open_vec("ALE/Pong-v5", 2, noop_max=0)
+    ours = open_vec("ALE/Pong-v5", 2, noop_max=0, sticky_actions=0.0)
     assert isinstance(envs, VecEnv)
     assert (envs.backend, envs.settings) == (ours.backend, ours.settings)
     np.testing.assert_array_equal(envs.reset(seed=1)[0], ours.reset(seed=1)[0])
@@ -50,7 +51,7 @@ def test_make_vec_makes_our_batch(open_vec: Callable[..., VecEnv]) -> None:
 def test_both_ways_to_a_batch_play_alike(mode: str, open_vec: Callable[..., VecEnv]) -> None:
     settings = {"preset": "baselines", "autoreset": "next-step"}
     envs = gym.make_vec(PONG, num_envs=2, vectorization_mode=mode, **settings)
-    ours = open_vec("ALE/Pong-v5", 2, **settings)
+    ours = open_vec("ALE/Pong-v5", 2, sticky_actions=0.0, **settings)
     np.testing.assert_array_equal(envs.reset(seed=4)[0], ours.reset(seed=4)[0])
     rng = np.random.default_rng(0)
     for _ in range(50):
@@ -58,6 +59,18 @@ def test_both_ways_to_a_batch_play_alike(mode: str, open_vec: Callable[..., VecE
         for theirs, mine in zip(envs.step(actions)[:4], ours.step(actions)[:4], strict=True):
             np.testing.assert_array_equal(theirs, mine)
     envs.close()
+
+
+@pytest.mark.parametrize("mode", ["sync", "vector_entry_point"])
+def test_our_ids_have_no_sticky_actions_unless_given(mode: str) -> None:
+    for settings in ({}, {"preset": "gymnasium"}, {"sticky_actions": 0.25}):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            envs = gym.make_vec(PONG, num_envs=1, vectorization_mode=mode, **settings)
+        assert not [one for one in told if "sticky_actions" in str(one.message)]
+        recipe = envs.recipe if mode != "sync" else envs.envs[0].unwrapped.recipe
+        assert recipe.sticky_actions == settings.get("sticky_actions", 0.0)
+        envs.close()
 
 
 def test_make_makes_one_env_of_it() -> None:
