@@ -106,11 +106,11 @@ def resolve(env_id: EnvSource) -> EnvId:
     try:
         spec = gym.spec(name)
     except gym.error.Error as cause:
-        said = str(cause).partition(" Did you mean")[0]
-        # What names a version or a namespace that there is not says already which there are.
-        if isinstance(cause, gym.error.NameNotFound) or type(cause) is gym.error.Error:
-            said = said.rstrip(". ") + f".{_near(name)}"
-        raise UnknownEnvError(f"no environment `{env_id}`: {said}") from cause
+        reason = str(cause).partition(" Did you mean")[0]
+        # What names a namespace or a newer version says already what there is.
+        if not isinstance(cause, gym.error.NamespaceNotFound | gym.error.DeprecatedEnv):
+            reason = reason.rstrip(". ") + f".{_near(name)}"
+        raise UnknownEnvError(f"no environment `{env_id}`: {reason}") from cause
     is_atari = isinstance(spec.entry_point, str) and spec.entry_point.startswith("ale_py.")
     return EnvId(env_id, spec, spec.kwargs["game"] if is_atari else None)
 
@@ -121,8 +121,9 @@ def _near(name: str) -> str:
     for spec in gym.registry.values():
         names.setdefault(spec.name.lower(), []).append(spec.id)
     wanted, _, version = name.rpartition("/")[2].lower().partition("-")
+    wanted = wanted.removesuffix("deterministic")  # old ids of Atari games
     near = difflib.get_close_matches(wanted, names, n=1)
-    if not near or not wanted:
+    if not near:
         return ""
     ids = [*names.get(f"{near[0]}noframeskip", ())[::-1], *names[near[0]][::-1]]
     ids.sort(key=lambda one: (bool(version) and not one.endswith(f"-{version}"), "/" in one))

@@ -106,7 +106,7 @@ def request_batch(
         ValueError: There is none, fewer than `batch_size`, or another number than are listed.
         Exception: As `request_env`.
     """
-    listed = isinstance(env_id, Sequence) and not isinstance(env_id, str)
+    listed = isinstance(env_id, Sequence) and not isinstance(env_id, str | bytes)
     sources = tuple(env_id) if listed else (env_id,)
     if num_envs is None:
         num_envs = check_count("the number of listed ids", len(sources), 1)
@@ -150,7 +150,7 @@ def _check_other(env_id: EnvId, settings: Settings) -> None:
         asks = name not in _OF_ANY_ENV and value not in _ASKS_NOTHING.get(name, ())
         if asks:
             raise UnsupportedError(
-                f"{name}={value!r}: `{env_id.name}` is no Atari game, and this is said of those;"
+                f"{name}={value!r} is a setting of Atari games; `{env_id.name}` is none;"
                 " `wrappers` changes what an env observes"
             )
     if settings.recipe is not None:
@@ -159,7 +159,7 @@ def _check_other(env_id: EnvId, settings: Settings) -> None:
         if getattr(settings, name) is not None and env_id.spec and not env_id.render_mode:
             raise UnsupportedError(
                 f"{name}: `{env_id.name}` is no Atari game and has no render mode {PICTURES}:"
-                " no frames to save"
+                f" no frames to save; leave {name} out"
             )
 
 

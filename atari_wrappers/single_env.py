@@ -64,7 +64,8 @@ def _other(request: EnvRequest, env_index: int) -> gym.Env:
     if settings.img_dir is not None or settings.video_dir is not None:
         if env.render_mode != PICTURES:
             raise UnsupportedError(
-                f"img_dir, video_dir: `{env_id.name}` was made without render mode {PICTURES}"
+                f"img_dir, video_dir: `{env_id.name}` was made without render mode {PICTURES};"
+                " make it with that one, or leave them out"
             )
         rate = Fraction(env.metadata.get("render_fps") or FRAMES_PER_SECOND)
         recorder = make_recorder(settings, env_index, rate.limit_denominator(1000))

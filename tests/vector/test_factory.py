@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -10,6 +11,7 @@ from typing import Any, get_type_hints
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium import registry
 from PIL import Image
 
 import atari_wrappers
@@ -141,6 +143,25 @@ def test_bad_num_envs_is_refused(num_envs: Any, error: type[Exception]) -> None:
 def test_unknown_id_keeps_the_suggestion() -> None:
     with pytest.raises(UnknownEnvError, match="Did you mean `SpaceInvadersNoFrameskip-v4`"):
         make("SpaceInvader-v4")
+
+
+@pytest.mark.parametrize(
+    ("env_id", "hint"),
+    [
+        ("PongDeterministic-v4", "Did you mean `PongNoFrameskip-v4`"),
+        ("Pong-v5", "Did you mean `ALE/Pong-v5`"),
+        ("CartPole-v9", "Did you mean `CartPole-v1`"),
+    ],
+)
+def test_hints_name_ids_that_exist(env_id: str, hint: str) -> None:
+    with pytest.raises(UnknownEnvError, match=hint) as refusal:
+        make(env_id)
+    assert set(re.findall("`([^`]*)`", str(refusal.value).partition("Did you")[2])) <= {*registry}
+
+
+def test_an_id_of_bytes_is_no_list() -> None:
+    with pytest.raises(TypeError, match=r"env_id must be a string, .*, not b'Pong-v4'"):
+        make_vec(b"Pong-v4")
 
 
 def test_overrides_go_over_given_settings(open_vec: OpenVec) -> None:

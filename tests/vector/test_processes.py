@@ -152,6 +152,8 @@ def test_what_stands_for_an_env_knows_that_the_batch_is_closed(open_vec: OpenVec
     vec = open_vec("scripted:Dice-v0", 2, backend="async")
     vec.reset()
     env = vec.get_sub_environments()[1]
+    with pytest.raises(AttributeError, match=r"call set_attr\('colour', value\)"):
+        env.colour = 6
     env.set_attr("colour", 7)
     assert (env.get_attr("colour"), env.render().max()) == (7, 7)
     assert vec.get_attr("colour") == (0, 7)

@@ -27,11 +27,18 @@ class RemoteEnv:
         action_space: Its action space.
     """
 
+    index: int
+    observation_space: gym.Space
+    action_space: gym.Space
+    _backend: AsyncBackend
+
     def __init__(self, backend: AsyncBackend, index: int) -> None:
-        self.index = index
-        self.observation_space: gym.Space = backend.single_observation_space
-        self.action_space: gym.Space = backend.single_action_space
-        self._backend = backend
+        self.__dict__.update(
+            index=index,
+            observation_space=backend.single_observation_space,
+            action_space=backend.single_action_space,
+            _backend=backend,
+        )
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Return the attribute `name`, called with the arguments if it is a method."""
@@ -58,6 +65,12 @@ class RemoteEnv:
         if name.startswith("_"):  # those that copy, pickle and the like look for
             raise AttributeError(f"{self!r} reaches no private attribute {name}")
         return self._backend.attribute(self.index, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse what the env would not see."""
+        raise AttributeError(
+            f"{self!r}.{name} = {value!r} would not reach the env; call set_attr({name!r}, value)"
+        )
 
     def __repr__(self) -> str:
         """Name the env."""
