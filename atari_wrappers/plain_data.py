@@ -40,23 +40,28 @@ def unpack(kind: str, version: int, data: bytes) -> dict[str, Any]:
         ValueError: It is something else, damaged, or of another kind or version.
     """
     if not isinstance(data, bytes) or not data.startswith(_MAGIC):
-        raise ValueError(f"this is no state of a {kind}, but {_excerpt(data)}")
+        raise ValueError(f"this is no state of {_a(kind)}, but {_excerpt(data)}")
     start = len(_MAGIC) + _DIGEST_BYTES
     body = memoryview(data)[start:]
     if hashlib.sha256(body).digest() != data[len(_MAGIC) : start]:
-        raise ValueError(f"this state of a {kind} is damaged: its {len(data)} bytes have changed")
+        raise ValueError(f"this state of {_a(kind)} is damaged: its {len(data)} bytes have changed")
     header, _, _ = data[start:].partition(b"\n")
-    said = json.loads(header)
+    packed = json.loads(header)
     for name, expected in (("kind", kind), ("version", version)):
-        if said.get(name) != expected:
+        found = packed.get(name)
+        if found != expected:
             raise ValueError(
-                f"this is no state of a {kind}: {name}={said.get(name)!r} instead of {expected!r}"
+                f"this is no state of {_a(kind)}: {name}={found!r} instead of {expected!r}"
             )
-    return _with_blobs(said["values"], body[len(header) + 1 :])
+    return _with_blobs(packed["values"], body[len(header) + 1 :])
 
 
 def _excerpt(data: Any) -> str:
-    return f"{data[:20]!r}..." if isinstance(data, bytes) else f"a {type(data).__name__}"
+    return f"{data[:20]!r}..." if isinstance(data, bytes) else _a(type(data).__name__)
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def _without_blobs(value: Any, blobs: list[bytes]) -> Any:

@@ -157,8 +157,15 @@ class EnvRunner:
         """Refuse what `load` cannot take, and change nothing.
 
         Raises:
-            ValueError: It is the state of something else, of another version, or damaged.
+            ValueError: It is the state of something else, of another version, or damaged; the
+                message names the env.
         """
+        try:
+            self._check_state(data)
+        except ValueError as error:
+            raise ValueError(f"env {self._index}: {error}") from error
+
+    def _check_state(self, data: bytes) -> None:
         try:
             state = unpack("env", STATE_VERSION, data)
         except ValueError as error:
@@ -169,7 +176,7 @@ class EnvRunner:
             raise ValueError("this is the state of an ended env, which same-step mode has not")
         if check is not None:
             if state["is_pickle"]:  # of plain data nothing is to run
-                raise ValueError(f"this is not the state of a {self.env}: it is a pickle")
+                raise ValueError(f"{self._not_its_state}: it is a pickle")
             check(state["env"])
         elif restore is not None:  # what cannot be checked is tried
             backup = _method(self.env, "save_state")()
@@ -184,8 +191,8 @@ class EnvRunner:
             saved = state["row"][name]
             if (saved.dtype, saved.shape) != (array.dtype, array.shape):
                 raise ValueError(
-                    f"this is not the state of a {self.env}: {name} is {saved.dtype}"
-                    f" {list(saved.shape)} instead of {array.dtype} {list(array.shape)}"
+                    f"{self._not_its_state}: {name} is {saved.dtype} {list(saved.shape)} instead of"
+                    f" {array.dtype} {list(array.shape)}"
                 )
 
     def _row(self) -> dict[str, np.ndarray]:
@@ -197,13 +204,20 @@ class EnvRunner:
         own, other = _identity(self.env), state["made_by"]
         if judges_itself and other.get("has_states"):
             return
+        if _innermost(own["env"]) != _innermost(str(other.get("env"))):  # the rest follows from it
+            own = {"env": _innermost(own["env"])}
+            other = {"env": _innermost(str(other.get("env")))}
         differing = [
             f"{name}={other.get(name)!r} instead of {value!r}"
             for name, value in own.items()
             if other.get(name) != value
         ]
         if differing:
-            raise ValueError(f"this is not the state of a {self.env}: {', '.join(differing)}")
+            raise ValueError(f"{self._not_its_state}: {', '.join(differing)}")
+
+    @property
+    def _not_its_state(self) -> str:
+        return f"this is not the state of a {_innermost(str(self.env))}"
 
     def load(self, data: bytes, buffer: int = 0) -> None:
         """Bring the env and its row into a state that `check_state` has let pass."""
@@ -249,6 +263,11 @@ def _identity(env: gym.Env) -> dict[str, Any]:
         "kwargs": json.loads(json.dumps(kwargs, sort_keys=True, default=lambda _: None)),
         "max_episode_steps": None if spec is None else spec.max_episode_steps,
     }
+
+
+def _innermost(chain: str) -> str:
+    """Return the id, or else the class, of an env of which `str` names the wrappers too."""
+    return chain.rpartition("<")[2].rstrip(">")
 
 
 def _env_state(state: dict[str, Any]) -> Any:

@@ -40,6 +40,20 @@ def action_check(space: gym.Space, num_envs: int, *, clips: bool = False) -> Act
     raise UnsupportedError(f"actions of {space} are no arrays")
 
 
+def as_array(actions: Any) -> np.ndarray:
+    """Return `actions` as an array.
+
+    Raises:
+        ValueError: They are ragged.
+    """
+    try:
+        return np.asarray(actions)
+    except ValueError:
+        raise ValueError(
+            f"actions must have the same shape for each env, not {actions!r}"
+        ) from None
+
+
 def _expect_shape(actions: np.ndarray, shape: tuple[int, ...]) -> None:
     if actions.shape != shape:
         raise ValueError(
@@ -57,7 +71,7 @@ class DiscreteCheck:
 
     def __call__(self, actions: Any, env_ids: Sequence[int] | None = None) -> np.ndarray:
         """Return `actions` as a fresh array of the space's dtype."""
-        given = np.asarray(actions)
+        given = as_array(actions)
         shape = self._shape if env_ids is None else (len(env_ids),)
         if given.shape != shape:
             _expect_shape(given, shape)
@@ -88,7 +102,7 @@ class ArrayCheck:
 
     def __call__(self, actions: Any, env_ids: Sequence[int] | None = None) -> np.ndarray:
         """Return `actions` as a fresh array of the space's dtype."""
-        given = np.asarray(actions)
+        given = as_array(actions)
         count = self._shape[0] if env_ids is None else len(env_ids)
         _expect_shape(given, (count, *self._shape[1:]))
         if not np.can_cast(given.dtype, self._space.dtype, "same_kind"):

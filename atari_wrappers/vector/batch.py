@@ -148,12 +148,15 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
         Raises:
             ValueError: Their number is not that of the envs, or one is of another env or version.
+            TypeError: They are no list.
             ResetNeededError: There was no reset yet.
         """
         lifetime = self._lifetime
         chosen = lifetime.idle_indices("restore_state", indices)
         if isinstance(states, bytes):
             states = [states]
+        if not isinstance(states, Sequence) or isinstance(states, str):
+            raise TypeError(f"states must be a list of bytes, from save_state, not {states!r}")
         if len(states) != len(chosen):
             raise ValueError(f"{len(states)} states for {len(chosen)} envs")
         lifetime.pending.check_was_reset("restore_state")

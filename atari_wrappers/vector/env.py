@@ -14,7 +14,7 @@ from atari_wrappers.backends.results import RECORD
 from atari_wrappers.errors import ResetNeededError
 from atari_wrappers.game.env import NEW_GAME
 from atari_wrappers.request import BatchRequest
-from atari_wrappers.vector.actions import action_check
+from atari_wrappers.vector.actions import action_check, as_array
 from atari_wrappers.vector.batch import Batch
 from atari_wrappers.vector.checks import (
     check_buffer,
@@ -241,9 +241,11 @@ class VecEnv(Batch):
         self._lifetime.expect_open()
         pending = self._pending
         ids = pending.turn if env_id is None else checked_indices(env_id, self.num_envs, "env_id")
-        if env_id is None and ids is not None and np.shape(actions)[:1] == (self.num_envs,):
-            is_whole = self.batch_size == self.num_envs
-            ids, actions = (None, actions) if is_whole else (ids, np.asarray(actions)[ids])
+        if env_id is None and ids is not None:
+            actions = as_array(actions)
+            if actions.shape[:1] == (self.num_envs,):
+                is_whole = self.batch_size == self.num_envs
+                ids, actions = (None, actions) if is_whole else (ids, actions[ids])
         pending.check_step(ids, call)
         pending.check_out(call, is_given=out is not None)
         if out is not None:

@@ -17,6 +17,7 @@ BAD_ACTIONS = [
     ([], ValueError, r"shape \[0\]"),
     ([[0], [0], [0]], ValueError, r"shape \[3, 1\]"),
     (0, ValueError, r"shape \[\]"),
+    ([0, [1], 2], ValueError, r"same shape for each env, not \[0, \[1\], 2\]"),
     ([0.0, 1.0, 2.0], TypeError, "must be integers, not float64"),
     ([True, False, True], TypeError, "must be integers, not bool"),
     ([None, 0, 0], TypeError, "must be integers, not object"),

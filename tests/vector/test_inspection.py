@@ -200,6 +200,26 @@ def test_all_envs_are_restored_or_none(backend: str, env_id: str, open_vec: Open
     assert vec.restore_state(good)[1]["episode_length"].tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("backend", HOSTED)
+def test_a_state_that_is_refused_is_named_with_its_env(backend: str, open_vec: OpenVec) -> None:
+    vec, other = (open_vec(name, 2, backend=backend) for name in ("CartPole-v1", "Acrobot-v1"))
+    vec.reset()
+    other.reset()
+    good = vec.save_state()
+    bad = {
+        3: "this is no state of an env, but an int",
+        other.save_state()[1]: r"not the state of a CartPole-v1: env='Acrobot-v1' instead of \S+$",
+    }
+    for state, message in bad.items():
+        with pytest.raises(ValueError, match=f"^env 1: .*{message}"):
+            vec.restore_state([good[0], state])
+        with pytest.raises(ValueError, match=f"^env 0: .*{message}"):
+            vec.restore_state([state, good[1]])
+    for states in (None, "ab", 7):
+        with pytest.raises(TypeError, match=f"states must be a list of bytes, .* not {states!r}"):
+            vec.restore_state(states)
+
+
 @pytest.mark.parametrize("settings", [{"max_episode_steps": 9}, {"clip_reward": True}])
 def test_a_state_says_how_its_env_was_made(settings: dict, open_vec: OpenVec) -> None:
     vec, other = (open_vec("CartPole-v1", 1, backend="sync", **more) for more in ({}, settings))
