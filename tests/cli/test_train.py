@@ -64,7 +64,10 @@ def test_a_preset_decides_unless_a_setting_is_named(trainer: Trainer) -> None:
     ("arguments", "words"),
     [
         ([], "2 environments on 2 threads (ale)"),
-        (["--preset", "envpool"], "2 environments in 2 worker processes (async)"),
+        (
+            ["--preset", "envpool", "--env-threads", 2],
+            "2 environments in 2 worker processes (async)",
+        ),
         (["--preset", "envpool", "--env-threads", 1], "2 environments one after another (sync)"),
         (
             ["--backend", "async", "--env-threads", 1],
