@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,6 +82,12 @@ class EnvId:
         creator = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
         modes = getattr(creator, "metadata", {}).get("render_modes", ())
         return PICTURES if PICTURES in modes else None
+
+
+def listed(env_id: EnvSource | Sequence[EnvSource]) -> tuple[EnvSource, ...]:
+    """Return the ids of a list, or one that stands alone."""
+    is_list = isinstance(env_id, Sequence) and not isinstance(env_id, str | bytes)
+    return tuple(env_id) if is_list else (env_id,)
 
 
 def resolve(env_id: EnvSource) -> EnvId:

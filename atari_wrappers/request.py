@@ -14,7 +14,7 @@ from typing import Any
 
 from atari_wrappers.checks import check_count
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.ids import PICTURES, EnvId, EnvSource, resolve
+from atari_wrappers.ids import PICTURES, EnvId, EnvSource, listed, resolve
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.settings import Settings
 
@@ -29,6 +29,8 @@ _OF_THE_ID = (
 _DEFAULTS = {field.name: field.default for field in fields(Recipe)}
 # The limit that all ids of ale-py have, and that presets replace by their own.
 _USUAL_LIMIT = 108_000
+_DEFAULT_SETTINGS = Settings()
+_OF_VIDEOS = ("record_every", "record_unfinished")
 _OF_THE_SCREEN = ("screen_size", "grayscale", "frame_stack", "channels_last")
 # Of envs that are no Atari games: the parts that they have too, and what others may say there
 # because it asks for nothing.
@@ -106,12 +108,11 @@ def request_batch(
         ValueError: There is none, fewer than `batch_size`, or another number than are listed.
         Exception: As `request_env`.
     """
-    listed = isinstance(env_id, Sequence) and not isinstance(env_id, str | bytes)
-    sources = tuple(env_id) if listed else (env_id,)
+    sources = listed(env_id)
     if num_envs is None:
         num_envs = check_count("the number of listed ids", len(sources), 1)
     count = check_count("num_envs", num_envs, 1)
-    if listed and len(sources) != count:
+    if sources != (env_id,) and len(sources) != count:
         raise ValueError(f"num_envs must be that of the listed ids ({len(sources)}), not {count}")
     if settings.batch_size > count:
         raise ValueError(
@@ -134,6 +135,10 @@ def request_env(env_id: EnvSource, settings: Settings) -> EnvRequest:
         UnsupportedError: The env cannot do what the settings, or its id, ask for.
     """
     resolved = resolve(env_id)
+    for name in _OF_VIDEOS if settings.video_dir is None else ():
+        value = getattr(settings, name)
+        if value != getattr(_DEFAULT_SETTINGS, name):
+            _warn(f"{name}={value} has no effect: there is no video_dir")
     recipe = _recipe(resolved, settings) if resolved.is_atari else None
     if settings.num_players == 2:
         from atari_wrappers.game.two_player_emulator import recipe_for_two
@@ -155,6 +160,8 @@ def _check_other(env_id: EnvId, settings: Settings) -> None:
             )
     if settings.recipe is not None:
         raise UnsupportedError(f"recipe: `{env_id.name}` is no Atari game")
+    if settings.preset not in (None, "default"):
+        _warn(f"preset={settings.preset!r} has no effect: `{env_id.name}` is no Atari game")
     for name in ("img_dir", "video_dir"):
         if getattr(settings, name) is not None and env_id.spec and not env_id.render_mode:
             raise UnsupportedError(
@@ -220,12 +227,15 @@ def _from_id(env_id: EnvId, settings: Settings) -> dict[str, Any]:
     for name, theirs in in_vain.items() if settings.recipe is None else ():
         ours = getattr(base, name)
         if name not in (given | parts) and theirs not in (ours, _USUAL_LIMIT):
-            warnings.warn(
+            _warn(
                 f"`{env_id.name}` has {name}={theirs}, but the preset in use {ours}, which holds;"
-                f" give {name}={theirs} or {name}={ours} to settle it",
-                stacklevel=depth_of_user(),
+                f" give {name}={theirs} or {name}={ours} to settle it"
             )
     return parts
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, stacklevel=depth_of_user())
 
 
 def depth_of_user() -> int:

@@ -66,7 +66,8 @@ class Settings:
         autoreset: When an ended env restarts: `"same-step"` (`obs` is the new episode's first, the
             last one is `info["final_obs"]`), `"next-step"`, or `"disabled"` (not on `ale`).
         num_threads: C++ threads of `ale`; 0 lets it choose. Where another backend runs the envs, a
-            warning says that nothing reads this; so with the next four, which `async` reads.
+            warning says that nothing reads this; so with the next five, which `async` reads (and
+            `sync` the last of them).
         num_workers: Processes of `async`; 0 is one per core, and at most one per env.
         context: How `async` starts its processes, `"spawn"` or `"forkserver"`.
         worker_timeout: Seconds without progress (an env's step, reset or answer) after which a

@@ -126,7 +126,7 @@ def test_what_the_id_says_in_vain_is_told(
         (STICKY, {"preset": "gymnasium"}),
         (STICKY, {"sticky_actions": 0.0}),
         ("ShortPong-v0", {"sticky_actions": 0.0, "max_episode_frames": 108_000}),
-        ("CartPole-v1", {"preset": "baselines"}),
+        ("CartPole-v1", {"preset": "default"}),
     ],
 )
 def test_nothing_is_told_where_nothing_is_ignored(env_id: str, settings: dict[str, Any]) -> None:
@@ -163,6 +163,23 @@ def test_what_an_env_would_ignore_is_refused(
 ) -> None:
     with pytest.raises(UnsupportedError, match=message):
         request_env(env_id, Settings(**settings))
+
+
+@pytest.mark.parametrize(
+    ("env_id", "setting", "reason"),
+    [
+        (GAME, {"record_every": 2}, "record_every=2 has no effect: there is no video_dir"),
+        (GAME, {"record_unfinished": False}, "record_unfinished=False has no effect: there is no"),
+        ("CartPole-v1", {"preset": "ale"}, "preset='ale' has no effect: `CartPole-v1` is no Atari"),
+    ],
+)
+def test_what_has_no_effect_is_told(env_id: str, setting: dict[str, Any], reason: str) -> None:
+    with pytest.warns(UserWarning, match=reason):
+        request_env(env_id, Settings(**setting))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        request_env(GAME, Settings(**setting, video_dir="unused"))
+        request_env(env_id, Settings(preset="default"))
 
 
 def test_what_asks_for_nothing_may_be_said_of_any_env() -> None:

@@ -14,6 +14,7 @@ from atari_wrappers.adapters.requirements import check_settings
 from atari_wrappers.backends.base import Info
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.factory import make_vec
+from atari_wrappers.ids import listed, resolve
 from atari_wrappers.keywords import SettingKeywords
 from atari_wrappers.vector.checks import SEED_END, checked_indices
 from atari_wrappers.vector.env import VecEnv
@@ -38,8 +39,8 @@ def make_vec_env(
         env_id: Any id that gymnasium knows.
         num_envs: How many envs.
         seed: Env `i` of the next reset gets `seed + i`; `None` for seeds by chance.
-        **settings: Of `Settings`; `preset` is `"baselines"` unless named. `"default"` is the
-            faster one, for ALE's threads can run it.
+        **settings: Of `Settings`; of Atari games `preset` is `"baselines"` unless named.
+            `"default"` is the faster one, for ALE's threads can run it.
 
     Returns:
         The batch; observations are `[num_envs, 4, 84, 84]`, which `CnnPolicy` takes as they are.
@@ -47,7 +48,7 @@ def make_vec_env(
     Raises:
         Exception: As `atari_wrappers.make_vec`.
     """
-    if settings.get("recipe") is None:
+    if settings.get("recipe") is None and any(resolve(each).is_atari for each in listed(env_id)):
         settings.setdefault("preset", "baselines")
     venv = make_vec(env_id, num_envs, **settings)
     try:

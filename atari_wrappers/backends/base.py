@@ -29,7 +29,7 @@ class Backend(Protocol):
         name: What the `backend` setting calls it.
         runs_in_process: Whether envs run in this process; `auto` takes no other backend, as worker
             processes ask for a `__main__` guard in scripts.
-        own_settings: Settings that no other backend reads.
+        own_settings: Settings that it reads and not every backend does.
         shows_raw_frames: Whether videos are of what the emulator shows; else of observations.
         has_python_envs: Whether there are Python envs to call, to save and to look into.
         shares_python_envs: Whether `sub_environments` returns these envs themselves.

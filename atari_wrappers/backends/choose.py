@@ -32,14 +32,15 @@ def choose_backend(request: BatchRequest) -> type[Backend]:
     """
     chosen = _choose(request)
     settings = request.settings
-    for other in BACKENDS:
-        for name in set(other.own_settings).difference(chosen.own_settings):
-            if getattr(settings, name) != getattr(_DEFAULTS, name):
-                warnings.warn(
-                    f'{name}={getattr(settings, name)} has no effect: backend "{chosen.name}" runs'
-                    f' the envs, and only backend="{other.name}" reads it',
-                    stacklevel=depth_of_user(),
-                )
+    for name in {name for each in BACKENDS for name in each.own_settings}:
+        value = getattr(settings, name)
+        if name not in chosen.own_settings and value != getattr(_DEFAULTS, name):
+            readers = (f'"{each.name}"' for each in BACKENDS if name in each.own_settings)
+            warnings.warn(
+                f'{name}={value} has no effect: backend "{chosen.name}" runs the envs, and only'
+                f" backend={' or '.join(readers)} reads it",
+                stacklevel=depth_of_user(),
+            )
     return chosen
 
 

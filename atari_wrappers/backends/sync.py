@@ -31,7 +31,7 @@ class SyncBackend(PythonEnvsBackend):
 
     name = "sync"
     runs_in_process = shares_python_envs = True
-    own_settings = ()
+    own_settings = ("on_worker_failure",)
     worker_pids: Sequence[int] = ()
 
     def __init__(self, request: BatchRequest) -> None:

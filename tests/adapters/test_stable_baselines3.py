@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -142,6 +143,16 @@ def test_dqn_stores_the_last_observation_of_an_episode(
     np.testing.assert_array_equal(memory.timeouts[:6], (steps == 3)[:6])
     assert [episode["r"] for episode in model.ep_info_buffer] == [7.5] * 8
     assert [episode["l"] for episode in model.ep_info_buffer] == [3] * 8
+
+
+def test_only_atari_games_have_the_preset(
+    open_env: Callable[..., StableBaselines3VecEnv],
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        others = [open_env("CartPole-v1", 2), open_env(["CartPole-v1"], 1)]
+    assert [env.venv.settings.preset for env in others] == [None, None]
+    assert open_env("PongNoFrameskip-v4", 1).venv.settings.preset == "baselines"
 
 
 def test_learning_cartpole_raises_the_return(

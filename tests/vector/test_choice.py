@@ -142,6 +142,11 @@ def test_auto_asks_only_backends_of_this_process(monkeypatch: pytest.MonkeyPatch
     assert chosen() == "sync"
 
 
+def test_who_makes_failed_envs_anew_is_told() -> None:
+    with pytest.warns(UserWarning, match='=restart has no effect: .* only backend="sync" or "as'):
+        chosen(backend="ale", on_worker_failure="restart")
+
+
 @pytest.mark.parametrize(
     ("backend", "name", "reader"),
     [

@@ -34,7 +34,13 @@ class AsyncBackend(PythonEnvsBackend):
 
     name = "async"
     runs_in_process = shares_python_envs = False
-    own_settings = ("num_workers", "context", "worker_timeout", "start_timeout")
+    own_settings = (
+        "num_workers",
+        "context",
+        "worker_timeout",
+        "start_timeout",
+        "on_worker_failure",
+    )
 
     def __init__(self, request: BatchRequest) -> None:
         super().__init__(request.num_envs, request.settings)
