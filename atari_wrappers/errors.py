@@ -20,6 +20,10 @@ class UnsupportedError(ValueError):
     """The backend, env or library cannot do what was asked; the message names what can."""
 
 
+class NotAnEnvError(TypeError):
+    """What was to make or to wrap an env returned something else."""
+
+
 class ClosedError(error.ClosedEnvironmentError, RuntimeError):
     """The environment was used after `close`, or after the failure that closed it."""
 

@@ -57,7 +57,8 @@ def make_vec(
         UnknownEnvError: (a `ValueError`) Nothing is registered under the id.
         UnsupportedError: (a `ValueError`) The backend cannot do what was asked.
         ValueError: `num_envs` or a setting is out of range, or settings contradict each other.
-        TypeError: A setting has the wrong type, or there is none of this name.
+        TypeError: A setting has the wrong type, or there is none of this name; `env_kwargs` do not
+            fit; or what was to make or wrap an env returned none.
         OSError: `img_dir` or `video_dir` is no folder, or cannot be written to.
         WorkerError: `async` could not make an env; on `sync` what the env raised comes as it is.
     """

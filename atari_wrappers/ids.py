@@ -78,10 +78,16 @@ class EnvId:
         """The render mode of an env that can draw pictures, else `None`; so for a callable."""
         if self.spec is None:
             return None
-        entry_point = self.spec.entry_point
-        creator = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
-        modes = getattr(creator, "metadata", {}).get("render_modes", ())
+        modes = getattr(self.creator, "metadata", {}).get("render_modes", ())
         return PICTURES if PICTURES in modes else None
+
+    @property
+    def creator(self) -> Callable[..., gym.Env]:
+        """What makes the env, by keywords."""
+        if self.spec is None:
+            return self.maker
+        entry_point = self.spec.entry_point
+        return load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
 
 
 def listed(env_id: EnvSource | Sequence[EnvSource]) -> tuple[EnvSource, ...]:

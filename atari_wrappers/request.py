@@ -6,11 +6,14 @@ games and recordings read the result; none of them decides again.
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
+
+import gymnasium as gym
 
 from atari_wrappers.checks import check_count
 from atari_wrappers.errors import UnsupportedError
@@ -133,6 +136,7 @@ def request_env(env_id: EnvSource, settings: Settings) -> EnvRequest:
     Raises:
         UnknownEnvError: Nothing is registered under the id.
         UnsupportedError: The env cannot do what the settings, or its id, ask for.
+        TypeError: It does not take `env_kwargs`.
     """
     resolved = resolve(env_id)
     for name in _OF_VIDEOS if settings.video_dir is None else ():
@@ -162,12 +166,33 @@ def _check_other(env_id: EnvId, settings: Settings) -> None:
         raise UnsupportedError(f"recipe: `{env_id.name}` is no Atari game")
     if settings.preset not in (None, "default"):
         _warn(f"preset={settings.preset!r} has no effect: `{env_id.name}` is no Atari game")
+    if settings.env_kwargs or env_id.maker is not None:
+        _check_env_kwargs(env_id, settings.env_kwargs or {})
     for name in ("img_dir", "video_dir"):
         if getattr(settings, name) is not None and env_id.spec and not env_id.render_mode:
             raise UnsupportedError(
                 f"{name}: `{env_id.name}` is no Atari game and has no render mode {PICTURES}:"
                 f" no frames to save; leave {name} out"
             )
+
+
+def _check_env_kwargs(env_id: EnvId, kwargs: Mapping[str, Any]) -> None:
+    """Refuse keywords that what makes the env does not take.
+
+    Raises:
+        TypeError: It does not take them, or lacks some.
+    """
+    own = {} if env_id.spec is None else env_id.spec.kwargs
+    of_make = () if env_id.spec is None else inspect.signature(gym.make).parameters
+    given = own | {name: value for name, value in kwargs.items() if name not in of_make}
+    try:
+        signature = inspect.signature(env_id.creator)
+    except (TypeError, ValueError):  # such as some of C
+        return
+    try:
+        signature.bind(**given)
+    except TypeError as error:
+        raise TypeError(f"env_kwargs={dict(kwargs)}: `{env_id.name}` {error}") from None
 
 
 def _recipe(env_id: EnvId, settings: Settings) -> Recipe:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Unpack
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.errors import NotAnEnvError, UnsupportedError
 from atari_wrappers.game.env import AtariGame
 from atari_wrappers.game.two_player import TwoPlayerGame
 from atari_wrappers.ids import PICTURES, EnvId, EnvSource
@@ -41,6 +41,7 @@ def make_env(
         UnsupportedError: The env cannot do what the settings ask for, such as pictures of an env
             that draws none; or videos are asked for without PyAV.
         OSError: The folder for images or videos cannot be used.
+        TypeError: `env_kwargs` do not fit, or what was to make or wrap the env returned none.
     """
     return build_env(request_env(env_id, merged(settings, overrides)), env_index)
 
@@ -81,7 +82,7 @@ def _made(env_id: EnvId, settings: Settings) -> gym.Env:
     if env_id.maker is not None:
         env = env_id.maker(**kwargs)
         if not isinstance(env, gym.Env):
-            raise TypeError(f"`{env_id.name}` must return a gymnasium.Env, not {env!r}")
+            raise NotAnEnvError(f"`{env_id.name}` must return a gymnasium.Env, not {env!r}")
         return gym.wrappers.TimeLimit(env, limit) if limit else env
     if env_id.render_mode is not None:
         kwargs.setdefault("render_mode", env_id.render_mode)
@@ -94,7 +95,7 @@ def _wrapped(env: gym.Env, settings: Settings) -> gym.Env:
     for wrapper in settings.wrappers:
         env = wrapper(env)
         if not isinstance(env, gym.Env):
-            raise TypeError(f"wrappers: {wrapper!r} must return a gymnasium.Env, not {env!r}")
+            raise NotAnEnvError(f"wrappers: {wrapper!r} must return a gymnasium.Env, not {env!r}")
     if not settings.wrappers:
         return env
     return InWrappers(_fresh(env)) if env.has_wrapper_attr("save_state") else _fresh(env)

@@ -70,6 +70,25 @@ def test_what_a_callable_makes_must_be_an_env(open_vec: OpenVec) -> None:
         make_vec(CarelessEnv, 1, backend="ale")
 
 
+@PYTHON
+@pytest.mark.parametrize(
+    ("source", "settings", "message"),
+    [
+        (lambda: 5, {}, r"<lambda>` must return a gymnasium.Env, not 5$"),
+        ("CartPole-v1", {"wrappers": [print]}, r"wrappers: .* must return a gymnasium.Env, not"),
+        ("CartPole-v1", {"env_kwargs": {"no": 1}}, r"^env_kwargs={'no': 1}: `CartPole-v1` .*'no'$"),
+        (CarelessEnv, {"env_kwargs": {"no": 1}}, r"^env_kwargs={'no': 1}: `CarelessEnv` .*'no'$"),
+    ],
+)
+def test_what_makes_no_env_is_told_in_a_line(
+    where: dict[str, Any], source: Any, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(TypeError, match=message) as refusal:
+        make_vec(source, 1, **where, **settings)
+    assert "\n" not in str(refusal.value)
+    assert refusal.value.__cause__ is None
+
+
 def test_async_says_what_cannot_be_pickled() -> None:
     lock = gym.make("CartPole-v1").unwrapped, (each for each in ())
     with pytest.raises(UnsupportedError, match=r'it cannot be pickled .*; use backend="sync"'):

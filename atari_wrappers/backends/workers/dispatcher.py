@@ -24,7 +24,7 @@ from atari_wrappers.backends.workers.messages import Failure, Frame, Kind, dumps
 from atari_wrappers.backends.workers.pending_work import PendingWork, split_resets
 from atari_wrappers.backends.workers.plan import make_plans
 from atari_wrappers.backends.workers.processes import WorkerProcess
-from atari_wrappers.errors import ClosedError, UnknownEnvError, UnsupportedError
+from atari_wrappers.errors import ClosedError, NotAnEnvError, UnknownEnvError, UnsupportedError
 from atari_wrappers.request import BatchRequest
 
 # Seconds after a failure in which more of them are gathered for one report.
@@ -87,8 +87,10 @@ class Dispatcher:
             raise UnknownEnvError(
                 f"{cause} (in a worker process, which knows what the main module registers when it"
                 " is imported: register ids in a module and ask for `module:Name-v0`)"
-            ) from error
-        if isinstance(cause, UnsupportedError | OSError):
+            ) from None
+        if isinstance(cause, UnsupportedError | NotAnEnvError):
+            raise cause from None  # as on `sync`: where it was told says nothing more
+        if isinstance(cause, OSError):
             raise cause from error
         raise error
 
