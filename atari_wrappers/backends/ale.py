@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from ale_py.vector_env import AtariVectorEnv
@@ -132,39 +132,6 @@ class AleBackend:
         if pictures[0].ndim == 3:
             return [picture.copy() for picture in pictures]
         return [np.repeat(picture[..., None], 3, axis=2) for picture in pictures]
-
-    def call(
-        self, indices: Sequence[int], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> list[Any]:
-        """Refuse: there are no Python envs."""
-        del indices, args, kwargs
-        self._refuse(f"`{name}` of")
-
-    def set_attr(self, indices: Sequence[int], name: str, values: Sequence[Any]) -> None:
-        """Refuse: there are no Python envs."""
-        del indices, values
-        self._refuse(f"`{name}` of")
-
-    def save(self, indices: Sequence[int]) -> list[bytes]:
-        """Refuse: ALE does not give its envs' states away."""
-        del indices
-        self._refuse("the states of")
-
-    def load(self, indices: Sequence[int], states: Sequence[bytes]) -> StepResult:
-        """Refuse: ALE does not give its envs' states away."""
-        del indices, states
-        self._refuse("the states of")
-
-    def sub_environments(self) -> list[Any]:
-        """Refuse: there are no Python envs."""
-        self._refuse("Python objects for")
-
-    @staticmethod
-    def _refuse(what: str) -> NoReturn:
-        raise UnsupportedError(
-            f'backend "ale" cannot reach {what} its envs, which are C++;'
-            ' use backend="sync" or "async"'
-        )
 
     def after_fork(self) -> bool:
         """Leak ALE's interface: freeing it would wait for threads that the parent has."""

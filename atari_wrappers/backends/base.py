@@ -99,14 +99,22 @@ class Backend(Protocol):
     def restart(self, indices: Sequence[int] | None) -> list[int]:
         """Make failed envs anew (`None`: all that failed) and return which."""
 
+    def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
+        """Return what each env shows: uint8 RGB `[height, width, 3]`."""
+
+    def after_fork(self) -> bool:
+        """In a forked child: let go of the envs if they are the parent's, and return whether."""
+
+    def close(self, *, terminate: bool) -> None:
+        """Free everything; with `terminate`, without waiting for the envs to agree."""
+
+    # What follows is only asked of a backend that has Python envs.
+
     def call(self, indices: Sequence[int], name: str, args: tuple, kwargs: dict) -> list[Any]:
         """Return, for each env, its attribute `name`, called if that is a method."""
 
     def set_attr(self, indices: Sequence[int], name: str, values: Sequence[Any]) -> None:
         """Set an attribute of each env."""
-
-    def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
-        """Return what each env shows: uint8 RGB `[height, width, 3]`."""
 
     def save(self, indices: Sequence[int]) -> list[bytes]:
         """Return the whole state of each env."""
@@ -120,9 +128,3 @@ class Backend(Protocol):
 
     def sub_environments(self) -> list[Any]:
         """Return what stands for each env."""
-
-    def after_fork(self) -> bool:
-        """In a forked child: let go of the envs if they are the parent's, and return whether."""
-
-    def close(self, *, terminate: bool) -> None:
-        """Free everything; with `terminate`, without waiting for the envs to agree."""

@@ -28,6 +28,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     or the envs draw no pictures. What an env raises there closes nothing.
     """
 
+    backend: str
     settings: Settings
     recipe: Recipe | None
     has_python_envs: bool
@@ -75,7 +76,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             **kwargs: For the method.
         """
         lifetime = self._lifetime
-        chosen = lifetime.idle_indices(f'call("{name}")', indices)
+        chosen = self._python_envs(f'call("{name}")', indices)
         return tuple(lifetime.ask(lifetime.backend.call, chosen, name, args, kwargs))
 
     def get_attr(self, name: str, indices: Any = None) -> tuple[Any, ...]:
@@ -94,7 +95,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             ValueError: There are more or fewer values than envs.
         """
         lifetime = self._lifetime
-        chosen = lifetime.idle_indices(f'set_attr("{name}")', indices)
+        chosen = self._python_envs(f'set_attr("{name}")', indices)
         if not isinstance(values, list | tuple):
             values = [values] * len(chosen)
         if len(values) != len(chosen):
@@ -103,9 +104,8 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def get_sub_environments(self) -> list[Any]:
         """Return what stands for each env: itself, or (`async`) what reaches it in its process."""
-        lifetime = self._lifetime
-        lifetime.idle_indices("get_sub_environments", None)
-        return lifetime.ask(lifetime.backend.sub_environments)
+        self._python_envs("get_sub_environments", None)
+        return self._lifetime.ask(self._lifetime.backend.sub_environments)
 
     @property
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
@@ -130,7 +130,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             ResetNeededError: There was no reset yet.
         """
         lifetime = self._lifetime
-        chosen = lifetime.idle_indices("save_state", indices)
+        chosen = self._python_envs("save_state", indices)
         lifetime.pending.check_was_reset("save_state")
         return lifetime.ask(lifetime.backend.save, chosen)
 
@@ -152,7 +152,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             ResetNeededError: There was no reset yet.
         """
         lifetime = self._lifetime
-        chosen = lifetime.idle_indices("restore_state", indices)
+        chosen = self._python_envs("restore_state", indices)
         if isinstance(states, bytes):
             states = [states]
         if not isinstance(states, Sequence) or isinstance(states, str):
@@ -163,6 +163,16 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         obs, _, terminated, truncated, info = lifetime.ask(lifetime.backend.load, chosen, states)
         lifetime.pending.end(0, info["env_id"], terminated | truncated)
         return obs, info
+
+    def _python_envs(self, call: str, indices: Any) -> list[int]:
+        """Return `indices` as a list, if none of the envs is in flight and they are of Python."""
+        chosen = self._lifetime.idle_indices(call, indices)
+        if not self.has_python_envs:
+            raise UnsupportedError(
+                f'{call}: backend "{self.backend}" cannot reach into its envs, which are C++;'
+                ' use backend="sync" or "async"'
+            )
+        return chosen
 
     def _frames(self, indices: Any) -> list[np.ndarray]:
         lifetime = self._lifetime
