@@ -14,7 +14,7 @@ from ale_py.vector_env import AtariVectorEnv
 
 from atari_wrappers.backends.ale_limits import obstacles_to_ale
 from atari_wrappers.backends.ale_records import GameRecords
-from atari_wrappers.backends.base import Info, StepResult
+from atari_wrappers.backends.base import Info, Reset, StepResult
 from atari_wrappers.backends.results import ObsArrays
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.recording.observations import ObservationRecorder
@@ -54,15 +54,9 @@ class AleBackend:
         self._was_reset = False
         self._out: np.ndarray | None = None
 
-    def reset(
-        self,
-        indices: Sequence[int] | None,
-        seeds: Sequence[int | None] | None,
-        options: dict[str, Any],
-        out: np.ndarray | None,
-    ) -> None:
+    def reset(self, reset: Reset) -> None:
         """Restart the envs; `recv` gives what all show then."""
-        del options  # there are none for ALE's envs
+        indices, seeds, _, out = reset  # there are no options for ALE's envs
         mask = None
         if indices is not None:
             mask = np.zeros(self._num_envs, bool)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import gymnasium as gym
 import numpy as np
@@ -13,6 +13,22 @@ from atari_wrappers.request import BatchRequest
 Info = dict[str, Any]
 ResetResult = tuple[np.ndarray, Info]
 StepResult = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]
+
+
+class Reset(NamedTuple):
+    """What a reset is to be.
+
+    Attributes:
+        indices: The envs, `None` for all.
+        seeds: One for each of them, in their order; `None` for none.
+        options: For the envs.
+        out: Where obs are to be when they are received, `None` for an array of the backend's.
+    """
+
+    indices: Sequence[int] | None
+    seeds: Sequence[int | None] | None
+    options: dict[str, Any]
+    out: np.ndarray | None
 
 
 class Backend(Protocol):
@@ -59,17 +75,8 @@ class Backend(Protocol):
     def worker_pids(self) -> Sequence[int]:
         """The ids of its worker processes, in the order of their envs."""
 
-    def reset(
-        self,
-        indices: Sequence[int] | None,
-        seeds: Sequence[int | None] | None,
-        options: dict[str, Any],
-        out: np.ndarray | None,
-    ) -> None:
-        """Begin to restart the envs named (`None`: all), `seeds` and `indices` in pairs.
-
-        Obs are to be in `out` when they are received, `None` for an array of the backend's.
-        """
+    def reset(self, reset: Reset) -> None:
+        """Begin to restart envs."""
 
     def send(
         self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None

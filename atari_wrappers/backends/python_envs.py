@@ -13,7 +13,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from atari_wrappers.backends.base import Info, StepResult
+from atari_wrappers.backends.base import Info, Reset, StepResult
 from atari_wrappers.backends.results import RESERVED, ResultArrays
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.request import BatchRequest
@@ -53,17 +53,11 @@ class PythonEnvsBackend(ABC):
         self._in_flight: list[int] = []
         self._out: np.ndarray | None = None
 
-    def reset(
-        self,
-        indices: Sequence[int] | None,
-        seeds: Sequence[int | None] | None,
-        options: dict[str, Any],
-        out: np.ndarray | None,
-    ) -> None:
+    def reset(self, reset: Reset) -> None:
         """Begin to restart the envs."""
-        chosen = self._all if indices is None else list(indices)
-        self.begin_reset(chosen, seeds or [None] * len(chosen), options)
-        self._in_flight, self._out = chosen, out
+        chosen = self._all if reset.indices is None else list(reset.indices)
+        self.begin_reset(chosen, reset.seeds or [None] * len(chosen), reset.options)
+        self._in_flight, self._out = chosen, reset.out
 
     def send(
         self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None
@@ -112,10 +106,7 @@ class PythonEnvsBackend(ABC):
 
     @abstractmethod
     def begin_reset(
-        self,
-        indices: Sequence[int],
-        seeds: Sequence[int | None],
-        options: dict[str, Any],
+        self, indices: Sequence[int], seeds: Sequence[int | None], options: dict[str, Any]
     ) -> None:
         """Begin to restart the envs.
 

@@ -61,10 +61,7 @@ class SyncBackend(PythonEnvsBackend):
         self._seeds = RestartSeeds(num_envs)
 
     def begin_reset(
-        self,
-        indices: Sequence[int],
-        seeds: Sequence[int | None],
-        options: dict[str, Any],
+        self, indices: Sequence[int], seeds: Sequence[int | None], options: dict[str, Any]
     ) -> None:
         """Queue the resets."""
         for index, seed in zip(indices, seeds, strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from atari_wrappers.backends.base import Backend, ResetResult, StepResult
+from atari_wrappers.backends.base import Backend, Reset, ResetResult, StepResult
 from atari_wrappers.backends.results import RECORD
 from atari_wrappers.errors import ResetNeededError
 from atari_wrappers.game.env import NEW_GAME
@@ -175,7 +175,7 @@ class VecEnv(Batch):
             options |= self._new_game
         chosen = range(self.num_envs) if indices is None else indices
         seeds = None if seeds is None else [seeds[index] for index in chosen]
-        self._lifetime.reset(indices, seeds, options, out)
+        self._lifetime.reset(Reset(indices, seeds, options, out))
         for index, seed in zip(chosen, seeds or (), strict=False):
             self._seeds[index] = self._seeds[index] if seed is None else seed
 
@@ -241,11 +241,10 @@ class VecEnv(Batch):
         self._lifetime.expect_open()
         pending = self._pending
         ids = pending.turn if env_id is None else checked_indices(env_id, self.num_envs, "env_id")
-        if env_id is None and ids is not None:
-            actions = as_array(actions)
-            if actions.shape[:1] == (self.num_envs,):
-                is_whole = self.batch_size == self.num_envs
-                ids, actions = (None, actions) if is_whole else (ids, actions[ids])
+        actions = as_array(actions)
+        if env_id is None and ids is not None and actions.shape[:1] == (self.num_envs,):
+            is_whole = self.batch_size == self.num_envs
+            ids, actions = (None, actions) if is_whole else (ids, actions[ids])
         pending.check_step(ids, call)
         pending.check_out(call, is_given=out is not None)
         if out is not None:

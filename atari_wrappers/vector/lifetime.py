@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from atari_wrappers.backends import Backend
-from atari_wrappers.backends.base import StepResult
+from atari_wrappers.backends.base import Reset, StepResult
 from atari_wrappers.errors import ClosedError, UnsupportedError, WorkerError
 from atari_wrappers.vector import forks
 from atari_wrappers.vector.checks import checked_indices
@@ -51,17 +51,11 @@ class Lifetime:
             reason = "" if self._failure is None else f" after {self._failure!r}"
             raise ClosedError(f"{self._name} was closed{reason}") from self._failure
 
-    def reset(
-        self,
-        indices: Sequence[int] | None,
-        seeds: Sequence[int | None] | None,
-        options: dict[str, Any],
-        out: np.ndarray | None,
-    ) -> None:
-        """Begin to restart the envs named (`None`: all); the batch is closed if that fails."""
+    def reset(self, reset: Reset) -> None:
+        """Begin to restart envs; the batch is closed if that fails."""
         with _ClosingOnFailure(self):
-            self.backend.reset(indices, seeds, options, out)
-            self.pending.begin("reset", indices, has_out=out is not None)
+            self.backend.reset(reset)
+            self.pending.begin("reset", reset.indices, has_out=reset.out is not None)
 
     def send(
         self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None

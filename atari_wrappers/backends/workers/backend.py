@@ -65,10 +65,7 @@ class AsyncBackend(PythonEnvsBackend):
         return self._dispatcher.worker_pids
 
     def begin_reset(
-        self,
-        indices: Sequence[int],
-        seeds: Sequence[int | None],
-        options: dict[str, Any],
+        self, indices: Sequence[int], seeds: Sequence[int | None], options: dict[str, Any]
     ) -> None:
         """Send each worker the resets of its envs."""
         self._buffers.turn(indices)
