@@ -195,6 +195,8 @@ mod tests {
     #[test]
     fn signals_are_heard_each_time_whatever_was_set_between() {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // A shell starts what runs in the background with SIGINT ignored.
+            set_action(signal, &action(libc::SIG_DFL)).unwrap();
             let stop = StopRequest::install().unwrap();
             assert!(!stop.is_asked());
             raise(signal);
