@@ -30,6 +30,7 @@ PER_PLAYER = frozenset({"reward", "raw_reward", "episode_return"})
 _FLAGS = {"reward": np.float32, "terminated": np.bool_, "truncated": np.bool_}
 _FINAL = {"final": np.bool_, "final_lives": np.int32, "restarted": np.bool_}
 _ALIGNMENT = 64
+Shapes = dict[str, tuple[np.dtype, tuple[int, ...]]]  # of arrays, by name, with their dtypes
 
 
 class ResultArrays:
@@ -57,13 +58,8 @@ class ResultArrays:
         memory: Any = None,
     ) -> None:
         self.num_envs = num_envs
-        layout = _layout(num_envs, space, num_players, num_buffers)
-        if memory is None:
-            memory = bytearray(_end(layout))
-        arrays = {
-            name: np.frombuffer(memory, dtype, int(np.prod(shape)), offset).reshape(shape)
-            for name, (dtype, shape, offset) in layout.items()
-        }
+        shapes = _shapes(num_envs, space, num_players, num_buffers)
+        arrays = arrays_in(bytearray(total_bytes(shapes)) if memory is None else memory, shapes)
         self.obs = [arrays.pop(f"obs{buffer}") for buffer in range(num_buffers)]
         self.arrays = arrays
         self.__dict__.update(arrays)
@@ -73,7 +69,7 @@ class ResultArrays:
         num_envs: int, space: gym.Space, num_players: int = 1, num_buffers: int = 1
     ) -> int:
         """Return how many bytes the arrays take."""
-        return _end(_layout(num_envs, space, num_players, num_buffers))
+        return total_bytes(_shapes(num_envs, space, num_players, num_buffers))
 
     def collect(
         self,
@@ -171,29 +167,32 @@ def add_final(info: Info, ended: np.ndarray, obs: np.ndarray, lives: np.ndarray)
     info["final_info"], info["_final_info"] = final_info | {"lives": lives}, ended.copy()
 
 
-def _layout(
-    num_envs: int, space: gym.Space, num_players: int, num_buffers: int
-) -> dict[str, tuple[np.dtype, tuple[int, ...], int]]:
-    """Return dtype, shape and offset of each array."""
+def _shapes(num_envs: int, space: gym.Space, num_players: int, num_buffers: int) -> Shapes:
     batch = (num_envs, *(space.shape or ()))
     shapes = {f"obs{buffer}": (space.dtype, batch) for buffer in range(num_buffers)}
     shapes["final_obs"] = (space.dtype, batch)
     for name, dtype in (_FLAGS | RECORD | _FINAL).items():
         players = (num_players,) if num_players > 1 and name in PER_PLAYER else ()
         shapes[name] = (np.dtype(dtype), (num_envs, *players))
-    layout, offset = {}, 0
+    return shapes
+
+
+def arrays_in(memory: Any, shapes: Shapes, offset: int = 0) -> dict[str, np.ndarray]:
+    """Return arrays that lie in `memory` one behind the other, from `offset` on."""
+    arrays = {}
     for name, (dtype, shape) in shapes.items():
-        layout[name] = (dtype, shape, offset)
-        offset += aligned_bytes(dtype, shape)
-    return layout
+        count = int(np.prod(shape))
+        arrays[name] = np.frombuffer(memory, dtype, count, offset).reshape(shape)
+        offset += _aligned_bytes(dtype, shape)
+    return arrays
 
 
-def _end(layout: dict[str, tuple[np.dtype, tuple[int, ...], int]]) -> int:
-    dtype, shape, offset = list(layout.values())[-1]
-    return offset + aligned_bytes(dtype, shape)
+def total_bytes(shapes: Shapes) -> int:
+    """Return how many bytes the arrays take."""
+    return sum(_aligned_bytes(dtype, shape) for dtype, shape in shapes.values())
 
 
-def aligned_bytes(dtype: np.dtype, shape: tuple[int, ...]) -> int:
+def _aligned_bytes(dtype: np.dtype, shape: tuple[int, ...]) -> int:
     """Return how many bytes an array takes, so that the one behind it begins at a cache line."""
     size = int(np.prod(shape)) * dtype.itemsize
     return -(-size // _ALIGNMENT) * _ALIGNMENT

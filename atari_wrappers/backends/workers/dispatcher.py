@@ -19,7 +19,7 @@ from atari_wrappers.backends.workers.group import (
     Ending,
     WorkerGroup,
 )
-from atari_wrappers.backends.workers.memory import BatchMemory, Memfd
+from atari_wrappers.backends.workers.memory import Memfd
 from atari_wrappers.backends.workers.messages import Failure, Frame, Kind, dumps, frame
 from atari_wrappers.backends.workers.pending_work import PendingWork, split_resets
 from atari_wrappers.backends.workers.plan import make_plans
@@ -96,15 +96,7 @@ class Dispatcher:
 
     def share_rows(self) -> ResultArrays:
         """Give the memory that is shared with the workers its size; return where the envs write."""
-        plan = self._plans[0]
-        memory = BatchMemory(
-            self._memfd.fd,
-            plan.num_envs,
-            plan.num_workers,
-            *self.spaces[0],
-            plan.settings.num_players,
-            plan.num_buffers,
-        )
+        memory = self._plans[0].map_memory(*self.spaces[0])
         self.work.memory = self._group.memory = memory
         for worker in self._group.workers:
             self._attach(worker, None)

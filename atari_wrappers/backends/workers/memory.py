@@ -12,7 +12,7 @@ import os
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.backends.results import ResultArrays, aligned_bytes
+from atari_wrappers.backends.results import ResultArrays, arrays_in, total_bytes
 
 
 class Memfd:
@@ -70,23 +70,18 @@ class BatchMemory:
         num_buffers: int,
     ) -> None:
         shape = (num_envs, *(action_space.shape or ()))
-        layout = {
+        shapes = {
             "actions": (action_space.dtype, shape),
             "done": (np.dtype(np.int64), (num_envs,)),
             "busy": (np.dtype(np.int32), (num_workers,)),
         }
-        size = rows_size = ResultArrays.num_bytes(num_envs, space, num_players, num_buffers)
-        for dtype, shape in layout.values():
-            size += aligned_bytes(dtype, shape)
+        rows_size = ResultArrays.num_bytes(num_envs, space, num_players, num_buffers)
+        size = rows_size + total_bytes(shapes)
         if os.fstat(fd).st_size < size:
             os.ftruncate(fd, size)
         mapping = mmap.mmap(fd, size)
         self.rows = ResultArrays(num_envs, space, num_players, num_buffers, mapping)
-        arrays, offset = {}, rows_size
-        for name, (dtype, shape) in layout.items():
-            count = int(np.prod(shape))
-            arrays[name] = np.frombuffer(mapping, dtype, count, offset).reshape(shape)
-            offset += aligned_bytes(dtype, shape)
+        arrays = arrays_in(mapping, shapes, rows_size)
         self.actions, self.done, self.busy = arrays["actions"], arrays["done"], arrays["busy"]
 
     def progress(self, worker: int, indices: range) -> tuple[int, int]:

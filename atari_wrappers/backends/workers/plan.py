@@ -9,7 +9,9 @@ from multiprocessing import reduction
 from typing import Any
 
 import cloudpickle
+import gymnasium as gym
 
+from atari_wrappers.backends.workers.memory import BatchMemory
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.settings import Settings
@@ -62,6 +64,12 @@ class Plan:
     commands: SharedFd = _UNSET
     reports: SharedFd = _UNSET
     trace: SharedFd = _UNSET
+
+    def map_memory(self, space: gym.Space, action_space: gym.Space) -> BatchMemory:
+        """Return the arrays in the shared memory, of envs that have these spaces."""
+        fd, players = self.memory.fd, self.settings.num_players
+        sizes = self.num_envs, self.num_workers
+        return BatchMemory(fd, *sizes, space, action_space, players, self.num_buffers)
 
 
 def make_plans(request: BatchRequest, num_buffers: int, memory: int) -> list[Plan]:

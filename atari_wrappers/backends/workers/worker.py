@@ -18,7 +18,6 @@ import gymnasium as gym
 import numpy as np
 
 from atari_wrappers.backends.env_runner import EnvRunner, get_or_call, set_attr
-from atari_wrappers.backends.workers.memory import BatchMemory
 from atari_wrappers.backends.workers.messages import (
     DONE,
     Failure,
@@ -144,16 +143,8 @@ class Worker:
 
     def _attach(self, message: Frame) -> None:
         """Map the shared memory; envs with a seed there come in place of ones that failed."""
-        plan = self._plan
         *spaces, seeds = pickle.loads(message.payload)
-        self._memory = BatchMemory(
-            plan.memory.fd,
-            plan.num_envs,
-            plan.num_workers,
-            *spaces,
-            plan.settings.num_players,
-            plan.num_buffers,
-        )
+        self._memory = self._plan.map_memory(*spaces)
         for index, env in self._envs.items():
             runner = self._run_env(index, env)
             if seeds is not None:
