@@ -27,6 +27,20 @@ def check_flag(name: str, value: Any) -> None:
         raise TypeError(f"{name} must be True or False, not {value!r}")
 
 
+def checked_integer(name: str, value: Any) -> int:
+    """Return an integer as an `int`.
+
+    Raises:
+        TypeError: It is none.
+    """
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise TypeError(f"{name} must be an integer, not {value!r}")
+
+
 def check_count(name: str, value: Any, minimum: int) -> int:
     """Return a number of things as an `int`.
 
@@ -34,12 +48,7 @@ def check_count(name: str, value: Any, minimum: int) -> int:
         ValueError: It is below `minimum`.
         TypeError: It is no integer.
     """
-    try:
-        count = operator.index(value)
-    except TypeError:
-        count = None
-    if count is None or isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, not {value!r}")
+    count = checked_integer(name, value)
     if count < minimum:
         raise ValueError(f"{name} must be at least {minimum}, not {count}")
     return count

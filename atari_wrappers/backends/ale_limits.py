@@ -44,7 +44,7 @@ def _foreign_parts(recipe: Recipe) -> Iterator[str]:
     """Name the parts of a recipe that `ale` does in another way, where that shows."""
     for name, (own, shows) in _OWN_PARTS.items():
         value = getattr(recipe, name)
-        if value not in own and shows(recipe):
+        if value not in own and (shows is None or shows(recipe)):
             yield f"{name}={value!r}: it has {' and '.join(map(repr, own))} only"
     ways = (recipe.life_loss, recipe.after_life_loss)
     if recipe.episodic_life and ways not in LIFE_LOSSES:
@@ -59,15 +59,6 @@ def _is_signal(recipe: Recipe) -> bool:
     return recipe.episodic_life and recipe.after_life_loss == "go-on"
 
 
-def _always(recipe: Recipe) -> bool:
-    del recipe
-    return True
-
-
-def _stacks(recipe: Recipe) -> bool:
-    return recipe.frame_stack > 1
-
-
 def _is_limited(recipe: Recipe) -> bool:
     return recipe.max_episode_frames > 0
 
@@ -76,26 +67,22 @@ def _has_start(recipe: Recipe) -> bool:
     return recipe.noop_max > 0 or recipe.fire_reset != "off"
 
 
-def _start_counts(recipe: Recipe) -> bool:
-    return _is_limited(recipe) and _has_start(recipe)
-
-
-# Part by part: what `ale` has, and with which recipes another value makes a difference.
-_OWN_PARTS: dict[str, tuple[tuple[Any, ...], Callable[[Recipe], bool]]] = {
-    "obs_type": (("screen",), _always),
-    "pooling": (("gray",), _always),
-    "last_frame": (("dropped",), _always),
-    "channels_last": ((False,), _always),
-    "padding": (("zero",), _stacks),
-    "noop_min": ((0,), _always),
-    "fire_reset": (("off", "before-noops"), _always),
-    "count_reset_frames": ((False,), _start_counts),
+# Part by part: what `ale` has, and with which recipes another value makes a difference, if not all.
+_OWN_PARTS: dict[str, tuple[tuple[Any, ...], Callable[[Recipe], bool] | None]] = {
+    "obs_type": (("screen",), None),
+    "pooling": (("gray",), None),
+    "last_frame": (("dropped",), None),
+    "channels_last": ((False,), None),
+    "padding": (("zero",), lambda recipe: recipe.frame_stack > 1),
+    "noop_min": ((0,), None),
+    "fire_reset": (("off", "before-noops"), None),
+    "count_reset_frames": ((False,), lambda recipe: _is_limited(recipe) and _has_start(recipe)),
     "count_reset_rewards": ((False,), _has_start),
-    "max_episode_steps": ((0,), _always),
+    "max_episode_steps": ((0,), None),
     "end_precedence": (("terminated",), _is_limited),
-    "mode": ((None,), _always),
-    "difficulty": ((None,), _always),
-    "seeding": (("raw",), _always),
+    "mode": ((None,), None),
+    "difficulty": ((None,), None),
+    "seeding": (("raw",), None),
 }
 # `life_loss` and `after_life_loss`: the first is derived, the second is ALE's `episodic_life`.
 LIFE_LOSSES = (("after-skip", "go-on"), ("in-skip", "new-game"))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numbers
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from atari_wrappers.checks import checked_integer
 
 # ALE's vector env takes 32-bit seeds. One bound for all backends, so that a seed is never valid
 # on one of them only.
@@ -26,9 +27,9 @@ def checked_seeds(
     if seed is None:
         return None
     if _is_several(seed):
-        seeds = [None if value is None else _integer("seed", value) for value in seed]
+        seeds = [None if value is None else checked_integer("seed", value) for value in seed]
     else:
-        first = _integer("seed", seed)
+        first = checked_integer("seed", seed)
         seeds = [first + index for index in range(num_envs)]
     if len(seeds) != num_envs:
         raise ValueError(f"{len(seeds)} seeds for {num_envs} envs")
@@ -85,7 +86,7 @@ def checked_indices(
         return list(range(num_envs))
     if not _is_several(indices):
         indices = [indices]
-    checked = [_integer(name, index) for index in indices]
+    checked = [checked_integer(name, index) for index in indices]
     for index in checked:
         if not (-num_envs if from_end else 0) <= index < num_envs:
             raise ValueError(f"{name}: no env {index} among 0 to {num_envs - 1}")
@@ -121,7 +122,7 @@ def checked_index(index: Any, num_envs: int) -> int:
         ValueError: No env has it.
         TypeError: It is no integer.
     """
-    value = _integer("index", index)
+    value = checked_integer("index", index)
     if not 0 <= value < num_envs:
         raise ValueError(f"index: no env {value} among 0 to {num_envs - 1}")
     return value
@@ -145,12 +146,3 @@ def _is_several(value: Any) -> bool:
     """Whether `value` has items: a sequence, an array or a tensor of one dimension and more."""
     shape = getattr(value, "shape", None)
     return isinstance(value, Sequence) if shape is None else len(shape) > 0
-
-
-def _integer(name: str, value: Any) -> int:
-    if isinstance(value, bool | str | bytes):
-        raise TypeError(f"{name} must be an integer, not {value!r}")
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer, not {value!r}") from None
