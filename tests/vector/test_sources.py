@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -93,6 +94,15 @@ def test_async_says_what_cannot_be_pickled() -> None:
     lock = gym.make("CartPole-v1").unwrapped, (each for each in ())
     with pytest.raises(UnsupportedError, match=r'it cannot be pickled .*; use backend="sync"'):
         make_vec(lambda: lock, 1, backend="async")
+
+
+def test_pictures_of_what_shows_none_are_refused_with_a_way_out(tmp_path: Path) -> None:
+    for source, way_out in (
+        (lambda: gym.make("CartPole-v1"), "make it with that one, or leave them out"),
+        ("scripted:Careless-v0", "leave img_dir out"),
+    ):
+        with pytest.raises(UnsupportedError, match=way_out):
+            make_vec(source, 1, backend="sync", img_dir=tmp_path)
 
 
 @PYTHON
