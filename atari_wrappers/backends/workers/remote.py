@@ -33,12 +33,10 @@ class RemoteEnv:
     _backend: AsyncBackend
 
     def __init__(self, backend: AsyncBackend, index: int) -> None:
-        self.__dict__.update(
-            index=index,
-            observation_space=backend.single_observation_space,
-            action_space=backend.single_action_space,
-            _backend=backend,
-        )
+        self.index = index
+        self.observation_space = backend.single_observation_space
+        self.action_space = backend.single_action_space
+        self._backend = backend
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Return the attribute `name`, called with the arguments if it is a method."""
@@ -67,10 +65,13 @@ class RemoteEnv:
         return self._backend.attribute(self.index, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse what the env would not see."""
-        raise AttributeError(
-            f"{self!r}.{name} = {value!r} would not reach the env; call set_attr({name!r}, value)"
-        )
+        """Set one of its own four attributes; refuse others, which the env would not see."""
+        if name not in RemoteEnv.__annotations__:
+            raise AttributeError(
+                f"{self!r}.{name} = {value!r} would not reach the env;"
+                f" call set_attr({name!r}, value)"
+            )
+        super().__setattr__(name, value)
 
     def __repr__(self) -> str:
         """Name the env."""
