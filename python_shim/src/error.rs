@@ -49,7 +49,7 @@ impl From<CallError> for PyErr {
     }
 }
 
-/// For what Python's side cannot supply: a matter of set-up, said in one line.
+/// For what Python's side cannot supply: an id, a package; said in one line.
 pub(crate) fn setup_error(message: String) -> EnvError {
     EnvError::Backend {
         message,
@@ -116,6 +116,9 @@ fn specific(py: Python<'_>, error: &PyErr) -> Option<EnvError> {
     }
     if is("PendingStepError") || is("NoPendingStepError") || is("ResetNeededError") {
         return Some(EnvError::Order(value.to_string()));
+    }
+    if is("UnknownEnvError") {
+        return Some(setup_error(value.to_string()));
     }
     if is("UnsupportedError") {
         return Some(EnvError::Unsupported(value.to_string()));

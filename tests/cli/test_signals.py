@@ -44,6 +44,8 @@ def test_a_second_training_in_one_process_is_stopped_as_the_first_was(trainer: T
         from rust_trainer import main
 
         if __name__ == "__main__":
+            # A shell ignores it for what runs in the background, and so does Python then.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             before = signal.getsignal(signal.SIGINT)
             first = ["--run-name", "first", "--total-steps", "256"]
             assert main(["train", *first, *sys.argv[1:]]) == 0

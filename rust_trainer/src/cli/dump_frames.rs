@@ -54,7 +54,7 @@ pub(super) fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, Tr
         kept += usize::from(frames.keep(&name, &format!("out0-{number:05}.png"))?);
     }
     print(format_args!(
-        "{kept} frames are in {}",
+        "saved {kept} frames in {}",
         args.img_dir.display()
     ))?;
     Ok(status_after(stop))

@@ -71,9 +71,6 @@ pub enum Rule {
     Between(f64, f64),
 }
 
-/// The largest whole number that a settings file can hold.
-pub const LARGEST: f64 = i64::MAX as f64;
-
 impl Rule {
     /// What is wrong with `value`, if anything.
     fn problem(self, value: &Value) -> Option<String> {

@@ -19,7 +19,7 @@ use crate::{
     error::TrainerError,
 };
 pub use choices::{Backend, DeviceChoice, Precision, Preset};
-pub use fields::{Field, LARGEST, Rule, SettingType};
+pub use fields::{Field, Rule, SettingType};
 pub(crate) use fields::{read, settings, shown};
 pub use preset::{FireReset, OrPreset};
 pub use shared::{EnvSettings, MachineSettings, RunSettings};

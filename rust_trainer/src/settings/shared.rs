@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
-use super::{Backend, DeviceChoice, FireReset, LARGEST, OrPreset, Precision, Preset, settings};
+use super::{Backend, DeviceChoice, FireReset, OrPreset, Precision, Preset, settings};
+
+/// In emulator frames. Longer skips and waits than that are typing mistakes, and take for ever.
+const HALF_AN_HOUR: f64 = 108_000.0;
 
 settings! {
     /// What a run is, and where it stands on the disk.
     pub struct RunSettings {
         /// Agent steps to train for, over all environments
-        total_steps: u64 = 10_000_000, Between(1.0, LARGEST),
+        total_steps: u64 = 10_000_000, Positive,
         /// Seed of the environments, the weights and the sampling
         seed: u64 = 1, Any,
         /// Folder for the runs
@@ -46,11 +49,11 @@ settings! {
         /// after-noops (Atari)
         fire_reset: OrPreset<FireReset> = OrPreset::Preset, Any,
         /// Largest number of no-ops at the start of a game (Atari)
-        noop_max: OrPreset<i64> = OrPreset::Preset, NotNegative,
+        noop_max: OrPreset<i64> = OrPreset::Preset, Between(0.0, HALF_AN_HOUR),
         /// Frames that each action is repeated for (Atari)
-        frame_skip: OrPreset<i64> = OrPreset::Preset, Positive,
+        frame_skip: OrPreset<i64> = OrPreset::Preset, Between(1.0, HALF_AN_HOUR),
         /// Frames in an observation (Atari)
-        frame_stack: OrPreset<i64> = OrPreset::Preset, Positive,
+        frame_stack: OrPreset<i64> = OrPreset::Preset, Between(1.0, 256.0),
         /// Probability that the emulator repeats the previous action instead (Atari)
         sticky_actions: OrPreset<f64> = OrPreset::Preset, Between(0.0, 1.0),
         /// All 18 actions instead of those that the game uses (Atari)
