@@ -1,4 +1,4 @@
-"""`VecEnv`: a batch of envs behind one contract, whichever backend runs them."""
+"""`VecEnv`: a batch of envs behind one interface, whichever backend runs them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What RLlib asks of its `VectorEnv` and tests of the env runners above it.
 
-Ray 2.60.0. The contract is `rllib/env/vector_env.py`; its tests are
+Ray 2.60.0. The interface is `rllib/env/vector_env.py`; its tests are
 `rllib/tests/test_vector_env.py` and, for failing envs, those of the env runners,
 `rllib/env/tests/test_env_runner_failures.py`. Its `VectorEnv.vectorize_gym_envs` is the oracle: it
 restarts no env by itself, as `autoreset="disabled"`.
