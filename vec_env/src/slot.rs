@@ -120,7 +120,26 @@ struct GiveBack {
 
 impl Drop for GiveBack {
     fn drop(&mut self) {
-        let mut buffer = self.buffer.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *buffer = std::mem::take(&mut self.bytes);
+        // A slot that was taken while another had the bytes has none to give back.
+        if !self.bytes.is_empty() {
+            let mut buffer = self.buffer.0.lock().unwrap_or_else(PoisonError::into_inner);
+            *buffer = std::mem::take(&mut self.bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ObsBuffer;
+
+    #[test]
+    fn a_second_slot_is_empty_and_does_not_lose_the_bytes_of_the_first() {
+        let buffer = ObsBuffer::new(2);
+        let (mut first, second) = (buffer.slot(), buffer.slot());
+        assert!(second.is_empty());
+        first.copy_from_slice(&[3, 4]);
+        drop(first);
+        drop(second);
+        assert_eq!(buffer.take(), [3, 4]);
     }
 }
