@@ -56,6 +56,15 @@ def unpack(kind: str, version: int, data: bytes) -> dict[str, Any]:
     return _with_blobs(packed["values"], body[len(header) + 1 :])
 
 
+def differences(theirs: dict[str, Any], ours: dict[str, Any]) -> str:
+    """Say in which of our values another's differ, such as `mode=1 instead of 0`; `""` in none."""
+    return ", ".join(
+        f"{name}={theirs.get(name)!r} instead of {value!r}"
+        for name, value in ours.items()
+        if theirs.get(name) != value
+    )
+
+
 def _excerpt(data: Any) -> str:
     return f"{data[:20]!r}..." if isinstance(data, bytes) else _a(type(data).__name__)
 

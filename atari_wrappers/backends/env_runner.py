@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 
 from atari_wrappers.backends.results import RECORD, ResultArrays
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.plain_data import pack, unpack
+from atari_wrappers.plain_data import differences, pack, unpack
 
 STATE_VERSION = 1
 # What a reset says of a game that ended within it.
@@ -207,13 +207,9 @@ class EnvRunner:
         if _innermost(own["env"]) != _innermost(str(other.get("env"))):  # the rest follows from it
             own = {"env": _innermost(own["env"])}
             other = {"env": _innermost(str(other.get("env")))}
-        differing = [
-            f"{name}={other.get(name)!r} instead of {value!r}"
-            for name, value in own.items()
-            if other.get(name) != value
-        ]
+        differing = differences(other, own)
         if differing:
-            raise ValueError(f"{self._not_its_state}: {', '.join(differing)}")
+            raise ValueError(f"{self._not_its_state}: {differing}")
 
     @property
     def _not_its_state(self) -> str:

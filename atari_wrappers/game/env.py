@@ -20,7 +20,7 @@ from atari_wrappers.game.polar import console_action, polar_space
 from atari_wrappers.game.rules import GameRules
 from atari_wrappers.game.seeding import HashedDraws
 from atari_wrappers.ids import EnvId
-from atari_wrappers.plain_data import pack, unpack
+from atari_wrappers.plain_data import differences, pack, unpack
 from atari_wrappers.recipes import Recipe
 
 # The reset option that asks for a new game, where one that lost a life would go on.
@@ -215,14 +215,9 @@ class AtariGame(gym.Env[np.ndarray, Any]):
             ValueError: It is the state of something else, of another version, or damaged.
         """
         values = unpack("game", STATE_VERSION, state)
-        theirs, ours = values["made_by"], self._made_by
-        differing = [
-            f"{name}={theirs.get(name)!r} instead of {value!r}"
-            for name, value in ours.items()
-            if theirs.get(name) != value
-        ]
+        differing = differences(values["made_by"], self._made_by)
         if differing:
-            raise ValueError(f"this is the state of another game: {', '.join(differing)}")
+            raise ValueError(f"this is the state of another game: {differing}")
         return values
 
     def restore_state(self, state: bytes) -> None:

@@ -8,7 +8,7 @@ use crate::{
     error::TrainerError,
     run::{
         StopRequest, checkpoints,
-        evaluate::{Game, Play, play},
+        evaluate::{Game, play},
     },
 };
 
@@ -39,11 +39,7 @@ pub(super) fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, Tr
         let (value, frames) = (game.episode.raw_return, game.episode.frames);
         print(format_args!("game of {value} points in {frames} frames"))
     };
-    let games = Play {
-        num_episodes: args.episodes as usize,
-        seed: args.play.seed,
-        greedy: args.play.greedy,
-    };
+    let games = args.play.games(args.episodes);
     let played = play(&*policy, &mut *env, &games, stop, on_game)?;
     env.close()?;
     // What follows the last game are the first frames of one that nobody plays.

@@ -8,7 +8,7 @@ use crate::{
     error::TrainerError,
     run::{
         StopRequest, checkpoints,
-        evaluate::{Game, Play, mean_and_deviation, play},
+        evaluate::{Game, mean_and_deviation, play},
     },
 };
 
@@ -67,11 +67,7 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
             _ => print(line),
         }
     };
-    let games = Play {
-        num_episodes: args.episodes as usize,
-        seed: args.play.seed,
-        greedy: args.play.greedy,
-    };
+    let games = args.play.games(args.episodes);
     let played = play(&*policy, &mut *env, &games, stop, on_game)?;
     env.close()?;
     if !played.is_empty() {

@@ -24,7 +24,7 @@ use crate::{
     device,
     error::TrainerError,
     policy::Policy,
-    run::{StopRequest, checkpoints::Found},
+    run::{StopRequest, checkpoints::Found, evaluate::Play},
     settings::DeviceChoice,
 };
 
@@ -63,6 +63,16 @@ struct PlayArgs {
     /// Where the network runs: auto, cpu, cuda or cuda:N
     #[arg(long, default_value = "auto")]
     device: DeviceChoice,
+}
+
+impl PlayArgs {
+    fn games(&self, num_episodes: u64) -> Play {
+        Play {
+            num_episodes: num_episodes as usize,
+            seed: self.seed,
+            greedy: self.greedy,
+        }
+    }
 }
 
 /// Runs the program with `args`, the program's name first; returns its exit status.
