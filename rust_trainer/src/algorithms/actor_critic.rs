@@ -7,7 +7,7 @@ use vec_env::{ActionBatch, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
 use super::{Algorithm, Metrics, State};
 use crate::{
-    data::{Rollout, Samples, advantage::gae, obs_tensor},
+    data::{Rollout, Samples, advantage::gae, obs_tensor, truncated_obs},
     error::TrainerError,
     nn::PolicyValueNet,
     optimizer::{Optimizer, clip_grad_norm},
@@ -174,18 +174,13 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         Ok(ActionBatch::Discrete(choice.actions))
     }
 
-    /// An episode that a time limit cut goes on behind it: the value of its last observation stands for
-    /// what was cut off (Pardo et al. 2018, "Time limits in reinforcement learning", eq. 6).
+    /// A truncated episode's last reward has γV of its last observation added: see [`truncated_obs`].
     fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError> {
         let mut rewards = step.reward.clone();
-        for (row, reward) in rewards.iter_mut().enumerate() {
-            if step.truncated[row] && !step.terminated[row] {
-                let last = step.final_obs.iter().find(|(of_row, _)| *of_row == row);
-                let (_, bytes) = last.ok_or(TrainerError::NoFinalObs { env: row })?;
-                let obs = obs_tensor(bytes, 1, &self.obs_spec)?.to_device(self.device());
-                let gamma = self.settings.shared().gamma as f32;
-                *reward += gamma * values(&self.learner.net, &obs)[0];
-            }
+        for (row, bytes) in truncated_obs(step)? {
+            let obs = obs_tensor(bytes, 1, &self.obs_spec)?.to_device(self.device());
+            let gamma = self.settings.shared().gamma as f32;
+            rewards[row] += gamma * values(&self.learner.net, &obs)[0];
         }
         let dones = (0..rewards.len()).map(|row| step.is_done(row));
         self.rollout.add_step(&rewards, dones);

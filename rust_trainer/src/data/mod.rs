@@ -3,6 +3,8 @@
 pub mod advantage;
 mod observations;
 mod rollout;
+mod truncation;
 
 pub use observations::{Observations, obs_tensor};
 pub use rollout::{Rollout, Samples};
+pub use truncation::truncated_obs;
