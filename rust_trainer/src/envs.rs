@@ -75,16 +75,17 @@ pub fn for_evaluation(
 /// Refuses environments that no learner here can learn in.
 ///
 /// # Errors
-/// [`TrainerError::Usage`] for other actions than one of several, for several players, for batches
+/// [`TrainerError::Usage`] for actions that are several choices at once, for several players, for batches
 /// of a part of the environments, and for other autoreset modes than same-step: next-step makes a
 /// step per episode in which the action counts for nothing, and a learner would train on it.
 pub fn check(env_id: &str, env: &dyn VecEnv) -> Result<(), TrainerError> {
     let unfit = |what: String| Err(TrainerError::Usage(format!("`{env_id}` {what}")));
     match env.action_space() {
         ActionSpace::Discrete { .. } => {}
+        ActionSpace::Box { low, .. } if !low.is_empty() => {}
         space => {
             return unfit(format!(
-                "has the actions {space:?}; only Discrete ones can be learned"
+                "has the actions {space:?}; only Discrete and Box ones can be learned"
             ));
         }
     }

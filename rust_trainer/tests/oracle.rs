@@ -17,9 +17,10 @@ use rust_trainer::{
     settings::Precision,
 };
 use tch::{Device, Kind, Tensor};
-use vec_env::{Dtype, ObsSpec};
+use vec_env::{ActionSpace, Dtype, ObsSpec};
 
 const TOLERANCE: f64 = 1e-5;
+const ACTIONS: ActionSpace = ActionSpace::Discrete { n: 6 };
 
 type Tensors = HashMap<String, Tensor>;
 
@@ -61,7 +62,13 @@ fn network(tensors: &Tensors) -> PolicyValueNet {
         shape: vec![4, 84, 84],
         dtype: Dtype::Uint8,
     };
-    let net = PolicyValueNet::new(&spec, 6, Device::Cpu, Precision::Fp32, &mut seeded_rng(0));
+    let net = PolicyValueNet::new(
+        &spec,
+        &ACTIONS,
+        Device::Cpu,
+        Precision::Fp32,
+        &mut seeded_rng(0),
+    );
     let net = net.unwrap();
     let copies = tensors.iter().filter_map(|(name, tensor)| {
         let name = name.strip_prefix("params.")?.to_owned();
@@ -145,7 +152,7 @@ fn initial_weights_are_orthogonal() {
         dtype: Dtype::Uint8,
     };
     let mut rng = seeded_rng(1);
-    let net = PolicyValueNet::new(&spec, 6, Device::Cpu, Precision::Fp32, &mut rng).unwrap();
+    let net = PolicyValueNet::new(&spec, &ACTIONS, Device::Cpu, Precision::Fp32, &mut rng).unwrap();
     for (name, tensor) in net.params.named() {
         let gain = match name {
             "policy.weight" => 0.01,

@@ -90,6 +90,21 @@ impl ActionSpace {
         }
     }
 
+    /// `actions` with each number of a [`ActionSpace::Box`] moved within its bounds; other actions as
+    /// they are.
+    #[must_use]
+    pub fn clipped(&self, actions: &ActionBatch) -> ActionBatch {
+        match (self, actions) {
+            (Self::Box { low, high, .. }, ActionBatch::Continuous(values)) => {
+                let bounds = low.iter().zip(high).cycle();
+                let values = values.iter().zip(bounds);
+                let clipped = values.map(|(value, (low, high))| value.max(*low).min(*high));
+                ActionBatch::Continuous(clipped.collect())
+            }
+            _ => actions.clone(),
+        }
+    }
+
     /// Refuses actions of `num_envs` environments that are too few or many, of the other kind, or out
     /// of range (whole numbers only); `env_of` says which environment a row is of.
     ///

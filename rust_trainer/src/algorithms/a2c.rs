@@ -13,7 +13,6 @@ use crate::{
     error::TrainerError,
     nn::Output,
     optimizer::Optimizer,
-    policy::Categorical,
     settings::settings,
 };
 
@@ -74,13 +73,12 @@ pub struct Loss {
 /// The loss of a rollout under the network's present `output`.
 #[must_use]
 pub fn loss(output: &Output, samples: &Samples, settings: &A2cSettings) -> Loss {
-    let policy = Categorical::new(&output.logits);
-    let log_probs = policy.log_prob(&samples.actions);
+    let log_probs = output.policy.log_prob(&samples.actions);
     let advantages = samples.advantages(settings.norm_adv);
     let policy_loss = -(log_probs * advantages).mean(Kind::Float);
     let squared_error = (&output.value - &samples.returns).square();
     let value_loss = squared_error.mean(Kind::Float);
-    let entropy = policy.entropy().mean(Kind::Float);
+    let entropy = output.policy.entropy().mean(Kind::Float);
     Loss {
         total: &policy_loss + &value_loss * settings.vf_coef - &entropy * settings.ent_coef,
         policy: policy_loss,

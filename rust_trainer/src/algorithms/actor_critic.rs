@@ -131,9 +131,9 @@ impl<S: OnPolicy> ActorCritic<S> {
         env: &dyn VecEnv,
         device: Device,
     ) -> Result<Self, TrainerError> {
-        let (spec, num_actions) = (env.obs_spec(), env.action_space().num_actions());
+        let (spec, actions) = (env.obs_spec(), env.action_space());
         let mut rng = seeded_rng(run.run.seed);
-        let net = PolicyValueNet::new(spec, num_actions, device, run.machine.precision, &mut rng)?;
+        let net = PolicyValueNet::new(spec, actions, device, run.machine.precision, &mut rng)?;
         let optimizer = settings.optimizer(net.params.numel(), device);
         let rollout = Rollout::new(spec, settings.shared().num_steps, env.num_envs(), device)?;
         let num_updates = run.run.total_steps.div_ceil(rollout.num_samples() as u64);
@@ -170,8 +170,9 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
     fn act(&mut self) -> Result<ActionBatch, TrainerError> {
         let obs = self.rollout.newest_obs();
         let choice = choose(&self.learner.net, &obs, &mut self.learner.rng, false);
-        self.rollout.add_choice(&choice);
-        Ok(ActionBatch::Discrete(choice.actions))
+        let actions = self.learner.net.action_space().clipped(&choice.actions);
+        self.rollout.add_choice(choice);
+        Ok(actions)
     }
 
     /// A truncated episode's last reward has γV of its last observation added: see [`truncated_obs`].

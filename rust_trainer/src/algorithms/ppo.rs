@@ -15,7 +15,6 @@ use crate::{
     error::TrainerError,
     nn::Output,
     optimizer::Optimizer,
-    policy::Categorical,
     settings::settings,
 };
 
@@ -93,8 +92,7 @@ pub struct Loss {
 #[must_use]
 pub fn loss(output: &Output, samples: &Samples, settings: &PpoSettings) -> Loss {
     let clip = settings.clip_coef;
-    let policy = Categorical::new(&output.logits);
-    let log_ratio = policy.log_prob(&samples.actions) - &samples.log_probs;
+    let log_ratio = output.policy.log_prob(&samples.actions) - &samples.log_probs;
     let ratio = log_ratio.exp();
 
     let advantages = samples.advantages(settings.norm_adv);
@@ -111,7 +109,7 @@ pub fn loss(output: &Output, samples: &Samples, settings: &PpoSettings) -> Loss 
     };
     let value_loss = squared_error.mean(Kind::Float) * 0.5;
 
-    let entropy = policy.entropy().mean(Kind::Float);
+    let entropy = output.policy.entropy().mean(Kind::Float);
     let (approx_kl, clip_fraction) = no_grad(|| {
         let is_clipped = (&ratio - 1.0).abs().gt(clip).to_kind(Kind::Float);
         let approx_kl = ((&ratio - 1.0) - &log_ratio).mean(Kind::Float);

@@ -1,7 +1,7 @@
 //! A rollout: what `num_envs` environments did in `num_steps` steps.
 
 use tch::{Device, Kind, Tensor};
-use vec_env::{ObsSlot, ObsSpec};
+use vec_env::{ActionBatch, ObsSlot, ObsSpec};
 
 use super::Observations;
 use crate::{error::TrainerError, policy::Choice};
@@ -20,9 +20,10 @@ pub struct Rollout {
     steps: usize,
     /// Whether actions for the newest observation are chosen.
     has_acted: bool,
-    /// Actions taken; these and what follows are `[num_steps · num_envs]`, step-major.
-    pub actions: Vec<i64>,
-    /// log π(action | observation) when it was taken.
+    /// Actions of each step as they were drawn, `[num_envs]` or `[num_envs, dims]`.
+    pub actions: Vec<ActionBatch>,
+    /// log π(action | observation) when it was taken; this and what follows are
+    /// `[num_steps · num_envs]`, step-major.
     pub log_probs: Vec<f32>,
     /// V(observation) when the action was taken.
     pub values: Vec<f32>,
@@ -72,11 +73,11 @@ impl Rollout {
     ///
     /// # Panics
     /// If the rollout is full, or actions have been chosen already.
-    pub fn add_choice(&mut self, choice: &Choice) {
+    pub fn add_choice(&mut self, choice: Choice) {
         assert!(!self.is_full(), "a full rollout must be learned from first");
         assert!(!self.has_acted, "the step of the last actions is missing");
         self.has_acted = true;
-        self.actions.extend(&choice.actions);
+        self.actions.push(choice.actions);
         self.log_probs.extend(&choice.log_probs);
         self.values.extend(&choice.values);
     }
@@ -111,8 +112,14 @@ impl Rollout {
         let device = self.observations.device();
         let floats = |values: &[f32]| Tensor::from_slice(values).to_device(device);
         let (values, advantages) = (floats(&self.values), floats(advantages));
+        let num_envs = self.observations.num_envs();
+        let actions = self
+            .actions
+            .iter()
+            .map(|step| action_tensor(step, num_envs));
+        let actions: Vec<Tensor> = actions.collect();
         Samples {
-            actions: Tensor::from_slice(&self.actions).to_device(device),
+            actions: Tensor::cat(&actions, 0).to_device(device),
             log_probs: floats(&self.log_probs),
             returns: &advantages + &values,
             values,
@@ -147,10 +154,19 @@ impl Rollout {
     }
 }
 
+/// Actions of `num_envs` environments: discrete ones int64 `[num_envs]`, continuous ones float32
+/// `[num_envs, dims]`.
+fn action_tensor(actions: &ActionBatch, num_envs: usize) -> Tensor {
+    match actions {
+        ActionBatch::Discrete(actions) => Tensor::from_slice(actions),
+        ActionBatch::Continuous(actions) => Tensor::from_slice(actions).view([num_envs as i64, -1]),
+    }
+}
+
 /// What is learned from beside the observations; `[samples]` each.
 #[derive(Debug)]
 pub struct Samples {
-    /// Actions, int64.
+    /// Actions: int64, or float32 `[samples, dims]` where they are continuous.
     pub actions: Tensor,
     /// Log-probabilities of the actions under the policy that took them, float32.
     pub log_probs: Tensor,
@@ -221,8 +237,8 @@ mod tests {
             for step in 0..3 {
                 let seen = first + step as f32;
                 assert_eq!(floats(rollout.newest_obs()), [seen, -seen]);
-                rollout.add_choice(&Choice {
-                    actions: vec![0, 1],
+                rollout.add_choice(Choice {
+                    actions: ActionBatch::Continuous(vec![seen, 0.0, -seen, 1.0]),
                     log_probs: vec![seen, -seen],
                     values: vec![0.0; 2],
                 });
@@ -237,7 +253,9 @@ mod tests {
             assert_eq!(obs[..2], [-last, last]);
             assert_eq!(obs[4..], [-first, first]);
             let samples = rollout.samples(&[0.0; 6]);
-            assert_eq!(floats(samples.select(&all).log_probs), obs);
+            let samples = samples.select(&all);
+            assert_eq!(floats(samples.actions.select(1, 0)), obs);
+            assert_eq!(floats(samples.log_probs), obs);
             rollout.restart();
         }
     }

@@ -8,6 +8,7 @@ mod layers;
 mod mlp;
 mod nature;
 mod params;
+mod policy_head;
 mod policy_value;
 
 use tch::{Kind, Tensor};
@@ -16,6 +17,7 @@ pub use layers::{Conv2d, Linear};
 pub use mlp::Mlp;
 pub use nature::NatureCnn;
 pub use params::{Params, ParamsBuilder};
+pub use policy_head::PolicyHead;
 pub use policy_value::{Output, PolicyValueNet};
 
 /// Observations as numbers of type `kind`; bytes, of pictures or of a console's RAM, as 0 to 1.

@@ -5,15 +5,15 @@
 
 use rand::Rng;
 use tch::{Device, Kind, Tensor};
-use vec_env::ObsSpec;
+use vec_env::{ActionSpace, ObsSpec};
 
-use super::{Linear, Mlp, NatureCnn, Params, ParamsBuilder};
-use crate::{error::TrainerError, settings::Precision};
+use super::{Linear, Mlp, NatureCnn, Params, ParamsBuilder, PolicyHead};
+use crate::{error::TrainerError, policy::Distribution, settings::Precision};
 
 /// What the network says of a batch of observations.
 pub struct Output {
-    /// Unnormalized log-probabilities of the actions, float32 `[batch, num_actions]`.
-    pub logits: Tensor,
+    /// What to do.
+    pub policy: Distribution,
     /// State values, float32 `[batch]`.
     pub value: Tensor,
 }
@@ -24,9 +24,10 @@ pub struct PolicyValueNet {
     /// The weights.
     pub params: Params,
     body: Body,
-    policy: Linear,
+    policy: PolicyHead,
     value: Linear,
     compute: Kind,
+    action_space: ActionSpace,
 }
 
 #[derive(Debug)]
@@ -37,7 +38,6 @@ enum Body {
     Separate { policy: Mlp, value: Mlp },
 }
 
-const POLICY_GAIN: f64 = 0.01;
 const VALUE_GAIN: f64 = 1.0;
 
 impl PolicyValueNet {
@@ -45,10 +45,11 @@ impl PolicyValueNet {
     /// images, a stack of hidden layers for each head for flat observations.
     ///
     /// # Errors
-    /// [`TrainerError::Usage`] for observations that are neither images nor flat.
+    /// [`TrainerError::Usage`] for observations that are neither images nor flat, and for actions that
+    /// are neither discrete nor continuous.
     pub fn new(
         spec: &ObsSpec,
-        num_actions: i64,
+        actions: &ActionSpace,
         device: Device,
         precision: Precision,
         rng: &mut dyn Rng,
@@ -59,14 +60,14 @@ impl PolicyValueNet {
                 let shape = [channels, height, width].map(|length| length as i64);
                 let body = NatureCnn::new(&mut params, shape)?;
                 let inputs = NatureCnn::FEATURES;
-                let policy = Linear::new(&mut params, "policy", inputs, num_actions, POLICY_GAIN);
+                let policy = PolicyHead::new(&mut params, inputs, actions)?;
                 let value = Linear::new(&mut params, "value", inputs, 1, VALUE_GAIN);
                 (Body::Shared(body), policy, value)
             }
             &[features] => {
                 let (features, inputs) = (features as i64, Mlp::FEATURES);
                 let for_policy = Mlp::new(&mut params, "policy", features);
-                let policy = Linear::new(&mut params, "policy", inputs, num_actions, POLICY_GAIN);
+                let policy = PolicyHead::new(&mut params, inputs, actions)?;
                 let for_value = Mlp::new(&mut params, "value", features);
                 let value = Linear::new(&mut params, "value", inputs, 1, VALUE_GAIN);
                 let body = Body::Separate {
@@ -91,7 +92,14 @@ impl PolicyValueNet {
                 Precision::Fp32 => Kind::Float,
                 Precision::Bf16 => Kind::BFloat16,
             },
+            action_space: actions.clone(),
         })
+    }
+
+    /// The actions that it chooses from.
+    #[must_use]
+    pub fn action_space(&self) -> &ActionSpace {
+        &self.action_space
     }
 
     /// Policy and value of `obs`, `[batch, ...]` in the environment's own type.
@@ -109,10 +117,10 @@ impl PolicyValueNet {
                 (features(policy), features(value))
             }
         };
-        let head = |head: &Linear, features: Tensor| head.forward(&features.to_kind(Kind::Float));
+        let value = self.value.forward(&for_value.to_kind(Kind::Float));
         Output {
-            logits: head(&self.policy, for_policy),
-            value: head(&self.value, for_value).squeeze_dim(-1),
+            policy: self.policy.forward(&for_policy),
+            value: value.squeeze_dim(-1),
         }
     }
 }
@@ -133,7 +141,20 @@ mod tests {
     }
 
     fn net(spec: &ObsSpec, precision: Precision) -> PolicyValueNet {
-        PolicyValueNet::new(spec, 3, Device::Cpu, precision, &mut seeded_rng(1)).unwrap()
+        // Continuous actions: the output of their head is the mean, of which nothing is hidden.
+        let actions = ActionSpace::Box {
+            shape: vec![3],
+            low: vec![-1.0; 3],
+            high: vec![1.0; 3],
+        };
+        PolicyValueNet::new(spec, &actions, Device::Cpu, precision, &mut seeded_rng(1)).unwrap()
+    }
+
+    fn mean(output: &Output) -> Tensor {
+        match &output.policy {
+            Distribution::DiagonalGaussian(policy) => policy.mean().shallow_clone(),
+            Distribution::Categorical(_) => unreachable!("the actions are continuous"),
+        }
     }
 
     fn largest_difference(ours: &Tensor, theirs: &Tensor) -> f64 {
@@ -156,7 +177,7 @@ mod tests {
             });
             let obs = obs_tensor(&vec![0; 5 * spec.num_bytes()], 5, &spec).unwrap();
             let output = net.forward(&obs);
-            for (tensor, expected) in [(output.value, 3.001), (output.logits, -1.001)] {
+            for (tensor, expected) in [(mean(&output), -1.001), (output.value, 3.001)] {
                 assert_eq!(tensor.kind(), Kind::Float);
                 assert!(
                     largest_difference(&tensor, &tensor.full_like(expected)) < 1e-6,
@@ -175,7 +196,7 @@ mod tests {
             net.forward(&(ram.to_kind(Kind::Float) / 255.0)),
         );
         assert!(largest_difference(&bytes.value, &numbers.value) < 1e-6);
-        assert!(largest_difference(&bytes.logits, &numbers.logits) < 1e-6);
+        assert!(largest_difference(&mean(&bytes), &mean(&numbers)) < 1e-6);
     }
 
     #[test]
@@ -183,7 +204,9 @@ mod tests {
         let mut net = net(&spec(&[2], Dtype::Float32), Precision::Fp32);
         let obs = Tensor::ones([1, 2], (Kind::Float, Device::Cpu));
         let output = net.forward(&obs);
-        let loss = output.value.sum(Kind::Float) + output.logits.square().sum(Kind::Float);
+        let loss = output.value.sum(Kind::Float)
+            + output.policy.entropy().sum(Kind::Float)
+            + mean(&output).square().sum(Kind::Float);
         let gradient = net.params.gradient(&loss);
         assert_eq!(gradient.size(), [net.params.numel()]);
         assert!(gradient.abs().max().double_value(&[]) > 0.0);

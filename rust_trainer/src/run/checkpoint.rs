@@ -5,6 +5,8 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    error::Error,
+    fmt::Display,
     fs,
     path::{Path, PathBuf},
 };
@@ -14,7 +16,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tch::{Device, Kind, Tensor};
 use vec_env::{ActionSpace, Dtype, ObsSpec};
 
-use super::files;
+use super::{action_space, files};
 use crate::{
     algorithms::{self, State},
     error::TrainerError,
@@ -23,7 +25,7 @@ use crate::{
 };
 
 /// Goes up when what is stored changes its meaning.
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 2;
 pub(super) const EXTENSION: &str = "safetensors";
 
 /// How far a run has come.
@@ -46,8 +48,8 @@ pub struct Checkpoint {
     pub counters: Counters,
     /// The observations that the network expects.
     pub obs_spec: ObsSpec,
-    /// Number of actions of the policy.
-    pub num_actions: i64,
+    /// The actions of the policy.
+    pub action_space: ActionSpace,
     /// What the algorithm has learned.
     pub state: State,
 }
@@ -78,7 +80,7 @@ impl Checkpoint {
         Ok(path)
     }
 
-    fn metadata(&self) -> serde_json::Result<BTreeMap<String, String>> {
+    fn metadata(&self) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
         let dtype = match self.obs_spec.dtype {
             Dtype::Uint8 => "uint8",
             Dtype::Float32 => "float32",
@@ -91,7 +93,7 @@ impl Checkpoint {
             ("counters", serde_json::to_string(&self.counters)?),
             ("obs_shape", serde_json::to_string(&self.obs_spec.shape)?),
             ("obs_dtype", dtype.to_owned()),
-            ("num_actions", self.num_actions.to_string()),
+            ("action_space", action_space::to_text(&self.action_space)?),
             ("algorithm", serde_json::to_string(&self.state.values)?),
         ];
         Ok(entries.map(|(name, text)| (name.to_owned(), text)).into())
@@ -143,7 +145,8 @@ impl Checkpoint {
                     _ => Dtype::Float32,
                 },
             },
-            num_actions: entry(&metadata, "num_actions")?,
+            action_space: action_space::from_text(&text(&metadata, "action_space")?)
+                .map_err(|problem| not_understood("action_space", problem))?,
             state,
         })
     }
@@ -153,13 +156,10 @@ impl Checkpoint {
     /// # Errors
     /// Weights that do not fit, or are not finite.
     pub fn policy(&self, device: Device) -> Result<Box<dyn Policy>, TrainerError> {
-        let actions = ActionSpace::Discrete {
-            n: self.num_actions,
-        };
         algorithms::load_policy(
             &self.settings,
             &self.obs_spec,
-            &actions,
+            &self.action_space,
             device,
             &self.state,
         )
@@ -264,5 +264,9 @@ fn entry<T: DeserializeOwned>(
     name: &str,
 ) -> Result<T, String> {
     let text = text(metadata, name)?;
-    serde_json::from_str(&text).map_err(|error| format!("its `{name}` is not understood: {error}"))
+    serde_json::from_str(&text).map_err(|error| not_understood(name, error))
+}
+
+fn not_understood(name: &str, problem: impl Display) -> String {
+    format!("its `{name}` is not understood: {problem}")
 }

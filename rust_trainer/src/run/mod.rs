@@ -1,6 +1,7 @@
 //! A training run: step, learn, report, save, until it is done or asked to stop. Which algorithm learns
 //! it does not know.
 
+mod action_space;
 mod checkpoint;
 pub mod checkpoints;
 pub mod evaluate;
@@ -270,7 +271,7 @@ impl Run {
             settings: self.settings.clone(),
             counters: self.learned,
             obs_spec: self.env.obs_spec().clone(),
-            num_actions: self.env.action_space().num_actions(),
+            action_space: self.env.action_space().clone(),
             state: self.algorithm.state()?,
         };
         let folder = self.folder.checkpoints();

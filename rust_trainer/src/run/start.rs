@@ -147,8 +147,7 @@ fn prepare(
         path, checkpoint, ..
     }) = from
     {
-        if checkpoint.obs_spec != *env.obs_spec()
-            || checkpoint.num_actions != env.action_space().num_actions()
+        if checkpoint.obs_spec != *env.obs_spec() || checkpoint.action_space != *env.action_space()
         {
             let problem = "is of an environment with other observations or actions";
             return Err(TrainerError::checkpoint(path, problem));

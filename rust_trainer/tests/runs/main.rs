@@ -70,9 +70,10 @@ fn newest(settings: &Settings) -> Checkpoint {
 
 /// The network of a finished run, from its newest checkpoint.
 fn trained(settings: &Settings) -> PolicyValueNet {
-    let spec = Contexts::new(true, 1, End::Terminated).spec;
+    let env = Contexts::new(true, 1, End::Terminated);
+    let (spec, actions) = (env.spec, env.space);
     let mut rng = seeded_rng(0);
-    let net = PolicyValueNet::new(&spec, 2, Device::Cpu, Precision::Fp32, &mut rng).unwrap();
+    let net = PolicyValueNet::new(&spec, &actions, Device::Cpu, Precision::Fp32, &mut rng).unwrap();
     newest(settings).state.copy_to(net.params.named()).unwrap();
     net
 }

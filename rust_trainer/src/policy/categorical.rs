@@ -1,0 +1,115 @@
+//! The distribution over discrete actions.
+
+use rand::RngExt;
+use rand_pcg::Pcg64;
+use tch::{Kind, Tensor};
+
+/// A distribution over the actions `0..num_actions` for each of a batch of observations.
+#[derive(Debug)]
+pub struct Categorical {
+    /// log π(action | observation), float32 `[batch, num_actions]`.
+    log_probs: Tensor,
+}
+
+impl Categorical {
+    /// From unnormalized log-probabilities, `[batch, num_actions]`.
+    #[must_use]
+    pub fn new(logits: &Tensor) -> Self {
+        Self {
+            log_probs: logits.log_softmax(-1, Kind::Float),
+        }
+    }
+
+    /// Log-probabilities of `actions`, int64 `[batch]` → float32 `[batch]`.
+    pub fn log_prob(&self, actions: &Tensor) -> Tensor {
+        let chosen = self.log_probs.gather(1, &actions.unsqueeze(1), false);
+        chosen.squeeze_dim(1)
+    }
+
+    /// Entropies in nats, float32 `[batch]`.
+    pub fn entropy(&self) -> Tensor {
+        -(self.log_probs.exp() * &self.log_probs).sum_dim_intlist(-1, false, Kind::Float)
+    }
+
+    /// The log-probabilities of all actions.
+    pub(super) fn numbers(&self) -> Tensor {
+        self.log_probs.shallow_clone()
+    }
+}
+
+/// Draws one action by the log-probabilities of all, or takes the most probable, and adds it to
+/// `actions`; returns its log-probability.
+pub(super) fn draw(
+    log_probs: &[f32],
+    rng: &mut Pcg64,
+    greedy: bool,
+    actions: &mut Vec<i64>,
+) -> f32 {
+    let action = if greedy {
+        most_probable(log_probs)
+    } else {
+        sample(log_probs, rng.random())
+    };
+    actions.push(action as i64);
+    log_probs[action]
+}
+
+fn most_probable(log_probs: &[f32]) -> usize {
+    let mut best = 0;
+    for (action, log_prob) in log_probs.iter().enumerate() {
+        if *log_prob > log_probs[best] {
+            best = action;
+        }
+    }
+    best
+}
+
+/// The action in whose share of [0, 1) the uniform number falls.
+fn sample(log_probs: &[f32], uniform: f64) -> usize {
+    let total: f64 = log_probs
+        .iter()
+        .map(|log_prob| f64::from(*log_prob).exp())
+        .sum();
+    let mut left = uniform * total;
+    for (action, log_prob) in log_probs.iter().enumerate() {
+        left -= f64::from(*log_prob).exp();
+        if left < 0.0 {
+            return action;
+        }
+    }
+    log_probs.len() - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+
+    use super::{most_probable, sample};
+
+    #[test]
+    fn samples_follow_the_probabilities() {
+        let probabilities = [0.1_f32, 0.0, 0.6, 0.3];
+        let log_probs = probabilities.map(f32::ln);
+        let mut rng = rand_pcg::Pcg64::seed_from_u64(1);
+        let mut counts = [0.0; 4];
+        for _ in 0..20_000 {
+            counts[sample(&log_probs, rng.random())] += 1.0 / 20_000.0;
+        }
+        assert!(counts[1] <= 0.0);
+        for (count, probability) in counts.iter().zip(probabilities) {
+            assert!((count - f64::from(probability)).abs() < 0.015, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_the_unit_interval_are_actions() {
+        let log_probs = [0.25_f32, 0.75].map(f32::ln);
+        assert_eq!(sample(&log_probs, 0.0), 0);
+        assert_eq!(sample(&log_probs, 1.0 - f64::EPSILON), 1);
+    }
+
+    #[test]
+    fn the_most_probable_action_wins() {
+        assert_eq!(most_probable(&[-2.0, -0.5, -3.0]), 1);
+    }
+}

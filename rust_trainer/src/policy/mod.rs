@@ -1,0 +1,99 @@
+//! Policies: what is done about an observation, apart from the network that says so.
+//!
+//! Actions are drawn on the host, by a generator of ours. A [`Choice`] holds them as they were drawn;
+//! what is sent to the environments lies within the bounds of a `Box` of actions. The log-probability is
+//! that of the action as drawn: the bounds are the environment's, and the policy's gradient knows nothing
+//! of them (as in Baselines, Stable-Baselines3 and `CleanRL`).
+
+mod categorical;
+mod distribution;
+mod gaussian;
+
+pub use categorical::Categorical;
+pub use distribution::Distribution;
+pub use gaussian::DiagonalGaussian;
+use rand_pcg::Pcg64;
+use tch::{Device, Tensor, no_grad_guard};
+use vec_env::ActionBatch;
+
+use crate::nn::{Output, PolicyValueNet};
+
+/// Something that plays.
+pub trait Policy {
+    /// Where the network runs, and where it wants observations.
+    fn device(&self) -> Device;
+
+    /// Chooses actions for `obs`, `[num_envs, ...]` in the environment's own type: drawn by `rng`, or
+    /// with `greedy` the most probable, which for a Gaussian is the mean. They lie in the action space.
+    fn act(&self, obs: &Tensor, rng: &mut Pcg64, greedy: bool) -> ActionBatch;
+}
+
+impl Policy for PolicyValueNet {
+    fn device(&self) -> Device {
+        self.params.device()
+    }
+
+    fn act(&self, obs: &Tensor, rng: &mut Pcg64, greedy: bool) -> ActionBatch {
+        let actions = choose(self, obs, rng, greedy).actions;
+        self.action_space().clipped(&actions)
+    }
+}
+
+/// The generator of a seed.
+#[must_use]
+pub fn seeded_rng(seed: u64) -> Pcg64 {
+    // The stream's number is arbitrary; it keeps this generator apart from others of the same seed.
+    Pcg64::new(u128::from(seed), 0x7472_6169_6e65_7200)
+}
+
+/// Actions of a policy, and what the network thought of them; one each for every environment.
+#[derive(Debug)]
+pub struct Choice {
+    /// The actions as drawn; continuous ones may lie outside the environment's bounds.
+    pub actions: ActionBatch,
+    /// Their log-probabilities.
+    pub log_probs: Vec<f32>,
+    /// The values of the observations.
+    pub values: Vec<f32>,
+}
+
+/// Chooses actions for `obs` as [`Policy::act`], but as they are drawn; one transfer from the device for
+/// all numbers.
+pub fn choose(net: &PolicyValueNet, obs: &Tensor, rng: &mut Pcg64, greedy: bool) -> Choice {
+    let _guard = no_grad_guard();
+    let Output { policy, value } = net.forward(obs);
+    let numbers = policy.numbers();
+    let width = numbers.size()[1] as usize;
+    let table = to_vec::<f32>(&Tensor::cat(&[numbers, value.unsqueeze(1)], 1));
+    let mut choice = Choice {
+        actions: policy.no_actions(),
+        log_probs: Vec::new(),
+        values: Vec::new(),
+    };
+    for row in table.chunks_exact(width + 1) {
+        let (numbers, value) = (&row[..width], row[width]);
+        let log_prob = match &mut choice.actions {
+            ActionBatch::Discrete(actions) => categorical::draw(numbers, rng, greedy, actions),
+            ActionBatch::Continuous(actions) => gaussian::draw(numbers, rng, greedy, actions),
+        };
+        choice.log_probs.push(log_prob);
+        choice.values.push(value);
+    }
+    choice
+}
+
+/// The values of `obs`, `[batch, ...]`.
+#[must_use]
+pub fn values(net: &PolicyValueNet, obs: &Tensor) -> Vec<f32> {
+    let _guard = no_grad_guard();
+    to_vec(&net.forward(obs).value)
+}
+
+/// The numbers of a tensor on any device.
+pub(crate) fn to_vec<T: tch::kind::Element + Default + Clone>(tensor: &Tensor) -> Vec<T> {
+    let numel = tensor.numel();
+    let mut values = vec![T::default(); numel];
+    let tensor = tensor.to_device(Device::Cpu).contiguous();
+    tensor.copy_data(&mut values, numel);
+    values
+}
