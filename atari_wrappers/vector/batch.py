@@ -117,7 +117,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """The seed that each env was last reset with, -1 where it had none."""
         return tuple(self._seeds)
 
-    def save_state(self, indices: Any = None) -> list[bytes]:
+    def save_state(self, indices: Any = None, *, plain: bool = False) -> list[bytes]:
         """Return the whole state of each env: the emulator's and ours.
 
         An env that is brought back to it by `restore_state` replays identically, random numbers
@@ -125,16 +125,22 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
         Args:
             indices: Which envs, -1 the last one; `None` for all.
+            plain: Only plain data, as the states of Atari games are, and no pickles.
 
         Raises:
             ResetNeededError: There was no reset yet.
+            UnsupportedError: The envs cannot be saved, or not so.
         """
         lifetime = self._lifetime
         chosen = self._python_envs("save_state", indices)
         lifetime.pending.check_was_reset("save_state")
+        if plain:
+            self._expect_plain_states("save_state", chosen)
         return lifetime.ask(lifetime.backend.save, chosen)
 
-    def restore_state(self, states: Sequence[bytes], indices: Any = None) -> ResetResult:
+    def restore_state(
+        self, states: Sequence[bytes], indices: Any = None, *, plain: bool = False
+    ) -> ResetResult:
         """Bring envs to saved states: all of them, or none where one is refused.
 
         Args:
@@ -142,11 +148,13 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 are plain data. Those of other envs are pickles: only take them from where you
                 trust.
             indices: Which envs, -1 the last one; `None` for all.
+            plain: Only plain data, of which nothing runs, and no pickles.
 
         Returns:
             obs and info of all envs, as `reset` does.
 
         Raises:
+            UnsupportedError: The envs have no states that are plain data.
             ValueError: Their number is not that of the envs, or one is of another env or version.
             TypeError: They are no list.
             ResetNeededError: There was no reset yet.
@@ -160,9 +168,19 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if len(states) != len(chosen):
             raise ValueError(f"{len(states)} states for {len(chosen)} envs")
         lifetime.pending.check_was_reset("restore_state")
+        if plain:
+            self._expect_plain_states("restore_state", chosen)
         obs, _, terminated, truncated, info = lifetime.ask(lifetime.backend.load, chosen, states)
         lifetime.pending.end(0, info["env_id"], terminated | truncated)
         return obs, info
+
+    def _expect_plain_states(self, call: str, indices: list[int]) -> None:
+        """Refuse envs that do not judge states before they take them: theirs may be pickles."""
+        ask, call_each = self._lifetime.ask, self._lifetime.backend.call
+        if not all(ask(call_each, indices, "has_wrapper_attr", ("check_state",), {})):
+            raise UnsupportedError(
+                f"{call}: the states of {self} are pickles, which may run code when they are loaded"
+            )
 
     def _python_envs(self, call: str, indices: Any) -> list[int]:
         """Return `indices` as a list, if none of the envs is in flight and they are of Python."""

@@ -92,6 +92,39 @@ fn a_state_brought_back_replays_identically() {
     assert!(obs[row..] == played[39][row..], "the others stay");
 }
 
+/// As training asks for it: plain data only.
+#[test]
+fn states_of_games_pass_through_the_trait_and_pickles_do_not() {
+    let mut game = game_twin().rust;
+    let mut env: &mut dyn VecEnv = &mut game.env;
+    let (states, seen) = (env.save_state().unwrap(), game.obs.clone());
+    game.step(&actions(0, 3, 6)).unwrap();
+    let played = game.obs.clone();
+    env = &mut game.env;
+    let mut damaged = states.clone();
+    damaged[2][200] ^= 1;
+    for bad in [&states[..2], &damaged] {
+        let error = env.restore_state(bad, &mut game.obs).unwrap_err();
+        assert!(matches!(error, EnvError::State(_)), "{error}");
+    }
+    env.restore_state(&states, &mut game.obs).unwrap();
+    assert!(game.obs == seen);
+    game.step(&actions(0, 3, 6)).unwrap();
+    assert!(game.obs == played);
+
+    let mut pole = Rollout::new(make("CartPole-v1", 2, &MakeOptions::new()).unwrap());
+    pole.reset(0).unwrap();
+    let states = pole.env.save_state(None).unwrap();
+    let env: &mut dyn VecEnv = &mut pole.env;
+    for error in [
+        env.save_state().unwrap_err(),
+        env.restore_state(&states, &mut pole.obs).unwrap_err(),
+    ] {
+        assert!(matches!(error, EnvError::Unsupported(_)), "{error}");
+        assert!(error.to_string().contains("pickle"), "{error}");
+    }
+}
+
 fn call(env: &mut VecGymEnv, name: &str, args: &[Value]) -> Value {
     env.call(name, args, &[], Some(&[0])).unwrap().remove(0)
 }

@@ -279,3 +279,18 @@ def test_no_state_of_a_game_runs_code(open_vec: OpenVec, tmp_path: Path) -> None
         with pytest.raises(ValueError, match=r"it is a pickle|no state of a game"):
             vec.restore_state(pack("env", 1, values | {"is_pickle": is_pickle}))
     assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("backend", HOSTED)
+def test_plain_states_are_those_of_games_alone(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 2, backend=backend)
+    vec.reset(seed=0)
+    obs, _ = vec.restore_state(vec.save_state(plain=True), plain=True)
+    assert obs.shape == (2, 4, 84, 84)
+    vec = open_vec("CartPole-v1", 2, backend=backend)
+    vec.reset(seed=0)
+    states = vec.save_state()
+    for call in (lambda: vec.save_state(plain=True), lambda: vec.restore_state(states, plain=True)):
+        with pytest.raises(UnsupportedError, match="are pickles"):
+            call()
+    vec.restore_state(states)

@@ -28,6 +28,32 @@ pub trait Env: Send {
 
     /// Takes one action of its space and writes the next observation to `obs`.
     fn step(&mut self, action: Actions<'_>, obs: &mut [u8]) -> Transition;
+
+    /// Everything that its future depends on, random numbers included, as plain data; `None` where it
+    /// cannot be saved. [`words_to_bytes`] makes bytes of numbers.
+    fn save_state(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Goes to a state that [`Env::save_state`] returned and writes what it shows to `obs`; `false`, and
+    /// nothing changes, where the bytes are none of its states.
+    fn restore_state(&mut self, _state: &[u8], _obs: &mut [u8]) -> bool {
+        false
+    }
+}
+
+/// Numbers as bytes of a state, the same on every machine; [`f64::to_bits`] makes words of real ones.
+#[must_use]
+pub fn words_to_bytes(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// The numbers that [`words_to_bytes`] wrote, if there are `N` of them.
+#[must_use]
+pub fn bytes_to_words<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
+    let (words, rest) = bytes.as_chunks();
+    let words: &[[u8; 8]; N] = words.try_into().ok()?;
+    rest.is_empty().then(|| words.map(u64::from_le_bytes))
 }
 
 /// Writes float32 numbers as observations hold them.
@@ -47,6 +73,12 @@ impl Random {
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)
+    }
+
+    /// Where in its sequence this is: [`Random::new`] goes on from there.
+    #[must_use]
+    pub fn state(&self) -> u64 {
+        self.0
     }
 
     /// Any of 2⁶⁴ numbers.

@@ -48,6 +48,9 @@ pub enum EnvError {
         /// Number of environments.
         num_envs: usize,
     },
+    /// A saved state that environments cannot be brought to.
+    #[error("the saved state of the environments does not fit: {0}")]
+    State(String),
     /// Calls out of order, such as two `send`s without a `recv`.
     #[error("{0}")]
     Order(String),

@@ -3,7 +3,11 @@
 use crate::{
     ActionBatch, ActionSpace, Actions, Env, EnvError, Episode, FinalInfo, ObsSlot, ObsSpec,
     StepBatch, VecEnv,
+    env::{bytes_to_words, words_to_bytes},
 };
+
+/// Bytes of an episode's record in a saved state: its return and its length.
+const RECORD_BYTES: usize = 16;
 
 /// A batch of environments of one kind, with same-step autoreset and a record of each episode.
 #[derive(Debug)]
@@ -43,6 +47,27 @@ impl<E: Env> SyncVecEnv<E> {
     #[must_use]
     pub fn envs(&self) -> &[E] {
         &self.envs
+    }
+
+    /// Why states cannot be saved or brought back now, if so.
+    fn check_idle(&self, call: &str) -> Result<(), EnvError> {
+        self.check_open()?;
+        if self.in_flight.is_some() {
+            return Err(EnvError::Order(format!("{call}: call recv first")));
+        }
+        Ok(())
+    }
+
+    /// Brings environments to `states`, one after another; which refuses its own.
+    fn bring_to(&mut self, states: &[&[u8]], obs: &mut [u8]) -> Result<(), usize> {
+        let rows = obs.chunks_exact_mut(self.obs_spec.num_bytes());
+        let envs = self.envs.iter_mut().zip(states).zip(rows);
+        for (index, ((env, state), row)) in envs.enumerate() {
+            if !env.restore_state(state, row) {
+                return Err(index);
+            }
+        }
+        Ok(())
     }
 
     fn check_open(&self) -> Result<(), EnvError> {
@@ -142,6 +167,52 @@ impl<E: Env> VecEnv for SyncVecEnv<E> {
                 env.reset(None, obs);
             }
         }
+        Ok(())
+    }
+
+    /// Of each environment the return and length of its episode so far, then its own state.
+    fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
+        self.check_idle("save_state")?;
+        let Some(records) = &self.records else {
+            return Err(EnvError::Order("save_state: call reset first".to_owned()));
+        };
+        let states = self.envs.iter().zip(records).map(|(env, record)| {
+            let mut state = words_to_bytes(&[record.0.to_bits(), record.1.cast_unsigned()]);
+            state.extend(env.save_state()?);
+            Some(state)
+        });
+        let states: Option<Vec<_>> = states.collect();
+        states.ok_or_else(|| self.has_no_states())
+    }
+
+    fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
+        self.check_idle("restore_state")?;
+        EnvError::check_length(obs, self.envs.len() * self.obs_spec.num_bytes())?;
+        if states.len() != self.envs.len() {
+            let (given, needed) = (states.len(), self.envs.len());
+            let problem = format!("{given} states for {needed} environments");
+            return Err(EnvError::State(problem));
+        }
+        let before: Option<Vec<_>> = self.envs.iter().map(Env::save_state).collect();
+        let before = before.ok_or_else(|| self.has_no_states())?;
+        let refuse = |env: usize| EnvError::State(format!("that of environment {env} is no state"));
+        let mut records = Vec::new();
+        let mut own = Vec::new();
+        for (index, state) in states.iter().enumerate() {
+            let split = state.split_at_checked(RECORD_BYTES);
+            let (record, state) = split.ok_or_else(|| refuse(index))?;
+            let words = bytes_to_words(record).unwrap_or_default();
+            let [episode_return, length]: [u64; 2] = words;
+            records.push((f64::from_bits(episode_return), length.cast_signed()));
+            own.push(state);
+        }
+        if let Err(index) = self.bring_to(&own, obs) {
+            let before: Vec<&[u8]> = before.iter().map(Vec::as_slice).collect();
+            // They were there a moment ago.
+            let _back = self.bring_to(&before, &mut vec![0; obs.len()]);
+            return Err(refuse(index));
+        }
+        self.records = Some(records);
         Ok(())
     }
 

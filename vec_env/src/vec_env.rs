@@ -97,6 +97,36 @@ pub trait VecEnv: Send {
         Ok(Vec::new())
     }
 
+    /// The whole state of each environment as plain data: the game, its random numbers, its episode's
+    /// record so far, what it showed last. What follows is the same to the last bit once it is brought
+    /// back, in this batch or in another one made alike.
+    ///
+    /// # Errors
+    /// [`EnvError::Unsupported`] where they cannot be saved, [`EnvError::Order`] without a reset or while
+    /// a step is in flight.
+    fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
+        Err(self.has_no_states())
+    }
+
+    /// Brings every environment to a state that [`VecEnv::save_state`] returned, one for each, after a
+    /// reset; writes what they showed last to `obs`. All of them, or none where one is refused. Nothing
+    /// in a state runs.
+    ///
+    /// # Errors
+    /// [`EnvError::State`] for one that is damaged or of something else, and for too few or too many;
+    /// [`EnvError::BufferSize`], and those of [`VecEnv::save_state`].
+    fn restore_state(&mut self, _states: &[Vec<u8>], _obs: &mut [u8]) -> Result<(), EnvError> {
+        Err(self.has_no_states())
+    }
+
+    /// The error of environments that cannot be saved.
+    fn has_no_states(&self) -> EnvError {
+        EnvError::Unsupported(format!(
+            "the environments of backend `{}` cannot save their states",
+            self.backend()
+        ))
+    }
+
     /// Sends, receives, and copies the observations to `obs`: for a loop that keeps no store of them.
     ///
     /// # Errors

@@ -227,3 +227,73 @@ fn random_numbers_fill_their_range() {
     let mean = (0..10_000).map(|_| random.uniform(-1.0, 3.0)).sum::<f64>() / 1e4;
     assert!((mean - 1.0).abs() < 0.05, "{mean}");
 }
+
+/// Plays on, choosing by what is seen; everything that the steps brought.
+fn play_on(env: &mut impl VecEnv, obs: &mut [u8], steps: usize) -> Vec<(Vec<u8>, StepBatch)> {
+    let count = env.action_space().num_actions() as usize;
+    let row = obs.len() / env.num_envs();
+    (0..steps)
+        .map(|step| {
+            let sum = |row: &[u8]| row.iter().map(|&byte| usize::from(byte)).sum::<usize>();
+            let actions = obs.chunks(row).map(|row| (sum(row) + step) % count);
+            let actions: Vec<i64> = actions.map(|action| action as i64).collect();
+            let mut batch = StepBatch::default();
+            env.step(Actions::Discrete(&actions), obs, &mut batch)
+                .unwrap();
+            (obs.to_vec(), batch)
+        })
+        .collect()
+}
+
+fn replays<E: Env>(make: fn(usize) -> E) {
+    let mut env = SyncVecEnv::new(3, make).unwrap();
+    let mut obs = vec![0; 3 * env.obs_spec().num_bytes()];
+    let error = env.save_state().unwrap_err();
+    assert!(matches!(error, EnvError::Order(_)), "no reset yet: {error}");
+    env.reset(Some(5), &mut obs).unwrap();
+    play_on(&mut env, &mut obs, 7);
+    let (states, seen) = (env.save_state().unwrap(), obs.clone());
+    let played = play_on(&mut env, &mut obs, 60);
+    assert!(played.iter().any(|(_, batch)| !batch.episodes.is_empty()));
+
+    let mut other = SyncVecEnv::new(3, make).unwrap();
+    other.reset(Some(6), &mut obs).unwrap();
+    play_on(&mut other, &mut obs, 2);
+    let before = other.save_state().unwrap();
+    for bad in [
+        vec![],
+        states[..2].to_vec(),
+        vec![states[0].clone(), states[1].clone(), Vec::new()],
+        vec![
+            states[0].clone(),
+            states[1][..20].to_vec(),
+            states[2].clone(),
+        ],
+    ] {
+        let error = other.restore_state(&bad, &mut obs).unwrap_err();
+        assert!(matches!(error, EnvError::State(_)), "{error}");
+        assert_eq!(other.save_state().unwrap(), before, "all or none");
+    }
+    other.restore_state(&states, &mut obs).unwrap();
+    assert_eq!(obs, seen);
+    assert_eq!(play_on(&mut other, &mut obs, 60), played);
+}
+
+#[test]
+fn environments_go_on_from_their_saved_states() {
+    replays(|index| CartPole::new(index as u64));
+    replays(|index| GridWorld::new(3, index as u64));
+}
+
+#[test]
+fn environments_without_states_say_so() {
+    let (mut env, mut obs) = (counters(), [0; 4]);
+    env.reset(None, &mut obs).unwrap();
+    for error in [
+        env.save_state().unwrap_err(),
+        env.restore_state(&[vec![0; 16], vec![0; 16]], &mut obs)
+            .unwrap_err(),
+    ] {
+        assert!(matches!(error, EnvError::Unsupported(_)), "{error}");
+    }
+}

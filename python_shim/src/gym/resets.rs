@@ -143,6 +143,15 @@ impl VecGymEnv {
     /// # Errors
     /// [`EnvError::Unsupported`] where the environment cannot be saved.
     pub fn save_state(&mut self, indices: Option<&[usize]>) -> Result<Vec<Vec<u8>>, EnvError> {
+        self.save_states(indices, false)
+    }
+
+    /// With `plain` no pickles: only states of which nothing runs when they are brought back.
+    pub(super) fn save_states(
+        &mut self,
+        indices: Option<&[usize]>,
+        plain: bool,
+    ) -> Result<Vec<Vec<u8>>, EnvError> {
         let read = |states: Bound<'_, PyAny>| {
             let bytes = |state: Bound<'_, PyAny>| -> PyResult<Vec<u8>> {
                 Ok(state.cast_into::<PyBytes>()?.as_bytes().to_vec())
@@ -150,7 +159,9 @@ impl VecGymEnv {
             let states = states.try_iter()?.map(|state| Ok(bytes(state?)?));
             states.collect()
         };
-        Ok(self.call_for("save_state", indices, |_| Ok(()), read)?)
+        let fill =
+            |kwargs: &Bound<'_, PyDict>| kwargs.set_item(intern!(kwargs.py(), "plain"), plain);
+        Ok(self.call_for("save_state", indices, fill, read)?)
     }
 
     /// Brings environments to states that were saved, one for each; writes the observations of the
@@ -166,11 +177,24 @@ impl VecGymEnv {
         obs: &mut [u8],
         batch: &mut StepBatch,
     ) -> Result<(), EnvError> {
+        self.restore_states(states, indices, false, obs, batch)
+    }
+
+    /// With `plain` no pickles.
+    pub(super) fn restore_states(
+        &mut self,
+        states: &[Vec<u8>],
+        indices: Option<&[usize]>,
+        plain: bool,
+        obs: &mut [u8],
+        batch: &mut StepBatch,
+    ) -> Result<(), EnvError> {
         self.pending.check_open()?;
         EnvError::check_length(obs, self.num_bytes())?;
         self.received = None;
         let fill = |kwargs: &Bound<'_, PyDict>| {
             let py = kwargs.py();
+            kwargs.set_item(intern!(py, "plain"), plain)?;
             let states = states.iter().map(|state| PyBytes::new(py, state));
             kwargs.set_item(intern!(py, "states"), PyList::new(py, states)?)
         };

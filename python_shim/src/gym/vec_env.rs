@@ -135,6 +135,22 @@ impl VecEnv for VecGymEnv {
         self.restart_workers_at(None)
     }
 
+    fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
+        self.save_states(None, true)
+    }
+
+    fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
+        self.restore_states(states, None, true, obs, &mut StepBatch::default())
+            .map_err(|error| match error {
+                EnvError::Backend {
+                    message,
+                    is_usage: true,
+                    ..
+                } => EnvError::State(message),
+                error => error,
+            })
+    }
+
     fn close(&mut self) -> Result<(), EnvError> {
         self.received = None;
         Ok(self.close_python()?)

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use crate::{
     ActionSpace, Actions, Dtype, Env, ObsSpec, Transition,
-    env::{Random, write_floats},
+    env::{Random, bytes_to_words, words_to_bytes, write_floats},
 };
 
 const GRAVITY: f64 = 9.8;
@@ -96,5 +96,30 @@ impl Env for CartPole {
             terminated: self.state[0].abs() > MAX_POSITION || self.state[2].abs() > MAX_ANGLE,
             truncated: self.num_steps >= MAX_STEPS,
         }
+    }
+    fn save_state(&self) -> Option<Vec<u8>> {
+        let [position, velocity, angle, angular_velocity] = self.state.map(f64::to_bits);
+        Some(words_to_bytes(&[
+            position,
+            velocity,
+            angle,
+            angular_velocity,
+            u64::from(self.num_steps),
+            self.random.state(),
+        ]))
+    }
+
+    fn restore_state(&mut self, state: &[u8], obs: &mut [u8]) -> bool {
+        let Some([state @ .., num_steps, random]) = bytes_to_words::<6>(state) else {
+            return false;
+        };
+        let Ok(num_steps) = num_steps.try_into() else {
+            return false;
+        };
+        let state: [u64; 4] = state;
+        self.start_at(state.map(f64::from_bits));
+        (self.num_steps, self.random) = (num_steps, Random::new(random));
+        self.observe(obs);
+        true
     }
 }

@@ -1,6 +1,9 @@
 //! [`GridWorld`]: the smallest task with a goal, in bytes.
 
-use crate::{ActionSpace, Actions, Dtype, Env, ObsSpec, Transition, env::Random};
+use crate::{
+    ActionSpace, Actions, Dtype, Env, ObsSpec, Transition,
+    env::{Random, bytes_to_words, words_to_bytes},
+};
 
 /// A square of cells, an agent and a goal, both at random places. The agent goes up, down, left or right
 /// (actions 0 to 3) and stays where a wall is; reaching the goal is worth 1 and ends the episode, which
@@ -81,5 +84,26 @@ impl Env for GridWorld {
             terminated,
             truncated: !terminated && self.num_steps >= 4 * self.size * self.size,
         }
+    }
+    fn save_state(&self) -> Option<Vec<u8>> {
+        let places = [self.size, self.agent, self.goal, self.num_steps];
+        let [size, agent, goal, num_steps] = places.map(|number| number as u64);
+        let words = [size, agent, goal, num_steps, self.random.state()];
+        Some(words_to_bytes(&words))
+    }
+
+    fn restore_state(&mut self, state: &[u8], obs: &mut [u8]) -> bool {
+        let Some([places @ .., random]) = bytes_to_words::<5>(state) else {
+            return false;
+        };
+        let [size, agent, goal, num_steps] = places.map(|number| number as usize);
+        let num_cells = self.size * self.size;
+        if size != self.size || agent >= num_cells || goal >= num_cells {
+            return false;
+        }
+        (self.agent, self.goal, self.num_steps) = (agent, goal, num_steps);
+        self.random = Random::new(random);
+        self.observe(obs);
+        true
     }
 }
