@@ -7,7 +7,7 @@ use vec_env::{ActionSpace, AutoresetMode, VecEnv};
 
 use crate::{
     error::TrainerError,
-    settings::{Backend, FireReset, OrPreset, Settings},
+    settings::{Backend, FireReset, OrRecipe, Settings},
 };
 
 /// What is saved of games that are played for evaluation.
@@ -45,7 +45,7 @@ pub fn for_training(settings: &Settings) -> Result<Box<dyn VecEnv>, TrainerError
     make(settings, settings.env.num_envs, &options)
 }
 
-/// The environments to measure a policy in: whole games and raw rewards, whatever the preset says.
+/// The environments to measure a policy in: whole games and raw rewards, whatever the recipe says.
 ///
 /// # Errors
 /// What `atari_wrappers.make_vec` refuses.
@@ -134,8 +134,8 @@ fn options(settings: &Settings) -> MakeOptions {
     let env = &settings.env;
     let mut options = MakeOptions::new()
         .with("autoreset", "same-step")
-        .with("preset", env.preset.name());
-    if let OrPreset::Value(way) = env.fire_reset {
+        .with("preset", env.recipe.name());
+    if let OrRecipe::Value(way) = env.fire_reset {
         options.set("fire_reset", fire_reset(way));
     }
     set(&mut options, "noop_max", env.noop_max);
@@ -159,7 +159,7 @@ fn fire_reset(way: FireReset) -> Value {
 }
 
 /// Passes a setting on where it is named.
-fn set<T: Into<Value>>(options: &mut MakeOptions, name: &str, setting: OrPreset<T>) {
+fn set<T: Into<Value>>(options: &mut MakeOptions, name: &str, setting: OrRecipe<T>) {
     if let Some(value) = setting.value() {
         options.set(name, value);
     }
@@ -230,7 +230,7 @@ fn make_on(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Algorithm, EnvSettings, FireReset, Preset};
+    use crate::settings::{Algorithm, EnvSettings, FireReset, Recipe};
 
     fn names(options: &MakeOptions) -> Vec<&str> {
         let settings = options.settings().iter();
@@ -238,16 +238,16 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_named_reaches_python_beside_the_preset() {
+    fn only_what_is_named_reaches_python_beside_the_recipe() {
         let settings = Settings::defaults(Algorithm::Ppo);
         let always = ["autoreset", "preset"];
         assert_eq!(names(&options(&settings)), always);
         let settings = Settings {
             env: EnvSettings {
-                preset: Preset::Baselines,
-                noop_max: OrPreset::Value(0),
-                fire_reset: OrPreset::Value(FireReset::Off),
-                sticky_actions: OrPreset::Value(0.25),
+                recipe: Recipe::Baselines,
+                noop_max: OrRecipe::Value(0),
+                fire_reset: OrRecipe::Value(FireReset::Off),
+                sticky_actions: OrRecipe::Value(0.25),
                 ..settings.env
             },
             ..settings

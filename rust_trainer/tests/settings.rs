@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use rust_trainer::settings::{Algorithm, AlgorithmSettings, FireReset, OrPreset, Preset, Settings};
+use rust_trainer::settings::{Algorithm, AlgorithmSettings, FireReset, OrRecipe, Recipe, Settings};
 
 fn resolve(text: &str) -> Result<Settings, String> {
     Settings::resolve(None, &toml::from_str(text).unwrap()).map_err(|error| error.to_string())
@@ -11,9 +11,9 @@ fn resolve(text: &str) -> Result<Settings, String> {
 #[test]
 fn settings_come_back_as_they_were_written() {
     let mut settings = Settings::defaults(Algorithm::A2c);
-    settings.env.preset = Preset::Envpool;
-    settings.env.fire_reset = OrPreset::Value(FireReset::AfterNoops);
-    settings.env.frame_skip = OrPreset::Value(2);
+    settings.env.recipe = Recipe::Envpool;
+    settings.env.fire_reset = OrRecipe::Value(FireReset::AfterNoops);
+    settings.env.frame_skip = OrRecipe::Value(2);
     settings.run.run_name = "a \"name\"\\".to_owned();
     assert_eq!(resolve(&settings.to_toml()).unwrap(), settings);
     let json = serde_json::to_string(&settings).unwrap();
@@ -87,7 +87,7 @@ fn values_out_of_range_are_refused_where_they_are_named() {
     for text in [
         "noop_max = 0",
         "max_episode_frames = 0",
-        "frame_skip = 'preset'",
+        "frame_skip = 'recipe'",
         "total_steps = 9223372036854775807",
     ] {
         resolve(text).unwrap();

@@ -111,7 +111,7 @@ def test_help_explains_every_setting_with_its_default(trainer: Trainer) -> None:
         assert option, name
         assert name == "img_dir" or "[default: " in option[0], option[0]
     assert "[default: 128, a2c: 5]" in text
-    assert "[default: preset]" in text
+    assert "[default: recipe]" in text
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_help_explains_every_setting_with_its_default(trainer: Trainer) -> None:
         (["--img-dir", "/proc/frames"], ["/proc/frames"]),
         (["--backend", "ale", "--env-id", "CartPole-v1"], ["ale", "CartPole-v1"]),
         (["--runs-dir", "/proc/runs"], ["/proc/runs"]),
-        (["--preset", "envpool", "--backend", "ale"], ["ale", "padding"]),
+        (["--recipe", "envpool", "--backend", "ale"], ["ale", "padding"]),
         (["--num-envs", "4294967296"], ["num_envs", "4294967296"]),
         (["--num-steps", "1000000000000"], ["num_steps", "1000000000000"]),
         (["--torch-threads", "2000000000"], ["torch_threads", "2000000000"]),
@@ -160,7 +160,7 @@ def test_a_mistake_is_one_line_that_names_it(
         ["eval"],
         ["eval", "runs/run", "--episodes", "0"],
         ["eval", "runs/run", "--record-every", "2"],
-        ["train", "--preset", "atari"],
+        ["train", "--recipe", "atari"],
         ["train", "--noop-max", "many"],
         ["train", "--fire-reset", "maybe"],
         ["train", "--total-steps", str(2**64 - 1)],

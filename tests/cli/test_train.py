@@ -50,12 +50,12 @@ def test_a_run_folder_holds_everything(either_trainer: Trainer) -> None:
     ]
 
 
-def test_a_preset_decides_unless_a_setting_is_named(trainer: Trainer) -> None:
-    arguments = ["--preset", "gymnasium", "--frame-stack", 2, "--total-steps", 16, *INVADERS]
+def test_a_recipe_decides_unless_a_setting_is_named(trainer: Trainer) -> None:
+    arguments = ["--recipe", "gymnasium", "--frame-stack", 2, "--total-steps", 16, *INVADERS]
     trainer.run("train", "--run-name", "run", *arguments)
     settings = tomllib.loads((trainer.folder / "runs/run/settings.toml").read_text())
-    used = [settings[name] for name in ("preset", "frame_stack", "frame_skip", "episodic_life")]
-    assert used == ["gymnasium", 2, "preset", "preset"]
+    used = [settings[name] for name in ("recipe", "frame_stack", "frame_skip", "episodic_life")]
+    assert used == ["gymnasium", 2, "recipe", "recipe"]
     [checkpoint] = trainer.checkpoints()
     assert json.loads(read_checkpoint(checkpoint)[0]["obs_shape"]) == [2, 84, 84]
 
@@ -65,10 +65,10 @@ def test_a_preset_decides_unless_a_setting_is_named(trainer: Trainer) -> None:
     [
         ([], "2 environments on 2 threads (ale)"),
         (
-            ["--preset", "envpool", "--env-threads", 2],
+            ["--recipe", "envpool", "--env-threads", 2],
             "2 environments in 2 worker processes (async)",
         ),
-        (["--preset", "envpool", "--env-threads", 1], "2 environments one after another (sync)"),
+        (["--recipe", "envpool", "--env-threads", 1], "2 environments one after another (sync)"),
         (
             ["--backend", "async", "--env-threads", 1],
             "2 environments in a worker process (async)",

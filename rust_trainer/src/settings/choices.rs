@@ -75,7 +75,7 @@ choices! {
 
 choices! {
     /// How games are preprocessed: the field's recipes, by the library that defines each.
-    pub enum Preset {
+    pub enum Recipe {
         /// ALE's, with an end at each lost life while the game goes on.
         Default = "default",
         /// Stable-Baselines3's and `CleanRL`'s.

@@ -1,7 +1,7 @@
 //! How a list of settings is written down: [`settings!`] makes of it the struct, its defaults and the
 //! table of its fields, from which the command line, files and the checks of values follow.
 
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
 use toml::{Table, Value};
@@ -10,10 +10,13 @@ use crate::error::TrainerError;
 
 /// Makes a struct of settings: `/// Explanation` and `name: type = default, rule,` for each.
 ///
-/// The first paragraph of the explanation is the line of `--help`; the rule is a [`Rule`].
+/// The first paragraph of the explanation is the line of `--help`; the rule is a [`Rule`]. A setting
+/// that counts for nothing unless another one asks for it says so behind its rule, by a [`ReadIf`]:
+/// `if On("prioritized"),` or `if OneOf("head", &["c51"]),`.
 macro_rules! settings {
     ($(#[$about:meta])* $visibility:vis struct $Name:ident {
-        $( $(#[doc = $doc:literal])+ $name:ident : $type:ty = $default:expr, $rule:expr, )*
+        $( $(#[doc = $doc:literal])+ $name:ident : $type:ty = $default:expr, $rule:expr,
+           $(if $condition:expr,)? )*
     }) => {
         $(#[$about])*
         #[derive(Clone, Debug, PartialEq)]
@@ -31,12 +34,14 @@ macro_rules! settings {
             /// What the command line, files and checks know of these settings.
             pub const FIELDS: &[$crate::settings::Field] = &[$({
                 #[allow(unused_imports, reason = "not every list has every rule")]
-                use $crate::settings::Rule::*;
-                $crate::settings::Field::new::<$type>(
+                use $crate::settings::{ReadIf::*, Rule::*};
+                let field = $crate::settings::Field::new::<$type>(
                     stringify!($name), concat!($($doc),+), $rule, || {
                         let default: $type = $default;
                         $crate::settings::SettingType::to_value(&default)
-                    })
+                    });
+                $(let field = field.read_if($condition);)?
+                field
             }),*];
 
             /// The settings that `table` names, the others at their defaults.
@@ -92,6 +97,46 @@ impl Rule {
             () if holds && number.is_finite() => None,
             () if number.is_finite() || self != Self::Any => Some(problem),
             () => Some("must be a finite number".to_owned()),
+        }
+    }
+}
+
+/// What another setting must be for a setting to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadIf {
+    /// The setting of this name is `true`, or a number other than 0.
+    On(&'static str),
+    /// The setting of this name has one of these values.
+    OneOf(&'static str, &'static [&'static str]),
+}
+
+impl ReadIf {
+    /// The setting that decides.
+    #[must_use]
+    pub fn switch(self) -> &'static str {
+        match self {
+            Self::On(switch) | Self::OneOf(switch, _) => switch,
+        }
+    }
+
+    /// Whether it holds where the deciding setting is `value`.
+    #[must_use]
+    pub fn holds(self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::OneOf(_, values), _) => values.contains(&shown(value).as_str()),
+            (Self::On(_), Value::Boolean(on)) => *on,
+            (Self::On(_), Value::Integer(number)) => *number != 0,
+            (Self::On(_), Value::Float(number)) => *number != 0.0,
+            (Self::On(_), _) => true,
+        }
+    }
+}
+
+impl fmt::Display for ReadIf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::On(switch) => write!(f, "`{switch}`"),
+            Self::OneOf(switch, values) => write!(f, "`{switch}` = {}", values.join(" or ")),
         }
     }
 }
@@ -194,6 +239,8 @@ pub struct Field {
     pub rule: Rule,
     /// Its default.
     pub default: fn() -> Value,
+    /// What it is read with alone; always, where nothing is said.
+    pub read_if: Option<ReadIf>,
     possible_values: fn() -> Vec<PossibleValue>,
     type_problem: fn(&Value) -> Option<String>,
 }
@@ -212,8 +259,18 @@ impl Field {
             help,
             rule,
             default,
+            read_if: None,
             possible_values: T::possible_values,
             type_problem: |value| T::from_value(value).err(),
+        }
+    }
+
+    /// The same, read only where `condition` holds.
+    #[must_use]
+    pub const fn read_if(self, condition: ReadIf) -> Self {
+        Self {
+            read_if: Some(condition),
+            ..self
         }
     }
 

@@ -6,7 +6,8 @@
 
 mod choices;
 mod fields;
-mod preset;
+mod layers;
+mod recipe;
 mod shared;
 
 use std::path::Path;
@@ -18,10 +19,10 @@ use crate::{
     algorithms::{a2c::A2cSettings, ppo::PpoSettings},
     error::TrainerError,
 };
-pub use choices::{Backend, DeviceChoice, Precision, Preset};
-pub use fields::{Field, Rule, SettingType};
+pub use choices::{Backend, DeviceChoice, Precision, Recipe};
+pub use fields::{Field, ReadIf, Rule, SettingType};
 pub(crate) use fields::{read, settings, shown};
-pub use preset::{FireReset, OrPreset};
+pub use recipe::{FireReset, OrRecipe};
 pub use shared::{EnvSettings, MachineSettings, RunSettings};
 
 /// The algorithms: a line for each.
@@ -142,6 +143,7 @@ impl Settings {
             algorithm: algorithm.read(table)?,
             machine: MachineSettings::from_table(table)?,
         };
+        layers::check_read(table, &settings)?;
         settings.algorithm.check(settings.env.num_envs)?;
         Ok(settings)
     }
@@ -152,8 +154,7 @@ impl Settings {
     /// A file that cannot be read; those of [`Settings::from_table`].
     pub fn resolve(file: Option<&Path>, command_line: &Table) -> Result<Self, TrainerError> {
         let from_file = file.map(read_file).transpose()?.unwrap_or_default();
-        let mut table = from_file.clone();
-        table.extend(command_line.clone());
+        let table = layers::lay_over(from_file.clone(), command_line)?;
         let algorithm = read(Some(&ALGORITHM), &table, Algorithm::Ppo)?;
         for name in from_file.keys() {
             check_name(name, algorithm).map_err(|error| {
@@ -169,9 +170,7 @@ impl Settings {
     /// # Errors
     /// Those of [`Settings::from_table`].
     pub fn with(&self, changes: &Table) -> Result<Self, TrainerError> {
-        let mut table = self.table();
-        table.extend(changes.clone());
-        Self::from_table(&table)
+        Self::from_table(&layers::lay_over(self.table(), changes)?)
     }
 
     /// All settings by name.

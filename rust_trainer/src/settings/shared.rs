@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Backend, DeviceChoice, FireReset, OrPreset, Precision, Preset, settings};
+use super::{Backend, DeviceChoice, FireReset, OrRecipe, Precision, Recipe, settings};
 
 /// In emulator frames. Longer skips and waits than that are typing mistakes, and take for ever.
 const HALF_AN_HOUR: f64 = 108_000.0;
@@ -39,27 +39,27 @@ settings! {
         /// Seconds without a sign of life after which a worker process is taken for hung and made anew
         /// (async)
         env_timeout: f64 = 300.0, Positive,
-        /// Recipe by which games are preprocessed; it decides what says `preset` below (Atari)
-        preset: Preset = Preset::Default, Any,
+        /// Recipe by which games are preprocessed; it decides what says `recipe` below (Atari)
+        recipe: Recipe = Recipe::Default, Any,
         /// A lost life ends the learner's episode (Atari)
-        episodic_life: OrPreset<bool> = OrPreset::Preset, Any,
-        /// Learn from the sign of the reward; preset: for Atari, where the preset does
-        clip_reward: OrPreset<bool> = OrPreset::Preset, Any,
+        episodic_life: OrRecipe<bool> = OrRecipe::Recipe, Any,
+        /// Learn from the sign of the reward; recipe: for Atari, where the recipe does
+        clip_reward: OrRecipe<bool> = OrRecipe::Recipe, Any,
         /// Press FIRE after a reset where the game needs it: true, false, steps, before-noops or
         /// after-noops (Atari)
-        fire_reset: OrPreset<FireReset> = OrPreset::Preset, Any,
+        fire_reset: OrRecipe<FireReset> = OrRecipe::Recipe, Any,
         /// Largest number of no-ops at the start of a game (Atari)
-        noop_max: OrPreset<i64> = OrPreset::Preset, Between(0.0, HALF_AN_HOUR),
+        noop_max: OrRecipe<i64> = OrRecipe::Recipe, Between(0.0, HALF_AN_HOUR),
         /// Frames that each action is repeated for (Atari)
-        frame_skip: OrPreset<i64> = OrPreset::Preset, Between(1.0, HALF_AN_HOUR),
+        frame_skip: OrRecipe<i64> = OrRecipe::Recipe, Between(1.0, HALF_AN_HOUR),
         /// Frames in an observation (Atari)
-        frame_stack: OrPreset<i64> = OrPreset::Preset, Between(1.0, 256.0),
+        frame_stack: OrRecipe<i64> = OrRecipe::Recipe, Between(1.0, 256.0),
         /// Probability that the emulator repeats the previous action instead (Atari)
-        sticky_actions: OrPreset<f64> = OrPreset::Preset, Between(0.0, 1.0),
+        sticky_actions: OrRecipe<f64> = OrRecipe::Recipe, Between(0.0, 1.0),
         /// All 18 actions instead of those that the game uses (Atari)
-        full_action_space: OrPreset<bool> = OrPreset::Preset, Any,
+        full_action_space: OrRecipe<bool> = OrRecipe::Recipe, Any,
         /// Emulator frames after which a game is cut off, 0 for no limit (Atari)
-        max_episode_frames: OrPreset<i64> = OrPreset::Preset, NotNegative,
+        max_episode_frames: OrRecipe<i64> = OrRecipe::Recipe, NotNegative,
     }
 }
 

@@ -1,54 +1,54 @@
-//! The settings of the environments that a preset decides unless they are named.
+//! The settings of the environments that a recipe decides unless they are named.
 //!
-//! What a preset says is written in Python, in `atari_wrappers.recipes`, and only there: a setting
-//! that is left to the preset is not passed on at all.
+//! What a recipe says is written in Python, in `atari_wrappers.recipes`, and only there: a setting
+//! that is left to the recipe is not passed on at all.
 
 use toml::Value;
 
 use super::SettingType;
 
-/// A setting that the preset decides unless it is named: `preset`, or a value.
+/// A setting that the recipe decides unless it is named: `recipe`, or a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OrPreset<T> {
-    /// What the preset says.
+pub enum OrRecipe<T> {
+    /// What the recipe says.
     #[default]
-    Preset,
+    Recipe,
     /// This instead.
     Value(T),
 }
 
-impl<T> OrPreset<T> {
+impl<T> OrRecipe<T> {
     /// The value, if one is named.
     pub fn value(self) -> Option<T> {
         match self {
-            Self::Preset => None,
+            Self::Recipe => None,
             Self::Value(value) => Some(value),
         }
     }
 }
 
-impl<T: SettingType> SettingType for OrPreset<T> {
+impl<T: SettingType> SettingType for OrRecipe<T> {
     fn to_value(&self) -> Value {
         match self {
-            Self::Preset => "preset".into(),
+            Self::Recipe => "recipe".into(),
             Self::Value(value) => value.to_value(),
         }
     }
 
     fn from_value(value: &Value) -> Result<Self, String> {
-        if value.as_str() == Some("preset") {
-            return Ok(Self::Preset);
+        if value.as_str() == Some("recipe") {
+            return Ok(Self::Recipe);
         }
         let named = T::from_value(value).map(Self::Value);
-        named.map_err(|problem| format!("{problem}, or preset"))
+        named.map_err(|problem| format!("{problem}, or recipe"))
     }
 }
 
-/// How a game that has the action FIRE is started: `true` (as the preset does it, or by whole steps
+/// How a game that has the action FIRE is started: `true` (as the recipe does it, or by whole steps
 /// where it does not), `false`, or one of the ways that `atari_wrappers.recipes` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FireReset {
-    /// As the preset does.
+    /// As the recipe does.
     On,
     /// Not at all.
     Off,
@@ -91,29 +91,29 @@ mod tests {
     #[test]
     fn values_stand_as_themselves() {
         let values = [
-            OrPreset::Value(30).to_value(),
-            OrPreset::<f64>::Preset.to_value(),
-            OrPreset::Value(FireReset::On).to_value(),
-            OrPreset::Value(FireReset::Steps).to_value(),
+            OrRecipe::Value(30).to_value(),
+            OrRecipe::<f64>::Recipe.to_value(),
+            OrRecipe::Value(FireReset::On).to_value(),
+            OrRecipe::Value(FireReset::Steps).to_value(),
         ];
-        let expected: [Value; 4] = [30.into(), "preset".into(), true.into(), "steps".into()];
+        let expected: [Value; 4] = [30.into(), "recipe".into(), true.into(), "steps".into()];
         assert_eq!(values, expected);
         let [count, part, on, steps] = &values;
-        assert_eq!(OrPreset::from_value(count), Ok(OrPreset::Value(30_i64)));
-        assert_eq!(OrPreset::<f64>::from_value(part), Ok(OrPreset::Preset));
+        assert_eq!(OrRecipe::from_value(count), Ok(OrRecipe::Value(30_i64)));
+        assert_eq!(OrRecipe::<f64>::from_value(part), Ok(OrRecipe::Recipe));
         for (value, way) in [(on, FireReset::On), (steps, FireReset::Steps)] {
-            assert_eq!(OrPreset::from_value(value), Ok(OrPreset::Value(way)));
+            assert_eq!(OrRecipe::from_value(value), Ok(OrRecipe::Value(way)));
         }
     }
 
     #[test]
     fn what_is_neither_is_named() {
-        let error = OrPreset::<i64>::from_value(&"many".into()).unwrap_err();
+        let error = OrRecipe::<i64>::from_value(&"many".into()).unwrap_err();
         assert!(
-            error.contains("whole number") && error.contains("preset"),
+            error.contains("whole number") && error.contains("recipe"),
             "{error}"
         );
-        let error = OrPreset::<FireReset>::from_value(&"fast".into()).unwrap_err();
+        let error = OrRecipe::<FireReset>::from_value(&"fast".into()).unwrap_err();
         assert!(error.contains("before-noops"), "{error}");
     }
 }
