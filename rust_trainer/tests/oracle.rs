@@ -14,7 +14,7 @@ use rust_trainer::{
     nn::PolicyValueNet,
     optimizer::{Optimizer, clip_grad_norm},
     policy::seeded_rng,
-    settings::Precision,
+    settings::{NetSettings, Precision},
 };
 use tch::{Device, Kind, Tensor};
 use vec_env::{ActionSpace, Dtype, ObsSpec};
@@ -65,6 +65,7 @@ fn network(tensors: &Tensors) -> PolicyValueNet {
     let net = PolicyValueNet::new(
         &spec,
         &ACTIONS,
+        &NetSettings::default(),
         Device::Cpu,
         Precision::Fp32,
         &mut seeded_rng(0),
@@ -152,7 +153,16 @@ fn initial_weights_are_orthogonal() {
         dtype: Dtype::Uint8,
     };
     let mut rng = seeded_rng(1);
-    let net = PolicyValueNet::new(&spec, &ACTIONS, Device::Cpu, Precision::Fp32, &mut rng).unwrap();
+    let net = NetSettings::default();
+    let net = PolicyValueNet::new(
+        &spec,
+        &ACTIONS,
+        &net,
+        Device::Cpu,
+        Precision::Fp32,
+        &mut rng,
+    );
+    let net = net.unwrap();
     for (name, tensor) in net.params.named() {
         let gain = match name {
             "policy.weight" => 0.01,

@@ -133,7 +133,8 @@ impl<S: OnPolicy> ActorCritic<S> {
     ) -> Result<Self, TrainerError> {
         let (spec, actions) = (env.obs_spec(), env.action_space());
         let mut rng = seeded_rng(run.run.seed);
-        let net = PolicyValueNet::new(spec, actions, device, run.machine.precision, &mut rng)?;
+        let precision = run.machine.precision;
+        let net = PolicyValueNet::new(spec, actions, &run.net, device, precision, &mut rng)?;
         let optimizer = settings.optimizer(net.params.numel(), device);
         let rollout = Rollout::new(spec, settings.shared().num_steps, env.num_envs(), device)?;
         let num_updates = run.run.total_steps.div_ceil(rollout.num_samples() as u64);

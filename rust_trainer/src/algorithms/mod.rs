@@ -101,7 +101,7 @@ pub fn load_policy(
 ) -> Result<Box<dyn Policy>, TrainerError> {
     let mut rng = policy::seeded_rng(0);
     let precision = settings.machine.precision;
-    let net = PolicyValueNet::new(spec, actions, device, precision, &mut rng)?;
+    let net = PolicyValueNet::new(spec, actions, &settings.net, device, precision, &mut rng)?;
     state.copy_to(net.params.named())?;
     Ok(Box::new(net))
 }

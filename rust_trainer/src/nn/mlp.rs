@@ -4,36 +4,35 @@ use tch::{Kind, Tensor};
 
 use super::{Linear, ParamsBuilder, scaled};
 
-/// Two layers of 64 tanh units.
+/// Two layers of tanh units.
 #[derive(Debug)]
 pub struct Mlp {
     hidden1: Linear,
     hidden2: Linear,
+    width: i64,
 }
 
 impl Mlp {
-    /// Numbers in the last layer.
-    pub const FEATURES: i64 = 64;
-
-    /// Parameters `<name>.hidden1` and `<name>.hidden2`.
-    pub fn new(params: &mut ParamsBuilder<'_>, name: &str, inputs: i64) -> Self {
+    /// Layers of `width` units with the parameters `<scope>hidden1` and `<scope>hidden2`.
+    pub fn new(params: &mut ParamsBuilder<'_>, scope: &str, inputs: i64, width: i64) -> Self {
         let gain = 2_f64.sqrt();
         let mut layer = |layer: &str, inputs| {
-            Linear::new(
-                params,
-                &format!("{name}.{layer}"),
-                inputs,
-                Self::FEATURES,
-                gain,
-            )
+            Linear::new(params, &format!("{scope}{layer}"), inputs, width, gain)
         };
         Self {
             hidden1: layer("hidden1", inputs),
-            hidden2: layer("hidden2", Self::FEATURES),
+            hidden2: layer("hidden2", width),
+            width,
         }
     }
 
-    /// `[batch, inputs]`, float32 or uint8 → `[batch, 64]`, computed in `kind`.
+    /// Units in each layer.
+    #[must_use]
+    pub fn features(&self) -> i64 {
+        self.width
+    }
+
+    /// `[batch, inputs]`, float32 or uint8 → `[batch, width]`, computed in `kind`.
     pub fn forward(&self, obs: &Tensor, kind: Kind) -> Tensor {
         let hidden = self.hidden1.forward(&scaled(obs, kind)).tanh();
         self.hidden2.forward(&hidden).tanh()

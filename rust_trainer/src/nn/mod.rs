@@ -3,6 +3,7 @@
 //! A net is a struct with a field for each layer. All parameters of a net lie in one flat tensor,
 //! [`Params`], of which the layers' tensors are views.
 
+mod body;
 mod init;
 mod layers;
 mod mlp;
@@ -13,6 +14,7 @@ mod policy_value;
 
 use tch::{Kind, Tensor};
 
+pub use body::Body;
 pub use layers::{Conv2d, Linear};
 pub use mlp::Mlp;
 pub use nature::NatureCnn;

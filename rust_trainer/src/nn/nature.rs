@@ -23,11 +23,15 @@ impl NatureCnn {
     /// Numbers in the last layer.
     pub const FEATURES: i64 = 512;
 
-    /// For images of `[channels, height, width]`; parameters `conv1` to `conv3` and `hidden`.
+    /// For images of `[channels, height, width]`; parameters `<scope>conv1` to `conv3` and `hidden`.
     ///
     /// # Errors
     /// [`TrainerError::Usage`] for images too small for the convolutions.
-    pub fn new(params: &mut ParamsBuilder<'_>, shape: [i64; 3]) -> Result<Self, TrainerError> {
+    pub fn new(
+        params: &mut ParamsBuilder<'_>,
+        scope: &str,
+        shape: [i64; 3],
+    ) -> Result<Self, TrainerError> {
         let [channels, height, width] = shape;
         let left = |pixels| {
             [CONV1, CONV2, CONV3]
@@ -42,11 +46,13 @@ impl NatureCnn {
             )));
         };
         let gain = 2_f64.sqrt();
+        let inputs = 64 * rows * columns;
+        let name = |layer: &str| format!("{scope}{layer}");
         Ok(Self {
-            conv1: Conv2d::new(params, "conv1", (channels, 32), CONV1, gain),
-            conv2: Conv2d::new(params, "conv2", (32, 64), CONV2, gain),
-            conv3: Conv2d::new(params, "conv3", (64, 64), CONV3, gain),
-            hidden: Linear::new(params, "hidden", 64 * rows * columns, Self::FEATURES, gain),
+            conv1: Conv2d::new(params, &name("conv1"), (channels, 32), CONV1, gain),
+            conv2: Conv2d::new(params, &name("conv2"), (32, 64), CONV2, gain),
+            conv3: Conv2d::new(params, &name("conv3"), (64, 64), CONV3, gain),
+            hidden: Linear::new(params, &name("hidden"), inputs, Self::FEATURES, gain),
         })
     }
 

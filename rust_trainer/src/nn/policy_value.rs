@@ -7,8 +7,12 @@ use rand::Rng;
 use tch::{Device, Kind, Tensor};
 use vec_env::{ActionSpace, ObsSpec};
 
-use super::{Linear, Mlp, NatureCnn, Params, ParamsBuilder, PolicyHead};
-use crate::{error::TrainerError, policy::Distribution, settings::Precision};
+use super::{Body, Linear, Params, ParamsBuilder, PolicyHead};
+use crate::{
+    error::TrainerError,
+    policy::Distribution,
+    settings::{NetSettings, Precision},
+};
 
 /// What the network says of a batch of observations.
 pub struct Output {
@@ -23,7 +27,7 @@ pub struct Output {
 pub struct PolicyValueNet {
     /// The weights.
     pub params: Params,
-    body: Body,
+    bodies: Bodies,
     policy: PolicyHead,
     value: Linear,
     compute: Kind,
@@ -31,61 +35,49 @@ pub struct PolicyValueNet {
 }
 
 #[derive(Debug)]
-enum Body {
+enum Bodies {
     /// One for both heads.
-    Shared(NatureCnn),
+    Shared(Body),
     /// One for each head.
-    Separate { policy: Mlp, value: Mlp },
+    Separate { policy: Body, value: Body },
 }
 
 const VALUE_GAIN: f64 = 1.0;
 
 impl PolicyValueNet {
-    /// A freshly initialized network, its weights drawn from `rng`: a CNN that both heads share for
-    /// images, a stack of hidden layers for each head for flat observations.
+    /// A freshly initialized network, its weights drawn from `rng`: the heads share a body for images,
+    /// and have one each for flat observations.
     ///
     /// # Errors
-    /// [`TrainerError::Usage`] for observations that are neither images nor flat, and for actions that
-    /// are neither discrete nor continuous.
+    /// As [`Body::new`]; [`TrainerError::Usage`] for actions that are neither discrete nor continuous.
     pub fn new(
         spec: &ObsSpec,
         actions: &ActionSpace,
+        settings: &NetSettings,
         device: Device,
         precision: Precision,
         rng: &mut dyn Rng,
     ) -> Result<Self, TrainerError> {
         let mut params = ParamsBuilder::new(rng);
-        let (body, policy, value) = match spec.shape.as_slice() {
-            &[channels, height, width] if spec.is_image() => {
-                let shape = [channels, height, width].map(|length| length as i64);
-                let body = NatureCnn::new(&mut params, shape)?;
-                let inputs = NatureCnn::FEATURES;
-                let policy = PolicyHead::new(&mut params, inputs, actions)?;
-                let value = Linear::new(&mut params, "value", inputs, 1, VALUE_GAIN);
-                (Body::Shared(body), policy, value)
-            }
-            &[features] => {
-                let (features, inputs) = (features as i64, Mlp::FEATURES);
-                let for_policy = Mlp::new(&mut params, "policy", features);
-                let policy = PolicyHead::new(&mut params, inputs, actions)?;
-                let for_value = Mlp::new(&mut params, "value", features);
-                let value = Linear::new(&mut params, "value", inputs, 1, VALUE_GAIN);
-                let body = Body::Separate {
-                    policy: for_policy,
-                    value: for_value,
-                };
-                (body, policy, value)
-            }
-            shape => {
-                return Err(TrainerError::Usage(format!(
-                    "no network for observations of type {:?} and shape {shape:?}: images must be uint8 [channels, height, width], others flat",
-                    spec.dtype
-                )));
-            }
+        let (bodies, policy, value) = if spec.is_image() {
+            let body = Body::new(&mut params, "", spec, settings)?;
+            let policy = PolicyHead::new(&mut params, body.features(), actions)?;
+            let value = Linear::new(&mut params, "value", body.features(), 1, VALUE_GAIN);
+            (Bodies::Shared(body), policy, value)
+        } else {
+            let for_policy = Body::new(&mut params, "policy.", spec, settings)?;
+            let policy = PolicyHead::new(&mut params, for_policy.features(), actions)?;
+            let for_value = Body::new(&mut params, "value.", spec, settings)?;
+            let value = Linear::new(&mut params, "value", for_value.features(), 1, VALUE_GAIN);
+            let bodies = Bodies::Separate {
+                policy: for_policy,
+                value: for_value,
+            };
+            (bodies, policy, value)
         };
         Ok(Self {
             params: params.finish(device),
-            body,
+            bodies,
             policy,
             value,
             compute: match precision {
@@ -107,13 +99,13 @@ impl PolicyValueNet {
     /// The heads are computed in float32 whatever the precision: bfloat16 knows a value of 3 to 1/64.
     #[must_use]
     pub fn forward(&self, obs: &Tensor) -> Output {
-        let (for_policy, for_value) = match &self.body {
-            Body::Shared(body) => {
+        let (for_policy, for_value) = match &self.bodies {
+            Bodies::Shared(body) => {
                 let features = body.forward(obs, self.compute);
                 (features.shallow_clone(), features)
             }
-            Body::Separate { policy, value } => {
-                let features = |body: &Mlp| body.forward(obs, self.compute);
+            Bodies::Separate { policy, value } => {
+                let features = |body: &Body| body.forward(obs, self.compute);
                 (features(policy), features(value))
             }
         };
@@ -147,7 +139,8 @@ mod tests {
             low: vec![-1.0; 3],
             high: vec![1.0; 3],
         };
-        PolicyValueNet::new(spec, &actions, Device::Cpu, precision, &mut seeded_rng(1)).unwrap()
+        let (net, mut rng) = (NetSettings::default(), seeded_rng(1));
+        PolicyValueNet::new(spec, &actions, &net, Device::Cpu, precision, &mut rng).unwrap()
     }
 
     fn mean(output: &Output) -> Tensor {

@@ -89,6 +89,18 @@ choices! {
     }
 }
 
+choices! {
+    /// What makes features of observations.
+    pub enum Net {
+        /// `nature` for images, `mlp` for flat observations.
+        Auto = "auto",
+        /// The CNN of Mnih et al. 2015, for images.
+        Nature = "nature",
+        /// Two hidden layers, for flat observations.
+        Mlp = "mlp",
+    }
+}
+
 /// Where the network runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceChoice {

@@ -19,11 +19,11 @@ use crate::{
     algorithms::{a2c::A2cSettings, ppo::PpoSettings},
     error::TrainerError,
 };
-pub use choices::{Backend, DeviceChoice, Precision, Recipe};
+pub use choices::{Backend, DeviceChoice, Net, Precision, Recipe};
 pub use fields::{Field, ReadIf, Rule, SettingType};
 pub(crate) use fields::{read, settings, shown};
 pub use recipe::{FireReset, OrRecipe};
-pub use shared::{EnvSettings, MachineSettings, RunSettings};
+pub use shared::{EnvSettings, MachineSettings, NetSettings, RunSettings};
 
 /// The algorithms: a line for each.
 macro_rules! algorithms {
@@ -106,6 +106,8 @@ pub struct Settings {
     pub env: EnvSettings,
     /// What learns, and how.
     pub algorithm: AlgorithmSettings,
+    /// The network that learns.
+    pub net: NetSettings,
     /// What it may use.
     pub machine: MachineSettings,
 }
@@ -121,6 +123,7 @@ impl Settings {
                 ..EnvSettings::default()
             },
             algorithm: algorithm.defaults(),
+            net: NetSettings::default(),
             machine: MachineSettings::default(),
         }
     }
@@ -141,6 +144,7 @@ impl Settings {
             run: RunSettings::from_table(table)?,
             env: EnvSettings::from_table(&env)?,
             algorithm: algorithm.read(table)?,
+            net: NetSettings::from_table(table)?,
             machine: MachineSettings::from_table(table)?,
         };
         layers::check_read(table, &settings)?;
@@ -180,6 +184,7 @@ impl Settings {
         self.run.write_to(&mut table);
         self.env.write_to(&mut table);
         self.algorithm.write_to(&mut table);
+        self.net.write_to(&mut table);
         self.machine.write_to(&mut table);
         table
     }
@@ -213,7 +218,7 @@ impl TryFrom<Table> for Settings {
 pub(crate) type Group = (&'static str, Vec<(&'static Field, Vec<Algorithm>)>);
 
 /// The settings of `algorithms` in the order in which they are shown, each name once.
-pub(crate) fn groups(algorithms: &[Algorithm]) -> [Group; 4] {
+pub(crate) fn groups(algorithms: &[Algorithm]) -> [Group; 5] {
     let shared = |fields: &'static [Field]| -> Vec<(&'static Field, Vec<Algorithm>)> {
         let all = fields.iter().map(|field| (field, Algorithm::ALL.to_vec()));
         all.collect()
@@ -235,6 +240,7 @@ pub(crate) fn groups(algorithms: &[Algorithm]) -> [Group; 4] {
     [
         ("Run", run),
         ("Learning", learning),
+        ("Network", shared(NetSettings::FIELDS)),
         ("Environment", shared(EnvSettings::FIELDS)),
         ("Machine", shared(MachineSettings::FIELDS)),
     ]

@@ -1,8 +1,9 @@
-//! The settings that every run has: what it is, its environments, what it may use of the machine.
+//! The settings that every run has: what it is, its environments, its network, what it may use of the
+//! machine.
 
 use std::path::PathBuf;
 
-use super::{Backend, DeviceChoice, FireReset, OrRecipe, Precision, Recipe, settings};
+use super::{Backend, DeviceChoice, FireReset, Net, OrRecipe, Precision, Recipe, settings};
 
 /// In emulator frames. Longer skips and waits than that are typing mistakes, and take for ever.
 const HALF_AN_HOUR: f64 = 108_000.0;
@@ -60,6 +61,16 @@ settings! {
         full_action_space: OrRecipe<bool> = OrRecipe::Recipe, Any,
         /// Emulator frames after which a game is cut off, 0 for no limit (Atari)
         max_episode_frames: OrRecipe<i64> = OrRecipe::Recipe, NotNegative,
+    }
+}
+
+settings! {
+    /// The network, whatever its heads.
+    pub struct NetSettings {
+        /// What makes features of observations; auto: nature for images, mlp for flat ones
+        net: Net = Net::Auto, Any,
+        /// Units in each of the two hidden layers of an mlp
+        mlp_width: i64 = 64, Between(1.0, 65_536.0), if OneOf("net", &["auto", "mlp"]),
     }
 }
 

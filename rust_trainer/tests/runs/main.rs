@@ -17,7 +17,7 @@ use rust_trainer::{
         Checkpoint, Outcome, Resume, Run, StopRequest, Summary, checkpoints,
         evaluate::{Play, play},
     },
-    settings::{Algorithm, Precision, Settings},
+    settings::{Algorithm, NetSettings, Precision, Settings},
 };
 use tch::{Device, Tensor};
 use vec_env::{ActionSpace, AutoresetMode, VecEnv};
@@ -73,7 +73,16 @@ fn trained(settings: &Settings) -> PolicyValueNet {
     let env = Contexts::new(true, 1, End::Terminated);
     let (spec, actions) = (env.spec, env.space);
     let mut rng = seeded_rng(0);
-    let net = PolicyValueNet::new(&spec, &actions, Device::Cpu, Precision::Fp32, &mut rng).unwrap();
+    let net = NetSettings::default();
+    let net = PolicyValueNet::new(
+        &spec,
+        &actions,
+        &net,
+        Device::Cpu,
+        Precision::Fp32,
+        &mut rng,
+    );
+    let net = net.unwrap();
     newest(settings).state.copy_to(net.params.named()).unwrap();
     net
 }

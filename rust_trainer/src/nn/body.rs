@@ -1,0 +1,170 @@
+//! Bodies: what makes features of observations, for the heads of any network.
+
+use tch::{Kind, Tensor};
+use vec_env::ObsSpec;
+
+use super::{Mlp, NatureCnn, ParamsBuilder};
+use crate::{
+    error::TrainerError,
+    settings::{Net, NetSettings},
+};
+
+/// Everything of a network but its heads.
+#[derive(Debug)]
+pub enum Body {
+    /// For images.
+    Nature(NatureCnn),
+    /// For flat observations.
+    Mlp(Mlp),
+}
+
+impl Body {
+    /// The body that `settings` name for observations of `spec`. The names of its parameters begin with
+    /// `scope`, such as `policy.`, so that a network can have several.
+    ///
+    /// # Errors
+    /// [`TrainerError::Usage`] for observations that no body takes, or that the one named does not: an
+    /// image is nothing for an MLP, and flat observations have nothing to convolve.
+    pub fn new(
+        params: &mut ParamsBuilder<'_>,
+        scope: &str,
+        spec: &ObsSpec,
+        settings: &NetSettings,
+    ) -> Result<Self, TrainerError> {
+        let lengths: Vec<i64> = spec.shape.iter().map(|length| *length as i64).collect();
+        match (settings.net, lengths.as_slice()) {
+            (Net::Auto | Net::Nature, &[channels, height, width]) if spec.is_image() => {
+                let shape = [channels, height, width];
+                NatureCnn::new(params, scope, shape).map(Self::Nature)
+            }
+            (Net::Auto | Net::Mlp, &[features]) => Ok(Self::Mlp(Mlp::new(
+                params,
+                scope,
+                features,
+                settings.mlp_width,
+            ))),
+            (Net::Auto, _) => Err(unfit(
+                "no network for",
+                spec,
+                "uint8 [channels, height, width] or flat",
+            )),
+            (Net::Nature, _) => Err(unfit(
+                "`net` = nature cannot take",
+                spec,
+                "uint8 [channels, height, width]",
+            )),
+            (Net::Mlp, _) => Err(unfit("`net` = mlp cannot take", spec, "flat")),
+        }
+    }
+
+    /// Numbers that [`Body::forward`] makes of an observation.
+    #[must_use]
+    pub fn features(&self) -> i64 {
+        match self {
+            Self::Nature(_) => NatureCnn::FEATURES,
+            Self::Mlp(mlp) => mlp.features(),
+        }
+    }
+
+    /// `[batch, ...]` in the environment's own type → `[batch, features]`, computed in `kind`.
+    pub fn forward(&self, obs: &Tensor, kind: Kind) -> Tensor {
+        match self {
+            Self::Nature(cnn) => cnn.forward(obs, kind),
+            Self::Mlp(mlp) => mlp.forward(obs, kind),
+        }
+    }
+}
+
+fn unfit(what: &str, spec: &ObsSpec, needed: &str) -> TrainerError {
+    TrainerError::Usage(format!(
+        "{what} observations of type {:?} and shape {:?}: they must be {needed}",
+        spec.dtype, spec.shape
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::Device;
+    use vec_env::Dtype;
+
+    use super::*;
+    use crate::policy::seeded_rng;
+
+    fn body(net: Net, shape: &[usize], dtype: Dtype) -> Result<(Body, Vec<String>), TrainerError> {
+        let settings = NetSettings {
+            net,
+            ..NetSettings::default()
+        };
+        let spec = ObsSpec {
+            shape: shape.to_vec(),
+            dtype,
+        };
+        let mut rng = seeded_rng(1);
+        let mut params = ParamsBuilder::new(&mut rng);
+        let body = Body::new(&mut params, "first.", &spec, &settings)?;
+        let params = params.finish(Device::Cpu);
+        let names = params.named().map(|(name, _)| name.to_owned()).collect();
+        Ok((body, names))
+    }
+
+    #[test]
+    fn the_features_are_as_many_as_it_says() {
+        for (net, shape, dtype) in [
+            (Net::Auto, [2, 40, 44].as_slice(), Dtype::Uint8),
+            (Net::Nature, &[1, 36, 36], Dtype::Uint8),
+            (Net::Auto, &[3], Dtype::Float32),
+            (Net::Mlp, &[128], Dtype::Uint8),
+        ] {
+            let (body, names) = body(net, shape, dtype).unwrap();
+            assert!(
+                names.iter().all(|name| name.starts_with("first.")),
+                "{names:?}"
+            );
+            let lengths = shape.iter().map(|length| *length as i64);
+            let lengths: Vec<i64> = [5].into_iter().chain(lengths).collect();
+            let kind = match dtype {
+                Dtype::Uint8 => Kind::Uint8,
+                Dtype::Float32 => Kind::Float,
+            };
+            let obs = Tensor::ones(&lengths[..], (kind, Device::Cpu));
+            let features = body.forward(&obs, Kind::BFloat16);
+            assert_eq!(features.size(), [5, body.features()]);
+            assert_eq!(features.kind(), Kind::BFloat16);
+        }
+    }
+
+    #[test]
+    fn a_net_that_does_not_fit_the_observations_is_refused_by_name() {
+        for (net, shape, dtype, words) in [
+            (
+                Net::Mlp,
+                [4, 84, 84].as_slice(),
+                Dtype::Uint8,
+                "`net` = mlp cannot take",
+            ),
+            (
+                Net::Nature,
+                &[128],
+                Dtype::Uint8,
+                "`net` = nature cannot take",
+            ),
+            (
+                Net::Nature,
+                &[4, 84, 84],
+                Dtype::Float32,
+                "`net` = nature cannot take",
+            ),
+            (Net::Auto, &[4, 84, 84], Dtype::Float32, "no network for"),
+            (Net::Auto, &[7, 7], Dtype::Float32, "no network for"),
+            (
+                Net::Auto,
+                &[1, 30, 84],
+                Dtype::Uint8,
+                "too small for the Nature CNN",
+            ),
+        ] {
+            let message = body(net, shape, dtype).unwrap_err().to_string();
+            assert!(message.contains(words), "{message}");
+        }
+    }
+}
