@@ -99,26 +99,39 @@ def test_doctor_names_what_is_in_use(either_trainer: Trainer) -> None:
     assert len(re.findall(r"^openmp ", out, re.MULTILINE)) == 1
 
 
+def options(help_text: str) -> dict[str, str]:
+    """Return what `--help` says of each option that takes a value, by the setting's name."""
+    text = " ".join(help_text.split("Presets:")[0].split())
+    found = re.findall(r"--([a-z-]+) <[A-Z_]+>(.*?)(?= --[a-z-]+ <|$)", text)
+    return {name.replace("-", "_"): about for name, about in found}
+
+
 def test_help_explains_every_setting_with_its_default(trainer: Trainer) -> None:
     trainer.run("train", "--run-name", "run", "--total-steps", 16, *INVADERS)
-    names = re.findall(
-        r"^(\w+) =", (trainer.folder / "runs/run/settings.toml").read_text(), re.MULTILINE
-    )
-    out, _ = trainer.run("train", "--help")
-    text = " ".join(out.split())
+    settings = (trainer.folder / "runs/run/settings.toml").read_text()
+    names = re.findall(r"^(\w+) =", settings, re.MULTILINE)
+    explained = options(trainer.run("train", "--help")[0])
+    assert set(explained) == {*names, "config", "resume"}
     for name in names:
-        option = re.search(rf"--{name.replace('_', '-')} <.*?(?= --[a-z-]+ <|$)", text)
-        assert option, name
-        assert name == "img_dir" or "[default: " in option[0], option[0]
-    assert "[default: 128, a2c: 5]" in text
-    assert "[default: recipe]" in text
+        assert name == "img_dir" or "[default: " in explained[name], name
+    assert "[default: 128]" in explained["num_steps"]
+    assert "[default: recipe]" in explained["noop_max"]
+
+
+@pytest.mark.parametrize("arguments", [["a2c-cartpole"], ["--algorithm", "a2c"]])
+def test_help_shows_the_settings_of_what_is_named(trainer: Trainer, arguments: list[str]) -> None:
+    explained = options(trainer.run("train", *arguments, "--help")[0])
+    assert "clip_coef" not in explained
+    assert "[default: 5]" in explained["num_steps"]
+    assert "[default: 16]" in options(trainer.run("train", "a2c-atari", "-h")[0])["num_envs"]
+    assert "rmsprop_eps" not in options(trainer.run("train", "-h")[0])
+    assert "rmsprop_eps" in explained
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--env-id", "SpaceInvader-v4"], ["error: no environment `SpaceInvader-v4`"]),
-        (["--env-id", "Pendulum-v1"], ["Pendulum-v1"]),
         (["--num-minibatches", "2000"], ["num_minibatches", "2000", "1024"]),
         (["--gamma", "1.5"], ["gamma", "1.5", "between 0 and 1"]),
         (["--device", "cuda:99"], ["cuda:99"]),
@@ -134,6 +147,8 @@ def test_help_explains_every_setting_with_its_default(trainer: Trainer) -> None:
         (["--env-threads", "2000000000"], ["env_threads", "2000000000"]),
         (["--run-name", "../escape"], ["run_name", "../escape"]),
         (["--algorithm", "a2c", "--clip-coef", "0.2"], ["clip_coef", "a2c", "ppo"]),
+        (["a2c-atari", "--clip-coef", "0.2"], ["clip_coef", "a2c", "ppo"]),
+        (["ppo-atari", "--algorithm", "a2c"], ["`ppo-atari`", "of ppo"]),
     ],
 )
 def test_a_mistake_is_one_line_that_names_it(
@@ -161,6 +176,8 @@ def test_a_mistake_is_one_line_that_names_it(
         ["eval", "runs/run", "--episodes", "0"],
         ["eval", "runs/run", "--record-every", "2"],
         ["train", "--recipe", "atari"],
+        ["train", "ppo-atri"],
+        ["train", "ppo-atari", "--resume", "runs/run"],
         ["train", "--noop-max", "many"],
         ["train", "--fire-reset", "maybe"],
         ["train", "--total-steps", str(2**64 - 1)],

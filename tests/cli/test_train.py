@@ -19,14 +19,8 @@ def column(path: Path, name: str) -> list[float]:
 
 
 def test_ppo_solves_cartpole(trainer: Trainer) -> None:
-    # Hyper-parameters of stable-baselines3's zoo for this task.
-    zoo = {
-        "num-steps": 32, "num-minibatches": 1, "update-epochs": 20, "learning-rate": 1e-3,
-        "gamma": 0.98, "gae-lambda": 0.8, "clip-coef": 0.2, "ent-coef": 0.0, "total-steps": 100_000,
-        "torch-threads": 1, "clip-vloss": "false",
-    }  # fmt: skip
-    arguments = [word for name, value in zoo.items() for word in (f"--{name}", value)]
-    out, _ = trainer.run("train", "--env-id", "CartPole-v1", "--run-name", "run", *arguments)
+    arguments = ["ppo-cartpole", "--run-name", "run", "--torch-threads", 1]
+    out, _ = trainer.run("train", *arguments)
     mean = float(re.search(r"last 100 games: ([\d.]+)", out)[1])
     assert mean >= 475
     # What is printed is what the table says.
@@ -147,6 +141,16 @@ def test_the_command_line_wins_over_the_file(trainer: Trainer) -> None:
         settings[name] for name in ("algorithm", "num_envs", "num_steps", "gamma", "learning_rate")
     ]
     assert used == ["a2c", 3, 5, 0.9, 7e-4]
+
+
+def test_a_preset_gives_way_to_the_file_and_the_file_to_the_command_line(trainer: Trainer) -> None:
+    (trainer.folder / "a.toml").write_text("num_envs = 3\ngamma = 0.5\ntotal_steps = 9\n")
+    arguments = ["--config", "a.toml", "--run-name", "run", "--gamma", 0.9, "--num-steps", 1]
+    trainer.run("train", "a2c-cartpole", *arguments)
+    settings = tomllib.loads((trainer.folder / "runs/run/settings.toml").read_text())
+    names = ("algorithm", "env_id", "num_envs", "gamma", "ent_coef", "learning_rate")
+    used = [settings[name] for name in names]
+    assert used == ["a2c", "CartPole-v1", 3, 0.9, 0.0, 7e-4]
 
 
 def test_a_run_can_be_started_from_the_settings_of_another(trainer: Trainer) -> None:

@@ -78,7 +78,7 @@ impl PlayArgs {
 /// Runs the program with `args`, the program's name first; returns its exit status.
 #[must_use]
 pub fn run(args: Vec<OsString>) -> i32 {
-    let cli = Cli::command()
+    let cli = setting_args::tailored(Cli::command(), &args)
         .try_get_matches_from(args)
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match cli {

@@ -1,9 +1,14 @@
-//! The settings as options of the command line, with the default of each in its help.
+//! The settings as options of the command line, presets, and what the help says of both.
 
-use clap::{Arg, ArgMatches, Args, FromArgMatches};
+use std::ffi::OsString;
+
+use clap::{
+    Arg, ArgMatches, Args, FromArgMatches,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use toml::{Table, Value};
 
-use crate::settings::{self, Algorithm, Field};
+use crate::settings::{self, Algorithm, Field, Preset, Settings};
 
 /// The settings that a command line names.
 pub(super) struct SettingArgs(pub Table);
@@ -29,14 +34,13 @@ impl FromArgMatches for SettingArgs {
 impl Args for SettingArgs {
     fn augment_args(mut command: clap::Command) -> clap::Command {
         for (heading, fields) in settings::groups(Algorithm::ALL) {
-            for (field, readers) in fields {
+            for (field, _) in fields {
                 let arg = Arg::new(field.name)
                     .long(field.name.replace('_', "-"))
                     .value_name(field.name.to_uppercase())
                     .value_parser(field.parser())
                     .allow_hyphen_values(true)
-                    .help_heading(heading)
-                    .help(explain(field, &readers));
+                    .help_heading(heading);
                 command = command.arg(arg);
             }
         }
@@ -48,23 +52,91 @@ impl Args for SettingArgs {
     }
 }
 
-/// A setting's line of `--help`: what it is, which algorithms read it, its default.
-fn explain(field: &Field, readers: &[Algorithm]) -> String {
-    let mut help = field.help.trim().to_owned();
-    if readers.len() < Algorithm::ALL.len() {
-        let names: Vec<_> = readers.iter().map(|reader| reader.name()).collect();
-        help = format!("{help} ({})", names.join(", "));
-    }
-    let default = |reader| settings::shown(&settings::default_of(field, reader));
-    let first = default(readers[0]);
-    if first.is_empty() {
-        return help;
-    }
-    let others = readers[1..]
+/// `command` as its help shows it for a preset or an algorithm that the command line names: the settings
+/// that this algorithm reads, with the values that they would have.
+pub(super) fn tailored(command: clap::Command, args: &[OsString]) -> clap::Command {
+    let chosen = chosen(&command, args);
+    let values = chosen.table();
+    let algorithm = chosen.algorithm.algorithm();
+    let shown = |field: &Field| values.contains_key(field.name);
+    let tailor = |mut command: clap::Command| {
+        for (_, fields) in settings::groups(Algorithm::ALL) {
+            for (field, _) in fields {
+                command = command.mut_arg(field.name, |arg| match shown(field) {
+                    true => arg.help(explain(own(field, algorithm), &values[field.name])),
+                    false => arg.hide(true),
+                });
+            }
+        }
+        command
+    };
+    TRAINING.iter().fold(command, |command, name| {
+        command.mut_subcommand(name, &tailor)
+    })
+}
+
+/// The commands that take settings.
+const TRAINING: &[&str] = &["train"];
+
+/// The settings that a command line asks for by its preset and algorithm; whatever else is in it.
+fn chosen(command: &clap::Command, args: &[OsString]) -> Settings {
+    let lenient = |command: clap::Command| command.disable_help_flag(true).ignore_errors(true);
+    let command = TRAINING
         .iter()
-        .filter(|&&other| default(other) != first);
-    let others: Vec<_> = others
-        .map(|&other| format!(", {other}: {}", default(other)))
-        .collect();
-    format!("{help} [default: {first}{}]", others.concat())
+        .fold(lenient(command.clone()), |command, name| {
+            command.mut_subcommand(name, lenient)
+        });
+    let matches = command.try_get_matches_from(args).ok();
+    let matches = matches.as_ref().and_then(|matches| matches.subcommand());
+    let Some((_, matches)) = matches.filter(|(name, _)| TRAINING.contains(name)) else {
+        return Settings::defaults(Algorithm::Ppo);
+    };
+    let preset = matches.get_one::<Preset>("preset");
+    let mut named = Table::new();
+    if let Some(algorithm) = matches.get_one::<Value>("algorithm") {
+        named.insert("algorithm".to_owned(), algorithm.clone());
+    }
+    let of_both = Settings::layered(preset, None, &named);
+    let chosen = of_both.or_else(|_| Settings::layered(preset, None, &Table::new()));
+    chosen.unwrap_or_else(|_| Settings::defaults(Algorithm::Ppo))
+}
+
+/// The field as `algorithm` explains it, where several have one of this name.
+fn own(field: &'static Field, algorithm: Algorithm) -> &'static Field {
+    let mut own = algorithm.fields().iter();
+    own.find(|own| own.name == field.name).unwrap_or(field)
+}
+
+/// A setting's line of `--help`: what it is, what it is read with, its value unless it is named.
+fn explain(field: &Field, value: &Value) -> String {
+    let mut help = field.help.trim().to_owned();
+    if let Some(condition) = field.read_if {
+        help = format!("{help} (with {condition})");
+    }
+    match settings::shown(value) {
+        default if default.is_empty() => help,
+        default => format!("{help} [default: {default}]"),
+    }
+}
+
+/// The presets and what they are, and how to see what they hold: the end of the help.
+pub(super) fn presets() -> String {
+    let width = Preset::ALL.iter().map(|preset| preset.name.len()).max();
+    let width = width.unwrap_or(0);
+    let lines = Preset::ALL.iter().map(|preset| {
+        let (name, about) = (preset.name, preset.about());
+        format!("  {name:width$}  {about}\n")
+    });
+    format!(
+        "Presets:\n{}\nThe settings above are those of the default or of the preset or algorithm that is named \
+         beside --help:\n`train PRESET --help`, `train --algorithm NAME --help`.",
+        lines.collect::<String>()
+    )
+}
+
+/// A preset's name on the command line.
+pub(super) fn preset_parser() -> impl TypedValueParser<Value = Preset> {
+    let names = Preset::ALL.iter().map(|preset| preset.name);
+    PossibleValuesParser::new(names)
+        .try_map(|name| Preset::named(&name).ok_or_else(|| format!("there is no preset `{name}`")))
 }

@@ -5,21 +5,30 @@ use std::{
     time::SystemTime,
 };
 
-use super::{EXIT_OK, make_envs, say, setting_args::SettingArgs, warn};
+use super::{
+    EXIT_OK, make_envs, say,
+    setting_args::{self, SettingArgs},
+    warn,
+};
 use crate::{
     device, envs,
     error::TrainerError,
     run::{Counters, Outcome, Resume, Run, RunFolder, StopRequest, machine},
-    settings::Settings,
+    settings::{Preset, Settings},
 };
 
 #[derive(clap::Args)]
+#[command(after_help = setting_args::presets())]
 pub(super) struct TrainArgs {
+    /// Published settings to start from, by name: see below; files and options win
+    #[arg(value_name = "PRESET", value_parser = setting_args::preset_parser(),
+          hide_possible_values = true)]
+    preset: Option<Preset>,
     /// TOML file of settings, named as the options below with `_` for `-`; the command line wins
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Go on with the run in this folder from its newest checkpoint
-    #[arg(long, value_name = "RUN", conflicts_with = "config")]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["config", "preset"])]
     resume: Option<PathBuf>,
     #[command(flatten)]
     settings: SettingArgs,
@@ -57,7 +66,11 @@ pub(super) fn train(args: &TrainArgs, stop: &StopRequest) -> Result<i32, Trainer
 }
 
 fn start(args: &TrainArgs, stop: &StopRequest) -> Result<Run, TrainerError> {
-    let mut settings = Settings::resolve(args.config.as_deref(), &args.settings.0)?;
+    let mut settings = Settings::layered(
+        args.preset.as_ref(),
+        args.config.as_deref(),
+        &args.settings.0,
+    )?;
     let name_is_asked_for = args.settings.0.contains_key("run_name");
     if settings.run.run_name.is_empty() && !name_is_asked_for {
         settings.run.run_name = run_name(&settings);

@@ -2,11 +2,12 @@
 //!
 //! A setting is written once, with its explanation, default and rule: those that every run has in
 //! `shared`, those of an algorithm beside its loss. Files and the command line name them all in one flat
-//! table; later layers win: the algorithm's defaults, a file, the command line.
+//! table; later layers win: the algorithm's defaults, a preset, a file, the command line.
 
 mod choices;
 mod fields;
 mod layers;
+mod presets;
 mod recipe;
 mod shared;
 
@@ -22,6 +23,7 @@ use crate::{
 pub use choices::{Backend, DeviceChoice, Net, Precision, Recipe};
 pub use fields::{Field, ReadIf, Rule, SettingType};
 pub(crate) use fields::{read, settings, shown};
+pub use presets::Preset;
 pub use recipe::{FireReset, OrRecipe};
 pub use shared::{EnvSettings, MachineSettings, NetSettings, RunSettings};
 
@@ -157,8 +159,33 @@ impl Settings {
     /// # Errors
     /// A file that cannot be read; those of [`Settings::from_table`].
     pub fn resolve(file: Option<&Path>, command_line: &Table) -> Result<Self, TrainerError> {
+        Self::layered(None, file, command_line)
+    }
+
+    /// The settings from an optional preset, an optional TOML file and the command line, later ones
+    /// winning.
+    ///
+    /// # Errors
+    /// A file that cannot be read; another algorithm than the preset's; those of
+    /// [`Settings::from_table`].
+    pub fn layered(
+        preset: Option<&Preset>,
+        file: Option<&Path>,
+        command_line: &Table,
+    ) -> Result<Self, TrainerError> {
+        let below = preset.map(Preset::table).transpose()?.unwrap_or_default();
         let from_file = file.map(read_file).transpose()?.unwrap_or_default();
-        let table = layers::lay_over(from_file.clone(), command_line)?;
+        let table = layers::lay_over(below.clone(), &from_file)?;
+        let table = layers::lay_over(table, command_line)?;
+        if let Some(preset) = preset
+            && table.get("algorithm") != below.get("algorithm")
+        {
+            return Err(TrainerError::Usage(format!(
+                "preset `{}` is of {}; without it another algorithm has its own defaults",
+                preset.name,
+                below.get("algorithm").map(shown).unwrap_or_default(),
+            )));
+        }
         let algorithm = read(Some(&ALGORITHM), &table, Algorithm::Ppo)?;
         for name in from_file.keys() {
             check_name(name, algorithm).map_err(|error| {
