@@ -62,16 +62,19 @@ pub(super) fn tailored(command: clap::Command, args: &[OsString]) -> clap::Comma
     let tailor = |mut command: clap::Command| {
         for (_, fields) in settings::groups(Algorithm::ALL) {
             for (field, _) in fields {
-                command = command.mut_arg(field.name, |arg| match shown(field) {
-                    true => arg.help(explain(own(field, algorithm), &values[field.name])),
-                    false => arg.hide(true),
+                command = command.mut_arg(field.name, |arg| {
+                    if shown(field) {
+                        arg.help(explain(own(field, algorithm), &values[field.name]))
+                    } else {
+                        arg.hide(true)
+                    }
                 });
             }
         }
         command
     };
     TRAINING.iter().fold(command, |command, name| {
-        command.mut_subcommand(name, &tailor)
+        command.mut_subcommand(name, tailor)
     })
 }
 
