@@ -6,6 +6,7 @@ mod eval;
 mod kept;
 mod setting_args;
 mod train;
+mod versus;
 
 use std::{
     any::Any,
@@ -47,6 +48,8 @@ enum Command {
     Eval(eval::EvalArgs),
     /// Let a trained agent play and save every raw frame as PNG
     DumpFrames(dump_frames::DumpArgs),
+    /// Let a trained agent play against others in a game for two, and print a table of the results
+    Versus(versus::VersusArgs),
     /// Show the interpreter, libpython, libtorch, CUDA and threads in use, and what is wrong with them
     Doctor,
 }
@@ -109,6 +112,7 @@ fn dispatch(cli: Cli, stop: &StopRequest) -> Result<i32, TrainerError> {
         Command::Train(args) => train::train(&args, stop),
         Command::Eval(args) => eval::eval(&args, stop),
         Command::DumpFrames(args) => dump_frames::dump_frames(&args, stop),
+        Command::Versus(args) => versus::versus(&args, stop),
         Command::Doctor => Ok(doctor::doctor()),
     }
 }

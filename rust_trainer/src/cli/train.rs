@@ -42,7 +42,11 @@ pub(super) fn train(args: &TrainArgs, stop: &StopRequest) -> Result<i32, Trainer
     let folder = run.folder().to_owned();
     let summary = run.train(stop)?;
     let Counters { step, seconds, .. } = summary.counters;
-    match summary.mean_return {
+    match summary.mean_length.or(summary.mean_return) {
+        Some((mean, games)) if summary.mean_length.is_some() => say(format_args!(
+            "mean length of the last {games} games: {mean:.0} agent steps; how well they are played \
+             `eval` and `versus` tell"
+        )),
         Some((mean, 1)) => say(format_args!("raw return of the only game: {mean:.1}")),
         Some((mean, games)) => say(format_args!(
             "mean raw return of the last {games} games: {mean:.1}"
@@ -109,16 +113,24 @@ fn announce(run: &Run, torch_threads: i32) -> Result<(), TrainerError> {
     let device = device::name(run.algorithm().device());
     machine::record(run.folder(), &device, run.counters().step)?;
     say(format_args!(
-        "{} with {}: {} environments {}; {} parameters on {device}, {}, {torch_threads} libtorch threads",
+        "{} with {}: {} {}; {} parameters on {device}, {}, {torch_threads} libtorch threads",
         settings.env.env_id,
         settings.algorithm.algorithm().name().to_uppercase(),
-        settings.env.num_envs,
+        environments(settings),
         stepped_by(run.env().backend(), envs::env_threads(settings)),
         run.algorithm().num_params(),
         settings.machine.precision,
     ));
     say(format_args!("run folder: {}", run.folder().display()));
     Ok(())
+}
+
+/// How many environments there are, and for whom.
+fn environments(settings: &Settings) -> String {
+    match settings.env.num_players {
+        1 => format!("{} environments", settings.env.num_envs),
+        players => format!("self-play of {players} in {} environments", settings.env.num_envs),
+    }
 }
 
 /// Where environments run: the backend chosen is never a secret.

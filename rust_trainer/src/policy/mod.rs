@@ -19,7 +19,7 @@ use vec_env::ActionBatch;
 use crate::nn::{Output, PolicyValueNet};
 
 /// Something that plays.
-pub trait Policy {
+pub trait Policy: Send {
     /// Where the network runs, and where it wants observations.
     fn device(&self) -> Device;
 

@@ -37,12 +37,13 @@ const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Scalars that describe the run, as do those that begin with `seconds`; `TensorBoard` shows them
 /// under `charts/`, all others under `losses/`.
-const CHARTS: [&str; 5] = [
+const CHARTS: [&str; 6] = [
     "update",
     "learning_rate",
     "epsilon",
     "steps_per_second",
     "raw_return_mean_100",
+    "length_mean_100",
 ];
 
 /// The outputs of one run, all in the run's folder.
@@ -54,6 +55,8 @@ pub struct RunReport {
     events: EventWriter,
     progress: Progress,
     games: GameWindow,
+    /// Lengths of games in agent steps, where they are shown for returns that say nothing.
+    lengths: Option<GameWindow>,
     step: u64,
     started: Instant,
     seconds_before: f64,
@@ -106,6 +109,7 @@ impl RunReport {
             },
             progress: Progress::new(at_step.unwrap_or(0), total_steps),
             games,
+            lengths: None,
             step: at_step.unwrap_or(0),
             started: now,
             seconds_before: 0.0,
@@ -114,6 +118,19 @@ impl RunReport {
             folder: folder.into(),
             title: title.into(),
         })
+    }
+
+    /// Shows how long games last, in agent steps, where it showed what they return: in self-play one side
+    /// wins what the other loses. Games are then recorded for both players, those of the first under
+    /// an even `env`.
+    pub fn show_lengths(&mut self) {
+        let mut lengths = GameWindow::of("length");
+        for game in read_episodes(&self.folder.join("episodes.csv")).unwrap_or_default() {
+            if let Some(length) = length_of_both(game.env, game.length) {
+                lengths.push(length);
+            }
+        }
+        self.lengths = Some(lengths);
     }
 
     /// Records a finished true game: its raw return over all lives, its length in agent steps and
@@ -127,6 +144,9 @@ impl RunReport {
         frames: u64,
     ) -> Result<(), ReportError> {
         self.games.push(raw_return);
+        if let (Some(lengths), Some(length)) = (&mut self.lengths, length_of_both(env, length)) {
+            lengths.push(length);
+        }
         self.episodes.write(&Episode {
             step,
             env,
@@ -152,8 +172,10 @@ impl RunReport {
             ("steps_per_second", self.progress.steps_per_second()),
             ("raw_return_mean_100", self.games.mean()),
         ];
+        let lengths = self.lengths.as_ref();
+        let lengths = lengths.map(|lengths| ("length_mean_100", lengths.mean()));
         let scalars = scalars.iter().map(|&(name, value)| (name, Some(value)));
-        let row: Vec<_> = scalars.chain(own).collect();
+        let row: Vec<_> = scalars.chain(own).chain(lengths).collect();
         self.updates.write(step, &row)?;
         let tagged: Vec<_> = row
             .iter()
@@ -176,7 +198,8 @@ impl RunReport {
     /// Moves the progress display to `step`, and the buffers to the disk when they are due.
     pub fn tick(&mut self, step: u64) -> Result<(), ReportError> {
         self.step = step;
-        self.progress.tick(step, &self.games);
+        self.progress
+            .tick(step, self.lengths.as_ref().unwrap_or(&self.games));
         if self.flushed.elapsed() >= FLUSH_INTERVAL {
             self.flush()?;
         }
@@ -211,6 +234,14 @@ impl RunReport {
         Some((self.games.mean()?, self.games.count()))
     }
 
+    /// Mean length in agent steps of the last games, at most 100, and how many they are; `None` where
+    /// lengths are not shown, and before the first game has ended.
+    #[must_use]
+    pub fn length_mean(&self) -> Option<(f64, usize)> {
+        let lengths = self.lengths.as_ref()?;
+        Some((lengths.mean()?, lengths.count()))
+    }
+
     /// Draws the games recorded so far to `curve.png` in the run's folder and returns its path.
     pub fn draw_curve(&mut self) -> Result<PathBuf, ReportError> {
         self.flush()?;
@@ -219,7 +250,7 @@ impl RunReport {
             label: String::new(),
             games: games
                 .iter()
-                .map(|game| (game.step, game.raw_return))
+                .filter_map(|game| Some((game.step, self.shown(game)?)))
                 .collect(),
         };
         let path = self.folder.join("curve.png");
@@ -230,13 +261,24 @@ impl RunReport {
     /// Ends the run's outputs, at its last step or at an interruption: draws the curve, shows the
     /// final state and leaves a clean line. Returns the path of the curve.
     pub fn finish(mut self) -> Result<PathBuf, ReportError> {
-        self.progress.show(self.step, &self.games);
+        let games = self.lengths.as_ref().unwrap_or(&self.games);
+        self.progress.show(self.step, games);
         self.draw_curve()
     }
 
-    /// What the returns of this run are.
+    /// What the curve shows of a game.
+    fn shown(&self, game: &Episode) -> Option<f64> {
+        match self.lengths {
+            Some(_) => length_of_both(game.env, game.length),
+            None => Some(game.raw_return),
+        }
+    }
+
+    /// What that is.
     fn returns(&self) -> &'static str {
-        if self.has_lives {
+        if self.lengths.is_some() {
+            "length of a game (agent steps)"
+        } else if self.has_lives {
             "raw return (all lives)"
         } else {
             "raw return"
@@ -248,6 +290,11 @@ impl RunReport {
     pub fn seconds(&self) -> f64 {
         self.seconds_before + self.started.elapsed().as_secs_f64()
     }
+}
+
+/// The length of a game that both players' rows report, from the first one's.
+fn length_of_both(env: usize, length: u64) -> Option<f64> {
+    env.is_multiple_of(2).then_some(length as f64)
 }
 
 /// The `TensorBoard` tag of a named scalar.

@@ -139,7 +139,7 @@ fn status(step: u64, total: u64, per_second: Option<f64>, games: &GameWindow) ->
     }
     if let Some(mean) = games.mean() {
         let unit = if games.played() == 1 { "game" } else { "games" };
-        parts.push(format!("mean return {mean:.1}"));
+        parts.push(format!("mean {} {mean:.1}", games.what()));
         parts.push(format!("{} {unit}", games.played()));
     }
     parts.join("  ")

@@ -14,36 +14,60 @@ const RATE_WINDOW: Duration = Duration::from_secs(20);
 /// Closest spacing of the samples kept, which bounds the window to 80 of them.
 const RATE_SPACING: Duration = Duration::from_millis(250);
 
-/// Raw returns of the last [`GAMES`] true games (all lives, rewards not clipped).
-#[derive(Debug, Clone, Default)]
+/// What the last [`GAMES`] true games came to: raw returns (all lives, rewards not clipped), or another
+/// number of each.
+#[derive(Debug, Clone)]
 pub struct GameWindow {
-    returns: VecDeque<f64>,
+    what: &'static str,
+    values: VecDeque<f64>,
     played: u64,
 }
 
+impl Default for GameWindow {
+    fn default() -> Self {
+        Self::of("return")
+    }
+}
+
 impl GameWindow {
-    /// Takes in the raw return of a game that has just ended.
-    pub fn push(&mut self, raw_return: f64) {
-        if self.returns.len() == GAMES {
-            self.returns.pop_front();
+    /// A window of what is called `what`.
+    #[must_use]
+    pub fn of(what: &'static str) -> Self {
+        Self {
+            what,
+            values: VecDeque::new(),
+            played: 0,
         }
-        self.returns.push_back(raw_return);
+    }
+
+    /// What the numbers are called.
+    #[must_use]
+    pub fn what(&self) -> &'static str {
+        self.what
+    }
+
+    /// Takes in the number of a game that has just ended.
+    pub fn push(&mut self, value: f64) {
+        if self.values.len() == GAMES {
+            self.values.pop_front();
+        }
+        self.values.push_back(value);
         self.played += 1;
     }
 
-    /// Mean raw return of the games in the window, `None` before the first game has ended.
+    /// Mean of the games in the window, `None` before the first game has ended.
     ///
     /// Summed afresh at each call: a running sum would drift over a million games.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
-        (!self.returns.is_empty())
-            .then(|| self.returns.iter().sum::<f64>() / self.returns.len() as f64)
+        (!self.values.is_empty())
+            .then(|| self.values.iter().sum::<f64>() / self.values.len() as f64)
     }
 
     /// Games in the window, at most [`GAMES`].
     #[must_use]
     pub fn count(&self) -> usize {
-        self.returns.len()
+        self.values.len()
     }
 
     /// Games since the start of the run.

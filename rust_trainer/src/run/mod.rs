@@ -10,6 +10,7 @@ mod folder;
 pub mod machine;
 mod start;
 pub mod stop;
+pub mod versus;
 mod wait;
 
 use std::{
@@ -58,6 +59,8 @@ pub struct Summary {
     pub counters: Counters,
     /// Mean raw return of the last true games, and how many they are: 100 if as many ended.
     pub mean_return: Option<(f64, usize)>,
+    /// In self-play, whose returns say nothing: mean length in agent steps of the same games.
+    pub mean_length: Option<(f64, usize)>,
     /// The picture of the learning curve.
     pub curve: PathBuf,
 }
@@ -95,8 +98,11 @@ impl Run {
         env: Box<dyn VecEnv>,
         algorithm: Box<dyn Algorithm>,
         learned: Counters,
-        report: RunReport,
+        mut report: RunReport,
     ) -> Self {
+        if settings.env.num_players > 1 {
+            report.show_lengths();
+        }
         Self {
             folder,
             settings,
@@ -155,10 +161,12 @@ impl Run {
         };
         self.env.close()?;
         let mean_return = self.report.raw_return_mean();
+        let mean_length = self.report.length_mean();
         Ok(Summary {
             outcome,
             counters: self.learned,
             mean_return,
+            mean_length,
             curve: self.report.finish()?,
         })
     }
@@ -196,7 +204,7 @@ impl Run {
         }
         self.times.env += stepping.elapsed();
 
-        self.step_count += self.settings.env.num_envs as u64;
+        self.step_count += self.settings.env.num_rows() as u64;
         self.algorithm.observe(&self.step)?;
         self.report.lives(&self.step.lives);
         for episode in &self.step.episodes {

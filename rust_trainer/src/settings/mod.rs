@@ -150,7 +150,7 @@ impl Settings {
             machine: MachineSettings::from_table(table)?,
         };
         layers::check_read(table, &settings)?;
-        settings.algorithm.check(settings.env.num_envs)?;
+        settings.algorithm.check(settings.env.num_rows())?;
         Ok(settings)
     }
 

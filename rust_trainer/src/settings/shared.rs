@@ -35,6 +35,9 @@ settings! {
         env_id: String = "SpaceInvadersNoFrameskip-v4".to_owned(), Any,
         /// Environments stepped together
         num_envs: usize = 8, Between(1.0, 1_048_576.0),
+        /// 2: self-play in games for two (Pong, SpaceInvaders); one network plays both sides and learns
+        /// from both, so that each environment makes two agent steps at once
+        num_players: usize = 1, Between(1.0, 2.0),
         /// Backend that steps the environments
         backend: Backend = Backend::Auto, Any,
         /// Seconds without a sign of life after which a worker process is taken for hung and made anew
@@ -61,6 +64,14 @@ settings! {
         full_action_space: OrRecipe<bool> = OrRecipe::Recipe, Any,
         /// Emulator frames after which a game is cut off, 0 for no limit (Atari)
         max_episode_frames: OrRecipe<i64> = OrRecipe::Recipe, NotNegative,
+    }
+}
+
+impl EnvSettings {
+    /// Agents that act at once: each player of each environment.
+    #[must_use]
+    pub fn num_rows(&self) -> usize {
+        self.num_envs * self.num_players
     }
 }
 

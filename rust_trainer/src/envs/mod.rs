@@ -1,5 +1,8 @@
 //! Where environments come from: the one place that makes those of a run, from its settings.
 
+mod opponent;
+mod self_play;
+
 use std::{path::PathBuf, thread};
 
 use python_shim::{MakeOptions, Value, VecGymEnv};
@@ -9,6 +12,8 @@ use crate::{
     error::TrainerError,
     settings::{Backend, FireReset, OrRecipe, Settings},
 };
+pub use opponent::{AgainstOpponent, Opponent, RandomOpponent, Score, Scores};
+pub use self_play::{NUM_PLAYERS, SelfPlay};
 
 /// What is saved of games that are played for evaluation.
 #[derive(Clone, Debug, Default)]
@@ -42,10 +47,15 @@ pub fn for_training(settings: &Settings) -> Result<Box<dyn VecEnv>, TrainerError
             settings.run.img_dir.to_string_lossy().into_owned(),
         );
     }
-    make(settings, settings.env.num_envs, &options)
+    let made = make(settings, settings.env.num_envs, &options)?;
+    Ok(match made {
+        Made::ForOne(env) => env,
+        Made::ForTwo(players) => Box::new(players),
+    })
 }
 
-/// The environments to measure a policy in: whole games and raw rewards, whatever the recipe says.
+/// The environments to measure a policy in: whole games and raw rewards, whatever the recipe says. In
+/// games for two the other side plays at random.
 ///
 /// # Errors
 /// What `atari_wrappers.make_vec` refuses.
@@ -54,6 +64,39 @@ pub fn for_evaluation(
     num_envs: usize,
     recording: &Recording,
 ) -> Result<Box<dyn VecEnv>, TrainerError> {
+    Ok(match make_for_evaluation(settings, num_envs, recording)? {
+        Made::ForOne(env) => env,
+        Made::ForTwo(players) => {
+            let opponent = RandomOpponent::new(players.action_space().num_actions());
+            Box::new(AgainstOpponent::new(players, Box::new(opponent)))
+        }
+    })
+}
+
+/// Games for two to measure a policy in, against `opponent`.
+///
+/// # Errors
+/// What `atari_wrappers.make_vec` refuses; settings of games for one.
+pub fn against(
+    opponent: Box<dyn Opponent>,
+    settings: &Settings,
+    num_envs: usize,
+) -> Result<AgainstOpponent, TrainerError> {
+    match make_for_evaluation(settings, num_envs, &Recording::default())? {
+        Made::ForTwo(players) => Ok(AgainstOpponent::new(players, opponent)),
+        Made::ForOne(_) => Err(TrainerError::setting(
+            "num_players",
+            settings.env.num_players,
+            "must be 2 where two play".to_owned(),
+        )),
+    }
+}
+
+fn make_for_evaluation(
+    settings: &Settings,
+    num_envs: usize,
+    recording: &Recording,
+) -> Result<Made, TrainerError> {
     let mut options = options(settings)
         .with("episodic_life", false)
         .with("clip_reward", false);
@@ -107,6 +150,21 @@ pub fn check(env_id: &str, env: &dyn VecEnv) -> Result<(), TrainerError> {
     }
 }
 
+/// Environments that pass [`check`], by the players of each.
+enum Made {
+    ForOne(Box<dyn VecEnv>),
+    ForTwo(SelfPlay),
+}
+
+impl Made {
+    fn env(&mut self) -> &mut dyn VecEnv {
+        match self {
+            Self::ForOne(env) => &mut **env,
+            Self::ForTwo(players) => players,
+        }
+    }
+}
+
 /// Any seed as one that the environments take: environment i gets `seed + i`, and ALE's seeds end at 2³¹.
 #[must_use]
 pub fn env_seed(seed: u64) -> u64 {
@@ -144,6 +202,9 @@ fn options(settings: &Settings) -> MakeOptions {
     set(&mut options, "sticky_actions", env.sticky_actions);
     set(&mut options, "full_action_space", env.full_action_space);
     set(&mut options, "max_episode_frames", env.max_episode_frames);
+    if env.num_players > 1 {
+        options.set("num_players", env.num_players as i64);
+    }
     options
 }
 
@@ -168,11 +229,7 @@ fn set<T: Into<Value>>(options: &mut MakeOptions, name: &str, setting: OrRecipe<
 /// Makes the environments on the backend that the settings name. Where they leave it open: on `ale` if
 /// it can serve them; else in worker processes if they show images, whose making takes longer than
 /// passing them on, and there are several environments and cores; else in this process.
-fn make(
-    settings: &Settings,
-    num_envs: usize,
-    options: &MakeOptions,
-) -> Result<Box<dyn VecEnv>, TrainerError> {
+fn make(settings: &Settings, num_envs: usize, options: &MakeOptions) -> Result<Made, TrainerError> {
     let threads = env_threads(settings).min(num_envs as i64);
     let on = |backend: Backend, num_envs: usize| {
         let mut options = options.clone().with("backend", backend.name());
@@ -198,7 +255,8 @@ fn make(
             made => return made,
         }
     }
-    let mut single = on(Backend::Sync, 1)?;
+    let mut made = on(Backend::Sync, 1)?;
+    let single = made.env();
     let are_images = single.obs_spec().is_image();
     single.close()?;
     // In a Python process, worker processes would run the script anew that called this, unless it has a
@@ -211,15 +269,15 @@ fn make(
     }
 }
 
-fn make_on(
-    env_id: &str,
-    num_envs: usize,
-    options: &MakeOptions,
-) -> Result<Box<dyn VecEnv>, TrainerError> {
+fn make_on(env_id: &str, num_envs: usize, options: &MakeOptions) -> Result<Made, TrainerError> {
     match VecGymEnv::make_vec(env_id, num_envs, options) {
         Ok(env) => {
-            check(env_id, &env)?;
-            Ok(Box::new(env))
+            let mut made = match env.num_players() {
+                NUM_PLAYERS => Made::ForTwo(SelfPlay::new(Box::new(env))?),
+                _ => Made::ForOne(Box::new(env)),
+            };
+            check(env_id, made.env())?;
+            Ok(made)
         }
         // A typing mistake gets a line; anything else keeps its traceback.
         Err(error) if error.is_usage_error() => Err(TrainerError::Usage(error.to_string())),

@@ -1,0 +1,280 @@
+//! [`SelfPlay`]: games for two in which each player is shown as an environment of its own, so that one
+//! network learns from both.
+
+use std::{iter, time::Duration};
+
+use vec_env::{
+    ActionSpace, Actions, AutoresetMode, Dtype, EnvError, Episode, FinalInfo, ObsBuffer, ObsSlot,
+    ObsSpec, StepBatch, VecEnv, env::write_floats,
+};
+
+/// Players in a game.
+pub const NUM_PLAYERS: usize = 2;
+
+/// A batch of games for two as a batch of environments for one: row `2 · game + player`.
+///
+/// Both players of an Atari game see the same screen, so each is told who it is. Its observation has one
+/// entry more on its first axis, behind the others, which is 0 everywhere for the first player and the
+/// largest value (255 in uint8, 1 in float32) for the second: stacked frames `[2, 4, 84, 84]` become
+/// `[5, 84, 84]` for each, the last of the 5 planes being the indicator.
+///
+/// An action, a reward and a return belong to a player; all else is the game's and stands in both rows. A
+/// game that ended is an [`Episode`] of each row.
+///
+/// The games write to memory of this batch, from which each row is copied to where it is trained from: one
+/// copy more than without it.
+pub struct SelfPlay {
+    games: Box<dyn VecEnv>,
+    obs_spec: ObsSpec,
+    action_space: ActionSpace,
+    /// Where the games write their observations, `[games, 2, ...]`.
+    seen: ObsBuffer,
+    /// Where the rows of the step in flight are asked for.
+    slot: Option<ObsSlot>,
+    received: StepBatch,
+}
+
+impl SelfPlay {
+    /// The players of `games`.
+    ///
+    /// # Errors
+    /// [`EnvError::Unsupported`] for other games than those of two players with the same discrete
+    /// actions, or that give a part of the games at once.
+    pub fn new(games: Box<dyn VecEnv>) -> Result<Self, EnvError> {
+        let unfit = |what: String| Err(EnvError::Unsupported(format!("self-play: {what}")));
+        if games.num_players() != NUM_PLAYERS {
+            return unfit(format!(
+                "games for two players are needed, not for {}",
+                games.num_players()
+            ));
+        }
+        if games.batch_size() != games.num_envs() {
+            return unfit(format!(
+                "all {} games are needed at once, not {}",
+                games.num_envs(),
+                games.batch_size()
+            ));
+        }
+        let action_space = match games.action_space() {
+            ActionSpace::MultiDiscrete { nvec } => match nvec.as_slice() {
+                &[n, other] if n == other => ActionSpace::Discrete { n },
+                _ => return unfit(format!("both players need the same actions, not {nvec:?}")),
+            },
+            space => return unfit(format!("each player needs discrete actions, not {space:?}")),
+        };
+        let ObsSpec { shape, dtype } = games.obs_spec();
+        let obs_spec = match shape.as_slice() {
+            [NUM_PLAYERS, first, rest @ ..] => ObsSpec {
+                shape: [&[first + 1], rest].concat(),
+                dtype: *dtype,
+            },
+            shape => {
+                return unfit(format!(
+                    "observations need an axis of {NUM_PLAYERS} players first, not the shape {shape:?}"
+                ));
+            }
+        };
+        Ok(Self {
+            seen: ObsBuffer::new(games.num_envs() * games.obs_spec().num_bytes()),
+            games,
+            obs_spec,
+            action_space,
+            slot: None,
+            received: StepBatch::default(),
+        })
+    }
+
+    /// Finishes a step that `wait` waits for.
+    fn receive(
+        &mut self,
+        step: &mut StepBatch,
+        wait: impl FnOnce(&mut dyn VecEnv, &mut StepBatch) -> Result<(), EnvError>,
+    ) -> Result<(), EnvError> {
+        if let Err(error) = wait(&mut *self.games, &mut self.received) {
+            if !goes_on(&error) {
+                self.slot = None;
+            }
+            return Err(renumbered(error, rows_of));
+        }
+        let Some(mut slot) = self.slot.take() else {
+            let problem = "no step is in flight: call `send` first";
+            return Err(EnvError::Order(problem.to_owned()));
+        };
+        self.write_rows(&self.seen.slot(), &mut slot);
+        self.write_step(step);
+        Ok(())
+    }
+
+    /// Writes what all players see, `[games, 2, ...]`, and who they are to `rows`.
+    fn write_rows(&self, seen: &[u8], rows: &mut [u8]) {
+        let seen = seen.chunks_exact(self.games.obs_spec().num_bytes() / NUM_PLAYERS);
+        let rows = rows.chunks_exact_mut(self.obs_spec.num_bytes());
+        for (index, (seen, row)) in seen.zip(rows).enumerate() {
+            self.write_row(index % NUM_PLAYERS, seen, row);
+        }
+    }
+
+    fn write_row(&self, player: usize, seen: &[u8], row: &mut [u8]) {
+        let (frames, indicator) = row.split_at_mut(seen.len());
+        frames.copy_from_slice(seen);
+        match self.obs_spec.dtype {
+            Dtype::Uint8 => indicator.fill(if player == 0 { 0 } else { u8::MAX }),
+            Dtype::Float32 => write_floats(indicator, iter::repeat(player as f32)),
+        }
+    }
+
+    /// Says of each player what was received of its game.
+    fn write_step(&self, step: &mut StepBatch) {
+        let games = &self.received;
+        step.env_ids = rows_of(&games.env_ids);
+        step.reward.clone_from(&games.reward);
+        step.raw_reward.clone_from(&games.raw_reward);
+        step.episode_return.clone_from(&games.episode_return);
+        twice(&games.terminated, &mut step.terminated);
+        twice(&games.truncated, &mut step.truncated);
+        twice(&games.lives, &mut step.lives);
+        twice(&games.game_terminated, &mut step.game_terminated);
+        twice(&games.game_truncated, &mut step.game_truncated);
+        twice(&games.episode_length, &mut step.episode_length);
+        twice(&games.episode_frames, &mut step.episode_frames);
+        twice(&games.worker_restarted, &mut step.worker_restarted);
+        step.episodes.clear();
+        step.final_obs.clear();
+        step.final_info.clear();
+        for player in 0..NUM_PLAYERS {
+            let row_of = |game: usize| NUM_PLAYERS * game + player;
+            let episodes = games.episodes.iter().map(|episode| Episode {
+                env: row_of(episode.env),
+                raw_return: games.episode_return[row_of(episode.env)],
+                ..*episode
+            });
+            step.episodes.extend(episodes);
+            let last = games.final_obs.iter().map(|(game, seen)| {
+                let mut row = vec![0; self.obs_spec.num_bytes()];
+                let length = seen.len() / NUM_PLAYERS;
+                self.write_row(player, &seen[player * length..][..length], &mut row);
+                (row_of(*game), row)
+            });
+            step.final_obs.extend(last);
+            let infos = games.final_info.iter().map(|info| FinalInfo {
+                row: row_of(info.row),
+                raw_reward: vec![info.raw_reward[player]],
+                episode_return: vec![info.episode_return[player]],
+                ..info.clone()
+            });
+            step.final_info.extend(infos);
+        }
+        step.episodes.sort_by_key(|episode| episode.env);
+        step.final_obs.sort_by_key(|(row, _)| *row);
+        step.final_info.sort_by_key(|info| info.row);
+    }
+}
+
+impl VecEnv for SelfPlay {
+    fn num_envs(&self) -> usize {
+        NUM_PLAYERS * self.games.num_envs()
+    }
+
+    fn obs_spec(&self) -> &ObsSpec {
+        &self.obs_spec
+    }
+
+    fn action_space(&self) -> &ActionSpace {
+        &self.action_space
+    }
+
+    fn backend(&self) -> &str {
+        self.games.backend()
+    }
+
+    fn autoreset_mode(&self) -> AutoresetMode {
+        self.games.autoreset_mode()
+    }
+
+    fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
+        EnvError::check_length(obs, self.num_envs() * self.obs_spec.num_bytes())?;
+        self.slot = None;
+        // A step in flight may hold the other memory until the games drop it.
+        let mut seen = vec![0; self.games.num_envs() * self.games.obs_spec().num_bytes()];
+        self.games.reset(seed, &mut seen)?;
+        self.write_rows(&seen, obs);
+        Ok(())
+    }
+
+    /// A state of each game; here is nothing else to save.
+    fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
+        self.games.save_state()
+    }
+
+    fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
+        EnvError::check_length(obs, self.num_envs() * self.obs_spec.num_bytes())?;
+        let mut seen = vec![0; self.games.num_envs() * self.games.obs_spec().num_bytes()];
+        self.games.restore_state(states, &mut seen)?;
+        self.slot = None;
+        self.write_rows(&seen, obs);
+        Ok(())
+    }
+
+    fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
+        self.action_space
+            .check(actions, self.num_envs(), |row| row)?;
+        EnvError::check_length(&obs, self.num_envs() * self.obs_spec.num_bytes())?;
+        self.games.send(actions, self.seen.slot())?;
+        self.slot = Some(obs);
+        Ok(())
+    }
+
+    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
+        self.receive(step, |games, received| games.recv(received))
+    }
+
+    fn recv_timeout(&mut self, step: &mut StepBatch, timeout: Duration) -> Result<(), EnvError> {
+        self.receive(step, |games, received| {
+            games.recv_timeout(received, timeout)
+        })
+    }
+
+    fn restart_workers(&mut self) -> Result<Vec<usize>, EnvError> {
+        Ok(rows_of(&self.games.restart_workers()?))
+    }
+
+    fn close(&mut self) -> Result<(), EnvError> {
+        self.slot = None;
+        self.games.close()
+    }
+}
+
+/// The rows of both players of each game.
+fn rows_of(games: &[usize]) -> Vec<usize> {
+    let rows = games.iter().map(|game| NUM_PLAYERS * game);
+    rows.flat_map(|first| [first, first + 1]).collect()
+}
+
+/// Each value for both players of its game.
+fn twice<T: Copy>(games: &[T], rows: &mut Vec<T>) {
+    rows.clear();
+    rows.extend(games.iter().flat_map(|value| [*value; NUM_PLAYERS]));
+}
+
+/// Whether the step is still in flight after `error`.
+pub(super) fn goes_on(error: &EnvError) -> bool {
+    matches!(error, EnvError::Timeout | EnvError::Worker { .. })
+}
+
+/// The error with the environments that it names under the numbers that `of` gives them.
+pub(super) fn renumbered(error: EnvError, of: impl Fn(&[usize]) -> Vec<usize>) -> EnvError {
+    match error {
+        EnvError::Worker {
+            env_indices,
+            doing,
+            message,
+            details,
+        } => EnvError::Worker {
+            env_indices: of(&env_indices),
+            doing,
+            message,
+            details,
+        },
+        error => error,
+    }
+}

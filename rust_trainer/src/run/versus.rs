@@ -1,0 +1,183 @@
+//! Games of one policy against another: the opponent that a policy is, and what games come to.
+
+use rand_pcg::Pcg64;
+use vec_env::{ActionBatch, EnvError, ObsSpec};
+
+use super::evaluate::Game;
+use crate::{
+    data::obs_tensor,
+    envs::{Opponent, Score},
+    error::TrainerError,
+    policy::Policy,
+};
+
+/// A policy on the other side of games.
+pub struct PolicyOpponent {
+    policy: Box<dyn Policy>,
+    obs_spec: ObsSpec,
+    greedy: bool,
+    rng: Pcg64,
+}
+
+impl PolicyOpponent {
+    /// `policy`, for the observations `obs_spec`; with `greedy` it takes the most probable actions.
+    #[must_use]
+    pub fn new(policy: Box<dyn Policy>, obs_spec: ObsSpec, greedy: bool) -> Self {
+        Self {
+            policy,
+            obs_spec,
+            greedy,
+            rng: generator(0),
+        }
+    }
+
+    fn choose(&mut self, obs: &[u8], num_games: usize) -> Result<ActionBatch, TrainerError> {
+        let obs = obs_tensor(obs, num_games, &self.obs_spec)?.f_to_device(self.policy.device())?;
+        Ok(self.policy.act(&obs, &mut self.rng, self.greedy))
+    }
+}
+
+impl Opponent for PolicyOpponent {
+    fn reset(&mut self, seed: Option<u64>) {
+        if let Some(seed) = seed {
+            self.rng = generator(seed);
+        }
+    }
+
+    fn act(&mut self, obs: &[u8], began: &[bool]) -> Result<Vec<i64>, EnvError> {
+        match self.choose(obs, began.len()) {
+            Ok(ActionBatch::Discrete(actions)) => Ok(actions),
+            Ok(ActionBatch::Continuous(_)) => Err(EnvError::Unsupported(
+                "the opponent has continuous actions; games for two need discrete ones".to_owned(),
+            )),
+            Err(error) => Err(EnvError::Backend {
+                message: format!("the opponent: {error}"),
+                details: None,
+                is_usage: false,
+            }),
+        }
+    }
+}
+
+/// Draws for the other side: of another stream than the player's, which may have the same seed.
+fn generator(seed: u64) -> Pcg64 {
+    Pcg64::new(u128::from(seed), 0x6f70_706f_6e65_6e74)
+}
+
+/// What games against an opponent came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Games in which the player made more points.
+    pub wins: usize,
+    /// Games in which both made as many.
+    pub draws: usize,
+    /// Games in which the opponent made more.
+    pub losses: usize,
+    /// Mean points of the player.
+    pub points_for: f64,
+    /// Mean points of the opponent.
+    pub points_against: f64,
+    /// Mean of the differences of points, and the standard error of that mean: the standard deviation
+    /// of a sample over the root of its size; NaN for a single game.
+    pub difference: (f64, f64),
+    /// Mean sums of all raw rewards, penalties included, of the player and of the opponent.
+    pub returns: [f64; 2],
+    /// Mean length in agent steps.
+    pub length: f64,
+}
+
+impl Tally {
+    /// Counts `games` and, at the same places, their `scores`.
+    #[must_use]
+    pub fn of(games: &[Game], scores: &[Score]) -> Self {
+        let count = scores.len() as f64;
+        let mean = |of: &dyn Fn(&Score) -> f64| scores.iter().map(of).sum::<f64>() / count;
+        let lead = |score: &Score| score.points[0] - score.points[1];
+        let difference = mean(&lead);
+        let variance = mean(&|score| (lead(score) - difference).powi(2)) * count / (count - 1.0);
+        let number =
+            |of: &dyn Fn(f64) -> bool| scores.iter().filter(|score| of(lead(score))).count();
+        Self {
+            wins: number(&|lead| lead > 0.0),
+            losses: number(&|lead| lead < 0.0),
+            draws: number(&|lead| lead == 0.0),
+            points_for: mean(&|score| score.points[0]),
+            points_against: mean(&|score| score.points[1]),
+            difference: (difference, (variance / count).sqrt()),
+            returns: [0, 1].map(|side| mean(&|score| score.returns[side])),
+            length: games
+                .iter()
+                .map(|game| game.episode.length as f64)
+                .sum::<f64>()
+                / count,
+        }
+    }
+
+    /// Games.
+    #[must_use]
+    pub fn games(&self) -> usize {
+        self.wins + self.draws + self.losses
+    }
+}
+
+/// The scores of `games`, out of those of all games that ended: some are played beyond what is asked for.
+#[must_use]
+pub fn scores_of(games: &[Game], all: &[Score]) -> Vec<Score> {
+    let score = |game: &Game| {
+        let mut of_env = all.iter().filter(|score| score.env == game.episode.env);
+        of_env.nth(game.number).copied()
+    };
+    games.iter().filter_map(score).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use vec_env::Episode;
+
+    use super::*;
+
+    fn game(env: usize, number: usize) -> Game {
+        let episode = Episode {
+            env,
+            raw_return: 0.0,
+            length: 10 * (1 + number as i64),
+            frames: 0,
+        };
+        Game { episode, number }
+    }
+
+    fn score(env: usize, points: [f64; 2]) -> Score {
+        let returns = [points[0] - points[1], points[1] - points[0] - 1.0];
+        Score {
+            env,
+            points,
+            returns,
+        }
+    }
+
+    #[test]
+    fn scores_are_found_by_env_and_number_and_counted() {
+        let all = [
+            score(1, [3.0, 21.0]),
+            score(0, [21.0, 5.0]),
+            score(1, [21.0, 20.0]),
+            score(0, [4.0, 4.0]),
+            score(0, [0.0, 21.0]), // beyond what was asked for
+        ];
+        let games = [game(1, 0), game(0, 0), game(1, 1), game(0, 1)];
+        let scores = scores_of(&games, &all);
+        assert_eq!(scores, all[..4]);
+        let tally = Tally::of(&games, &scores);
+        assert_eq!((tally.wins, tally.draws, tally.losses), (2, 1, 1));
+        assert_eq!(tally.games(), 4);
+        assert_eq!((tally.points_for, tally.points_against), (12.25, 12.5));
+        // numpy.std([-18, 16, 1, 0], ddof=1) / 2
+        assert!((tally.difference.0 + 0.25).abs() < 1e-12);
+        assert!(
+            (tally.difference.1 - 6.956_711_387_813_45).abs() < 1e-9,
+            "{tally:?}"
+        );
+        assert_eq!(tally.returns, [-0.25, -0.75]);
+        assert!((tally.length - 15.0).abs() < 1e-12);
+    }
+}
