@@ -6,11 +6,13 @@ use std::{
 };
 
 use serde::Serialize;
+use vec_env::VecEnv;
 
 use super::{PlayArgs, load_policy, print, status_after};
 use crate::{
     envs::{self, Opponent, RandomOpponent},
     error::TrainerError,
+    policy::Policy,
     run::{
         StopRequest,
         checkpoints::{self, Found},
@@ -138,7 +140,7 @@ pub(super) fn versus(args: &VersusArgs, stop: &StopRequest) -> Result<i32, Train
 fn games_against(
     side: &Side,
     player: &Found,
-    policy: &dyn crate::policy::Policy,
+    policy: &dyn Policy,
     args: &VersusArgs,
     stop: &StopRequest,
 ) -> Result<Option<Tally>, TrainerError> {
@@ -158,10 +160,10 @@ fn games_against(
     let mut games = stop.unless_asked(make).ok_or(TrainerError::Stopped)??;
     let scores = games.scores();
     let how = args.play.games(args.episodes as u64);
-    let played = play(policy, &mut games, &how, stop, |_| Ok(()))?;
-    vec_env::VecEnv::close(&mut games)?;
-    let is_whole = played.len() == args.episodes;
-    Ok(is_whole.then(|| Tally::of(&played, &scores_of(&played, &scores.take()))))
+    let ended = play(policy, &mut games, &how, stop, |_| Ok(()))?;
+    games.close()?;
+    let is_whole = ended.len() == args.episodes;
+    Ok(is_whole.then(|| Tally::of(&ended, &scores_of(&ended, &scores.take()))))
 }
 
 /// An opponent as the command line names it.

@@ -50,7 +50,7 @@ pub fn for_training(settings: &Settings) -> Result<Box<dyn VecEnv>, TrainerError
     let made = make(settings, settings.env.num_envs, &options)?;
     Ok(match made {
         Made::ForOne(env) => env,
-        Made::ForTwo(players) => Box::new(players),
+        Made::ForTwo(players) => players,
     })
 }
 
@@ -153,14 +153,14 @@ pub fn check(env_id: &str, env: &dyn VecEnv) -> Result<(), TrainerError> {
 /// Environments that pass [`check`], by the players of each.
 enum Made {
     ForOne(Box<dyn VecEnv>),
-    ForTwo(SelfPlay),
+    ForTwo(Box<SelfPlay>),
 }
 
 impl Made {
     fn env(&mut self) -> &mut dyn VecEnv {
         match self {
             Self::ForOne(env) => &mut **env,
-            Self::ForTwo(players) => players,
+            Self::ForTwo(players) => &mut **players,
         }
     }
 }
@@ -273,7 +273,7 @@ fn make_on(env_id: &str, num_envs: usize, options: &MakeOptions) -> Result<Made,
     match VecGymEnv::make_vec(env_id, num_envs, options) {
         Ok(env) => {
             let mut made = match env.num_players() {
-                NUM_PLAYERS => Made::ForTwo(SelfPlay::new(Box::new(env))?),
+                NUM_PLAYERS => Made::ForTwo(Box::new(SelfPlay::new(Box::new(env))?)),
                 _ => Made::ForOne(Box::new(env)),
             };
             check(env_id, made.env())?;

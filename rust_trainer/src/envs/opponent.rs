@@ -91,7 +91,7 @@ impl Scores {
 /// In games of even index the opponent is the second player, in the others the first: any even number of
 /// games is played from both sides in equal shares. A row shows what [`SelfPlay`] shows that player.
 pub struct AgainstOpponent {
-    players: SelfPlay,
+    players: Box<SelfPlay>,
     opponent: Box<dyn Opponent>,
     /// The rows of all players.
     rows: ObsBuffer,
@@ -109,7 +109,7 @@ pub struct AgainstOpponent {
 impl AgainstOpponent {
     /// Games of `players` against `opponent`.
     #[must_use]
-    pub fn new(players: SelfPlay, opponent: Box<dyn Opponent>) -> Self {
+    pub fn new(players: Box<SelfPlay>, opponent: Box<dyn Opponent>) -> Self {
         let num_games = players.num_envs() / NUM_PLAYERS;
         let row_bytes = players.obs_spec().num_bytes();
         Self {
@@ -291,7 +291,7 @@ impl VecEnv for AgainstOpponent {
     }
 
     fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
-        self.receive(step, |players, received| players.recv(received))
+        self.receive(step, VecEnv::recv)
     }
 
     fn recv_timeout(&mut self, step: &mut StepBatch, timeout: Duration) -> Result<(), EnvError> {

@@ -195,9 +195,9 @@ impl VecEnv for SelfPlay {
         EnvError::check_length(obs, self.num_envs() * self.obs_spec.num_bytes())?;
         self.slot = None;
         // A step in flight may hold the other memory until the games drop it.
-        let mut seen = vec![0; self.games.num_envs() * self.games.obs_spec().num_bytes()];
-        self.games.reset(seed, &mut seen)?;
-        self.write_rows(&seen, obs);
+        let mut screens = vec![0; self.games.num_envs() * self.games.obs_spec().num_bytes()];
+        self.games.reset(seed, &mut screens)?;
+        self.write_rows(&screens, obs);
         Ok(())
     }
 
@@ -208,10 +208,10 @@ impl VecEnv for SelfPlay {
 
     fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
         EnvError::check_length(obs, self.num_envs() * self.obs_spec.num_bytes())?;
-        let mut seen = vec![0; self.games.num_envs() * self.games.obs_spec().num_bytes()];
-        self.games.restore_state(states, &mut seen)?;
+        let mut screens = vec![0; self.games.num_envs() * self.games.obs_spec().num_bytes()];
+        self.games.restore_state(states, &mut screens)?;
         self.slot = None;
-        self.write_rows(&seen, obs);
+        self.write_rows(&screens, obs);
         Ok(())
     }
 

@@ -35,7 +35,7 @@ settings! {
         env_id: String = "SpaceInvadersNoFrameskip-v4".to_owned(), Any,
         /// Environments stepped together
         num_envs: usize = 8, Between(1.0, 1_048_576.0),
-        /// 2: self-play in games for two (Pong, SpaceInvaders); one network plays both sides and learns
+        /// 2: self-play in games for two (Pong, Space Invaders); one network plays both sides and learns
         /// from both, so that each environment makes two agent steps at once
         num_players: usize = 1, Between(1.0, 2.0),
         /// Backend that steps the environments
