@@ -129,7 +129,10 @@ fn announce(run: &Run, torch_threads: i32) -> Result<(), TrainerError> {
 fn environments(settings: &Settings) -> String {
     match settings.env.num_players {
         1 => format!("{} environments", settings.env.num_envs),
-        players => format!("self-play of {players} in {} environments", settings.env.num_envs),
+        players => format!(
+            "self-play of {players} in {} environments",
+            settings.env.num_envs
+        ),
     }
 }
 
