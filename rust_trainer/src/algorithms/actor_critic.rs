@@ -15,6 +15,9 @@ use crate::{
     settings::Settings,
 };
 
+/// The name of the newest observations in a state.
+const OBS_IN_HAND: &str = "obs_in_hand";
+
 /// What tells one actor-critic algorithm from another: its settings, and how it learns from a rollout.
 pub trait OnPolicy: 'static {
     /// The settings that all of them have.
@@ -225,7 +228,9 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
 
     fn state(&self) -> Result<State, TrainerError> {
         let weights = self.learner.net.params.named();
+        let obs = self.rollout.obs_in_hand();
         let tensors = weights.chain(self.learner.optimizer.state());
+        let tensors = tensors.chain([(OBS_IN_HAND, &obs)]);
         let copies = tensors.map(|(name, tensor)| {
             let copy = tensor.detach().to_device(Device::Cpu).copy();
             (name.to_owned(), copy)
@@ -243,6 +248,7 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
                 ),
                 ("updates".to_owned(), json!(self.updates)),
             ]),
+            replay: Vec::new(),
         })
     }
 
@@ -252,12 +258,18 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
             .map_err(|error| TrainerError::State(format!("value `rng`: {error}")))?;
         let (optimizer_steps, updates) = (state.value("optimizer_steps")?, state.value("updates")?);
         let weights = self.learner.net.params.named();
-        state.copy_to(weights.chain(self.learner.optimizer.state()))?;
+        let obs = self.rollout.obs_in_hand();
+        let tensors = weights.chain(self.learner.optimizer.state());
+        state.copy_to(tensors.chain([(OBS_IN_HAND, &obs)]))?;
         self.learner.rng = rng;
         self.learner.optimizer.steps = optimizer_steps;
         self.updates = updates;
         self.rollout.restart(); // what another policy did is not this one's to learn from
-        Ok(())
+        self.rollout.set_obs_in_hand(&obs)
+    }
+
+    fn forget_games(&mut self) {
+        self.rollout.restart();
     }
 
     fn num_params(&self) -> i64 {

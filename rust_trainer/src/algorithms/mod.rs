@@ -48,18 +48,27 @@ pub trait Algorithm {
     /// What plays.
     fn policy(&self) -> &dyn Policy;
 
-    /// Everything that learning changes.
+    /// Everything that the future depends on, at the end of an update ([`Algorithm::learn`] has just
+    /// returned metrics): weights, optimizer, random numbers, counters, statistics, recurrent state, the
+    /// observations in hand, for which no action is chosen yet. Asked for in the middle of an update, it
+    /// holds what is learned; what is in hand of the games need not be whole.
     ///
     /// # Errors
     /// What libtorch says.
     fn state(&self) -> Result<State, TrainerError>;
 
-    /// Goes on from a state: all of it, or nothing changes.
+    /// Goes on from a state: all of it, or nothing changes. A fresh algorithm then does bit for bit what
+    /// that would have done whose state it is, without any call of [`Algorithm::next_obs`] before the
+    /// next [`Algorithm::act`]; where the games cannot go on, [`Algorithm::forget_games`] follows.
     ///
     /// # Errors
     /// [`TrainerError::State`] for the state of another algorithm or network, or one with numbers that
     /// are not finite.
     fn load_state(&mut self, state: &State) -> Result<(), TrainerError>;
+
+    /// Every game has been broken off and another one begun, whose first observations are written next:
+    /// what is in hand of the old ones must not flow into the new ones.
+    fn forget_games(&mut self);
 
     /// Number of scalars in the network.
     fn num_params(&self) -> i64;

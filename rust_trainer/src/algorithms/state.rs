@@ -2,17 +2,21 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tch::{Kind, Tensor, no_grad_guard};
+use tch::{Tensor, no_grad_guard};
 
 use crate::error::TrainerError;
 
 /// Everything that learning changes, as plain data.
 #[derive(Debug, Default)]
 pub struct State {
-    /// Weights and the optimizer's moments, by name; copies.
+    /// Weights, the optimizer's moments, observations, by name; copies.
     pub tensors: Vec<(String, Tensor)>,
     /// Random numbers, counters, schedules.
     pub values: Map<String, Value>,
+    /// What a replay memory holds, by name; views of it, for it may take gigabytes. Empty in the state of
+    /// an algorithm that has none, or where the file with it is lost: it then learns on when it has
+    /// filled its memory anew.
+    pub replay: Vec<(String, Tensor)>,
 }
 
 impl State {
@@ -29,7 +33,7 @@ impl State {
     /// Copies the tensors to those of the same names in `targets`; all of them, or none.
     ///
     /// # Errors
-    /// [`TrainerError::State`] for one that is missing, of another shape, or not finite.
+    /// [`TrainerError::State`] for one that is missing, of another shape or type, or not finite.
     pub fn copy_to<'a>(
         &self,
         targets: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
@@ -47,6 +51,13 @@ impl State {
                     target.size()
                 )));
             }
+            if source.kind() != target.kind() {
+                return Err(TrainerError::State(format!(
+                    "tensor `{name}` has numbers of type {:?}, needed are {:?}",
+                    source.kind(),
+                    target.kind()
+                )));
+            }
             if source.isfinite().all().int64_value(&[]) == 0 {
                 let problem = format!("tensor `{name}` has numbers that are not finite");
                 return Err(TrainerError::State(problem));
@@ -55,7 +66,7 @@ impl State {
         }
         let _guard = no_grad_guard();
         for (source, mut target) in checked {
-            target.copy_(&source.to_kind(Kind::Float));
+            target.copy_(source);
         }
         Ok(())
     }
@@ -71,7 +82,7 @@ mod tests {
             .map(|(name, values)| ((*name).to_owned(), Tensor::from_slice(values)));
         State {
             tensors: tensors.collect(),
-            values: Map::new(),
+            ..State::default()
         }
     }
 

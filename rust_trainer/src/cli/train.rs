@@ -100,6 +100,9 @@ fn resume(folder: &Path, args: &TrainArgs, stop: &StopRequest) -> Result<Run, Tr
     let for_env = resume.settings.clone();
     let env = make_envs(stop, move || envs::for_training(&for_env))?;
     let run = Run::resume(resume, env, stop)?;
+    for notice in run.notices() {
+        warn(notice);
+    }
     announce(&run, threads)?;
     say(format_args!(
         "going on from agent step {}",

@@ -166,6 +166,16 @@ impl Observations {
         }
     }
 
+    /// A copy of a row on the host, `[num_envs, ...]`.
+    ///
+    /// # Panics
+    /// If there is no such row, or it is lent.
+    #[must_use]
+    pub fn host_row(&self, row: usize) -> Tensor {
+        self.check_readable(row);
+        self.memory.tensor.get(row as i64).copy()
+    }
+
     /// Copies of single observations where the network runs, `[samples, ...]`; sample
     /// `row · num_envs + env` is that of one environment in one row.
     ///

@@ -69,6 +69,23 @@ impl Rollout {
         self.observations.row(self.row_of(self.steps))
     }
 
+    /// The observations written last, on the host, for a checkpoint; `[num_envs, ...]`.
+    #[must_use]
+    pub fn obs_in_hand(&self) -> Tensor {
+        self.observations.host_row(self.row_of(self.steps))
+    }
+
+    /// Writes the newest observations as [`Rollout::obs_in_hand`] gave them.
+    ///
+    /// # Errors
+    /// What libtorch says.
+    pub fn set_obs_in_hand(&mut self, obs: &Tensor) -> Result<(), TrainerError> {
+        let bytes = obs.f_contiguous()?.f_view_dtype(Kind::Uint8)?;
+        let mut slot = self.next_obs();
+        let numel = slot.len();
+        Ok(bytes.f_copy_data_u8(&mut slot, numel)?)
+    }
+
     /// Takes the actions chosen for the observations written last.
     ///
     /// # Panics

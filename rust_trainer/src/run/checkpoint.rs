@@ -1,5 +1,5 @@
-//! Checkpoints: single safetensors files with the tensors of an algorithm and, as metadata, everything
-//! else that a run needs to go on.
+//! Checkpoints: safetensors files with the tensors of an algorithm, the states of the environments and,
+//! as metadata, everything else that a run needs to go on. A replay memory lies in a file beside it.
 //!
 //! A checksum covers all of it, and a file is whole or not there. Reading one runs no code.
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tch::{Device, Kind, Tensor};
 use vec_env::{ActionSpace, Dtype, ObsSpec};
 
-use super::{action_space, files};
+use super::{action_space, files, replay_file};
 use crate::{
     algorithms::{self, State},
     error::TrainerError,
@@ -52,19 +52,42 @@ pub struct Checkpoint {
     pub action_space: ActionSpace,
     /// What the algorithm has learned.
     pub state: State,
+    /// The environments as they stood then.
+    pub envs: EnvStates,
+    /// Checksum of the replay memory beside it; `None` where there is none.
+    pub replay: Option<String>,
 }
 
+/// The environments of a checkpoint.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EnvStates {
+    /// The state of each, as [`VecEnv::save_state`](vec_env::VecEnv::save_state) returned it.
+    Saved(Vec<Vec<u8>>),
+    /// Why they are not there: the games start anew.
+    Missing(String),
+}
+
+/// How the tensors with the states of environments are named, before their index.
+const ENV_STATE: &str = "env_state.";
+
 impl Checkpoint {
-    /// Writes it into `folder` as `step-<step>.safetensors`.
+    /// Writes it into `folder` as `step-<step>.safetensors`, and before it the replay memory, if there is
+    /// one, beside it. Where that cannot be written, the checkpoint is nevertheless.
     ///
     /// # Errors
     /// A file that cannot be written.
     pub fn save(&self, folder: &Path) -> Result<PathBuf, TrainerError> {
+        fs::create_dir_all(folder).map_err(|source| TrainerError::io("create", folder, source))?;
         let path = folder.join(format!("step-{:012}.{EXTENSION}", self.counters.step));
         let failed = |problem: &dyn ToString| TrainerError::checkpoint(&path, problem.to_string());
         let mut tensors = Vec::new();
         for (name, tensor) in &self.state.tensors {
             tensors.push((name.clone(), Stored::new(tensor)?));
+        }
+        if let EnvStates::Saved(states) = &self.envs {
+            let stored = states.iter().map(|state| Stored::from_bytes(state));
+            let named = stored.enumerate();
+            tensors.extend(named.map(|(index, state)| (format!("{ENV_STATE}{index}"), state)));
         }
         let mut views = BTreeMap::new();
         for (name, stored) in &tensors {
@@ -72,12 +95,17 @@ impl Checkpoint {
             views.insert(name.as_str(), view.map_err(|error| failed(&error))?);
         }
         let mut metadata = self.metadata().map_err(|error| failed(&error))?;
+        let replay = match self.state.replay.as_slice() {
+            [] => Ok(None),
+            replay => replay_file::write(&replay_file::path_beside(&path), replay).map(Some),
+        };
+        let named = replay.as_ref().map_or(Some(MISSING), Option::as_deref);
+        metadata.extend(named.map(|checksum| ("replay".to_owned(), checksum.to_owned())));
         metadata.insert("checksum".to_owned(), checksum(&metadata, &views));
         let bytes = safetensors::serialize(views, Some(metadata.into_iter().collect()))
             .map_err(|error| failed(&error))?;
-        fs::create_dir_all(folder).map_err(|source| TrainerError::io("create", folder, source))?;
         files::replace(&path, &bytes).map_err(|source| TrainerError::io("write", &path, source))?;
-        Ok(path)
+        replay.map(|_| path)
     }
 
     fn metadata(&self) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
@@ -96,10 +124,15 @@ impl Checkpoint {
             ("action_space", action_space::to_text(&self.action_space)?),
             ("algorithm", serde_json::to_string(&self.state.values)?),
         ];
-        Ok(entries.map(|(name, text)| (name.to_owned(), text)).into())
+        let mut entries: BTreeMap<_, _> =
+            entries.map(|(name, text)| (name.to_owned(), text)).into();
+        if let EnvStates::Missing(why) = &self.envs {
+            entries.insert("games_start_anew".to_owned(), why.clone());
+        }
+        Ok(entries)
     }
 
-    /// Reads a checkpoint.
+    /// Reads a checkpoint, but for the replay memory beside it: [`Checkpoint::read_replay`] does.
     ///
     /// # Errors
     /// A file that is no checkpoint, or one of another format, or damaged.
@@ -130,11 +163,24 @@ impl Checkpoint {
         let mut state = State {
             tensors: Vec::new(),
             values: entry(&metadata, "algorithm")?,
+            replay: Vec::new(),
         };
+        let mut env_states = BTreeMap::new();
         for (name, view) in views {
+            if let Some(index) = name.strip_prefix(ENV_STATE) {
+                let index: usize = index
+                    .parse()
+                    .map_err(|_| format!("has a tensor `{name}`"))?;
+                env_states.insert(index, view.data().to_vec());
+                continue;
+            }
             let tensor = load(&view).map_err(|problem| format!("tensor `{name}`: {problem}"))?;
             state.tensors.push((name.to_owned(), tensor));
         }
+        let envs = match metadata.get("games_start_anew") {
+            Some(why) => EnvStates::Missing(why.clone()),
+            None => EnvStates::Saved(env_states.into_values().collect()),
+        };
         Ok(Self {
             settings: entry(&metadata, "settings")?,
             counters: entry(&metadata, "counters")?,
@@ -148,7 +194,23 @@ impl Checkpoint {
             action_space: action_space::from_text(&text(&metadata, "action_space")?)
                 .map_err(|problem| not_understood("action_space", problem))?,
             state,
+            envs,
+            replay: metadata.get("replay").cloned(),
         })
+    }
+
+    /// Reads the replay memory beside the checkpoint at `path` into its state, if it has one.
+    ///
+    /// # Errors
+    /// What is wrong with it; the state has none then.
+    pub fn read_replay(&mut self, path: &Path) -> Result<(), TrainerError> {
+        let Some(checksum) = &self.replay else {
+            return Ok(());
+        };
+        let path = replay_file::path_beside(path);
+        let read = replay_file::read(&path, checksum);
+        self.state.replay = read.map_err(|problem| TrainerError::checkpoint(&path, problem))?;
+        Ok(())
     }
 
     /// The policy in it, on `device`.
@@ -198,7 +260,10 @@ struct Stored {
     bytes: Vec<u8>,
 }
 
-const FORMATS: [(Kind, Format); 5] = [
+/// In place of the checksum of a replay memory that could not be written.
+const MISSING: &str = "missing";
+
+pub(super) const FORMATS: [(Kind, Format); 5] = [
     (Kind::Float, Format::F32),
     (Kind::Double, Format::F64),
     (Kind::BFloat16, Format::BF16),
@@ -206,20 +271,34 @@ const FORMATS: [(Kind, Format); 5] = [
     (Kind::Uint8, Format::U8),
 ];
 
+/// How files name numbers of this type.
+///
+/// # Errors
+/// One that files do not hold.
+pub(super) fn format_of(kind: Kind) -> Result<Format, TrainerError> {
+    let format = FORMATS.iter().find(|(known, _)| *known == kind);
+    let refused = || TrainerError::State(format!("tensors of {kind:?} cannot be saved"));
+    format.map(|(_, format)| *format).ok_or_else(refused)
+}
+
 impl Stored {
+    fn from_bytes(bytes: &[u8]) -> Self {
+        Self {
+            format: Format::U8,
+            shape: vec![bytes.len()],
+            bytes: bytes.to_vec(),
+        }
+    }
+
     fn new(tensor: &Tensor) -> Result<Self, TrainerError> {
         let tensor = tensor.detach().f_to_device(Device::Cpu)?.f_contiguous()?;
         let kind = tensor.kind();
-        let format = FORMATS.iter().find(|(known, _)| *known == kind);
-        let Some((_, format)) = format else {
-            let problem = format!("tensors of {kind:?} cannot be saved");
-            return Err(TrainerError::State(problem));
-        };
+        let format = format_of(kind)?;
         let numel = tensor.numel();
         let mut bytes = vec![0; numel * kind.elt_size_in_bytes()];
         tensor.f_copy_data_u8(&mut bytes, numel)?;
         Ok(Self {
-            format: *format,
+            format,
             shape: tensor
                 .size()
                 .iter()

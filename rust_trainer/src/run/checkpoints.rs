@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Checkpoint, RunFolder, checkpoint::EXTENSION, files};
+use super::{Checkpoint, RunFolder, checkpoint::EXTENSION, files, replay_file};
 use crate::error::TrainerError;
 
 /// The checkpoints in `folder`, oldest first.
@@ -13,6 +13,17 @@ use crate::error::TrainerError;
 /// # Errors
 /// A folder that cannot be listed.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
+    let mut found = steps(folder)?;
+    found.retain(|path| !is_replay(path));
+    Ok(found)
+}
+
+fn is_replay(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(replay_file::ENDING)
+}
+
+/// The checkpoints and the replay memories beside them, oldest first.
+fn steps(folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
     if !folder.exists() {
         return Ok(Vec::new());
     }
@@ -29,12 +40,19 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
     Ok(found)
 }
 
-/// Drops all but the newest `keep` of the checkpoints in `folder`.
+/// Drops all but the newest `keep` of the checkpoints in `folder`, and of the replay memories all but
+/// that of the newest checkpoint.
 ///
 /// # Errors
 /// A file that cannot be removed.
 pub fn drop_old(folder: &Path, keep: usize) -> Result<(), TrainerError> {
-    for old in list(folder)?.into_iter().rev().skip(keep) {
+    let checkpoints = list(folder)?;
+    let newest = checkpoints
+        .last()
+        .map(|path| replay_file::path_beside(path));
+    let mut replays = steps(folder)?;
+    replays.retain(|path| is_replay(path) && Some(path) != newest.as_ref());
+    for old in checkpoints.into_iter().rev().skip(keep).chain(replays) {
         fs::remove_file(&old).map_err(|source| TrainerError::io("remove", &old, source))?;
     }
     files::sync_folder(folder).map_err(|source| TrainerError::io("sync", folder, source))
@@ -49,6 +67,8 @@ pub fn set_damaged_apart(path: &Path) -> Result<(), TrainerError> {
         if *newer > *path {
             fs::rename(&newer, newer.with_extension("damaged"))
                 .map_err(|source| TrainerError::io("rename", &newer, source))?;
+            // Gigabytes that nothing can use.
+            let _ = fs::remove_file(replay_file::path_beside(&newer));
         }
     }
     Ok(())

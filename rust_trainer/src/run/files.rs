@@ -12,16 +12,30 @@ use std::{
 /// # Errors
 /// The operating system's refusal; the file that was there stays.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_with(path, |file| file.write_all(bytes))
+}
+
+/// The same for a file that `write` fills; returns what that does.
+///
+/// # Errors
+/// As [`replace`], and those of `write`.
+pub fn replace_with<T>(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<T>,
+) -> io::Result<T> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let unfinished = path.with_file_name(format!(".{name}.unfinished"));
-    let written = File::create(&unfinished)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&unfinished, path));
+    let written = File::create(&unfinished).and_then(|mut file| {
+        let result = write(&mut file)?;
+        file.sync_all()?;
+        fs::rename(&unfinished, path)?;
+        Ok(result)
+    });
     if written.is_err() {
         let _gone = fs::remove_file(&unfinished);
     }
-    written?;
-    sync_folder(path.parent().unwrap_or(Path::new(".")))
+    sync_folder(path.parent().unwrap_or(Path::new(".")))?;
+    written
 }
 
 /// Makes what was created, renamed and removed in a folder last.

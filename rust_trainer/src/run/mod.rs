@@ -8,6 +8,7 @@ pub mod evaluate;
 pub mod files;
 mod folder;
 pub mod machine;
+mod replay_file;
 mod start;
 pub mod stop;
 pub mod versus;
@@ -22,7 +23,7 @@ use std::{
 use vec_env::{EnvError, StepBatch, VecEnv};
 
 use crate::{algorithms::Algorithm, error::TrainerError, report::RunReport, settings::Settings};
-pub use checkpoint::{Checkpoint, Counters};
+pub use checkpoint::{Checkpoint, Counters, EnvStates};
 pub use folder::RunFolder;
 pub use start::Resume;
 pub use stop::StopRequest;
@@ -75,8 +76,11 @@ pub struct Run {
     step_count: u64,
     /// How far learning has come: what a checkpoint holds.
     learned: Counters,
+    /// Nothing has happened since the last update, or since the run began.
+    at_boundary: bool,
     /// The agent step of the newest checkpoint.
     saved: Option<u64>,
+    notices: Vec<String>,
     report: RunReport,
     step: StepBatch,
     restarts: Restarts,
@@ -110,7 +114,9 @@ impl Run {
             algorithm,
             step_count: learned.step,
             learned,
+            at_boundary: true,
             saved: None,
+            notices: Vec::new(),
             report,
             step: StepBatch::default(),
             restarts: Restarts::default(),
@@ -140,6 +146,12 @@ impl Run {
     #[must_use]
     pub fn algorithm(&self) -> &dyn Algorithm {
         &*self.algorithm
+    }
+
+    /// What the user should know of how the run started: that the games of a resumed one start anew.
+    #[must_use]
+    pub fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     /// How far the run has come.
@@ -192,6 +204,7 @@ impl Run {
 
     /// One step of every environment; `false` where a stop was asked for and they do not answer.
     fn step(&mut self, patience: &mut Patience<'_>) -> Result<bool, TrainerError> {
+        self.at_boundary = false;
         let acting = Instant::now();
         let actions = self.algorithm.act()?;
         self.times.act += acting.elapsed();
@@ -256,6 +269,7 @@ impl Run {
             update: self.learned.update + 1,
             seconds: self.report.seconds(),
         };
+        self.at_boundary = true;
         let times = mem::take(&mut self.times);
         let mut scalars = vec![("update", self.learned.update as f64)];
         scalars.extend(metrics.0);
@@ -281,11 +295,25 @@ impl Run {
             obs_spec: self.env.obs_spec().clone(),
             action_space: self.env.action_space().clone(),
             state: self.algorithm.state()?,
+            envs: self.env_states(),
+            replay: None,
         };
         let folder = self.folder.checkpoints();
         checkpoint.save(&folder)?;
         self.saved = Some(self.learned.step);
         checkpoints::drop_old(&folder, self.settings.run.keep_checkpoints)
+    }
+
+    /// The environments, where they stand between two updates and can be saved.
+    fn env_states(&mut self) -> EnvStates {
+        if !self.at_boundary {
+            let why = "the run was ended in the middle of an update, which is lost";
+            return EnvStates::Missing(why.to_owned());
+        }
+        match self.env.save_state() {
+            Ok(states) => EnvStates::Saved(states),
+            Err(error) => EnvStates::Missing(error.to_string()),
+        }
     }
 
     /// Saves what can be saved after a failure, and says so.

@@ -2,22 +2,27 @@
 
 use std::path::Path;
 
-use vec_env::VecEnv;
+use vec_env::{EnvError, VecEnv};
 
-use super::{CHANGEABLE, Counters, Run, RunFolder, StopRequest, checkpoints};
+use super::{CHANGEABLE, Counters, EnvStates, Run, RunFolder, StopRequest, checkpoints};
 use crate::{
     algorithms::{self, Algorithm},
     device, envs,
     error::TrainerError,
     report::RunReport,
-    settings::Settings,
+    settings::{Settings, shown},
 };
+
+/// Settings on which the last bits of a sum depend.
+const ARITHMETIC: &[&str] = &["device", "precision", "torch_threads"];
 
 /// A run that is to go on.
 #[derive(Debug)]
 pub struct Resume {
     folder: RunFolder,
     checkpoint: Option<checkpoints::Found>,
+    /// What is wrong with the replay memory that the checkpoint should have.
+    replay_problem: Option<TrainerError>,
     /// Its settings, changed as asked for.
     pub settings: Settings,
 }
@@ -39,18 +44,22 @@ impl Resume {
         }
         let folder = RunFolder::open(folder)?;
         let settings = folder.settings()?;
-        let found = checkpoints::newest(&folder.checkpoints())?;
-        if let Some(found) = &found {
+        let mut found = checkpoints::newest(&folder.checkpoints())?;
+        let mut replay_problem = None;
+        if let Some(found) = &mut found {
             found.checkpoint.check_belongs(&found.path, &settings)?;
+            replay_problem = found.checkpoint.read_replay(&found.path).err();
         }
         Ok(Self {
             folder,
             checkpoint: found,
+            replay_problem,
             settings: settings.with(changes)?,
         })
     }
 
-    /// What the user should know: what is wrong with newer checkpoints, that there is none.
+    /// What the user should know: what is wrong with newer checkpoints, that there is none, what keeps
+    /// the run from going on as if it had not been interrupted.
     #[must_use]
     pub fn notices(&self) -> Vec<String> {
         let Some(found) = &self.checkpoint else {
@@ -59,10 +68,27 @@ impl Resume {
                 "`{folder}` has no checkpoint yet: starting again from its settings"
             )];
         };
-        let damaged = found.damaged.iter().map(ToString::to_string);
-        damaged
+        let damaged = found.damaged.iter();
+        let mut notices: Vec<String> = damaged
             .map(|error| format!("{error}; taking an older one"))
-            .collect()
+            .collect();
+        if let Some(problem) = &self.replay_problem {
+            notices.push(format!("{problem}; the replay memory is filled anew"));
+        }
+        let (before, now) = (found.checkpoint.settings.table(), self.settings.table());
+        for name in ARITHMETIC {
+            if let (Some(before), Some(now)) = (before.get(*name), now.get(*name))
+                && before != now
+            {
+                notices.push(format!(
+                    "{name} was {} and is {} now: numbers are rounded otherwise, and the run is not bit \
+                     for bit what it would have been",
+                    shown(before),
+                    shown(now)
+                ));
+            }
+        }
+        notices
     }
 }
 
@@ -78,7 +104,7 @@ impl Run {
         stop: &StopRequest,
     ) -> Result<Self, TrainerError> {
         RunFolder::check_free(&settings)?;
-        let (env, algorithm) = prepare(&settings, env, None, stop)?;
+        let Prepared { env, algorithm, .. } = prepare(&settings, env, None, stop)?;
         let folder = RunFolder::create(&settings)?;
         let (title, total) = (title(&settings), settings.run.total_steps);
         let mut report = match RunReport::create(folder.path(), &title, total) {
@@ -111,10 +137,20 @@ impl Run {
     ) -> Result<Self, TrainerError> {
         let Resume {
             folder,
-            checkpoint,
+            mut checkpoint,
+            replay_problem,
             settings,
         } = resume;
-        let (env, algorithm) = prepare(&settings, env, checkpoint.as_ref(), stop)?;
+        if let (Some(found), Some(_)) = (&mut checkpoint, replay_problem) {
+            // What is in hand of the old games is gone with it.
+            let why = "the replay memory of the old ones is missing".to_owned();
+            found.checkpoint.envs = EnvStates::Missing(why);
+        }
+        let Prepared {
+            env,
+            algorithm,
+            notices,
+        } = prepare(&settings, env, checkpoint.as_ref(), stop)?;
         folder.write_settings(&settings)?;
         if let Some(found) = &checkpoint {
             checkpoints::set_damaged_apart(&found.path)?;
@@ -124,15 +160,23 @@ impl Run {
         let (title, total) = (title(&settings), settings.run.total_steps);
         let report = RunReport::resume(folder.path(), &title, total, start.step, start.seconds)?;
         let mut run = Self::new(folder, settings, env, algorithm, start, report);
+        run.notices = notices;
         run.saved = counters.map(|counters| counters.step);
         Ok(run)
     }
 }
 
 /// What steps and what learns, ready for the first step.
-type Prepared = (Box<dyn VecEnv>, Box<dyn Algorithm>);
+struct Prepared {
+    env: Box<dyn VecEnv>,
+    algorithm: Box<dyn Algorithm>,
+    /// What the user should know of it.
+    notices: Vec<String>,
+}
 
-/// The algorithm at its start or at a checkpoint, and the first observations in its memory.
+/// The algorithm at its start or at a checkpoint, and in its memory the observations to go on from: those
+/// that it was saved with, where the environments are brought back to where they stood, or those of new
+/// games.
 fn prepare(
     settings: &Settings,
     env: Box<dyn VecEnv>,
@@ -143,6 +187,7 @@ fn prepare(
     let device = device::select(settings.machine.device)?;
     let mut algorithm = algorithms::new(settings, &*env, device)?;
     let mut done_before = 0;
+    let mut states = Err(None);
     if let Some(checkpoints::Found {
         path, checkpoint, ..
     }) = from
@@ -156,17 +201,59 @@ fn prepare(
             .load_state(&checkpoint.state)
             .map_err(|error| TrainerError::checkpoint(path, error))?;
         done_before = checkpoint.counters.step;
+        states = match &checkpoint.envs {
+            EnvStates::Saved(states) => Ok(states.clone()),
+            EnvStates::Missing(why) => Err(Some(why.clone())),
+        };
     }
-    // A resumed run plays on in new games: a seed of their own keeps it from repeating the first ones.
+    // New games of a resumed run: a seed of their own keeps them from repeating the first ones.
     let seed = envs::env_seed(settings.run.seed.wrapping_add(done_before));
-    let (mut env, mut slot) = (env, algorithm.next_obs());
-    let reset = move || {
-        let done = env.reset(Some(seed), &mut slot);
-        (env, done)
+    let (env, first) = stop
+        .unless_asked(move || begin(env, seed, states))
+        .ok_or(TrainerError::Stopped)?;
+    let mut notices = Vec::new();
+    if let First::NewGames { obs, why } = first? {
+        if from.is_some() {
+            algorithm.forget_games();
+        }
+        algorithm.next_obs().copy_from_slice(&obs);
+        notices.extend(why.map(|why| format!("the games start anew: {why}")));
+    }
+    Ok(Prepared {
+        env,
+        algorithm,
+        notices,
+    })
+}
+
+/// How the environments begin.
+enum First {
+    /// Where they were saved.
+    Restored,
+    /// With new games, and why, if it is not what a new run does.
+    NewGames { obs: Vec<u8>, why: Option<String> },
+}
+
+/// Begins new games, and goes on with the old ones if their `states` are there and fit.
+fn begin(
+    mut env: Box<dyn VecEnv>,
+    seed: u64,
+    states: Result<Vec<Vec<u8>>, Option<String>>,
+) -> (Box<dyn VecEnv>, Result<First, EnvError>) {
+    let mut obs = vec![0; env.num_envs() * env.obs_spec().num_bytes()];
+    if let Err(error) = env.reset(Some(seed), &mut obs) {
+        return (env, Err(error));
+    }
+    let restored = states.and_then(|states| {
+        // The states hold what was seen last, and so does the algorithm.
+        let restored = env.restore_state(&states, &mut obs.clone());
+        restored.map_err(|error| Some(error.to_string()))
+    });
+    let first = match restored {
+        Ok(()) => First::Restored,
+        Err(why) => First::NewGames { obs, why },
     };
-    let (env, done) = stop.unless_asked(reset).ok_or(TrainerError::Stopped)?;
-    done?;
-    Ok((env, algorithm))
+    (env, Ok(first))
 }
 
 /// What a run is called in its curve: environment, algorithm, seed.

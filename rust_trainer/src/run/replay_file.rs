@@ -1,0 +1,241 @@
+//! The replay memory beside a checkpoint: a safetensors file of its own, for it may take gigabytes.
+//!
+//! It is written piece by piece out of the memory that the algorithm uses, and read as a map of the file:
+//! neither takes as much memory again. Its checksum stands in the checkpoint, which is written after it.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, BufWriter, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use safetensors::tensor::TensorInfo;
+use tch::{Device, Kind, Tensor};
+
+use super::{checkpoint::FORMATS, files};
+use crate::error::TrainerError;
+
+/// How the name of such a file ends.
+pub(super) const ENDING: &str = ".replay.safetensors";
+const CHUNK_BYTES: usize = 16 << 20;
+/// Of a file, before the header: its length.
+const LENGTH_BYTES: usize = 8;
+
+/// The file beside a checkpoint.
+pub(super) fn path_beside(checkpoint: &Path) -> PathBuf {
+    let stem = checkpoint.file_stem().unwrap_or_default();
+    checkpoint.with_file_name(format!("{}{ENDING}", stem.to_string_lossy()))
+}
+
+/// Writes the file at `path`, whole or not at all; returns its checksum.
+///
+/// # Errors
+/// A file that cannot be written, tensors of a type that files do not hold.
+pub(super) fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<String, TrainerError> {
+    let (header, order) = header(tensors)?;
+    let write_all = |file: &mut File| -> io::Result<String> {
+        let mut out = Summed::new(BufWriter::new(file));
+        out.write_all(&(header.len() as u64).to_le_bytes())?;
+        out.write_all(header.as_bytes())?;
+        let mut chunk = Vec::new();
+        for tensor in order {
+            let bytes = tensor.f_reshape([-1]).and_then(|flat| {
+                if flat.numel() == 0 {
+                    Ok(flat)
+                } else {
+                    flat.f_view_dtype(Kind::Uint8)
+                }
+            });
+            let bytes = bytes.map_err(io::Error::other)?;
+            for start in (0..bytes.numel()).step_by(CHUNK_BYTES) {
+                let length = CHUNK_BYTES.min(bytes.numel() - start);
+                chunk.resize(length, 0);
+                let part = bytes.f_narrow(0, start as i64, length as i64);
+                let copied = part.and_then(|part| part.f_copy_data_u8(&mut chunk, length));
+                copied.map_err(io::Error::other)?;
+                out.write_all(&chunk)?;
+            }
+        }
+        out.flush()?;
+        Ok(checksum(&out.hasher))
+    };
+    files::replace_with(path, write_all).map_err(|source| TrainerError::io("write", path, source))
+}
+
+/// The tensors of the file at `path`, whose numbers stay on the disk until they are used.
+///
+/// # Errors
+/// What is wrong with it, such as another checksum than `expected`.
+pub(super) fn read(path: &Path, expected: &str) -> Result<Vec<(String, Tensor)>, String> {
+    let said = |error: io::Error| error.to_string();
+    let mut file = Summed::new(File::open(path).map_err(said)?);
+    let mut length = [0; LENGTH_BYTES];
+    file.read_exact(&mut length).map_err(said)?;
+    let mut header = Vec::new();
+    let header_bytes = u64::from_le_bytes(length);
+    (&mut file)
+        .take(header_bytes)
+        .read_to_end(&mut header)
+        .map_err(said)?;
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let mut num_bytes = LENGTH_BYTES + header.len();
+    loop {
+        match file.read(&mut chunk).map_err(said)? {
+            0 => break,
+            count => num_bytes += count,
+        }
+    }
+    if checksum(&file.hasher) != expected {
+        return Err("its checksum is another than that in the checkpoint".to_owned());
+    }
+    let start = LENGTH_BYTES + header.len();
+    let header: BTreeMap<String, TensorInfo> =
+        serde_json::from_slice(&header).map_err(|error| error.to_string())?;
+    let name = path.to_str().ok_or("its path is no Unicode")?;
+    let map = || {
+        let map = Tensor::f_from_file(name, false, num_bytes as i64, (Kind::Uint8, Device::Cpu))?;
+        let mut tensors = Vec::new();
+        for (name, info) in header {
+            let (first, end) = info.data_offsets;
+            let kind = FORMATS.iter().find(|(_, format)| *format == info.dtype);
+            let kind = kind.map_or(Kind::Uint8, |(kind, _)| *kind);
+            let shape: Vec<i64> = info.shape.iter().map(|&length| length as i64).collect();
+            let tensor = if first == end {
+                Tensor::f_zeros(&shape, (kind, Device::Cpu))?
+            } else {
+                let length = end.saturating_sub(first) as i64;
+                let bytes = map.f_narrow(0, (start + first) as i64, length)?;
+                bytes.f_view_dtype(kind)?.f_view(shape.as_slice())?
+            };
+            tensors.push((name, tensor));
+        }
+        Ok(tensors)
+    };
+    map().map_err(|error: tch::TchError| error.to_string())
+}
+
+/// The header as the format has it, padded to whole words, and the tensors in the order in which they
+/// follow: those of wide numbers first, so that each is aligned.
+fn header(tensors: &[(String, Tensor)]) -> Result<(String, Vec<&Tensor>), TrainerError> {
+    let mut order: Vec<&(String, Tensor)> = tensors.iter().collect();
+    order.sort_by_key(|(_, tensor)| std::cmp::Reverse(tensor.kind().elt_size_in_bytes()));
+    let mut entries = BTreeMap::new();
+    let mut end = 0;
+    for (name, tensor) in &order {
+        let start = end;
+        end += tensor.numel() * tensor.kind().elt_size_in_bytes();
+        let info = TensorInfo {
+            dtype: super::checkpoint::format_of(tensor.kind())?,
+            shape: tensor
+                .size()
+                .iter()
+                .map(|&length| length as usize)
+                .collect(),
+            data_offsets: (start, end),
+        };
+        entries.insert(name, info);
+    }
+    let mut header = serde_json::to_string(&entries)
+        .map_err(|error| TrainerError::State(format!("replay memory: {error}")))?;
+    header.push_str(&" ".repeat(header.len().next_multiple_of(LENGTH_BYTES) - header.len()));
+    Ok((
+        header,
+        order.into_iter().map(|(_, tensor)| tensor).collect(),
+    ))
+}
+
+fn checksum(hasher: &crc32fast::Hasher) -> String {
+    format!("crc32:{:08x}", hasher.clone().finalize())
+}
+
+/// A reader or writer with the checksum of what passed through it.
+struct Summed<T> {
+    inner: T,
+    hasher: crc32fast::Hasher,
+}
+
+impl<T> Summed<T> {
+    fn new(inner: T) -> Self {
+        let hasher = crc32fast::Hasher::new();
+        Self { inner, hasher }
+    }
+}
+
+impl<T: Write> Write for Summed<T> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.inner.write(bytes)?;
+        self.hasher.update(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<T: Read> Read for Summed<T> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(bytes)?;
+        self.hasher.update(&bytes[..count]);
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn tensors() -> Vec<(String, Tensor)> {
+        let frames = Tensor::arange(60, (Kind::Int64, Device::Cpu)).to_kind(Kind::Uint8);
+        // Part of a larger memory, as a ring that is not yet full.
+        let frames = frames.view([10, 2, 3]).narrow(0, 0, 7);
+        [
+            ("frames", frames),
+            ("rewards", Tensor::from_slice(&[0.5_f32, -1.0, f32::MIN])),
+            ("places", Tensor::from_slice(&[1_i64 << 40, -3])),
+            ("none", Tensor::from_slice::<u8>(&[])),
+        ]
+        .map(|(name, tensor)| (name.to_owned(), tensor))
+        .into()
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_any_reader_of_the_format_understands_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("step-1.replay.safetensors");
+        let checksum = write(&path, &tensors()).unwrap();
+        let found = read(&path, &checksum).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        let reference = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+        assert_eq!((found.len(), reference.len()), (4, 4));
+        for (name, tensor) in tensors() {
+            let (_, read) = found.iter().find(|(found, _)| *found == name).unwrap();
+            assert_eq!(*read, tensor, "{name}");
+            assert_eq!(read.kind(), tensor.kind(), "{name}");
+            let view = reference.tensor(&name).unwrap();
+            let shape: Vec<i64> = view.shape().iter().map(|&length| length as i64).collect();
+            assert_eq!(shape, tensor.size());
+        }
+    }
+
+    #[test]
+    fn a_file_that_changed_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("step-1.replay.safetensors");
+        let checksum = write(&path, &tensors()).unwrap();
+        let whole = fs::read(&path).unwrap();
+        let mut flipped = whole.clone();
+        *flipped.last_mut().unwrap() ^= 1;
+        let mut huge = whole.clone();
+        huge[6] = 0xff;
+        for bytes in [flipped, huge, whole[..20].to_vec(), Vec::new()] {
+            fs::write(&path, bytes).unwrap();
+            read(&path, &checksum).unwrap_err();
+        }
+        fs::remove_file(&path).unwrap();
+        read(&path, &checksum).unwrap_err();
+    }
+}
