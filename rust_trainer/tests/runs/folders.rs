@@ -150,7 +150,9 @@ fn weights_that_are_not_finite_are_refused() {
     let settings = short(folder.path(), "run");
     train(&settings, one_step()).unwrap();
     let mut spoiled = newest(&settings);
-    let (name, tensor) = &mut spoiled.state.tensors[0];
+    let mut tensors = spoiled.state.tensors.iter_mut();
+    let weights = tensors.find(|(name, _)| name.ends_with("weight"));
+    let (name, tensor) = weights.unwrap();
     *tensor = tensor.zeros_like() + f64::NAN;
     let name = name.clone();
     let path = spoiled

@@ -5,6 +5,7 @@
 mod contexts;
 mod failures;
 mod folders;
+mod resume;
 
 use std::path::{Path, PathBuf};
 
