@@ -170,7 +170,6 @@ impl Observations {
     ///
     /// # Panics
     /// If there is no such row, or it is lent.
-    #[must_use]
     pub fn host_row(&self, row: usize) -> Tensor {
         self.check_readable(row);
         self.memory.tensor.get(row as i64).copy()

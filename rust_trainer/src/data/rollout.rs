@@ -70,7 +70,6 @@ impl Rollout {
     }
 
     /// The observations written last, on the host, for a checkpoint; `[num_envs, ...]`.
-    #[must_use]
     pub fn obs_in_hand(&self) -> Tensor {
         self.observations.host_row(self.row_of(self.steps))
     }
