@@ -31,6 +31,10 @@ settings! {
         gae_lambda: f64 = 1.0, Between(0.0, 1.0),
         /// Normalize advantages to mean 0 and deviation 1
         norm_adv: bool = false, Any,
+        /// Normalize flat observations to mean 0 and deviation 1 of all seen so far, clipped to ±10
+        norm_obs: bool = false, Any,
+        /// Divide rewards by the deviation of the discounted return so far, clipped to ±10
+        norm_reward: bool = false, Any,
         /// Weight of the entropy bonus
         ent_coef: f64 = 0.01, NotNegative,
         /// Weight of the value loss
@@ -95,6 +99,8 @@ impl OnPolicy for A2cSettings {
             gae_lambda: self.gae_lambda,
             learning_rate: self.learning_rate,
             anneal_lr: self.anneal_lr,
+            norm_obs: self.norm_obs,
+            norm_reward: self.norm_reward,
         }
     }
 

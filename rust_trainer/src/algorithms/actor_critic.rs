@@ -7,7 +7,12 @@ use vec_env::{ActionBatch, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
 use super::{Algorithm, Metrics, State};
 use crate::{
-    data::{Rollout, Samples, advantage::gae, obs_tensor, truncated_obs},
+    data::{
+        Rollout, Samples,
+        advantage::gae,
+        normalize::{ObsNormalizer, RewardNormalizer},
+        obs_tensor, truncated_obs,
+    },
     error::TrainerError,
     nn::PolicyValueNet,
     optimizer::{Optimizer, clip_grad_norm},
@@ -17,6 +22,34 @@ use crate::{
 
 /// The name of the newest observations in a state.
 const OBS_IN_HAND: &str = "obs_in_hand";
+/// Names of the statistics in a state.
+pub(super) const NORM_OBS: &str = "norm_obs";
+const NORM_REWARD: &str = "norm_reward";
+
+/// The statistics of observations in a state, for observations of `spec`.
+pub(super) fn load_obs_normalizer(
+    state: &State,
+    spec: &ObsSpec,
+) -> Result<ObsNormalizer, TrainerError> {
+    let loaded: ObsNormalizer = state.value(NORM_OBS)?;
+    if loaded.fits(spec) {
+        return Ok(loaded);
+    }
+    let problem = format!("value `{NORM_OBS}`: is of other observations");
+    Err(TrainerError::State(problem))
+}
+
+fn load_reward_normalizer(
+    state: &State,
+    num_envs: usize,
+) -> Result<RewardNormalizer, TrainerError> {
+    let loaded: RewardNormalizer = state.value(NORM_REWARD)?;
+    if loaded.fits(num_envs) {
+        return Ok(loaded);
+    }
+    let problem = format!("value `{NORM_REWARD}`: is not of {num_envs} environments");
+    Err(TrainerError::State(problem))
+}
 
 /// What tells one actor-critic algorithm from another: its settings, and how it learns from a rollout.
 pub trait OnPolicy: 'static {
@@ -52,6 +85,10 @@ pub struct Shared {
     pub learning_rate: f64,
     /// It falls linearly to zero over the run.
     pub anneal_lr: bool,
+    /// Observations are normalized.
+    pub norm_obs: bool,
+    /// Rewards are normalized.
+    pub norm_reward: bool,
 }
 
 /// What gradient steps change.
@@ -117,6 +154,9 @@ pub struct ActorCritic<S> {
     settings: S,
     learner: Learner,
     rollout: Rollout,
+    reward_normalizer: Option<RewardNormalizer>,
+    /// The newest observations are a reset's, as the environments made them.
+    is_reset: bool,
     obs_spec: ObsSpec,
     /// Updates done, and in the whole run; the last rollout is a whole one.
     updates: u64,
@@ -137,7 +177,13 @@ impl<S: OnPolicy> ActorCritic<S> {
         let (spec, actions) = (env.obs_spec(), env.action_space());
         let mut rng = seeded_rng(run.run.seed);
         let precision = run.machine.precision;
-        let net = PolicyValueNet::new(spec, actions, &run.net, device, precision, &mut rng)?;
+        let mut net = PolicyValueNet::new(spec, actions, &run.net, device, precision, &mut rng)?;
+        let Shared {
+            norm_obs,
+            norm_reward,
+            ..
+        } = settings.shared();
+        net.obs_normalizer = norm_obs.then(|| ObsNormalizer::new(spec)).transpose()?;
         let optimizer = settings.optimizer(net.params.numel(), device);
         let rollout = Rollout::new(spec, settings.shared().num_steps, env.num_envs(), device)?;
         let num_updates = run.run.total_steps.div_ceil(rollout.num_samples() as u64);
@@ -149,6 +195,8 @@ impl<S: OnPolicy> ActorCritic<S> {
                 rng,
             },
             rollout,
+            reward_normalizer: norm_reward.then(|| RewardNormalizer::new(env.num_envs())),
+            is_reset: false,
             obs_spec: spec.clone(),
             updates: 0,
             num_updates,
@@ -164,14 +212,32 @@ impl<S: OnPolicy> ActorCritic<S> {
         let done = self.updates as f64 / self.num_updates as f64;
         learning_rate * if anneal_lr { 1.0 - done } else { 1.0 }
     }
+
+    /// Takes the observations written last into the statistics and normalizes them in their place, once.
+    fn normalize_obs(&mut self) {
+        if let Some(normalizer) = &mut self.learner.net.obs_normalizer {
+            let mut obs = self.rollout.next_obs();
+            normalizer.update(&obs);
+            normalizer.apply(&mut obs);
+        }
+    }
 }
 
 impl<S: OnPolicy> Algorithm for ActorCritic<S> {
     fn next_obs(&mut self) -> ObsSlot {
+        if !self.rollout.has_acted() {
+            self.is_reset = true;
+        }
         self.rollout.next_obs()
     }
 
     fn act(&mut self) -> Result<ActionBatch, TrainerError> {
+        if std::mem::take(&mut self.is_reset) {
+            self.normalize_obs();
+            if let Some(normalizer) = &mut self.reward_normalizer {
+                normalizer.restart();
+            }
+        }
         let obs = self.rollout.newest_obs();
         let choice = choose(&self.learner.net, &obs, &mut self.learner.rng, false);
         let actions = self.learner.net.action_space().clipped(&choice.actions);
@@ -181,11 +247,16 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
 
     /// A truncated episode's last reward has γV of its last observation added: see [`truncated_obs`].
     fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError> {
-        let mut rewards = step.reward.clone();
+        self.normalize_obs();
+        let gamma = self.settings.shared().gamma;
+        let mut rewards = match &mut self.reward_normalizer {
+            Some(normalizer) => normalizer.normalize(step, gamma),
+            None => step.reward.clone(),
+        };
         for (row, bytes) in truncated_obs(step)? {
             let obs = obs_tensor(bytes, 1, &self.obs_spec)?.to_device(self.device());
-            let gamma = self.settings.shared().gamma as f32;
-            rewards[row] += gamma * values(&self.learner.net, &obs)[0];
+            let net = &self.learner.net;
+            rewards[row] += gamma as f32 * values(net, &net.normalized(&obs))[0];
         }
         let dones = (0..rewards.len()).map(|row| step.is_done(row));
         self.rollout.add_step(&rewards, dones);
@@ -238,16 +309,23 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         // As text: the generator's state has 128 bits, JSON values as serde_json holds them 64.
         let rng = serde_json::to_string(&self.learner.rng)
             .map_err(|error| TrainerError::State(format!("value `rng`: {error}")))?;
+        let mut values = Map::from_iter([
+            ("rng".to_owned(), json!(rng)),
+            (
+                "optimizer_steps".to_owned(),
+                json!(self.learner.optimizer.steps),
+            ),
+            ("updates".to_owned(), json!(self.updates)),
+        ]);
+        if let Some(normalizer) = &self.learner.net.obs_normalizer {
+            values.insert(NORM_OBS.to_owned(), json!(normalizer));
+        }
+        if let Some(normalizer) = &self.reward_normalizer {
+            values.insert(NORM_REWARD.to_owned(), json!(normalizer));
+        }
         Ok(State {
             tensors: copies.collect(),
-            values: Map::from_iter([
-                ("rng".to_owned(), json!(rng)),
-                (
-                    "optimizer_steps".to_owned(),
-                    json!(self.learner.optimizer.steps),
-                ),
-                ("updates".to_owned(), json!(self.updates)),
-            ]),
+            values,
             replay: Vec::new(),
         })
     }
@@ -257,10 +335,20 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         let rng = serde_json::from_str(&rng)
             .map_err(|error| TrainerError::State(format!("value `rng`: {error}")))?;
         let (optimizer_steps, updates) = (state.value("optimizer_steps")?, state.value("updates")?);
+        let has_any = self.learner.net.obs_normalizer.is_some();
+        let obs_normalizer = has_any.then(|| load_obs_normalizer(state, &self.obs_spec));
+        let obs_normalizer = obs_normalizer.transpose()?;
+        let reward_normalizer = match &self.reward_normalizer {
+            Some(present) => Some(load_reward_normalizer(state, present.num_envs())?),
+            None => None,
+        };
         let weights = self.learner.net.params.named();
         let obs = self.rollout.obs_in_hand();
         let tensors = weights.chain(self.learner.optimizer.state());
         state.copy_to(tensors.chain([(OBS_IN_HAND, &obs)]))?;
+        self.learner.net.obs_normalizer = obs_normalizer;
+        self.reward_normalizer = reward_normalizer;
+        self.is_reset = false;
         self.learner.rng = rng;
         self.learner.optimizer.steps = optimizer_steps;
         self.updates = updates;

@@ -110,7 +110,10 @@ pub fn load_policy(
 ) -> Result<Box<dyn Policy>, TrainerError> {
     let mut rng = policy::seeded_rng(0);
     let precision = settings.machine.precision;
-    let net = PolicyValueNet::new(spec, actions, &settings.net, device, precision, &mut rng)?;
+    let mut net = PolicyValueNet::new(spec, actions, &settings.net, device, precision, &mut rng)?;
+    if state.values.contains_key(actor_critic::NORM_OBS) {
+        net.obs_normalizer = Some(actor_critic::load_obs_normalizer(state, spec)?);
+    }
     state.copy_to(net.params.named())?;
     Ok(Box::new(net))
 }

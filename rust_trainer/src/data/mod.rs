@@ -1,6 +1,7 @@
-//! What is learned from: observations, rollouts, advantages.
+//! What is learned from: observations, rollouts, advantages, and the scale they are brought to.
 
 pub mod advantage;
+pub mod normalize;
 mod observations;
 mod rollout;
 mod truncation;

@@ -110,6 +110,12 @@ impl Rollout {
         self.dones.extend(dones);
     }
 
+    /// Whether a step is missing: that of the actions chosen last.
+    #[must_use]
+    pub fn has_acted(&self) -> bool {
+        self.has_acted
+    }
+
     /// Whether all steps are there; [`Rollout::newest_obs`] are then those behind the last.
     #[must_use]
     pub fn is_full(&self) -> bool {

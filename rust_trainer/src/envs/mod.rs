@@ -201,6 +201,12 @@ fn options(settings: &Settings) -> MakeOptions {
     set(&mut options, "frame_stack", env.frame_stack);
     set(&mut options, "sticky_actions", env.sticky_actions);
     set(&mut options, "full_action_space", env.full_action_space);
+    set(&mut options, "continuous", env.continuous);
+    set(
+        &mut options,
+        "continuous_action_threshold",
+        env.continuous_action_threshold,
+    );
     set(&mut options, "max_episode_frames", env.max_episode_frames);
     if env.num_players > 1 {
         options.set("num_players", env.num_players as i64);

@@ -9,6 +9,7 @@ use vec_env::{ActionSpace, ObsSpec};
 
 use super::{Body, Linear, Params, ParamsBuilder, PolicyHead};
 use crate::{
+    data::normalize::ObsNormalizer,
     error::TrainerError,
     policy::Distribution,
     settings::{NetSettings, Precision},
@@ -27,6 +28,8 @@ pub struct Output {
 pub struct PolicyValueNet {
     /// The weights.
     pub params: Params,
+    /// What observations go through before they come here, where the settings say so.
+    pub obs_normalizer: Option<ObsNormalizer>,
     bodies: Bodies,
     policy: PolicyHead,
     value: Linear,
@@ -77,6 +80,7 @@ impl PolicyValueNet {
         };
         Ok(Self {
             params: params.finish(device),
+            obs_normalizer: None,
             bodies,
             policy,
             value,
@@ -94,7 +98,17 @@ impl PolicyValueNet {
         &self.action_space
     }
 
-    /// Policy and value of `obs`, `[batch, ...]` in the environment's own type.
+    /// `obs` as [`PolicyValueNet::forward`] takes them: normalized where the settings say so.
+    pub fn normalized(&self, obs: &Tensor) -> Tensor {
+        let normalizer = self.obs_normalizer.as_ref();
+        normalizer.map_or_else(
+            || obs.shallow_clone(),
+            |normalizer| normalizer.normalized(obs),
+        )
+    }
+
+    /// Policy and value of `obs`, `[batch, ...]` in the environment's own type; see
+    /// [`PolicyValueNet::normalized`].
     ///
     /// The heads are computed in float32 whatever the precision: bfloat16 knows a value of 3 to 1/64.
     #[must_use]

@@ -34,7 +34,7 @@ impl Policy for PolicyValueNet {
     }
 
     fn act(&self, obs: &Tensor, rng: &mut Pcg64, greedy: bool) -> ActionBatch {
-        let actions = choose(self, obs, rng, greedy).actions;
+        let actions = choose(self, &self.normalized(obs), rng, greedy).actions;
         self.action_space().clipped(&actions)
     }
 }
@@ -57,7 +57,7 @@ pub struct Choice {
     pub values: Vec<f32>,
 }
 
-/// Chooses actions for `obs` as [`Policy::act`], but as they are drawn; one transfer from the device for
+/// Chooses actions for normalized `obs` as [`Policy::act`], but as they are drawn; one transfer from the device for
 /// all numbers.
 pub fn choose(net: &PolicyValueNet, obs: &Tensor, rng: &mut Pcg64, greedy: bool) -> Choice {
     let _guard = no_grad_guard();
@@ -82,7 +82,7 @@ pub fn choose(net: &PolicyValueNet, obs: &Tensor, rng: &mut Pcg64, greedy: bool)
     choice
 }
 
-/// The values of `obs`, `[batch, ...]`.
+/// The values of normalized `obs`, `[batch, ...]`.
 #[must_use]
 pub fn values(net: &PolicyValueNet, obs: &Tensor) -> Vec<f32> {
     let _guard = no_grad_guard();

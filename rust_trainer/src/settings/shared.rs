@@ -62,6 +62,10 @@ settings! {
         sticky_actions: OrRecipe<f64> = OrRecipe::Recipe, Between(0.0, 1.0),
         /// All 18 actions instead of those that the game uses (Atari)
         full_action_space: OrRecipe<bool> = OrRecipe::Recipe, Any,
+        /// ALE's continuous actions, [radius, angle, fire], instead of buttons (Atari)
+        continuous: OrRecipe<bool> = OrRecipe::Recipe, Any,
+        /// Position of stick or button from which a direction or FIRE counts as pressed (Atari, continuous)
+        continuous_action_threshold: OrRecipe<f64> = OrRecipe::Recipe, Between(0.0, 1.0),
         /// Emulator frames after which a game is cut off, 0 for no limit (Atari)
         max_episode_frames: OrRecipe<i64> = OrRecipe::Recipe, NotNegative,
     }

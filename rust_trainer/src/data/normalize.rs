@@ -1,0 +1,238 @@
+//! Observations and rewards on a common scale, by statistics of all that has been seen.
+//!
+//! As Gymnasium's `NormalizeObservation` and `NormalizeReward`, behind which `CleanRL` and Baselines clip
+//! to ±10: observations have their mean subtracted and are divided by their standard deviation, number by
+//! number; rewards are divided by the standard deviation of the discounted return. Only learning updates
+//! the statistics: whoever just plays takes them as they are.
+
+use serde::{Deserialize, Serialize};
+use tch::{Kind, Tensor};
+use vec_env::{Dtype, ObsSpec, StepBatch};
+
+use crate::error::TrainerError;
+
+/// What normalized numbers are clipped to.
+const LIMIT: f64 = 10.0;
+/// Added to the variance before its root is taken.
+const EPSILON: f64 = 1e-8;
+
+/// Mean and variance of rows of numbers that come in batches, each number of a row by itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunningMoments {
+    mean: Vec<f64>,
+    /// Of the population.
+    variance: Vec<f64>,
+    /// Rows seen.
+    count: f64,
+}
+
+impl RunningMoments {
+    /// Of rows of `width` numbers: mean 0 and variance 1, which count as a ten-thousandth of a row.
+    #[must_use]
+    pub fn new(width: usize) -> Self {
+        Self {
+            mean: vec![0.0; width],
+            variance: vec![1.0; width],
+            count: 1e-4,
+        }
+    }
+
+    /// Takes rows, C order (Chan, Golub and `LeVeque` 1979, "Updating formulae and a pairwise algorithm for
+    /// computing sample variances", eq. 2.1).
+    pub fn update(&mut self, rows: &[f64]) {
+        let width = self.mean.len();
+        let added = (rows.len() / width) as f64;
+        let total = self.count + added;
+        for (place, (mean, variance)) in self.mean.iter_mut().zip(&mut self.variance).enumerate() {
+            let column = || rows.iter().skip(place).step_by(width);
+            let new_mean = column().sum::<f64>() / added;
+            let new_squares: f64 = column().map(|value| (value - new_mean).powi(2)).sum();
+            let delta = new_mean - *mean;
+            let squares =
+                *variance * self.count + new_squares + delta.powi(2) * self.count * added / total;
+            *mean += delta * added / total;
+            *variance = squares / total;
+        }
+        self.count = total;
+    }
+
+    fn deviation(&self, place: usize) -> f64 {
+        (self.variance[place] + EPSILON).sqrt()
+    }
+}
+
+/// Brings flat observations to mean 0 and deviation 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ObsNormalizer(RunningMoments);
+
+impl ObsNormalizer {
+    /// For observations of `spec`; nothing seen yet.
+    ///
+    /// # Errors
+    /// [`TrainerError::Setting`] for images and other bytes: the network scales those, and there is no room
+    /// in them for other numbers.
+    pub fn new(spec: &ObsSpec) -> Result<Self, TrainerError> {
+        match (spec.dtype, spec.shape.as_slice()) {
+            (Dtype::Float32, &[width]) => Ok(Self(RunningMoments::new(width))),
+            (dtype, shape) => Err(TrainerError::setting(
+                "norm_obs",
+                true,
+                format!(
+                    "needs flat observations of float32; these are of type {dtype:?} and shape {shape:?}, which networks scale by themselves"
+                ),
+            )),
+        }
+    }
+
+    /// Whether it is of observations of `spec`.
+    #[must_use]
+    pub fn fits(&self, spec: &ObsSpec) -> bool {
+        let Self(moments) = self;
+        let width = moments.mean.len();
+        spec.shape == [width] && moments.variance.len() == width
+    }
+
+    /// Takes several observations into the statistics, float32 as bytes.
+    pub fn update(&mut self, obs: &[u8]) {
+        let numbers = obs.as_chunks().0.iter();
+        let numbers = numbers.map(|bytes| f64::from(f32::from_ne_bytes(*bytes)));
+        self.0.update(&numbers.collect::<Vec<_>>());
+    }
+
+    /// Normalizes several observations in place, float32 as bytes.
+    pub fn apply(&self, obs: &mut [u8]) {
+        let Self(moments) = self;
+        let places = (0..moments.mean.len()).cycle();
+        for (bytes, place) in obs.as_chunks_mut().0.iter_mut().zip(places) {
+            let number = f64::from(f32::from_ne_bytes(*bytes));
+            let normalized = (number - moments.mean[place]) / moments.deviation(place);
+            *bytes = (normalized.clamp(-LIMIT, LIMIT) as f32).to_ne_bytes();
+        }
+    }
+
+    /// Observations `[batch, width]` normalized, wherever they lie.
+    pub fn normalized(&self, obs: &Tensor) -> Tensor {
+        let Self(moments) = self;
+        let row = |numbers: &[f64]| Tensor::from_slice(numbers).to_device(obs.device());
+        let deviations: Vec<f64> = (0..moments.mean.len())
+            .map(|place| moments.deviation(place))
+            .collect();
+        let centered = obs.to_kind(Kind::Double) - row(&moments.mean);
+        let normalized = (centered / row(&deviations)).clamp(-LIMIT, LIMIT);
+        normalized.to_kind(Kind::Float)
+    }
+}
+
+/// Divides rewards by the standard deviation of the discounted return.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RewardNormalizer {
+    moments: RunningMoments,
+    /// Discounted sum of each environment's rewards in its episode so far.
+    returns: Vec<f64>,
+}
+
+impl RewardNormalizer {
+    /// For `num_envs` environments; nothing seen yet.
+    #[must_use]
+    pub fn new(num_envs: usize) -> Self {
+        Self {
+            moments: RunningMoments::new(1),
+            returns: vec![0.0; num_envs],
+        }
+    }
+
+    /// How many environments it is for.
+    #[must_use]
+    pub fn num_envs(&self) -> usize {
+        self.returns.len()
+    }
+
+    /// Whether it is of `num_envs` environments.
+    #[must_use]
+    pub fn fits(&self, num_envs: usize) -> bool {
+        let widths = [self.moments.mean.len(), self.moments.variance.len()];
+        self.returns.len() == num_envs && widths == [1, 1]
+    }
+
+    /// Forgets the episodes in progress: the environments start new ones.
+    pub fn restart(&mut self) {
+        self.returns.fill(0.0);
+    }
+
+    /// Takes the rewards of a step, `[num_envs]`, into the statistics and returns them scaled.
+    ///
+    /// In a step that terminates, what came before counts for nothing in the return: so Gymnasium has it.
+    pub fn normalize(&mut self, step: &StepBatch, gamma: f64) -> Vec<f32> {
+        for (row, sum) in self.returns.iter_mut().enumerate() {
+            let goes_on = if step.terminated[row] { 0.0 } else { 1.0 };
+            *sum = *sum * gamma * goes_on + f64::from(step.reward[row]);
+        }
+        self.moments.update(&self.returns);
+        for (row, sum) in self.returns.iter_mut().enumerate() {
+            if step.is_done(row) {
+                *sum = 0.0;
+            }
+        }
+        let deviation = self.moments.deviation(0);
+        let scaled = step.reward.iter().map(|reward| {
+            let scaled = f64::from(*reward) / deviation;
+            scaled.clamp(-LIMIT, LIMIT) as f32
+        });
+        scaled.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_of_any_size_give_the_moments_of_all_rows() {
+        let rows: Vec<f64> = (0..60).map(|i| f64::from(i * i % 37) - 9.0).collect();
+        let mut parts = RunningMoments::new(2);
+        for part in [&rows[..2], &rows[2..20], &rows[20..]] {
+            parts.update(part);
+        }
+        for place in 0..2 {
+            let column: Vec<f64> = rows.iter().skip(place).step_by(2).copied().collect();
+            let mean = column.iter().sum::<f64>() / 30.0;
+            let squares: f64 = column.iter().map(|x| (x - mean).powi(2)).sum();
+            assert!((parts.mean[place] - mean).abs() < 1e-4 * mean.abs().max(1.0));
+            assert!((parts.variance[place] / (squares / 30.0) - 1.0).abs() < 1e-3);
+        }
+    }
+
+    #[test]
+    fn both_ways_to_normalize_are_one() {
+        let spec = ObsSpec {
+            shape: vec![2],
+            dtype: Dtype::Float32,
+        };
+        let mut normalizer = ObsNormalizer::new(&spec).unwrap();
+        let numbers = [1.0_f32, 200.0, 3.5, -7.0, 0.1, 1e-3];
+        let mut bytes = numbers.map(f32::to_ne_bytes).concat();
+        normalizer.update(&bytes);
+        let tensor = normalizer.normalized(&Tensor::from_slice(&numbers).view([3, 2]));
+        normalizer.apply(&mut bytes);
+        let (ours, _) = bytes.as_chunks();
+        let ours: Vec<f32> = ours
+            .iter()
+            .map(|bytes| f32::from_ne_bytes(*bytes))
+            .collect();
+        assert_eq!(ours, Vec::<f32>::try_from(tensor.reshape(-1)).unwrap());
+    }
+
+    #[test]
+    fn images_are_refused() {
+        for (shape, dtype) in [(vec![4, 84, 84], Dtype::Uint8), (vec![128], Dtype::Uint8)] {
+            let message = ObsNormalizer::new(&ObsSpec { shape, dtype })
+                .unwrap_err()
+                .to_string();
+            assert!(
+                message.contains("norm_obs") && message.contains("Uint8"),
+                "{message}"
+            );
+        }
+    }
+}
