@@ -2,6 +2,8 @@
 
 mod cart_pole;
 mod grid_world;
+mod pendulum;
 
 pub use cart_pole::CartPole;
 pub use grid_world::GridWorld;
+pub use pendulum::Pendulum;
