@@ -70,10 +70,10 @@ class Agent:
 def samples(agent: Agent, record: dict[str, Tensor], update: int) -> Batch:
     """Observations, actions, log-probabilities, values, advantages and returns of a rollout."""
     gamma, lam = agent.settings["gamma"], agent.settings["gae_lambda"]
-    steps, envs = record["actions"].shape[1:]
+    steps, envs = record["actions"].shape[1:3]
     rows = slice(update * steps, (update + 1) * steps + 1)
     obs, last_obs = record["obs"][rows], record["last_obs"][update * steps : (update + 1) * steps]
-    actions = record["actions"][update].flatten()
+    actions = record["actions"][update].flatten(0, 1)
     terminated, truncated = record["terminated"][update].bool(), record["truncated"][update].bool()
     with torch.no_grad():
         values = agent(obs.flatten(0, 1))[1].view(steps + 1, envs)

@@ -66,6 +66,7 @@ settings! {
         continuous: OrRecipe<bool> = OrRecipe::Recipe, Any,
         /// Position of stick or button from which a direction or FIRE counts as pressed (Atari, continuous)
         continuous_action_threshold: OrRecipe<f64> = OrRecipe::Recipe, Between(0.0, 1.0),
+            if OneOf("continuous", &["true"]),
         /// Emulator frames after which a game is cut off, 0 for no limit (Atari)
         max_episode_frames: OrRecipe<i64> = OrRecipe::Recipe, NotNegative,
     }

@@ -73,8 +73,8 @@ impl Env for Pendulum {
         if let Some(seed) = seed {
             self.random = Random::new(seed);
         }
-        let (angle, speed) = (self.random.uniform(-PI, PI), self.random.uniform(-1.0, 1.0));
-        self.start_at(angle, speed);
+        let (angle, velocity) = (self.random.uniform(-PI, PI), self.random.uniform(-1.0, 1.0));
+        self.start_at(angle, velocity);
         self.observe(obs);
     }
 
