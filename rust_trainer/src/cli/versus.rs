@@ -65,6 +65,10 @@ struct Row<'a> {
 
 pub(super) fn versus(args: &VersusArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
     let player = checkpoints::find(&args.run)?;
+    if player.checkpoint.settings.env.num_players == 1 {
+        let problem = "its `num_players` is 1; only games for two have another side";
+        return Err(TrainerError::checkpoint(&player.path, problem));
+    }
     let opponents: Vec<Side> = args
         .opponents
         .iter()
@@ -82,7 +86,7 @@ pub(super) fn versus(args: &VersusArgs, stop: &StopRequest) -> Result<i32, Train
     let width = opponents.iter().map(|side| side.name().chars().count());
     let width = width.max().unwrap_or_default().max("opponent".len());
     print(format_args!(
-        "{:width$}  {:>5} {:>5} {:>6}  {:>10} {:>14}  {:>10} {:>14}",
+        "{:width$}  {:>4}  {:>5}  {:>6}  {:>10}  {:>14}  {:>10}  {:>14}",
         "opponent",
         "wins",
         "draws",
@@ -96,7 +100,7 @@ pub(super) fn versus(args: &VersusArgs, stop: &StopRequest) -> Result<i32, Train
         let tally = games_against(side, &player, &*policy, args, stop)?;
         let Some(tally) = tally else { break };
         print(format_args!(
-            "{:width$}  {:>5} {:>5} {:>6}  {:>10.2} {:>14.2}  {:>+10.2} {:>14.2}",
+            "{:width$}  {:>4}  {:>5}  {:>6}  {:>10.2}  {:>14.2}  {:>+10.2}  {:>14.2}",
             side.name(),
             tally.wins,
             tally.draws,

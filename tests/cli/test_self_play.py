@@ -1,0 +1,119 @@
+"""Games for two: one network plays both sides, and is compared with others."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from program import CARTPOLE, INVADERS, Trainer, read_checkpoint
+
+# Games of 30 agent steps, in two environments of two players each.
+PONG = [
+    "--env-id", "PongNoFrameskip-v4", "--num-players", 2, "--max-episode-frames", 120,
+    "--noop-max", 0, "--backend", "sync", "--checkpoint-every", 64, *INVADERS,
+]  # fmt: skip
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open() as table:
+        return list(csv.DictReader(table))
+
+
+def test_a_run_of_self_play_from_training_to_playing(trainer: Trainer) -> None:
+    out, _ = trainer.run("train", "--run-name", "run", "--total-steps", 256, *PONG)
+    run = trainer.folder / "runs/run"
+    assert "self-play of 2 in 2 environments" in out
+    # An agent step is one player's: 8 steps of 2 players in 2 environments make an update.
+    assert [int(row["step"]) for row in rows(run / "updates.csv")] == list(range(32, 257, 32))
+    games = rows(run / "episodes.csv")
+    assert [game["env"] for game in games] == ["0", "1", "2", "3"] * (len(games) // 4)
+    for first, second in zip(games[::2], games[1::2], strict=True):
+        assert float(first["raw_return"]) == -float(second["raw_return"])
+        assert first["length"] == second["length"]
+    lengths = [int(game["length"]) for game in games[::2]]
+    mean = re.search(rf"mean length of the last {len(lengths)} games: (\d+)", out)[1]
+    assert float(mean) == pytest.approx(sum(lengths) / len(lengths), abs=0.5)
+    assert (run / "curve.png").read_bytes().startswith(b"\x89PNG")
+    metadata, _ = read_checkpoint(trainer.checkpoints()[-1])
+    assert json.loads(metadata["obs_shape"]) == [5, 84, 84]
+
+    trainer.run("train", "--resume", "runs/run", "--total-steps", 320)
+    assert [int(row["step"]) for row in rows(run / "updates.csv")] == list(range(32, 321, 32))
+
+    out, _ = trainer.run("eval", "runs/run", "--episodes", 4, "--num-envs", 2)
+    assert len(re.findall(r"^game \d: -?[\d.]+ in 30 steps$", out, re.MULTILINE)) == 4
+    out, _ = trainer.run("dump-frames", "runs/run", "frames")
+    played = int(re.search(r"in (\d+) frames", out)[1])
+    assert len(list((trainer.folder / "frames").glob("out0-*.png"))) == played >= 120
+
+
+def test_agents_are_compared_in_a_table(trainer: Trainer, trained: Callable[..., Path]) -> None:
+    run = trained("--total-steps", 128, *PONG)
+    first = sorted((run / "checkpoints").iterdir())[0]
+    how = ["--episodes", 4, "--num-envs", 2, "--csv"]
+    against = ["random", "self", first.relative_to(trainer.folder)]
+    out, _ = trainer.run("versus", "runs/run", *against, *how, "table.csv")
+    lines = [re.split(r"\s{2,}", line) for line in out.splitlines()[1:]]
+    assert lines[0] == [
+        "opponent", "wins", "draws", "losses", "points for", "points against", "difference",
+        "standard error",
+    ]  # fmt: skip
+    names = ["random", "run at agent step 128", "run at agent step 64"]
+    table = rows(trainer.folder / "table.csv")
+    opponents = [(row["opponent"], row["opponent_step"]) for row in table]
+    assert opponents == [("random", ""), ("run", "128"), ("run", "64")]
+    for line, name, row in zip(lines[1:], names, table, strict=True):
+        assert line[:4] == [name, row["wins"], row["draws"], row["losses"]]
+        counts = [int(row[key]) for key in ("games", "wins", "draws", "losses")]
+        assert counts[0] == 4 == sum(counts[1:])
+        lead = float(row["points_for"]) - float(row["points_against"])
+        assert float(row["difference"]) == pytest.approx(lead)
+        assert float(row["length_mean"]) == 30
+    # Neither side of a game between equals is favoured by whose random numbers it draws.
+    again, _ = trainer.run("versus", "runs/run", *against, *how, "again.csv")
+    assert again == out
+    assert (trainer.folder / "again.csv").read_text() == (trainer.folder / "table.csv").read_text()
+    _, err = trainer.run("versus", "runs/run", "self", *how, "table.csv", status=1)
+    assert "could not create `table.csv`" in err
+
+
+def test_versus_refuses_what_cannot_be_compared(
+    trainer: Trainer, trained: Callable[..., Path]
+) -> None:
+    trained("--total-steps", 64, *CARTPOLE)
+    _, err = trainer.run("versus", "runs/run", "random", status=1)
+    assert "runs/run" in err
+    assert "num_players` is 1; only games for two have another side" in err
+    assert err.count("\n") == 1
+    for arguments, words in (
+        (["--episodes", 5], "must be an even number"),
+        (["--num-envs", 1], "must be an even number"),
+        ([], "<OPPONENTS>"),
+    ):
+        opponent = ["random"] if arguments else []
+        _, err = trainer.run("versus", "runs/run", *opponent, *arguments, status=2)
+        assert words in err
+    _, err = trainer.run("versus", "runs/nothing", "random", status=1)
+    assert "runs/nothing" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["BreakoutNoFrameskip-v4"], "is no game for two; pong and space_invaders are"),
+        (["CartPole-v1"], "num_players"),
+        (["PongNoFrameskip-v4", "--backend", "ale"], "num_players=2: it has one"),
+    ],
+)
+def test_self_play_refuses_games_for_one(
+    trainer: Trainer, arguments: list[object], words: str
+) -> None:
+    game = ["--num-players", 2, "--env-id", *arguments]
+    _, err = trainer.run("train", "--run-name", "run", *game, status=1)
+    assert words in err
+    assert err.count("\n") == 1, err
+    assert not (trainer.folder / "runs").exists()
