@@ -66,7 +66,12 @@ fn a_loss_that_is_no_number_is_an_error_and_spoils_nothing() {
         let before = algorithm.state().unwrap();
         let error = play(&mut *algorithm, |step| step.reward[0] = f32::INFINITY).unwrap_err();
         assert!(error.to_string().contains("is not finite"), "{error}");
-        assert_eq!(before.tensors, algorithm.state().unwrap().tensors);
+        let learned = |state: State| {
+            let mut tensors = state.tensors;
+            tensors.retain(|(name, _)| name != "obs_in_hand");
+            tensors
+        };
+        assert_eq!(learned(before), learned(algorithm.state().unwrap()));
     }
 }
 
