@@ -67,7 +67,7 @@ class Trainer:
 
     def checkpoints(self) -> list[Path]:
         """Return the whole checkpoints of `runs/run`, oldest first."""
-        return sorted(self.folder.glob("runs/run/checkpoints/step-*.safetensors"))
+        return sorted(self.folder.glob("runs/run/checkpoints/step-????????????.safetensors"))
 
 
 def read_checkpoint(path: Path) -> tuple[dict[str, str], bytes]:

@@ -1,0 +1,90 @@
+"""A run that Ctrl-C stopped, at any moment, and that went on is the run that was never stopped."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from program import INVADERS, Trainer, read_checkpoint
+
+ENV_ID = "SpaceInvadersNoFrameskip-v4"
+# A limit ends games often, and a lost life ends episodes within them.
+GAMES = ["--num-envs", 2, "--max-episode-frames", 160, "--sticky-actions", 0.25]
+VARIANTS = {
+    "ppo": ["--num-steps", 8, "--num-minibatches", 2, "--update-epochs", 1],
+    "a2c": [],
+}
+
+
+def start(trainer: Trainer, *arguments: object) -> subprocess.Popen[str]:
+    """Start and wait until it trains."""
+    process = trainer.start(*arguments)
+    while not process.stdout.readline().startswith("run folder"):
+        assert process.poll() is None, process.communicate()
+    return process
+
+
+def train_with_stops(trainer: Trainer, seconds: list[float], arguments: list[object]) -> list[str]:
+    """Train `runs/<name>`, stopped after each of these times; return what was said on stderr."""
+    said = []
+    for number, until in enumerate([*seconds, None]):
+        process = start(trainer, *(arguments if number == 0 else ["train", "--resume", "runs/run"]))
+        if until is not None:
+            time.sleep(until)
+            process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=120)
+        said.append(err)
+        assert process.returncode == (0 if until is None else 130), err
+    return said
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table but for what tells of time."""
+    with path.open() as table:
+        return [
+            {
+                name: value
+                for name, value in row.items()
+                if not name.startswith("seconds") and name != "steps_per_second"
+            }
+            for row in csv.DictReader(table)
+        ]
+
+
+def newest(run: Path) -> tuple[dict, str, bytes]:
+    """Return what a run's newest checkpoint holds: progress, values, tensors and envs."""
+    metadata, tensors = read_checkpoint(max(run.glob("checkpoints/step-*.safetensors")))
+    counters = json.loads(metadata["counters"])
+    return {name: counters[name] for name in ("step", "update")}, metadata["algorithm"], tensors
+
+
+@pytest.mark.parametrize(("algorithm", "backend"), [("ppo", "sync"), ("a2c", "async")])
+def test_stops_change_nothing(trainer: Trainer, algorithm: str, backend: str) -> None:
+    arguments = ["train", "--algorithm", algorithm, "--env-id", ENV_ID, "--total-steps", 800]
+    arguments += ["--backend", backend, "--torch-threads", 1, *GAMES, *VARIANTS[algorithm]]
+    whole, broken = (trainer.folder / "runs" / name for name in ("whole", "run"))
+    train_with_stops(trainer, [], [*arguments, "--run-name", "whole"])
+    said = train_with_stops(trainer, [0.3, 0.4], [*arguments, "--run-name", "run"])
+    assert not any("anew" in text for text in said)
+    for table in ("updates.csv", "episodes.csv"):
+        assert len(rows(whole / table)) > 10, table
+        assert rows(whole / table) == rows(broken / table), table
+    assert newest(whole) == newest(broken)
+
+
+def test_games_that_cannot_be_saved_start_anew_and_the_run_says_so(trainer: Trainer) -> None:
+    cases = {
+        "ale": (["--backend", "ale", *INVADERS], 'backend "ale" cannot reach into its envs'),
+        "sync": (["--env-id", "CartPole-v1", "--num-steps", 2], "are pickles"),
+    }
+    for name, (settings, why) in cases.items():
+        trainer.run("train", "--run-name", name, "--total-steps", 32, *settings)
+        arguments = ["--resume", f"runs/{name}", "--total-steps", 48]
+        _, err = trainer.run("train", *arguments)
+        assert "the games start anew: save_state: " in err
+        assert why in err
