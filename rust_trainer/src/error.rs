@@ -55,8 +55,13 @@ pub enum TrainerError {
     #[error(transparent)]
     Env(#[from] EnvError),
     /// libtorch failed.
-    #[error("libtorch: {}", first_line(&.0.to_string()))]
-    Torch(#[from] tch::TchError),
+    #[error("libtorch: {0}")]
+    Torch(String),
+    /// Memory ran out, the device's or the host's.
+    #[error(
+        "{0} What needs less: fewer num_envs, fewer num_steps, smaller minibatches, a smaller replay memory"
+    )]
+    OutOfMemory(String),
     /// The run's outputs could not be written.
     #[error(transparent)]
     Report(#[from] ReportError),
@@ -78,7 +83,7 @@ pub enum TrainerError {
         env: usize,
     },
     /// A run that had begun could not go on.
-    #[error("{cause} (at agent step {step}); {}", kept(folder, *saved))]
+    #[error("{cause} (at agent step {step}); {}", kept(cause, folder, *saved))]
     Run {
         /// Why.
         cause: Box<TrainerError>,
@@ -103,19 +108,25 @@ pub enum TrainerError {
 }
 
 /// What is left of a run that failed, and how to go on.
-fn kept(folder: &Path, saved: Option<u64>) -> String {
-    match saved {
-        None => "no checkpoint could be written".to_owned(),
-        Some(step) => format!(
-            "its newest checkpoint is of agent step {step}: go on by train --resume '{}'",
-            folder.display()
+fn kept(cause: &TrainerError, folder: &Path, saved: Option<u64>) -> String {
+    let folder = folder.display();
+    match (cause, saved) {
+        (_, None) => "there is no checkpoint of it".to_owned(),
+        (TrainerError::Diverged { .. }, Some(step)) => format!(
+            "its newest checkpoint, of agent step {step} in '{folder}', is from before: a new run with a \
+             smaller learning rate is the remedy"
+        ),
+        (_, Some(step)) => format!(
+            "its newest checkpoint is of agent step {step}: go on by train --resume '{folder}'"
         ),
     }
 }
 
-/// libtorch adds a stack trace of its own to its messages.
-fn first_line(message: &str) -> &str {
-    message.lines().next().unwrap_or_default()
+impl From<tch::TchError> for TrainerError {
+    fn from(error: tch::TchError) -> Self {
+        let text = error.to_string();
+        Self::libtorch(text.trim_start_matches("Internal torch error: "))
+    }
 }
 
 impl TrainerError {
@@ -127,6 +138,24 @@ impl TrainerError {
             Self::Run { cause, .. } => cause.details(),
             _ => None,
         }
+    }
+
+    /// What libtorch said: the first line, for it adds a stack trace of its own.
+    pub(crate) fn libtorch(message: &str) -> Self {
+        const NO_MEMORY: [&str; 4] = [
+            "out of memory",
+            "can't allocate memory",
+            "CUBLAS_STATUS_ALLOC_FAILED",
+            "CUDNN_STATUS_ALLOC_FAILED",
+        ];
+        let line = message.lines().next().unwrap_or_default();
+        if !NO_MEMORY.iter().any(|words| line.contains(words)) {
+            return Self::Torch(line.to_owned());
+        }
+        // Behind what is free stand the allocator's own statistics and advice.
+        let end = line.find("is free.").map(|at| at + "is free.".len());
+        let line = &line[..end.unwrap_or(line.len())];
+        Self::OutOfMemory(format!("libtorch: {}.", line.trim_end_matches(['.', ' '])))
     }
 
     pub(crate) fn setting(name: &'static str, value: impl fmt::Display, problem: String) -> Self {
@@ -150,5 +179,38 @@ impl TrainerError {
             path: path.to_owned(),
             problem: problem.to_string(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of libtorch 2.11: of its allocator for CUDA, and of that for the host.
+    #[test]
+    fn memory_that_runs_out_is_told_with_what_needs_less() {
+        let cuda = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of \
+            79.15 GiB of which 1.38 GiB is free. Process 7 has 77.76 GiB memory in use. Of the allocated \
+            memory 76.0 GiB is allocated by PyTorch. See documentation.\nException raised from malloc";
+        let host = "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you \
+            tried to allocate 8 bytes. Error code 12 (Cannot allocate memory)\nframe #0";
+        for (said, kept) in [(cuda, "1.38 GiB is free. "), (host, "allocate memory). ")] {
+            let error = TrainerError::from(tch::TchError::Torch(said.to_owned()));
+            assert!(matches!(error, TrainerError::OutOfMemory(_)), "{error}");
+            let message = error.to_string();
+            assert!(
+                message.contains("num_envs") && message.contains(kept),
+                "{message}"
+            );
+            assert!(
+                !message.contains('\n') && !message.contains("PyTorch"),
+                "{message}"
+            );
+        }
+        let other = TrainerError::libtorch("The size of tensor a must match\nframe");
+        assert_eq!(
+            other.to_string(),
+            "libtorch: The size of tensor a must match"
+        );
     }
 }

@@ -14,6 +14,7 @@ pub mod error;
 pub mod nn;
 pub mod openmp;
 pub mod optimizer;
+pub mod panics;
 pub mod policy;
 pub mod report;
 pub mod run;

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::{PlayArgs, kept::Recorded, load_policy, make_envs, print, status_after};
+use super::{PlayArgs, find, kept::Recorded, load_policy, make_envs, print, status_after};
 use crate::{
     envs::{self, Recording},
     error::TrainerError,
     run::{
-        StopRequest, checkpoints,
+        StopRequest,
         evaluate::{Game, play},
     },
 };
@@ -26,7 +26,7 @@ pub(super) struct DumpArgs {
 }
 
 pub(super) fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
-    let found = checkpoints::find(&args.run)?;
+    let found = find(&args.run, args.play.best)?;
     let policy = load_policy(&found, &args.play)?;
     let frames = Recorded::new(&args.img_dir, ".png")?;
     let recording = Recording {

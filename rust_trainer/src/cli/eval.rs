@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use super::{PlayArgs, kept::Recorded, load_policy, make_envs, print, status_after};
+use super::{PlayArgs, find, kept::Recorded, load_policy, make_envs, print, status_after};
 use crate::{
     envs::{self, Recording},
     error::TrainerError,
+    report::Evaluation,
     run::{
-        StopRequest, checkpoints,
-        evaluate::{Game, mean_and_deviation, play},
+        StopRequest,
+        evaluate::{Game, evaluation_of, play},
     },
 };
 
@@ -34,7 +35,7 @@ pub(super) struct EvalArgs {
 }
 
 pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
-    let found = checkpoints::find(&args.run)?;
+    let found = find(&args.run, args.play.best)?;
     let settings = &found.checkpoint.settings;
     let policy = load_policy(&found, &args.play)?;
     let num_envs = args.num_envs.min(args.episodes) as usize;
@@ -71,9 +72,9 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
     let played = play(&*policy, &mut *env, &games, stop, on_game)?;
     env.close()?;
     if !played.is_empty() {
-        let (mean, deviation) = mean_and_deviation(&played);
+        let Evaluation { mean, std, .. } = evaluation_of(&played, 0, 0.0);
         print(format_args!(
-            "mean {mean:.2} ± {deviation:.2} (standard deviation) over {} games",
+            "mean {mean:.2} ± {std:.2} (standard deviation) over {} games",
             played.len()
         ))?;
     }

@@ -9,13 +9,10 @@ mod train;
 mod versus;
 
 use std::{
-    any::Any,
     ffi::OsString,
     fmt::Display,
     io::{self, Write},
-    panic,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
 };
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -24,8 +21,13 @@ use vec_env::VecEnv;
 use crate::{
     device,
     error::TrainerError,
+    panics::catch_panics,
     policy::Policy,
-    run::{StopRequest, checkpoints::Found, evaluate::Play},
+    run::{
+        StopRequest,
+        checkpoints::{self, Found},
+        evaluate::Play,
+    },
     settings::DeviceChoice,
 };
 
@@ -60,6 +62,9 @@ struct PlayArgs {
     /// Seed of the games and of the policy's draws
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Take the checkpoint that did best in evaluations during training instead of the newest
+    #[arg(long)]
+    best: bool,
     /// Always take the most probable action instead of drawing from the policy
     #[arg(long)]
     greedy: bool,
@@ -117,42 +122,6 @@ fn dispatch(cli: Cli, stop: &StopRequest) -> Result<i32, TrainerError> {
     }
 }
 
-/// The last line of defence: libtorch's bindings panic where memory runs out in the midst of an update.
-fn catch_panics<T>(work: impl FnOnce() -> Result<T, TrainerError>) -> Result<T, TrainerError> {
-    let place = Arc::new(Mutex::new(String::new()));
-    let note = Arc::clone(&place);
-    let hook = panic::take_hook();
-    panic::set_hook(Box::new(move |info| {
-        let location = info.location().map(ToString::to_string);
-        *note.lock().unwrap_or_else(PoisonError::into_inner) = location.unwrap_or_default();
-    }));
-    let result = panic::catch_unwind(panic::AssertUnwindSafe(work));
-    panic::set_hook(hook);
-    result.unwrap_or_else(|payload| {
-        let place = place.lock().unwrap_or_else(PoisonError::into_inner);
-        Err(TrainerError::Panic {
-            message: panic_message(&*payload),
-            place: place.clone(),
-        })
-    })
-}
-
-/// The first line of a panic's message. Those of libtorch's bindings hold the whole error, as Rust writes
-/// it for programmers.
-fn panic_message(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<String>().cloned();
-    let text = text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string));
-    let text = text.unwrap_or_else(|| "no message".to_owned());
-    let line = text.lines().next().unwrap_or_default();
-    match line.split_once("on an `Err` value: Torch(\"") {
-        Some((_, error)) => format!(
-            "libtorch: {}",
-            error.split("\\n").next().unwrap_or_default()
-        ),
-        None => line.to_owned(),
-    }
-}
-
 /// Prints what is wrong with a command line in one line, or the help that was asked for.
 fn explain(error: &clap::Error) -> i32 {
     if error.use_stderr()
@@ -189,6 +158,18 @@ fn fail(error: &TrainerError) -> i32 {
         let _ = writeln!(io::stderr(), "\n{details}");
     }
     EXIT_ERROR
+}
+
+/// The checkpoint that `run` means.
+fn find(run: &Path, best: bool) -> Result<Found, TrainerError> {
+    match best {
+        true if run.is_file() => Err(TrainerError::Usage(format!(
+            "`{}` is a file; --best takes a run's folder",
+            run.display()
+        ))),
+        true => checkpoints::find_best(run),
+        false => checkpoints::find(run),
+    }
 }
 
 /// The policy of a checkpoint, and a word about newer ones that are damaged.
@@ -242,27 +223,5 @@ fn print(line: impl Display) -> Result<(), TrainerError> {
             error,
         )),
         _ => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_is_an_error_of_one_line_that_names_its_place() {
-        let error = catch_panics::<()>(|| {
-            let tensor = tch::Tensor::zeros([2], (tch::Kind::Float, tch::Device::Cpu));
-            let _mismatched =
-                tensor + tch::Tensor::zeros([3], (tch::Kind::Float, tch::Device::Cpu));
-            Ok(())
-        });
-        let message = error.unwrap_err().to_string();
-        assert!(message.contains("must match the size"), "{message}");
-        assert!(message.contains(".rs:"), "{message}");
-        assert!(
-            !message.contains('\n') && !message.contains("\\n"),
-            "{message}"
-        );
     }
 }

@@ -5,16 +5,19 @@ use std::{
     time::SystemTime,
 };
 
+use vec_env::VecEnv;
+
 use super::{
     EXIT_OK, make_envs, say,
     setting_args::{self, SettingArgs},
     warn,
 };
 use crate::{
-    device, envs,
+    device,
+    envs::{self, Recording},
     error::TrainerError,
     run::{Counters, Outcome, Resume, Run, RunFolder, StopRequest, machine},
-    settings::{Preset, Settings},
+    settings::{Preset, RunSettings, Settings},
 };
 
 #[derive(clap::Args)]
@@ -53,6 +56,22 @@ pub(super) fn train(args: &TrainArgs, stop: &StopRequest) -> Result<i32, Trainer
         )),
         None => say("no game ended"),
     }
+    if let Some(best) = summary.best {
+        say(format_args!(
+            "best evaluation: {:.1} over {} games at agent step {}; play it by: eval '{}' --best",
+            best.mean,
+            best.episodes,
+            best.step,
+            folder.display()
+        ));
+    }
+    match summary.worker_restarts {
+        0 => {}
+        1 => say("a worker failed once and was made anew"),
+        times => say(format_args!(
+            "workers failed {times} times and were made anew"
+        )),
+    }
     say(format_args!("learning curve: {}", summary.curve.display()));
     match summary.outcome {
         Outcome::Finished => {
@@ -86,8 +105,10 @@ fn start(args: &TrainArgs, stop: &StopRequest) -> Result<Run, TrainerError> {
     let threads = device::set_torch_threads(settings.machine.torch_threads);
     let for_env = settings.clone();
     let env = make_envs(stop, move || envs::for_training(&for_env))?;
-    let run = Run::create(settings, env, stop)?;
+    let for_evaluation = evaluation_envs(&settings, stop)?;
+    let mut run = Run::create(settings, env, stop)?;
     announce(&run, threads)?;
+    evaluate_in(&mut run, for_evaluation)?;
     Ok(run)
 }
 
@@ -99,16 +120,63 @@ fn resume(folder: &Path, args: &TrainArgs, stop: &StopRequest) -> Result<Run, Tr
     let threads = device::set_torch_threads(resume.settings.machine.torch_threads);
     let for_env = resume.settings.clone();
     let env = make_envs(stop, move || envs::for_training(&for_env))?;
-    let run = Run::resume(resume, env, stop)?;
+    let for_evaluation = evaluation_envs(&resume.settings, stop)?;
+    let mut run = Run::resume(resume, env, stop)?;
     for notice in run.notices() {
         warn(notice);
     }
     announce(&run, threads)?;
+    evaluate_in(&mut run, for_evaluation)?;
     say(format_args!(
         "going on from agent step {}",
         run.counters().step
     ));
     Ok(run)
+}
+
+/// The environments to evaluate in while training, where the settings ask for it.
+fn evaluation_envs(
+    settings: &Settings,
+    stop: &StopRequest,
+) -> Result<Option<Box<dyn VecEnv>>, TrainerError> {
+    let RunSettings {
+        eval_every,
+        eval_num_envs,
+        eval_episodes,
+        ..
+    } = settings.run;
+    let settings = settings.clone();
+    let make = move || {
+        let num_envs = eval_num_envs.min(eval_episodes);
+        envs::for_evaluation(&settings, num_envs, &Recording::default())
+    };
+    (eval_every > 0).then(|| make_envs(stop, make)).transpose()
+}
+
+fn evaluate_in(run: &mut Run, env: Option<Box<dyn VecEnv>>) -> Result<(), TrainerError> {
+    let Some(env) = env else {
+        return Ok(());
+    };
+    let RunSettings {
+        eval_every,
+        eval_episodes,
+        eval_greedy,
+        ..
+    } = run.settings().run;
+    say(format_args!(
+        "evaluation every {eval_every} agent steps: {eval_episodes} games, {}, {} environments {}",
+        if eval_greedy {
+            "the best actions"
+        } else {
+            "actions drawn"
+        },
+        env.num_envs(),
+        stepped_by(
+            env.backend(),
+            envs::env_threads(run.settings()).min(env.num_envs() as i64)
+        ),
+    ));
+    run.evaluate_in(env)
 }
 
 fn announce(run: &Run, torch_threads: i32) -> Result<(), TrainerError> {

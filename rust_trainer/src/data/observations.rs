@@ -322,7 +322,7 @@ mod tests {
             dtype: Dtype::Uint8,
         };
         let store = Observations::new(&spec, 1 << 20, 1 << 20, Device::Cpu);
-        assert!(matches!(store, Err(TrainerError::Torch(_))));
+        assert!(matches!(store, Err(TrainerError::OutOfMemory(_))));
     }
 
     #[test]

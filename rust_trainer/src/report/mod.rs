@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 pub mod curve;
 pub mod episodes;
 pub mod error;
+pub mod evaluations;
 pub mod events;
 pub mod format;
 mod picture;
@@ -25,8 +26,10 @@ mod tests;
 pub use curve::{Curve, Reference, draw_curves};
 pub use episodes::{Episode, read_episodes};
 pub use error::ReportError;
+pub use evaluations::{Evaluation, read_evaluations};
 
 use episodes::EpisodeTable;
+use evaluations::EvaluationTable;
 use events::EventWriter;
 use progress::Progress;
 use scalars::ScalarTable;
@@ -52,6 +55,7 @@ pub struct RunReport {
     title: String,
     episodes: EpisodeTable,
     updates: ScalarTable,
+    evaluations: EvaluationTable,
     events: EventWriter,
     progress: Progress,
     games: GameWindow,
@@ -103,6 +107,7 @@ impl RunReport {
         Ok(Self {
             episodes,
             updates: ScalarTable::open(&folder.join("updates.csv"), at_step)?,
+            evaluations: EvaluationTable::open(&folder.join("evaluations.csv"), at_step)?,
             events: match at_step {
                 Some(at_step) => EventWriter::resume(folder, at_step)?,
                 None => EventWriter::create(folder)?,
@@ -183,6 +188,38 @@ impl RunReport {
             .collect();
         let values = tagged.iter().map(|(tag, value)| (tag.as_str(), *value));
         self.events.scalars(step, values)
+    }
+
+    /// Records an evaluation, and says whether it is the best so far.
+    pub fn evaluation(&mut self, row: &Evaluation, is_best: bool) -> Result<(), ReportError> {
+        self.message(&format!(
+            "evaluation at agent step {}: mean raw return {:.1} ± {:.1} over {} games, {:.1} s{}",
+            row.step,
+            row.mean,
+            row.std,
+            row.episodes,
+            row.seconds,
+            if is_best { ", the best so far" } else { "" }
+        ));
+        self.evaluations.write(row)?;
+        let values = [
+            ("eval/raw_return_mean", row.mean),
+            ("eval/raw_return_std", row.std),
+            ("eval/episode_length_mean", row.length),
+        ];
+        self.events.scalars(row.step, values)
+    }
+
+    /// The evaluations of the run so far.
+    #[must_use]
+    pub fn evaluations(&self) -> &[Evaluation] {
+        &self.evaluations.rows
+    }
+
+    /// Leaves out the last `time` of the seconds of training: it went into something else.
+    pub fn pause(&mut self, time: Duration) {
+        self.started += time;
+        self.progress.pause(time);
     }
 
     /// Hears of the lives left in each env: where there are any, returns are those over all of them.

@@ -83,6 +83,11 @@ impl Progress {
         }
     }
 
+    /// Leaves out the last `time` of what the rate is measured over.
+    pub fn pause(&mut self, time: Duration) {
+        self.rate.pause(time);
+    }
+
     /// Prints a line of text above the bar, or among the lines.
     pub fn message(&mut self, text: &str) {
         match &mut self.display {

@@ -130,6 +130,14 @@ impl Rate {
         }
     }
 
+    /// Leaves out the last `time`, in which there were no steps to be made.
+    pub fn pause(&mut self, time: Duration) {
+        for (at, _) in &mut self.kept {
+            *at += time;
+        }
+        self.latest.0 += time;
+    }
+
     /// Agent steps per second, `None` before time has passed.
     #[must_use]
     pub fn per_second(&self) -> Option<f64> {
@@ -172,6 +180,10 @@ mod tests {
         let mut rate = Rate::new(start, 1_000_000);
         assert_eq!(rate.per_second(), None);
         rate.record(start + Duration::from_secs(2), 1_001_000);
+        assert_eq!(rate.per_second(), Some(500.0));
+        rate.pause(Duration::from_secs(60));
+        assert_eq!(rate.per_second(), Some(500.0));
+        rate.record(start + Duration::from_secs(64), 1_002_000);
         assert_eq!(rate.per_second(), Some(500.0));
     }
 

@@ -16,11 +16,12 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tch::{Device, Kind, Tensor};
 use vec_env::{ActionSpace, Dtype, ObsSpec};
 
-use super::{action_space, files, replay_file};
+use super::{action_space, checkpoints, files, replay_file};
 use crate::{
     algorithms::{self, State},
     error::TrainerError,
     policy::Policy,
+    report::Evaluation,
     settings::{Settings, shown},
 };
 
@@ -56,6 +57,8 @@ pub struct Checkpoint {
     pub envs: EnvStates,
     /// Checksum of the replay memory beside it; `None` where there is none.
     pub replay: Option<String>,
+    /// What an evaluation found it to be worth: the best checkpoint's reason.
+    pub evaluation: Option<Evaluation>,
 }
 
 /// The environments of a checkpoint.
@@ -77,9 +80,21 @@ impl Checkpoint {
     /// # Errors
     /// A file that cannot be written.
     pub fn save(&self, folder: &Path) -> Result<PathBuf, TrainerError> {
-        fs::create_dir_all(folder).map_err(|source| TrainerError::io("create", folder, source))?;
         let path = folder.join(format!("step-{:012}.{EXTENSION}", self.counters.step));
-        let failed = |problem: &dyn ToString| TrainerError::checkpoint(&path, problem.to_string());
+        self.write(&path)?;
+        Ok(path)
+    }
+
+    /// Writes it into `folder` in the place of the best checkpoint.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::save`].
+    pub fn save_best(&self, folder: &Path) -> Result<(), TrainerError> {
+        self.write(&checkpoints::path_of_best(folder))
+    }
+
+    fn write(&self, path: &Path) -> Result<(), TrainerError> {
+        let failed = |problem: &dyn ToString| TrainerError::checkpoint(path, problem.to_string());
         let mut tensors = Vec::new();
         for (name, tensor) in &self.state.tensors {
             tensors.push((name.clone(), Stored::new(tensor)?));
@@ -95,17 +110,35 @@ impl Checkpoint {
             views.insert(name.as_str(), view.map_err(|error| failed(&error))?);
         }
         let mut metadata = self.metadata().map_err(|error| failed(&error))?;
+        if let Some(folder) = path.parent().filter(|folder| !folder.is_dir()) {
+            // This one only: the folder of a run that is lost is not made anew.
+            fs::create_dir(folder).map_err(|source| TrainerError::io("create", folder, source))?;
+        }
         let replay = match self.state.replay.as_slice() {
             [] => Ok(None),
-            replay => replay_file::write(&replay_file::path_beside(&path), replay).map(Some),
+            replay => replay_file::write(&replay_file::path_beside(path), replay).map(Some),
         };
         let named = replay.as_ref().map_or(Some(MISSING), Option::as_deref);
         metadata.extend(named.map(|checksum| ("replay".to_owned(), checksum.to_owned())));
         metadata.insert("checksum".to_owned(), checksum(&metadata, &views));
         let bytes = safetensors::serialize(views, Some(metadata.into_iter().collect()))
             .map_err(|error| failed(&error))?;
-        files::replace(&path, &bytes).map_err(|source| TrainerError::io("write", &path, source))?;
-        replay.map(|_| path)
+        files::replace(path, &bytes).map_err(|source| TrainerError::io("write", path, source))?;
+        replay.map(|_| ())
+    }
+
+    /// Refuses numbers that are none: what they are in can neither play nor learn on.
+    ///
+    /// # Errors
+    /// [`TrainerError::State`], which names the tensor.
+    pub fn check_finite(&self) -> Result<(), TrainerError> {
+        let mut tensors = self.state.tensors.iter();
+        match tensors.find(|(_, tensor)| tensor.isfinite().all().int64_value(&[]) == 0) {
+            Some((name, _)) => Err(TrainerError::State(format!(
+                "tensor `{name}` has numbers that are not finite"
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn metadata(&self) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
@@ -128,6 +161,10 @@ impl Checkpoint {
             entries.map(|(name, text)| (name.to_owned(), text)).into();
         if let EnvStates::Missing(why) = &self.envs {
             entries.insert("games_start_anew".to_owned(), why.clone());
+        }
+        if let Some(evaluation) = &self.evaluation {
+            let text = serde_json::to_string(evaluation)?;
+            entries.insert("evaluation".to_owned(), text);
         }
         Ok(entries)
     }
@@ -196,6 +233,10 @@ impl Checkpoint {
             state,
             envs,
             replay: metadata.get("replay").cloned(),
+            evaluation: metadata
+                .contains_key("evaluation")
+                .then(|| entry(&metadata, "evaluation"))
+                .transpose()?,
         })
     }
 

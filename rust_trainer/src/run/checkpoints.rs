@@ -40,6 +40,43 @@ fn steps(folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
     Ok(found)
 }
 
+const BEST: &str = "best.safetensors";
+
+/// Where the best checkpoint in `folder` stands, whether there is one or not.
+#[must_use]
+pub fn path_of_best(folder: &Path) -> PathBuf {
+    folder.join(BEST)
+}
+
+/// The checkpoint of the run in `run` that did best in evaluations during training, if there is any.
+///
+/// # Errors
+/// A checkpoint that cannot be read.
+pub fn best(run: &Path) -> Result<Option<Checkpoint>, TrainerError> {
+    let path = path_of_best(&run.join("checkpoints"));
+    path.is_file().then(|| Checkpoint::read(&path)).transpose()
+}
+
+/// The best checkpoint of the run in the folder `run`.
+///
+/// # Errors
+/// A folder without one; a checkpoint that cannot be read, or is of another run.
+pub fn find_best(run: &Path) -> Result<Found, TrainerError> {
+    let settings = RunFolder::settings_in(run);
+    let Some(checkpoint) = best(run)? else {
+        let problem =
+            "holds no best checkpoint; evaluation during training keeps it: train with eval_every";
+        return Err(TrainerError::checkpoint(run, problem));
+    };
+    let path = path_of_best(&run.join("checkpoints"));
+    checkpoint.check_belongs(&path, &settings?)?;
+    Ok(Found {
+        path,
+        checkpoint,
+        damaged: Vec::new(),
+    })
+}
+
 /// Drops all but the newest `keep` of the checkpoints in `folder`, and of the replay memories all but
 /// that of the newest checkpoint.
 ///
@@ -94,6 +131,10 @@ pub fn newest(folder: &Path) -> Result<Option<Found>, TrainerError> {
     for path in list(folder)?.into_iter().rev() {
         match Checkpoint::read(&path) {
             Ok(checkpoint) => {
+                if let Err(error) = checkpoint.check_finite() {
+                    damaged.push(TrainerError::checkpoint(&path, error));
+                    continue;
+                }
                 return Ok(Some(Found {
                     path,
                     checkpoint,

@@ -11,6 +11,7 @@ use crate::{
     envs::env_seed,
     error::TrainerError,
     policy::{Policy, seeded_rng},
+    report::Evaluation,
 };
 
 /// How games are played.
@@ -75,12 +76,22 @@ pub fn play(
     Ok(played)
 }
 
-/// Mean and standard deviation (of the population) of the raw returns.
+/// What `games`, at least one, say of a policy that learned from `step` agent steps; they took `seconds`.
 #[must_use]
-pub fn mean_and_deviation(games: &[Game]) -> (f64, f64) {
+pub fn evaluation_of(games: &[Game], step: u64, seconds: f64) -> Evaluation {
     let count = games.len() as f64;
     let returns = || games.iter().map(|game| game.episode.raw_return);
     let mean = returns().sum::<f64>() / count;
     let variance = returns().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
-    (mean, variance.sqrt())
+    let lengths = games.iter().map(|game| game.episode.length as f64);
+    Evaluation {
+        step,
+        mean,
+        std: variance.sqrt(),
+        min: returns().fold(f64::INFINITY, f64::min),
+        max: returns().fold(f64::NEG_INFINITY, f64::max),
+        episodes: games.len(),
+        length: lengths.sum::<f64>() / count,
+        seconds,
+    }
 }

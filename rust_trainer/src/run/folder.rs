@@ -4,6 +4,7 @@ use std::{
     ffi::OsStr,
     fs::{self, File, TryLockError},
     io,
+    os::unix::fs::MetadataExt,
     path::{Component, Path, PathBuf},
 };
 
@@ -15,7 +16,7 @@ use crate::{error::TrainerError, settings::Settings};
 pub struct RunFolder {
     path: PathBuf,
     /// The lock is on the folder itself, and goes with this handle or with the process.
-    _lock: File,
+    lock: File,
     /// The folders that were made for it, the outermost last.
     made: Vec<PathBuf>,
 }
@@ -36,7 +37,7 @@ impl RunFolder {
         fs::create_dir(&path).map_err(failed)?;
         made.insert(0, path.clone());
         let folder = Self {
-            _lock: lock(&path)?,
+            lock: lock(&path)?,
             path,
             made,
         };
@@ -69,7 +70,7 @@ impl RunFolder {
             )));
         }
         Ok(Self {
-            _lock: lock(path)?,
+            lock: lock(path)?,
             path: path.to_owned(),
             made: Vec::new(),
         })
@@ -104,6 +105,14 @@ impl RunFolder {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether it is still there: not removed, renamed, or replaced by another.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        let found = fs::metadata(&self.path).map(|found| (found.dev(), found.ino()));
+        let ours = self.lock.metadata().map(|ours| (ours.dev(), ours.ino()));
+        matches!((found, ours), (Ok(found), Ok(ours)) if found == ours)
     }
 
     /// Where its checkpoints are.

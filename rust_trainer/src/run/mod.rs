@@ -5,6 +5,8 @@ mod action_space;
 mod checkpoint;
 pub mod checkpoints;
 pub mod evaluate;
+mod evaluation;
+mod failure;
 pub mod files;
 mod folder;
 pub mod machine;
@@ -22,8 +24,15 @@ use std::{
 
 use vec_env::{EnvError, StepBatch, VecEnv};
 
-use crate::{algorithms::Algorithm, error::TrainerError, report::RunReport, settings::Settings};
+use crate::{
+    algorithms::Algorithm,
+    error::TrainerError,
+    panics::catch_panics,
+    report::{Evaluation, RunReport},
+    settings::Settings,
+};
 pub use checkpoint::{Checkpoint, Counters, EnvStates};
+use evaluation::Evaluator;
 pub use folder::RunFolder;
 pub use start::Resume;
 pub use stop::StopRequest;
@@ -39,6 +48,10 @@ pub const CHANGEABLE: &[&str] = &[
     "env_timeout",
     "checkpoint_every",
     "keep_checkpoints",
+    "eval_every",
+    "eval_episodes",
+    "eval_num_envs",
+    "eval_greedy",
     "img_dir",
 ];
 
@@ -62,6 +75,10 @@ pub struct Summary {
     pub mean_return: Option<(f64, usize)>,
     /// In self-play, whose returns say nothing: mean length in agent steps of the same games.
     pub mean_length: Option<(f64, usize)>,
+    /// The evaluation that the best checkpoint is of, where the run is evaluated.
+    pub best: Option<Evaluation>,
+    /// How often workers that failed were made anew.
+    pub worker_restarts: u64,
     /// The picture of the learning curve.
     pub curve: PathBuf,
 }
@@ -85,6 +102,9 @@ pub struct Run {
     step: StepBatch,
     restarts: Restarts,
     times: Times,
+    evaluator: Option<Evaluator>,
+    /// In the midst of an update: the weights are neither those before nor those after.
+    is_learning: bool,
 }
 
 /// Where the time of one update went.
@@ -121,6 +141,8 @@ impl Run {
             step: StepBatch::default(),
             restarts: Restarts::default(),
             times: Times::default(),
+            evaluator: None,
+            is_learning: false,
         }
     }
 
@@ -167,27 +189,40 @@ impl Run {
     /// Environments that fail for good, a full disk, a loss that is not finite; as
     /// [`TrainerError::Run`], which says what is kept.
     pub fn train(mut self, stop: &StopRequest) -> Result<Summary, TrainerError> {
-        let outcome = match self.iterate(stop) {
+        let outcome = match catch_panics(|| self.iterate(stop)) {
             Ok(outcome) => outcome,
             Err(cause) => return Err(self.fail(cause)),
         };
+        self.close_evaluation()?;
         self.env.close()?;
-        let mean_return = self.report.raw_return_mean();
-        let mean_length = self.report.length_mean();
         Ok(Summary {
             outcome,
             counters: self.learned,
-            mean_return,
-            mean_length,
+            mean_return: self.report.raw_return_mean(),
+            mean_length: self.report.length_mean(),
+            best: self.best(),
+            worker_restarts: self.restarts.total,
             curve: self.report.finish()?,
         })
     }
 
     fn iterate(&mut self, stop: &StopRequest) -> Result<Outcome, TrainerError> {
+        if self.settings.run.eval_every > 0 && self.evaluator.is_none() {
+            let problem = "needs environments to evaluate in".to_owned();
+            let every = self.settings.run.eval_every;
+            return Err(TrainerError::setting("eval_every", every, problem));
+        }
+        // Where a stop came before the result of an evaluation.
+        if !self.evaluate(stop)? {
+            return self.stop_here();
+        }
         let mut patience = Patience::new(stop);
         while self.learned.step < self.settings.run.total_steps {
             let answered = self.step(&mut patience)?;
             let has_learned = answered && self.learn()?;
+            if has_learned {
+                patience.done();
+            }
             let stopping = stop.is_asked() && (has_learned || !answered || patience.is_over());
             let every = self.settings.run.checkpoint_every;
             let is_due = self.learned.step / every > self.saved.unwrap_or(0) / every;
@@ -197,9 +232,20 @@ impl Run {
             if stopping {
                 return Ok(Outcome::Stopped);
             }
+            if has_learned {
+                if !self.evaluate(stop)? {
+                    return self.stop_here();
+                }
+                patience.begin();
+            }
         }
         self.save()?;
         Ok(Outcome::Finished)
+    }
+
+    fn stop_here(&mut self) -> Result<Outcome, TrainerError> {
+        self.save()?;
+        Ok(Outcome::Stopped)
     }
 
     /// One step of every environment; `false` where a stop was asked for and they do not answer.
@@ -238,15 +284,8 @@ impl Run {
         loop {
             match receive(&mut *self.env, &mut self.step, patience) {
                 Err(error @ EnvError::Worker { .. }) => {
-                    if !self.restarts.allow() {
-                        return Err(error.into());
-                    }
-                    let restarted = self.env.restart_workers()?;
-                    let list: Vec<_> = restarted.iter().map(ToString::to_string).collect();
-                    self.report.message(&format!(
-                        "{error}; made anew: environments {}",
-                        list.join(", ")
-                    ));
+                    self.restarts
+                        .mend(&mut *self.env, error, &mut self.report)?;
                 }
                 received => {
                     self.restarts.step_done();
@@ -259,7 +298,9 @@ impl Run {
     /// Lets the algorithm learn; whether it was time to.
     fn learn(&mut self) -> Result<bool, TrainerError> {
         let learning = Instant::now();
+        self.is_learning = true;
         let metrics = self.algorithm.learn()?;
+        self.is_learning = false;
         self.times.learn += learning.elapsed();
         let Some(metrics) = metrics else {
             return Ok(false);
@@ -289,19 +330,35 @@ impl Run {
             return Ok(());
         }
         self.report.sync()?;
+        self.write_checkpoint()
+    }
+
+    fn write_checkpoint(&mut self) -> Result<(), TrainerError> {
+        let folder = self.folder.checkpoints();
+        let envs = self.env_states();
+        self.checkpoint(envs)?.save(&folder)?;
+        self.saved = Some(self.learned.step);
+        checkpoints::drop_old(&folder, self.settings.run.keep_checkpoints)
+    }
+
+    /// What is learned, as a checkpoint holds it.
+    fn checkpoint(&self, envs: EnvStates) -> Result<Checkpoint, TrainerError> {
         let checkpoint = Checkpoint {
             settings: self.settings.clone(),
             counters: self.learned,
             obs_spec: self.env.obs_spec().clone(),
             action_space: self.env.action_space().clone(),
             state: self.algorithm.state()?,
-            envs: self.env_states(),
+            envs,
             replay: None,
+            evaluation: None,
         };
-        let folder = self.folder.checkpoints();
-        checkpoint.save(&folder)?;
-        self.saved = Some(self.learned.step);
-        checkpoints::drop_old(&folder, self.settings.run.keep_checkpoints)
+        // Numbers that are none can come of the last gradient step; the loss shows them one update later.
+        let finite = checkpoint.check_finite();
+        finite.map_err(|_| TrainerError::Diverged {
+            what: "what is learned",
+        })?;
+        Ok(checkpoint)
     }
 
     /// The environments, where they stand between two updates and can be saved.
@@ -313,21 +370,6 @@ impl Run {
         match self.env.save_state() {
             Ok(states) => EnvStates::Saved(states),
             Err(error) => EnvStates::Missing(error.to_string()),
-        }
-    }
-
-    /// Saves what can be saved after a failure, and says so.
-    fn fail(mut self, cause: TrainerError) -> TrainerError {
-        if !matches!(cause, TrainerError::Diverged { .. }) {
-            // Where this fails too, the message tells of the checkpoint before.
-            let _ = self.save();
-        }
-        let _ = self.env.close();
-        TrainerError::Run {
-            cause: Box::new(cause),
-            step: self.step_count,
-            folder: self.folder.path().to_owned(),
-            saved: self.saved,
         }
     }
 }

@@ -5,29 +5,51 @@ use std::time::{Duration, Instant};
 use vec_env::{EnvError, StepBatch, VecEnv};
 
 use super::stop::{LOOK, StopRequest};
+use crate::report::RunReport;
 
 /// How long what is in hand may still take once a stop was asked for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Whether a stop was asked for, and how long ago that was noticed.
+/// Whether a stop was asked for, and whether what is in hand ends soon enough to be waited for.
 #[derive(Debug)]
 pub struct Patience<'a> {
     stop: &'a StopRequest,
     noticed: Option<Instant>,
+    began: Instant,
+    /// How long the last piece of work took.
+    took: Option<Duration>,
 }
 
 impl<'a> Patience<'a> {
-    /// With a request that may come at any time.
+    /// With a request that may come at any time; work begins now.
     pub fn new(stop: &'a StopRequest) -> Self {
         Self {
             stop,
             noticed: None,
+            began: Instant::now(),
+            took: None,
         }
     }
 
-    /// Whether a stop was asked for so long ago that what is in hand is given up.
+    /// Notes that a piece of work is done: the next one will take about as long.
+    pub fn done(&mut self) {
+        self.took = Some(self.began.elapsed());
+    }
+
+    /// Notes that the next piece of work begins now.
+    pub fn begin(&mut self) {
+        self.began = Instant::now();
+    }
+
+    /// Whether a stop was asked for and what is in hand is given up: it has taken [`PATIENCE`] since
+    /// then, or will, for the last one took longer.
     pub fn is_over(&mut self) -> bool {
-        self.stop.is_asked() && self.noticed.get_or_insert_with(Instant::now).elapsed() > PATIENCE
+        if !self.stop.is_asked() {
+            return false;
+        }
+        let now = Instant::now();
+        let end = *self.noticed.get_or_insert(now) + PATIENCE;
+        now > end || self.took.is_some_and(|took| self.began + took > end)
     }
 }
 
@@ -76,6 +98,28 @@ impl Restarts {
         allowed
     }
 
+    /// Makes the workers of `env` anew after `error`, and says so.
+    ///
+    /// # Errors
+    /// `error`, where they may not be made anew; workers that fail again.
+    pub fn mend(
+        &mut self,
+        env: &mut dyn VecEnv,
+        error: EnvError,
+        report: &mut RunReport,
+    ) -> Result<(), EnvError> {
+        if !self.allow() {
+            return Err(error);
+        }
+        let restarted = env.restart_workers()?;
+        let list: Vec<_> = restarted.iter().map(ToString::to_string).collect();
+        report.message(&format!(
+            "{error}; made anew: environments {}",
+            list.join(", ")
+        ));
+        Ok(())
+    }
+
     /// Notes a step that is complete.
     pub fn step_done(&mut self) {
         self.in_this_step = 0;
@@ -89,6 +133,22 @@ impl Restarts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_ends_soon_is_waited_for_and_what_does_not_is_given_up_at_once() {
+        let stop = StopRequest::never();
+        let mut patience = Patience::new(&stop);
+        let ago = |time| Instant::now().checked_sub(time).unwrap();
+        assert!(!patience.is_over(), "nobody asked");
+        stop.ask();
+        assert!(!patience.is_over(), "how long it takes is not known yet");
+        patience.took = Some(3 * PATIENCE / 2);
+        assert!(patience.is_over(), "it takes longer");
+        patience.began = ago(PATIENCE);
+        assert!(!patience.is_over(), "half a second is left of it");
+        patience.noticed = Some(ago(2 * PATIENCE));
+        assert!(patience.is_over(), "it took longer than the last one");
+    }
 
     #[test]
     fn a_step_that_fails_twice_and_failures_too_often_end_it() {

@@ -23,6 +23,14 @@ settings! {
         checkpoint_every: u64 = 100_000, Positive,
         /// Newest checkpoints to keep
         keep_checkpoints: usize = 3, Positive,
+        /// Agent steps between two evaluations: whole games in environments of their own; 0: none
+        eval_every: u64 = 0, Any,
+        /// Games of an evaluation, the same each time
+        eval_episodes: usize = 10, Between(1.0, 1_048_576.0),
+        /// Environments played at once in an evaluation, at most one a game
+        eval_num_envs: usize = 8, Between(1.0, 1_048_576.0),
+        /// Evaluate the best action each time instead of actions drawn from the policy
+        eval_greedy: bool = false, Any,
         /// Save every raw frame as PNG into this folder while training (slow; Atari)
         img_dir: PathBuf = PathBuf::new(), Any,
     }

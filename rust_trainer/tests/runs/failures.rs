@@ -1,6 +1,11 @@
 //! Environments that fail, hang or block.
 
-use std::{collections::VecDeque, sync::mpsc, thread, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
 
 use rust_trainer::report::read_episodes;
 use vec_env::{Actions, EnvError, ObsSlot, ObsSpec, StepBatch};
@@ -126,6 +131,7 @@ fn a_failed_worker_is_made_anew_and_the_run_goes_on() {
         .map(|line| line.split(',').collect::<Vec<_>>());
     let header = lines.next().unwrap();
     let column = header.iter().position(|name| *name == "worker_restarts");
+    assert_eq!(summary.worker_restarts, 1);
     let restarts: Vec<_> = lines.map(|line| line[column.unwrap()].to_owned()).collect();
     assert_eq!(restarts, ["0", "1", "1", "1", "1", "1", "1", "1", "1", "1"]);
 }
@@ -157,26 +163,104 @@ fn a_failure_for_good_leaves_a_checkpoint_and_advises_to_resume() {
     }
 }
 
+/// Trains in `env`, asks to stop at step `at` of the batch; how that ended, and how long it took.
+fn stopped(settings: &Settings, mut env: Failing, at: u32, pace: Duration) -> (u64, Duration) {
+    let stop = Arc::new(StopRequest::never());
+    let asking = Arc::clone(&stop);
+    let (say, asked) = mpsc::channel();
+    let mut steps = 0;
+    env.on_step = Box::new(move || {
+        steps += 1;
+        if steps == at {
+            asking.ask();
+            say.send(Instant::now()).unwrap();
+        }
+        thread::sleep(pace);
+    });
+    let run = Run::create(settings.clone(), Box::new(env), &stop).unwrap();
+    let summary = run.train(&stop).unwrap();
+    assert_eq!(summary.outcome, Outcome::Stopped);
+    assert_eq!(newest(settings).counters.step, summary.counters.step);
+    (summary.counters.step, asked.recv().unwrap().elapsed())
+}
+
 #[test]
 fn a_stop_is_heeded_while_an_environment_hangs() {
     let folder = tempfile::tempdir().unwrap();
     let settings = short(folder.path(), "run");
-    let stop = std::sync::Arc::new(StopRequest::never());
-    let asking = std::sync::Arc::clone(&stop);
-    let mut env = failing(20, &[Fault::Hang]);
+    let (step, took) = stopped(&settings, failing(20, &[Fault::Hang]), 20, Duration::ZERO);
+    assert_eq!(step, 64);
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+/// What ends within a second is waited for; a longer rollout is given up in its midst.
+#[test]
+fn a_stop_in_the_midst_of_a_rollout_takes_at_most_a_second_or_two() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, pace, learned, limit) in [("quick", 10, 128, 1000), ("slow", 100, 64, 500)] {
+        let settings = short(folder.path(), name);
+        // The third step of the second update, of 16 steps each.
+        let (step, took) = stopped(
+            &settings,
+            failing(u32::MAX, &[]),
+            19,
+            Duration::from_millis(pace),
+        );
+        assert_eq!(step, learned, "{name}");
+        assert!(took < Duration::from_millis(limit), "{name}: {took:?}");
+    }
+}
+
+/// A loss that is no number: said before it changes a weight, and the checkpoint before is named.
+#[test]
+fn a_run_that_diverges_keeps_its_last_good_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    for algorithm in [Algorithm::Ppo, Algorithm::A2c] {
+        let settings = with(
+            &settings(algorithm, folder.path(), algorithm.name()),
+            "learning_rate = 1e37\ncheckpoint_every = 1\nkeep_checkpoints = 100",
+        );
+        let error = train(&settings, Contexts::new(false, 9, End::Terminated))
+            .err()
+            .unwrap();
+        let message = error.to_string();
+        assert!(
+            message.contains("not finite") && !message.contains('\n'),
+            "{message}"
+        );
+        let Ok(found) = checkpoints::find(&folder_of(&settings)) else {
+            assert!(message.contains("no checkpoint"), "{message}");
+            continue;
+        };
+        assert!(found.damaged.is_empty(), "{:?}", found.damaged);
+        let step = format!("of agent step {} ", found.checkpoint.counters.step);
+        assert!(
+            message.contains(&step) && message.contains("smaller learning rate"),
+            "{message}"
+        );
+        found.checkpoint.policy(Device::Cpu).unwrap();
+    }
+}
+
+/// A panic below, as libtorch's bindings have them: an error, and what was learned is kept.
+#[test]
+fn a_panic_in_the_midst_of_a_run_leaves_a_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = short(folder.path(), "run");
+    let mut env = failing(u32::MAX, &[]);
     let mut steps = 0;
     env.on_step = Box::new(move || {
         steps += 1;
-        if steps == 20 {
-            asking.ask();
-        }
+        assert!(steps < 20, "the reactor is too hot");
     });
-    let run = Run::create(settings.clone(), Box::new(env), &stop).unwrap();
-    let summary = run.train(&stop).unwrap();
-    assert_eq!(
-        (summary.outcome, summary.counters.step),
-        (Outcome::Stopped, 64)
-    );
+    let message = train(&settings, env).err().unwrap().to_string();
+    for words in [
+        "the reactor is too hot",
+        "failures.rs:",
+        "checkpoint is of agent step 64",
+    ] {
+        assert!(message.contains(words), "{message}");
+    }
     assert_eq!(newest(&settings).counters.step, 64);
 }
 

@@ -145,7 +145,7 @@ fn a_damaged_checkpoint_drives_out_no_other() {
 }
 
 #[test]
-fn weights_that_are_not_finite_are_refused() {
+fn weights_that_are_not_finite_are_refused_and_older_ones_taken() {
     let folder = tempfile::tempdir().unwrap();
     let settings = short(folder.path(), "run");
     train(&settings, one_step()).unwrap();
@@ -158,20 +158,25 @@ fn weights_that_are_not_finite_are_refused() {
     let path = spoiled
         .save(&folder_of(&settings).join("checkpoints"))
         .unwrap();
+    let found = checkpoints::find(&folder_of(&settings)).unwrap();
+    assert_eq!(found.checkpoint.counters.step, 64);
+    let read = Checkpoint::read(&path).unwrap();
     let refused = [
-        resume(&folder_of(&settings), one_step()).err().unwrap(),
-        Checkpoint::read(&path)
-            .unwrap()
-            .policy(Device::Cpu)
-            .err()
-            .unwrap(),
+        found.damaged[0].to_string(),
+        read.policy(Device::Cpu).err().unwrap().to_string(),
     ];
-    for error in refused.map(|error| error.to_string()) {
+    for error in refused {
         assert!(
             error.contains("not finite") && error.contains(&name),
             "{error}"
         );
     }
+    let resume = Resume::open(&folder_of(&settings), &toml::Table::new()).unwrap();
+    let notice = &resume.notices()[0];
+    assert!(
+        notice.contains("not finite") && notice.contains("step-000000000128"),
+        "{notice}"
+    );
 }
 
 #[test]
@@ -249,4 +254,34 @@ fn a_run_whose_folder_is_removed_ends_at_once() {
     fs::remove_dir_all(folder_of(&settings)).unwrap();
     let message = run.train(&StopRequest::never()).err().unwrap().to_string();
     assert!(message.contains("was removed or replaced"), "{message}");
+    assert!(!folder_of(&settings).exists(), "nothing is made anew");
+
+    // What was learned stands beside it, as a run to go on with.
+    let rescued = settings.run.runs_dir.join("run-rescued");
+    let remedy = format!("--resume '{}'", rescued.display());
+    assert!(message.contains(&remedy), "{message}");
+    let learned = checkpoints::find(&rescued)
+        .unwrap()
+        .checkpoint
+        .counters
+        .step;
+    assert!(learned > 0);
+    let changes = toml::from_str(&format!("total_steps = {}", learned + 64)).unwrap();
+    let resume = Resume::open(&rescued, &changes).unwrap();
+    let stop = StopRequest::never();
+    let run = Run::resume(resume, Box::new(one_step()), &stop).unwrap();
+    assert_eq!(run.train(&stop).unwrap().counters.step, learned + 64);
+}
+
+/// Another run that has taken the name is not written into.
+#[test]
+fn a_run_whose_folder_is_replaced_does_not_write_into_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = with(&short(folder.path(), "run"), "total_steps = 1000000000");
+    let run = create(&settings, one_step()).unwrap();
+    fs::rename(folder_of(&settings), folder.path().join("moved")).unwrap();
+    drop(create(&settings, one_step()).unwrap());
+    let message = run.train(&StopRequest::never()).err().unwrap().to_string();
+    assert!(message.contains("run-rescued"), "{message}");
+    assert!(!folder_of(&settings).join("checkpoints").exists());
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod contexts;
+mod evaluations;
 mod failures;
 mod folders;
 mod resume;

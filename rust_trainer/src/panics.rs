@@ -1,0 +1,85 @@
+//! The last line of defence: libtorch's bindings panic where an operation fails, such as one in the midst
+//! of an update for which there is no memory.
+
+use std::{
+    any::Any,
+    panic,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::error::TrainerError;
+
+/// What `work` gives; an error of one line where it panics.
+///
+/// # Errors
+/// Those of `work`; [`TrainerError::OutOfMemory`] and [`TrainerError::Panic`] for its panics.
+pub fn catch_panics<T>(work: impl FnOnce() -> Result<T, TrainerError>) -> Result<T, TrainerError> {
+    let place = Arc::new(Mutex::new(String::new()));
+    let note = Arc::clone(&place);
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        let location = info.location().map(ToString::to_string);
+        *note.lock().unwrap_or_else(PoisonError::into_inner) = location.unwrap_or_default();
+    }));
+    let result = panic::catch_unwind(panic::AssertUnwindSafe(work));
+    panic::set_hook(hook);
+    result.unwrap_or_else(|payload| {
+        let place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        Err(error_of(&*payload, &place))
+    })
+}
+
+/// A panic as an error. Those of libtorch's bindings hold the whole error, as Rust writes it for
+/// programmers.
+fn error_of(payload: &(dyn Any + Send), place: &str) -> TrainerError {
+    let text = payload.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string));
+    let text = text.unwrap_or_else(|| "no message".to_owned());
+    let line = text.lines().next().unwrap_or_default();
+    let message = match line.split_once("on an `Err` value: Torch(\"") {
+        Some((_, error)) => {
+            match TrainerError::libtorch(error.split("\\n").next().unwrap_or_default()) {
+                memory @ TrainerError::OutOfMemory(_) => return memory,
+                other => other.to_string(),
+            }
+        }
+        None => line.to_owned(),
+    };
+    TrainerError::Panic {
+        message,
+        place: place.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::{Device, Kind, Tensor};
+
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_of_one_line_that_names_its_place() {
+        let error = catch_panics::<()>(|| {
+            let tensor = Tensor::zeros([2], (Kind::Float, Device::Cpu));
+            let _mismatched = tensor + Tensor::zeros([3], (Kind::Float, Device::Cpu));
+            Ok(())
+        });
+        let message = error.unwrap_err().to_string();
+        assert!(message.contains("must match the size"), "{message}");
+        assert!(message.contains(".rs:"), "{message}");
+        assert!(
+            !message.contains('\n') && !message.contains("\\n"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_panic_for_want_of_memory_says_so() {
+        let error = catch_panics::<()>(|| {
+            let _a_petabyte = Tensor::zeros([1 << 50], (Kind::Uint8, Device::Cpu));
+            Ok(())
+        });
+        let error = error.unwrap_err();
+        assert!(matches!(error, TrainerError::OutOfMemory(_)), "{error}");
+    }
+}

@@ -1,0 +1,47 @@
+//! What is kept of a run that fails.
+
+use super::{Run, RunFolder};
+use crate::{error::TrainerError, panics::catch_panics, settings::Settings};
+
+impl Run {
+    /// Saves what can be saved after a failure, and says so.
+    ///
+    /// Weights in the midst of an update are not saved: they are of no step of the run, or no numbers.
+    pub(super) fn fail(mut self, cause: TrainerError) -> TrainerError {
+        if !self.is_learning {
+            // Rows that are missing are no reason to lose the weights, too.
+            let _ = self.report.sync();
+            // Where this fails too, the message tells of the checkpoint before.
+            let _ = catch_panics(|| self.save_somewhere());
+        }
+        let _ = catch_panics(|| self.close_evaluation());
+        let _ = catch_panics(|| Ok(self.env.close()?));
+        let has_folder = self.folder.is_there();
+        TrainerError::Run {
+            cause: Box::new(cause),
+            step: self.step_count,
+            folder: self.folder.path().to_owned(),
+            saved: self.saved.filter(|_| has_folder),
+        }
+    }
+
+    /// Writes a checkpoint into the run's folder; where that is gone, into a new one beside it, from which
+    /// the run can go on.
+    fn save_somewhere(&mut self) -> Result<(), TrainerError> {
+        if !self.folder.is_there() {
+            self.settings.run.run_name = rescue_name(&self.settings);
+            self.folder = RunFolder::create(&self.settings)?;
+            self.saved = None;
+        }
+        self.write_checkpoint()
+    }
+}
+
+/// A name in the folder of runs that no other run has.
+fn rescue_name(settings: &Settings) -> String {
+    let name = format!("{}-rescued", settings.run.run_name);
+    let is_free = |name: &String| !settings.run.runs_dir.join(name).exists();
+    let numbered = (2..u32::MAX).map(|number| format!("{name}-{number}"));
+    let mut names = std::iter::once(name.clone()).chain(numbered);
+    names.find(is_free).unwrap_or(name)
+}
