@@ -20,7 +20,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.distributions import Independent, Normal
 from torch.nn.functional import linear
-from updates import Agent, a2c_loss, ppo_losses, samples
+from updates import Agent, a2c_loss, collect, ppo_losses
 
 Arrays = dict[str, np.ndarray]
 LIMIT = 10
@@ -109,15 +109,16 @@ def update(path: Path, settings: dict) -> dict[str, Tensor]:
     by_time |= {name: by_time[name].reshape(num_updates, steps, envs) for name in flat}
     record = {name: torch.as_tensor(x) for name, x in by_time.items()}
     agent = ContinuousAgent(weights, settings)
+    agent.start(envs)
     in_whole_run = -(-settings["total_steps"] // (steps * envs))
     for number in range(num_updates):
         rate = settings["learning_rate"] * (1 - number / in_whole_run)
-        batch = samples(agent, record, number)
+        rollout = collect(agent, record, number)
         if settings["algorithm"] == "ppo":
-            for loss in ppo_losses(agent, batch, record["orders"][number]):
+            for loss in ppo_losses(agent, rollout, record["orders"][number]):
                 agent.descend(loss(), rate)
         else:
-            agent.descend(a2c_loss(agent, batch), rate)
+            agent.descend(a2c_loss(agent, rollout), rate)
     return {name: x.detach().float().contiguous() for name, x in agent.weights.items()}
 
 

@@ -1,4 +1,4 @@
-"""Whole updates of PPO and A2C by PyTorch alone, on what `updates.rs` recorded.
+"""Whole updates of PPO and A2C by PyTorch alone, on what `updates.rs` recorded, also with an LSTM.
 
 Run as `python updates.py FOLDER SETTINGS`. FOLDER has `record.safetensors`, the weights at the
 start, what the environments gave and the actions taken, and gets `after.safetensors`, the
@@ -10,6 +10,7 @@ bfloat16, the rest float32.
 import json
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -19,11 +20,12 @@ from torch.distributions import Categorical
 from torch.nn.functional import conv2d, linear, relu
 from torch.nn.utils import clip_grad_norm_
 
-Batch = tuple[Tensor, ...]
+State = tuple[Tensor, Tensor]
+Outputs = tuple[Categorical, Tensor]
 
 
 class Agent:
-    """A Nature CNN with a policy and a value head, and how it is optimized."""
+    """A Nature CNN, perhaps an LSTM, a policy and a value head, and how they are optimized."""
 
     def __init__(self, weights: dict[str, Tensor], settings: dict) -> None:
         bf16 = settings["precision"] == "bf16"
@@ -37,18 +39,56 @@ class Agent:
         self.adam = torch.optim.Adam(self.weights.values(), eps=settings.get("adam_eps", 0))
         self.squares = {name: torch.ones_like(tensor) for name, tensor in self.weights.items()}
 
-    def __call__(self, obs: Tensor) -> tuple[Categorical, Tensor]:
-        """The policy and the values of a batch of images."""
+    def body_features(self, obs: Tensor) -> Tensor:
+        """Numbers of the body's last layer for a batch of images."""
 
-        def layer(name: str, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-            return self.weights[f"{name}.weight"].to(dtype), self.weights[f"{name}.bias"].to(dtype)
+        def layer(name: str) -> tuple[Tensor, Tensor]:
+            weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
+            return weight.to(self.body), bias.to(self.body)
 
         x = obs.to(self.body).contiguous(memory_format=torch.channels_last) / 255
         for name, stride in (("conv1", 4), ("conv2", 2), ("conv3", 1)):
-            x = relu(conv2d(x, *layer(name, self.body), stride=stride))
-        x = relu(linear(x.flatten(1), *layer("hidden", self.body))).to(self.dtype)
-        logits = linear(x, *layer("policy", self.dtype))
-        return Categorical(logits=logits), linear(x, *layer("value", self.dtype)).squeeze(1)
+            x = relu(conv2d(x, *layer(name), stride=stride))
+        return relu(linear(x.flatten(1), *layer("hidden"))).to(self.dtype)
+
+    def heads(self, features: Tensor) -> Outputs:
+        """The policy and the values of a batch."""
+
+        def head(name: str) -> Tensor:
+            return linear(features, self.weights[f"{name}.weight"], self.weights[f"{name}.bias"])
+
+        return Categorical(logits=head("policy")), head("value").squeeze(1)
+
+    def cell(self, x: Tensor, state: State) -> State:
+        """One step of the LSTM: h and c behind it."""
+        hidden, cell = state
+        weights = [self.weights[f"lstm.{name}"] for name in ("weight_ih", "bias_ih")]
+        gates = linear(x, *weights)
+        weights = [self.weights[f"lstm.{name}"] for name in ("weight_hh", "bias_hh")]
+        i, f, g, o = (gates + linear(hidden, *weights)).chunk(4, 1)
+        cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+        return o.sigmoid() * cell.tanh(), cell
+
+    def __call__(self, obs: Tensor) -> Outputs:
+        """The policy and the values of a batch of observations by themselves."""
+        return self.heads(self.body_features(obs))
+
+    def unroll(self, obs: Tensor, starts: Tensor, state: State) -> tuple[Outputs, list[State]]:
+        """Outputs for `[steps, envs, ...]` from `state` on, and the states behind each step."""
+        if not self.settings["lstm_size"]:
+            return self(obs.flatten(0, 1)), [state] * len(obs)
+        x = self.body_features(obs.flatten(0, 1)).unflatten(0, obs.shape[:2])
+        states = []
+        for step in range(len(x)):
+            hidden, cell = (half * ~starts[step, :, None] for half in state)
+            state = self.cell(x[step], (hidden, cell))
+            states.append(state)
+        return self.heads(torch.cat([hidden for hidden, _ in states])), states
+
+    def start(self, envs: int) -> None:
+        """Begin episodes in `envs` environments."""
+        hidden = torch.zeros(envs, self.settings["lstm_size"], dtype=self.dtype)
+        self.state, self.starts = (hidden, hidden), torch.ones(envs, dtype=torch.bool)
 
     def descend(self, loss: Tensor, rate: float) -> None:
         """One step: Adam for PPO, TensorFlow's RMSProp for A2C."""
@@ -67,38 +107,80 @@ class Agent:
                 weight -= rate * weight.grad / torch.sqrt(square + epsilon)
 
 
-def samples(agent: Agent, record: dict[str, Tensor], update: int) -> Batch:
-    """Observations, actions, log-probabilities, values, advantages and returns of a rollout."""
+@dataclass
+class Rollout:
+    """What is learned from: `[steps, envs, ...]`, and the states before the first step."""
+
+    obs: Tensor
+    starts: Tensor
+    state: State
+    actions: Tensor
+    log_probs: Tensor
+    values: Tensor
+    advantages: Tensor
+
+    def outputs(self, agent: Agent, chosen: Tensor) -> tuple[Outputs, tuple[Tensor, ...]]:
+        """The policy and values now of the `chosen` samples, or environments if there is an LSTM.
+
+        Beside them their actions, log-probabilities, values and advantages of then.
+        """
+        steps, envs = self.actions.shape[:2]
+        if agent.settings["lstm_size"]:
+            hidden, cell = (half[chosen] for half in self.state)
+            now, _ = agent.unroll(self.obs[:, chosen], self.starts[:, chosen], (hidden, cell))
+            chosen = (torch.arange(steps)[:, None] * envs + chosen).flatten()
+        else:
+            now = agent(self.obs.flatten(0, 1)[chosen])
+        then = (self.actions, self.log_probs, self.values, self.advantages)
+        return now, tuple(x.flatten(0, 1)[chosen] for x in then)
+
+
+@torch.no_grad()
+def collect(agent: Agent, record: dict[str, Tensor], update: int) -> Rollout:
+    """The rollout of an update; the agent goes on from the state that the one before left."""
     gamma, lam = agent.settings["gamma"], agent.settings["gae_lambda"]
     steps, envs = record["actions"].shape[1:3]
     rows = slice(update * steps, (update + 1) * steps + 1)
     obs, last_obs = record["obs"][rows], record["last_obs"][update * steps : (update + 1) * steps]
-    actions = record["actions"][update].flatten(0, 1)
+    actions = record["actions"][update]
     terminated, truncated = record["terminated"][update].bool(), record["truncated"][update].bool()
-    with torch.no_grad():
-        values = agent(obs.flatten(0, 1))[1].view(steps + 1, envs)
-        log_probs = agent(obs[:-1].flatten(0, 1))[0].log_prob(actions)
-        cut_off = agent(last_obs.flatten(0, 1))[1].view(steps, envs)
-    after = torch.where(truncated, cut_off, values[1:]).masked_fill(terminated, 0)
-    errors = record["rewards"][update].to(agent.dtype) + gamma * after - values[:-1]
     goes_on = ~(terminated | truncated)
+    state, starts = agent.state, torch.cat([agent.starts[None], ~goes_on])
+
+    (policy, values), states = agent.unroll(obs, starts, state)
+    log_probs = policy.log_prob(torch.cat([actions, actions[:1]]).flatten(0, 1))
+    values, log_probs = values.view(steps + 1, envs), log_probs.view(steps + 1, envs)[:-1]
+    # A truncated episode goes on from the state in which its last action was chosen.
+    no_starts = torch.zeros(1, envs, dtype=torch.bool)
+    cut_off = [agent.unroll(last_obs[t, None], no_starts, states[t])[0][1] for t in range(steps)]
+    after = torch.where(truncated, torch.stack(cut_off), values[1:]).masked_fill(terminated, 0)
+    errors = record["rewards"][update].to(agent.dtype) + gamma * after - values[:-1]
     advantages = torch.zeros(steps, envs, dtype=agent.dtype)
     for step in range(steps):
         weight = torch.ones(envs, dtype=agent.dtype)
         for later in range(step, steps):
             advantages[step] += weight * errors[later]
             weight = weight * gamma * lam * goes_on[later]
-    advantages, values = advantages.flatten(), values[:-1].flatten()
-    return obs[:-1].flatten(0, 1), actions, log_probs, values, advantages, advantages + values
+    agent.state, agent.starts = states[-2], starts[-1]
+    return Rollout(
+        obs=obs[:-1],
+        starts=starts[:-1],
+        state=state,
+        actions=actions,
+        log_probs=log_probs,
+        values=values[:-1],
+        advantages=advantages,
+    )
 
 
-def ppo_losses(agent: Agent, batch: Batch, orders: Tensor) -> Iterator[Callable[[], Tensor]]:
+def ppo_losses(agent: Agent, rollout: Rollout, orders: Tensor) -> Iterator[Callable[[], Tensor]]:
     """The loss of each minibatch, to be calculated with the weights of its time."""
     settings, clip = agent.settings, agent.settings["clip_coef"]
 
-    def loss(indices: Tensor) -> Tensor:
-        obs, actions, old_log_probs, old_values, advantages, returns = (x[indices] for x in batch)
-        policy, values = agent(obs)
+    def loss(chosen: Tensor) -> Tensor:
+        (policy, values), then = rollout.outputs(agent, chosen)
+        actions, old_log_probs, old_values, advantages = then
+        returns = advantages + old_values
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         ratio = torch.exp(policy.log_prob(actions) - old_log_probs)
         gain = torch.min(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages)
@@ -111,34 +193,37 @@ def ppo_losses(agent: Agent, batch: Batch, orders: Tensor) -> Iterator[Callable[
         )
 
     for order in orders:
-        for indices in torch.tensor_split(order, settings["num_minibatches"]):
-            yield lambda indices=indices: loss(indices)
+        for chosen in torch.tensor_split(order, settings["num_minibatches"]):
+            yield lambda chosen=chosen: loss(chosen)
 
 
-def a2c_loss(agent: Agent, batch: Batch) -> Tensor:
-    obs, actions, _, _, advantages, returns = batch
-    policy, values = agent(obs)
+def a2c_loss(agent: Agent, rollout: Rollout) -> Tensor:
+    steps, envs = rollout.actions.shape[:2]
+    everything = torch.arange(envs if agent.settings["lstm_size"] else steps * envs)
+    (policy, values), (actions, _, old_values, advantages) = rollout.outputs(agent, everything)
     return (
         -(policy.log_prob(actions) * advantages).mean()
-        + agent.settings["vf_coef"] * ((values - returns) ** 2).mean()
+        + agent.settings["vf_coef"] * ((values - (advantages + old_values)) ** 2).mean()
         - agent.settings["ent_coef"] * policy.entropy().mean()
     )
 
 
 def main(folder: Path, settings: dict) -> None:
     record = load_file(folder / "record.safetensors")
-    weights = {name: x for name, x in record.items() if name.endswith((".weight", ".bias"))}
+    is_weight = (".weight", ".bias", ".weight_ih", ".weight_hh", ".bias_ih", ".bias_hh")
+    weights = {name: x for name, x in record.items() if name.endswith(is_weight)}
     agent = Agent(weights, settings)
     num_updates, steps, envs = record["actions"].shape
     in_whole_run = -(-settings["total_steps"] // (steps * envs))
+    agent.start(envs)
     for update in range(num_updates):
         rate = settings["learning_rate"] * (1 - update / in_whole_run)
-        batch = samples(agent, record, update)
+        rollout = collect(agent, record, update)
         if settings["algorithm"] == "ppo":
-            for loss in ppo_losses(agent, batch, record["orders"][update]):
+            for loss in ppo_losses(agent, rollout, record["orders"][update]):
                 agent.descend(loss(), rate)
         else:
-            agent.descend(a2c_loss(agent, batch), rate)
+            agent.descend(a2c_loss(agent, rollout), rate)
     after = {name: x.detach().float().contiguous() for name, x in agent.weights.items()}
     save_file(after, folder / "after.safetensors")
 

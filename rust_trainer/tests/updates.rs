@@ -1,5 +1,6 @@
 //! Whole updates of PPO and A2C against `updates.py`, which has them again in PyTorch: values of the
-//! observations, truncated episodes, advantages, minibatches, losses, clipping, optimizer, annealing.
+//! observations, truncated episodes, advantages, minibatches, losses, clipping, optimizer, annealing; and
+//! with an LSTM the states that it begins with, carries and forgets.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -73,7 +74,7 @@ struct Record {
     terminated: Vec<bool>,
     truncated: Vec<bool>,
     last_obs: Vec<u8>,
-    orders: Vec<i64>,
+    orders: Vec<Vec<i64>>,
 }
 
 impl Record {
@@ -84,8 +85,9 @@ impl Record {
         let pictures =
             |bytes: &[u8]| Tensor::from_slice(bytes).view([-1, envs, channels, height, width]);
         let updates = self.actions.len() / NUM_SAMPLES;
-        let orders = Tensor::from_slice(&self.orders);
-        let orders = orders.view([updates as i64, -1, NUM_SAMPLES as i64]);
+        let num_shuffled = self.orders.first().map_or(1, Vec::len) as i64;
+        let orders = Tensor::from_slice(&self.orders.concat());
+        let orders = orders.view([updates as i64, -1, num_shuffled]);
         let mut tensors = vec![
             ("obs", pictures(&self.obs)),
             (
@@ -109,24 +111,38 @@ impl Record {
 
 /// Whether a tensor of a state is a layer's and not the optimizer's.
 fn is_weight(name: &str) -> bool {
-    matches!(name.rsplit_once('.'), Some((_, "weight" | "bias")))
+    let kind = name.rsplit_once('.').map_or("", |(_, kind)| kind);
+    kind.starts_with("weight") || kind.starts_with("bias")
 }
+
+/// The algorithms with the sizes of their LSTM.
+const ALL: [(Algorithm, usize); 4] = [
+    (Algorithm::Ppo, 0),
+    (Algorithm::A2c, 0),
+    (Algorithm::Ppo, 24),
+    (Algorithm::A2c, 24),
+];
 
 /// Lets both do `updates` updates, with PPO in `epochs` passes; returns the difference of all weights, and
 /// how far ours moved.
 fn compare(
-    algorithm: Algorithm,
+    (algorithm, lstm_size): (Algorithm, usize),
     precision: &str,
     updates: usize,
     epochs: usize,
 ) -> (Tensor, Tensor) {
+    // With an LSTM, sequences are shuffled whole.
+    let (num_shuffled, num_minibatches) = match lstm_size {
+        0 => (NUM_SAMPLES, 4),
+        _ => (NUM_ENVS, 2),
+    };
     let changes = format!(
-        "num_envs = {NUM_ENVS}\nnum_steps = {NUM_STEPS}\ntotal_steps = {}\nprecision = '{precision}'\ntorch_threads = 1",
+        "num_envs = {NUM_ENVS}\nnum_steps = {NUM_STEPS}\ntotal_steps = {}\nprecision = '{precision}'\ntorch_threads = 1\nlstm_size = {lstm_size}",
         NUM_SAMPLES * (updates + 1)
     );
     let changes = match algorithm {
         Algorithm::Ppo => format!(
-            "{changes}\nnum_minibatches = 4\nupdate_epochs = {epochs}\nlearning_rate = 1e-3"
+            "{changes}\nnum_minibatches = {num_minibatches}\nupdate_epochs = {epochs}\nlearning_rate = 1e-3"
         ),
         Algorithm::A2c => changes + "\ngae_lambda = 0.9\nlearning_rate = 0.3",
     };
@@ -180,10 +196,10 @@ fn compare(
             serde_json::from_str(state.values["rng"].as_str().unwrap()).unwrap()
         };
         let mut rng = generator(ours.state().unwrap());
-        let mut order: Vec<i64> = (0..NUM_SAMPLES as i64).collect();
+        let mut order: Vec<i64> = (0..num_shuffled as i64).collect();
         for _ in 0..shuffles {
             order.shuffle(&mut rng);
-            record.orders.extend(&order);
+            record.orders.push(order.clone());
         }
         assert!(ours.learn().unwrap().is_some(), "it is time");
         assert_eq!(
@@ -224,7 +240,7 @@ fn largest(tensor: &Tensor) -> f64 {
 
 #[test]
 fn whole_updates_in_fp32() {
-    for algorithm in [Algorithm::Ppo, Algorithm::A2c] {
+    for algorithm in ALL {
         let (difference, moved) = compare(algorithm, "fp32", 3, 3);
         let (difference, moved) = (largest(&difference), largest(&moved));
         assert!(
@@ -239,7 +255,7 @@ fn whole_updates_in_fp32() {
 /// move after one, 4 % after four, a third after 36.
 #[test]
 fn whole_updates_in_bf16() {
-    for algorithm in [Algorithm::Ppo, Algorithm::A2c] {
+    for algorithm in ALL {
         let (difference, moved) = compare(algorithm, "bf16", 1, 1);
         let length = |tensor: &Tensor| tensor.square().sum(Kind::Double).sqrt().double_value(&[]);
         let share = length(&difference) / length(&moved);

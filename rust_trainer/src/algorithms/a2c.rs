@@ -45,6 +45,8 @@ settings! {
         rmsprop_alpha: f64 = 0.99, Between(0.0, 1.0),
         /// RMSprop's ε
         rmsprop_eps: f64 = 1e-5, Positive,
+        /// Size of an LSTM between body and heads, so that the policy remembers; 0: none
+        lstm_size: i64 = 0, Between(0.0, 65_536.0),
     }
 }
 
@@ -101,6 +103,7 @@ impl OnPolicy for A2cSettings {
             anneal_lr: self.anneal_lr,
             norm_obs: self.norm_obs,
             norm_reward: self.norm_reward,
+            lstm_size: self.lstm_size,
         }
     }
 
@@ -116,8 +119,9 @@ impl OnPolicy for A2cSettings {
         samples: &Samples,
         learning_rate: f64,
     ) -> Result<Metrics, TrainerError> {
-        let all: Vec<i64> = (0..rollout.num_samples() as i64).collect();
-        let loss = loss(&learner.net.forward(&rollout.obs_of(&all)), samples, self);
+        let all: Vec<i64> = (0..rollout.num_sequences() as i64).collect();
+        let output = learner.net.forward_batch(&rollout.batch(&all));
+        let loss = loss(&output, samples, self);
         let grad_norm = learner.descend(&loss.total, self.max_grad_norm, learning_rate)?;
         let parts = [loss.policy, loss.value, loss.entropy, grad_norm];
         let terms = Tensor::stack(&parts, 0).detach();

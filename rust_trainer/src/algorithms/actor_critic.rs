@@ -14,7 +14,7 @@ use crate::{
         obs_tensor, truncated_obs,
     },
     error::TrainerError,
-    nn::PolicyValueNet,
+    nn::{Memory, PolicyValueNet},
     optimizer::{Optimizer, clip_grad_norm},
     policy::{Policy, choose, seeded_rng, to_vec, values},
     settings::Settings,
@@ -89,6 +89,8 @@ pub struct Shared {
     pub norm_obs: bool,
     /// Rewards are normalized.
     pub norm_reward: bool,
+    /// Size of the LSTM, 0 for none.
+    pub lstm_size: i64,
 }
 
 /// What gradient steps change.
@@ -157,6 +159,9 @@ pub struct ActorCritic<S> {
     reward_normalizer: Option<RewardNormalizer>,
     /// The newest observations are a reset's, as the environments made them.
     is_reset: bool,
+    /// Of the observations before the newest.
+    memory: Memory,
+    num_envs: usize,
     obs_spec: ObsSpec,
     /// Updates done, and in the whole run; the last rollout is a whole one.
     updates: u64,
@@ -176,16 +181,20 @@ impl<S: OnPolicy> ActorCritic<S> {
     ) -> Result<Self, TrainerError> {
         let (spec, actions) = (env.obs_spec(), env.action_space());
         let mut rng = seeded_rng(run.run.seed);
-        let precision = run.machine.precision;
-        let mut net = PolicyValueNet::new(spec, actions, &run.net, device, precision, &mut rng)?;
+        let (body, precision) = (&run.net, run.machine.precision);
         let Shared {
+            num_steps,
             norm_obs,
             norm_reward,
+            lstm_size,
             ..
         } = settings.shared();
+        let mut net =
+            PolicyValueNet::new(spec, actions, body, lstm_size, device, precision, &mut rng)?;
         net.obs_normalizer = norm_obs.then(|| ObsNormalizer::new(spec)).transpose()?;
         let optimizer = settings.optimizer(net.params.numel(), device);
-        let rollout = Rollout::new(spec, settings.shared().num_steps, env.num_envs(), device)?;
+        let memory = net.new_memory(env.num_envs());
+        let rollout = Rollout::new(spec, num_steps, env.num_envs(), memory.clone(), device)?;
         let num_updates = run.run.total_steps.div_ceil(rollout.num_samples() as u64);
         Ok(Self {
             settings,
@@ -197,6 +206,8 @@ impl<S: OnPolicy> ActorCritic<S> {
             rollout,
             reward_normalizer: norm_reward.then(|| RewardNormalizer::new(env.num_envs())),
             is_reset: false,
+            memory,
+            num_envs: env.num_envs(),
             obs_spec: spec.clone(),
             updates: 0,
             num_updates,
@@ -239,13 +250,15 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
             }
         }
         let obs = self.rollout.newest_obs();
-        let choice = choose(&self.learner.net, &obs, &mut self.learner.rng, false);
-        let actions = self.learner.net.action_space().clipped(&choice.actions);
+        let Learner { net, rng, .. } = &mut self.learner;
+        let choice = choose(net, &obs, &mut self.memory, rng, false);
+        let actions = net.action_space().clipped(&choice.actions);
         self.rollout.add_choice(choice);
         Ok(actions)
     }
 
-    /// A truncated episode's last reward has γV of its last observation added: see [`truncated_obs`].
+    /// A truncated episode's last reward has γV of its last observation added, by what is remembered of
+    /// that episode: see [`truncated_obs`].
     fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError> {
         self.normalize_obs();
         let gamma = self.settings.shared().gamma;
@@ -256,9 +269,12 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         for (row, bytes) in truncated_obs(step)? {
             let obs = obs_tensor(bytes, 1, &self.obs_spec)?.to_device(self.device());
             let net = &self.learner.net;
-            rewards[row] += gamma as f32 * values(net, &net.normalized(&obs))[0];
+            let memory = self.memory.select(&[row as i64]);
+            rewards[row] += gamma as f32 * values(net, &net.normalized(&obs), &memory)[0];
         }
         let dones = (0..rewards.len()).map(|row| step.is_done(row));
+        let dones: Vec<bool> = dones.collect();
+        self.memory.forget(&dones);
         self.rollout.add_step(&rewards, dones);
         Ok(())
     }
@@ -268,7 +284,7 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
             return Ok(None);
         }
         let shared = self.settings.shared();
-        let last_values = values(&self.learner.net, &self.rollout.newest_obs());
+        let last_values = values(&self.learner.net, &self.rollout.newest_obs(), &self.memory);
         let advantages = gae(
             &self.rollout.rewards,
             &self.rollout.values,
@@ -284,7 +300,7 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
             .settings
             .update(learner, rollout, &samples, learning_rate)?;
         update.check()?;
-        self.rollout.restart();
+        self.rollout.restart(self.memory.clone());
         self.updates += 1;
         let mut metrics = Metrics(vec![("learning_rate", learning_rate)]);
         metrics.0.extend(update.0);
@@ -302,6 +318,7 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         let obs = self.rollout.obs_in_hand();
         let tensors = weights.chain(self.learner.optimizer.state());
         let tensors = tensors.chain([(OBS_IN_HAND, &obs)]);
+        let tensors = tensors.chain(self.memory.named());
         let copies = tensors.map(|(name, tensor)| {
             let copy = tensor.detach().to_device(Device::Cpu).copy();
             (name.to_owned(), copy)
@@ -344,20 +361,24 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         };
         let weights = self.learner.net.params.named();
         let obs = self.rollout.obs_in_hand();
+        let memory = self.learner.net.new_memory(self.num_envs);
         let tensors = weights.chain(self.learner.optimizer.state());
-        state.copy_to(tensors.chain([(OBS_IN_HAND, &obs)]))?;
+        let in_hand = memory.named().chain([(OBS_IN_HAND, &obs)]);
+        state.copy_to(tensors.chain(in_hand))?;
         self.learner.net.obs_normalizer = obs_normalizer;
         self.reward_normalizer = reward_normalizer;
         self.is_reset = false;
         self.learner.rng = rng;
         self.learner.optimizer.steps = optimizer_steps;
         self.updates = updates;
-        self.rollout.restart(); // what another policy did is not this one's to learn from
+        self.memory = memory;
+        self.rollout.restart(self.memory.clone()); // what another policy did is not this one's to learn from
         self.rollout.set_obs_in_hand(&obs)
     }
 
     fn forget_games(&mut self) {
-        self.rollout.restart();
+        self.memory = self.learner.net.new_memory(self.num_envs);
+        self.rollout.restart(self.memory.clone());
     }
 
     fn num_params(&self) -> i64 {

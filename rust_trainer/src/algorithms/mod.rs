@@ -108,9 +108,13 @@ pub fn load_policy(
     device: Device,
     state: &State,
 ) -> Result<Box<dyn Policy>, TrainerError> {
+    let lstm_size = match &settings.algorithm {
+        AlgorithmSettings::Ppo(ppo) => ppo.lstm_size,
+        AlgorithmSettings::A2c(a2c) => a2c.lstm_size,
+    };
+    let (body, precision) = (&settings.net, settings.machine.precision);
     let mut rng = policy::seeded_rng(0);
-    let precision = settings.machine.precision;
-    let mut net = PolicyValueNet::new(spec, actions, &settings.net, device, precision, &mut rng)?;
+    let mut net = PolicyValueNet::new(spec, actions, body, lstm_size, device, precision, &mut rng)?;
     if state.values.contains_key(actor_critic::NORM_OBS) {
         net.obs_normalizer = Some(actor_critic::load_obs_normalizer(state, spec)?);
     }

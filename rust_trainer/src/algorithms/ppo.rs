@@ -54,6 +54,8 @@ settings! {
         max_grad_norm: f64 = 0.5, Positive,
         /// Adam's ε
         adam_eps: f64 = 1e-5, Positive,
+        /// Size of an LSTM between body and heads, so that the policy remembers; 0: none
+        lstm_size: i64 = 0, Between(0.0, 65_536.0),
     }
 }
 
@@ -61,10 +63,15 @@ impl PpoSettings {
     /// Environments stepped together by default.
     pub const NUM_ENVS: usize = 8;
 
-    /// Refuses minibatches that cannot be made of the samples of `num_envs` environments.
+    /// Refuses minibatches that cannot be made of the samples of `num_envs` environments; with an LSTM,
+    /// which takes the steps of an environment together, of the environments.
     pub(crate) fn check(&self, num_envs: usize) -> Result<(), TrainerError> {
         let samples = num_envs * self.num_steps;
-        let problem = if self.num_minibatches > samples {
+        let problem = if self.lstm_size > 0 && self.num_minibatches > num_envs {
+            format!(
+                "is more than the {num_envs} environments (num_envs), whose steps an LSTM takes together"
+            )
+        } else if self.num_minibatches > samples {
             format!("is more than the {samples} samples of a rollout")
         } else if self.norm_adv && samples / self.num_minibatches < 2 {
             format!("leaves minibatches of under 2 samples out of {samples}; nothing to normalize")
@@ -139,6 +146,7 @@ impl OnPolicy for PpoSettings {
             anneal_lr: self.anneal_lr,
             norm_obs: self.norm_obs,
             norm_reward: self.norm_reward,
+            lstm_size: self.lstm_size,
         }
     }
 
@@ -147,7 +155,7 @@ impl OnPolicy for PpoSettings {
     }
 
     /// `update_epochs` passes over `num_minibatches` minibatches, drawn anew for each pass without
-    /// replacement. The metrics are means over all of them.
+    /// replacement: of samples, or with an LSTM of environments. The metrics are means over all of them.
     fn update(
         &self,
         learner: &mut Learner,
@@ -155,13 +163,14 @@ impl OnPolicy for PpoSettings {
         samples: &Samples,
         learning_rate: f64,
     ) -> Result<Metrics, TrainerError> {
-        let mut order: Vec<i64> = (0..rollout.num_samples() as i64).collect();
+        let mut order: Vec<i64> = (0..rollout.num_sequences() as i64).collect();
         let mut terms = Vec::new();
         for _ in 0..self.update_epochs {
             order.shuffle(&mut learner.rng);
-            for indices in minibatches(&order, self.num_minibatches) {
-                let output = learner.net.forward(&rollout.obs_of(indices));
-                let loss = loss(&output, &samples.select(indices), self);
+            for sequences in minibatches(&order, self.num_minibatches) {
+                let batch = rollout.batch(sequences);
+                let output = learner.net.forward_batch(&batch);
+                let loss = loss(&output, &samples.select(&batch.indices), self);
                 let grad_norm = learner.descend(&loss.total, self.max_grad_norm, learning_rate)?;
                 let parts = [
                     loss.policy,

@@ -7,5 +7,5 @@ mod rollout;
 mod truncation;
 
 pub use observations::{Observations, obs_tensor};
-pub use rollout::{Rollout, Samples};
+pub use rollout::{Batch, Rollout, Samples};
 pub use truncation::truncated_obs;

@@ -4,7 +4,7 @@ use tch::{Device, Kind, Tensor};
 use vec_env::{ActionBatch, ObsSlot, ObsSpec};
 
 use super::Observations;
-use crate::{error::TrainerError, policy::Choice};
+use crate::{error::TrainerError, nn::Memory, policy::Choice};
 
 /// Observations, actions, rewards and ends of a rollout, step by step; then the next one.
 ///
@@ -14,6 +14,8 @@ use crate::{error::TrainerError, policy::Choice};
 pub struct Rollout {
     observations: Observations,
     num_steps: usize,
+    /// What the network remembered when it saw the first observation.
+    memory: Memory,
     /// The row of the first observation.
     first_row: usize,
     /// Steps that are over.
@@ -34,7 +36,7 @@ pub struct Rollout {
 }
 
 impl Rollout {
-    /// Memory for `num_steps` steps of `num_envs` environments.
+    /// Room for `num_steps` steps of `num_envs` environments, for a network that begins with `memory`.
     ///
     /// # Errors
     /// Memory that the host or the device does not have.
@@ -42,11 +44,13 @@ impl Rollout {
         spec: &ObsSpec,
         num_steps: usize,
         num_envs: usize,
+        memory: Memory,
         device: Device,
     ) -> Result<Self, TrainerError> {
         Ok(Self {
             observations: Observations::new(spec, num_steps + 1, num_envs, device)?,
             num_steps,
+            memory,
             first_row: 0,
             steps: 0,
             has_acted: false,
@@ -149,8 +153,43 @@ impl Rollout {
         }
     }
 
+    /// Number of sequences that a minibatch takes whole: the samples, each by itself; for a network with a
+    /// memory, all steps of each environment.
+    #[must_use]
+    pub fn num_sequences(&self) -> usize {
+        match self.memory.state() {
+            None => self.num_samples(),
+            Some(_) => self.observations.num_envs(),
+        }
+    }
+
+    /// The samples of these `sequences` of a full rollout.
+    pub fn batch(&mut self, sequences: &[i64]) -> Batch {
+        let mut batch = Batch {
+            indices: sequences.to_vec(),
+            obs: Tensor::new(),
+            memory: Memory::default(),
+            episode_starts: Vec::new(),
+        };
+        if self.memory.state().is_some() {
+            let num_envs = self.observations.num_envs() as i64;
+            let steps = 0..self.num_steps as i64;
+            let of_step = |step| sequences.iter().map(move |env| step * num_envs + env);
+            batch.indices = steps.flat_map(of_step).collect();
+            batch.memory = self.memory.select(sequences);
+            // An episode starts in the step after an end; whether in the first, its memory says.
+            let starts = batch
+                .indices
+                .iter()
+                .map(|index| *index >= num_envs && self.dones[(index - num_envs) as usize]);
+            batch.episode_starts = starts.collect();
+        }
+        batch.obs = self.obs_of(&batch.indices);
+        batch
+    }
+
     /// The observations of the samples at `indices`, `[len, ...]`.
-    pub fn obs_of(&mut self, indices: &[i64]) -> Tensor {
+    fn obs_of(&mut self, indices: &[i64]) -> Tensor {
         let num_envs = self.observations.num_envs();
         let in_store = indices.iter().map(|index| {
             let (step, env) = (*index as usize / num_envs, *index as usize % num_envs);
@@ -160,8 +199,10 @@ impl Rollout {
         self.observations.gather(&in_store)
     }
 
-    /// Begins the next rollout with the observations behind this one's last step.
-    pub fn restart(&mut self) {
+    /// Begins the next rollout with the observations behind this one's last step, and with what the
+    /// network remembers before it sees them.
+    pub fn restart(&mut self, memory: Memory) {
+        self.memory = memory;
         self.first_row = self.row_of(self.steps);
         (self.steps, self.has_acted) = (0, false);
         self.actions.clear();
@@ -183,6 +224,19 @@ fn action_tensor(actions: &ActionBatch, num_envs: usize) -> Tensor {
         ActionBatch::Discrete(actions) => Tensor::from_slice(actions),
         ActionBatch::Continuous(actions) => Tensor::from_slice(actions).view([num_envs as i64, -1]),
     }
+}
+
+/// Samples that are learned from together, and what a network with a memory needs of them.
+#[derive(Debug)]
+pub struct Batch {
+    /// Which they are; sequences are step-major, `[steps · sequences]`.
+    pub indices: Vec<i64>,
+    /// Their observations, `[samples, ...]`.
+    pub obs: Tensor,
+    /// What the network remembered before the first step of each sequence.
+    pub memory: Memory,
+    /// Where an episode starts inside, `[steps · sequences]`; empty without a memory.
+    pub episode_starts: Vec<bool>,
 }
 
 /// What is learned from beside the observations; `[samples]` each.
@@ -245,7 +299,7 @@ mod tests {
             shape: vec![1],
             dtype: Dtype::Float32,
         };
-        let mut rollout = Rollout::new(&spec, 3, 2, Device::Cpu).unwrap();
+        let mut rollout = Rollout::new(&spec, 3, 2, Memory::default(), Device::Cpu).unwrap();
         let mut count = 0_f32;
         // Environment 0 counts up from 1 at the reset, environment 1 shows the negative.
         let mut write = |rollout: &mut Rollout| {
@@ -270,7 +324,7 @@ mod tests {
             }
             assert!(rollout.is_full());
             let all: Vec<i64> = (0..6).rev().collect();
-            let obs = floats(rollout.obs_of(&all));
+            let obs = floats(rollout.batch(&all).obs);
             let last = first + 2.0;
             assert_eq!(obs[..2], [-last, last]);
             assert_eq!(obs[4..], [-first, first]);
@@ -278,7 +332,7 @@ mod tests {
             let samples = samples.select(&all);
             assert_eq!(floats(samples.actions.select(1, 0)), obs);
             assert_eq!(floats(samples.log_probs), obs);
-            rollout.restart();
+            rollout.restart(Memory::default());
         }
     }
 }

@@ -6,6 +6,8 @@
 mod body;
 mod init;
 mod layers;
+mod lstm;
+mod memory;
 mod mlp;
 mod nature;
 mod params;
@@ -16,6 +18,8 @@ use tch::{Kind, Tensor};
 
 pub use body::Body;
 pub use layers::{Conv2d, Linear};
+pub use lstm::Lstm;
+pub use memory::Memory;
 pub use mlp::Mlp;
 pub use nature::NatureCnn;
 pub use params::{Params, ParamsBuilder};

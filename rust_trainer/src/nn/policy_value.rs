@@ -7,9 +7,9 @@ use rand::Rng;
 use tch::{Device, Kind, Tensor};
 use vec_env::{ActionSpace, ObsSpec};
 
-use super::{Body, Linear, Params, ParamsBuilder, PolicyHead};
+use super::{Body, Linear, Lstm, Memory, Params, ParamsBuilder, PolicyHead};
 use crate::{
-    data::normalize::ObsNormalizer,
+    data::{Batch, normalize::ObsNormalizer},
     error::TrainerError,
     policy::Distribution,
     settings::{NetSettings, Precision},
@@ -43,13 +43,16 @@ enum Bodies {
     Shared(Body),
     /// One for each head.
     Separate { policy: Body, value: Body },
+    /// One for both heads, and behind it what remembers.
+    Recurrent { body: Body, lstm: Lstm },
 }
 
 const VALUE_GAIN: f64 = 1.0;
 
 impl PolicyValueNet {
     /// A freshly initialized network, its weights drawn from `rng`: the heads share a body for images,
-    /// and have one each for flat observations.
+    /// and have one each for flat observations. With an `lstm_size` above 0 they share body and LSTM
+    /// whatever the observations are.
     ///
     /// # Errors
     /// As [`Body::new`]; [`TrainerError::Usage`] for actions that are neither discrete nor continuous.
@@ -57,12 +60,19 @@ impl PolicyValueNet {
         spec: &ObsSpec,
         actions: &ActionSpace,
         settings: &NetSettings,
+        lstm_size: i64,
         device: Device,
         precision: Precision,
         rng: &mut dyn Rng,
     ) -> Result<Self, TrainerError> {
         let mut params = ParamsBuilder::new(rng);
-        let (bodies, policy, value) = if spec.is_image() {
+        let (bodies, policy, value) = if lstm_size > 0 {
+            let body = Body::new(&mut params, "", spec, settings)?;
+            let lstm = Lstm::new(&mut params, "lstm", body.features(), lstm_size);
+            let policy = PolicyHead::new(&mut params, lstm_size, actions)?;
+            let value = Linear::new(&mut params, "value", lstm_size, 1, VALUE_GAIN);
+            (Bodies::Recurrent { body, lstm }, policy, value)
+        } else if spec.is_image() {
             let body = Body::new(&mut params, "", spec, settings)?;
             let policy = PolicyHead::new(&mut params, body.features(), actions)?;
             let value = Linear::new(&mut params, "value", body.features(), 1, VALUE_GAIN);
@@ -107,12 +117,44 @@ impl PolicyValueNet {
         )
     }
 
-    /// Policy and value of `obs`, `[batch, ...]` in the environment's own type; see
-    /// [`PolicyValueNet::normalized`].
-    ///
-    /// The heads are computed in float32 whatever the precision: bfloat16 knows a value of 3 to 1/64.
+    /// What it remembers where an episode starts in each of `num_envs` environments.
+    #[must_use]
+    pub fn new_memory(&self, num_envs: usize) -> Memory {
+        match &self.bodies {
+            Bodies::Recurrent { lstm, .. } => Memory::of_lstm(lstm.zero_state(num_envs)),
+            Bodies::Shared(_) | Bodies::Separate { .. } => Memory::default(),
+        }
+    }
+
+    /// Policy and value of `obs`, `[batch, ...]` in the environment's own type (see
+    /// [`PolicyValueNet::normalized`]); to a network with a memory each is an episode's first.
     #[must_use]
     pub fn forward(&self, obs: &Tensor) -> Output {
+        let num_envs = obs.size()[0] as usize;
+        self.step(obs, &self.new_memory(num_envs)).0
+    }
+
+    /// Policy and value of the next observation of each environment, `obs` `[num_envs, ...]`, and what is
+    /// remembered behind it.
+    #[must_use]
+    pub fn step(&self, obs: &Tensor, memory: &Memory) -> (Output, Memory) {
+        self.unroll(obs, memory, &vec![false; obs.size()[0] as usize])
+    }
+
+    /// Policy and value of the samples of a rollout.
+    #[must_use]
+    pub fn forward_batch(&self, batch: &Batch) -> Output {
+        self.unroll(&batch.obs, &batch.memory, &batch.episode_starts)
+            .0
+    }
+
+    /// Policy and value of sequences, `obs` `[steps · sequences, ...]`, step-major, that begin with `memory`
+    /// and go on with none where an episode starts; and what is remembered behind them.
+    ///
+    /// LSTM and heads are computed in float32 whatever the precision: bfloat16 knows a value of 3 to 1/64,
+    /// and what a state is wrong by is carried on to the end of the episode.
+    fn unroll(&self, obs: &Tensor, memory: &Memory, episode_starts: &[bool]) -> (Output, Memory) {
+        let mut after = Memory::default();
         let (for_policy, for_value) = match &self.bodies {
             Bodies::Shared(body) => {
                 let features = body.forward(obs, self.compute);
@@ -122,12 +164,26 @@ impl PolicyValueNet {
                 let features = |body: &Body| body.forward(obs, self.compute);
                 (features(policy), features(value))
             }
+            Bodies::Recurrent { body, lstm } => {
+                let features = body.forward(obs, self.compute).to_kind(Kind::Float);
+                let num_samples = episode_starts.len();
+                let state = match memory.state() {
+                    Some(state) => state.shallow_clone(),
+                    None => lstm.zero_state(num_samples),
+                };
+                let sequences = features.view([-1, state.size()[1], body.features()]);
+                let (outputs, state) = lstm.forward(&sequences, &state, episode_starts);
+                after = Memory::of_lstm(state);
+                let outputs = outputs.flatten(0, 1);
+                (outputs.shallow_clone(), outputs)
+            }
         };
         let value = self.value.forward(&for_value.to_kind(Kind::Float));
-        Output {
+        let output = Output {
             policy: self.policy.forward(&for_policy),
             value: value.squeeze_dim(-1),
-        }
+        };
+        (output, after)
     }
 }
 
@@ -154,7 +210,7 @@ mod tests {
             high: vec![1.0; 3],
         };
         let (net, mut rng) = (NetSettings::default(), seeded_rng(1));
-        PolicyValueNet::new(spec, &actions, &net, Device::Cpu, precision, &mut rng).unwrap()
+        PolicyValueNet::new(spec, &actions, &net, 0, Device::Cpu, precision, &mut rng).unwrap()
     }
 
     fn mean(output: &Output) -> Tensor {

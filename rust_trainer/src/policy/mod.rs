@@ -16,16 +16,24 @@ use rand_pcg::Pcg64;
 use tch::{Device, Tensor, no_grad_guard};
 use vec_env::ActionBatch;
 
-use crate::nn::{Output, PolicyValueNet};
+use crate::nn::{Memory, Output, PolicyValueNet};
 
 /// Something that plays.
 pub trait Policy: Send {
     /// Where the network runs, and where it wants observations.
     fn device(&self) -> Device;
 
+    /// What it remembers where `num_envs` environments start their episodes; nothing, if it has no memory.
+    fn new_memory(&self, _num_envs: usize) -> Memory {
+        Memory::default()
+    }
+
     /// Chooses actions for `obs`, `[num_envs, ...]` in the environment's own type: drawn by `rng`, or
     /// with `greedy` the most probable, which for a Gaussian is the mean. They lie in the action space.
-    fn act(&self, obs: &Tensor, rng: &mut Pcg64, greedy: bool) -> ActionBatch;
+    ///
+    /// `memory` is of the observations before and comes to hold this one; [`Memory::forget`] where an
+    /// episode ended.
+    fn act(&self, obs: &Tensor, memory: &mut Memory, rng: &mut Pcg64, greedy: bool) -> ActionBatch;
 }
 
 impl Policy for PolicyValueNet {
@@ -33,8 +41,12 @@ impl Policy for PolicyValueNet {
         self.params.device()
     }
 
-    fn act(&self, obs: &Tensor, rng: &mut Pcg64, greedy: bool) -> ActionBatch {
-        let actions = choose(self, &self.normalized(obs), rng, greedy).actions;
+    fn new_memory(&self, num_envs: usize) -> Memory {
+        self.new_memory(num_envs)
+    }
+
+    fn act(&self, obs: &Tensor, memory: &mut Memory, rng: &mut Pcg64, greedy: bool) -> ActionBatch {
+        let actions = choose(self, &self.normalized(obs), memory, rng, greedy).actions;
         self.action_space().clipped(&actions)
     }
 }
@@ -59,9 +71,16 @@ pub struct Choice {
 
 /// Chooses actions for normalized `obs` as [`Policy::act`], but as they are drawn; one transfer from the device for
 /// all numbers.
-pub fn choose(net: &PolicyValueNet, obs: &Tensor, rng: &mut Pcg64, greedy: bool) -> Choice {
+pub fn choose(
+    net: &PolicyValueNet,
+    obs: &Tensor,
+    memory: &mut Memory,
+    rng: &mut Pcg64,
+    greedy: bool,
+) -> Choice {
     let _guard = no_grad_guard();
-    let Output { policy, value } = net.forward(obs);
+    let (Output { policy, value }, after) = net.step(obs, memory);
+    *memory = after;
     let numbers = policy.numbers();
     let width = numbers.size()[1] as usize;
     let table = to_vec::<f32>(&Tensor::cat(&[numbers, value.unsqueeze(1)], 1));
@@ -82,11 +101,11 @@ pub fn choose(net: &PolicyValueNet, obs: &Tensor, rng: &mut Pcg64, greedy: bool)
     choice
 }
 
-/// The values of normalized `obs`, `[batch, ...]`.
+/// The values of normalized `obs`, `[num_envs, ...]`, behind what `memory` holds.
 #[must_use]
-pub fn values(net: &PolicyValueNet, obs: &Tensor) -> Vec<f32> {
+pub fn values(net: &PolicyValueNet, obs: &Tensor, memory: &Memory) -> Vec<f32> {
     let _guard = no_grad_guard();
-    to_vec(&net.forward(obs).value)
+    to_vec(&net.step(obs, memory).0.value)
 }
 
 /// The numbers of a tensor on any device.

@@ -52,17 +52,21 @@ pub fn play(
     let share = |index: usize| (play.num_episodes + index) / num_envs;
     let mut ended = vec![0; num_envs];
     let mut observations = Observations::new(env.obs_spec(), 1, num_envs, policy.device())?;
+    let mut memory = policy.new_memory(num_envs);
     let mut rng = seeded_rng(play.seed);
     let mut patience = Patience::new(stop);
     let mut received = StepBatch::default();
     let mut played = Vec::new();
     env.reset(Some(env_seed(play.seed)), &mut observations.lend(0))?;
     while played.len() < play.num_episodes && !stop.is_asked() {
-        let actions = policy.act(&observations.row(0), &mut rng, play.greedy);
+        let obs = observations.row(0);
+        let actions = policy.act(&obs, &mut memory, &mut rng, play.greedy);
         env.send(actions.as_actions(), observations.lend(0))?;
         if !receive(env, &mut received, &mut patience)? {
             break;
         }
+        let ended_now: Vec<bool> = (0..num_envs).map(|env| received.is_done(env)).collect();
+        memory.forget(&ended_now);
         for &episode in &received.episodes {
             let number = ended[episode.env];
             ended[episode.env] += 1;

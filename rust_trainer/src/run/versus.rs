@@ -8,6 +8,7 @@ use crate::{
     data::obs_tensor,
     envs::{Opponent, Score},
     error::TrainerError,
+    nn::Memory,
     policy::Policy,
 };
 
@@ -17,6 +18,8 @@ pub struct PolicyOpponent {
     obs_spec: ObsSpec,
     greedy: bool,
     rng: Pcg64,
+    /// From the first step on.
+    memory: Option<Memory>,
 }
 
 impl PolicyOpponent {
@@ -28,12 +31,17 @@ impl PolicyOpponent {
             obs_spec,
             greedy,
             rng: generator(0),
+            memory: None,
         }
     }
 
-    fn choose(&mut self, obs: &[u8], num_games: usize) -> Result<ActionBatch, TrainerError> {
-        let obs = obs_tensor(obs, num_games, &self.obs_spec)?.f_to_device(self.policy.device())?;
-        Ok(self.policy.act(&obs, &mut self.rng, self.greedy))
+    fn choose(&mut self, obs: &[u8], began: &[bool]) -> Result<ActionBatch, TrainerError> {
+        let (policy, num_games) = (&*self.policy, began.len());
+        let obs = obs_tensor(obs, num_games, &self.obs_spec)?.f_to_device(policy.device())?;
+        let new_memory = || policy.new_memory(num_games);
+        let memory = self.memory.get_or_insert_with(new_memory);
+        memory.forget(began);
+        Ok(policy.act(&obs, memory, &mut self.rng, self.greedy))
     }
 }
 
@@ -45,7 +53,7 @@ impl Opponent for PolicyOpponent {
     }
 
     fn act(&mut self, obs: &[u8], began: &[bool]) -> Result<Vec<i64>, EnvError> {
-        match self.choose(obs, began.len()) {
+        match self.choose(obs, began) {
             Ok(ActionBatch::Discrete(actions)) => Ok(actions),
             Ok(ActionBatch::Continuous(_)) => Err(EnvError::Unsupported(
                 "the opponent has continuous actions; games for two need discrete ones".to_owned(),

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use contexts::{Contexts, End, NUM_ENVS};
 use rust_trainer::{
     error::TrainerError,
-    nn::PolicyValueNet,
+    nn::{Memory, PolicyValueNet},
     policy::{seeded_rng, values},
     run::{
         Checkpoint, Outcome, Resume, Run, StopRequest, Summary, checkpoints,
@@ -80,6 +80,7 @@ fn trained(settings: &Settings) -> PolicyValueNet {
         &spec,
         &actions,
         &net,
+        0,
         Device::Cpu,
         Precision::Fp32,
         &mut rng,
@@ -135,7 +136,11 @@ fn a_truncated_episode_is_worth_what_was_cut_off() {
             "gamma = 0.9\ntotal_steps = 25_600\nclip_vloss = false\nanneal_lr = false",
         );
         train(&settings, Contexts::new(true, 4, end)).unwrap();
-        let value = values(&trained(&settings), &Tensor::from_slice2(&[[1.0_f32, 0.0]]))[0];
+        let value = values(
+            &trained(&settings),
+            &Tensor::from_slice2(&[[1.0_f32, 0.0]]),
+            &Memory::default(),
+        )[0];
         assert!(
             (low..high).contains(&f64::from(value)),
             "{name}: V = {value}"

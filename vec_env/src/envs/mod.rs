@@ -3,7 +3,9 @@
 mod cart_pole;
 mod grid_world;
 mod pendulum;
+mod recall;
 
 pub use cart_pole::CartPole;
 pub use grid_world::GridWorld;
 pub use pendulum::Pendulum;
+pub use recall::Recall;

@@ -1,0 +1,98 @@
+//! A layer that remembers: long short-term memory (Hochreiter and Schmidhuber 1997, with the forget gate
+//! of Gers et al. 2000).
+
+use tch::Tensor;
+
+use super::ParamsBuilder;
+
+/// `torch.nn.LSTM` with one layer: the same weights by the same names, gates in the order i, f, g, o.
+///
+/// `i, f, o = σ(W x + b + U h + d)`, `g = tanh(…)`; `c ← f · c + i · g`, `h ← o · tanh(c)`, and `h` is the
+/// output.
+#[derive(Debug)]
+pub struct Lstm {
+    weight_ih: Tensor,
+    weight_hh: Tensor,
+    bias_ih: Tensor,
+    bias_hh: Tensor,
+}
+
+impl Lstm {
+    /// Weights `<name>.weight_ih`, `[4 · size, inputs]`, and `<name>.weight_hh`, `[4 · size, size]`,
+    /// orthogonal; biases `<name>.bias_ih` and `<name>.bias_hh` of zeros.
+    pub fn new(params: &mut ParamsBuilder<'_>, name: &str, inputs: i64, size: i64) -> Self {
+        let gates = 4 * size;
+        Self {
+            weight_ih: params.orthogonal(&format!("{name}.weight_ih"), &[gates, inputs], 1.0),
+            weight_hh: params.orthogonal(&format!("{name}.weight_hh"), &[gates, size], 1.0),
+            bias_ih: params.zeros(&format!("{name}.bias_ih"), gates),
+            bias_hh: params.zeros(&format!("{name}.bias_hh"), gates),
+        }
+    }
+
+    /// Numbers in the output, and in each half of the state.
+    #[must_use]
+    pub fn size(&self) -> i64 {
+        self.weight_hh.size()[1]
+    }
+
+    /// The state in which every episode starts, for `count` sequences.
+    pub fn zero_state(&self, count: usize) -> Tensor {
+        let options = (self.weight_hh.kind(), self.weight_hh.device());
+        Tensor::zeros([2, count as i64, self.size()], options)
+    }
+
+    /// `[steps, sequences, inputs]` → outputs `[steps, sequences, size]` and the state behind the last step.
+    ///
+    /// `state`, `[2, sequences, size]`, is h and c before the first step. Where an episode starts,
+    /// `episode_starts`, `[steps · sequences]`, step-major, it is set to zero first.
+    ///
+    /// The steps from one start of any episode to the next are one call of libtorch: on a CPU that is three
+    /// times as fast as a cell for each step, and on CUDA it is cuDNN's.
+    pub fn forward(
+        &self,
+        input: &Tensor,
+        state: &Tensor,
+        episode_starts: &[bool],
+    ) -> (Tensor, Tensor) {
+        let kind = input.kind();
+        let weights = [
+            &self.weight_ih,
+            &self.weight_hh,
+            &self.bias_ih,
+            &self.bias_hh,
+        ]
+        .map(|weight| weight.to_kind(kind));
+        let starts: Vec<&[bool]> = episode_starts
+            .chunks_exact(input.size()[1] as usize)
+            .collect();
+        let mut state = state.to_kind(kind);
+        let mut outputs = Vec::new();
+        let mut step = 0;
+        while step < starts.len() {
+            let behind = &starts[step + 1..];
+            let length = 1 + behind.iter().take_while(|row| !row.contains(&true)).count();
+            state = zeroed_where(&state, starts[step]);
+            let steps = input.narrow(0, step as i64, length as i64);
+            // As [layers, sequences, size] each.
+            let state_before = [state.narrow(0, 0, 1), state.narrow(0, 1, 1)];
+            let (output, hidden, cell) =
+                steps.lstm(&state_before, &weights, true, 1, 0.0, true, false, false);
+            state = Tensor::cat(&[hidden, cell], 0);
+            outputs.push(output);
+            step += length;
+        }
+        (Tensor::cat(&outputs, 0), state)
+    }
+}
+
+/// `state`, `[2, sequences, size]`, with zeros for the sequences that `flags` names.
+pub(super) fn zeroed_where(state: &Tensor, flags: &[bool]) -> Tensor {
+    let rows = flags.iter().enumerate().filter(|(_, flag)| **flag);
+    let rows: Vec<i64> = rows.map(|(row, _)| row as i64).collect();
+    if rows.is_empty() {
+        return state.shallow_clone();
+    }
+    let rows = Tensor::from_slice(&rows).to_device(state.device());
+    state.index_fill(1, &rows, 0.0)
+}

@@ -1,0 +1,51 @@
+//! What a recurrent network carries from one observation of an episode to the next.
+
+use tch::Tensor;
+
+use super::lstm::zeroed_where;
+
+/// What a network remembers of the episode that each environment is in; nothing, if it is not recurrent.
+///
+/// It is before the first observation that the network has not seen yet: [`Memory::forget`] where an
+/// episode ended, for the next observation is another one's first.
+#[derive(Debug, Default)]
+pub struct Memory(Option<Tensor>);
+
+impl Memory {
+    /// Of `state`, float32 `[2, num_envs, size]`: h and c of an LSTM.
+    pub(super) fn of_lstm(state: Tensor) -> Self {
+        Self(Some(state))
+    }
+
+    /// Hidden and cell state of an LSTM, float32 `[2, num_envs, size]`.
+    #[must_use]
+    pub fn state(&self) -> Option<&Tensor> {
+        self.0.as_ref()
+    }
+
+    /// The tensors to save, by name.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&str, &Tensor)> {
+        self.0.iter().map(|state| ("lstm_state", state))
+    }
+
+    /// Forgets the episodes of the environments that `ended` flags, `[num_envs]`.
+    pub fn forget(&mut self, ended: &[bool]) {
+        self.0 = self.0.as_ref().map(|state| zeroed_where(state, ended));
+    }
+
+    /// What is remembered of the environments at `indices`.
+    #[must_use]
+    pub fn select(&self, indices: &[i64]) -> Self {
+        Self(self.0.as_ref().map(|state| {
+            let indices = Tensor::from_slice(indices).to_device(state.device());
+            state.index_select(1, &indices)
+        }))
+    }
+}
+
+/// Shares the numbers: no method writes to them.
+impl Clone for Memory {
+    fn clone(&self) -> Self {
+        Self(self.0.as_ref().map(Tensor::shallow_clone))
+    }
+}
