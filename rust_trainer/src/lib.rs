@@ -18,6 +18,7 @@ pub mod panics;
 pub mod policy;
 pub mod report;
 pub mod run;
+pub mod seeds;
 pub mod settings;
 
 #[cfg(feature = "extension-module")]

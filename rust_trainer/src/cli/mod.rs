@@ -4,6 +4,7 @@ mod doctor;
 mod dump_frames;
 mod eval;
 mod kept;
+mod seeds;
 mod setting_args;
 mod train;
 mod versus;
@@ -46,6 +47,8 @@ struct Cli {
 enum Command {
     /// Train an agent, or go on with a run
     Train(Box<train::TrainArgs>),
+    /// Train with several seeds, also on several environments, in parallel; report mean and 95 % interval
+    Seeds(Box<seeds::SeedsArgs>),
     /// Play whole games with a trained agent and report their raw returns
     Eval(eval::EvalArgs),
     /// Let a trained agent play and save every raw frame as PNG
@@ -115,6 +118,7 @@ pub fn run(args: Vec<OsString>) -> i32 {
 fn dispatch(cli: Cli, stop: &StopRequest) -> Result<i32, TrainerError> {
     match cli.command {
         Command::Train(args) => train::train(&args, stop),
+        Command::Seeds(args) => seeds::seeds(&args, stop),
         Command::Eval(args) => eval::eval(&args, stop),
         Command::DumpFrames(args) => dump_frames::dump_frames(&args, stop),
         Command::Versus(args) => versus::versus(&args, stop),

@@ -79,7 +79,7 @@ pub(super) fn tailored(command: clap::Command, args: &[OsString]) -> clap::Comma
 }
 
 /// The commands that take settings.
-const TRAINING: &[&str] = &["train"];
+const TRAINING: &[&str] = &["train", "seeds"];
 
 /// The settings that a command line asks for by its preset and algorithm; whatever else is in it.
 fn chosen(command: &clap::Command, args: &[OsString]) -> Settings {
@@ -132,7 +132,7 @@ pub(super) fn presets() -> String {
     });
     format!(
         "Presets:\n{}\nThe settings above are those of the default or of the preset or algorithm that is named \
-         beside --help:\n`train PRESET --help`, `train --algorithm NAME --help`.",
+         beside --help:\n`PRESET --help`, `--algorithm NAME --help`.",
         lines.collect::<String>()
     )
 }

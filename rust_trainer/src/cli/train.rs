@@ -96,7 +96,8 @@ fn start(args: &TrainArgs, stop: &StopRequest) -> Result<Run, TrainerError> {
     )?;
     let name_is_asked_for = args.settings.0.contains_key("run_name");
     if settings.run.run_name.is_empty() && !name_is_asked_for {
-        settings.run.run_name = run_name(&settings);
+        let (env, seed) = (&settings.env.env_id, settings.run.seed);
+        settings.run.run_name = run_name(&settings, &env.replace('/', "-"), &format!("seed{seed}"));
     }
     if !name_is_asked_for {
         settings.run.run_name = free_name(&settings);
@@ -218,17 +219,13 @@ fn stepped_by(backend: &str, count: i64) -> String {
     }
 }
 
-fn run_name(settings: &Settings) -> String {
+/// `<environments>-<algorithm>-<seeds>-<time>`.
+pub(super) fn run_name(settings: &Settings, envs: &str, seeds: &str) -> String {
     let time = humantime::format_rfc3339_seconds(SystemTime::now())
         .to_string()
         .replace(['-', ':', 'Z'], "")
         .replace('T', "-");
-    format!(
-        "{}-{}-seed{}-{time}",
-        settings.env.env_id.replace('/', "-"),
-        settings.algorithm.algorithm(),
-        settings.run.seed
-    )
+    format!("{envs}-{}-{seeds}-{time}", settings.algorithm.algorithm())
 }
 
 /// The name in the settings, with a number behind it where there is a run of that name: a name that

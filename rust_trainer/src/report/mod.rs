@@ -9,15 +9,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+pub mod band;
 pub mod curve;
 pub mod episodes;
 pub mod error;
 pub mod evaluations;
 pub mod events;
 pub mod format;
+pub mod human;
 mod picture;
 pub mod progress;
 pub mod scalars;
+pub mod statistics;
 pub mod stats;
 mod table;
 #[cfg(test)]

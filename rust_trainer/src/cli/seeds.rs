@@ -1,0 +1,169 @@
+//! `seeds`: several runs with one command, and what they came to together.
+
+use std::path::PathBuf;
+
+use super::{
+    EXIT_ERROR, EXIT_OK, print, say,
+    setting_args::{self, SettingArgs},
+    train::run_name,
+    warn,
+};
+use crate::{
+    error::TrainerError,
+    run::StopRequest,
+    seeds::{self, Division, Plan, Results},
+    settings::{Preset, Settings},
+};
+
+/// More than this many seeds are a typing mistake.
+const MOST_SEEDS: u64 = 1000;
+
+#[derive(clap::Args)]
+#[command(after_help = setting_args::presets())]
+pub(super) struct SeedsArgs {
+    /// Published settings to start from, by name: see below; files and options win
+    #[arg(value_name = "PRESET", value_parser = setting_args::preset_parser(),
+          hide_possible_values = true)]
+    preset: Option<Preset>,
+    /// Seeds of the runs, such as 1-3 or 1,5,9
+    #[arg(long, value_name = "SEEDS", value_parser = parse_seeds, required_unless_present = "resume")]
+    seeds: Option<Seeds>,
+    /// Environments, each played with every seed [default: the one of --env-id]
+    #[arg(
+        long,
+        value_name = "ID,ID,…",
+        value_delimiter = ',',
+        conflicts_with = "env_id"
+    )]
+    env_ids: Vec<String>,
+    /// Runs at a time [default: as many as the cores carry]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    jobs: Option<u64>,
+    /// TOML file of settings, named as the options below with `_` for `-`; the command line wins
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Go on with the runs in this folder that are not finished
+    #[arg(long, value_name = "FOLDER",
+          conflicts_with_all = ["config", "preset", "seeds", "env_ids"])]
+    resume: Option<PathBuf>,
+    #[command(flatten)]
+    settings: SettingArgs,
+}
+
+/// The seeds of a command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seeds(Vec<u64>);
+
+fn parse_seeds(text: &str) -> Result<Seeds, String> {
+    let number = |text: &str| {
+        let number = text.trim().parse::<u64>();
+        number.map_err(|_| format!("`{text}` is no seed; name them as 1-3 or 1,5,9"))
+    };
+    let mut seeds = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = match part.split_once('-') {
+            Some((first, last)) => (number(first)?, number(last)?),
+            None => (number(part)?, number(part)?),
+        };
+        if first > last || last - first >= MOST_SEEDS {
+            return Err(format!(
+                "`{part}` must name 1 to {MOST_SEEDS} seeds, the lowest first"
+            ));
+        }
+        seeds.extend(first..=last);
+    }
+    Ok(Seeds(seeds))
+}
+
+pub(super) fn seeds(args: &SeedsArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
+    let plan = match &args.resume {
+        Some(folder) => resume(folder, args)?,
+        None => start(args)?,
+    };
+    let total = plan.settings.run.total_steps;
+    let runs = plan.runs();
+    let unfinished = runs.iter().filter(|run| !run.is_finished(total)).count();
+    let jobs = args.jobs.map(|jobs| jobs as usize);
+    let division = Division::of(&plan.settings, unfinished, jobs);
+    say(format_args!(
+        "{} on {}: {unfinished} of {} runs to do, {division}",
+        plan.settings.algorithm.algorithm().name().to_uppercase(),
+        plan.env_ids.join(", "),
+        runs.len(),
+    ));
+    say(format_args!("folder: {}", plan.folder.display()));
+    let trained = seeds::train(&plan, &division, stop)?;
+    let results = Results::read(&plan)?;
+    if results.count() > 0 {
+        let pictures = results.write(&plan.folder)?;
+        print(format_args!("{}", results.to_string().trim_end()))?;
+        for picture in pictures {
+            say(format_args!("mean curve: {}", picture.display()));
+        }
+    }
+    let go_on = format!("go on by: seeds --resume '{}'", plan.folder.display());
+    if trained.stopped {
+        say(format_args!("stopped; {go_on}"));
+        return Ok(stop.exit_status());
+    }
+    for (run, words) in &trained.failed {
+        warn(format_args!("{run} failed: {words}"));
+    }
+    if trained.failed.is_empty() {
+        return Ok(EXIT_OK);
+    }
+    warn(format_args!(
+        "{} of {} runs failed; {go_on}",
+        trained.failed.len(),
+        runs.len()
+    ));
+    Ok(EXIT_ERROR)
+}
+
+fn start(args: &SeedsArgs) -> Result<Plan, TrainerError> {
+    let named = &args.settings.0;
+    if named.contains_key("seed") {
+        let remedy = "name the seeds by --seeds, such as --seeds 1-3".to_owned();
+        return Err(TrainerError::Usage(remedy));
+    }
+    let mut settings = Settings::layered(args.preset.as_ref(), args.config.as_deref(), named)?;
+    let env_ids = match args.env_ids.as_slice() {
+        [] => vec![settings.env.env_id.clone()],
+        several => several.to_vec(),
+    };
+    let seeds = args.seeds.clone().map(|seeds| seeds.0).unwrap_or_default();
+    if !named.contains_key("run_name") {
+        let envs = match env_ids.as_slice() {
+            [one] => one.replace(['/', ':'], "-"),
+            several => format!("{}-envs", several.len()),
+        };
+        settings.run.run_name = run_name(&settings, &envs, &format!("{}-seeds", seeds.len()));
+    }
+    Plan::create(settings, seeds, env_ids)
+}
+
+fn resume(folder: &std::path::Path, args: &SeedsArgs) -> Result<Plan, TrainerError> {
+    let mut named = args.settings.0.keys();
+    match named.next() {
+        Some(name) => Err(TrainerError::Usage(format!(
+            "`{name}` cannot change when several runs go on"
+        ))),
+        None => Plan::open(folder),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_are_named_in_ranges_and_lists() {
+        let seeds = |text: &str| parse_seeds(text).map(|seeds| seeds.0);
+        assert_eq!(seeds("1-3"), Ok(vec![1, 2, 3]));
+        assert_eq!(seeds("7"), Ok(vec![7]));
+        assert_eq!(seeds("1,5-6, 9"), Ok(vec![1, 5, 6, 9]));
+        for wrong in ["", "a", "3-1", "-2", "1-", "0-1000", "1,,2"] {
+            assert!(seeds(wrong).is_err(), "{wrong}");
+        }
+    }
+}

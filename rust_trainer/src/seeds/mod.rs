@@ -1,0 +1,83 @@
+//! Several seeds, on one or several environments, with the same settings: each run a process of its own,
+//! as many at a time as the cores carry; then what they came to together.
+//!
+//! Everything is in one folder: the `plan`, a folder and a log for each run, the `results`.
+
+mod children;
+mod plan;
+mod results;
+
+use std::{collections::VecDeque, thread};
+
+pub use plan::{Division, Plan, PlannedRun};
+pub use results::Results;
+
+use crate::{
+    error::TrainerError,
+    report::{progress::Progress, stats::GameWindow},
+    run::{StopRequest, stop::LOOK},
+};
+use children::{Child, Program};
+
+/// What became of the runs that were not finished before.
+#[derive(Debug, Default)]
+pub struct Trained {
+    /// Runs that failed, each with the last words of its process.
+    pub failed: Vec<(PlannedRun, String)>,
+    /// A stop was asked for; runs at work have left a checkpoint.
+    pub stopped: bool,
+}
+
+/// Trains what is not finished of `plan`, and shows one line of progress for all. A run that fails does
+/// not keep the others from going on.
+///
+/// # Errors
+/// A process that cannot be started, a log that cannot be written.
+pub fn train(
+    plan: &Plan,
+    division: &Division,
+    stop: &StopRequest,
+) -> Result<Trained, TrainerError> {
+    let program = Program::this()?;
+    let runs = plan.runs();
+    let total = plan.settings.run.total_steps;
+    let steps = |runs: &[PlannedRun]| runs.iter().map(|run| run.step().min(total)).sum();
+    let mut progress = Progress::new(steps(&runs), total * runs.len() as u64);
+    let mut waiting: VecDeque<_> = runs
+        .iter()
+        .filter(|run| !run.is_finished(total))
+        .cloned()
+        .collect();
+    let mut at_work: Vec<Child> = Vec::new();
+    let mut trained = Trained::default();
+    let (none, mut told) = (GameWindow::default(), false);
+    loop {
+        while !stop.is_asked() && at_work.len() < division.jobs {
+            let Some(run) = waiting.pop_front() else {
+                break;
+            };
+            at_work.push(program.start(plan, run, division)?);
+        }
+        if stop.is_asked() && !told {
+            at_work.iter().for_each(Child::stop);
+            told = true;
+        }
+        for mut child in std::mem::take(&mut at_work) {
+            match child.ended()? {
+                None => at_work.push(child),
+                Some(Ok(())) => progress.message(&format!("{}: done", child.run)),
+                Some(Err(_)) if stop.is_asked() => trained.stopped = true,
+                Some(Err(words)) => {
+                    progress.message(&format!("{}: {words}", child.run));
+                    trained.failed.push((child.run.clone(), words));
+                }
+            }
+        }
+        progress.tick(steps(&runs), &none);
+        if at_work.is_empty() && (waiting.is_empty() || stop.is_asked()) {
+            trained.stopped |= !waiting.is_empty();
+            return Ok(trained);
+        }
+        thread::sleep(LOOK);
+    }
+}

@@ -1,0 +1,318 @@
+//! Which runs there are, where each stands, and how they share the machine.
+
+use std::{
+    fmt,
+    fs::{self, File},
+    io::{Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    envs::available_cores,
+    error::TrainerError,
+    run::{checkpoints, files},
+    settings::Settings,
+};
+
+const PLAN: &str = "plan.toml";
+
+/// The runs of a folder: every seed on every environment.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The folder of all.
+    pub folder: PathBuf,
+    /// Their settings, but for seed, environment and name.
+    pub settings: Settings,
+    /// Their seeds.
+    pub seeds: Vec<u64>,
+    /// Their environments.
+    pub env_ids: Vec<String>,
+}
+
+/// The file of a plan.
+#[derive(Serialize, Deserialize)]
+struct PlanFile {
+    seeds: Vec<u64>,
+    env_ids: Vec<String>,
+    settings: toml::Table,
+}
+
+/// One run of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedRun {
+    /// Its environment.
+    pub env_id: String,
+    /// Its seed.
+    pub seed: u64,
+    /// Its name: that of its folder.
+    pub name: String,
+    /// Its folder.
+    pub folder: PathBuf,
+}
+
+impl Plan {
+    /// Makes the folder `runs_dir/run_name` of `settings`, and in it the plan.
+    ///
+    /// # Errors
+    /// A seed or an environment that is named twice; a folder that is there or cannot be made.
+    pub fn create(
+        settings: Settings,
+        seeds: Vec<u64>,
+        env_ids: Vec<String>,
+    ) -> Result<Self, TrainerError> {
+        let plan = Self {
+            folder: crate::run::RunFolder::check_free(&settings)?,
+            settings,
+            seeds,
+            env_ids,
+        };
+        let mut names: Vec<_> = plan.runs().into_iter().map(|run| run.name).collect();
+        names.sort();
+        let mut pairs = names.iter().zip(names.iter().skip(1));
+        if let Some((twice, _)) = pairs.find(|(one, next)| one == next) {
+            return Err(TrainerError::Usage(format!(
+                "`{twice}` is asked for twice: name each seed and each environment once"
+            )));
+        }
+        let create = |source| TrainerError::io("create", &plan.folder, source);
+        fs::create_dir_all(&plan.folder).map_err(create)?;
+        let file = PlanFile {
+            seeds: plan.seeds.clone(),
+            env_ids: plan.env_ids.clone(),
+            settings: plan.settings.table(),
+        };
+        let text = toml::to_string(&file)
+            .map_err(|error| TrainerError::Usage(format!("the plan: {error}")))?;
+        let path = plan.folder.join(PLAN);
+        files::replace(&path, text.as_bytes())
+            .map_err(|source| TrainerError::io("write", &path, source))?;
+        Ok(plan)
+    }
+
+    /// The plan in `folder`.
+    ///
+    /// # Errors
+    /// A folder without a plan, or one whose plan cannot be read.
+    pub fn open(folder: &Path) -> Result<Self, TrainerError> {
+        let path = folder.join(PLAN);
+        if !path.is_file() {
+            return Err(TrainerError::Usage(format!(
+                "`{}` is no folder of several runs: it has no {PLAN}; a single run goes on by train --resume",
+                folder.display()
+            )));
+        }
+        let text =
+            fs::read_to_string(&path).map_err(|source| TrainerError::io("read", &path, source))?;
+        let file: PlanFile = toml::from_str(&text).map_err(|source| TrainerError::Toml {
+            path: path.clone(),
+            source: Box::new(source),
+        })?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            settings: Settings::from_table(&file.settings)?,
+            seeds: file.seeds,
+            env_ids: file.env_ids,
+        })
+    }
+
+    /// Its runs: every environment with the first seed, then with the next.
+    #[must_use]
+    pub fn runs(&self) -> Vec<PlannedRun> {
+        let seeds = self.seeds.iter();
+        let of_seed = |&seed| {
+            self.env_ids.iter().map(move |env_id| {
+                let name = format!("{}-seed{seed}", env_id.replace(['/', ':'], "-"));
+                PlannedRun {
+                    env_id: env_id.clone(),
+                    seed,
+                    folder: self.folder.join(&name),
+                    name,
+                }
+            })
+        };
+        seeds.flat_map(of_seed).collect()
+    }
+}
+
+impl PlannedRun {
+    /// A file of its name beside its folder: `log` is what its process prints, `toml` what it starts with.
+    #[must_use]
+    pub fn beside(&self, ending: &str) -> PathBuf {
+        self.folder
+            .with_file_name(format!("{}.{ending}", self.name))
+    }
+
+    /// Whether it has begun.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.folder.join("settings.toml").is_file()
+    }
+
+    /// Whether it has a checkpoint of its last step.
+    #[must_use]
+    pub fn is_finished(&self, total_steps: u64) -> bool {
+        let found = checkpoints::list(&self.folder.join("checkpoints"));
+        let newest = found.ok().and_then(|mut found| found.pop());
+        let step = newest.as_ref().and_then(|path| {
+            let digits = path.file_stem()?.to_str()?.strip_prefix("step-")?;
+            digits.parse::<u64>().ok()
+        });
+        step.is_some_and(|step| step >= total_steps)
+    }
+
+    /// The agent step of its last update, as the table of updates has it; 0 before the first.
+    #[must_use]
+    pub fn step(&self) -> u64 {
+        last_line(&self.folder.join("updates.csv"))
+            .and_then(|line| line.split(',').next()?.parse().ok())
+            .unwrap_or(0)
+    }
+}
+
+impl fmt::Display for PlannedRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} seed {}", self.env_id, self.seed)
+    }
+}
+
+/// The last whole line of a file of lines of moderate length.
+fn last_line(path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(4096)))
+        .ok()?;
+    let mut end = Vec::new();
+    file.read_to_end(&mut end).ok()?;
+    let end = String::from_utf8_lossy(&end);
+    let (whole, _growing) = end.rsplit_once('\n')?;
+    whole.lines().next_back().map(str::to_owned)
+}
+
+/// How the runs share the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Division {
+    /// Runs at work at a time.
+    pub jobs: usize,
+    /// Threads of libtorch of each.
+    pub torch_threads: i32,
+    /// Threads or processes that step the environments of each.
+    pub env_threads: i64,
+    /// Cores that there are.
+    pub cores: i64,
+}
+
+impl Division {
+    /// As many runs at a time as there are cores, or as the threads that the settings name leave room for;
+    /// what cores are left over become threads. A run steps its environments and learns in turns, so the
+    /// larger of its two numbers of threads is what it needs.
+    #[must_use]
+    pub fn of(settings: &Settings, runs: usize, jobs: Option<usize>) -> Self {
+        Self::among(available_cores(), settings, runs, jobs)
+    }
+
+    fn among(cores: i64, settings: &Settings, runs: usize, jobs: Option<usize>) -> Self {
+        let (torch, env) = (
+            i64::from(settings.machine.torch_threads),
+            settings.machine.env_threads,
+        );
+        let room = (cores / torch.max(env).max(1)).max(1) as usize;
+        let jobs = jobs.unwrap_or(room).min(runs).max(1);
+        let share = (cores / jobs as i64).max(1);
+        let or_share = |named: i64| if named == 0 { share } else { named };
+        Self {
+            jobs,
+            torch_threads: or_share(torch) as i32,
+            env_threads: or_share(env).min(settings.env.num_envs as i64),
+            cores,
+        }
+    }
+}
+
+impl fmt::Display for Division {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} at a time on {} cores, each with {} libtorch and {} environment threads",
+            self.jobs, self.cores, self.torch_threads, self.env_threads
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Algorithm;
+
+    #[test]
+    fn runs_and_their_threads_fit_the_cores() {
+        let mut settings = Settings::defaults(Algorithm::Ppo);
+        for cores in 1..=64 {
+            for runs in 1..=20 {
+                for jobs in [None, Some(1), Some(3)] {
+                    let division = Division::among(cores, &settings, runs, jobs);
+                    let threads = i64::from(division.torch_threads).max(division.env_threads);
+                    let used = division.jobs as i64 * threads;
+                    assert!(division.jobs <= runs && threads >= 1);
+                    assert!(used <= cores || jobs.is_some_and(|jobs| jobs as i64 > cores));
+                    // No more cores are left over than one run would need.
+                    assert!(
+                        jobs.is_some() || 2 * used > cores || threads == 8,
+                        "{division}"
+                    );
+                }
+            }
+        }
+        settings.machine.torch_threads = 4;
+        let division = Division::among(16, &settings, 10, None);
+        assert_eq!((division.jobs, division.torch_threads), (4, 4));
+        assert_eq!(division.env_threads, 4);
+        assert_eq!(Division::among(2, &settings, 10, None).jobs, 1);
+    }
+
+    #[test]
+    fn every_seed_plays_every_environment_and_none_twice() {
+        let runs = tempfile::tempdir().unwrap();
+        let mut settings = Settings::defaults(Algorithm::Ppo);
+        settings.run.runs_dir = runs.path().to_owned();
+        settings.run.run_name = "all".to_owned();
+        let env_ids = vec!["A-v1".to_owned(), "ALE/B-v5".to_owned()];
+        let twice = Plan::create(settings.clone(), vec![1, 2, 1], env_ids.clone());
+        assert!(twice.unwrap_err().to_string().contains("A-v1-seed1"));
+        let plan = Plan::create(settings.clone(), vec![1, 2], env_ids).unwrap();
+        let names: Vec<_> = plan.runs().into_iter().map(|run| run.name).collect();
+        let expected = [
+            "A-v1-seed1",
+            "ALE-B-v5-seed1",
+            "A-v1-seed2",
+            "ALE-B-v5-seed2",
+        ];
+        assert_eq!(names, expected);
+        let again = Plan::open(&plan.folder).unwrap();
+        assert_eq!((again.runs(), again.settings), (plan.runs(), plan.settings));
+        assert!(Plan::open(runs.path()).is_err());
+    }
+
+    #[test]
+    fn a_run_stands_where_its_last_whole_row_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = PlannedRun {
+            env_id: "A-v1".to_owned(),
+            seed: 1,
+            name: "a".to_owned(),
+            folder: folder.path().to_owned(),
+        };
+        assert_eq!((run.step(), run.has_begun()), (0, false));
+        let table = folder.path().join("updates.csv");
+        fs::write(&table, "step,update\n256,1\n512,2\n76").unwrap();
+        assert_eq!(run.step(), 512);
+        fs::write(&table, "step,update\n").unwrap();
+        assert_eq!(run.step(), 0);
+        let checkpoints = folder.path().join("checkpoints");
+        fs::create_dir(&checkpoints).unwrap();
+        assert!(!run.is_finished(512));
+        fs::write(checkpoints.join("step-000000000512.safetensors"), "").unwrap();
+        assert!(run.is_finished(512) && !run.is_finished(513));
+    }
+}

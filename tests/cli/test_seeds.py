@@ -1,0 +1,109 @@
+"""`seeds`: several runs with one command, their statistics, and what happens when some do not end."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from program import Trainer
+
+SHORT = ["ppo-cartpole", "--run-name", "all", "--total-steps", 2048]
+
+
+def scores(folder: Path) -> dict[tuple[str, int], float]:
+    with (folder / "results.csv").open() as table:
+        return {
+            (row["env_id"], int(row["seed"])): float(row["score"]) for row in csv.DictReader(table)
+        }
+
+
+def mean_of_last_games(run: Path) -> float:
+    with (run / "episodes.csv").open() as table:
+        returns = [float(row["raw_return"]) for row in csv.DictReader(table)]
+    return float(np.mean(returns[-100:]))
+
+
+def test_seeds_are_trained_side_by_side_and_summed_up(trainer: Trainer) -> None:
+    ids = ["CartPole-v1", "Acrobot-v1"]
+    out, err = trainer.run("seeds", *SHORT, "--seeds", "1-2", "--env-ids", ",".join(ids))
+    folder = trainer.folder / "runs/all"
+    found = scores(folder)
+    assert set(found) == {(env_id, seed) for env_id in ids for seed in (1, 2)}
+    assert "4 of 4 runs to do" in out
+    assert "CartPole-v1 seed 2: done" in err
+    for (env_id, seed), score in found.items():
+        run = folder / f"{env_id}-seed{seed}"
+        assert score == pytest.approx(mean_of_last_games(run))
+        assert f"seed = {seed}\n" in (run / "settings.toml").read_text()
+        assert (folder / f"curve-{env_id}.png").read_bytes().startswith(b"\x89PNG")
+    results = json.loads((folder / "results.json").read_text())
+    together = results["together"]
+    assert together["scores"] == "raw returns"
+    assert together["mean"]["value"] == pytest.approx(np.mean(list(found.values())))
+    for env in results["envs"]:
+        own = [score for (env_id, _), score in found.items() if env_id == env["env_id"]]
+        # Two seeds have four resamples: the outer ones, a quarter each, are the interval's ends.
+        interval = [env["mean"][name] for name in ("low", "value", "high")]
+        assert interval == pytest.approx([min(own), np.mean(own), max(own)])
+        assert f"{np.mean(own):.2f}" in out
+    # The same seed alone gives the same run.
+    trainer.run("train", *SHORT[:1], "--run-name", "alone", *SHORT[3:], "--seed", 2)
+    assert mean_of_last_games(trainer.folder / "runs/alone") == found["CartPole-v1", 2]
+
+
+def test_a_run_that_fails_does_not_keep_the_others(trainer: Trainer) -> None:
+    ids = "NoSuchGame-v1,CartPole-v1"
+    out, err = trainer.run("seeds", *SHORT, "--seeds", 1, "--env-ids", ids, status=1)
+    assert "NoSuchGame-v1 seed 1 failed: error: no environment `NoSuchGame-v1`" in err
+    assert "1 of 2 runs failed; go on by: seeds --resume 'runs/all'" in err
+    assert "1 of 2 runs are not in it" in out
+    assert list(scores(trainer.folder / "runs/all")) == [("CartPole-v1", 1)]
+
+
+def test_ctrl_c_stops_all_and_resuming_finishes_them(trainer: Trainer) -> None:
+    arguments = ["ppo-cartpole", "--run-name", "all", "--checkpoint-every", 1024]
+    arguments += ["--total-steps", 40_960, "--seeds", "1-3", "--jobs", 2]
+    process = trainer.start("seeds", *arguments)
+    folder = trainer.folder / "runs/all"
+    deadline = time.monotonic() + 120
+    while len(list(folder.glob("*/checkpoints/step-*.safetensors"))) < 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, out + err
+    assert "go on by: seeds --resume 'runs/all'" in out
+    assert "Traceback" not in err
+    assert not (folder / "CartPole-v1-seed3").exists()
+    out, _ = trainer.run("seeds", "--resume", "runs/all", "--jobs", 3)
+    assert len(scores(folder)) == 3
+    assert "going on from agent step" in (folder / "CartPole-v1-seed1.log").read_text()
+    out, _ = trainer.run("seeds", "--resume", "runs/all")
+    assert "0 of 3 runs to do" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "status"),
+    [
+        (["ppo-cartpole"], "--seeds", 2),
+        (["--seeds", "1-x"], "`x` is no seed", 2),
+        (["--seeds", "1", "--jobs", "0"], "--jobs", 2),
+        (["--seeds", "1,1"], "asked for twice", 1),
+        (["--seeds", "1", "--seed", "3"], "--seeds 1-3", 1),
+        (["--seeds", "1-2", "--gamma", "7"], "gamma", 1),
+        (["--resume", "runs"], "has no plan.toml", 1),
+    ],
+)
+def test_a_mistake_starts_no_run(
+    trainer: Trainer, arguments: list[str], words: str, status: int
+) -> None:
+    _, err = trainer.run("seeds", *arguments, status=status)
+    assert words in err
+    assert err.count("\n") == 1
+    assert not (trainer.folder / "runs").exists()
