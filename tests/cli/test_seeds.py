@@ -1,4 +1,4 @@
-"""`seeds`: several runs with one command, their statistics, and what happens when some do not end."""
+"""`seeds`: several runs with one command, their statistics, and those that do not end."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def test_a_run_that_fails_does_not_keep_the_others(trainer: Trainer) -> None:
 
 
 def test_ctrl_c_stops_all_and_resuming_finishes_them(trainer: Trainer) -> None:
-    arguments = ["ppo-cartpole", "--run-name", "all", "--checkpoint-every", 1024]
-    arguments += ["--total-steps", 40_960, "--seeds", "1-3", "--jobs", 2]
+    arguments = ["ppo-cartpole", "--run-name", "all", "--checkpoint-every", 256]
+    arguments += ["--total-steps", 20_480, "--seeds", "1-3", "--jobs", 2]
     process = trainer.start("seeds", *arguments)
     folder = trainer.folder / "runs/all"
     deadline = time.monotonic() + 120
