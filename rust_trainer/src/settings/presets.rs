@@ -21,7 +21,14 @@ macro_rules! presets {
 
 impl Preset {
     /// All of them.
-    pub const ALL: &[Self] = presets!["ppo-atari", "a2c-atari", "ppo-cartpole", "a2c-cartpole"];
+    pub const ALL: &[Self] = presets![
+        "ppo-atari",
+        "a2c-atari",
+        "ppo-cartpole",
+        "a2c-cartpole",
+        "ppo-pendulum",
+        "ppo-continuous",
+    ];
 
     /// The preset of this name.
     #[must_use]

@@ -20,6 +20,12 @@ const VARIANTS: &[(&str, Algorithm, Task, &str)] = &[
         Task::GridWorld,
         "num_steps = 16\nprecision = 'bf16'",
     ),
+    (
+        "ppo-normalized",
+        Algorithm::Ppo,
+        Task::CartPole,
+        "num_steps = 16\nnorm_obs = true\nnorm_reward = true",
+    ),
     ("a2c", Algorithm::A2c, Task::CartPole, "num_steps = 8"),
     (
         "a2c-bytes",
