@@ -10,7 +10,7 @@ use rand_pcg::Pcg64;
 use rust_trainer::{
     algorithms::{self, State},
     data::normalize::{ObsNormalizer, RewardNormalizer},
-    policy::DiagonalGaussian,
+    policy::{DiagonalGaussian, Policy, seeded_rng},
     settings::{Algorithm, AlgorithmSettings, Settings},
 };
 use tch::{Device, Kind, Tensor};
@@ -284,6 +284,41 @@ fn actions_are_sent_within_their_bounds_and_learned_from_as_they_were_drawn() {
     let clipped: Vec<f32> = drawn.iter().map(|value| value.clamp(-0.5, 0.5)).collect();
     assert_eq!(sent, clipped);
     assert!(drawn.iter().any(|value| value.abs() > 0.5));
+}
+
+#[test]
+fn whoever_plays_takes_the_statistics_as_they_are() {
+    let settings = settings(Algorithm::Ppo, &(changes() + "norm_obs = true"));
+    let spaces = Spaces { bound: 1.0 };
+    let ([_, mut state], record) = learn(&settings, spaces);
+    let env = SyncVecEnv::new(NUM_ENVS, |_| spaces).unwrap();
+    let obs = Tensor::from_slice(&record.obs).view([-1, WIDTH as i64]);
+    let mut ours = algorithms::new(&settings, &env, Device::Cpu).unwrap();
+    ours.load_state(&state).unwrap();
+    let load = |state: &State| {
+        let (spec, actions) = (env.obs_spec(), env.action_space());
+        algorithms::load_policy(&settings, spec, actions, Device::Cpu, state)
+    };
+    let act = |policy: &dyn Policy| {
+        let mut memory = policy.new_memory(NUM_ENVS);
+        policy.act(&obs, &mut memory, &mut seeded_rng(1), false)
+    };
+    let learned = act(ours.policy());
+    assert_eq!(act(ours.policy()), learned, "nothing changes by playing");
+    assert_eq!(ours.state().unwrap().values, state.values);
+    assert_eq!(act(&*load(&state).unwrap()), learned);
+
+    let statistics = state.values.remove("norm_obs").unwrap();
+    assert_ne!(act(&*load(&state).unwrap()), learned);
+    let message = ours.load_state(&state).unwrap_err().to_string();
+    assert!(message.contains("`norm_obs`"), "{message}");
+    let mut foreign = statistics;
+    foreign["mean"] = vec![0.0; WIDTH + 1].into();
+    state.values.insert("norm_obs".to_owned(), foreign);
+    for message in [ours.load_state(&state).err(), load(&state).err()] {
+        let message = message.unwrap().to_string();
+        assert!(message.contains("`norm_obs`: is of other"), "{message}");
+    }
 }
 
 #[test]

@@ -69,8 +69,8 @@ pub struct Choice {
     pub values: Vec<f32>,
 }
 
-/// Chooses actions for normalized `obs` as [`Policy::act`], but as they are drawn; one transfer from the device for
-/// all numbers.
+/// Chooses actions for normalized `obs` as [`Policy::act`], but as they are drawn; one transfer from the
+/// device for all numbers.
 pub fn choose(
     net: &PolicyValueNet,
     obs: &Tensor,
