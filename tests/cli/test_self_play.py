@@ -14,13 +14,31 @@ from program import CARTPOLE, INVADERS, Trainer, read_checkpoint
 # Games of 30 agent steps, in two environments of two players each.
 PONG = [
     "--env-id", "PongNoFrameskip-v4", "--num-players", 2, "--max-episode-frames", 120,
-    "--noop-max", 0, "--backend", "sync", "--checkpoint-every", 64, *INVADERS,
+    "--noop-max", 0, "--anneal-lr", "false", "--backend", "sync", "--checkpoint-every", 64,
+    *INVADERS,
 ]  # fmt: skip
 
 
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open() as table:
         return list(csv.DictReader(table))
+
+
+def learned(path: Path) -> dict[str, bytes]:
+    """Return a checkpoint's tensors but for the states of its games.
+
+    The same game of PettingZoo's ALE is saved as other bytes in another process, which plays on
+    as any other.
+    """
+    data = path.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    tensors = json.loads(data[8:start])
+    del tensors["__metadata__"]
+    return {
+        name: data[start + first : start + end]
+        for name, (first, end) in ((name, of["data_offsets"]) for name, of in tensors.items())
+        if not name.startswith("env_state")
+    }
 
 
 def test_a_run_of_self_play_from_training_to_playing(trainer: Trainer) -> None:
@@ -41,8 +59,12 @@ def test_a_run_of_self_play_from_training_to_playing(trainer: Trainer) -> None:
     metadata, _ = read_checkpoint(trainer.checkpoints()[-1])
     assert json.loads(metadata["obs_shape"]) == [5, 84, 84]
 
-    trainer.run("train", "--resume", "runs/run", "--total-steps", 320)
+    trainer.run("train", "--run-name", "whole", "--total-steps", 320, *PONG)
+    out, _ = trainer.run("train", "--resume", "runs/run", "--total-steps", 320)
+    assert "going on from agent step 256" in out
     assert [int(row["step"]) for row in rows(run / "updates.csv")] == list(range(32, 321, 32))
+    last = "checkpoints/step-000000000320.safetensors"
+    assert learned(run / last) == learned(trainer.folder / "runs/whole" / last)
 
     out, _ = trainer.run("eval", "runs/run", "--episodes", 4, "--num-envs", 2)
     assert len(re.findall(r"^game \d: -?[\d.]+ in 30 steps$", out, re.MULTILINE)) == 4
