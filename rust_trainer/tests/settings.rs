@@ -52,6 +52,35 @@ fn a_setting_that_the_algorithm_does_not_read_is_refused() {
 }
 
 #[test]
+fn a_setting_that_another_one_switches_off_is_refused() {
+    let message = resolve("net = 'nature'\nmlp_width = 128").unwrap_err();
+    for word in ["`mlp_width`", "128", "auto or mlp", "`net` is nature"] {
+        assert!(message.contains(word), "{message}");
+    }
+    // At its default it stands in every file of settings, and says nothing.
+    resolve("net = 'nature'\nmlp_width = 64").unwrap();
+    resolve("net = 'mlp'\nmlp_width = 128").unwrap();
+}
+
+#[test]
+fn a_layer_that_switches_something_off_takes_with_it_what_was_said_of_it_before() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let layered = |in_file: &str, named: &str| {
+        std::fs::write(&file, in_file).unwrap();
+        Settings::resolve(Some(file.path()), &toml::from_str(named).unwrap())
+    };
+    let off = layered("mlp_width = 128", "net = 'nature'").unwrap();
+    assert_eq!(off.net.mlp_width, 64);
+    assert_eq!(resolve(&off.to_toml()).unwrap(), off);
+    let on = layered("mlp_width = 128\nnet = 'mlp'", "seed = 3").unwrap();
+    assert_eq!(on.net.mlp_width, 128);
+    // Named where it is off already, in whichever layer, it would count for nothing.
+    assert!(layered("net = 'nature'", "mlp_width = 128").is_err());
+    assert!(layered("net = 'nature'\nmlp_width = 128", "seed = 3").is_err());
+    assert!(layered("mlp_width = 128", "net = 'nature'\nmlp_width = 256").is_err());
+}
+
+#[test]
 fn values_out_of_range_are_refused_where_they_are_named() {
     for text in [
         "frame_skip = 0",

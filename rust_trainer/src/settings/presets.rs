@@ -23,6 +23,7 @@ impl Preset {
     /// All of them.
     pub const ALL: &[Self] = presets![
         "ppo-atari",
+        "ppo-lstm-atari",
         "a2c-atari",
         "ppo-cartpole",
         "a2c-cartpole",
