@@ -1,4 +1,4 @@
-//! Adam and RMSprop on one flat tensor, and clipping by global norm.
+//! Adam, `RAdam` and RMSprop on one flat tensor, and clipping by global norm.
 //!
 //! tch's own optimizers can neither save their state nor clip by norm without a round trip to the host.
 
@@ -19,6 +19,10 @@ enum Rule {
         variance: Tensor,
         eps: f64,
     },
+    RAdam {
+        mean: Tensor,
+        variance: Tensor,
+    },
     RmsProp {
         square: Tensor,
         alpha: f64,
@@ -26,9 +30,10 @@ enum Rule {
     },
 }
 
-/// Adam's decay rates, those of the paper.
+/// The decay rates of Adam and `RAdam`, those of the papers.
 const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
+const RADAM_EPS: f64 = 1e-8;
 
 impl Optimizer {
     /// Adam (Kingma & Ba 2015, algorithm 1) with β = (0.9, 0.999), as `torch.optim.Adam`.
@@ -40,6 +45,21 @@ impl Optimizer {
                 mean: zeros(),
                 variance: zeros(),
                 eps,
+            },
+            steps: 0,
+        }
+    }
+
+    /// `RAdam` (Liu et al. 2020, algorithm 2) with β = (0.9, 0.999) and ε = 1e-8, as `torch.optim.RAdam`:
+    /// Adam whose step is shortened while the variance of its first few gradients is uncertain, and
+    /// momentum alone in the first five steps, where nothing is known of it.
+    #[must_use]
+    pub fn radam(num_params: i64, device: Device) -> Self {
+        let zeros = || Tensor::zeros([num_params], (Kind::Float, device));
+        Self {
+            rule: Rule::RAdam {
+                mean: zeros(),
+                variance: zeros(),
             },
             steps: 0,
         }
@@ -79,6 +99,26 @@ impl Optimizer {
                     .g_add_scalar_(*eps);
                 *params -= (&*mean / denominator).g_mul_scalar_(learning_rate / correction1);
             }
+            Rule::RAdam { mean, variance } => {
+                let steps = self.steps as f64;
+                let correction1 = 1.0 - BETA1.powf(steps);
+                let correction2 = 1.0 - BETA2.powf(steps);
+                let _ = mean.lerp_(gradient, 1.0 - BETA1);
+                let _ = variance.lerp_(&gradient.square(), 1.0 - BETA2);
+                // ρ, the length of the simple moving average that the exponential one stands for.
+                let longest = 2.0 / (1.0 - BETA2) - 1.0;
+                let length = longest - 2.0 * steps * BETA2.powf(steps) / correction2;
+                if length > 5.0 {
+                    let rectification = ((length - 4.0) * (length - 2.0) * longest
+                        / ((longest - 4.0) * (longest - 2.0) * length))
+                        .sqrt();
+                    let scale = learning_rate * rectification * correction2.sqrt() / correction1;
+                    let denominator = variance.sqrt().g_add_scalar_(RADAM_EPS);
+                    *params -= (&*mean / denominator).g_mul_scalar_(scale);
+                } else {
+                    *params -= &*mean * (learning_rate / correction1);
+                }
+            }
             Rule::RmsProp { square, alpha, eps } => {
                 let _ = square.lerp_(&gradient.square(), 1.0 - *alpha);
                 let denominator = (&*square + *eps).sqrt();
@@ -93,6 +133,9 @@ impl Optimizer {
         match &self.rule {
             Rule::Adam { mean, variance, .. } => {
                 vec![("adam.mean", mean), ("adam.variance", variance)]
+            }
+            Rule::RAdam { mean, variance } => {
+                vec![("radam.mean", mean), ("radam.variance", variance)]
             }
             Rule::RmsProp { square, .. } => vec![("rmsprop.square", square)],
         }

@@ -12,24 +12,25 @@ use vec_env::{
     env::Random, envs::CartPole,
 };
 
-/// Trains by PPO with `changes` to its settings; returns the mean return of the last 100 episodes.
-fn trained(env: &mut dyn VecEnv, changes: &str) -> f64 {
+/// Trains by an algorithm with `changes` to its settings; returns the mean return of the last 100 episodes.
+fn trained(algorithm: Algorithm, env: &mut dyn VecEnv, changes: &str) -> f64 {
     let changes = format!(
         "precision = 'bf16'\nnum_envs = {}\n{changes}",
         env.num_envs()
     );
-    let settings = Settings::defaults(Algorithm::Ppo);
+    let settings = Settings::defaults(algorithm);
     let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
-    let mut ppo = algorithms::new(&settings, env, Device::Cpu).unwrap();
+    let mut algorithm = algorithms::new(&settings, env, Device::Cpu).unwrap();
     let mut step = StepBatch::default();
     let mut returns = Vec::new();
-    env.reset(Some(1), &mut ppo.next_obs()).unwrap();
+    env.reset(Some(1), &mut algorithm.next_obs()).unwrap();
     for _ in 0..settings.run.total_steps / env.num_envs() as u64 {
-        let actions = ppo.act().unwrap();
-        env.send(actions.as_actions(), ppo.next_obs()).unwrap();
+        let actions = algorithm.act().unwrap();
+        env.send(actions.as_actions(), algorithm.next_obs())
+            .unwrap();
         env.recv(&mut step).unwrap();
-        ppo.observe(&step).unwrap();
-        ppo.learn().unwrap();
+        algorithm.observe(&step).unwrap();
+        algorithm.learn().unwrap();
         returns.extend(step.episodes.iter().map(|episode| episode.raw_return));
     }
     let last = &returns[returns.len() - 100..];
@@ -40,7 +41,16 @@ fn trained(env: &mut dyn VecEnv, changes: &str) -> f64 {
 fn cart_pole_is_balanced_in_bfloat16() {
     let mut env = SyncVecEnv::new(8, |index| CartPole::new(index as u64)).unwrap();
     let changes = "total_steps = 40_960\nnum_steps = 32\nlearning_rate = 2.5e-3";
-    let mean = trained(&mut env, changes);
+    let mean = trained(Algorithm::Ppo, &mut env, changes);
+    assert!(mean > 195.0, "mean return {mean} of 500; at random 22");
+}
+
+#[test]
+fn cart_pole_is_balanced_by_pqn_in_bfloat16() {
+    let mut env = SyncVecEnv::new(16, |index| CartPole::new(index as u64)).unwrap();
+    let changes = "total_steps = 98_304\nnum_steps = 64\nnum_minibatches = 8\nupdate_epochs = 4\n\
+        learning_rate = 2e-3\nanneal_lr = true\nq_lambda = 0.95\nexploration_fraction = 0.3\nend_e = 0.02";
+    let mean = trained(Algorithm::Pqn, &mut env, changes);
     assert!(mean > 195.0, "mean return {mean} of 500; at random 22");
 }
 
@@ -101,6 +111,7 @@ fn images_are_told_apart_in_bfloat16() {
     })
     .unwrap();
     let mean = trained(
+        Algorithm::Ppo,
         &mut env,
         "total_steps = 3200\nnum_steps = 32\nlearning_rate = 1e-3",
     );

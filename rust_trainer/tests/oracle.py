@@ -9,6 +9,7 @@ off by 1e-5 and more).
 """
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -181,6 +182,86 @@ def tensorflow_rms_prop(
     return parameter - rate * gradient / torch.sqrt(square + epsilon), square
 
 
+class ResidualBlock(nn.Module):
+    """ReLU, convolution, ReLU, convolution, and what came in is added."""
+
+    def __init__(self, channels: int, norm: Callable[[int], nn.Module]) -> None:
+        super().__init__()
+        self.conv1, self.conv2 = (nn.Conv2d(channels, channels, 3, padding=1) for _ in range(2))
+        self.conv1_norm, self.conv2_norm = norm(channels), norm(channels)
+        self.relu1, self.relu2 = nn.ReLU(), nn.ReLU()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        inner = self.relu2(self.conv1_norm(self.conv1(self.relu1(x))))
+        return x + self.conv2_norm(self.conv2(inner))
+
+
+class ChannelNorm(nn.Module):
+    """`torch.nn.LayerNorm` of the channels of each pixel, or of features; its own parameters."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        norm = nn.LayerNorm(channels, eps=1e-6)
+        norm.weight, norm.bias = (nn.Parameter(torch.randn(channels)) for _ in range(2))
+        self.weight, self.bias, self.norm = norm.weight, norm.bias, [norm]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.norm[0](x.movedim(1, -1)).movedim(-1, 1)
+
+
+class Impala(nn.Module):
+    """The residual network of Espeholt et al. 2018, figure 3, right, without the LSTM."""
+
+    def __init__(self, channels: int, pixels: int, norm: Callable[[int], nn.Module]) -> None:
+        super().__init__()
+        for number, outputs in enumerate((16, 32, 32), 1):
+            stage = nn.Sequential()
+            stage.add_module("conv", nn.Conv2d(channels, outputs, 3, padding=1))
+            stage.add_module("conv_norm", norm(outputs))
+            stage.add_module("pool", nn.MaxPool2d(3, stride=2, padding=1))
+            stage.add_module("block1", ResidualBlock(outputs, norm))
+            stage.add_module("block2", ResidualBlock(outputs, norm))
+            self.add_module(f"stage{number}", stage)
+            channels, pixels = outputs, (pixels + 1) // 2
+        self.hidden, self.hidden_norm = nn.Linear(channels * pixels**2, 256), norm(256)
+        self.relu_in, self.relu_out = nn.ReLU(), nn.ReLU()
+
+    def forward(self, obs: torch.Tensor) -> torch.Tensor:
+        x = self.stage3(self.stage2(self.stage1(obs / 255.0)))
+        return self.relu_out(self.hidden_norm(self.hidden(self.relu_in(x).flatten(1))))
+
+
+def impala(folder: Path) -> None:
+    """Features and the gradient of a weighted sum of them, with layer norm and without."""
+    out = {}
+    for variant, norm in (("plain", nn.Identity), ("normed", ChannelNorm)):
+        body = Impala(2, 20, norm if norm is ChannelNorm else lambda _: nn.Identity())
+        with torch.no_grad():
+            for parameter in body.parameters():
+                parameter.copy_(single(parameter))
+        closest = []
+
+        def look(_module: nn.Module, x: tuple[torch.Tensor], closest: list = closest) -> None:
+            closest.append(x[0].abs().min())
+
+        for module in body.modules():
+            if isinstance(module, nn.ReLU):
+                module.register_forward_pre_hook(look)
+        # As in `clear_of_kinks`: where a gradient does not jump within rounding.
+        while not closest or min(closest) < 1e-6:
+            closest.clear()
+            obs = torch.randint(0, 256, (3, 2, 20, 20), dtype=torch.uint8)
+            features = body(obs)
+        weights = single(torch.randn(features.shape))
+        (features * weights).sum().backward()
+        tensors = {"obs": obs, "weights": weights, "features": features.detach()}
+        for name, parameter in body.named_parameters():
+            tensors[f"params.{name}"] = parameter.detach()
+            tensors[f"grad.{name}"] = parameter.grad
+        out |= {f"{variant}.{name}": tensor for name, tensor in tensors.items()}
+    save(out, folder / "impala.safetensors")
+
+
 def optimizers(folder: Path) -> None:
     size, steps = 257, 12
     start = single(torch.randn(size))
@@ -194,6 +275,13 @@ def optimizers(folder: Path) -> None:
         parameter.grad = gradient.clone()
         optimizer.step()
     out["adam"] = parameter.detach().clone()
+    parameter = nn.Parameter(start.clone())
+    optimizer = torch.optim.RAdam([parameter])
+    for gradient, rate in zip(gradients, rates, strict=True):
+        optimizer.param_groups[0]["lr"] = float(rate)
+        parameter.grad = gradient.clone()
+        optimizer.step()
+    out["radam"] = parameter.detach().clone()
     parameter, square = start.clone(), None
     for gradient, rate in zip(gradients, rates, strict=True):
         parameter, square = tensorflow_rms_prop(parameter, square, gradient, rate)
@@ -209,3 +297,4 @@ if __name__ == "__main__":
     losses(target)
     advantages(target)
     optimizers(target)
+    impala(target)

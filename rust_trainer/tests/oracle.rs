@@ -11,10 +11,10 @@ use rust_trainer::{
         ppo::{self, PpoSettings},
     },
     data::{Samples, advantage::gae},
-    nn::PolicyValueNet,
+    nn::{Body, BodyStyle, ParamsBuilder, PolicyValueNet},
     optimizer::{Optimizer, clip_grad_norm},
     policy::seeded_rng,
-    settings::{NetSettings, Precision},
+    settings::{Net, NetSettings, Precision},
 };
 use tch::{Device, Kind, Tensor};
 use vec_env::{ActionSpace, Dtype, ObsSpec};
@@ -72,16 +72,18 @@ fn network(tensors: &Tensors) -> PolicyValueNet {
         &mut seeded_rng(0),
     );
     let net = net.unwrap();
-    let copies = tensors.iter().filter_map(|(name, tensor)| {
-        let name = name.strip_prefix("params.")?.to_owned();
-        Some((name, tensor.shallow_clone()))
-    });
     let state = State {
-        tensors: copies.collect(),
+        tensors: tensors.iter().filter_map(param).collect(),
         ..State::default()
     };
     state.copy_to(net.params.named()).unwrap();
     net
+}
+
+/// The name and value of what is a parameter of the network.
+fn param((name, tensor): (&String, &Tensor)) -> Option<(String, Tensor)> {
+    let name = name.strip_prefix("params.")?.to_owned();
+    Some((name, tensor.shallow_clone()))
 }
 
 fn samples(tensors: &Tensors) -> Samples {
@@ -229,7 +231,8 @@ fn optimizers() {
     let numel = tensors["start"].numel() as i64;
     let adam = Optimizer::adam(numel, Device::Cpu, 1e-5);
     let rms_prop = Optimizer::rms_prop(numel, Device::Cpu, 0.99, 1e-5);
-    for (name, mut optimizer) in [("adam", adam), ("rms_prop", rms_prop)] {
+    let radam = Optimizer::radam(numel, Device::Cpu);
+    for (name, mut optimizer) in [("adam", adam), ("radam", radam), ("rms_prop", rms_prop)] {
         let mut params = tensors["start"].copy();
         for (step, rate) in floats(&tensors["rates"]).into_iter().enumerate() {
             optimizer.step(
@@ -240,5 +243,56 @@ fn optimizers() {
         }
         let worst = difference(&params, &tensors[name]);
         assert!(worst < TOLERANCE, "{name} differs by {worst:e}");
+    }
+}
+
+#[test]
+fn the_residual_network_of_impala_and_layer_norm() {
+    let all = oracle("impala.safetensors");
+    for (variant, layer_norm) in [("plain.", false), ("normed.", true)] {
+        let of_variant = all.iter().filter_map(|(name, tensor)| {
+            let name = name.strip_prefix(variant)?.to_owned();
+            Some((name, tensor.shallow_clone()))
+        });
+        let tensors: Tensors = of_variant.collect();
+        let spec = ObsSpec {
+            shape: vec![2, 20, 20],
+            dtype: Dtype::Uint8,
+        };
+        let settings = NetSettings {
+            net: Net::Impala,
+            ..NetSettings::default()
+        };
+        let style = BodyStyle {
+            rectified: true,
+            layer_norm,
+        };
+        let mut rng = seeded_rng(0);
+        let mut params = ParamsBuilder::new(&mut rng);
+        let body = Body::new(&mut params, "", &spec, &settings, style).unwrap();
+        let params = params.finish(Device::Cpu);
+        assert_eq!(
+            params.named().count(),
+            tensors
+                .keys()
+                .filter(|name| name.starts_with("params."))
+                .count()
+        );
+        let state = State {
+            tensors: tensors.iter().filter_map(param).collect(),
+            ..State::default()
+        };
+        state.copy_to(params.named()).unwrap();
+
+        let features = body.forward(&tensors["obs"], Kind::Float);
+        let worst = difference(&features, &tensors["features"]);
+        assert!(worst < TOLERANCE, "{variant}features differ by {worst:e}");
+        let gradient = params.gradient(&(features * &tensors["weights"]).sum(Kind::Float));
+        let theirs = params
+            .named()
+            .map(|(name, _)| tensors[&format!("grad.{name}")].reshape(-1));
+        let theirs: Vec<Tensor> = theirs.collect();
+        let worst = difference(&gradient, &Tensor::cat(&theirs, 0));
+        assert!(worst < TOLERANCE, "{variant}gradient differs by {worst:e}");
     }
 }

@@ -1,10 +1,10 @@
-"""Whole updates of PPO and A2C by PyTorch alone, on what `updates.rs` recorded, also with an LSTM.
+"""Whole updates of PPO, A2C (also with an LSTM) and PQN by PyTorch alone.
 
-Run as `python updates.py FOLDER SETTINGS`. FOLDER has `record.safetensors`, the weights at the
-start, what the environments gave and the actions taken, and gets `after.safetensors`, the
-weights at the end; SETTINGS are the run's as JSON. Nothing here is shared with the trainer. In
-fp32 everything is float64, so that what differs is the trainer's rounding; in bf16 the body is
-bfloat16, the rest float32.
+Run as `python updates.py FOLDER SETTINGS`. FOLDER has `record.safetensors`, by `updates.rs`, the
+weights at the start, what the environments gave and the actions taken, and gets
+`after.safetensors`, the weights at the end; SETTINGS are the run's as JSON. Nothing here is shared
+with the trainer. In fp32 everything is float64, so that what differs is the trainer's rounding;
+in bf16 the body is bfloat16, the rest float32.
 """
 
 import json
@@ -17,7 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.distributions import Categorical
-from torch.nn.functional import conv2d, linear, relu
+from torch.nn.functional import conv2d, layer_norm, linear, relu
 from torch.nn.utils import clip_grad_norm_
 
 State = tuple[Tensor, Tensor]
@@ -37,6 +37,7 @@ class Agent:
         }
         self.settings = settings
         self.adam = torch.optim.Adam(self.weights.values(), eps=settings.get("adam_eps", 0))
+        self.radam = torch.optim.RAdam(self.weights.values())
         self.squares = {name: torch.ones_like(tensor) for name, tensor in self.weights.items()}
 
     def body_features(self, obs: Tensor) -> Tensor:
@@ -46,10 +47,22 @@ class Agent:
             weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
             return weight.to(self.body), bias.to(self.body)
 
+        def normed(name: str, x: Tensor) -> Tensor:
+            """Over the channels of each pixel, or all features."""
+            if f"{name}_norm.weight" not in self.weights:
+                return x
+            scale, shift = layer(f"{name}_norm")
+            return layer_norm(x.movedim(1, -1), scale.shape, scale, shift, 1e-6).movedim(-1, 1)
+
         x = obs.to(self.body).contiguous(memory_format=torch.channels_last) / 255
         for name, stride in (("conv1", 4), ("conv2", 2), ("conv3", 1)):
-            x = relu(conv2d(x, *layer(name), stride=stride))
-        return relu(linear(x.flatten(1), *layer("hidden"))).to(self.dtype)
+            x = relu(normed(name, conv2d(x, *layer(name), stride=stride)))
+        x = linear(x.flatten(1), *layer("hidden"))
+        return relu(normed("hidden", x)).to(self.dtype)
+
+    def q_values(self, obs: Tensor) -> Tensor:
+        """The action values of a batch of images."""
+        return linear(self.body_features(obs), self.weights["q.weight"], self.weights["q.bias"])
 
     def heads(self, features: Tensor) -> Outputs:
         """The policy and the values of a batch."""
@@ -87,17 +100,18 @@ class Agent:
 
     def start(self, envs: int) -> None:
         """Begin episodes in `envs` environments."""
-        hidden = torch.zeros(envs, self.settings["lstm_size"], dtype=self.dtype)
+        hidden = torch.zeros(envs, self.settings.get("lstm_size", 0), dtype=self.dtype)
         self.state, self.starts = (hidden, hidden), torch.ones(envs, dtype=torch.bool)
 
     def descend(self, loss: Tensor, rate: float) -> None:
-        """One step: Adam for PPO, TensorFlow's RMSProp for A2C."""
+        """One step: Adam for PPO, RAdam for PQN, TensorFlow's RMSProp for A2C."""
         self.adam.zero_grad()
         loss.backward()
         clip_grad_norm_(self.weights.values(), self.settings["max_grad_norm"])
-        if self.settings["algorithm"] == "ppo":
-            self.adam.param_groups[0]["lr"] = rate
-            self.adam.step()
+        optimizer = {"ppo": self.adam, "pqn": self.radam}.get(self.settings["algorithm"])
+        if optimizer is not None:
+            optimizer.param_groups[0]["lr"] = rate
+            optimizer.step()
             return
         decay, epsilon = self.settings["rmsprop_alpha"], self.settings["rmsprop_eps"]
         with torch.no_grad():
@@ -208,6 +222,54 @@ def a2c_loss(agent: Agent, rollout: Rollout) -> Tensor:
     )
 
 
+def lambda_returns(agent: Agent, record: dict[str, Tensor], update: int) -> Tensor:
+    """Mixtures of n-step returns: (1 - λ) λ^(n-1) for the n-th, what is left for the last.
+
+    The last is the one that reaches the end of the episode or of the rollout.
+    """
+    gamma, lam = agent.settings["gamma"], agent.settings["q_lambda"]
+    steps, envs = record["actions"].shape[1:]
+    rows = slice(update * steps, (update + 1) * steps + 1)
+    with torch.no_grad():
+        values = agent.q_values(record["obs"][rows].flatten(0, 1)).max(1).values
+        cut_off = agent.q_values(record["last_obs"][rows][:steps].flatten(0, 1)).max(1).values
+    values, cut_off = values.view(steps + 1, envs), cut_off.view(steps, envs)
+    rewards = record["rewards"][update].to(agent.dtype)
+    returns = torch.zeros(steps, envs, dtype=agent.dtype)
+    for start in range(steps):
+        for env in range(envs):
+            gained, left = 0.0, 1.0
+            for step in range(start, steps):
+                terminated = bool(record["terminated"][update, step, env])
+                truncated = bool(record["truncated"][update, step, env])
+                gained = gained + gamma ** (step - start) * rewards[step, env]
+                after = cut_off[step, env] if truncated else values[step + 1, env]
+                bootstrap = 0.0 if terminated else gamma ** (step - start + 1) * after
+                is_last = terminated or truncated or step == steps - 1
+                weight = left if is_last else left * (1 - lam)
+                returns[start, env] += weight * (gained + bootstrap)
+                left *= lam
+                if is_last:
+                    break
+    return returns.flatten()
+
+
+def pqn_losses(
+    agent: Agent, record: dict[str, Tensor], update: int
+) -> Iterator[Callable[[], Tensor]]:
+    steps = record["actions"].shape[1]
+    obs = record["obs"][update * steps : (update + 1) * steps].flatten(0, 1)
+    actions, returns = record["actions"][update].flatten(), lambda_returns(agent, record, update)
+
+    def loss(indices: Tensor) -> Tensor:
+        q_values = agent.q_values(obs[indices])[torch.arange(len(indices)), actions[indices]]
+        return 0.5 * ((q_values - returns[indices]) ** 2).mean()
+
+    for order in record["orders"][update]:
+        for indices in torch.tensor_split(order, agent.settings["num_minibatches"]):
+            yield lambda indices=indices: loss(indices)
+
+
 def main(folder: Path, settings: dict) -> None:
     record = load_file(folder / "record.safetensors")
     is_weight = (".weight", ".bias", ".weight_ih", ".weight_hh", ".bias_ih", ".bias_hh")
@@ -218,6 +280,10 @@ def main(folder: Path, settings: dict) -> None:
     agent.start(envs)
     for update in range(num_updates):
         rate = settings["learning_rate"] * (1 - update / in_whole_run)
+        if settings["algorithm"] == "pqn":
+            for loss in pqn_losses(agent, record, update):
+                agent.descend(loss(), rate)
+            continue
         rollout = collect(agent, record, update)
         if settings["algorithm"] == "ppo":
             for loss in ppo_losses(agent, rollout, record["orders"][update]):

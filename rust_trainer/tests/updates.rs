@@ -1,4 +1,4 @@
-//! Whole updates of PPO and A2C against `updates.py`, which has them again in PyTorch: values of the
+//! Whole updates of PPO, A2C and PQN against `updates.py`, which has them again in PyTorch: values of the
 //! observations, truncated episodes, advantages, minibatches, losses, clipping, optimizer, annealing; and
 //! with an LSTM the states that it begins with, carries and forgets.
 
@@ -116,15 +116,43 @@ fn is_weight(name: &str) -> bool {
 }
 
 /// The algorithms with the sizes of their LSTM.
-const ALL: [(Algorithm, usize); 4] = [
+const ALL: [(Algorithm, usize); 5] = [
     (Algorithm::Ppo, 0),
     (Algorithm::A2c, 0),
     (Algorithm::Ppo, 24),
     (Algorithm::A2c, 24),
+    (Algorithm::Pqn, 0),
 ];
 
-/// Lets both do `updates` updates, with PPO in `epochs` passes; returns the difference of all weights, and
-/// how far ours moved.
+/// The settings of a run that is longer by one than `updates` updates.
+fn settings(
+    algorithm: Algorithm,
+    lstm_size: usize,
+    precision: &str,
+    updates: usize,
+    (num_minibatches, epochs): (usize, usize),
+) -> Settings {
+    let changes = format!(
+        "num_envs = {NUM_ENVS}\nnum_steps = {NUM_STEPS}\ntotal_steps = {}\nprecision = '{precision}'\ntorch_threads = 1",
+        NUM_SAMPLES * (updates + 1)
+    );
+    let changes = match algorithm {
+        Algorithm::Ppo => format!(
+            "{changes}\nlstm_size = {lstm_size}\nnum_minibatches = {num_minibatches}\nupdate_epochs = {epochs}\nlearning_rate = 1e-3"
+        ),
+        Algorithm::A2c => {
+            format!("{changes}\nlstm_size = {lstm_size}\ngae_lambda = 0.9\nlearning_rate = 0.3")
+        }
+        Algorithm::Pqn => format!(
+            "{changes}\nnum_minibatches = {num_minibatches}\nupdate_epochs = {epochs}\nlearning_rate = 1e-2\nanneal_lr = true\nmax_grad_norm = 0.5"
+        ),
+    };
+    let settings = Settings::defaults(algorithm);
+    settings.with(&toml::from_str(&changes).unwrap()).unwrap()
+}
+
+/// Lets both do `updates` updates, with PPO and PQN in `epochs` passes; returns the difference of all
+/// weights, and how far ours moved.
 fn compare(
     (algorithm, lstm_size): (Algorithm, usize),
     precision: &str,
@@ -136,21 +164,12 @@ fn compare(
         0 => (NUM_SAMPLES, 4),
         _ => (NUM_ENVS, 2),
     };
-    let changes = format!(
-        "num_envs = {NUM_ENVS}\nnum_steps = {NUM_STEPS}\ntotal_steps = {}\nprecision = '{precision}'\ntorch_threads = 1\nlstm_size = {lstm_size}",
-        NUM_SAMPLES * (updates + 1)
-    );
-    let changes = match algorithm {
-        Algorithm::Ppo => format!(
-            "{changes}\nnum_minibatches = {num_minibatches}\nupdate_epochs = {epochs}\nlearning_rate = 1e-3"
-        ),
-        Algorithm::A2c => changes + "\ngae_lambda = 0.9\nlearning_rate = 0.3",
-    };
-    let settings = Settings::defaults(algorithm);
-    let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
+    let passes = (num_minibatches, epochs);
+    let settings = settings(algorithm, lstm_size, precision, updates, passes);
     let shuffles = match &settings.algorithm {
         AlgorithmSettings::Ppo(ppo) => ppo.update_epochs,
         AlgorithmSettings::A2c(_) => 0,
+        AlgorithmSettings::Pqn(pqn) => pqn.update_epochs,
     };
     let env = SyncVecEnv::new(NUM_ENVS, |_| Spaces).unwrap();
     let mut ours = algorithms::new(&settings, &env, Device::Cpu).unwrap();

@@ -5,13 +5,13 @@
 use tch::{Device, Kind, Tensor};
 
 use super::{
-    Metrics,
-    actor_critic::{Learner, OnPolicy, Shared},
+    Learner, Metrics,
+    actor_critic::{OnPolicy, Shared},
 };
 use crate::{
     data::{Rollout, Samples},
     error::TrainerError,
-    nn::Output,
+    nn::{Output, PolicyValueNet},
     optimizer::Optimizer,
     settings::settings,
 };
@@ -114,7 +114,7 @@ impl OnPolicy for A2cSettings {
     /// A single gradient step on the whole rollout.
     fn update(
         &self,
-        learner: &mut Learner,
+        learner: &mut Learner<PolicyValueNet>,
         rollout: &mut Rollout,
         samples: &Samples,
         learning_rate: f64,

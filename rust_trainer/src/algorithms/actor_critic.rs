@@ -1,11 +1,10 @@
 //! What PPO and A2C share: they collect a rollout with the present policy, learn from it, forget it.
 
-use rand_pcg::Pcg64;
-use serde_json::{Map, json};
-use tch::{Device, Kind, Tensor};
+use serde_json::json;
+use tch::Device;
 use vec_env::{ActionBatch, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
-use super::{Algorithm, Metrics, State};
+use super::{Algorithm, Learner, Metrics, State};
 use crate::{
     data::{
         Rollout, Samples,
@@ -15,13 +14,11 @@ use crate::{
     },
     error::TrainerError,
     nn::{Memory, PolicyValueNet},
-    optimizer::{Optimizer, clip_grad_norm},
-    policy::{Policy, choose, seeded_rng, to_vec, values},
+    optimizer::Optimizer,
+    policy::{Policy, choose, seeded_rng, values},
     settings::Settings,
 };
 
-/// The name of the newest observations in a state.
-const OBS_IN_HAND: &str = "obs_in_hand";
 /// Names of the statistics in a state.
 pub(super) const NORM_OBS: &str = "norm_obs";
 const NORM_REWARD: &str = "norm_reward";
@@ -65,7 +62,7 @@ pub trait OnPolicy: 'static {
     /// [`TrainerError::Diverged`].
     fn update(
         &self,
-        learner: &mut Learner,
+        learner: &mut Learner<PolicyValueNet>,
         rollout: &mut Rollout,
         samples: &Samples,
         learning_rate: f64,
@@ -93,68 +90,11 @@ pub struct Shared {
     pub lstm_size: i64,
 }
 
-/// What gradient steps change.
-#[derive(Debug)]
-pub struct Learner {
-    /// Policy and value function.
-    pub net: PolicyValueNet,
-    /// Its optimizer.
-    pub optimizer: Optimizer,
-    /// Draws the actions and shuffles the minibatches. On the host and of our own, so that every device
-    /// samples alike and a checkpoint can hold it.
-    pub rng: Pcg64,
-}
-
-impl Learner {
-    /// One gradient step on `loss`; returns the gradient's norm before clipping.
-    ///
-    /// # Errors
-    /// [`TrainerError::Diverged`] before anything changes, on the CPU; on other devices a look at the
-    /// numbers would cost a wait for them, and [`Metrics::check`] finds it after the update.
-    pub(super) fn descend(
-        &mut self,
-        loss: &Tensor,
-        max_grad_norm: f64,
-        learning_rate: f64,
-    ) -> Result<Tensor, TrainerError> {
-        let mut gradient = self.net.params.gradient(loss);
-        let norm = clip_grad_norm(&mut gradient, max_grad_norm);
-        if norm.device() == Device::Cpu {
-            for (what, number) in [("the loss", loss), ("the gradient", &norm)] {
-                if !number.double_value(&[]).is_finite() {
-                    return Err(TrainerError::Diverged { what });
-                }
-            }
-        }
-        self.optimizer
-            .step(self.net.params.flat_mut(), &gradient, learning_rate);
-        Ok(norm)
-    }
-}
-
-impl Metrics {
-    /// The mean of each term over several gradient steps, a stack of scalars each; one transfer from the
-    /// device for all.
-    pub(super) fn mean_of(names: &[&'static str], terms: &[Tensor]) -> Self {
-        let mean = Tensor::stack(terms, 0).mean_dim(0, false, Kind::Double);
-        let values = to_vec::<f64>(&mean);
-        Self(names.iter().copied().zip(values).collect())
-    }
-
-    /// Refuses numbers that are not finite.
-    fn check(&self) -> Result<(), TrainerError> {
-        match self.0.iter().find(|(_, value)| !value.is_finite()) {
-            Some(&(what, _)) => Err(TrainerError::Diverged { what }),
-            None => Ok(()),
-        }
-    }
-}
-
 /// An actor-critic algorithm with its settings `S`.
 #[derive(Debug)]
 pub struct ActorCritic<S> {
     settings: S,
-    learner: Learner,
+    learner: Learner<PolicyValueNet>,
     rollout: Rollout,
     reward_normalizer: Option<RewardNormalizer>,
     /// The newest observations are a reset's, as the environments made them.
@@ -314,44 +254,23 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
     }
 
     fn state(&self) -> Result<State, TrainerError> {
-        let weights = self.learner.net.params.named();
         let obs = self.rollout.obs_in_hand();
-        let tensors = weights.chain(self.learner.optimizer.state());
-        let tensors = tensors.chain([(OBS_IN_HAND, &obs)]);
-        let tensors = tensors.chain(self.memory.named());
-        let copies = tensors.map(|(name, tensor)| {
-            let copy = tensor.detach().to_device(Device::Cpu).copy();
-            (name.to_owned(), copy)
-        });
-        // As text: the generator's state has 128 bits, JSON values as serde_json holds them 64.
-        let rng = serde_json::to_string(&self.learner.rng)
-            .map_err(|error| TrainerError::State(format!("value `rng`: {error}")))?;
-        let mut values = Map::from_iter([
-            ("rng".to_owned(), json!(rng)),
-            (
-                "optimizer_steps".to_owned(),
-                json!(self.learner.optimizer.steps),
-            ),
-            ("updates".to_owned(), json!(self.updates)),
-        ]);
+        let in_hand = self.memory.named().chain([(Rollout::OBS_IN_HAND, &obs)]);
+        let in_hand: Vec<_> = in_hand.collect();
+        let mut state = self.learner.state(&in_hand)?;
+        let values = &mut state.values;
+        values.insert("updates".to_owned(), json!(self.updates));
         if let Some(normalizer) = &self.learner.net.obs_normalizer {
             values.insert(NORM_OBS.to_owned(), json!(normalizer));
         }
         if let Some(normalizer) = &self.reward_normalizer {
             values.insert(NORM_REWARD.to_owned(), json!(normalizer));
         }
-        Ok(State {
-            tensors: copies.collect(),
-            values,
-            replay: Vec::new(),
-        })
+        Ok(state)
     }
 
     fn load_state(&mut self, state: &State) -> Result<(), TrainerError> {
-        let rng: String = state.value("rng")?;
-        let rng = serde_json::from_str(&rng)
-            .map_err(|error| TrainerError::State(format!("value `rng`: {error}")))?;
-        let (optimizer_steps, updates) = (state.value("optimizer_steps")?, state.value("updates")?);
+        let (updates, obs) = (state.value("updates")?, self.rollout.obs_in_hand());
         let has_any = self.learner.net.obs_normalizer.is_some();
         let obs_normalizer = has_any.then(|| load_obs_normalizer(state, &self.obs_spec));
         let obs_normalizer = obs_normalizer.transpose()?;
@@ -359,17 +278,13 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
             Some(present) => Some(load_reward_normalizer(state, present.num_envs())?),
             None => None,
         };
-        let weights = self.learner.net.params.named();
-        let obs = self.rollout.obs_in_hand();
         let memory = self.learner.net.new_memory(self.num_envs);
-        let tensors = weights.chain(self.learner.optimizer.state());
-        let in_hand = memory.named().chain([(OBS_IN_HAND, &obs)]);
-        state.copy_to(tensors.chain(in_hand))?;
+        let in_hand = memory.named().chain([(Rollout::OBS_IN_HAND, &obs)]);
+        let in_hand: Vec<_> = in_hand.collect();
+        self.learner.load_state(state, &in_hand)?;
         self.learner.net.obs_normalizer = obs_normalizer;
         self.reward_normalizer = reward_normalizer;
         self.is_reset = false;
-        self.learner.rng = rng;
-        self.learner.optimizer.steps = optimizer_steps;
         self.updates = updates;
         self.memory = memory;
         self.rollout.restart(self.memory.clone()); // what another policy did is not this one's to learn from

@@ -5,19 +5,23 @@
 
 pub mod a2c;
 mod actor_critic;
+mod learner;
 pub mod ppo;
+pub mod pqn;
 mod state;
 
-use tch::Device;
+use tch::{Device, Kind, Tensor};
 use vec_env::{ActionBatch, ActionSpace, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
 pub use actor_critic::ActorCritic;
+pub use learner::Learner;
+pub use pqn::Pqn;
 pub use state::State;
 
 use crate::{
     error::TrainerError,
-    nn::PolicyValueNet,
-    policy::{self, Policy},
+    nn::{PolicyValueNet, QNet},
+    policy::{self, EpsilonGreedy, Policy, to_vec},
     settings::{AlgorithmSettings, Settings},
 };
 
@@ -81,6 +85,24 @@ pub trait Algorithm {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metrics(pub Vec<(&'static str, f64)>);
 
+impl Metrics {
+    /// The mean of each term over several gradient steps, a stack of scalars each; one transfer from the
+    /// device for all.
+    pub(super) fn mean_of(names: &[&'static str], terms: &[Tensor]) -> Self {
+        let mean = Tensor::stack(terms, 0).mean_dim(0, false, Kind::Double);
+        let values = to_vec::<f64>(&mean);
+        Self(names.iter().copied().zip(values).collect())
+    }
+
+    /// Refuses numbers that are not finite.
+    pub(super) fn check(&self) -> Result<(), TrainerError> {
+        match self.0.iter().find(|(_, value)| !value.is_finite()) {
+            Some(&(what, _)) => Err(TrainerError::Diverged { what }),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The algorithm of `settings`, for the environments `env`; the seed decides weights, actions and
 /// shuffling.
 ///
@@ -94,6 +116,7 @@ pub fn new(
     Ok(match settings.algorithm.clone() {
         AlgorithmSettings::Ppo(ppo) => Box::new(ActorCritic::new(ppo, settings, env, device)?),
         AlgorithmSettings::A2c(a2c) => Box::new(ActorCritic::new(a2c, settings, env, device)?),
+        AlgorithmSettings::Pqn(pqn) => Box::new(Pqn::new(pqn, settings, env, device)?),
     })
 }
 
@@ -108,12 +131,18 @@ pub fn load_policy(
     device: Device,
     state: &State,
 ) -> Result<Box<dyn Policy>, TrainerError> {
+    let (body, precision) = (&settings.net, settings.machine.precision);
+    let mut rng = policy::seeded_rng(0);
     let lstm_size = match &settings.algorithm {
         AlgorithmSettings::Ppo(ppo) => ppo.lstm_size,
         AlgorithmSettings::A2c(a2c) => a2c.lstm_size,
+        AlgorithmSettings::Pqn(pqn) => {
+            let (on, epsilon) = ((device, precision), pqn.end_e);
+            let net = QNet::new(spec, actions, body, pqn.layer_norm, on, &mut rng)?;
+            state.copy_to(net.params.named())?;
+            return Ok(Box::new(EpsilonGreedy { net, epsilon }));
+        }
     };
-    let (body, precision) = (&settings.net, settings.machine.precision);
-    let mut rng = policy::seeded_rng(0);
     let mut net = PolicyValueNet::new(spec, actions, body, lstm_size, device, precision, &mut rng)?;
     if state.values.contains_key(actor_critic::NORM_OBS) {
         net.obs_normalizer = Some(actor_critic::load_obs_normalizer(state, spec)?);

@@ -7,13 +7,13 @@ use rand::seq::SliceRandom;
 use tch::{Device, Kind, Tensor, no_grad};
 
 use super::{
-    Metrics,
-    actor_critic::{Learner, OnPolicy, Shared},
+    Learner, Metrics,
+    actor_critic::{OnPolicy, Shared},
 };
 use crate::{
     data::{Rollout, Samples},
     error::TrainerError,
-    nn::Output,
+    nn::{Output, PolicyValueNet},
     optimizer::Optimizer,
     settings::settings,
 };
@@ -158,7 +158,7 @@ impl OnPolicy for PpoSettings {
     /// replacement: of samples, or with an LSTM of environments. The metrics are means over all of them.
     fn update(
         &self,
-        learner: &mut Learner,
+        learner: &mut Learner<PolicyValueNet>,
         rollout: &mut Rollout,
         samples: &Samples,
         learning_rate: f64,
@@ -197,7 +197,7 @@ impl OnPolicy for PpoSettings {
 
 /// `samples` in `count` parts, the first ones longer by one where it does not divide them, as
 /// `torch.tensor_split` has it.
-fn minibatches(samples: &[i64], count: usize) -> impl Iterator<Item = &[i64]> {
+pub(super) fn minibatches(samples: &[i64], count: usize) -> impl Iterator<Item = &[i64]> {
     let (size, longer) = (samples.len() / count, samples.len() % count);
     let start = move |part| part * size + longer.min(part);
     (0..count).map(move |part| &samples[start(part)..start(part + 1)])

@@ -36,6 +36,9 @@ pub struct Rollout {
 }
 
 impl Rollout {
+    /// The name of [`Rollout::obs_in_hand`] in a state.
+    pub const OBS_IN_HAND: &str = "obs_in_hand";
+
     /// Room for `num_steps` steps of `num_envs` environments, for a network that begins with `memory`.
     ///
     /// # Errors

@@ -3,19 +3,38 @@
 use tch::{Kind, Tensor};
 use vec_env::ObsSpec;
 
-use super::{Mlp, NatureCnn, ParamsBuilder};
+use super::{ImpalaResNet, Mlp, NatureCnn, ParamsBuilder};
 use crate::{
     error::TrainerError,
     settings::{Net, NetSettings},
 };
 
+/// What the algorithm decides of a body.
+#[derive(Clone, Copy, Debug)]
+pub struct BodyStyle {
+    /// An MLP has rectified linear units instead of tanh; CNNs have them anyway.
+    pub rectified: bool,
+    /// Layer normalization behind each layer, before its units.
+    pub layer_norm: bool,
+}
+
+impl BodyStyle {
+    /// That of actor-critic algorithms as published.
+    pub const ACTOR_CRITIC: Self = Self {
+        rectified: false,
+        layer_norm: false,
+    };
+}
+
 /// Everything of a network but its heads.
 #[derive(Debug)]
 pub enum Body {
     /// For images.
-    Nature(NatureCnn),
+    Nature(Box<NatureCnn>),
+    /// For images, deeper.
+    Impala(Box<ImpalaResNet>),
     /// For flat observations.
-    Mlp(Mlp),
+    Mlp(Box<Mlp>),
 }
 
 impl Body {
@@ -30,30 +49,37 @@ impl Body {
         scope: &str,
         spec: &ObsSpec,
         settings: &NetSettings,
+        style: BodyStyle,
     ) -> Result<Self, TrainerError> {
         let lengths: Vec<i64> = spec.shape.iter().map(|length| *length as i64).collect();
-        match (settings.net, lengths.as_slice()) {
-            (Net::Auto | Net::Nature, &[channels, height, width]) if spec.is_image() => {
-                let shape = [channels, height, width];
-                NatureCnn::new(params, scope, shape).map(Self::Nature)
+        let image = match lengths.as_slice() {
+            &[channels, height, width] if spec.is_image() => Some([channels, height, width]),
+            _ => None,
+        };
+        match (settings.net, image, lengths.as_slice()) {
+            (Net::Auto | Net::Nature, Some(shape), _) => {
+                NatureCnn::new(params, scope, shape, style.layer_norm)
+                    .map(|cnn| Self::Nature(Box::new(cnn)))
             }
-            (Net::Auto | Net::Mlp, &[features]) => Ok(Self::Mlp(Mlp::new(
-                params,
-                scope,
-                features,
-                settings.mlp_width,
+            (Net::Impala, Some(shape), _) => {
+                ImpalaResNet::new(params, scope, shape, style.layer_norm)
+                    .map(|cnn| Self::Impala(Box::new(cnn)))
+            }
+            (Net::Auto | Net::Mlp, None, &[features]) => {
+                let sizes = (features, settings.mlp_width);
+                Ok(Self::Mlp(Box::new(Mlp::new(params, scope, sizes, style))))
+            }
+            (net, ..) => Err(TrainerError::Usage(format!(
+                "`net` = {net} cannot take observations of type {:?} and shape {:?}: {}",
+                spec.dtype,
+                spec.shape,
+                match net {
+                    Net::Auto => "they must be images, uint8 [channels, height, width], or flat",
+                    Net::Nature | Net::Impala =>
+                        "they must be images, uint8 [channels, height, width]",
+                    Net::Mlp => "they must be flat",
+                }
             ))),
-            (Net::Auto, _) => Err(unfit(
-                "no network for",
-                spec,
-                "uint8 [channels, height, width] or flat",
-            )),
-            (Net::Nature, _) => Err(unfit(
-                "`net` = nature cannot take",
-                spec,
-                "uint8 [channels, height, width]",
-            )),
-            (Net::Mlp, _) => Err(unfit("`net` = mlp cannot take", spec, "flat")),
         }
     }
 
@@ -62,6 +88,7 @@ impl Body {
     pub fn features(&self) -> i64 {
         match self {
             Self::Nature(_) => NatureCnn::FEATURES,
+            Self::Impala(_) => ImpalaResNet::FEATURES,
             Self::Mlp(mlp) => mlp.features(),
         }
     }
@@ -70,16 +97,10 @@ impl Body {
     pub fn forward(&self, obs: &Tensor, kind: Kind) -> Tensor {
         match self {
             Self::Nature(cnn) => cnn.forward(obs, kind),
+            Self::Impala(cnn) => cnn.forward(obs, kind),
             Self::Mlp(mlp) => mlp.forward(obs, kind),
         }
     }
-}
-
-fn unfit(what: &str, spec: &ObsSpec, needed: &str) -> TrainerError {
-    TrainerError::Usage(format!(
-        "{what} observations of type {:?} and shape {:?}: they must be {needed}",
-        spec.dtype, spec.shape
-    ))
 }
 
 #[cfg(test)]
@@ -101,7 +122,11 @@ mod tests {
         };
         let mut rng = seeded_rng(1);
         let mut params = ParamsBuilder::new(&mut rng);
-        let body = Body::new(&mut params, "first.", &spec, &settings)?;
+        let style = BodyStyle {
+            rectified: true,
+            layer_norm: true,
+        };
+        let body = Body::new(&mut params, "first.", &spec, &settings, style)?;
         let params = params.finish(Device::Cpu);
         let names = params.named().map(|(name, _)| name.to_owned()).collect();
         Ok((body, names))
@@ -112,6 +137,8 @@ mod tests {
         for (net, shape, dtype) in [
             (Net::Auto, [2, 40, 44].as_slice(), Dtype::Uint8),
             (Net::Nature, &[1, 36, 36], Dtype::Uint8),
+            (Net::Impala, &[2, 40, 44], Dtype::Uint8),
+            (Net::Impala, &[1, 1, 9], Dtype::Uint8),
             (Net::Auto, &[3], Dtype::Float32),
             (Net::Mlp, &[128], Dtype::Uint8),
         ] {
@@ -149,13 +176,35 @@ mod tests {
                 "`net` = nature cannot take",
             ),
             (
+                Net::Impala,
+                &[4],
+                Dtype::Float32,
+                "`net` = impala cannot take",
+            ),
+            (
+                Net::Impala,
+                &[4, 0, 84],
+                Dtype::Uint8,
+                "too small for the IMPALA network",
+            ),
+            (
                 Net::Nature,
                 &[4, 84, 84],
                 Dtype::Float32,
                 "`net` = nature cannot take",
             ),
-            (Net::Auto, &[4, 84, 84], Dtype::Float32, "no network for"),
-            (Net::Auto, &[7, 7], Dtype::Float32, "no network for"),
+            (
+                Net::Auto,
+                &[4, 84, 84],
+                Dtype::Float32,
+                "`net` = auto cannot take",
+            ),
+            (
+                Net::Auto,
+                &[7, 7],
+                Dtype::Float32,
+                "`net` = auto cannot take",
+            ),
             (
                 Net::Auto,
                 &[1, 30, 84],

@@ -33,12 +33,13 @@ impl Linear {
     }
 }
 
-/// A convolution with square kernels and without padding.
+/// A convolution with square kernels.
 #[derive(Debug)]
 pub struct Conv2d {
     weight: Tensor,
     bias: Tensor,
     stride: i64,
+    padding: i64,
 }
 
 impl Conv2d {
@@ -56,13 +57,73 @@ impl Conv2d {
             weight: params.orthogonal(&format!("{name}.weight"), &shape, gain),
             bias: params.zeros(&format!("{name}.bias"), outputs),
             stride,
+            padding: 0,
         }
+    }
+
+    /// The same with `padding` zeros on each side of the input.
+    #[must_use]
+    pub fn padded(self, padding: i64) -> Self {
+        Self { padding, ..self }
     }
 
     /// `[batch, inputs, height, width]` → `[batch, outputs, ...]`, in the memory layout of `x`.
     pub fn forward(&self, x: &Tensor) -> Tensor {
         let kind = x.kind();
         let (weight, bias) = (self.weight.to_kind(kind), self.bias.to_kind(kind));
-        x.conv2d(&weight, Some(&bias), self.stride, 0, 1, 1)
+        x.conv2d(&weight, Some(&bias), self.stride, self.padding, 1, 1)
+    }
+}
+
+/// Layer normalization over axis 1, with a scale and a shift for each of its places (Ba et al. 2016).
+///
+/// Over features for `[batch, features]`, and over the channels of each pixel for
+/// `[batch, channels, height, width]`, as `flax.linen.LayerNorm` has it and so PQN as published; `CleanRL`'s
+/// PQN takes all pixels of an image together, with a scale for each of them.
+#[derive(Debug)]
+pub struct LayerNorm {
+    weight: Tensor,
+    bias: Tensor,
+}
+
+impl LayerNorm {
+    /// Added to the variance under the root; flax's.
+    pub const EPS: f64 = 1e-6;
+
+    /// Parameters `<name>.weight`, ones, and `<name>.bias`, zeros.
+    pub fn new(params: &mut ParamsBuilder<'_>, name: &str, features: i64) -> Self {
+        Self {
+            weight: params.ones(&format!("{name}.weight"), features),
+            bias: params.zeros(&format!("{name}.bias"), features),
+        }
+    }
+
+    /// The norm behind the layer of this name, `<layer>_norm`, if one is `wanted`.
+    pub(super) fn behind(
+        params: &mut ParamsBuilder<'_>,
+        layer: &str,
+        features: i64,
+        wanted: bool,
+    ) -> Option<Self> {
+        wanted.then(|| Self::new(params, &format!("{layer}_norm"), features))
+    }
+
+    /// `x` through the norm, where there is one.
+    pub(super) fn apply(norm: Option<&Self>, x: Tensor) -> Tensor {
+        match norm {
+            Some(norm) => norm.forward(&x),
+            None => x,
+        }
+    }
+
+    /// `[batch, features, ...]` → the same shape, in the memory layout of `x`.
+    pub fn forward(&self, x: &Tensor) -> Tensor {
+        let kind = x.kind();
+        let (weight, bias) = (self.weight.to_kind(kind), self.bias.to_kind(kind));
+        // Free where channels come last in memory, as everywhere here.
+        let features_last = x.movedim_int(1, -1);
+        let features = [weight.numel() as i64];
+        let normed = features_last.layer_norm(features, Some(weight), Some(bias), Self::EPS, true);
+        normed.movedim_int(-1, 1)
     }
 }

@@ -2,27 +2,44 @@
 
 use tch::{Kind, Tensor};
 
-use super::{Linear, ParamsBuilder, scaled};
+use super::{BodyStyle, LayerNorm, Linear, ParamsBuilder, scaled};
 
-/// Two layers of tanh units.
+/// Two hidden layers.
 #[derive(Debug)]
 pub struct Mlp {
     hidden1: Linear,
+    norm1: Option<LayerNorm>,
     hidden2: Linear,
+    norm2: Option<LayerNorm>,
     width: i64,
+    rectified: bool,
 }
 
 impl Mlp {
     /// Layers of `width` units with the parameters `<scope>hidden1` and `<scope>hidden2`.
-    pub fn new(params: &mut ParamsBuilder<'_>, scope: &str, inputs: i64, width: i64) -> Self {
-        let gain = 2_f64.sqrt();
-        let mut layer = |layer: &str, inputs| {
-            Linear::new(params, &format!("{scope}{layer}"), inputs, width, gain)
+    pub fn new(
+        params: &mut ParamsBuilder<'_>,
+        scope: &str,
+        (inputs, width): (i64, i64),
+        style: BodyStyle,
+    ) -> Self {
+        let mut layer = |number, inputs| {
+            let name = format!("{scope}hidden{number}");
+            let layer = Linear::new(params, &name, inputs, width, 2_f64.sqrt());
+            (
+                layer,
+                LayerNorm::behind(params, &name, width, style.layer_norm),
+            )
         };
+        let (hidden1, norm1) = layer(1, inputs);
+        let (hidden2, norm2) = layer(2, width);
         Self {
-            hidden1: layer("hidden1", inputs),
-            hidden2: layer("hidden2", width),
+            hidden1,
+            norm1,
+            hidden2,
+            norm2,
             width,
+            rectified: style.rectified,
         }
     }
 
@@ -34,7 +51,11 @@ impl Mlp {
 
     /// `[batch, inputs]`, float32 or uint8 → `[batch, width]`, computed in `kind`.
     pub fn forward(&self, obs: &Tensor, kind: Kind) -> Tensor {
-        let hidden = self.hidden1.forward(&scaled(obs, kind)).tanh();
-        self.hidden2.forward(&hidden).tanh()
+        let units = |norm: &Option<LayerNorm>, x| {
+            let x = LayerNorm::apply(norm.as_ref(), x);
+            if self.rectified { x.relu() } else { x.tanh() }
+        };
+        let hidden = units(&self.norm1, self.hidden1.forward(&scaled(obs, kind)));
+        units(&self.norm2, self.hidden2.forward(&hidden))
     }
 }

@@ -2,16 +2,20 @@
 
 use tch::{Kind, Tensor};
 
-use super::{Conv2d, Linear, ParamsBuilder, scaled};
+use super::{Conv2d, LayerNorm, Linear, ParamsBuilder, pixels};
 use crate::error::TrainerError;
 
 /// Three convolutions and a layer of 512, with rectified linear units.
 #[derive(Debug)]
 pub struct NatureCnn {
     conv1: Conv2d,
+    norm1: Option<LayerNorm>,
     conv2: Conv2d,
+    norm2: Option<LayerNorm>,
     conv3: Conv2d,
+    norm3: Option<LayerNorm>,
     hidden: Linear,
+    hidden_norm: Option<LayerNorm>,
 }
 
 /// Kernel size and stride of each convolution.
@@ -23,7 +27,8 @@ impl NatureCnn {
     /// Numbers in the last layer.
     pub const FEATURES: i64 = 512;
 
-    /// For images of `[channels, height, width]`; parameters `<scope>conv1` to `conv3` and `hidden`.
+    /// For images of `[channels, height, width]`; parameters `<scope>conv1` to `conv3` and `hidden`,
+    /// with `layer_norm` a norm behind each of them.
     ///
     /// # Errors
     /// [`TrainerError::Usage`] for images too small for the convolutions.
@@ -31,6 +36,7 @@ impl NatureCnn {
         params: &mut ParamsBuilder<'_>,
         scope: &str,
         shape: [i64; 3],
+        layer_norm: bool,
     ) -> Result<Self, TrainerError> {
         let [channels, height, width] = shape;
         let left = |pixels| {
@@ -45,26 +51,37 @@ impl NatureCnn {
                 "images of {height}×{width} pixels are too small for the Nature CNN"
             )));
         };
-        let gain = 2_f64.sqrt();
-        let inputs = 64 * rows * columns;
-        let name = |layer: &str| format!("{scope}{layer}");
+        let mut conv = |number, channels, kernel| {
+            let name = format!("{scope}conv{number}");
+            let conv = Conv2d::new(params, &name, channels, kernel, 2_f64.sqrt());
+            (
+                conv,
+                LayerNorm::behind(params, &name, channels.1, layer_norm),
+            )
+        };
+        let (conv1, norm1) = conv(1, (channels, 32), CONV1);
+        let (conv2, norm2) = conv(2, (32, 64), CONV2);
+        let (conv3, norm3) = conv(3, (64, 64), CONV3);
+        let (name, inputs) = (format!("{scope}hidden"), 64 * rows * columns);
         Ok(Self {
-            conv1: Conv2d::new(params, &name("conv1"), (channels, 32), CONV1, gain),
-            conv2: Conv2d::new(params, &name("conv2"), (32, 64), CONV2, gain),
-            conv3: Conv2d::new(params, &name("conv3"), (64, 64), CONV3, gain),
-            hidden: Linear::new(params, &name("hidden"), inputs, Self::FEATURES, gain),
+            conv1,
+            norm1,
+            conv2,
+            norm2,
+            conv3,
+            norm3,
+            hidden: Linear::new(params, &name, inputs, Self::FEATURES, 2_f64.sqrt()),
+            hidden_norm: LayerNorm::behind(params, &name, Self::FEATURES, layer_norm),
         })
     }
 
     /// uint8 `[batch, channels, height, width]` → `[batch, 512]`, computed in `kind`.
-    ///
-    /// The batch is laid out channels-last before it becomes floating point: one quarter of the bytes to
-    /// move, and the convolutions keep the layout. On 4 cores that alone is 1.25 times as fast in fp32.
     pub fn forward(&self, obs: &Tensor, kind: Kind) -> Tensor {
-        let pixels = obs.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2]);
-        let hidden = self.conv1.forward(&scaled(&pixels, kind)).relu();
-        let hidden = self.conv2.forward(&hidden).relu();
-        let hidden = self.conv3.forward(&hidden).relu();
-        self.hidden.forward(&hidden.flatten(1, -1)).relu()
+        let norm = |norm: &Option<LayerNorm>, x| LayerNorm::apply(norm.as_ref(), x);
+        let hidden = norm(&self.norm1, self.conv1.forward(&pixels(obs, kind))).relu();
+        let hidden = norm(&self.norm2, self.conv2.forward(&hidden)).relu();
+        let hidden = norm(&self.norm3, self.conv3.forward(&hidden)).relu();
+        let hidden = self.hidden.forward(&hidden.flatten(1, -1));
+        norm(&self.hidden_norm, hidden).relu()
     }
 }

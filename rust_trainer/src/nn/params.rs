@@ -37,6 +37,11 @@ impl<'a> ParamsBuilder<'a> {
         self.add(name, Tensor::zeros([numel], (Kind::Float, Device::Cpu)))
     }
 
+    /// A parameter of `numel` ones.
+    pub(super) fn ones(&mut self, name: &str, numel: i64) -> Tensor {
+        self.add(name, Tensor::ones([numel], (Kind::Float, Device::Cpu)))
+    }
+
     fn add(&mut self, name: &str, value: Tensor) -> Tensor {
         let layers = value.shallow_clone();
         self.named.push((name.to_owned(), value));
@@ -63,6 +68,15 @@ impl<'a> ParamsBuilder<'a> {
             named: self.named,
         }
     }
+}
+
+/// Layers over one set of parameters.
+pub trait Network {
+    /// The weights.
+    fn params(&self) -> &Params;
+
+    /// The weights, to be changed.
+    fn params_mut(&mut self) -> &mut Params;
 }
 
 /// All parameters of a network, float32.

@@ -7,7 +7,9 @@ use rand::Rng;
 use tch::{Device, Kind, Tensor};
 use vec_env::{ActionSpace, ObsSpec};
 
-use super::{Body, Linear, Lstm, Memory, Params, ParamsBuilder, PolicyHead};
+use super::{
+    Body, BodyStyle, Linear, Lstm, Memory, Network, Params, ParamsBuilder, PolicyHead, compute_kind,
+};
 use crate::{
     data::{Batch, normalize::ObsNormalizer},
     error::TrainerError,
@@ -66,21 +68,24 @@ impl PolicyValueNet {
         rng: &mut dyn Rng,
     ) -> Result<Self, TrainerError> {
         let mut params = ParamsBuilder::new(rng);
+        let new_body = |params: &mut ParamsBuilder<'_>, scope| {
+            Body::new(params, scope, spec, settings, BodyStyle::ACTOR_CRITIC)
+        };
         let (bodies, policy, value) = if lstm_size > 0 {
-            let body = Body::new(&mut params, "", spec, settings)?;
+            let body = new_body(&mut params, "")?;
             let lstm = Lstm::new(&mut params, "lstm", body.features(), lstm_size);
             let policy = PolicyHead::new(&mut params, lstm_size, actions)?;
             let value = Linear::new(&mut params, "value", lstm_size, 1, VALUE_GAIN);
             (Bodies::Recurrent { body, lstm }, policy, value)
         } else if spec.is_image() {
-            let body = Body::new(&mut params, "", spec, settings)?;
+            let body = new_body(&mut params, "")?;
             let policy = PolicyHead::new(&mut params, body.features(), actions)?;
             let value = Linear::new(&mut params, "value", body.features(), 1, VALUE_GAIN);
             (Bodies::Shared(body), policy, value)
         } else {
-            let for_policy = Body::new(&mut params, "policy.", spec, settings)?;
+            let for_policy = new_body(&mut params, "policy.")?;
             let policy = PolicyHead::new(&mut params, for_policy.features(), actions)?;
-            let for_value = Body::new(&mut params, "value.", spec, settings)?;
+            let for_value = new_body(&mut params, "value.")?;
             let value = Linear::new(&mut params, "value", for_value.features(), 1, VALUE_GAIN);
             let bodies = Bodies::Separate {
                 policy: for_policy,
@@ -94,10 +99,7 @@ impl PolicyValueNet {
             bodies,
             policy,
             value,
-            compute: match precision {
-                Precision::Fp32 => Kind::Float,
-                Precision::Bf16 => Kind::BFloat16,
-            },
+            compute: compute_kind(precision),
             action_space: actions.clone(),
         })
     }
@@ -184,6 +186,16 @@ impl PolicyValueNet {
             value: value.squeeze_dim(-1),
         };
         (output, after)
+    }
+}
+
+impl Network for PolicyValueNet {
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn params_mut(&mut self) -> &mut Params {
+        &mut self.params
     }
 }
 

@@ -7,10 +7,12 @@
 
 mod categorical;
 mod distribution;
+mod epsilon_greedy;
 mod gaussian;
 
 pub use categorical::Categorical;
 pub use distribution::Distribution;
+pub use epsilon_greedy::{EpsilonGreedy, epsilon_greedy};
 pub use gaussian::DiagonalGaussian;
 use rand_pcg::Pcg64;
 use tch::{Device, Tensor, no_grad_guard};

@@ -96,6 +96,8 @@ choices! {
         Auto = "auto",
         /// The CNN of Mnih et al. 2015, for images.
         Nature = "nature",
+        /// The residual network of Espeholt et al. 2018, for images.
+        Impala = "impala",
         /// Two hidden layers, for flat observations.
         Mlp = "mlp",
     }

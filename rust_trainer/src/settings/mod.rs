@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::{
-    algorithms::{a2c::A2cSettings, ppo::PpoSettings},
+    algorithms::{a2c::A2cSettings, ppo::PpoSettings, pqn::PqnSettings},
     error::TrainerError,
 };
 pub use choices::{Backend, DeviceChoice, Net, Precision, Recipe};
@@ -90,6 +90,8 @@ algorithms! {
     Ppo(PpoSettings) = "ppo",
     /// Advantage actor-critic, the synchronous A3C.
     A2c(A2cSettings) = "a2c",
+    /// Parallelized Q-network.
+    Pqn(PqnSettings) = "pqn",
 }
 
 /// Which algorithm learns; its own settings follow from it.

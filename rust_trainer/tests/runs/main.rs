@@ -97,8 +97,8 @@ fn both_algorithms_learn_which_action_the_context_asks_for() {
         let settings = settings(algorithm, folder.path(), &format!("{algorithm:?}"));
         // Baselines' RMSprop moves by learning rate · gradient at first, Adam by the learning rate.
         let settings = match algorithm {
-            Algorithm::Ppo => settings,
             Algorithm::A2c => with(&settings, "learning_rate = 0.5"),
+            _ => settings,
         };
         let summary = train(&settings, Contexts::new(false, 9, End::Terminated)).unwrap();
         assert_eq!(summary.outcome, Outcome::Finished);

@@ -33,6 +33,18 @@ const VARIANTS: &[(&str, Algorithm, Task, &str)] = &[
         Task::GridWorld,
         "num_steps = 8\nnorm_adv = true",
     ),
+    (
+        "pqn",
+        Algorithm::Pqn,
+        Task::CartPole,
+        "num_steps = 16\nnum_minibatches = 4\nanneal_lr = true\nexploration_fraction = 0.7",
+    ),
+    (
+        "pqn-bytes",
+        Algorithm::Pqn,
+        Task::GridWorld,
+        "num_steps = 16\nnum_minibatches = 4\nprecision = 'bf16'",
+    ),
 ];
 
 /// Agent steps of the runs.

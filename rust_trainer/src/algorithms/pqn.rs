@@ -1,0 +1,317 @@
+//! Parallelized Q-network (Gallici et al. 2024, "Simplifying Deep Temporal Difference Learning"): Q-learning
+//! without a replay memory and without a target network. Many environments in parallel take the place of
+//! the one, layer normalization that of the other.
+//!
+//! A rollout of ε-greedy steps is learned from in a few epochs of minibatches, and forgotten. The targets
+//! are Peng's λ-returns (the paper's eq. 3): `G_t = r_t + γ(1 − d_t)((1 − λ) max Q(s_{t+1}) + λ G_{t+1})`,
+//! which is to say `max Q(s_t)` and the generalized advantage over it.
+
+use rand::seq::SliceRandom;
+use serde_json::json;
+use tch::{Device, Kind, Tensor, no_grad_guard};
+use vec_env::{ActionBatch, ObsSlot, ObsSpec, StepBatch, VecEnv};
+
+use super::{Algorithm, Learner, Metrics, State, ppo::minibatches};
+use crate::{
+    data::{Rollout, Samples, advantage::gae, obs_tensor, truncated_obs},
+    error::TrainerError,
+    nn::{Memory, QNet},
+    optimizer::Optimizer,
+    policy::{EpsilonGreedy, Policy, epsilon_greedy, seeded_rng, to_vec},
+    settings::{Settings, settings},
+};
+
+settings! {
+    /// Settings of PQN: those of the paper for Atari (table 5, and `pqn_atari.yaml` of its code
+    /// `purejaxql`): 128 environments × 32 steps, 2 epochs of 32 minibatches, `RAdam`. `CleanRL`'s
+    /// `pqn_atari_envpool.py` has 8 × 128, 4 epochs of 4, ε down to 0.01, and a learning rate that falls.
+    pub struct PqnSettings {
+        /// Agent steps of each environment between two updates
+        num_steps: usize = 32, Between(1.0, 1_048_576.0),
+        /// Learning rate
+        learning_rate: f64 = 2.5e-4, Positive,
+        /// Let the learning rate fall linearly to zero over the run
+        anneal_lr: bool = false, Any,
+        /// Discount factor
+        gamma: f64 = 0.99, Between(0.0, 1.0),
+        /// λ of the λ-returns
+        q_lambda: f64 = 0.65, Between(0.0, 1.0),
+        /// Minibatches that a rollout is split into
+        num_minibatches: usize = 32, Positive,
+        /// Passes over each rollout
+        update_epochs: usize = 2, Positive,
+        /// ε at first: the probability of a random action
+        start_e: f64 = 1.0, Between(0.0, 1.0),
+        /// ε at last, and when a trained agent plays without --greedy
+        end_e: f64 = 0.001, Between(0.0, 1.0),
+        /// Part of the run in which ε falls linearly from the first to the last
+        exploration_fraction: f64 = 0.1, Between(0.0, 1.0),
+        /// Layer normalization behind each layer of the network
+        layer_norm: bool = true, Any,
+        /// Largest global norm of the gradient
+        max_grad_norm: f64 = 10.0, Positive,
+    }
+}
+
+impl PqnSettings {
+    /// Environments stepped together by default.
+    pub const NUM_ENVS: usize = 128;
+
+    /// Refuses minibatches that cannot be made of the samples of `num_envs` environments.
+    pub(crate) fn check(&self, num_envs: usize) -> Result<(), TrainerError> {
+        let samples = num_envs * self.num_steps;
+        if self.num_minibatches <= samples {
+            return Ok(());
+        }
+        let problem = format!("is more than the {samples} samples of a rollout");
+        let value = self.num_minibatches;
+        Err(TrainerError::setting("num_minibatches", value, problem))
+    }
+
+    /// ε in the rollout behind `updates` of `num_updates` updates.
+    fn epsilon(&self, updates: u64, num_updates: u64) -> f64 {
+        let falling = self.exploration_fraction * num_updates as f64;
+        let done = updates as f64;
+        if done >= falling {
+            return self.end_e;
+        }
+        self.start_e + (self.end_e - self.start_e) * done / falling
+    }
+}
+
+/// Half the mean squared error of the values of the actions taken; `q_values` are `[samples, num_actions]`.
+pub fn loss(q_values: &Tensor, samples: &Samples) -> Tensor {
+    let error = taken(q_values, samples) - &samples.returns;
+    error.square().mean(Kind::Float) * 0.5
+}
+
+/// The values of the actions taken, `[samples]`.
+fn taken(q_values: &Tensor, samples: &Samples) -> Tensor {
+    let values = q_values.gather(1, &samples.actions.unsqueeze(1), false);
+    values.squeeze_dim(1)
+}
+
+/// PQN with its settings.
+#[derive(Debug)]
+pub struct Pqn {
+    settings: PqnSettings,
+    learner: Learner<EpsilonGreedy>,
+    rollout: Rollout,
+    obs_spec: ObsSpec,
+    /// Updates done, and in the whole run; the last rollout is a whole one.
+    updates: u64,
+    num_updates: u64,
+}
+
+impl Pqn {
+    /// Fresh weights, drawn by the seed of `run`.
+    ///
+    /// # Errors
+    /// As [`super::new`].
+    pub fn new(
+        settings: PqnSettings,
+        run: &Settings,
+        env: &dyn VecEnv,
+        device: Device,
+    ) -> Result<Self, TrainerError> {
+        let (spec, actions) = (env.obs_spec(), env.action_space());
+        let mut rng = seeded_rng(run.run.seed);
+        let (on, norm) = ((device, run.machine.precision), settings.layer_norm);
+        let net = QNet::new(spec, actions, &run.net, norm, on, &mut rng)?;
+        let optimizer = Optimizer::radam(net.params.numel(), device);
+        let rollout = Rollout::new(
+            spec,
+            settings.num_steps,
+            env.num_envs(),
+            Memory::default(),
+            device,
+        )?;
+        let num_updates = run.run.total_steps.div_ceil(rollout.num_samples() as u64);
+        let net = EpsilonGreedy {
+            net,
+            epsilon: settings.end_e,
+        };
+        Ok(Self {
+            settings,
+            learner: Learner {
+                net,
+                optimizer,
+                rng,
+            },
+            rollout,
+            obs_spec: spec.clone(),
+            updates: 0,
+            num_updates,
+        })
+    }
+
+    fn epsilon(&self) -> f64 {
+        self.settings.epsilon(self.updates, self.num_updates)
+    }
+
+    fn learning_rate(&self) -> f64 {
+        let done = self.updates as f64 / self.num_updates as f64;
+        let part = if self.settings.anneal_lr {
+            1.0 - done
+        } else {
+            1.0
+        };
+        self.settings.learning_rate * part
+    }
+
+    fn q_values(&self, obs: &Tensor) -> Tensor {
+        let _guard = no_grad_guard();
+        self.learner.net.net.forward(obs)
+    }
+
+    /// The greatest action value of each observation.
+    fn values(&self, obs: &Tensor) -> Vec<f32> {
+        to_vec(&self.q_values(obs).amax([1], false))
+    }
+
+    /// `update_epochs` passes over `num_minibatches` minibatches, drawn anew for each pass without
+    /// replacement. The metrics are means over all of them.
+    fn update(&mut self, samples: &Samples) -> Result<Metrics, TrainerError> {
+        let (settings, learning_rate) = (&self.settings, self.learning_rate());
+        let mut order: Vec<i64> = (0..self.rollout.num_samples() as i64).collect();
+        let mut terms = Vec::new();
+        for _ in 0..settings.update_epochs {
+            order.shuffle(&mut self.learner.rng);
+            for indices in minibatches(&order, settings.num_minibatches) {
+                let batch = self.rollout.batch(indices);
+                let q_values = self.learner.net.net.forward(&batch.obs);
+                let samples = samples.select(&batch.indices);
+                let loss = loss(&q_values, &samples);
+                let norm = settings.max_grad_norm;
+                let grad_norm = self.learner.descend(&loss, norm, learning_rate)?;
+                let mean = taken(&q_values, &samples).mean(Kind::Float);
+                terms.push(Tensor::stack(&[loss, mean, grad_norm], 0).detach());
+            }
+        }
+        let names = ["q_loss", "q_value", "grad_norm"];
+        Ok(Metrics::mean_of(&names, &terms))
+    }
+}
+
+impl Algorithm for Pqn {
+    fn next_obs(&mut self) -> ObsSlot {
+        self.rollout.next_obs()
+    }
+
+    fn act(&mut self) -> Result<ActionBatch, TrainerError> {
+        let q_values = {
+            let obs = self.rollout.newest_obs();
+            self.q_values(&obs)
+        };
+        let epsilon = self.epsilon();
+        let choice = epsilon_greedy(&q_values, epsilon, &mut self.learner.rng);
+        let actions = choice.actions.clone();
+        self.rollout.add_choice(choice);
+        Ok(actions)
+    }
+
+    /// A truncated episode's last reward has γ max Q of its last observation added: see
+    /// [`truncated_obs`].
+    fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError> {
+        let mut rewards = step.reward.clone();
+        for (row, bytes) in truncated_obs(step)? {
+            let obs = obs_tensor(bytes, 1, &self.obs_spec)?.to_device(self.device());
+            rewards[row] += self.settings.gamma as f32 * self.values(&obs)[0];
+        }
+        let dones = (0..rewards.len()).map(|row| step.is_done(row));
+        self.rollout.add_step(&rewards, dones);
+        Ok(())
+    }
+
+    fn learn(&mut self) -> Result<Option<Metrics>, TrainerError> {
+        if !self.rollout.is_full() {
+            return Ok(None);
+        }
+        let newest = self.rollout.newest_obs();
+        let advantages = gae(
+            &self.rollout.rewards,
+            &self.rollout.values,
+            &self.rollout.dones,
+            &self.values(&newest),
+            self.settings.gamma,
+            self.settings.q_lambda,
+        );
+        let samples = self.rollout.samples(&advantages);
+        let mut metrics = Metrics(vec![
+            ("learning_rate", self.learning_rate()),
+            ("epsilon", self.epsilon()),
+        ]);
+        let update = self.update(&samples)?;
+        update.check()?;
+        self.rollout.restart(Memory::default());
+        self.updates += 1;
+        metrics.0.extend(update.0);
+        let explained_variance = samples.explained_variance();
+        metrics.0.push(("explained_variance", explained_variance));
+        Ok(Some(metrics))
+    }
+
+    fn policy(&self) -> &dyn Policy {
+        &self.learner.net
+    }
+
+    fn state(&self) -> Result<State, TrainerError> {
+        let obs = self.rollout.obs_in_hand();
+        let mut state = self.learner.state(&[(Rollout::OBS_IN_HAND, &obs)])?;
+        let updates = json!(self.updates);
+        state.values.insert("updates".to_owned(), updates);
+        Ok(state)
+    }
+
+    fn load_state(&mut self, state: &State) -> Result<(), TrainerError> {
+        let (updates, obs) = (state.value("updates")?, self.rollout.obs_in_hand());
+        let in_hand = [(Rollout::OBS_IN_HAND, &obs)];
+        self.learner.load_state(state, &in_hand)?;
+        self.updates = updates;
+        self.rollout.restart(Memory::default()); // what another policy did is not this one's to learn from
+        self.rollout.set_obs_in_hand(&obs)
+    }
+
+    fn forget_games(&mut self) {
+        self.rollout.restart(Memory::default());
+    }
+
+    fn num_params(&self) -> i64 {
+        self.learner.net.net.params.numel()
+    }
+
+    fn device(&self) -> Device {
+        self.learner.net.net.params.device()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn epsilon_falls_linearly_and_stays() {
+        let settings = PqnSettings {
+            start_e: 1.0,
+            end_e: 0.1,
+            exploration_fraction: 0.5,
+            ..PqnSettings::default()
+        };
+        for (updates, expected) in [
+            (0, 1.0),
+            (1, 0.82),
+            (4, 0.28),
+            (5, 0.1),
+            (9, 0.1),
+            (10, 0.1),
+        ] {
+            let epsilon = settings.epsilon(updates, 10);
+            assert!((epsilon - expected).abs() < 1e-12, "{updates}: {epsilon}");
+        }
+        let never = PqnSettings {
+            exploration_fraction: 0.0,
+            ..settings
+        };
+        assert!((never.epsilon(0, 10) - 0.1).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,132 @@
+//! ε-greedy actions: the best by the action values, or now and then any.
+
+use rand::RngExt;
+use rand_pcg::Pcg64;
+use tch::{Device, Tensor, no_grad_guard};
+use vec_env::ActionBatch;
+
+use super::{Choice, Policy, to_vec};
+use crate::nn::{Memory, Network, Params, QNet};
+
+/// Plays by action values: the best action, or with probability ε, unless it plays greedily, any.
+#[derive(Debug)]
+pub struct EpsilonGreedy {
+    /// The action values.
+    pub net: QNet,
+    /// Probability of an action drawn from all alike.
+    pub epsilon: f64,
+}
+
+impl Policy for EpsilonGreedy {
+    fn device(&self) -> Device {
+        self.net.params.device()
+    }
+
+    fn act(&self, obs: &Tensor, _: &mut Memory, rng: &mut Pcg64, greedy: bool) -> ActionBatch {
+        let _guard = no_grad_guard();
+        let epsilon = if greedy { 0.0 } else { self.epsilon };
+        epsilon_greedy(&self.net.forward(obs), epsilon, rng).actions
+    }
+}
+
+impl Network for EpsilonGreedy {
+    fn params(&self) -> &Params {
+        &self.net.params
+    }
+
+    fn params_mut(&mut self) -> &mut Params {
+        &mut self.net.params
+    }
+}
+
+/// The choice for each row of action values, `[num_envs, num_actions]`: with probability `epsilon` an
+/// action drawn from all alike, the best among them, else the best, of equals the first. Its values are
+/// those of the best actions.
+///
+/// One number is drawn for each row, and a second one where the action is random; none with `epsilon` 0.
+pub fn epsilon_greedy(q_values: &Tensor, epsilon: f64, rng: &mut Pcg64) -> Choice {
+    let num_actions = q_values.size()[1] as usize;
+    let table = to_vec::<f32>(q_values);
+    let (mut actions, mut log_probs, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for row in table.chunks_exact(num_actions) {
+        let best = argmax(row);
+        let explores = epsilon > 0.0 && rng.random::<f64>() < epsilon;
+        let action = if explores {
+            rng.random_range(0..num_actions)
+        } else {
+            best
+        };
+        let any = epsilon / num_actions as f64;
+        let probability = if action == best {
+            1.0 - epsilon + any
+        } else {
+            any
+        };
+        actions.push(action as i64);
+        log_probs.push(probability.ln() as f32);
+        values.push(row[best]);
+    }
+    Choice {
+        actions: ActionBatch::Discrete(actions),
+        log_probs,
+        values,
+    }
+}
+
+/// The index of the greatest number, of equals the first.
+fn argmax(row: &[f32]) -> usize {
+    let mut best = 0;
+    for (index, value) in row.iter().enumerate() {
+        if *value > row[best] {
+            best = index;
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::seeded_rng;
+
+    fn q_values(num_rows: i64) -> Tensor {
+        let row = Tensor::from_slice(&[0.5_f32, -1.0, 2.0, 2.0]);
+        row.unsqueeze(0).repeat([num_rows, 1])
+    }
+
+    #[test]
+    fn greedy_actions_are_the_first_best_and_draw_nothing() {
+        let mut rng = seeded_rng(1);
+        let choice = epsilon_greedy(&q_values(3), 0.0, &mut rng);
+        assert_eq!(choice.actions, ActionBatch::Discrete(vec![2; 3]));
+        assert_eq!(choice.values, [2.0; 3]);
+        assert_eq!(choice.log_probs, [0.0; 3]);
+        assert_eq!(rng, seeded_rng(1));
+    }
+
+    #[test]
+    fn the_share_of_random_actions_is_epsilon() {
+        let choice = epsilon_greedy(&q_values(20_000), 0.4, &mut seeded_rng(1));
+        let ActionBatch::Discrete(actions) = &choice.actions else {
+            unreachable!("the actions are discrete")
+        };
+        for (action, expected) in [(0, 0.1), (1, 0.1), (2, 0.7), (3, 0.1)] {
+            let of_it = || {
+                actions
+                    .iter()
+                    .zip(&choice.log_probs)
+                    .filter(move |(taken, _)| **taken == action)
+            };
+            let share = of_it().count() as f64 / actions.len() as f64;
+            assert!((share - expected).abs() < 0.01, "{action}: {share}");
+            assert!(
+                of_it().all(|(_, log_prob)| (f64::from(log_prob.exp()) - expected).abs() < 1e-6)
+            );
+        }
+        assert_eq!(
+            choice.values,
+            vec![2.0; 20_000],
+            "the best action's, whichever was taken"
+        );
+    }
+}
