@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,24 @@ def test_the_table_of_recipes_is_that_of_the_package() -> None:
     for name in Recipe.names():
         expected = [written_value(getattr(recipe, name)) for recipe in PRESETS.values()]
         assert table[name] == expected, name
+
+
+def test_the_tables_of_algorithms_and_presets_are_those_of_the_trainer() -> None:
+    settings = ROOT / "rust_trainer/src/settings"
+    text = (ROOT / "docs/algorithms.md").read_text()
+    presets = {file.stem: file.read_text() for file in (settings / "presets").glob("*.toml")}
+    rows = re.findall(
+        r"^\| `([a-z0-9-]+)` \|.*\| ?(.*?) \|$", text.split("## Presets")[1], re.MULTILINE
+    )
+    assert {name for name, _ in rows} == set(presets)
+    for name, recipe in rows:
+        named = tomllib.loads(presets[name]).get("recipe")
+        assert recipe == (f"`{named}`" if named else ""), name
+    algorithms = re.findall(
+        r"^    \w+\(\w+Settings\) = \"(\w+)\",$", (settings / "mod.rs").read_text(), re.M
+    )
+    table = text.split("## Algorithms")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == algorithms
 
 
 def test_the_guides_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

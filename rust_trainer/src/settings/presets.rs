@@ -24,9 +24,12 @@ impl Preset {
     pub const ALL: &[Self] = presets![
         "ppo-atari",
         "ppo-lstm-atari",
+        "ppo-impala-atari",
         "a2c-atari",
+        "pqn-atari",
         "ppo-cartpole",
         "a2c-cartpole",
+        "pqn-cartpole",
         "ppo-pendulum",
         "ppo-continuous",
     ];
