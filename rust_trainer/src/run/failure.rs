@@ -7,13 +7,12 @@ impl Run {
     /// Saves what can be saved after a failure, and says so.
     ///
     /// Weights in the midst of an update are not saved: they are of no step of the run, or no numbers.
+    /// Those before it are, as far as they are kept.
     pub(super) fn fail(mut self, cause: TrainerError) -> TrainerError {
-        if !self.is_learning {
-            // Rows that are missing are no reason to lose the weights, too.
-            let _ = self.report.sync();
-            // Where this fails too, the message tells of the checkpoint before.
-            let _ = catch_panics(|| self.save_somewhere());
-        }
+        // Rows that are missing are no reason to lose the weights, too.
+        let _ = self.report.sync();
+        // Where this fails too, the message tells of the checkpoint before.
+        let _ = catch_panics(|| self.save_somewhere());
         let _ = catch_panics(|| self.close_evaluation());
         let _ = catch_panics(|| Ok(self.env.close()?));
         let has_folder = self.folder.is_there();
@@ -33,7 +32,10 @@ impl Run {
             self.folder = RunFolder::create(&self.settings)?;
             self.saved = None;
         }
-        self.write_checkpoint()
+        match self.to_rescue()? {
+            Some(checkpoint) => self.write_checkpoint(&checkpoint),
+            None => Ok(()),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod evaluation;
 mod failure;
 pub mod files;
 mod folder;
+mod kept;
 pub mod machine;
 mod replay_file;
 mod start;
@@ -33,6 +34,7 @@ use crate::{
 };
 pub use checkpoint::{Checkpoint, Counters, EnvStates};
 use evaluation::Evaluator;
+use kept::Kept;
 pub use folder::RunFolder;
 pub use start::Resume;
 pub use stop::StopRequest;
@@ -102,6 +104,7 @@ pub struct Run {
     step: StepBatch,
     restarts: Restarts,
     times: Times,
+    kept: Kept,
     evaluator: Option<Evaluator>,
     /// In the midst of an update: the weights are neither those before nor those after.
     is_learning: bool,
@@ -141,6 +144,7 @@ impl Run {
             step: StepBatch::default(),
             restarts: Restarts::default(),
             times: Times::default(),
+            kept: Kept::new(),
             evaluator: None,
             is_learning: false,
         }
@@ -228,6 +232,8 @@ impl Run {
             let is_due = self.learned.step / every > self.saved.unwrap_or(0) / every;
             if stopping || (has_learned && is_due) {
                 self.save()?;
+            } else if has_learned {
+                self.keep()?;
             }
             if stopping {
                 return Ok(Outcome::Stopped);
@@ -330,14 +336,20 @@ impl Run {
             return Ok(());
         }
         self.report.sync()?;
-        self.write_checkpoint()
+        match self.to_write()? {
+            Some(checkpoint) => self.write_checkpoint(&checkpoint),
+            None => Ok(()),
+        }
     }
 
-    fn write_checkpoint(&mut self) -> Result<(), TrainerError> {
+    fn write_checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<(), TrainerError> {
         let folder = self.folder.checkpoints();
-        let envs = self.env_states();
-        self.checkpoint(envs)?.save(&folder)?;
-        self.saved = Some(self.learned.step);
+        let step = checkpoint.counters.step;
+        if self.saved.is_some_and(|saved| saved >= step) {
+            return Ok(());
+        }
+        checkpoint.save(&folder)?;
+        self.saved = Some(step);
         checkpoints::drop_old(&folder, self.settings.run.keep_checkpoints)
     }
 

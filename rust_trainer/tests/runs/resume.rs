@@ -6,7 +6,7 @@ use std::{fs, sync::Arc, time::Duration};
 use rust_trainer::run::{Counters, EnvStates, checkpoints::Found};
 use vec_env::{
     Actions, Env, EnvError, ObsSlot, ObsSpec, StepBatch, SyncVecEnv,
-    envs::{CartPole, GridWorld},
+    envs::{CartPole, GridWorld, Pendulum},
 };
 
 use super::*;
@@ -54,6 +54,7 @@ const STEPS: u64 = 512;
 enum Task {
     CartPole,
     GridWorld,
+    Pendulum,
 }
 
 /// The settings of a variant's run of some name.
@@ -75,26 +76,47 @@ fn task(task: Task, stop_at: u32) -> (Box<dyn VecEnv>, Arc<StopRequest>) {
         let stop = Arc::new(StopRequest::never());
         let env = SyncVecEnv::new(NUM_ENVS, make).unwrap();
         let asked = Arc::clone(&stop);
-        let env = Stopping {
-            env,
-            left,
-            stop: asked,
-            hangs: false,
-        };
-        (Box::new(env), stop)
+        (Box::new(Stopping::new(env, left, asked)), stop)
     }
     match task {
         Task::CartPole => stopping(|index| CartPole::new(index as u64), stop_at),
         Task::GridWorld => stopping(|index| GridWorld::new(3, index as u64), stop_at),
+        Task::Pendulum => stopping(|index| Pendulum::new(index as u64), stop_at),
     }
 }
 
-/// Asks for a stop in some step, and may then hang.
+/// Asks for a stop in some step.
 struct Stopping<E> {
     env: SyncVecEnv<E>,
     left: u32,
     stop: Arc<StopRequest>,
-    hangs: bool,
+    /// How long each step takes.
+    pause: Duration,
+    /// What happens in that step.
+    then: Then,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Then {
+    GoesOn,
+    Hangs,
+    GivesInfinity,
+}
+
+impl<E: Env> Stopping<E> {
+    fn new(env: SyncVecEnv<E>, left: u32, stop: Arc<StopRequest>) -> Self {
+        Self {
+            env,
+            left,
+            stop,
+            pause: Duration::ZERO,
+            then: Then::GoesOn,
+        }
+    }
+}
+
+fn cart_poles() -> SyncVecEnv<CartPole> {
+    SyncVecEnv::new(NUM_ENVS, |index| CartPole::new(index as u64)).unwrap()
 }
 
 impl<E: Env> VecEnv for Stopping<E> {
@@ -118,11 +140,16 @@ impl<E: Env> VecEnv for Stopping<E> {
         self.env.send(actions, obs)
     }
     fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
-        if self.hangs && self.left == 0 {
+        std::thread::sleep(self.pause);
+        if self.left == 0 && self.then == Then::Hangs {
             std::thread::sleep(Duration::from_millis(10));
             return Err(EnvError::Timeout);
         }
-        self.env.recv(step)
+        self.env.recv(step)?;
+        if self.left == 0 && self.then == Then::GivesInfinity {
+            step.reward[0] = f32::INFINITY;
+        }
+        Ok(())
     }
     fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
         self.env.save_state()
@@ -138,6 +165,7 @@ impl<E: Env> VecEnv for Stopping<E> {
 /// Trains to the end, with a stop in the step of each number counted from the one before, and a fresh
 /// start from the run's folder after it. What was said when it started again.
 fn train_with_stops(settings: &Settings, of: Task, stops: &[u32]) -> Vec<String> {
+    tch::set_num_threads(1);
     let mut notices = Vec::new();
     for (number, stop_at) in stops.iter().chain([&u32::MAX]).enumerate() {
         let (env, stop) = task(of, *stop_at);
@@ -252,6 +280,42 @@ fn the_same_seed_gives_the_same_run_and_stops_change_nothing() {
     }
 }
 
+/// A stop does not wait for an update that takes longer than a second, nor can one be saved whose loss is
+/// no number: what is kept is the one before, with its games.
+#[test]
+fn an_update_that_comes_to_nothing_costs_no_more_than_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let variant = &VARIANTS[0];
+    let whole = run_of(variant, folder.path(), "whole");
+    train_with_stops(&whole, Task::CartPole, &[]);
+    for (name, then) in [("stopped", Then::GoesOn), ("spoiled", Then::GivesInfinity)] {
+        // The third update is broken off; an update has 16 steps.
+        let broken = run_of(variant, folder.path(), name);
+        let stop = Arc::new(StopRequest::never());
+        let mut env = Stopping::new(cart_poles(), 37, Arc::clone(&stop));
+        (env.pause, env.then) = (Duration::from_millis(70), then);
+        let never = StopRequest::never();
+        let heard = if then == Then::GoesOn { &*stop } else { &never };
+        let run = Run::create(broken.clone(), Box::new(env), heard).unwrap();
+        match (run.train(heard), then) {
+            (Ok(summary), Then::GoesOn) => assert_eq!(summary.outcome, Outcome::Stopped),
+            (Err(error), _) => {
+                let message = error.to_string();
+                assert!(message.contains("not finite"), "{message}");
+                assert!(message.contains("is of agent step 128"), "{message}");
+            }
+            (Ok(_), _) => unreachable!("a loss that is no number"),
+        }
+        assert_eq!(newest(&broken).counters.step, 128);
+        let (env, stop) = task(Task::CartPole, u32::MAX);
+        let resume = Resume::open(&folder_of(&broken), &toml::Table::new()).unwrap();
+        let run = Run::resume(resume, env, &stop).unwrap();
+        assert_eq!(run.notices(), [""; 0]);
+        run.train(&stop).unwrap();
+        assert_eq!(difference(&whole, &broken), None, "{name}");
+    }
+}
+
 #[test]
 fn where_games_cannot_go_on_the_run_says_why() {
     let folder = tempfile::tempdir().unwrap();
@@ -262,17 +326,13 @@ fn where_games_cannot_go_on_the_run_says_why() {
         Run::resume(resume, env, &StopRequest::never()).unwrap()
     };
 
+    // In the first update, before which there is nothing to go back to.
     let settings = run_of(variant, folder.path(), "hangs");
     let stop = Arc::new(StopRequest::never());
-    let env = SyncVecEnv::new(NUM_ENVS, |index| CartPole::new(index as u64)).unwrap();
-    let env = Stopping {
-        env,
-        left: 21,
-        stop: Arc::clone(&stop),
-        hangs: true,
-    };
+    let mut env = Stopping::new(cart_poles(), 5, Arc::clone(&stop));
+    env.then = Then::Hangs;
     let run = Run::create(settings.clone(), Box::new(env), &stop).unwrap();
-    assert_eq!(run.train(&stop).unwrap().counters.step, 64);
+    assert_eq!(run.train(&stop).unwrap().counters.step, 0);
     let run = resumed(&settings, task(Task::CartPole, 0).0);
     let [notice] = run.notices() else {
         unreachable!("{:?}", run.notices())

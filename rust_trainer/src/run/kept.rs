@@ -1,0 +1,75 @@
+//! The last update's checkpoint in memory, for when the update after it comes to nothing: a stop does not
+//! wait for one that takes long, environments fail in it, its loss is no number.
+
+use std::time::{Duration, Instant};
+
+use super::{Checkpoint, Run};
+use crate::error::TrainerError;
+
+/// How often one is taken at most: as long as a stop waits, so that updates which take longer all have
+/// theirs. It takes some 10 milliseconds, mostly for the states of the environments.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// A checkpoint that is not on the disk.
+#[derive(Debug)]
+pub(super) struct Kept {
+    newest: Option<Checkpoint>,
+    taken: Instant,
+    /// A replay memory goes on changing: there is no keeping it beside itself.
+    is_possible: bool,
+}
+
+impl Kept {
+    /// None yet.
+    pub(super) fn new() -> Self {
+        Self {
+            newest: None,
+            taken: Instant::now(),
+            is_possible: true,
+        }
+    }
+}
+
+impl Run {
+    /// Takes a checkpoint of the update that has just ended, if it is time to.
+    pub(super) fn keep(&mut self) -> Result<(), TrainerError> {
+        if !self.kept.is_possible || self.kept.taken.elapsed() < EVERY {
+            return Ok(());
+        }
+        let envs = self.env_states();
+        let checkpoint = self.checkpoint(envs)?;
+        self.kept.is_possible = checkpoint.state.replay.is_empty();
+        self.kept.newest = self.kept.is_possible.then_some(checkpoint);
+        self.kept.taken = Instant::now();
+        Ok(())
+    }
+
+    /// The checkpoint to write: of the present, between two updates; in the midst of one, of the last
+    /// that ended, if it was kept. What the present one learned up to then stands in for it otherwise,
+    /// but not where learning itself was broken off.
+    pub(super) fn to_write(&mut self) -> Result<Option<Checkpoint>, TrainerError> {
+        let learned = self.learned.step;
+        let kept = self.kept.newest.as_ref();
+        let is_wanted = |kept: &Checkpoint| self.is_learning || kept.counters.step == learned;
+        if !self.at_boundary && kept.is_some_and(is_wanted) {
+            return Ok(self.take_kept());
+        }
+        if self.is_learning {
+            return Ok(None);
+        }
+        let envs = self.env_states();
+        self.checkpoint(envs).map(Some)
+    }
+
+    /// The same after a failure: where the present is not worth saving, what was kept before.
+    pub(super) fn to_rescue(&mut self) -> Result<Option<Checkpoint>, TrainerError> {
+        let present = self.to_write();
+        present.or_else(|error| self.take_kept().map(Some).ok_or(error))
+    }
+
+    fn take_kept(&mut self) -> Option<Checkpoint> {
+        let mut kept = self.kept.newest.take()?;
+        kept.settings = self.settings.clone(); // a rescued run has another name
+        Some(kept)
+    }
+}
