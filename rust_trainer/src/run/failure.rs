@@ -32,7 +32,7 @@ impl Run {
             self.folder = RunFolder::create(&self.settings)?;
             self.saved = None;
         }
-        match self.to_rescue()? {
+        match self.checkpoint_to_rescue()? {
             Some(checkpoint) => self.write_checkpoint(&checkpoint),
             None => Ok(()),
         }

@@ -47,7 +47,7 @@ impl Run {
     /// The checkpoint to write: of the present, between two updates; in the midst of one, of the last
     /// that ended, if it was kept. What the present one learned up to then stands in for it otherwise,
     /// but not where learning itself was broken off.
-    pub(super) fn to_write(&mut self) -> Result<Option<Checkpoint>, TrainerError> {
+    pub(super) fn checkpoint_to_save(&mut self) -> Result<Option<Checkpoint>, TrainerError> {
         let learned = self.learned.step;
         let kept = self.kept.newest.as_ref();
         let is_wanted = |kept: &Checkpoint| self.is_learning || kept.counters.step == learned;
@@ -62,8 +62,8 @@ impl Run {
     }
 
     /// The same after a failure: where the present is not worth saving, what was kept before.
-    pub(super) fn to_rescue(&mut self) -> Result<Option<Checkpoint>, TrainerError> {
-        let present = self.to_write();
+    pub(super) fn checkpoint_to_rescue(&mut self) -> Result<Option<Checkpoint>, TrainerError> {
+        let present = self.checkpoint_to_save();
         present.or_else(|error| self.take_kept().map(Some).ok_or(error))
     }
 

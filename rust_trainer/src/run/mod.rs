@@ -34,8 +34,8 @@ use crate::{
 };
 pub use checkpoint::{Checkpoint, Counters, EnvStates};
 use evaluation::Evaluator;
-use kept::Kept;
 pub use folder::RunFolder;
+use kept::Kept;
 pub use start::Resume;
 pub use stop::StopRequest;
 use wait::{Patience, Restarts, receive};
@@ -336,7 +336,7 @@ impl Run {
             return Ok(());
         }
         self.report.sync()?;
-        match self.to_write()? {
+        match self.checkpoint_to_save()? {
             Some(checkpoint) => self.write_checkpoint(&checkpoint),
             None => Ok(()),
         }

@@ -51,6 +51,7 @@ fn one_step() -> Contexts {
 }
 
 fn create(settings: &Settings, env: impl VecEnv + 'static) -> Result<Run, TrainerError> {
+    tch::set_num_threads(1); // these networks are too small for more
     Run::create(settings.clone(), Box::new(env), &StopRequest::never())
 }
 
