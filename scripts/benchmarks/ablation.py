@@ -28,6 +28,7 @@ BASELINE = {
     "learning_rate": 2.5e-4, "anneal_lr": "true", "gamma": 0.99, "gae_lambda": 0.95,
     "num_minibatches": 4, "update_epochs": 4, "norm_adv": "true", "clip_coef": 0.2,
     "clip_vloss": "true", "ent_coef": 0.01, "vf_coef": 0.5, "max_grad_norm": 0.5, "adam_eps": 1e-5,
+    "torch_threads": 1, "env_threads": 1,
 }  # fmt: skip
 OFF = 1e9  # a bound that is never reached
 
