@@ -57,6 +57,8 @@ fn a_setting_that_another_one_switches_off_is_refused() {
     for word in ["`mlp_width`", "128", "auto or mlp", "`net` is nature"] {
         assert!(message.contains(word), "{message}");
     }
+    let message = resolve("eval_greedy = true").unwrap_err();
+    assert!(message.contains("`eval_every` is 0"), "{message}");
     // At its default it stands in every file of settings, and says nothing.
     resolve("net = 'nature'\nmlp_width = 64").unwrap();
     resolve("net = 'mlp'\nmlp_width = 128").unwrap();

@@ -26,11 +26,11 @@ settings! {
         /// Agent steps between two evaluations: whole games in environments of their own; 0: none
         eval_every: u64 = 0, Any,
         /// Games of an evaluation, the same each time
-        eval_episodes: usize = 10, Between(1.0, 1_048_576.0),
+        eval_episodes: usize = 10, Between(1.0, 1_048_576.0), if On("eval_every"),
         /// Environments played at once in an evaluation, at most one a game
-        eval_num_envs: usize = 8, Between(1.0, 1_048_576.0),
+        eval_num_envs: usize = 8, Between(1.0, 1_048_576.0), if On("eval_every"),
         /// Evaluate the best action each time instead of actions drawn from the policy
-        eval_greedy: bool = false, Any,
+        eval_greedy: bool = false, Any, if On("eval_every"),
         /// Save every raw frame as PNG into this folder while training (slow; Atari)
         img_dir: PathBuf = PathBuf::new(), Any,
     }
