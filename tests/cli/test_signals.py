@@ -38,7 +38,7 @@ def test_a_signal_to_the_whole_group_leaves_a_checkpoint(trainer: Trainer) -> No
     assert "Traceback" not in err
 
 
-def test_a_second_training_in_one_process_is_stopped_as_the_first_was(trainer: Trainer) -> None:
+def test_every_training_in_one_process_is_stopped_as_the_first_was(trainer: Trainer) -> None:
     script = """
         import signal, sys
         from rust_trainer import main
@@ -47,8 +47,7 @@ def test_a_second_training_in_one_process_is_stopped_as_the_first_was(trainer: T
             # A shell ignores it for what runs in the background, and so does Python then.
             signal.signal(signal.SIGINT, signal.default_int_handler)
             before = signal.getsignal(signal.SIGINT)
-            first = ["--run-name", "first", "--total-steps", "256"]
-            assert main(["train", *first, *sys.argv[1:]]) == 0
+            assert main(["train", "--run-name", "first", *sys.argv[1:]]) == 130
             assert signal.getsignal(signal.SIGINT) is before
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             signal.signal(signal.SIGINT, before)
@@ -61,11 +60,13 @@ def test_a_second_training_in_one_process_is_stopped_as_the_first_was(trainer: T
     """
     (trainer.folder / "twice.py").write_text(textwrap.dedent(script))
     process = Trainer(trainer.folder, [sys.executable, "twice.py"]).start(*CARTPOLE)
-    wait_until(trainer.checkpoints)
-    process.send_signal(signal.SIGINT)
+    for name in ("first", "run"):
+        wait_until(lambda name=name: [*trainer.folder.glob(f"runs/{name}/checkpoints/step-*")])
+        process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
-    stopped_at = int(re.search(r"stopped at agent step (\d+)", out)[1])
+    assert "Traceback" not in err
+    stopped_at = int(re.findall(r"stopped at agent step (\d+)", out)[-1])
     assert trainer.checkpoints()[-1].stem == f"step-{stopped_at:012}"
     assert "python's own handler is back" in out
 
@@ -81,6 +82,36 @@ def test_a_signal_while_environments_are_made_ends_the_program(trainer: Trainer)
     assert "a second signal" in err
     assert "Traceback" not in err
     assert not (trainer.folder / "runs").exists()
+
+
+def test_a_rollout_that_takes_for_ever_is_given_up(trainer: Trainer) -> None:
+    arguments = ["--env-id", "CartPole-v1", "--num-steps", 1_000_000]
+    process = trainer.start("train", "--run-name", "run", *arguments)
+    wait_until((trainer.folder / "runs/run/machine.json").exists)
+    time.sleep(0.5)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, out + err
+    assert time.monotonic() - began < 5  # a second, the curve, and the ends of Python and libtorch
+    assert "stopped at agent step 0" in out
+
+
+def test_a_signal_during_an_evaluation_leaves_it_to_the_resumed_run(trainer: Trainer) -> None:
+    arguments = ["--eval-every", 512, "--eval-episodes", 1_000_000, *CARTPOLE]
+    arguments[-1] = 512  # a checkpoint before the first evaluation
+    process = trainer.start("train", "--run-name", "run", *arguments)
+    wait_until(trainer.checkpoints)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    assert process.returncode == 130, out + err
+    assert "stopped at agent step 512" in out
+    run = trainer.folder / "runs/run"
+    assert not (run / "evaluations.csv").exists()
+    trainer.run("train", "--resume", run, "--eval-episodes", 2, "--total-steps", 1024)
+    rows = (run / "evaluations.csv").read_text().splitlines()
+    assert [row.split(",")[0] for row in rows] == ["step", "512", "1024"]
 
 
 def test_a_second_signal_ends_the_program_at_once(trainer: Trainer) -> None:
@@ -139,6 +170,7 @@ def test_a_killed_worker_is_made_anew_and_training_goes_on(
     assert process.returncode == 130, out + err
     [line] = [line for line in err.splitlines() if "made anew" in line]
     assert "killed" in line or "died" in line
+    assert "a worker failed once and was made anew" in out
     assert "restart_workers" not in err
     assert "Traceback" not in err
 

@@ -1,5 +1,5 @@
 //! The learning curve as a picture: each true game's raw return as a dot over the agent steps, the
-//! running mean of the last 100 games as a line, and reference results as dashed lines.
+//! running mean of the last 100 games as a line, evaluations as a line of points, and reference results as dashed lines.
 
 use std::path::Path;
 
@@ -32,6 +32,8 @@ pub struct Curve {
     pub label: String,
     /// Agent step and raw return of each true game, in the order in which they ended.
     pub games: Vec<(u64, f64)>,
+    /// Agent step and mean raw return of each evaluation during training.
+    pub evaluations: Vec<(u64, f64)>,
 }
 
 /// A result to compare with, drawn as a horizontal dashed line.
@@ -99,6 +101,10 @@ fn paint(
     for (place, curve) in curves.iter().enumerate() {
         draw_mean(&mut chart, curve, COLOURS[place % COLOURS.len()], steps)?;
     }
+    for (place, curve) in curves.iter().enumerate() {
+        let next = if curves.len() == 1 { 1 } else { place };
+        draw_evaluations(&mut chart, curve, COLOURS[next % COLOURS.len()])?;
+    }
     draw_references(canvas, &mut chart, references, steps)?;
     if empty {
         let (across, down) = chart.plotting_area().get_pixel_range();
@@ -124,7 +130,11 @@ fn paint(
 
 /// The end of the step axis and the ends of the return axis, with room around the data.
 fn ranges(curves: &[Curve], references: &[Reference]) -> (f64, std::ops::Range<f64>) {
-    let games = || curves.iter().flat_map(|curve| &curve.games);
+    let games = || {
+        curves
+            .iter()
+            .flat_map(|curve| curve.games.iter().chain(&curve.evaluations))
+    };
     let last = games().map(|&(step, _)| step).max().unwrap_or(0);
     let values = games().map(|&(_, value)| value);
     let values = values.chain(references.iter().map(|line| line.raw_return));
@@ -194,6 +204,34 @@ fn draw_mean(chart: &mut Chart<'_>, curve: &Curve, colour: RGBColor, steps: f64)
     Ok(())
 }
 
+/// The evaluations: points with a line through them, in the legend where there are any.
+fn draw_evaluations(chart: &mut Chart<'_>, curve: &Curve, colour: RGBColor) -> Drawn {
+    if curve.evaluations.is_empty() {
+        return Ok(());
+    }
+    let label = match curve.label.as_str() {
+        "" => "evaluations".to_owned(),
+        label => format!("{label}, evaluations"),
+    };
+    let line = colour.stroke_width(LINE);
+    let points = curve.evaluations.iter();
+    let points: Vec<_> = points.map(|&(step, mean)| (step as f64, mean)).collect();
+    let marks = points
+        .iter()
+        .map(|&at| Circle::new(at, 4 * UNIT, colour.filled()));
+    chart.draw_series(marks)?;
+    let series = LineSeries::new(points, line);
+    chart
+        .draw_series(series)?
+        .label(label)
+        .legend(move |(x, y)| {
+            EmptyElement::at((x, y))
+                + PathElement::new([(2 * UNIT, 0), (28 * UNIT, 0)], line)
+                + Circle::new((15 * UNIT, 0), 4 * UNIT, colour.filled())
+        });
+    Ok(())
+}
+
 /// The right margin that the references' labels need, in fine pixels.
 fn labels_width(canvas: &Canvas<'_>, references: &[Reference]) -> Drawn<i32> {
     let mut width = 24 * UNIT;
@@ -241,6 +279,7 @@ mod tests {
         let curve = Curve {
             label,
             games: games.to_vec(),
+            evaluations: vec![(5, 1.0), (9, 2.0)],
         };
         draw_curves(&path, "Env, algorithm", "raw return", &[curve], references).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -285,12 +324,13 @@ mod tests {
         let curve = Curve {
             label: String::new(),
             games,
+            evaluations: vec![(1_100, 40.0)],
         };
         let reference = Reference {
             label: String::new(),
             raw_return: 36.0,
         };
         let (steps, returns) = ranges(&[curve], &[reference]);
-        assert_eq!((steps, returns), (1_020.0, -6.0..38.0));
+        assert_eq!((steps, returns), (1_122.0, -6.2..42.2));
     }
 }

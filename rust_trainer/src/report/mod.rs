@@ -292,6 +292,13 @@ impl RunReport {
                 .iter()
                 .filter_map(|game| Some((game.step, self.shown(game)?)))
                 .collect(),
+            // Those of self-play are returns against another, which are no lengths.
+            evaluations: self
+                .evaluations()
+                .iter()
+                .filter(|_| self.lengths.is_none())
+                .map(|row| (row.step, row.mean))
+                .collect(),
         };
         let path = self.folder.join("curve.png");
         draw_curves(&path, &self.title, self.returns(), &[curve], &[])?;

@@ -25,6 +25,9 @@ use crate::{
     settings::{Settings, shown},
 };
 
+/// How files begin that `torch.save` and `pickle.dump` write: to read one can run any code.
+const PICKLES: [&[u8]; 4] = [b"PK\x03\x04", b"\x80\x02", b"\x80\x04", b"\x80\x05"];
+
 /// Goes up when what is stored changes its meaning.
 const FORMAT_VERSION: u32 = 2;
 pub(super) const EXTENSION: &str = "safetensors";
@@ -179,6 +182,11 @@ impl Checkpoint {
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        if PICKLES.iter().any(|start| bytes.starts_with(start)) {
+            return Err(
+                "is a file of PyTorch or Python (a pickle): none is ever loaded".to_owned(),
+            );
+        }
         let damaged = |error: safetensors::SafeTensorError| format!("is damaged: {error}");
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
         let found = SafeTensors::deserialize(bytes).map_err(damaged)?;
@@ -186,8 +194,8 @@ impl Checkpoint {
         let mut metadata: BTreeMap<String, String> = metadata.into_iter().collect();
         let version = metadata
             .get("format_version")
-            .map_or("none", String::as_str);
-        if version != FORMAT_VERSION.to_string() {
+            .ok_or("is a safetensors file, but no checkpoint of this program")?;
+        if *version != FORMAT_VERSION.to_string() {
             return Err(format!(
                 "has format version {version}, this program reads version {FORMAT_VERSION}"
             ));

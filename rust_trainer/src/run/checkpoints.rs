@@ -62,6 +62,10 @@ pub fn best(run: &Path) -> Result<Option<Checkpoint>, TrainerError> {
 /// # Errors
 /// A folder without one; a checkpoint that cannot be read, or is of another run.
 pub fn find_best(run: &Path) -> Result<Found, TrainerError> {
+    if !run.exists() {
+        let problem = "does not exist; name a run's folder";
+        return Err(TrainerError::checkpoint(run, problem));
+    }
     let settings = RunFolder::settings_in(run);
     let Some(checkpoint) = best(run)? else {
         let problem =

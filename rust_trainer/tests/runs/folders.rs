@@ -200,6 +200,36 @@ fn a_checkpoint_of_another_run_is_refused() {
     }
 }
 
+/// Files of others, in the folder or named: each is said to be what it is.
+#[test]
+fn a_foreign_file_is_no_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = short(folder.path(), "run");
+    train(&settings, one_step()).unwrap();
+    let tensor = (0..64).collect::<Vec<u8>>();
+    let view = safetensors::tensor::TensorView::new(safetensors::Dtype::F32, vec![4, 4], &tensor);
+    let foreign = safetensors::serialize([("weight", view.unwrap())], None).unwrap();
+    let old = b"\x80\x02]q\x00.".to_vec();
+    let cases = [
+        (foreign, "no checkpoint of this program"),
+        (b"PK\x03\x04model/data.pkl".to_vec(), "pickle"),
+        (old, "pickle"),
+        (b"step,mean\n1,2\n".to_vec(), "damaged"),
+    ];
+    let path = folder_of(&settings).join("checkpoints/step-000000000999.safetensors");
+    for (bytes, problem) in cases {
+        fs::write(&path, bytes).unwrap();
+        let message = checkpoints::find(&path).unwrap_err().to_string();
+        assert!(
+            message.contains("000999") && message.contains(problem),
+            "{message}"
+        );
+        let found = checkpoints::find(&folder_of(&settings)).unwrap();
+        assert_eq!(found.checkpoint.counters.step, 128);
+        assert!(found.damaged[0].to_string().contains(problem));
+    }
+}
+
 #[test]
 fn a_run_that_ended_before_its_first_checkpoint_starts_again() {
     let folder = tempfile::tempdir().unwrap();

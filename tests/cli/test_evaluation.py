@@ -1,0 +1,66 @@
+"""Evaluation during training, as its users meet it."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+from program import CARTPOLE, INVADERS, Trainer, read_checkpoint
+
+
+def rows(run: Path) -> list[dict[str, str]]:
+    with (run / "evaluations.csv").open() as table:
+        return list(csv.DictReader(table))
+
+
+def test_eval_plays_the_games_of_the_best_evaluation_again(trainer: Trainer) -> None:
+    """Same policy, games and draws: `eval` and training share the code that plays."""
+    arguments = ["--eval-every", 512, "--eval-episodes", 5, "--eval-num-envs", 3]
+    out, err = trainer.run(
+        "train", "--run-name", "run", *arguments, *CARTPOLE, "--total-steps", 2048, "--seed", 7
+    )
+    run = trainer.folder / "runs/run"
+    found = rows(run)
+    assert [int(row["step"]) for row in found] == [512, 1024, 1536, 2048]
+    assert err.count("evaluation at agent step") == 4
+    best = max(found, key=lambda row: float(row["mean"]))
+    assert f"best evaluation: {float(best['mean']):.1f}" in out
+    assert "eval 'runs/run' --best" in out
+
+    again = ["--episodes", 5, "--num-envs", 3, "--seed", 7 + 2**29]
+    out, _ = trainer.run("eval", "runs/run", "--best", *again)
+    assert f"at agent step {best['step']}," in out
+    mean, deviation = re.search(r"mean ([\d.]+) ± ([\d.]+)", out).groups()
+    assert float(mean) == pytest.approx(float(best["mean"]), abs=0.005)
+    assert float(deviation) == pytest.approx(float(best["std"]), abs=0.005)
+
+
+def test_games_of_atari_are_evaluated_whole_and_the_run_does_not_notice(trainer: Trainer) -> None:
+    size = ["--total-steps", 32, "--max-episode-frames", 400, *INVADERS]
+    evaluation = ["--eval-every", 16, "--eval-episodes", 2, "--eval-greedy", "true"]
+    trainer.run("train", "--run-name", "run", *evaluation, *size)
+    trainer.run("train", "--run-name", "plain", *size)
+    name = "checkpoints/step-000000000032.safetensors"
+    [watched, plain] = [
+        read_checkpoint(trainer.folder / "runs" / run / name)[1] for run in ("run", "plain")
+    ]
+    assert watched == plain
+    for row in rows(trainer.folder / "runs/run"):
+        assert float(row["length"]) > 80, "cut by the limit alone: 400 frames"
+        assert float(row["mean"]) % 5 == pytest.approx(0, abs=2.5), "raw points, not clipped"
+
+
+def test_best_is_refused_where_there_is_none(trainer: Trainer) -> None:
+    trainer.run("train", "--run-name", "run", "--total-steps", 256, *CARTPOLE)
+    checkpoint = "runs/run/checkpoints/step-000000000256.safetensors"
+    for path, words in [
+        ("runs/run", "eval_every"),
+        ("runs/none", "does not exist"),
+        (checkpoint, "--best takes a run's folder"),
+    ]:
+        _, err = trainer.run("eval", path, "--best", status=1)
+        assert words in err
+        assert path in err
+        assert err.count("\n") == 1
