@@ -20,6 +20,9 @@ use libc::{SIGHUP, SIGINT, SIGTERM, c_int, sigaction};
 /// What a shell expects of a program that a signal ended.
 const EXIT_BASE: i32 = 128;
 
+/// How long what is in hand may still take once a stop was asked for.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// How soon a wait notices that a stop was asked for.
 pub(crate) const LOOK: Duration = Duration::from_millis(100);
 
@@ -43,6 +46,7 @@ struct Installed {
 pub struct StopRequest {
     asked: Arc<AtomicI32>,
     hears_signals: bool,
+    patience: Duration,
 }
 
 impl StopRequest {
@@ -66,6 +70,7 @@ impl StopRequest {
         Ok(Self {
             asked: Arc::default(),
             hears_signals: true,
+            patience: PATIENCE,
         })
     }
 
@@ -75,7 +80,20 @@ impl StopRequest {
         Self {
             asked: Arc::default(),
             hears_signals: false,
+            patience: PATIENCE,
         }
+    }
+
+    /// This, where what is in hand when a stop is asked for may take so long, instead of a second.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// How long what is in hand may still take once a stop was asked for.
+    pub(super) fn patience(&self) -> Duration {
+        self.patience
     }
 
     /// Asks to stop as Ctrl-C does.

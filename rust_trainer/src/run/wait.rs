@@ -7,9 +7,6 @@ use vec_env::{EnvError, StepBatch, VecEnv};
 use super::stop::{LOOK, StopRequest};
 use crate::report::RunReport;
 
-/// How long what is in hand may still take once a stop was asked for.
-const PATIENCE: Duration = Duration::from_secs(1);
-
 /// Whether a stop was asked for, and whether what is in hand ends soon enough to be waited for.
 #[derive(Debug)]
 pub struct Patience<'a> {
@@ -41,14 +38,14 @@ impl<'a> Patience<'a> {
         self.began = Instant::now();
     }
 
-    /// Whether a stop was asked for and what is in hand is given up: it has taken [`PATIENCE`] since
-    /// then, or will, for the last one took longer.
+    /// Whether a stop was asked for and what is in hand is given up: it has taken the patience since then,
+    /// or will, for the last one took longer.
     pub fn is_over(&mut self) -> bool {
         if !self.stop.is_asked() {
             return false;
         }
         let now = Instant::now();
-        let end = *self.noticed.get_or_insert(now) + PATIENCE;
+        let end = *self.noticed.get_or_insert(now) + self.stop.patience();
         now > end || self.took.is_some_and(|took| self.began + took > end)
     }
 }
@@ -136,17 +133,18 @@ mod tests {
 
     #[test]
     fn what_ends_soon_is_waited_for_and_what_does_not_is_given_up_at_once() {
+        const SECOND: Duration = Duration::from_secs(1);
         let stop = StopRequest::never();
         let mut patience = Patience::new(&stop);
         let ago = |time| Instant::now().checked_sub(time).unwrap();
         assert!(!patience.is_over(), "nobody asked");
         stop.ask();
         assert!(!patience.is_over(), "how long it takes is not known yet");
-        patience.took = Some(3 * PATIENCE / 2);
+        patience.took = Some(3 * SECOND / 2);
         assert!(patience.is_over(), "it takes longer");
-        patience.began = ago(PATIENCE);
+        patience.began = ago(SECOND);
         assert!(!patience.is_over(), "half a second is left of it");
-        patience.noticed = Some(ago(2 * PATIENCE));
+        patience.noticed = Some(ago(2 * SECOND));
         assert!(patience.is_over(), "it took longer than the last one");
     }
 

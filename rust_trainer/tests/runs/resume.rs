@@ -52,7 +52,9 @@ fn task(task: Task, stop_at: u32) -> (Box<dyn VecEnv>, Arc<StopRequest>) {
         make: fn(usize) -> E,
         left: u32,
     ) -> (Box<dyn VecEnv>, Arc<StopRequest>) {
-        let stop = Arc::new(StopRequest::never());
+        // However slow the machine: what is asked for here are stops after updates.
+        let patience = Duration::from_secs(600);
+        let stop = Arc::new(StopRequest::never().with_patience(patience));
         let env = SyncVecEnv::new(NUM_ENVS, make).unwrap();
         let asked = Arc::clone(&stop);
         (Box::new(Stopping::new(env, left, asked)), stop)
