@@ -56,12 +56,23 @@ impl Plan {
     /// Makes the folder `runs_dir/run_name` of `settings`, and in it the plan.
     ///
     /// # Errors
-    /// A seed or an environment that is named twice; a folder that is there or cannot be made.
+    /// A seed or an environment that is named twice; self-play, whose returns say nothing; a folder that
+    /// is there or cannot be made.
     pub fn create(
         settings: Settings,
         seeds: Vec<u64>,
         env_ids: Vec<String>,
     ) -> Result<Self, TrainerError> {
+        if settings.env.num_players > 1 {
+            let problem = "cannot be scored over seeds: what one side of a game wins the other loses; \
+                           train a run for each seed, and compare them by `versus`";
+            let players = settings.env.num_players;
+            return Err(TrainerError::setting(
+                "num_players",
+                players,
+                problem.to_owned(),
+            ));
+        }
         let plan = Self {
             folder: crate::run::RunFolder::check_free(&settings)?,
             settings,
@@ -269,6 +280,17 @@ mod tests {
         assert_eq!((division.jobs, division.torch_threads), (4, 4));
         assert_eq!(division.env_threads, 4);
         assert_eq!(Division::among(2, &settings, 10, None).jobs, 1);
+    }
+
+    #[test]
+    fn self_play_has_no_score_to_compare_seeds_by() {
+        let mut settings = Settings::defaults(Algorithm::Ppo);
+        settings.env.num_players = 2;
+        let error = Plan::create(settings, vec![1, 2], vec!["Pong".to_owned()]).unwrap_err();
+        assert!(
+            error.to_string().contains("compare them by `versus`"),
+            "{error}"
+        );
     }
 
     #[test]
