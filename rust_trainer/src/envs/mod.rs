@@ -196,6 +196,9 @@ fn options(settings: &Settings) -> MakeOptions {
     if let OrRecipe::Value(way) = env.fire_reset {
         options.set("fire_reset", fire_reset(way));
     }
+    if let OrRecipe::Value(shown) = env.obs_type {
+        options.set("obs_type", shown.name());
+    }
     set(&mut options, "noop_max", env.noop_max);
     set(&mut options, "frame_skip", env.frame_skip);
     set(&mut options, "frame_stack", env.frame_stack);
@@ -294,7 +297,7 @@ fn make_on(env_id: &str, num_envs: usize, options: &MakeOptions) -> Result<Made,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Algorithm, EnvSettings, FireReset, Recipe};
+    use crate::settings::{Algorithm, EnvSettings, FireReset, ObsType, Recipe};
 
     fn names(options: &MakeOptions) -> Vec<&str> {
         let settings = options.settings().iter();
@@ -312,12 +315,22 @@ mod tests {
                 noop_max: OrRecipe::Value(0),
                 fire_reset: OrRecipe::Value(FireReset::Off),
                 sticky_actions: OrRecipe::Value(0.25),
+                continuous: OrRecipe::Value(true),
+                continuous_action_threshold: OrRecipe::Value(0.3),
+                obs_type: OrRecipe::Value(ObsType::Ram),
                 ..settings.env
             },
             ..settings
         };
         let options = options(&settings);
-        let given = ["fire_reset", "noop_max", "sticky_actions"];
+        let given = [
+            "fire_reset",
+            "obs_type",
+            "noop_max",
+            "sticky_actions",
+            "continuous",
+            "continuous_action_threshold",
+        ];
         assert_eq!(names(&options), [always.as_slice(), &given].concat());
         let value = |name: &str| {
             let mut settings = options.settings().iter();
@@ -328,5 +341,8 @@ mod tests {
         assert_eq!(value("fire_reset"), Some(false.into()));
         assert_eq!(value("noop_max"), Some(0.into()));
         assert_eq!(value("sticky_actions"), Some(0.25.into()));
+        assert_eq!(value("continuous"), Some(true.into()));
+        assert_eq!(value("continuous_action_threshold"), Some(0.3.into()));
+        assert_eq!(value("obs_type"), Some("ram".into()));
     }
 }

@@ -64,6 +64,16 @@ choices! {
 }
 
 choices! {
+    /// What an Atari game shows.
+    pub enum ObsType {
+        /// Its screen, preprocessed by the recipe.
+        Screen = "screen",
+        /// The 128 bytes of the console's memory: small, and quick to learn from on a CPU.
+        Ram = "ram",
+    }
+}
+
+choices! {
     /// Number format of the network's forward and backward pass; weights are always kept in 32 bits.
     pub enum Precision {
         /// 32-bit floating point.

@@ -20,7 +20,7 @@ use crate::{
     algorithms::{a2c::A2cSettings, ppo::PpoSettings, pqn::PqnSettings},
     error::TrainerError,
 };
-pub use choices::{Backend, DeviceChoice, Net, Precision, Recipe};
+pub use choices::{Backend, DeviceChoice, Net, ObsType, Precision, Recipe};
 pub use fields::{Field, ReadIf, Rule, SettingType};
 pub(crate) use fields::{read, settings, shown};
 pub use presets::Preset;

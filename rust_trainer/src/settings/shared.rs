@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use super::{Backend, DeviceChoice, FireReset, Net, OrRecipe, Precision, Recipe, settings};
+use super::{
+    Backend, DeviceChoice, FireReset, Net, ObsType, OrRecipe, Precision, Recipe, settings,
+};
 
 /// In emulator frames. Longer skips and waits than that are typing mistakes, and take for ever.
 const HALF_AN_HOUR: f64 = 108_000.0;
@@ -53,6 +55,8 @@ settings! {
         env_timeout: f64 = 300.0, Positive,
         /// Recipe by which games are preprocessed; it decides what says `recipe` below (Atari)
         recipe: Recipe = Recipe::Default, Any,
+        /// What a game shows: screen, or ram for the console's 128 bytes (Atari)
+        obs_type: OrRecipe<ObsType> = OrRecipe::Recipe, Any,
         /// A lost life ends the learner's episode (Atari)
         episodic_life: OrRecipe<bool> = OrRecipe::Recipe, Any,
         /// Learn from the sign of the reward; recipe: for Atari, where the recipe does
