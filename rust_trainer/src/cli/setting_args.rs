@@ -58,8 +58,11 @@ pub(super) fn tailored(command: clap::Command, args: &[OsString]) -> clap::Comma
     let chosen = chosen(&command, args);
     let values = chosen.table();
     let algorithm = chosen.algorithm.algorithm();
-    let shown = |field: &Field| values.contains_key(field.name);
     let tailor = |mut command: clap::Command| {
+        // Several seeds are named by --seeds.
+        let several = command.get_name() == "seeds";
+        let shown =
+            |field: &Field| values.contains_key(field.name) && !(several && field.name == "seed");
         for (_, fields) in settings::groups(Algorithm::ALL) {
             for (field, _) in fields {
                 command = command.mut_arg(field.name, |arg| {

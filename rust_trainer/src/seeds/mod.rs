@@ -41,8 +41,10 @@ pub fn train(
     let program = Program::this()?;
     let runs = plan.runs();
     let total = plan.settings.run.total_steps;
-    let steps = |runs: &[PlannedRun]| runs.iter().map(|run| run.step().min(total)).sum();
-    let mut progress = Progress::new(steps(&runs), total * runs.len() as u64);
+    let reached = |run: &PlannedRun| run.step().min(total);
+    // Steps of the runs that are not at work, whose tables need not be read again and again.
+    let mut resting: u64 = runs.iter().map(reached).sum();
+    let mut progress = Progress::new(resting, total * runs.len() as u64);
     let mut waiting: VecDeque<_> = runs
         .iter()
         .filter(|run| !run.is_finished(total))
@@ -56,6 +58,7 @@ pub fn train(
             let Some(run) = waiting.pop_front() else {
                 break;
             };
+            resting = resting.saturating_sub(reached(&run));
             at_work.push(program.start(plan, run, division)?);
         }
         if stop.is_asked() && !told {
@@ -63,17 +66,22 @@ pub fn train(
             told = true;
         }
         for mut child in std::mem::take(&mut at_work) {
-            match child.ended()? {
-                None => at_work.push(child),
-                Some(Ok(())) => progress.message(&format!("{}: done", child.run)),
-                Some(Err(_)) if stop.is_asked() => trained.stopped = true,
-                Some(Err(words)) => {
+            let Some(ended) = child.ended()? else {
+                at_work.push(child);
+                continue;
+            };
+            resting += reached(&child.run);
+            match ended {
+                Ok(()) => progress.message(&format!("{}: done", child.run)),
+                Err(_) if stop.is_asked() => trained.stopped = true,
+                Err(words) => {
                     progress.message(&format!("{}: {words}", child.run));
                     trained.failed.push((child.run.clone(), words));
                 }
             }
         }
-        progress.tick(steps(&runs), &none);
+        let working: u64 = at_work.iter().map(|child| reached(&child.run)).sum();
+        progress.tick(resting + working, &none);
         if at_work.is_empty() && (waiting.is_empty() || stop.is_asked()) {
             trained.stopped |= !waiting.is_empty();
             return Ok(trained);
