@@ -38,6 +38,7 @@ enum Task {
 
 /// The settings of a variant's run of some name.
 fn run_of(variant: &(&str, Algorithm, Task, &str), folder: &Path, name: &str) -> Settings {
+    tch::set_num_threads(1);
     let (of, algorithm, _, changes) = variant;
     let mut settings = Settings::defaults(*algorithm);
     folder.clone_into(&mut settings.run.runs_dir);
@@ -146,7 +147,6 @@ impl<E: Env> VecEnv for Stopping<E> {
 /// Trains to the end, with a stop in the step of each number counted from the one before, and a fresh
 /// start from the run's folder after it. What was said when it started again.
 fn train_with_stops(settings: &Settings, of: Task, stops: &[u32]) -> Vec<String> {
-    tch::set_num_threads(1);
     let mut notices = Vec::new();
     for (number, stop_at) in stops.iter().chain([&u32::MAX]).enumerate() {
         let (env, stop) = task(of, *stop_at);
