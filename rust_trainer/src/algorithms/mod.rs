@@ -61,6 +61,12 @@ pub trait Algorithm {
     /// What libtorch says.
     fn state(&self) -> Result<State, TrainerError>;
 
+    /// Whether [`Algorithm::state`] is whole after every step ([`Algorithm::learn`] has just returned,
+    /// with metrics or without), and not at the end of an update alone.
+    fn is_whole_between_steps(&self) -> bool {
+        false
+    }
+
     /// Goes on from a state: all of it, or nothing changes. A fresh algorithm then does bit for bit what
     /// that would have done whose state it is, without any call of [`Algorithm::next_obs`] before the
     /// next [`Algorithm::act`]; where the games cannot go on, [`Algorithm::forget_games`] follows.

@@ -41,6 +41,8 @@ pub struct Counters {
     pub update: u64,
     /// Seconds spent training.
     pub seconds: f64,
+    /// How often workers that failed were made anew.
+    pub worker_restarts: u64,
 }
 
 /// What a checkpoint holds.

@@ -95,7 +95,8 @@ pub struct Run {
     step_count: u64,
     /// How far learning has come: what a checkpoint holds.
     learned: Counters,
-    /// Nothing has happened since the last update, or since the run began.
+    /// Nothing has happened since the last update, or since the run began, that the algorithm's state
+    /// does not hold.
     at_boundary: bool,
     /// The agent step of the newest checkpoint.
     saved: Option<u64>,
@@ -142,7 +143,7 @@ impl Run {
             notices: Vec::new(),
             report,
             step: StepBatch::default(),
-            restarts: Restarts::default(),
+            restarts: Restarts::after(learned.worker_restarts),
             times: Times::default(),
             kept: Kept::new(),
             evaluator: None,
@@ -282,6 +283,11 @@ impl Run {
             )?;
         }
         self.report.tick(self.step_count)?;
+        if self.algorithm.is_whole_between_steps() {
+            self.learned.step = self.step_count;
+            self.learned.seconds = self.report.seconds();
+            self.at_boundary = true;
+        }
         Ok(true)
     }
 
@@ -315,6 +321,7 @@ impl Run {
             step: self.step_count,
             update: self.learned.update + 1,
             seconds: self.report.seconds(),
+            worker_restarts: self.restarts.total,
         };
         self.at_boundary = true;
         let times = mem::take(&mut self.times);

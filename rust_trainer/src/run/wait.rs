@@ -84,6 +84,14 @@ impl Restarts {
     const LATELY: u32 = 5;
     const QUIET_STEPS: u32 = 100;
 
+    /// Of a run with `total` before it went on.
+    pub fn after(total: u64) -> Self {
+        Self {
+            total,
+            ..Self::default()
+        }
+    }
+
     /// Notes a failure; whether the workers may be made anew. Not so where the same step fails twice,
     /// nor after five failures with fewer than 100 steps of the batch between one and the next.
     pub fn allow(&mut self) -> bool {
