@@ -52,7 +52,7 @@ impl Optimizer {
 
     /// `RAdam` (Liu et al. 2020, algorithm 2) with β = (0.9, 0.999) and ε = 1e-8, as `torch.optim.RAdam`:
     /// Adam whose step is shortened while the variance of its first few gradients is uncertain, and
-    /// momentum alone in the first five steps, where nothing is known of it.
+    /// momentum alone in the first five steps, where nothing is known of it (four in the paper).
     #[must_use]
     pub fn radam(num_params: i64, device: Device) -> Self {
         let zeros = || Tensor::zeros([num_params], (Kind::Float, device));

@@ -3,7 +3,8 @@
 //! the one, layer normalization that of the other.
 //!
 //! A rollout of ε-greedy steps is learned from in a few epochs of minibatches, and forgotten. The targets
-//! are Peng's λ-returns (the paper's eq. 3): `G_t = r_t + γ(1 − d_t)((1 − λ) max Q(s_{t+1}) + λ G_{t+1})`,
+//! are the λ-returns of Peng's Q(λ) (Peng & Williams 1994):
+//! `G_t = r_t + γ(1 − d_t)((1 − λ) max Q(s_{t+1}) + λ G_{t+1})`, with `d_t` 1 where the episode ended;
 //! which is to say `max Q(s_t)` and the generalized advantage over it.
 
 use rand::seq::SliceRandom;
@@ -22,9 +23,9 @@ use crate::{
 };
 
 settings! {
-    /// Settings of PQN: those of the paper for Atari (table 5, and `pqn_atari.yaml` of its code
-    /// `purejaxql`): 128 environments × 32 steps, 2 epochs of 32 minibatches, `RAdam`. `CleanRL`'s
-    /// `pqn_atari_envpool.py` has 8 × 128, 4 epochs of 4, ε down to 0.01, and a learning rate that falls.
+    /// Settings of PQN: those of the authors' code for Atari (`pqn_atari.yaml` of `purejaxql`): 128
+    /// environments × 32 steps, 2 epochs of 32 minibatches, `RAdam`. `CleanRL`'s `pqn_atari_envpool.py` has
+    /// 8 × 128, 4 epochs of 4, ε down to 0.01, and a learning rate that falls.
     pub struct PqnSettings {
         /// Agent steps of each environment between two updates
         num_steps: usize = 32, Between(1.0, 1_048_576.0),
