@@ -136,6 +136,10 @@ fn minibatches_without_samples_to_compare_are_refused() {
         ),
         ("num_minibatches = 11", "more than the 10 samples"),
         ("num_minibatches = 6", "under 2 samples out of 10"),
+        (
+            "num_minibatches = 3\nlstm_size = 8",
+            "more than the 2 environments",
+        ),
     ] {
         let message = with(&format!("{rollout}{changes}"))
             .unwrap_err()
@@ -146,6 +150,7 @@ fn minibatches_without_samples_to_compare_are_refused() {
     for changes in [
         "num_minibatches = 4",
         "num_minibatches = 10\nnorm_adv = false",
+        "num_minibatches = 2\nlstm_size = 8",
     ] {
         with(&format!("{rollout}{changes}")).unwrap();
     }

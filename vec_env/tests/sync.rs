@@ -5,7 +5,7 @@ use vec_env::{
     ActionSpace, Actions, Dtype, Env, EnvError, Episode, ObsBuffer, ObsSpec, StepBatch, SyncVecEnv,
     Transition, VecEnv,
     env::Random,
-    envs::{CartPole, GridWorld},
+    envs::{CartPole, GridWorld, Recall},
 };
 
 /// Counts its steps and ends after `length` of them; the reward is the action.
@@ -199,6 +199,34 @@ fn a_grid_world_is_walked_to_its_goal() {
 }
 
 #[test]
+fn a_cue_is_shown_once_and_asked_for_at_the_end() {
+    let mut cues = std::collections::HashSet::new();
+    for (seed, is_right) in (0..20).flat_map(|seed| [(seed, true), (seed, false)]) {
+        let (mut env, mut bytes) = (Recall::new(3, 2, seed), [0; 16]);
+        let numbers = |bytes: &[u8; 16]| {
+            let number = |bytes: &[u8; 4]| f32::from_ne_bytes(*bytes) as i64;
+            bytes.as_chunks().0.iter().map(number).collect::<Vec<_>>()
+        };
+        env.reset(None, &mut bytes);
+        let first = numbers(&bytes);
+        let cue = first.iter().position(|number| *number == 1).unwrap();
+        assert!(cue < 3 && first.iter().sum::<i64>() == 1, "{first:?}");
+        cues.insert(cue);
+        // Naming it too early is worth nothing.
+        for shown in [[0, 0, 0, 0], [0, 0, 0, 1]] {
+            let transition = env.step(Actions::Discrete(&[cue as i64]), &mut bytes);
+            assert_eq!(transition, Transition::default());
+            assert_eq!(numbers(&bytes), shown);
+        }
+        let named = if is_right { cue } else { (cue + 1) % 3 };
+        let transition = env.step(Actions::Discrete(&[named as i64]), &mut bytes);
+        assert!(transition.terminated && !transition.truncated);
+        assert_eq!(transition.reward > 0.0, is_right);
+    }
+    assert_eq!(cues.len(), 3);
+}
+
+#[test]
 fn seeds_make_batches_equal_and_envs_differ() {
     let run = |seed| {
         let mut env = SyncVecEnv::new(3, |_| CartPole::new(0)).unwrap();
@@ -283,6 +311,7 @@ fn replays<E: Env>(make: fn(usize) -> E) {
 fn environments_go_on_from_their_saved_states() {
     replays(|index| CartPole::new(index as u64));
     replays(|index| GridWorld::new(3, index as u64));
+    replays(|index| Recall::new(3, 4, index as u64));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::{
     ActionSpace, Actions, Dtype, Env, ObsSpec, Transition,
-    env::{Random, write_floats},
+    env::{Random, bytes_to_words, words_to_bytes, write_floats},
 };
 
 /// One of `num_cues` cues is shown at the first step only; the action that names it is worth 1 at the
@@ -79,5 +79,23 @@ impl Env for Recall {
             terminated: is_asked,
             truncated: false,
         }
+    }
+
+    fn save_state(&self) -> Option<Vec<u8>> {
+        let (cue, num_steps) = (self.cue as u64, u64::from(self.num_steps));
+        Some(words_to_bytes(&[cue, num_steps, self.random.state()]))
+    }
+
+    fn restore_state(&mut self, state: &[u8], obs: &mut [u8]) -> bool {
+        let Some([cue, num_steps, random]) = bytes_to_words(state) else {
+            return false;
+        };
+        let (cue, num_steps) = (cue as usize, num_steps.try_into().unwrap_or(u32::MAX));
+        if cue >= self.num_cues || num_steps > self.delay {
+            return false;
+        }
+        (self.cue, self.num_steps, self.random) = (cue, num_steps, Random::new(random));
+        self.observe(obs);
+        true
     }
 }
