@@ -1,11 +1,15 @@
-//! What is learned from: observations, rollouts, advantages, and the scale they are brought to.
+//! What is learned from: observations, rollouts, replay, advantages, and the scale they are brought to.
 
 pub mod advantage;
 pub mod normalize;
 mod observations;
+mod priorities;
+mod replay;
 mod rollout;
 mod truncation;
 
 pub use observations::{Observations, obs_tensor};
+pub use priorities::Priorities;
+pub use replay::{Replay, Transitions};
 pub use rollout::{Batch, Rollout, Samples};
 pub use truncation::truncated_obs;

@@ -250,12 +250,12 @@ pub fn obs_tensor(bytes: &[u8], count: usize, spec: &ObsSpec) -> Result<Tensor, 
     )?)
 }
 
-fn shape(leading: &[usize], spec: &ObsSpec) -> Vec<i64> {
+pub(super) fn shape(leading: &[usize], spec: &ObsSpec) -> Vec<i64> {
     let lengths = leading.iter().chain(&spec.shape);
     lengths.map(|length| *length as i64).collect()
 }
 
-fn kind(spec: &ObsSpec) -> Kind {
+pub(super) fn kind(spec: &ObsSpec) -> Kind {
     match spec.dtype {
         Dtype::Uint8 => Kind::Uint8,
         Dtype::Float32 => Kind::Float,
