@@ -11,6 +11,7 @@ pub mod data;
 pub mod device;
 pub mod envs;
 pub mod error;
+mod memory;
 pub mod nn;
 pub mod openmp;
 pub mod optimizer;

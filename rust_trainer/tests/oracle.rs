@@ -266,6 +266,7 @@ fn the_residual_network_of_impala_and_layer_norm() {
         let style = BodyStyle {
             rectified: true,
             layer_norm,
+            last_layer: true,
         };
         let mut rng = seeded_rng(0);
         let mut params = ParamsBuilder::new(&mut rng);

@@ -105,7 +105,7 @@ fn values_out_of_range_are_refused_where_they_are_named() {
         "num_envs = -1",
         "num_envs = true",
         "env_id = 5",
-        "algorithm = 'dqn'",
+        "algorithm = 'sarsa'",
     ] {
         let message = resolve(text).unwrap_err();
         let (name, value) = text.split_once(" = ").unwrap();

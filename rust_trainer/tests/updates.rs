@@ -143,6 +143,7 @@ fn settings(
         Algorithm::A2c => {
             format!("{changes}\nlstm_size = {lstm_size}\ngae_lambda = 0.9\nlearning_rate = 0.3")
         }
+        Algorithm::Dqn => unreachable!("it has no rollouts: see tests/dqn"),
         Algorithm::Pqn => format!(
             "{changes}\nnum_minibatches = {num_minibatches}\nupdate_epochs = {epochs}\nlearning_rate = 1e-2\nanneal_lr = true\nmax_grad_norm = 0.5"
         ),
@@ -168,7 +169,7 @@ fn compare(
     let settings = settings(algorithm, lstm_size, precision, updates, passes);
     let shuffles = match &settings.algorithm {
         AlgorithmSettings::Ppo(ppo) => ppo.update_epochs,
-        AlgorithmSettings::A2c(_) => 0,
+        AlgorithmSettings::A2c(_) | AlgorithmSettings::Dqn(_) => 0,
         AlgorithmSettings::Pqn(pqn) => pqn.update_epochs,
     };
     let env = SyncVecEnv::new(NUM_ENVS, |_| Spaces).unwrap();

@@ -5,6 +5,7 @@
 
 pub mod a2c;
 mod actor_critic;
+pub mod dqn;
 mod learner;
 pub mod ppo;
 pub mod pqn;
@@ -14,6 +15,7 @@ use tch::{Device, Kind, Tensor};
 use vec_env::{ActionBatch, ActionSpace, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
 pub use actor_critic::ActorCritic;
+pub use dqn::Dqn;
 pub use learner::Learner;
 pub use pqn::Pqn;
 pub use state::State;
@@ -122,6 +124,7 @@ pub fn new(
     Ok(match settings.algorithm.clone() {
         AlgorithmSettings::Ppo(ppo) => Box::new(ActorCritic::new(ppo, settings, env, device)?),
         AlgorithmSettings::A2c(a2c) => Box::new(ActorCritic::new(a2c, settings, env, device)?),
+        AlgorithmSettings::Dqn(dqn) => Box::new(Dqn::new(dqn, settings, env, device)?),
         AlgorithmSettings::Pqn(pqn) => Box::new(Pqn::new(pqn, settings, env, device)?),
     })
 }
@@ -139,15 +142,17 @@ pub fn load_policy(
 ) -> Result<Box<dyn Policy>, TrainerError> {
     let (body, precision) = (&settings.net, settings.machine.precision);
     let mut rng = policy::seeded_rng(0);
+    let of_values = |style, epsilon| -> Result<Box<dyn Policy>, TrainerError> {
+        let (on, mut rng) = ((device, precision), policy::seeded_rng(0));
+        let net = QNet::new(spec, actions, body, style, on, &mut rng)?;
+        state.copy_to(net.params.named())?;
+        Ok(Box::new(EpsilonGreedy { net, epsilon }))
+    };
     let lstm_size = match &settings.algorithm {
         AlgorithmSettings::Ppo(ppo) => ppo.lstm_size,
         AlgorithmSettings::A2c(a2c) => a2c.lstm_size,
-        AlgorithmSettings::Pqn(pqn) => {
-            let (on, epsilon) = ((device, precision), pqn.end_e);
-            let net = QNet::new(spec, actions, body, pqn.layer_norm, on, &mut rng)?;
-            state.copy_to(net.params.named())?;
-            return Ok(Box::new(EpsilonGreedy { net, epsilon }));
-        }
+        AlgorithmSettings::Dqn(dqn) => return of_values(dqn.style(), dqn.eval_e),
+        AlgorithmSettings::Pqn(pqn) => return of_values(pqn.style(), pqn.end_e),
     };
     let mut net = PolicyValueNet::new(spec, actions, body, lstm_size, device, precision, &mut rng)?;
     if state.values.contains_key(actor_critic::NORM_OBS) {

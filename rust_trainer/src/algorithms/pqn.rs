@@ -16,7 +16,7 @@ use super::{Algorithm, Learner, Metrics, State, ppo::minibatches};
 use crate::{
     data::{Rollout, Samples, advantage::gae, obs_tensor, truncated_obs},
     error::TrainerError,
-    nn::{Memory, QNet},
+    nn::{Memory, QNet, QStyle},
     optimizer::Optimizer,
     policy::{EpsilonGreedy, Policy, epsilon_greedy, seeded_rng, to_vec},
     settings::{Settings, settings},
@@ -69,6 +69,14 @@ impl PqnSettings {
         Err(TrainerError::setting("num_minibatches", value, problem))
     }
 
+    /// The network.
+    pub(super) fn style(&self) -> QStyle {
+        QStyle {
+            layer_norm: self.layer_norm,
+            ..QStyle::default()
+        }
+    }
+
     /// ε in the rollout behind `updates` of `num_updates` updates.
     fn epsilon(&self, updates: u64, num_updates: u64) -> f64 {
         let falling = self.exploration_fraction * num_updates as f64;
@@ -117,8 +125,8 @@ impl Pqn {
     ) -> Result<Self, TrainerError> {
         let (spec, actions) = (env.obs_spec(), env.action_space());
         let mut rng = seeded_rng(run.run.seed);
-        let (on, norm) = ((device, run.machine.precision), settings.layer_norm);
-        let net = QNet::new(spec, actions, &run.net, norm, on, &mut rng)?;
+        let (on, style) = ((device, run.machine.precision), settings.style());
+        let net = QNet::new(spec, actions, &run.net, style, on, &mut rng)?;
         let optimizer = Optimizer::radam(net.params.numel(), device);
         let rollout = Rollout::new(
             spec,
@@ -162,7 +170,7 @@ impl Pqn {
 
     fn q_values(&self, obs: &Tensor) -> Tensor {
         let _guard = no_grad_guard();
-        self.learner.net.net.forward(obs)
+        self.learner.net.net.values(obs)
     }
 
     /// The greatest action value of each observation.
@@ -180,7 +188,7 @@ impl Pqn {
             order.shuffle(&mut self.learner.rng);
             for indices in minibatches(&order, settings.num_minibatches) {
                 let batch = self.rollout.batch(indices);
-                let q_values = self.learner.net.net.forward(&batch.obs);
+                let q_values = self.learner.net.net.values(&batch.obs);
                 let samples = samples.select(&batch.indices);
                 let loss = loss(&q_values, &samples);
                 let norm = settings.max_grad_norm;

@@ -157,7 +157,12 @@ mod tests {
 
     #[test]
     fn probabilities_and_weights_are_those_of_the_plain_formulas() {
-        for (capacity, alpha, beta) in [(1, 0.5, 0.4), (23, 0.6, 0.4), (64, 1.0, 1.0), (100, 0.0, 0.7)] {
+        for (capacity, alpha, beta) in [
+            (1, 0.5, 0.4),
+            (23, 0.6, 0.4),
+            (64, 1.0, 1.0),
+            (100, 0.0, 0.7),
+        ] {
             let (priorities, naive) = filled(capacity, alpha);
             let total: f64 = naive.iter().sum();
             for (leaf, value) in naive.iter().enumerate() {
@@ -235,8 +240,15 @@ mod tests {
         let (leaves, largest) = old.state();
         new.load(leaves, largest).unwrap();
         assert_eq!(old.sums, new.sums);
-        assert_eq!(old.sample(9, &mut seeded_rng(1)), new.sample(9, &mut seeded_rng(1)));
-        for (leaves, largest) in [(&leaves[1..], largest), (leaves, f64::NAN), (&[-1.0; 23], 1.0)] {
+        assert_eq!(
+            old.sample(9, &mut seeded_rng(1)),
+            new.sample(9, &mut seeded_rng(1))
+        );
+        for (leaves, largest) in [
+            (&leaves[1..], largest),
+            (leaves, f64::NAN),
+            (&[-1.0; 23], 1.0),
+        ] {
             assert!(new.load(leaves, largest).is_err());
             assert_eq!(old.sums, new.sums);
         }

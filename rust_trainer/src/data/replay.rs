@@ -16,7 +16,10 @@ use rand::{Rng, RngExt};
 use tch::{Device, Tensor};
 use vec_env::{ObsSpec, StepBatch};
 
-use super::observations::{kind, obs_tensor, shape};
+use super::{
+    observations::{kind, obs_tensor, shape},
+    truncated_obs,
+};
 use crate::error::TrainerError;
 
 /// A ring of the last steps of `num_envs` environments, which step together.
@@ -140,21 +143,22 @@ impl Replay {
         step: &StepBatch,
         obs: Vec<u8>,
     ) -> Result<(), TrainerError> {
+        let truncated = truncated_obs(step)?;
         for (env, &action) in actions.iter().enumerate() {
             let place = self.place(self.steps, env);
             self.actions[place] = action;
             self.rewards[place] = step.reward[env];
             self.ends[place] = if step.terminated[env] {
                 End::Terminated
-            } else if step.truncated[env] {
-                let last = step.final_obs.iter().find(|(row, _)| *row == env);
-                let (_, last) = last.ok_or(TrainerError::NoFinalObs { env })?;
-                vec_env::EnvError::check_length(last, self.spec.num_bytes())?;
-                self.last.insert(place, last.as_slice().into());
-                End::Truncated
             } else {
                 End::None
             };
+        }
+        for (env, last) in truncated {
+            vec_env::EnvError::check_length(last, self.spec.num_bytes())?;
+            let place = self.place(self.steps, env);
+            self.ends[place] = End::Truncated;
+            self.last.insert(place, last.into());
         }
         self.steps += 1;
         self.take(obs)
@@ -171,7 +175,8 @@ impl Replay {
             self.last.remove(&place);
             self.ends[place] = End::None;
             let older = &obs[env * row_bytes..][..row_bytes - frame_bytes];
-            let goes_on = !self.in_hand.is_empty() && self.obs_in_hand(env)[frame_bytes..] == *older;
+            let goes_on =
+                !self.in_hand.is_empty() && self.obs_in_hand(env)[frame_bytes..] == *older;
             if !goes_on && !older.is_empty() {
                 self.older.insert(place, older.into());
             }
@@ -291,7 +296,9 @@ impl Replay {
                 }
             }
         }
-        let gathered = self.frames.f_index_select(0, &Tensor::from_slice(&places))?;
+        let gathered = self
+            .frames
+            .f_index_select(0, &Tensor::from_slice(&places))?;
         for (first, bytes) in beside {
             let count = bytes.len() / frame_bytes;
             let frames = obs_tensor(bytes, count, &frame_of(&self.spec))?;
@@ -327,6 +334,20 @@ pub struct Transitions {
     /// The observations after these steps, a truncated episode's last; of no meaning where the episode
     /// terminated. `[batch, ...]`.
     pub next_obs: Tensor,
+}
+
+impl Transitions {
+    /// The same on a device.
+    #[must_use]
+    pub fn to_device(&self, device: Device) -> Self {
+        Self {
+            obs: self.obs.to_device(device),
+            actions: self.actions.to_device(device),
+            returns: self.returns.to_device(device),
+            discounts: self.discounts.to_device(device),
+            next_obs: self.next_obs.to_device(device),
+        }
+    }
 }
 
 /// Where an observation comes from.

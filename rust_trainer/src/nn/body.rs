@@ -16,6 +16,8 @@ pub struct BodyStyle {
     pub rectified: bool,
     /// Layer normalization behind each layer, before its units.
     pub layer_norm: bool,
+    /// The last layer, fully connected, is the body's and not the heads'.
+    pub last_layer: bool,
 }
 
 impl BodyStyle {
@@ -23,6 +25,7 @@ impl BodyStyle {
     pub const ACTOR_CRITIC: Self = Self {
         rectified: false,
         layer_norm: false,
+        last_layer: true,
     };
 }
 
@@ -58,13 +61,10 @@ impl Body {
         };
         match (settings.net, image, lengths.as_slice()) {
             (Net::Auto | Net::Nature, Some(shape), _) => {
-                NatureCnn::new(params, scope, shape, style.layer_norm)
-                    .map(|cnn| Self::Nature(Box::new(cnn)))
+                NatureCnn::new(params, scope, shape, style).map(|cnn| Self::Nature(Box::new(cnn)))
             }
-            (Net::Impala, Some(shape), _) => {
-                ImpalaResNet::new(params, scope, shape, style.layer_norm)
-                    .map(|cnn| Self::Impala(Box::new(cnn)))
-            }
+            (Net::Impala, Some(shape), _) => ImpalaResNet::new(params, scope, shape, style)
+                .map(|cnn| Self::Impala(Box::new(cnn))),
             (Net::Auto | Net::Mlp, None, &[features]) => {
                 let sizes = (features, settings.mlp_width);
                 Ok(Self::Mlp(Box::new(Mlp::new(params, scope, sizes, style))))
@@ -87,8 +87,18 @@ impl Body {
     #[must_use]
     pub fn features(&self) -> i64 {
         match self {
-            Self::Nature(_) => NatureCnn::FEATURES,
-            Self::Impala(_) => ImpalaResNet::FEATURES,
+            Self::Nature(cnn) => cnn.features(),
+            Self::Impala(cnn) => cnn.features(),
+            Self::Mlp(mlp) => mlp.features(),
+        }
+    }
+
+    /// Units of the last layer, whether it is the body's or the heads'.
+    #[must_use]
+    pub fn width(&self) -> i64 {
+        match self {
+            Self::Nature(_) => NatureCnn::WIDTH,
+            Self::Impala(_) => ImpalaResNet::WIDTH,
             Self::Mlp(mlp) => mlp.features(),
         }
     }
@@ -125,6 +135,7 @@ mod tests {
         let style = BodyStyle {
             rectified: true,
             layer_norm: true,
+            last_layer: true,
         };
         let body = Body::new(&mut params, "first.", &spec, &settings, style)?;
         let params = params.finish(Device::Cpu);

@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use super::{Conv2d, LayerNorm, Linear, ParamsBuilder, pixels};
+use super::{BodyStyle, Conv2d, LayerNorm, Linear, ParamsBuilder, pixels};
 use crate::error::TrainerError;
 
 /// Three stages of a convolution, max-pooling and two residual blocks, and a layer of 256.
@@ -14,8 +14,9 @@ pub struct ImpalaResNet {
     stage1: Stage,
     stage2: Stage,
     stage3: Stage,
-    hidden: Linear,
+    hidden: Option<Linear>,
     hidden_norm: Option<LayerNorm>,
+    features: i64,
 }
 
 /// A convolution, max-pooling that halves height and width, two residual blocks.
@@ -41,11 +42,12 @@ const CHANNELS: [i64; 3] = [16, 32, 32];
 const SUMMED_GAIN: f64 = 1.0;
 
 impl ImpalaResNet {
-    /// Numbers in the last layer.
-    pub const FEATURES: i64 = 256;
+    /// Units of the last layer.
+    pub const WIDTH: i64 = 256;
 
     /// For images of `[channels, height, width]`; parameters `<scope>stage1` to `stage3` and `hidden`,
-    /// with `layer_norm` a norm behind each convolution and the last layer.
+    /// with layer normalization a norm behind each convolution and the last layer; `hidden` only if
+    /// that layer is the body's.
     ///
     /// # Errors
     /// [`TrainerError::Usage`] for images of no pixels.
@@ -53,7 +55,7 @@ impl ImpalaResNet {
         params: &mut ParamsBuilder<'_>,
         scope: &str,
         shape: [i64; 3],
-        layer_norm: bool,
+        style: BodyStyle,
     ) -> Result<Self, TrainerError> {
         let [channels, height, width] = shape;
         if shape.contains(&0) {
@@ -68,29 +70,40 @@ impl ImpalaResNet {
                 params,
                 &format!("{scope}stage{number}"),
                 channels,
-                layer_norm,
+                style.layer_norm,
             )
         };
         let stage1 = stage(1, (channels, CHANNELS[0]));
         let stage2 = stage(2, (CHANNELS[0], CHANNELS[1]));
         let stage3 = stage(3, (CHANNELS[1], CHANNELS[2]));
+        let last = style.last_layer;
         let (name, gain) = (format!("{scope}hidden"), 2_f64.sqrt());
         Ok(Self {
             stage1,
             stage2,
             stage3,
-            hidden: Linear::new(params, &name, inputs, Self::FEATURES, gain),
-            hidden_norm: LayerNorm::behind(params, &name, Self::FEATURES, layer_norm),
+            hidden: last.then(|| Linear::new(params, &name, inputs, Self::WIDTH, gain)),
+            hidden_norm: LayerNorm::behind(params, &name, Self::WIDTH, last && style.layer_norm),
+            features: if last { Self::WIDTH } else { inputs },
         })
     }
 
-    /// uint8 `[batch, channels, height, width]` → `[batch, 256]`, computed in `kind`.
+    /// Numbers that [`ImpalaResNet::forward`] makes of an image.
+    #[must_use]
+    pub fn features(&self) -> i64 {
+        self.features
+    }
+
+    /// uint8 `[batch, channels, height, width]` → `[batch, features]`, computed in `kind`.
     pub fn forward(&self, obs: &Tensor, kind: Kind) -> Tensor {
         let hidden = self.stage1.forward(&pixels(obs, kind));
         let hidden = self.stage2.forward(&hidden);
         let hidden = self.stage3.forward(&hidden).relu();
-        let hidden = self.hidden.forward(&hidden.flatten(1, -1));
-        LayerNorm::apply(self.hidden_norm.as_ref(), hidden).relu()
+        let hidden = hidden.flatten(1, -1);
+        match &self.hidden {
+            Some(last) => LayerNorm::apply(self.hidden_norm.as_ref(), last.forward(&hidden)).relu(),
+            None => hidden,
+        }
     }
 }
 

@@ -9,14 +9,15 @@ use super::{BodyStyle, LayerNorm, Linear, ParamsBuilder, scaled};
 pub struct Mlp {
     hidden1: Linear,
     norm1: Option<LayerNorm>,
-    hidden2: Linear,
+    hidden2: Option<Linear>,
     norm2: Option<LayerNorm>,
     width: i64,
     rectified: bool,
 }
 
 impl Mlp {
-    /// Layers of `width` units with the parameters `<scope>hidden1` and `<scope>hidden2`.
+    /// Layers of `width` units with the parameters `<scope>hidden1` and `<scope>hidden2`, the second one
+    /// only if the last layer is the body's.
     pub fn new(
         params: &mut ParamsBuilder<'_>,
         scope: &str,
@@ -32,12 +33,12 @@ impl Mlp {
             )
         };
         let (hidden1, norm1) = layer(1, inputs);
-        let (hidden2, norm2) = layer(2, width);
+        let (hidden2, norm2) = style.last_layer.then(|| layer(2, width)).unzip();
         Self {
             hidden1,
             norm1,
             hidden2,
-            norm2,
+            norm2: norm2.flatten(),
             width,
             rectified: style.rectified,
         }
@@ -56,6 +57,9 @@ impl Mlp {
             if self.rectified { x.relu() } else { x.tanh() }
         };
         let hidden = units(&self.norm1, self.hidden1.forward(&scaled(obs, kind)));
-        units(&self.norm2, self.hidden2.forward(&hidden))
+        match &self.hidden2 {
+            Some(last) => units(&self.norm2, last.forward(&hidden)),
+            None => hidden,
+        }
     }
 }

@@ -11,10 +11,12 @@ mod lstm;
 mod memory;
 mod mlp;
 mod nature;
+mod noisy;
 mod params;
 mod policy_head;
 mod policy_value;
 mod q_net;
+mod returns;
 
 use tch::{Kind, Tensor};
 
@@ -26,10 +28,12 @@ pub use lstm::Lstm;
 pub use memory::Memory;
 pub use mlp::Mlp;
 pub use nature::NatureCnn;
+pub use noisy::{LayerNoise, NoisyLinear};
 pub use params::{Network, Params, ParamsBuilder};
 pub use policy_head::PolicyHead;
 pub use policy_value::{Output, PolicyValueNet};
-pub use q_net::QNet;
+pub use q_net::{Noise, QNet, QStyle};
+pub use returns::Returns;
 
 /// Observations as numbers of type `kind`; bytes, of pictures or of a console's RAM, as 0 to 1.
 fn scaled(obs: &Tensor, kind: Kind) -> Tensor {

@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use super::{Conv2d, LayerNorm, Linear, ParamsBuilder, pixels};
+use super::{BodyStyle, Conv2d, LayerNorm, Linear, ParamsBuilder, pixels};
 use crate::error::TrainerError;
 
 /// Three convolutions and a layer of 512, with rectified linear units.
@@ -14,8 +14,9 @@ pub struct NatureCnn {
     norm2: Option<LayerNorm>,
     conv3: Conv2d,
     norm3: Option<LayerNorm>,
-    hidden: Linear,
+    hidden: Option<Linear>,
     hidden_norm: Option<LayerNorm>,
+    features: i64,
 }
 
 /// Kernel size and stride of each convolution.
@@ -24,11 +25,11 @@ const CONV2: (i64, i64) = (4, 2);
 const CONV3: (i64, i64) = (3, 1);
 
 impl NatureCnn {
-    /// Numbers in the last layer.
-    pub const FEATURES: i64 = 512;
+    /// Units of the last layer.
+    pub const WIDTH: i64 = 512;
 
     /// For images of `[channels, height, width]`; parameters `<scope>conv1` to `conv3` and `hidden`,
-    /// with `layer_norm` a norm behind each of them.
+    /// with layer normalization a norm behind each of them; `hidden` only if the last layer is the body's.
     ///
     /// # Errors
     /// [`TrainerError::Usage`] for images too small for the convolutions.
@@ -36,7 +37,7 @@ impl NatureCnn {
         params: &mut ParamsBuilder<'_>,
         scope: &str,
         shape: [i64; 3],
-        layer_norm: bool,
+        style: BodyStyle,
     ) -> Result<Self, TrainerError> {
         let [channels, height, width] = shape;
         let left = |pixels| {
@@ -56,12 +57,13 @@ impl NatureCnn {
             let conv = Conv2d::new(params, &name, channels, kernel, 2_f64.sqrt());
             (
                 conv,
-                LayerNorm::behind(params, &name, channels.1, layer_norm),
+                LayerNorm::behind(params, &name, channels.1, style.layer_norm),
             )
         };
         let (conv1, norm1) = conv(1, (channels, 32), CONV1);
         let (conv2, norm2) = conv(2, (32, 64), CONV2);
         let (conv3, norm3) = conv(3, (64, 64), CONV3);
+        let last = style.last_layer;
         let (name, inputs) = (format!("{scope}hidden"), 64 * rows * columns);
         Ok(Self {
             conv1,
@@ -70,18 +72,28 @@ impl NatureCnn {
             norm2,
             conv3,
             norm3,
-            hidden: Linear::new(params, &name, inputs, Self::FEATURES, 2_f64.sqrt()),
-            hidden_norm: LayerNorm::behind(params, &name, Self::FEATURES, layer_norm),
+            hidden: last.then(|| Linear::new(params, &name, inputs, Self::WIDTH, 2_f64.sqrt())),
+            hidden_norm: LayerNorm::behind(params, &name, Self::WIDTH, last && style.layer_norm),
+            features: if last { Self::WIDTH } else { inputs },
         })
     }
 
-    /// uint8 `[batch, channels, height, width]` → `[batch, 512]`, computed in `kind`.
+    /// Numbers that [`NatureCnn::forward`] makes of an image.
+    #[must_use]
+    pub fn features(&self) -> i64 {
+        self.features
+    }
+
+    /// uint8 `[batch, channels, height, width]` → `[batch, features]`, computed in `kind`.
     pub fn forward(&self, obs: &Tensor, kind: Kind) -> Tensor {
         let norm = |norm: &Option<LayerNorm>, x| LayerNorm::apply(norm.as_ref(), x);
         let hidden = norm(&self.norm1, self.conv1.forward(&pixels(obs, kind))).relu();
         let hidden = norm(&self.norm2, self.conv2.forward(&hidden)).relu();
         let hidden = norm(&self.norm3, self.conv3.forward(&hidden)).relu();
-        let hidden = self.hidden.forward(&hidden.flatten(1, -1));
-        norm(&self.hidden_norm, hidden).relu()
+        let hidden = hidden.flatten(1, -1);
+        match &self.hidden {
+            Some(last) => norm(&self.hidden_norm, last.forward(&hidden)).relu(),
+            None => hidden,
+        }
     }
 }

@@ -3,8 +3,8 @@
 //! One tensor instead of a dozen makes an optimizer step a handful of operations, clipping by global
 //! norm a single reduction, and the average over many machines one exchange.
 
-use rand::Rng;
-use tch::{Device, Kind, Tensor};
+use rand::{Rng, RngExt};
+use tch::{Device, Kind, Tensor, no_grad_guard};
 
 use super::init;
 
@@ -40,6 +40,20 @@ impl<'a> ParamsBuilder<'a> {
     /// A parameter of `numel` ones.
     pub(super) fn ones(&mut self, name: &str, numel: i64) -> Tensor {
         self.add(name, Tensor::ones([numel], (Kind::Float, Device::Cpu)))
+    }
+
+    /// A parameter whose numbers are drawn uniformly from −`bound` to `bound`.
+    pub(super) fn uniform(&mut self, name: &str, shape: &[i64], bound: f64) -> Tensor {
+        let numel = shape.iter().product::<i64>() as usize;
+        let numbers: Vec<f32> = (0..numel)
+            .map(|_| ((2.0 * self.rng.random::<f64>() - 1.0) * bound) as f32)
+            .collect();
+        self.add(name, Tensor::from_slice(&numbers).view(shape))
+    }
+
+    /// A parameter whose numbers are all `value`.
+    pub(super) fn constant(&mut self, name: &str, shape: &[i64], value: f64) -> Tensor {
+        self.add(name, Tensor::full(shape, value, (Kind::Float, Device::Cpu)))
     }
 
     fn add(&mut self, name: &str, value: Tensor) -> Tensor {
@@ -109,6 +123,12 @@ impl Params {
     #[must_use]
     pub fn device(&self) -> Device {
         self.flat.device()
+    }
+
+    /// Takes over the values of another network's parameters of the same names and shapes.
+    pub fn copy_from(&mut self, other: &Self) {
+        let _guard = no_grad_guard();
+        self.flat.copy_(&other.flat);
     }
 
     /// The gradient of `loss` with respect to all parameters, `[num_params]`.

@@ -25,7 +25,7 @@ impl Policy for EpsilonGreedy {
     fn act(&self, obs: &Tensor, _: &mut Memory, rng: &mut Pcg64, greedy: bool) -> ActionBatch {
         let _guard = no_grad_guard();
         let epsilon = if greedy { 0.0 } else { self.epsilon };
-        epsilon_greedy(&self.net.forward(obs), epsilon, rng).actions
+        epsilon_greedy(&self.net.values(obs), epsilon, rng).actions
     }
 }
 

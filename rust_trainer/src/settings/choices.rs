@@ -113,6 +113,18 @@ choices! {
     }
 }
 
+choices! {
+    /// What a network learns of the returns of an action.
+    pub enum Distributional {
+        /// Their mean.
+        None = "none",
+        /// Probabilities of fixed returns (Bellemare et al. 2017).
+        C51 = "c51",
+        /// Quantiles (Dabney et al. 2018).
+        Quantile = "quantile",
+    }
+}
+
 /// Where the network runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceChoice {

@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::{
-    algorithms::{a2c::A2cSettings, ppo::PpoSettings, pqn::PqnSettings},
+    algorithms::{a2c::A2cSettings, dqn::DqnSettings, ppo::PpoSettings, pqn::PqnSettings},
     error::TrainerError,
 };
-pub use choices::{Backend, DeviceChoice, Net, ObsType, Precision, Recipe};
+pub use choices::{Backend, DeviceChoice, Distributional, Net, ObsType, Precision, Recipe};
 pub use fields::{Field, ReadIf, Rule, SettingType};
 pub(crate) use fields::{read, settings, shown};
 pub use presets::Preset;
@@ -90,6 +90,8 @@ algorithms! {
     Ppo(PpoSettings) = "ppo",
     /// Advantage actor-critic, the synchronous A3C.
     A2c(A2cSettings) = "a2c",
+    /// Deep Q-network, and what was added to it up to Rainbow.
+    Dqn(DqnSettings) = "dqn",
     /// Parallelized Q-network.
     Pqn(PqnSettings) = "pqn",
 }

@@ -8,8 +8,8 @@ use super::{End, Replay};
 use crate::{error::TrainerError, policy::to_vec};
 
 impl Replay {
-    /// Everything that is held, as named tensors; the frames are a view of the memory. Nothing before
-    /// the first observations.
+    /// Everything that is held, as named tensors, but for the observations in hand; the frames are a
+    /// view of the memory. Nothing before the first observations.
     #[must_use]
     pub fn state(&self) -> Vec<(String, Tensor)> {
         if self.in_hand.is_empty() {
@@ -29,20 +29,22 @@ impl Replay {
             ("older", Tensor::from_slice(&older)),
             ("last_places", Tensor::from_slice(&last_places)),
             ("last", Tensor::from_slice(&last)),
-            ("in_hand", Tensor::from_slice(&self.in_hand)),
         ];
         let named = tensors.into_iter();
-        named.map(|(name, tensor)| (format!("replay.{name}"), tensor)).collect()
+        named
+            .map(|(name, tensor)| (format!("replay.{name}"), tensor))
+            .collect()
     }
 
-    /// Goes on from what [`Replay::state`] gave, in a memory of the same size for as many environments
-    /// with `num_actions` actions each.
+    /// Goes on from what [`Replay::state`] gave, with the observations in hand, in a memory of the same
+    /// size for as many environments with `num_actions` actions each.
     ///
     /// # Errors
     /// [`TrainerError::State`] for anything else; nothing changes then.
     pub fn load(
         &mut self,
         tensors: &[(String, Tensor)],
+        in_hand: Vec<u8>,
         num_actions: i64,
     ) -> Result<(), TrainerError> {
         let find = |name: &str, kind: Kind| {
@@ -63,7 +65,6 @@ impl Replay {
         let actions = to_vec::<i64>(find("actions", Kind::Int64)?);
         let rewards = to_vec::<f32>(find("rewards", Kind::Float)?);
         let ends = to_vec::<u8>(find("ends", Kind::Uint8)?);
-        let in_hand = to_vec::<u8>(find("in_hand", Kind::Uint8)?);
         let is_action = |action: &i64| (0..num_actions).contains(action);
         if frames.size() != target.size()
             || [actions.len(), rewards.len(), ends.len()] != [places; 3]
@@ -125,7 +126,10 @@ fn joined(entries: &HashMap<usize, Box<[u8]>>) -> (Vec<i64>, Vec<u8>) {
     places.sort_unstable();
     let bytes = places.iter().flat_map(|place| &entries[place]).copied();
     let bytes = bytes.collect();
-    (places.into_iter().map(|place| place as i64).collect(), bytes)
+    (
+        places.into_iter().map(|place| place as i64).collect(),
+        bytes,
+    )
 }
 
 fn unfit(name: &str) -> TrainerError {

@@ -1,0 +1,333 @@
+//! Deep Q-learning (Mnih et al. 2015), and what was added to it up to Rainbow (Hessel et al. 2018).
+//!
+//! Actions are ε-greedy, or greedy by noisy weights; each transition goes to the replay memory; for every
+//! `train_frequency` agent steps the network learns from a batch of what is there; every `target_update`
+//! such steps the target network becomes a copy of it.
+
+mod loss;
+mod settings;
+mod state;
+
+use tch::{Device, Kind, Tensor, no_grad_guard};
+use vec_env::{ActionBatch, ObsBuffer, ObsSlot, ObsSpec, StepBatch, VecEnv};
+
+pub use loss::{loss, target};
+pub use settings::DqnSettings;
+
+use super::{Algorithm, Learner, Metrics, State};
+use crate::{
+    data::{Priorities, Replay, obs_tensor},
+    error::TrainerError,
+    memory,
+    nn::QNet,
+    optimizer::Optimizer,
+    policy::{EpsilonGreedy, Policy, epsilon_greedy, seeded_rng, to_vec},
+    settings::Settings,
+};
+
+/// DQN with its settings.
+#[derive(Debug)]
+pub struct Dqn {
+    settings: DqnSettings,
+    obs_spec: ObsSpec,
+    num_envs: usize,
+    num_actions: i64,
+    total_steps: u64,
+    learner: Learner<EpsilonGreedy>,
+    target: QNet,
+    replay: Replay,
+    priorities: Option<Priorities>,
+    /// Where the environments write.
+    arriving: ObsBuffer,
+    /// Whether what arrives begins new episodes, and is not a step's.
+    is_reset: bool,
+    /// Actions chosen for the observations in hand.
+    actions: Vec<i64>,
+    progress: Progress,
+    /// Loss, value and norm of the gradient of each gradient step since the last update.
+    terms: Vec<Tensor>,
+}
+
+/// How far learning has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Progress {
+    /// Agent steps, over all environments.
+    steps: u64,
+    /// Those of them since the last update.
+    steps_of_update: u64,
+    /// Those of them for which no gradient step was taken yet.
+    steps_to_learn: u64,
+    gradient_steps: u64,
+}
+
+impl Dqn {
+    /// Fresh weights, drawn by the seed of `run`, and an empty replay memory.
+    ///
+    /// # Errors
+    /// As [`super::new`]; a replay memory larger than the machine's.
+    pub fn new(
+        settings: DqnSettings,
+        run: &Settings,
+        env: &dyn VecEnv,
+        device: Device,
+    ) -> Result<Self, TrainerError> {
+        let (spec, num_envs, actions) = (env.obs_spec(), env.num_envs(), env.action_space());
+        let (capacity, n_step) = (settings.replay_capacity, settings.n_step);
+        let bytes = Replay::num_bytes(spec, num_envs, capacity, n_step);
+        memory::check("replay_capacity", capacity, bytes)?;
+        let mut rng = seeded_rng(run.run.seed);
+        let (on, style) = ((device, run.machine.precision), settings.style());
+        let net = QNet::new(spec, actions, &run.net, style, on, &mut rng)?;
+        let mut target = QNet::new(spec, actions, &run.net, style, on, &mut seeded_rng(0))?;
+        target.params.copy_from(&net.params);
+        let optimizer = Optimizer::adam(net.params.numel(), device, settings.adam_eps);
+        let replay = new_replay(&settings, spec, num_envs)?;
+        let priorities = new_priorities(&settings, &replay);
+        let net = EpsilonGreedy {
+            net,
+            epsilon: settings.eval_e,
+        };
+        Ok(Self {
+            obs_spec: spec.clone(),
+            num_envs,
+            num_actions: actions.num_actions(),
+            total_steps: run.run.total_steps,
+            learner: Learner {
+                net,
+                optimizer,
+                rng,
+            },
+            target,
+            replay,
+            priorities,
+            arriving: ObsBuffer::new(num_envs * spec.num_bytes()),
+            is_reset: false,
+            actions: Vec::new(),
+            progress: Progress::default(),
+            terms: Vec::new(),
+            settings,
+        })
+    }
+
+    /// The observations that have arrived; their memory stays with the replay memory, and the next ones
+    /// get another.
+    fn arrived(&mut self) -> Vec<u8> {
+        let obs = self.arriving.take();
+        self.arriving = ObsBuffer::new(obs.len());
+        obs
+    }
+
+    /// Probability of a random action.
+    fn epsilon(&self) -> f64 {
+        self.settings.epsilon(self.progress.steps, self.total_steps)
+    }
+
+    /// Exponent of the importance weights.
+    fn beta(&self) -> f64 {
+        let done = (self.progress.steps as f64 / self.total_steps as f64).min(1.0);
+        self.settings.priority_beta + done * (1.0 - self.settings.priority_beta)
+    }
+
+    /// Draws a batch: numbers of transitions, and the weights of their losses.
+    fn draw(&mut self) -> (Vec<u64>, Option<Vec<f32>>) {
+        let (count, rng) = (self.settings.batch_size, &mut self.learner.rng);
+        let Some(priorities) = &self.priorities else {
+            return (self.replay.sample(count, rng), None);
+        };
+        let held = self.replay.held();
+        let leaves = priorities.sample(count, rng);
+        let weights = priorities.weights(&leaves, (held.end - held.start) as usize, self.beta());
+        let capacity = self.replay.capacity() as u64;
+        // Leaves are numbers modulo the capacity; those held are as many at most.
+        let behind = |&leaf: &usize| (leaf as u64 + capacity - held.start % capacity) % capacity;
+        let numbers = leaves.iter().map(|leaf| held.start + behind(leaf));
+        (numbers.collect(), Some(weights))
+    }
+
+    /// One gradient step on a batch of transitions.
+    fn gradient_step(&mut self) -> Result<(), TrainerError> {
+        let (numbers, weights) = self.draw();
+        let device = self.device();
+        let batch = self.replay.get(&numbers)?.to_device(device);
+        let (net, returns) = (&self.learner.net.net, self.target.returns);
+        let noise = net.draw_noise(&mut self.learner.rng);
+        let target_noise = self.target.draw_noise(&mut self.learner.rng);
+
+        let targets = {
+            let _guard = no_grad_guard();
+            let after = self.target.forward(&batch.next_obs, target_noise.as_ref());
+            let judged = if self.settings.double_q {
+                net.forward(&batch.next_obs, noise.as_ref())
+            } else {
+                after.shallow_clone()
+            };
+            let best = returns.mean(&judged).argmax(1, false);
+            let after = of_actions(&after, &best);
+            target(returns, &after, &batch.returns, &batch.discounts)
+        };
+        let outputs = net.forward(&batch.obs, noise.as_ref());
+        let outputs = of_actions(&outputs, &batch.actions);
+        let (losses, errors) = loss(returns, &outputs, &targets);
+        let loss = match weights {
+            None => losses.mean(Kind::Float),
+            Some(weights) => {
+                let weights = Tensor::from_slice(&weights).to_device(device);
+                (losses * weights).mean(Kind::Float)
+            }
+        };
+        let (max_grad_norm, rate) = (self.settings.max_grad_norm, self.settings.learning_rate);
+        let grad_norm = self.learner.descend(&loss, max_grad_norm, rate)?;
+        if let Some(priorities) = &mut self.priorities {
+            let capacity = self.replay.capacity() as u64;
+            for (number, error) in numbers.iter().zip(to_vec::<f32>(&errors.detach())) {
+                if !error.is_finite() {
+                    return Err(TrainerError::Diverged { what: "the error" });
+                }
+                priorities.set((number % capacity) as usize, f64::from(error));
+            }
+        }
+        let value = returns.mean(&outputs).mean(Kind::Float);
+        self.terms
+            .push(Tensor::stack(&[loss, value, grad_norm], 0).detach());
+
+        self.progress.gradient_steps += 1;
+        if self
+            .progress
+            .gradient_steps
+            .is_multiple_of(self.settings.target_update)
+        {
+            self.target.params.copy_from(&self.learner.net.net.params);
+        }
+        Ok(())
+    }
+
+    /// What the gradient steps since the last update say; not numbers where there were none.
+    fn metrics(&mut self) -> Result<Metrics, TrainerError> {
+        let names = ["loss", "q_value", "grad_norm"];
+        let terms = std::mem::take(&mut self.terms);
+        let means = if terms.is_empty() {
+            Metrics(names.map(|name| (name, f64::NAN)).into())
+        } else {
+            let means = Metrics::mean_of(&names, &terms);
+            means.check()?;
+            means
+        };
+        let held = self.replay.held();
+        let mut metrics = Metrics(vec![
+            ("epsilon", self.epsilon()),
+            ("replay_size", (held.end - held.start) as f64),
+            ("gradient_steps", self.progress.gradient_steps as f64),
+        ]);
+        metrics.0.extend(means.0);
+        Ok(metrics)
+    }
+}
+
+impl Algorithm for Dqn {
+    fn next_obs(&mut self) -> ObsSlot {
+        self.is_reset = self.actions.is_empty();
+        self.arriving.slot()
+    }
+
+    fn act(&mut self) -> Result<ActionBatch, TrainerError> {
+        if std::mem::take(&mut self.is_reset) {
+            let obs = self.arrived();
+            self.replay.restart(obs)?;
+        }
+        let obs = obs_tensor(self.replay.in_hand(), self.num_envs, &self.obs_spec)?;
+        let (epsilon, obs) = (self.epsilon(), obs.to_device(self.device()));
+        let Learner { net, rng, .. } = &mut self.learner;
+        let values = {
+            let _guard = no_grad_guard();
+            let noise = net.net.draw_noise(rng);
+            net.net.returns.mean(&net.net.forward(&obs, noise.as_ref()))
+        };
+        let chosen = epsilon_greedy(&values, epsilon, rng).actions;
+        if let ActionBatch::Discrete(actions) = &chosen {
+            self.actions.clone_from(actions);
+        }
+        Ok(chosen)
+    }
+
+    fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError> {
+        let obs = self.arrived();
+        let held_before = self.replay.held();
+        self.replay
+            .push(&std::mem::take(&mut self.actions), step, obs)?;
+        let held = self.replay.held();
+        if let Some(priorities) = &mut self.priorities {
+            for number in held_before.end..held.end {
+                priorities.push((number % self.replay.capacity() as u64) as usize);
+            }
+        }
+        let steps = self.num_envs as u64;
+        self.progress.steps += steps;
+        self.progress.steps_of_update += steps;
+        if held.end - held.start >= self.settings.learning_starts as u64 {
+            self.progress.steps_to_learn += steps;
+        }
+        Ok(())
+    }
+
+    fn learn(&mut self) -> Result<Option<Metrics>, TrainerError> {
+        while self.progress.steps_to_learn >= self.settings.train_frequency {
+            self.gradient_step()?;
+            self.progress.steps_to_learn -= self.settings.train_frequency;
+        }
+        let is_over = self.progress.steps >= self.total_steps;
+        if self.progress.steps_of_update < self.settings.steps_per_update && !is_over {
+            return Ok(None);
+        }
+        self.progress.steps_of_update = 0;
+        self.metrics().map(Some)
+    }
+
+    fn policy(&self) -> &dyn Policy {
+        &self.learner.net
+    }
+
+    fn state(&self) -> Result<State, TrainerError> {
+        self.to_state()
+    }
+
+    fn load_state(&mut self, state: &State) -> Result<(), TrainerError> {
+        self.take_state(state)
+    }
+
+    /// What was under way ends behind the observations in hand, as soon as those of new games are there:
+    /// see [`Replay::restart`].
+    fn forget_games(&mut self) {
+        self.actions.clear();
+    }
+
+    fn num_params(&self) -> i64 {
+        self.learner.net.net.params.numel()
+    }
+
+    fn device(&self) -> Device {
+        self.learner.net.net.params.device()
+    }
+}
+
+/// The numbers of one action each: `[batch, num_actions, outputs]` → `[batch, outputs]`.
+fn of_actions(outputs: &Tensor, actions: &Tensor) -> Tensor {
+    let size = outputs.size();
+    let index = actions
+        .view([-1, 1, 1])
+        .expand([size[0], 1, size[2]], false);
+    outputs.gather(1, &index, false).squeeze_dim(1)
+}
+
+fn new_replay(
+    settings: &DqnSettings,
+    spec: &ObsSpec,
+    num_envs: usize,
+) -> Result<Replay, TrainerError> {
+    let (capacity, n_step) = (settings.replay_capacity, settings.n_step);
+    Replay::new(spec, num_envs, capacity, n_step, settings.gamma)
+}
+
+fn new_priorities(settings: &DqnSettings, replay: &Replay) -> Option<Priorities> {
+    let new = || Priorities::new(replay.capacity(), settings.priority_alpha);
+    settings.prioritized.then(new)
+}

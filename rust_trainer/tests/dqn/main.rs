@@ -1,0 +1,6 @@
+//! DQN and everything that was added to it: against PyTorch, and learning.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod learning;
+mod updates;
