@@ -132,3 +132,23 @@ fn values_beyond_what_a_file_can_hold_are_refused_and_not_rounded() {
     let message = settings.with(&toml::Table::new()).unwrap_err().to_string();
     assert!(message.contains("seed"), "{message}");
 }
+
+#[test]
+fn self_play_is_for_algorithms_without_a_replay_memory() {
+    for algorithm in Algorithm::ALL {
+        let read = resolve(&format!("algorithm = '{algorithm}'\nnum_players = 2"));
+        match algorithm.name() {
+            "ppo" | "a2c" | "pqn" => assert_eq!(read.unwrap().env.num_players, 2),
+            _ => assert!(read.unwrap_err().contains("`num_players` = 2 is not for")),
+        }
+    }
+    assert!(
+        resolve("num_players = 3")
+            .unwrap_err()
+            .contains("between 1 and 2")
+    );
+    // Twice the rows make twice the samples.
+    let few = "num_envs = 1\nnum_steps = 4\nnum_minibatches = 4";
+    assert!(resolve(few).unwrap_err().contains("minibatches"));
+    resolve(&format!("{few}\nnum_players = 2")).unwrap();
+}
