@@ -240,14 +240,13 @@ mod tests {
             dtype: Dtype::Float32,
         };
         let (on, mut rng) = ((Device::Cpu, Precision::Bf16), seeded_rng(1));
-        QNet::new(
-            &spec,
-            actions,
-            &NetSettings::default(),
+        let style = QStyle {
             layer_norm,
-            on,
-            &mut rng,
-        )
+            dueling: false,
+            noise: None,
+            returns: Returns::Expected,
+        };
+        QNet::new(&spec, actions, &NetSettings::default(), style, on, &mut rng)
     }
 
     #[test]
@@ -259,8 +258,8 @@ mod tests {
                 let value = if name == "q.bias" { 3.001 } else { 0.0 };
                 let _ = tch::no_grad(|| tensor.shallow_clone().fill_(value));
             }
-            let q_values = net.forward(&Tensor::ones([2, 3], (Kind::Float, Device::Cpu)));
-            assert_eq!(q_values.size(), [2, 4]);
+            let q_values = net.forward(&Tensor::ones([2, 3], (Kind::Float, Device::Cpu)), None);
+            assert_eq!(q_values.size(), [2, 4, 1]);
             let difference = (q_values - 3.001).abs().max().double_value(&[]);
             assert!(difference < 1e-6, "bfloat16 knows 3.001 as 3");
         }
