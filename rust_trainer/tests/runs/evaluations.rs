@@ -131,11 +131,20 @@ fn learned(settings: &Settings) -> (Checkpoint, Vec<String>) {
 #[test]
 fn a_run_learns_bit_for_bit_what_it_would_learn_without_evaluation() {
     let folder = tempfile::tempdir().unwrap();
-    for algorithm in [Algorithm::Ppo, Algorithm::A2c] {
+    let variants = [
+        (Algorithm::Ppo, "norm_obs = true"),
+        (Algorithm::A2c, "lstm_size = 8"),
+        (Algorithm::Pqn, "num_minibatches = 4"),
+    ];
+    for (algorithm, own) in variants {
         let [plain, watched] = [0, 100].map(|every| {
             let name = format!("{algorithm:?}-{every}");
-            let changes = format!("total_steps = 640\neval_every = {every}");
-            with(&settings(algorithm, folder.path(), &name), &changes)
+            let changes = format!("total_steps = 640\neval_every = {every}\n");
+            let shared = format!("num_envs = {NUM_ENVS}\nnum_steps = 16\n");
+            let mut settings = Settings::defaults(algorithm);
+            folder.path().clone_into(&mut settings.run.runs_dir);
+            settings.run.run_name = name;
+            with(&settings, &(shared + &changes + own))
         });
         train(&plain, Contexts::new(false, 9, End::Terminated)).unwrap();
         let evaluation = Contexts::new(false, 5, End::Terminated);
