@@ -132,15 +132,19 @@ fn learned(settings: &Settings) -> (Checkpoint, Vec<String>) {
 fn a_run_learns_bit_for_bit_what_it_would_learn_without_evaluation() {
     let folder = tempfile::tempdir().unwrap();
     let variants = [
-        (Algorithm::Ppo, "norm_obs = true"),
-        (Algorithm::A2c, "lstm_size = 8"),
-        (Algorithm::Pqn, "num_minibatches = 4"),
+        (Algorithm::Ppo, "num_steps = 16\nnorm_obs = true"),
+        (Algorithm::A2c, "num_steps = 16\nlstm_size = 8"),
+        (Algorithm::Pqn, "num_steps = 16\nnum_minibatches = 4"),
+        (
+            Algorithm::Dqn,
+            "steps_per_update = 64\nlearning_starts = 64\nreplay_capacity = 400\nnoisy = true",
+        ),
     ];
     for (algorithm, own) in variants {
         let [plain, watched] = [0, 100].map(|every| {
             let name = format!("{algorithm:?}-{every}");
             let changes = format!("total_steps = 640\neval_every = {every}\n");
-            let shared = format!("num_envs = {NUM_ENVS}\nnum_steps = 16\n");
+            let shared = format!("num_envs = {NUM_ENVS}\n");
             let mut settings = Settings::defaults(algorithm);
             folder.path().clone_into(&mut settings.run.runs_dir);
             settings.run.run_name = name;
