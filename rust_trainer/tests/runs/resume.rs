@@ -268,15 +268,24 @@ fn the_same_seed_gives_the_same_run_and_stops_change_nothing() {
 #[test]
 fn an_update_that_comes_to_nothing_costs_no_more_than_itself() {
     let folder = tempfile::tempdir().unwrap();
-    let variant = &VARIANTS[0];
-    let whole = run_of(variant, folder.path(), "whole");
-    train_with_stops(&whole, Task::CartPole, &[]);
-    for (name, then) in [("stopped", Then::GoesOn), ("spoiled", Then::GivesInfinity)] {
-        // The second update is broken off; an update has 16 steps.
-        let broken = run_of(variant, folder.path(), name);
+    let of = |name| VARIANTS.iter().find(|(of, ..)| *of == name).unwrap();
+    // Updates have 16 and 10 steps; one is broken off in the midst. What DQN did up to there is kept.
+    for (variant, then, step) in [
+        ("ppo", Then::GoesOn, 64),
+        ("ppo", Then::GivesInfinity, 64),
+        ("dqn", Then::GoesOn, 92),
+    ] {
+        let name = if then == Then::GoesOn {
+            "stopped"
+        } else {
+            "spoiled"
+        };
+        let whole = run_of(of(variant), folder.path(), &format!("{name}-whole"));
+        train_with_stops(&whole, Task::CartPole, &[]);
+        let broken = run_of(of(variant), folder.path(), name);
         let stop = Arc::new(StopRequest::never());
-        let mut env = Stopping::new(cart_poles(), 20, Arc::clone(&stop));
-        (env.pause, env.then) = (Duration::from_millis(130), then);
+        let mut env = Stopping::new(cart_poles(), 23, Arc::clone(&stop));
+        (env.pause, env.then) = (Duration::from_millis(160), then);
         let never = StopRequest::never();
         let heard = if then == Then::GoesOn { &*stop } else { &never };
         let run = Run::create(broken.clone(), Box::new(env), heard).unwrap();
@@ -289,13 +298,13 @@ fn an_update_that_comes_to_nothing_costs_no_more_than_itself() {
             }
             (Ok(_), _) => unreachable!("a loss that is no number"),
         }
-        assert_eq!(newest(&broken).counters.step, 64);
+        assert_eq!(newest(&broken).counters.step, step, "{variant}");
         let (env, stop) = task(Task::CartPole, u32::MAX);
         let resume = Resume::open(&folder_of(&broken), &toml::Table::new()).unwrap();
         let run = Run::resume(resume, env, &stop).unwrap();
         assert_eq!(run.notices(), [""; 0]);
         run.train(&stop).unwrap();
-        assert_eq!(difference(&whole, &broken), None, "{name}");
+        assert_eq!(difference(&whole, &broken), None, "{variant} {name}");
     }
 }
 

@@ -290,6 +290,10 @@ impl Algorithm for Dqn {
         self.to_state()
     }
 
+    fn is_whole_between_steps(&self) -> bool {
+        true
+    }
+
     fn load_state(&mut self, state: &State) -> Result<(), TrainerError> {
         self.take_state(state)
     }

@@ -1,7 +1,7 @@
 //! Everything that DQN's future depends on, as plain data, and back.
 
 use serde_json::json;
-use tch::Tensor;
+use tch::{Device, Tensor};
 
 use super::{Dqn, Progress, new_priorities, new_replay};
 use crate::{
@@ -11,6 +11,8 @@ use crate::{
     policy::to_vec,
 };
 
+/// What the gradient steps since the last update say.
+const TERMS: &str = "terms_of_update";
 const OBS_IN_HAND: &str = "obs_in_hand";
 const PRIORITIES: &str = "replay.priorities";
 const LARGEST_PRIORITY: &str = "replay.largest_priority";
@@ -23,6 +25,10 @@ impl Dqn {
         let progress = serde_json::to_value(self.progress)
             .map_err(|error| TrainerError::State(format!("value `progress`: {error}")))?;
         state.values.insert("progress".to_owned(), progress);
+        if !self.terms.is_empty() {
+            let terms = Tensor::stack(&self.terms, 0).to_device(Device::Cpu);
+            state.tensors.push((TERMS.to_owned(), terms));
+        }
         state.replay = self.replay.state();
         if state.replay.is_empty() {
             return Ok(state); // nothing has been seen yet
@@ -62,7 +68,9 @@ impl Dqn {
         self.learner.load_state(state, &borrowed(&target))?;
         (self.replay, self.priorities, self.progress) = (replay, priorities, progress);
         self.actions.clear();
-        self.terms.clear();
+        let terms = state.tensors.iter().find(|(name, _)| name == TERMS);
+        let terms = terms.map(|(_, terms)| terms.to_device(self.target.params.device()));
+        self.terms = terms.map_or_else(Vec::new, |terms| terms.unbind(0));
         self.is_reset = false;
         Ok(())
     }
