@@ -64,7 +64,7 @@ settings! {
         end_e: f64 = 0.01, Between(0.0, 1.0), if OneOf("noisy", &["false"]),
         /// Part of the run in which ε falls linearly from the first to the last
         exploration_fraction: f64 = 0.1, Between(0.0, 1.0), if OneOf("noisy", &["false"]),
-        /// ε when a trained agent plays without --greedy
+        /// ε when a trained agent plays without --greedy, with noisy weights too: for these name 0
         eval_e: f64 = 0.05, Between(0.0, 1.0),
     }
 }
@@ -123,5 +123,42 @@ impl DqnSettings {
             return Err(TrainerError::setting("v_min", self.v_min, problem));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn epsilon_falls_linearly_and_stays() {
+        let settings = DqnSettings {
+            start_e: 1.0,
+            end_e: 0.1,
+            exploration_fraction: 0.5,
+            ..DqnSettings::default()
+        };
+        let never = DqnSettings {
+            exploration_fraction: 0.0,
+            ..settings.clone()
+        };
+        let noisy = DqnSettings {
+            noisy: true,
+            ..settings.clone()
+        };
+        for (settings, steps, expected) in [
+            (&settings, 0, 1.0),
+            (&settings, 10, 0.82),
+            (&settings, 40, 0.28),
+            (&settings, 50, 0.1),
+            (&settings, 99, 0.1),
+            (&settings, 200, 0.1),
+            (&never, 0, 0.1),
+            (&noisy, 0, 0.0),
+            (&noisy, 99, 0.0),
+        ] {
+            let epsilon = settings.epsilon(steps, 100);
+            assert!((epsilon - expected).abs() < 1e-12, "{steps}: {epsilon}");
+        }
     }
 }
