@@ -17,7 +17,11 @@ fn env() -> SyncVecEnv<CartPole> {
 }
 
 fn new(algorithm: Algorithm, seed: u64) -> Box<dyn algorithms::Algorithm> {
-    let changes = format!("num_envs = {NUM_ENVS}\nseed = {seed}\n");
+    with(algorithm, seed, "")
+}
+
+fn with(algorithm: Algorithm, seed: u64, changes: &str) -> Box<dyn algorithms::Algorithm> {
+    let changes = format!("num_envs = {NUM_ENVS}\nseed = {seed}\n{changes}\n");
     let changes = match algorithm {
         Algorithm::Ppo | Algorithm::A2c => changes + "num_steps = 4",
         // A gradient step with the second agent step; the run ends there.
@@ -27,6 +31,11 @@ fn new(algorithm: Algorithm, seed: u64) -> Box<dyn algorithms::Algorithm> {
     let settings = Settings::defaults(algorithm);
     let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
     algorithms::new(&settings, &env(), Device::Cpu).unwrap()
+}
+
+/// DQN with priorities, which its replay memory keeps.
+fn prioritized(seed: u64) -> Box<dyn algorithms::Algorithm> {
+    with(Algorithm::Dqn, seed, "prioritized = true")
 }
 
 /// One rollout, whose steps `change` may change, and the update.
@@ -48,8 +57,7 @@ fn play(
 }
 
 fn is_same(left: &State, right: &State) -> bool {
-    let tensors = left.tensors.iter().zip(&right.tensors);
-    left.values == right.values && tensors.into_iter().all(|(left, right)| left == right)
+    left.values == right.values && left.tensors == right.tensors && left.replay == right.replay
 }
 
 #[test]
@@ -83,13 +91,17 @@ fn a_loss_that_is_no_number_is_an_error_and_spoils_nothing() {
 
 #[test]
 fn a_state_is_taken_whole() {
-    for &kind in Algorithm::ALL {
-        let (mut old, mut new) = (new(kind, 1), new(kind, 2));
+    let kinds = Algorithm::ALL.iter();
+    let mut pairs: Vec<_> = kinds.map(|kind| (new(*kind, 1), new(*kind, 2))).collect();
+    pairs.push((prioritized(1), prioritized(2)));
+    for (mut old, mut new) in pairs {
         play(&mut *old, |_| ()).unwrap();
         // A step of the policy that goes: what comes does not learn from it.
         drop(new.next_obs());
         new.act().unwrap();
         let state = old.state().unwrap();
+        let has_replay = old.is_whole_between_steps();
+        assert_eq!(state.replay.is_empty(), !has_replay);
         new.load_state(&state).unwrap();
         assert!(is_same(&state, &new.state().unwrap()));
         for algorithm in [&mut old, &mut new] {

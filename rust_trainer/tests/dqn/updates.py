@@ -169,6 +169,19 @@ def losses(net: Net, outputs: Tensor, next_outputs: Tensor, memory: Memory, batc
     return loss, (target.mean(1) - outputs.mean(1)).abs()
 
 
+def check_actions(net: Net, record: dict[str, Tensor], step: int) -> None:
+    """The random actions where they were drawn, and elsewhere the best by noisy values."""
+    with torch.no_grad():
+        values = net.mean(net(record["obs"][step], record["act_noise"][step]))
+    for row, action, drawn in zip(
+        values, record["actions"][step], record["random_actions"][step], strict=True
+    ):
+        if drawn >= 0:
+            assert action == drawn, f"step {step}: {action} and not {drawn}"
+        else:  # Of almost equal values rounding chooses.
+            assert row[action] > row.max() - 1e-5, f"step {step}: {action} by {row}"
+
+
 def main(folder: Path, settings: dict) -> None:
     record = load_file(folder / "record.safetensors")
     start = {name[6:]: x for name, x in record.items() if name.startswith("start.")}
@@ -178,6 +191,8 @@ def main(folder: Path, settings: dict) -> None:
     )
     done = 0
     for steps in range(1, len(record["actions"]) + 1):
+        if settings["precision"] == "fp32":
+            check_actions(net, record, steps - 1)
         for number in set(memory.held(steps)) - set(memory.held(steps - 1)):
             memory.set(number, memory.largest)
         if len(memory.held(steps)) < settings["learning_starts"]:

@@ -1,5 +1,5 @@
 //! Gradient steps of DQN against `updates.py`, which has them again in PyTorch: what is replayed, n-step
-//! returns, truncated episodes, priorities and importance weights, double Q-learning, streams, noise,
+//! returns, actions by epsilon and by noise, truncated episodes, priorities and importance weights, double Q-learning, streams, noise,
 //! distributions, clipping, optimizer, target network.
 
 use std::{
@@ -24,6 +24,7 @@ use vec_env::{
 const NUM_ENVS: usize = 3;
 const OBS_SHAPE: [usize; 3] = [2, 36, 36];
 const OBS_BYTES: usize = OBS_SHAPE[0] * OBS_SHAPE[1] * OBS_SHAPE[2];
+const NUM_ACTIONS: i64 = 4;
 const BATCH: usize = 6;
 
 /// All there is.
@@ -42,7 +43,7 @@ impl Env for Spaces {
     }
 
     fn action_space(&self) -> ActionSpace {
-        ActionSpace::Discrete { n: 4 }
+        ActionSpace::Discrete { n: NUM_ACTIONS }
     }
 
     fn reset(&mut self, _seed: Option<u64>, _obs: &mut [u8]) {}
@@ -76,11 +77,15 @@ struct Record {
     last_obs: Vec<u8>,
     drawn: Vec<f64>,
     noise: Vec<f32>,
+    /// The random action of each environment, or -1 for the best.
+    random_actions: Vec<i64>,
+    act_noise: Vec<f32>,
 }
 
 impl Record {
     fn save(&self, start: &State, path: &Path) {
         let envs = NUM_ENVS as i64;
+        let steps = self.actions.len() as i64 / envs;
         let [channels, height, width] = OBS_SHAPE.map(|length| length as i64);
         let pictures =
             |bytes: &[u8]| Tensor::from_slice(bytes).view([-1, envs, channels, height, width]);
@@ -111,6 +116,15 @@ impl Record {
                 rows(Tensor::from_slice(&self.truncated)),
             ),
             ("last_obs".to_owned(), pictures(&self.last_obs)),
+            (
+                "random_actions".to_owned(),
+                rows(Tensor::from_slice(&self.random_actions)),
+            ),
+            (
+                "act_noise".to_owned(),
+                Tensor::from_slice(&self.act_noise)
+                    .reshape([steps, self.act_noise.len() as i64 / steps]),
+            ),
             ("drawn".to_owned(), drawn),
             ("noise".to_owned(), noise),
         ];
@@ -157,12 +171,18 @@ struct Played {
 /// records in `folder` what happened.
 fn play(steps: usize, changes: &str, folder: &Path) -> Played {
     let _ = device::set_torch_threads(1);
+    let is_noisy = changes.contains("noisy = true");
     let settings = format!(
         "num_envs = {NUM_ENVS}\ntotal_steps = {}\nreplay_capacity = 23\nlearning_starts = 12\n\
          train_frequency = {NUM_ENVS}\nbatch_size = {BATCH}\ntarget_update = 5\nmax_grad_norm = 0.5\n\
-         learning_rate = 1e-3\nadam_eps = 1.5e-4\ngamma = 0.9\n{changes}",
+         learning_rate = 1e-3\nadam_eps = 1.5e-4\ngamma = 0.9\n{changes}\n",
         NUM_ENVS * steps * 2
     );
+    let settings = if is_noisy {
+        settings
+    } else {
+        settings + "end_e = 0.25\nexploration_fraction = 0.5"
+    };
     let defaults = Settings::defaults(Algorithm::Dqn);
     let settings = defaults.with(&toml::from_str(&settings).unwrap()).unwrap();
     let table = settings.table();
@@ -185,7 +205,29 @@ fn play(steps: usize, changes: &str, folder: &Path) -> Played {
     let mut dice = Random::new(6);
     next_obs(&mut record, &mut *ours);
     for steps_over in 1..=steps as u64 {
+        // The generator is part of the state, so what is drawn is known beforehand.
+        let mut rng = generator(&ours.state().unwrap());
+        let noise = StandardNormal.sample_iter(&mut rng);
+        record
+            .act_noise
+            .extend::<Vec<f32>>(noise.take(noise_numbers(&start)).collect());
+        let share_done = (steps_over - 1) as f64 / (steps * 2) as f64 / 0.5;
+        let epsilon = if is_noisy {
+            0.0
+        } else {
+            1.0 - 0.75 * share_done
+        };
+        for _ in 0..NUM_ENVS {
+            let is_random = epsilon > 0.0 && rng.random::<f64>() < epsilon;
+            let random = is_random.then(|| rng.random_range(0..NUM_ACTIONS as usize) as i64);
+            record.random_actions.push(random.unwrap_or(-1));
+        }
         let actions = ours.act().unwrap();
+        assert_eq!(
+            generator(&ours.state().unwrap()),
+            rng,
+            "nothing else is drawn"
+        );
         next_obs(&mut record, &mut *ours);
         let mut step = StepBatch::default();
         step.clear(NUM_ENVS, 1);
@@ -209,7 +251,6 @@ fn play(steps: usize, changes: &str, folder: &Path) -> Played {
         record.truncated.extend(&step.truncated);
         record.last_obs.extend(last_obs);
 
-        // The generator is part of the state, so what is drawn is known beforehand.
         let mut rng = generator(&ours.state().unwrap());
         let end = (steps_over + 1).saturating_sub(n_step) * NUM_ENVS as u64;
         let held = end.saturating_sub(24)..end;
@@ -310,7 +351,8 @@ fn gradient_steps_in_fp32() {
         "distributional = 'quantile'\nnum_quantiles = 7",
         RAINBOW,
     ];
-    let runs = options.map(|changes| (18, changes));
+    // Never as many gradient steps as make the target network a copy of the other.
+    let runs = options.map(|changes| (19, changes));
     for (changes, compared) in options.iter().zip(compare(&runs)) {
         let (difference, moved) = (largest(&compared.weights), largest(&compared.moved));
         assert!(

@@ -294,7 +294,21 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_full_memory_takes_what_was_foretold() {
+fn a_memory_takes_what_was_foretold() {
+    for (shape, dtype) in [(&[4, 12, 10][..], Dtype::Uint8), (&[6], Dtype::Float32)] {
+        let spec = spec(shape, dtype);
+        let replay = Replay::new(&spec, 3, 50, 2, 0.9).unwrap();
+        let frames = replay.frames.numel() * replay.frames.kind().elt_size_in_bytes();
+        let beside = size_of_val(&*replay.actions)
+            + size_of_val(&*replay.rewards)
+            + size_of_val(&*replay.ends);
+        assert_eq!(Replay::num_bytes(&spec, 3, 50, 2), frames + beside);
+    }
+}
+
+/// As the help of `replay_capacity` says.
+#[test]
+fn a_million_transitions_of_atari_take_7_gigabytes() {
     let spec = spec(&[4, 84, 84], Dtype::Uint8);
     let bytes = Replay::num_bytes(&spec, 8, 1_000_000, 3);
     assert!((7_056_000_000..7_080_000_000).contains(&bytes), "{bytes}");
