@@ -39,6 +39,9 @@ pub struct Counters {
     pub step: u64,
     /// Updates.
     pub update: u64,
+    /// Agent steps at the end of the last update.
+    #[serde(default)]
+    pub updated_at: u64,
     /// Seconds spent training.
     pub seconds: f64,
     /// How often workers that failed were made anew.
@@ -79,15 +82,20 @@ pub enum EnvStates {
 const ENV_STATE: &str = "env_state.";
 
 impl Checkpoint {
-    /// Writes it into `folder` as `step-<step>.safetensors`, and before it the replay memory, if there is
-    /// one, beside it. Where that cannot be written, the checkpoint is nevertheless.
+    /// Writes it into `folder`, and before it the replay memory, if there is one, beside it. Where that
+    /// cannot be written, the checkpoint is nevertheless, unless an older one there has its own.
     ///
     /// # Errors
     /// A file that cannot be written.
     pub fn save(&self, folder: &Path) -> Result<PathBuf, TrainerError> {
-        let path = folder.join(format!("step-{:012}.{EXTENSION}", self.counters.step));
+        let path = self.path_in(folder);
         self.write(&path)?;
         Ok(path)
+    }
+
+    /// Where it is saved: `step-<step>.safetensors`.
+    pub(super) fn path_in(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("step-{:012}.{EXTENSION}", self.counters.step))
     }
 
     /// Writes it into `folder` in the place of the best checkpoint.
@@ -117,12 +125,17 @@ impl Checkpoint {
         let mut metadata = self.metadata().map_err(|error| failed(&error))?;
         if let Some(folder) = path.parent().filter(|folder| !folder.is_dir()) {
             // This one only: the folder of a run that is lost is not made anew.
-            fs::create_dir(folder).map_err(|source| TrainerError::io("create", folder, source))?;
+            fs::create_dir(folder)
+                .and_then(|()| files::sync_folder(folder.parent().unwrap_or(folder)))
+                .map_err(|source| TrainerError::io("create", folder, source))?;
         }
         let replay = match self.state.replay.as_slice() {
             [] => Ok(None),
             replay => replay_file::write(&replay_file::path_beside(path), replay).map(Some),
         };
+        if replay.is_err() && checkpoints::has_replay(path.parent().unwrap_or(path)) {
+            return replay.map(|_| ());
+        }
         let named = replay.as_ref().map_or(Some(MISSING), Option::as_deref);
         metadata.extend(named.map(|checksum| ("replay".to_owned(), checksum.to_owned())));
         metadata.insert("checksum".to_owned(), checksum(&metadata, &views));
@@ -177,31 +190,24 @@ impl Checkpoint {
     /// Reads a checkpoint, but for the replay memory beside it: [`Checkpoint::read_replay`] does.
     ///
     /// # Errors
-    /// A file that is no checkpoint, or one of another format, or damaged.
+    /// [`TrainerError::Checkpoint`] for a file that is no checkpoint, or damaged; others for one that
+    /// cannot be read, or is of another format.
     pub fn read(path: &Path) -> Result<Self, TrainerError> {
         let bytes = fs::read(path).map_err(|source| TrainerError::io("read", path, source))?;
-        Self::from_bytes(&bytes).map_err(|problem| TrainerError::checkpoint(path, problem))
+        let damaged = |problem| TrainerError::checkpoint(path, problem);
+        let metadata = read_metadata(&bytes).map_err(damaged)?;
+        let version = text(&metadata, "format_version").map_err(damaged)?;
+        if version != FORMAT_VERSION.to_string() {
+            return Err(TrainerError::Usage(format!(
+                "checkpoint `{}` has format version {version}, this program reads version {FORMAT_VERSION}",
+                path.display()
+            )));
+        }
+        Self::from_bytes(&bytes, metadata).map_err(damaged)
     }
 
-    fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
-        if PICKLES.iter().any(|start| bytes.starts_with(start)) {
-            return Err(
-                "is a file of PyTorch or Python (a pickle): none is ever loaded".to_owned(),
-            );
-        }
-        let damaged = |error: safetensors::SafeTensorError| format!("is damaged: {error}");
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+    fn from_bytes(bytes: &[u8], mut metadata: BTreeMap<String, String>) -> Result<Self, String> {
         let found = SafeTensors::deserialize(bytes).map_err(damaged)?;
-        let metadata: HashMap<String, String> = header.metadata().clone().unwrap_or_default();
-        let mut metadata: BTreeMap<String, String> = metadata.into_iter().collect();
-        let version = metadata
-            .get("format_version")
-            .ok_or("is a safetensors file, but no checkpoint of this program")?;
-        if *version != FORMAT_VERSION.to_string() {
-            return Err(format!(
-                "has format version {version}, this program reads version {FORMAT_VERSION}"
-            ));
-        }
         let expected = metadata.remove("checksum");
         let views: BTreeMap<&str, TensorView<'_>> = found.iter().collect();
         if expected != Some(checksum(&metadata, &views)) {
@@ -382,6 +388,24 @@ fn checksum(
         hasher.update(view.data());
     }
     format!("crc32:{:08x}", hasher.finalize())
+}
+
+/// What a checkpoint's header says besides its tensors.
+fn read_metadata(bytes: &[u8]) -> Result<BTreeMap<String, String>, String> {
+    if PICKLES.iter().any(|start| bytes.starts_with(start)) {
+        return Err("is a file of PyTorch or Python (a pickle): none is ever loaded".to_owned());
+    }
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+    let metadata: HashMap<String, String> = header.metadata().clone().unwrap_or_default();
+    if metadata.contains_key("format_version") {
+        Ok(metadata.into_iter().collect())
+    } else {
+        Err("is a safetensors file, but no checkpoint of this program".to_owned())
+    }
+}
+
+fn damaged(error: safetensors::SafeTensorError) -> String {
+    format!("is damaged: {error}")
 }
 
 fn text(metadata: &BTreeMap<String, String>, name: &str) -> Result<String, String> {

@@ -24,20 +24,24 @@ fn is_replay(path: &Path) -> bool {
 
 /// The checkpoints and the replay memories beside them, oldest first.
 fn steps(folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
+    let mut found = entries(folder)?;
+    found.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("step-") && path.extension().is_some_and(|ending| ending == EXTENSION)
+    });
+    found.sort();
+    Ok(found)
+}
+
+/// All that is in `folder`, if it is there.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
     if !folder.exists() {
         return Ok(Vec::new());
     }
     let failed = |source| TrainerError::io("list", folder, source);
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("step-") && path.extension().is_some_and(|ending| ending == EXTENSION) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
+    let entries = fs::read_dir(folder).map_err(failed)?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    paths.collect::<Result<_, _>>().map_err(failed)
 }
 
 const BEST: &str = "best.safetensors";
@@ -81,6 +85,25 @@ pub fn find_best(run: &Path) -> Result<Found, TrainerError> {
     })
 }
 
+/// Whether a checkpoint in `folder` has its replay memory beside it.
+pub(super) fn has_replay(folder: &Path) -> bool {
+    let is_pair = |path: &PathBuf| replay_file::path_beside(path).is_file();
+    list(folder).is_ok_and(|found| found.iter().any(is_pair))
+}
+
+/// Removes what a write that was broken off left in `folder`: up to gigabytes, under a hidden name.
+///
+/// # Errors
+/// A file that cannot be removed.
+pub fn drop_unfinished(folder: &Path) -> Result<(), TrainerError> {
+    for path in entries(folder)? {
+        if files::is_unfinished(&path) {
+            fs::remove_file(&path).map_err(|source| TrainerError::io("remove", &path, source))?;
+        }
+    }
+    Ok(())
+}
+
 /// Drops all but the newest `keep` of the checkpoints in `folder`, and of the replay memories all but
 /// that of the newest checkpoint.
 ///
@@ -99,20 +122,36 @@ pub fn drop_old(folder: &Path, keep: usize) -> Result<(), TrainerError> {
     files::sync_folder(folder).map_err(|source| TrainerError::io("sync", folder, source))
 }
 
-/// Renames the checkpoints after `path`, which are damaged: they must not pass for the newest to keep.
+/// Renames the checkpoints after `path`, which are damaged, and the replay memories beside them: they must
+/// not pass for the newest to keep.
 ///
 /// # Errors
 /// A file that cannot be renamed.
 pub fn set_damaged_apart(path: &Path) -> Result<(), TrainerError> {
     for newer in list(path.parent().unwrap_or(path))? {
         if *newer > *path {
-            fs::rename(&newer, newer.with_extension("damaged"))
-                .map_err(|source| TrainerError::io("rename", &newer, source))?;
-            // Gigabytes that nothing can use.
-            let _ = fs::remove_file(replay_file::path_beside(&newer));
+            set_replay_apart(&newer)?;
+            set_apart(&newer)?;
         }
     }
     Ok(())
+}
+
+/// Renames the replay memory beside a checkpoint, if there is one: it must not pass for a whole one.
+///
+/// # Errors
+/// A file that cannot be renamed.
+pub(super) fn set_replay_apart(checkpoint: &Path) -> Result<(), TrainerError> {
+    let replay = replay_file::path_beside(checkpoint);
+    if replay.exists() {
+        set_apart(&replay)?;
+    }
+    Ok(())
+}
+
+fn set_apart(file: &Path) -> Result<(), TrainerError> {
+    fs::rename(file, file.with_extension("damaged"))
+        .map_err(|source| TrainerError::io("rename", file, source))
 }
 
 /// A checkpoint, where it is, and newer ones that are damaged.
@@ -129,7 +168,7 @@ pub struct Found {
 /// The newest checkpoint in `folder` that can be read, if there is any.
 ///
 /// # Errors
-/// What is wrong with the newest, where none can be read.
+/// What is wrong with the newest, where all are damaged; a file that cannot be read, or of another format.
 pub fn newest(folder: &Path) -> Result<Option<Found>, TrainerError> {
     let mut damaged = Vec::new();
     for path in list(folder)?.into_iter().rev() {
@@ -145,7 +184,9 @@ pub fn newest(folder: &Path) -> Result<Option<Found>, TrainerError> {
                     damaged,
                 }));
             }
-            Err(error) => damaged.push(error),
+            Err(error @ TrainerError::Checkpoint { .. }) => damaged.push(error),
+            // What cannot be read today, or by this program, may be whole.
+            Err(error) => return Err(error),
         }
     }
     match damaged.into_iter().next() {

@@ -107,7 +107,6 @@ impl Run {
         if is_best {
             evaluator.best = Some(evaluation);
         }
-        self.report.evaluation(&evaluation, is_best)?;
         if is_best {
             let why = "the best checkpoint is there to be played".to_owned();
             let mut checkpoint = self.checkpoint(EnvStates::Missing(why))?;
@@ -115,6 +114,8 @@ impl Run {
             checkpoint.evaluation = Some(evaluation);
             checkpoint.save_best(&self.folder.checkpoints())?;
         }
+        // The row comes last: a resumed run plays again what has none.
+        self.report.evaluation(&evaluation, is_best)?;
         Ok(true)
     }
 

@@ -6,6 +6,15 @@ use std::{
     path::Path,
 };
 
+/// How the name ends under which a file is written.
+const UNFINISHED: &str = ".unfinished";
+
+/// Whether `path` is what [`replace`] leaves where the program is killed in the midst of it.
+pub(super) fn is_unfinished(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with('.') && name.ends_with(UNFINISHED)
+}
+
 /// Puts a file with these bytes in the place of `path`: written beside it under another name, synced,
 /// renamed.
 ///
@@ -24,7 +33,7 @@ pub fn replace_with<T>(
     write: impl FnOnce(&mut File) -> io::Result<T>,
 ) -> io::Result<T> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let unfinished = path.with_file_name(format!(".{name}.unfinished"));
+    let unfinished = path.with_file_name(format!(".{name}{UNFINISHED}"));
     let written = File::create(&unfinished).and_then(|mut file| {
         let result = write(&mut file)?;
         file.sync_all()?;

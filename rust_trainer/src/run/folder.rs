@@ -35,6 +35,7 @@ impl RunFolder {
         let mut made: Vec<PathBuf> = missing.map(Path::to_owned).collect();
         fs::create_dir_all(&settings.run.runs_dir).map_err(failed)?;
         fs::create_dir(&path).map_err(failed)?;
+        files::sync_folder(&settings.run.runs_dir).map_err(failed)?;
         made.insert(0, path.clone());
         let folder = Self {
             lock: lock(&path)?,

@@ -217,8 +217,9 @@ impl Run {
             let every = self.settings.run.eval_every;
             return Err(TrainerError::setting("eval_every", every, problem));
         }
-        // Where a stop came before the result of an evaluation.
-        if !self.evaluate(stop)? {
+        // Where a stop came before the result of an evaluation, which only the end of an update has.
+        let is_updated = self.learned.updated_at == self.learned.step;
+        if is_updated && !self.evaluate(stop)? {
             return self.stop_here();
         }
         let mut patience = Patience::new(stop);
@@ -286,6 +287,7 @@ impl Run {
         if self.algorithm.is_whole_between_steps() {
             self.learned.step = self.step_count;
             self.learned.seconds = self.report.seconds();
+            self.learned.worker_restarts = self.restarts.total;
             self.at_boundary = true;
         }
         Ok(true)
@@ -320,6 +322,7 @@ impl Run {
         self.learned = Counters {
             step: self.step_count,
             update: self.learned.update + 1,
+            updated_at: self.step_count,
             seconds: self.report.seconds(),
             worker_restarts: self.restarts.total,
         };
@@ -355,8 +358,11 @@ impl Run {
         if self.saved.is_some_and(|saved| saved >= step) {
             return Ok(());
         }
-        checkpoint.save(&folder)?;
-        self.saved = Some(step);
+        let saved = checkpoint.save(&folder);
+        if checkpoint.path_in(&folder).is_file() {
+            self.saved = Some(step); // even where its replay memory could not be written
+        }
+        saved?;
         checkpoints::drop_old(&folder, self.settings.run.keep_checkpoints)
     }
 

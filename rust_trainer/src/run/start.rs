@@ -141,7 +141,7 @@ impl Run {
             replay_problem,
             settings,
         } = resume;
-        if let (Some(found), Some(_)) = (&mut checkpoint, replay_problem) {
+        if let (Some(found), Some(_)) = (&mut checkpoint, &replay_problem) {
             // What is in hand of the old games is gone with it.
             let why = "the replay memory of the old ones is missing".to_owned();
             found.checkpoint.envs = EnvStates::Missing(why);
@@ -152,8 +152,12 @@ impl Run {
             notices,
         } = prepare(&settings, env, checkpoint.as_ref(), stop)?;
         folder.write_settings(&settings)?;
+        checkpoints::drop_unfinished(&folder.checkpoints())?;
         if let Some(found) = &checkpoint {
             checkpoints::set_damaged_apart(&found.path)?;
+            if replay_problem.is_some() {
+                checkpoints::set_replay_apart(&found.path)?;
+            }
         }
         let counters = checkpoint.as_ref().map(|found| found.checkpoint.counters);
         let start = counters.unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Evaluation during training: what it finds, what it keeps, and that the run does not notice.
 
-use std::{fs, sync::Arc};
+use std::{fs, sync::Arc, time::Duration};
 
 use rust_trainer::report::{Evaluation, read_evaluations};
 use vec_env::{Actions, EnvError, ObsSlot, ObsSpec, StepBatch};
@@ -260,6 +260,41 @@ fn a_stop_leaves_no_half_of_an_evaluation() {
         steps_and_means(&settings),
         [(256, 4.5), (448, 8.5), (640, 6.5)]
     );
+}
+
+/// Where a run goes on from the midst of an update, its evaluations come at the ends of updates, as ever.
+#[test]
+fn a_stop_in_the_midst_of_an_update_moves_no_evaluation() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = Settings::defaults(Algorithm::Dqn);
+    folder.path().clone_into(&mut settings.run.runs_dir);
+    let settings = with(
+        &settings,
+        &format!(
+            "run_name = 'run'\nnum_envs = {NUM_ENVS}\nsteps_per_update = 64\nlearning_starts = 64\n\
+             replay_capacity = 400\ntotal_steps = 128\neval_every = 2\neval_episodes = 4"
+        ),
+    );
+    let stop = StopRequest::never().with_patience(Duration::ZERO);
+    stop.ask();
+    let stopped = train_in(&settings, one_step(), &stop).unwrap();
+    assert!((1..64).contains(&stopped.counters.step), "{stopped:?}");
+    go_on(&settings, "", one_step()).unwrap();
+    let steps: Vec<u64> = rows(&settings).iter().map(|row| row.step).collect();
+    assert_eq!(steps, [64, 128]);
+}
+
+/// The row follows the checkpoint: were it the other way round, an end between them would lose the best.
+#[test]
+fn the_best_checkpoint_is_there_before_its_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = evaluated(folder.path(), "run");
+    let mut run = create(&settings, Contexts::new(false, 9, End::Terminated)).unwrap();
+    run.evaluate_in(Box::new(scored(&[3.0]))).unwrap();
+    fs::create_dir(folder_of(&settings).join("evaluations.csv")).unwrap();
+    let error = run.train(&StopRequest::never()).err().unwrap();
+    assert!(error.to_string().contains("evaluations.csv"), "{error}");
+    assert_eq!(best(&settings).counters.step, 256);
 }
 
 #[test]

@@ -124,6 +124,35 @@ fn a_damaged_checkpoint_is_named_and_an_older_one_taken() {
     assert!(message.contains("step-000000000128"), "{message}");
 }
 
+/// What cannot be read today, or by this version, may be whole: nothing older takes its place.
+#[test]
+fn a_checkpoint_that_cannot_be_read_is_no_damaged_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = short(folder.path(), "run");
+    train(&settings, one_step()).unwrap();
+    let newest = files(&settings).pop().unwrap();
+    let mut bytes = fs::read(&newest).unwrap();
+    let name = b"\"format_version\":\"";
+    let place = bytes.windows(name.len()).position(|text| text == name);
+    bytes[place.unwrap() + name.len()] = b'9';
+    fs::write(&newest, bytes).unwrap();
+    let refused = |words: &str| {
+        let open = Resume::open(&folder_of(&settings), &toml::Table::new()).err();
+        for error in [open, checkpoints::find(&folder_of(&settings)).err()] {
+            let message = error.unwrap().to_string();
+            assert!(
+                message.contains("000128") && message.contains(words),
+                "{message}"
+            );
+        }
+    };
+    refused("has format version 9, this program reads version");
+    fs::remove_file(&newest).unwrap();
+    fs::create_dir(&newest).unwrap(); // as a file of another user, which root could read
+    refused("could not read");
+    assert_eq!(files(&settings).len(), 2);
+}
+
 /// A damaged file of a later step does not pass for the newest, for whose sake others go.
 #[test]
 fn a_damaged_checkpoint_drives_out_no_other() {

@@ -6,6 +6,7 @@ mod contexts;
 mod evaluations;
 mod failures;
 mod folders;
+mod replays;
 mod resume;
 
 use std::path::{Path, PathBuf};

@@ -325,6 +325,21 @@ fn where_games_cannot_go_on_the_run_says_why() {
     env.then = Then::Hangs;
     let run = Run::create(settings.clone(), Box::new(env), &stop).unwrap();
     assert_eq!(run.train(&stop).unwrap().counters.step, 0);
+    assert!(checkpoints::find(&folder_of(&settings)).is_err());
+    let run = resumed(&settings, task(Task::CartPole, 0).0);
+    assert_eq!(run.notices(), [""; 0]);
+    run.train(&StopRequest::never()).unwrap();
+    let whole = run_of(variant, folder.path(), "whole");
+    train_with_stops(&whole, Task::CartPole, &[]);
+    assert_eq!(difference(&whole, &settings), None, "it begins again");
+
+    // In the second, before the first one is kept.
+    let settings = run_of(variant, folder.path(), "hangs-later");
+    let stop = Arc::new(StopRequest::never());
+    let mut env = Stopping::new(cart_poles(), 20, Arc::clone(&stop));
+    env.then = Then::Hangs;
+    let run = Run::create(settings.clone(), Box::new(env), &stop).unwrap();
+    assert_eq!(run.train(&stop).unwrap().counters.step, 64);
     let run = resumed(&settings, task(Task::CartPole, 0).0);
     let [notice] = run.notices() else {
         unreachable!("{:?}", run.notices())

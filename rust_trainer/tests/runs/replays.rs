@@ -1,0 +1,98 @@
+//! The replay memory beside a checkpoint: what is left where one of the two is damaged, or cannot be written.
+
+use std::fs;
+
+use super::*;
+
+/// DQN with a checkpoint after each update of 64 agent steps, three in all.
+fn dqn(folder: &Path, name: &str) -> Settings {
+    let mut settings = Settings::defaults(Algorithm::Dqn);
+    folder.clone_into(&mut settings.run.runs_dir);
+    name.clone_into(&mut settings.run.run_name);
+    let changes = "total_steps = 192\ncheckpoint_every = 64\nsteps_per_update = 64\n\
+                   learning_starts = 32\nreplay_capacity = 400";
+    with(&settings, &format!("num_envs = {NUM_ENVS}\n{changes}"))
+}
+
+fn checkpoints_of(settings: &Settings) -> PathBuf {
+    folder_of(settings).join("checkpoints")
+}
+
+/// The names of the files, but for their `step-000000000`.
+fn names(settings: &Settings) -> Vec<String> {
+    let entries = fs::read_dir(checkpoints_of(settings)).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names
+        .map(|name| name.trim_start_matches("step-000000000").to_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+fn notices(settings: &Settings) -> Vec<String> {
+    let resume = Resume::open(&folder_of(settings), &toml::Table::new()).unwrap();
+    resume.notices()
+}
+
+/// A folder in its place keeps the file from being written, as a full disk does.
+fn train_where_a_replay_cannot_be_written(settings: &Settings, of_step: u64) -> String {
+    let run = create(settings, one_step()).unwrap();
+    let place = format!("step-{of_step:012}.replay.safetensors");
+    fs::create_dir_all(checkpoints_of(settings).join(place)).unwrap();
+    let error = run.train(&StopRequest::never()).err().unwrap();
+    error.to_string()
+}
+
+#[test]
+fn a_replay_memory_that_cannot_be_written_does_not_take_the_place_of_an_older_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = dqn(folder.path(), "run");
+    let message = train_where_a_replay_cannot_be_written(&settings, 128);
+    assert!(
+        message.contains("128.replay") && message.contains("checkpoint is of agent step 64"),
+        "{message}"
+    );
+    let left = ["064.replay.safetensors", "064.safetensors"];
+    assert_eq!(names(&settings)[..2], left);
+    assert_eq!(newest(&settings).counters.step, 64);
+    assert_eq!(notices(&settings), [""; 0]);
+}
+
+#[test]
+fn without_an_older_one_the_checkpoint_is_written_nevertheless() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = dqn(folder.path(), "run");
+    let message = train_where_a_replay_cannot_be_written(&settings, 64);
+    assert!(
+        message.contains("064.replay") && message.contains("checkpoint is of agent step 64"),
+        "{message}"
+    );
+    assert_eq!(newest(&settings).counters.step, 64);
+    let [notice] = &notices(&settings)[..] else {
+        unreachable!("one notice: {:?}", notices(&settings))
+    };
+    assert!(notice.contains("is filled anew"), "{notice}");
+    let summary = resume(&folder_of(&settings), one_step()).unwrap();
+    assert_eq!(summary.counters.step, 192);
+}
+
+#[test]
+fn what_is_damaged_is_set_apart_and_what_is_unfinished_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = dqn(folder.path(), "run");
+    train(&settings, one_step()).unwrap();
+    let inside = checkpoints_of(&settings);
+    fs::write(inside.join("step-000000000192.safetensors"), "").unwrap();
+    let unfinished = ".step-000000000256.replay.safetensors.unfinished";
+    fs::write(inside.join(unfinished), "gigabytes").unwrap();
+    resume(&folder_of(&settings), one_step()).unwrap();
+    let found = names(&settings);
+    for name in [
+        "192.damaged",
+        "192.replay.damaged",
+        "192.replay.safetensors",
+    ] {
+        assert!(found.iter().any(|found| found == name), "{name}: {found:?}");
+    }
+    assert!(!found.iter().any(|found| found == unfinished), "{found:?}");
+}
