@@ -11,6 +11,7 @@ import argparse
 import csv
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,6 +46,10 @@ VARIANTS: dict[str, tuple[str, dict[str, object]]] = {
     "no-entropy-bonus": ("no entropy bonus", {"ent_coef": 0.0}),
     "one-epoch": ("1 epoch instead of 4", {"update_epochs": 1}),
     "one-minibatch": ("1 minibatch instead of 4", {"num_minibatches": 1}),
+    "uniform-init": (
+        "weights not orthogonal but uniform, PyTorch's default",
+        {"init": "uniform"},
+    ),
     "norm-obs": ("observations normalized (off in the baseline)", {"norm_obs": "true"}),
     "norm-reward": ("rewards scaled (off in the baseline)", {"norm_reward": "true"}),
 }
@@ -52,14 +57,37 @@ VARIANTS: dict[str, tuple[str, dict[str, object]]] = {
 
 def train(folder: Path, name: str, settings: dict[str, object], options: list[str]) -> None:
     """Train all seeds of a variant, or go on with them."""
-    if (folder / name / "plan.toml").exists():
+    found = folder / name / "plan.toml"
+    if found.exists():
+        plan = tomllib.loads(found.read_text())
+        if plan["seeds"] != seeds_of(options[1]) or not agree(plan["settings"], settings):
+            sys.exit(f"error: {found} has other seeds or settings; choose another folder")
         words = ["--resume", str(folder / name), *options[2:]]
     else:
         named = {**settings, "runs_dir": folder, "run_name": name, "keep_checkpoints": 1}
         named = {key.replace("_", "-"): value for key, value in named.items()}
         words = [*options, *(word for key, value in named.items() for word in (f"--{key}", value))]
     print(f"== {name}", flush=True)
-    subprocess.run([PROGRAM, "seeds", *map(str, words)], check=True)
+    process = subprocess.Popen([PROGRAM, "seeds", *map(str, words)])
+    try:
+        status = process.wait()
+    except KeyboardInterrupt:
+        # Ctrl-C went to the program too: it stops its runs, and each leaves a checkpoint.
+        status = process.wait() or 130
+    if status != 0:
+        sys.exit(status)
+
+
+def seeds_of(text: str) -> list[int]:
+    """Return the seeds that `1-3` or `1,5,9` names."""
+    spans = [part.split("-") for part in text.split(",")]
+    return [seed for span in spans for seed in range(int(span[0]), int(span[-1]) + 1)]
+
+
+def agree(found: dict[str, object], named: dict[str, object]) -> bool:
+    """Whether settings as a file holds them are those that are named as the command line does."""
+    values = {"true": True, "false": False}
+    return all(found[key] == values.get(str(value), value) for key, value in named.items())
 
 
 def scores(run: Path, steps: int) -> tuple[float, float]:
@@ -117,17 +145,16 @@ def main() -> None:
     parser.add_argument("out", type=Path, help="folder of the runs and the tables")
     parser.add_argument("--seeds", default="1-5", help="as `rust_trainer seeds` takes them")
     parser.add_argument("--steps", type=int, default=51_200, help="agent steps of a run")
+    parser.add_argument("--variants", nargs="+", default=[*VARIANTS], choices=[*VARIANTS])
     parser.add_argument("--jobs", help="runs at a time; as many as the cores carry")
     arguments = parser.parse_args()
     out = arguments.out.resolve()
     options = ["--seeds", arguments.seeds]
     options += ["--jobs", arguments.jobs] if arguments.jobs else []
     found, rows = {}, []
-    for name, (_, changes) in VARIANTS.items():
-        try:
-            train(out, name, {**BASELINE, "total_steps": arguments.steps, **changes}, options)
-        except subprocess.CalledProcessError as error:
-            sys.exit(error.returncode)
+    for name in dict.fromkeys(["baseline", *arguments.variants]):
+        changes = VARIANTS[name][1]
+        train(out, name, {**BASELINE, "total_steps": arguments.steps, **changes}, options)
         runs = sorted(out.glob(f"{name}/*-seed*/"), key=lambda run: int(run.name.split("seed")[1]))
         found[name] = np.array([scores(run, arguments.steps) for run in runs])
         for run, (area, end) in zip(runs, found[name], strict=True):

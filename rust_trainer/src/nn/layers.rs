@@ -12,7 +12,7 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// Weights `<name>.weight`, `[outputs, inputs]`, orthogonal times `gain`; a bias `<name>.bias` of zeros.
+    /// Weights `<name>.weight`, `[outputs, inputs]`, and a bias `<name>.bias`; `gain` is that of orthogonal weights.
     pub fn new(
         params: &mut ParamsBuilder<'_>,
         name: &str,
@@ -21,8 +21,8 @@ impl Linear {
         gain: f64,
     ) -> Self {
         Self {
-            weight: params.orthogonal(&format!("{name}.weight"), &[outputs, inputs], gain),
-            bias: params.zeros(&format!("{name}.bias"), outputs),
+            weight: params.weight(&format!("{name}.weight"), &[outputs, inputs], inputs, gain),
+            bias: params.bias(&format!("{name}.bias"), outputs, inputs),
         }
     }
 
@@ -43,8 +43,8 @@ pub struct Conv2d {
 }
 
 impl Conv2d {
-    /// Weights `<name>.weight`, `[outputs, inputs, kernel, kernel]`, orthogonal times `gain`; a bias
-    /// `<name>.bias` of zeros.
+    /// Weights `<name>.weight`, `[outputs, inputs, kernel, kernel]`, and a bias `<name>.bias`; `gain` is that
+    /// of orthogonal weights.
     pub fn new(
         params: &mut ParamsBuilder<'_>,
         name: &str,
@@ -53,9 +53,10 @@ impl Conv2d {
         gain: f64,
     ) -> Self {
         let shape = [outputs, inputs, kernel, kernel];
+        let fan_in = inputs * kernel * kernel;
         Self {
-            weight: params.orthogonal(&format!("{name}.weight"), &shape, gain),
-            bias: params.zeros(&format!("{name}.bias"), outputs),
+            weight: params.weight(&format!("{name}.weight"), &shape, fan_in, gain),
+            bias: params.bias(&format!("{name}.bias"), outputs, fan_in),
             stride,
             padding: 0,
         }

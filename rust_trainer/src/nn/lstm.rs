@@ -19,14 +19,15 @@ pub struct Lstm {
 
 impl Lstm {
     /// Weights `<name>.weight_ih`, `[4 · size, inputs]`, and `<name>.weight_hh`, `[4 · size, size]`,
-    /// orthogonal; biases `<name>.bias_ih` and `<name>.bias_hh` of zeros.
+    /// and biases `<name>.bias_ih` and `<name>.bias_hh`; orthogonal and zeros, or all uniform up to
+    /// 1/√`size`.
     pub fn new(params: &mut ParamsBuilder<'_>, name: &str, inputs: i64, size: i64) -> Self {
         let gates = 4 * size;
         Self {
-            weight_ih: params.orthogonal(&format!("{name}.weight_ih"), &[gates, inputs], 1.0),
-            weight_hh: params.orthogonal(&format!("{name}.weight_hh"), &[gates, size], 1.0),
-            bias_ih: params.zeros(&format!("{name}.bias_ih"), gates),
-            bias_hh: params.zeros(&format!("{name}.bias_hh"), gates),
+            weight_ih: params.weight(&format!("{name}.weight_ih"), &[gates, inputs], size, 1.0),
+            weight_hh: params.weight(&format!("{name}.weight_hh"), &[gates, size], size, 1.0),
+            bias_ih: params.bias(&format!("{name}.bias_ih"), gates, size),
+            bias_hh: params.bias(&format!("{name}.bias_hh"), gates, size),
         }
     }
 

@@ -7,6 +7,7 @@ use rand::{Rng, RngExt};
 use tch::{Device, Kind, Tensor, no_grad_guard};
 
 use super::init;
+use crate::settings::Init;
 
 /// Takes the parameters of a network as its layers declare them; [`ParamsBuilder::finish`] joins them.
 ///
@@ -14,22 +15,43 @@ use super::init;
 /// device, whatever else uses libtorch's.
 pub struct ParamsBuilder<'a> {
     rng: &'a mut dyn Rng,
+    init: Init,
     named: Vec<(String, Tensor)>,
 }
 
 impl<'a> ParamsBuilder<'a> {
-    /// No parameters yet; `rng` draws their first values.
+    /// No parameters yet; `rng` draws their first values, orthogonal where nothing else is said.
     pub fn new(rng: &'a mut dyn Rng) -> Self {
         Self {
             rng,
+            init: Init::Orthogonal,
             named: Vec::new(),
         }
     }
 
-    /// A parameter with orthonormal rows or columns times `gain`.
-    pub(super) fn orthogonal(&mut self, name: &str, shape: &[i64], gain: f64) -> Tensor {
-        let value = init::orthogonal(shape, gain, self.rng);
-        self.add(name, value)
+    /// The same with weights and biases that start by `init`.
+    #[must_use]
+    pub fn starting(self, init: Init) -> Self {
+        Self { init, ..self }
+    }
+
+    /// Weights: orthonormal rows or columns times `gain`, or uniform up to 1/√`fan_in`.
+    pub(super) fn weight(&mut self, name: &str, shape: &[i64], fan_in: i64, gain: f64) -> Tensor {
+        match self.init {
+            Init::Orthogonal => {
+                let value = init::orthogonal(shape, gain, self.rng);
+                self.add(name, value)
+            }
+            Init::Uniform => self.uniform(name, shape, 1.0 / (fan_in as f64).sqrt()),
+        }
+    }
+
+    /// The biases behind such weights: zeros, or uniform as they are.
+    pub(super) fn bias(&mut self, name: &str, numel: i64, fan_in: i64) -> Tensor {
+        match self.init {
+            Init::Orthogonal => self.zeros(name, numel),
+            Init::Uniform => self.uniform(name, &[numel], 1.0 / (fan_in as f64).sqrt()),
+        }
     }
 
     /// A parameter of `numel` zeros.
@@ -140,5 +162,40 @@ impl Params {
             .map(|gradient| gradient.reshape(-1))
             .collect();
         Tensor::cat(&flat, 0).to_kind(Kind::Float)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        nn::{Conv2d, Linear, Lstm},
+        policy::seeded_rng,
+    };
+
+    /// The largest of each parameter; nn.Linear, nn.Conv2d and nn.LSTM bound them by 1/√fan-in, and the
+    /// last by 1/√size.
+    #[test]
+    fn uniform_weights_and_biases_fill_the_bounds_of_pytorch() {
+        let mut rng = seeded_rng(1);
+        let mut params = ParamsBuilder::new(&mut rng).starting(Init::Uniform);
+        Linear::new(&mut params, "linear", 100, 500, 0.01);
+        Conv2d::new(&mut params, "conv", (4, 500), (5, 1), 0.01);
+        Lstm::new(&mut params, "lstm", 9, 400);
+        let params = params.finish(Device::Cpu);
+        assert_eq!(params.named().count(), 8);
+        for (name, tensor) in params.named() {
+            let bound = match name.split('.').next() {
+                Some("linear" | "conv") => 0.1,
+                _ => 0.05,
+            };
+            let largest = tensor.abs().max().double_value(&[]);
+            assert!(
+                (0.98 * bound..=bound + 1e-7).contains(&largest),
+                "{name}: {largest}"
+            );
+            let mean = tensor.mean(Kind::Float).double_value(&[]);
+            assert!(mean.abs() < 0.1 * bound, "{name}: {mean}");
+        }
     }
 }

@@ -67,7 +67,7 @@ impl PolicyValueNet {
         precision: Precision,
         rng: &mut dyn Rng,
     ) -> Result<Self, TrainerError> {
-        let mut params = ParamsBuilder::new(rng);
+        let mut params = ParamsBuilder::new(rng).starting(settings.init);
         let new_body = |params: &mut ParamsBuilder<'_>, scope| {
             Body::new(params, scope, spec, settings, BodyStyle::ACTOR_CRITIC)
         };

@@ -94,7 +94,7 @@ impl QNet {
             style.returns.outputs(),
             num_actions * style.returns.outputs(),
         );
-        let mut params = ParamsBuilder::new(rng);
+        let mut params = ParamsBuilder::new(rng).starting(settings.init);
         let has_streams = style.dueling || style.noise.is_some();
         let body_style = BodyStyle {
             rectified: true,

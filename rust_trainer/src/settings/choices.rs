@@ -100,6 +100,16 @@ choices! {
 }
 
 choices! {
+    /// How the weights of a network start.
+    pub enum Init {
+        /// Orthogonal with the gains of each place (Saxe et al. 2014), biases zero.
+        Orthogonal = "orthogonal",
+        /// `PyTorch`'s default: weights and biases uniform up to 1/√inputs.
+        Uniform = "uniform",
+    }
+}
+
+choices! {
     /// What makes features of observations.
     pub enum Net {
         /// `nature` for images, `mlp` for flat observations.

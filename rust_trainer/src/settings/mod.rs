@@ -20,7 +20,7 @@ use crate::{
     algorithms::{a2c::A2cSettings, dqn::DqnSettings, ppo::PpoSettings, pqn::PqnSettings},
     error::TrainerError,
 };
-pub use choices::{Backend, DeviceChoice, Distributional, Net, ObsType, Precision, Recipe};
+pub use choices::{Backend, DeviceChoice, Distributional, Init, Net, ObsType, Precision, Recipe};
 pub use fields::{Field, ReadIf, Rule, SettingType};
 pub(crate) use fields::{read, settings, shown};
 pub use presets::Preset;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::{
-    Backend, DeviceChoice, FireReset, Net, ObsType, OrRecipe, Precision, Recipe, settings,
+    Backend, DeviceChoice, FireReset, Init, Net, ObsType, OrRecipe, Precision, Recipe, settings,
 };
 
 /// In emulator frames. Longer skips and waits than that are typing mistakes, and take for ever.
@@ -52,7 +52,7 @@ settings! {
         backend: Backend = Backend::Auto, Any,
         /// Seconds without a sign of life after which a worker process is taken for hung and made anew
         /// (async)
-        env_timeout: f64 = 300.0, Positive,
+        env_timeout: f64 = 300.0, Positive, if OneOf("backend", &["auto", "async"]),
         /// Recipe by which games are preprocessed; it decides what says `recipe` below (Atari)
         recipe: Recipe = Recipe::Default, Any,
         /// What a game shows: screen, or ram for the console's 128 bytes (Atari)
@@ -99,6 +99,8 @@ settings! {
         net: Net = Net::Auto, Any,
         /// Units in each of the two hidden layers of an mlp
         mlp_width: i64 = 64, Between(1.0, 65_536.0), if OneOf("net", &["auto", "mlp"]),
+        /// How weights start: orthogonal, or uniform as PyTorch's layers do; noisy layers have their own way
+        init: Init = Init::Orthogonal, Any,
     }
 }
 
