@@ -59,6 +59,12 @@ impl Body {
             &[channels, height, width] if spec.is_image() => Some([channels, height, width]),
             _ => None,
         };
+        let width = settings.mlp_width;
+        if image.is_some() && width != NetSettings::default().mlp_width {
+            let problem =
+                "is not read: the observations are images, and `net` is no mlp".to_owned();
+            return Err(TrainerError::setting("mlp_width", width, problem));
+        }
         match (settings.net, image, lengths.as_slice()) {
             (Net::Auto | Net::Nature, Some(shape), _) => {
                 NatureCnn::new(params, scope, shape, style).map(|cnn| Self::Nature(Box::new(cnn)))
@@ -66,8 +72,8 @@ impl Body {
             (Net::Impala, Some(shape), _) => ImpalaResNet::new(params, scope, shape, style)
                 .map(|cnn| Self::Impala(Box::new(cnn))),
             (Net::Auto | Net::Mlp, None, &[features]) => {
-                let sizes = (features, settings.mlp_width);
-                Ok(Self::Mlp(Box::new(Mlp::new(params, scope, sizes, style))))
+                let mlp = Mlp::new(params, scope, (features, width), style);
+                Ok(Self::Mlp(Box::new(mlp)))
             }
             (net, ..) => Err(TrainerError::Usage(format!(
                 "`net` = {net} cannot take observations of type {:?} and shape {:?}: {}",
@@ -169,6 +175,27 @@ mod tests {
             assert_eq!(features.size(), [5, body.features()]);
             assert_eq!(features.kind(), Kind::BFloat16);
         }
+    }
+
+    #[test]
+    fn a_width_that_no_layer_has_is_refused() {
+        let settings = NetSettings {
+            mlp_width: 128,
+            ..NetSettings::default()
+        };
+        let made = |shape: &[usize], dtype| {
+            let shape = shape.to_vec();
+            let mut rng = seeded_rng(1);
+            let mut params = ParamsBuilder::new(&mut rng);
+            let style = BodyStyle::ACTOR_CRITIC;
+            Body::new(&mut params, "", &ObsSpec { shape, dtype }, &settings, style)
+        };
+        assert_eq!(made(&[4], Dtype::Float32).unwrap().features(), 128);
+        let error = made(&[4, 84, 84], Dtype::Uint8).unwrap_err().to_string();
+        assert!(
+            error.contains("mlp_width") && error.contains("is not read"),
+            "{error}"
+        );
     }
 
     #[test]
