@@ -26,7 +26,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use curve::{Curve, Reference, draw_curves};
+pub use curve::{Curve, draw_curve};
 pub use episodes::{Episode, read_episodes};
 pub use error::ReportError;
 pub use evaluations::{Evaluation, read_evaluations};
@@ -287,7 +287,6 @@ impl RunReport {
         self.flush()?;
         let games = read_episodes(&self.folder.join("episodes.csv"))?;
         let curve = Curve {
-            label: String::new(),
             games: games
                 .iter()
                 .filter_map(|game| Some((game.step, self.shown(game)?)))
@@ -301,7 +300,7 @@ impl RunReport {
                 .collect(),
         };
         let path = self.folder.join("curve.png");
-        draw_curves(&path, &self.title, self.returns(), &[curve], &[])?;
+        draw_curve(&path, &self.title, self.returns(), &curve)?;
         Ok(path)
     }
 
