@@ -101,6 +101,10 @@ def test_agents_are_compared_in_a_table(trainer: Trainer, trained: Callable[...,
     assert (trainer.folder / "again.csv").read_text() == (trainer.folder / "table.csv").read_text()
     _, err = trainer.run("versus", "runs/run", "self", *how, "table.csv", status=1)
     assert "could not create `table.csv`" in err
+    # The run was never evaluated, so it has no best; and a start that fails makes no table.
+    _, err = trainer.run("versus", "runs/run", "random", "--best", *how, "best.csv", status=1)
+    assert "best" in err
+    assert not (trainer.folder / "best.csv").exists()
 
 
 def test_versus_refuses_what_cannot_be_compared(

@@ -104,7 +104,7 @@ pub fn run(args: Vec<OsString>) -> i32 {
     };
     let result = catch_panics(|| dispatch(cli, &stop));
     if let Err(TrainerError::Stopped) = result {
-        let _ = writeln!(io::stderr(), "stopped before anything was begun");
+        let _ = writeln!(io::stderr(), "stopped");
         // Python may still be busy in a thread that was left to itself: it ends with the process.
         return stop.exit_status();
     }

@@ -2,20 +2,21 @@
 
 use std::{
     fs::File,
+    io,
     path::{Path, PathBuf},
 };
 
 use serde::Serialize;
 use vec_env::VecEnv;
 
-use super::{PlayArgs, load_policy, print, status_after};
+use super::{PlayArgs, find, load_policy, print, status_after};
 use crate::{
     envs::{self, Opponent, RandomOpponent},
     error::TrainerError,
     policy::Policy,
     run::{
         StopRequest,
-        checkpoints::{self, Found},
+        checkpoints::Found,
         evaluate::play,
         versus::{PolicyOpponent, Tally, scores_of},
     },
@@ -25,7 +26,8 @@ use crate::{
 pub(super) struct VersusArgs {
     /// A run's folder (its newest checkpoint is taken) or a checkpoint, of games for two
     run: PathBuf,
-    /// Whom it plays against, one after the other: `random`, `self`, runs' folders, checkpoints
+    /// Whom it plays against, one after the other: `random`, `self`, runs' folders (their newest
+    /// checkpoint), checkpoints
     #[arg(required = true)]
     opponents: Vec<PathBuf>,
     /// True games to play against each, an even number: half of them from each side
@@ -64,7 +66,7 @@ struct Row<'a> {
 }
 
 pub(super) fn versus(args: &VersusArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
-    let player = checkpoints::find(&args.run)?;
+    let player = find(&args.run, args.play.best)?;
     if player.checkpoint.settings.env.num_players == 1 {
         let problem = "its `num_players` is 1; only games for two have another side";
         return Err(TrainerError::checkpoint(&player.path, problem));
@@ -72,10 +74,15 @@ pub(super) fn versus(args: &VersusArgs, stop: &StopRequest) -> Result<i32, Train
     let opponents: Vec<Side> = args
         .opponents
         .iter()
-        .map(|name| Side::find(name, &args.run, &player))
+        .map(|name| Side::find(name, args, &player))
         .collect::<Result<_, _>>()?;
     let policy = load_policy(&player, &args.play)?;
-    let mut table = args.csv.as_deref().map(new_table).transpose()?;
+    // Made with the first row: a start that fails leaves no empty file that forbids the next.
+    let mut table = None;
+    if let Some(path) = args.csv.as_deref().filter(|path| path.exists()) {
+        let source = io::ErrorKind::AlreadyExists.into();
+        return Err(TrainerError::io("create", path, source));
+    }
     let settings = &player.checkpoint.settings;
     print(format_args!(
         "{}: {} against each of these, {} games, half of them from each side",
@@ -110,7 +117,11 @@ pub(super) fn versus(args: &VersusArgs, stop: &StopRequest) -> Result<i32, Train
             tally.difference.0,
             tally.difference.1,
         ))?;
-        if let (Some(table), Some(path)) = (&mut table, &args.csv) {
+        if let Some(path) = &args.csv {
+            let table = match &mut table {
+                Some(table) => table,
+                none => none.insert(new_table(path)?),
+            };
             let row = Row {
                 player: &settings.run.run_name,
                 player_step: player.checkpoint.counters.step,
@@ -177,13 +188,16 @@ enum Side {
 }
 
 impl Side {
-    /// The opponent `name` of `player`, which `run` names.
-    fn find(name: &Path, run: &Path, player: &Found) -> Result<Self, TrainerError> {
+    /// The opponent `name` of `player`, which `args` name.
+    fn find(name: &Path, args: &VersusArgs, player: &Found) -> Result<Self, TrainerError> {
         if name == Path::new("random") {
             return Ok(Self::Random);
         }
-        let path = if name == Path::new("self") { run } else { name };
-        let found = checkpoints::find(path)?;
+        let found = if name == Path::new("self") {
+            find(&args.run, args.play.best)?
+        } else {
+            find(name, false)?
+        };
         let (ours, its) = (&player.checkpoint, &found.checkpoint);
         let plays_the_same = ours.settings.env.env_id == its.settings.env.env_id
             && ours.settings.env.num_players == its.settings.env.num_players
@@ -192,7 +206,7 @@ impl Side {
         if !plays_the_same {
             let problem = format!(
                 "plays another game than `{}`, or sees it otherwise: `{}` for {} with observations {:?}",
-                run.display(),
+                args.run.display(),
                 its.settings.env.env_id,
                 its.settings.env.num_players,
                 its.obs_spec.shape
