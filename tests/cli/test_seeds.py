@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import json
+import os
 import signal
 import time
 from pathlib import Path
@@ -20,6 +22,11 @@ def scores(folder: Path) -> dict[tuple[str, int], float]:
         return {
             (row["env_id"], int(row["seed"])): float(row["score"]) for row in csv.DictReader(table)
         }
+
+
+def threads(run: Path) -> list[str]:
+    lines = (run / "settings.toml").read_text().splitlines()
+    return [line for line in lines if "_threads = " in line]
 
 
 def mean_of_last_games(run: Path) -> float:
@@ -81,11 +88,36 @@ def test_ctrl_c_stops_all_and_resuming_finishes_them(trainer: Trainer) -> None:
     assert "go on by: seeds --resume 'runs/all'" in out
     assert "Traceback" not in err
     assert not (folder / "CartPole-v1-seed3").exists()
-    out, _ = trainer.run("seeds", "--resume", "runs/all", "--jobs", 3)
+    begun_with = threads(folder / "CartPole-v1-seed1")
+    trainer.run("seeds", "--resume", "runs/all", "--jobs", 1)
     assert len(scores(folder)) == 3
-    assert "going on from agent step" in (folder / "CartPole-v1-seed1.log").read_text()
+    log = (folder / "CartPole-v1-seed1.log").read_text()
+    assert "going on from agent step" in log
+    # Other threads would sum up otherwise: they stay, whoever goes on.
+    assert "threads = " not in log
+    for run in folder.glob("CartPole-v1-seed?"):
+        assert threads(run) == begun_with
     out, _ = trainer.run("seeds", "--resume", "runs/all")
     assert "0 of 3 runs to do" in out
+
+
+def test_runs_that_ended_go_on_to_a_later_end(trainer: Trainer) -> None:
+    out, _ = trainer.run("seeds", *SHORT, "--seeds", 1)
+    assert "none of a single seed" in out
+    folder = trainer.folder / "runs/all"
+    # Another process has the folder.
+    lock = os.open(folder, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    _, err = trainer.run("seeds", "--resume", "runs/all", status=1)
+    os.close(lock)
+    assert "another process" in err
+    for name, value, words in [("gamma", 0.5, "cannot change"), ("total-steps", 9, "2048")]:
+        _, err = trainer.run("seeds", "--resume", "runs/all", f"--{name}", value, status=1)
+        assert words in err
+    trainer.run("seeds", "--resume", "runs/all", "--total-steps", 3072)
+    results = json.loads((folder / "results.json").read_text())
+    assert [run["step"] for run in results["runs"]] == [3072]
+    assert "total_steps = 3072\n" in (folder / "plan.toml").read_text()
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ use crate::{
 
 /// More than this many seeds are a typing mistake.
 const MOST_SEEDS: u64 = 1000;
+const TOTAL_STEPS: &str = "total_steps";
 
 #[derive(clap::Args)]
 #[command(after_help = setting_args::presets())]
@@ -76,15 +77,18 @@ fn parse_seeds(text: &str) -> Result<Seeds, String> {
 }
 
 pub(super) fn seeds(args: &SeedsArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
-    let plan = match &args.resume {
+    let mut plan = match &args.resume {
         Some(folder) => resume(folder, args)?,
         None => start(args)?,
     };
+    let _lock = plan.lock()?;
+    if let Some(total) = total_steps(args).filter(|_| args.resume.is_some()) {
+        plan.extend(total)?;
+    }
     let total = plan.settings.run.total_steps;
     let runs = plan.runs();
     let unfinished = runs.iter().filter(|run| !run.is_finished(total)).count();
-    let jobs = args.jobs.map(|jobs| jobs as usize);
-    let division = Division::of(&plan.settings, unfinished, jobs);
+    let division = Division::of(&plan.settings, unfinished, jobs(args));
     say(format_args!(
         "{} on {}: {unfinished} of {} runs to do, {division}",
         plan.settings.algorithm.algorithm().name().to_uppercase(),
@@ -102,12 +106,12 @@ pub(super) fn seeds(args: &SeedsArgs, stop: &StopRequest) -> Result<i32, Trainer
         }
     }
     let go_on = format!("go on by: seeds --resume '{}'", plan.folder.display());
+    for (run, words) in &trained.failed {
+        warn(format_args!("{run} failed: {words}"));
+    }
     if trained.stopped {
         say(format_args!("stopped; {go_on}"));
         return Ok(stop.exit_status());
-    }
-    for (run, words) in &trained.failed {
-        warn(format_args!("{run} failed: {words}"));
     }
     if trained.failed.is_empty() {
         return Ok(EXIT_OK);
@@ -139,14 +143,26 @@ fn start(args: &SeedsArgs) -> Result<Plan, TrainerError> {
         };
         settings.run.run_name = run_name(&settings, &envs, &format!("{}-seeds", seeds.len()));
     }
+    let runs = seeds.len() * env_ids.len();
+    Division::of(&settings, runs, jobs(args)).fix_threads(&mut settings);
     Plan::create(settings, seeds, env_ids)
+}
+
+fn jobs(args: &SeedsArgs) -> Option<usize> {
+    args.jobs.map(|jobs| jobs as usize)
+}
+
+/// The steps that the command line names.
+fn total_steps(args: &SeedsArgs) -> Option<u64> {
+    let named = args.settings.0.get(TOTAL_STEPS)?.as_integer()?;
+    named.try_into().ok()
 }
 
 fn resume(folder: &std::path::Path, args: &SeedsArgs) -> Result<Plan, TrainerError> {
     let mut named = args.settings.0.keys();
-    match named.next() {
+    match named.find(|name| *name != TOTAL_STEPS) {
         Some(name) => Err(TrainerError::Usage(format!(
-            "`{name}` cannot change when several runs go on"
+            "`{name}` cannot change when several runs go on; `{TOTAL_STEPS}` can"
         ))),
         None => Plan::open(folder),
     }

@@ -154,7 +154,11 @@ impl RunFolder {
     }
 }
 
-fn lock(path: &Path) -> Result<File, TrainerError> {
+/// Locks a folder for this process, as long as the file is open.
+///
+/// # Errors
+/// Another process that has it.
+pub(crate) fn lock(path: &Path) -> Result<File, TrainerError> {
     let failed = |source| TrainerError::io("open", path, source);
     let folder = File::open(path).map_err(failed)?;
     match folder.try_lock() {

@@ -8,7 +8,7 @@ pub mod evaluate;
 mod evaluation;
 mod failure;
 pub mod files;
-mod folder;
+pub(crate) mod folder;
 mod kept;
 pub mod machine;
 mod replay_file;

@@ -61,6 +61,7 @@ impl Program {
         Ok(Child {
             run,
             process,
+            told: false,
             log_begin,
         })
     }
@@ -75,6 +76,8 @@ fn arguments(
     let mut name = |option: &str, value: OsString| words.extend([option.into(), value]);
     if run.has_begun() {
         name("--resume", run.folder.clone().into());
+        let total = plan.settings.run.total_steps;
+        name("--total-steps", total.to_string().into());
     } else {
         let mut settings = plan.settings.clone();
         settings.run.seed = run.seed;
@@ -91,19 +94,27 @@ fn arguments(
         name("--config", config.into());
         name("--run-name", run.name.clone().into());
         name("--runs-dir", plan.folder.clone().into());
+        // One that goes on keeps those that it began with: another number changes its sums.
+        name("--torch-threads", division.torch_threads.to_string().into());
+        name("--env-threads", division.env_threads.to_string().into());
     }
-    name("--torch-threads", division.torch_threads.to_string().into());
-    name("--env-threads", division.env_threads.to_string().into());
     Ok(words)
 }
 
 /// A parent that is killed takes its children with it: each stops as by SIGTERM, with a checkpoint.
 #[expect(unsafe_code, reason = "what happens between fork and exec")]
 fn die_with_parent(command: &mut Command) {
-    let ask = || {
-        // SAFETY: prctl is one system call, and may be made between fork and exec.
-        match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, SIGTERM) } {
-            0 => Ok(()),
+    let parent = process::id();
+    let ask = move || {
+        // SAFETY: each is one system call, and may be made between fork and exec.
+        let (asked, above) = unsafe {
+            let asked = libc::prctl(libc::PR_SET_PDEATHSIG, SIGTERM);
+            (asked, libc::getppid())
+        };
+        match asked {
+            0 if above as u32 == parent => Ok(()),
+            // The parent was gone before it could be asked for.
+            0 => Err(io::Error::from_raw_os_error(libc::ESRCH)),
             _ => Err(io::Error::last_os_error()),
         }
     };
@@ -116,6 +127,8 @@ fn die_with_parent(command: &mut Command) {
 pub(super) struct Child {
     pub run: PlannedRun,
     process: process::Child,
+    /// It was asked to stop: asked again it would end at once.
+    told: bool,
     /// Where in the log its own lines begin.
     log_begin: u64,
 }
@@ -123,7 +136,10 @@ pub(super) struct Child {
 impl Child {
     /// Asks it to stop, as Ctrl-C does.
     #[expect(unsafe_code, reason = "a signal to another process")]
-    pub fn stop(&self) {
+    pub fn stop(&mut self) {
+        if std::mem::replace(&mut self.told, true) {
+            return;
+        }
         let id = self.process.id() as libc::pid_t;
         // SAFETY: the process was not waited for yet, so the number is still its own.
         unsafe { libc::kill(id, SIGINT) };
@@ -147,6 +163,23 @@ impl Child {
             let words = error.or_else(|| lines.next_back()).unwrap_or("no word");
             Err(format!("{words} ({status}; see {})", log.display()))
         }))
+    }
+}
+
+/// The processes at work. Where they are dropped all are asked to stop before one is waited for.
+#[derive(Debug, Default)]
+pub(super) struct AtWork(pub Vec<Child>);
+
+impl AtWork {
+    /// Asks all to stop.
+    pub fn stop(&mut self) {
+        self.0.iter_mut().for_each(Child::stop);
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
     report::{progress::Progress, stats::GameWindow},
     run::{StopRequest, stop::LOOK},
 };
-use children::{Child, Program};
+use children::{AtWork, Program};
 
 /// What became of the runs that were not finished before.
 #[derive(Debug, Default)]
@@ -50,26 +50,27 @@ pub fn train(
         .filter(|run| !run.is_finished(total))
         .cloned()
         .collect();
-    let mut at_work: Vec<Child> = Vec::new();
+    let mut at_work = AtWork::default();
     let mut trained = Trained::default();
-    let (none, mut told) = (GameWindow::default(), false);
+    let none = GameWindow::default();
     loop {
-        while !stop.is_asked() && at_work.len() < division.jobs {
+        while !stop.is_asked() && at_work.0.len() < division.jobs {
             let Some(run) = waiting.pop_front() else {
                 break;
             };
             resting = resting.saturating_sub(reached(&run));
-            at_work.push(program.start(plan, run, division)?);
+            at_work.0.push(program.start(plan, run, division)?);
         }
-        if stop.is_asked() && !told {
-            at_work.iter().for_each(Child::stop);
-            told = true;
+        if stop.is_asked() {
+            at_work.stop();
         }
-        for mut child in std::mem::take(&mut at_work) {
+        let mut place = 0;
+        while let Some(child) = at_work.0.get_mut(place) {
             let Some(ended) = child.ended()? else {
-                at_work.push(child);
+                place += 1;
                 continue;
             };
+            let child = at_work.0.remove(place);
             resting += reached(&child.run);
             match ended {
                 Ok(()) => progress.message(&format!("{}: done", child.run)),
@@ -80,9 +81,9 @@ pub fn train(
                 }
             }
         }
-        let working: u64 = at_work.iter().map(|child| reached(&child.run)).sum();
+        let working: u64 = at_work.0.iter().map(|child| reached(&child.run)).sum();
         progress.tick(resting + working, &none);
-        if at_work.is_empty() && (waiting.is_empty() || stop.is_asked()) {
+        if at_work.0.is_empty() && (waiting.is_empty() || stop.is_asked()) {
             trained.stopped |= !waiting.is_empty();
             return Ok(trained);
         }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     envs::available_cores,
     error::TrainerError,
-    run::{checkpoints, files},
+    run::{checkpoints, files, folder},
     settings::Settings,
 };
 
@@ -89,17 +89,43 @@ impl Plan {
         }
         let create = |source| TrainerError::io("create", &plan.folder, source);
         fs::create_dir_all(&plan.folder).map_err(create)?;
+        plan.write()?;
+        Ok(plan)
+    }
+
+    fn write(&self) -> Result<(), TrainerError> {
         let file = PlanFile {
-            seeds: plan.seeds.clone(),
-            env_ids: plan.env_ids.clone(),
-            settings: plan.settings.table(),
+            seeds: self.seeds.clone(),
+            env_ids: self.env_ids.clone(),
+            settings: self.settings.table(),
         };
         let text = toml::to_string(&file)
             .map_err(|error| TrainerError::Usage(format!("the plan: {error}")))?;
-        let path = plan.folder.join(PLAN);
+        let path = self.folder.join(PLAN);
         files::replace(&path, text.as_bytes())
-            .map_err(|source| TrainerError::io("write", &path, source))?;
-        Ok(plan)
+            .map_err(|source| TrainerError::io("write", &path, source))
+    }
+
+    /// Locks the folder: no other process works on these runs while the file is open.
+    ///
+    /// # Errors
+    /// Another process that does.
+    pub fn lock(&self) -> Result<File, TrainerError> {
+        folder::lock(&self.folder)
+    }
+
+    /// Has the runs go on to `total_steps`, for good.
+    ///
+    /// # Errors
+    /// Fewer steps than before, which some runs may have made already; a plan that cannot be written.
+    pub fn extend(&mut self, total_steps: u64) -> Result<(), TrainerError> {
+        let before = self.settings.run.total_steps;
+        if total_steps < before {
+            let problem = format!("must not be below the {before} of these runs");
+            return Err(TrainerError::setting("total_steps", total_steps, problem));
+        }
+        self.settings.run.total_steps = total_steps;
+        self.write()
     }
 
     /// The plan in `folder`.
@@ -223,6 +249,12 @@ impl Division {
         Self::among(available_cores(), settings, runs, jobs)
     }
 
+    /// Writes the threads into `settings`, so that who goes on with the runs divides no other way.
+    pub fn fix_threads(&self, settings: &mut Settings) {
+        settings.machine.torch_threads = self.torch_threads;
+        settings.machine.env_threads = self.env_threads;
+    }
+
     fn among(cores: i64, settings: &Settings, runs: usize, jobs: Option<usize>) -> Self {
         let (torch, env) = (
             i64::from(settings.machine.torch_threads),
@@ -280,6 +312,9 @@ mod tests {
         assert_eq!((division.jobs, division.torch_threads), (4, 4));
         assert_eq!(division.env_threads, 4);
         assert_eq!(Division::among(2, &settings, 10, None).jobs, 1);
+        division.fix_threads(&mut settings);
+        let of_the_rest = Division::among(64, &settings, 1, Some(1));
+        assert_eq!((of_the_rest.torch_threads, of_the_rest.env_threads), (4, 4));
     }
 
     #[test]
@@ -311,8 +346,18 @@ mod tests {
             "ALE-B-v5-seed2",
         ];
         assert_eq!(names, expected);
-        let again = Plan::open(&plan.folder).unwrap();
-        assert_eq!((again.runs(), again.settings), (plan.runs(), plan.settings));
+        let mut again = Plan::open(&plan.folder).unwrap();
+        assert_eq!(again.runs(), plan.runs());
+        assert_eq!(again.settings, plan.settings);
+        let locked = plan.lock().unwrap();
+        assert!(again.lock().is_err());
+        drop(locked);
+        let total = plan.settings.run.total_steps;
+        let error = again.extend(total - 1).unwrap_err().to_string();
+        assert!(error.contains("total_steps"), "{error}");
+        again.extend(total + 1).unwrap();
+        let extended = Plan::open(&plan.folder).unwrap();
+        assert_eq!(extended.settings.run.total_steps, total + 1);
         assert!(Plan::open(runs.path()).is_err());
     }
 

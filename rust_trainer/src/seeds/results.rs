@@ -40,19 +40,30 @@ struct Scored {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Estimate {
     value: f64,
-    interval: Interval,
+    /// None of a single seed: what it would have been with another one is not known.
+    interval: Option<Interval>,
 }
 
 impl Estimate {
     fn of(scores: &[Vec<f64>], statistic: fn(&[f64]) -> f64) -> Self {
+        let known = scores.iter().all(|of_env| of_env.len() > 1);
         Self {
             value: statistic(&scores.concat()),
-            interval: stratified_bootstrap(scores, RESAMPLES, statistic),
+            interval: known.then(|| stratified_bootstrap(scores, RESAMPLES, statistic)),
         }
     }
 
     fn json(&self) -> Value {
-        json!({ "value": self.value, "low": self.interval.low, "high": self.interval.high })
+        let (low, high) = self.interval.map(|ends| (ends.low, ends.high)).unzip();
+        json!({ "value": self.value, "low": low, "high": high })
+    }
+
+    /// The interval with this many `decimals`.
+    fn shown(&self, decimals: usize) -> String {
+        self.interval.map_or_else(
+            || "none of a single seed".to_owned(),
+            |Interval { low, high }| format!("{low:.decimals$} to {high:.decimals$}"),
+        )
     }
 }
 
@@ -216,14 +227,9 @@ impl fmt::Display for Results {
             "environment"
         )?;
         for (env_id, runs) in self.scored_envs() {
-            let Estimate { value, interval } = Estimate::of(&[scores(runs)], mean);
-            writeln!(
-                f,
-                "{env_id:width$}  {:5}  {value:10.2}  {:.2} to {:.2}",
-                runs.len(),
-                interval.low,
-                interval.high
-            )?;
+            let found = Estimate::of(&[scores(runs)], mean);
+            let (seeds, value, interval) = (runs.len(), found.value, found.shown(2));
+            writeln!(f, "{env_id:width$}  {seeds:5}  {value:10.2}  {interval}")?;
         }
         if let Some((is_normalized, scores)) = self.together() {
             let what = if is_normalized {
@@ -239,9 +245,8 @@ impl fmt::Display for Results {
                 ),
                 ("mean", mean),
             ] {
-                let Estimate { value, interval } = Estimate::of(&scores, statistic);
-                let (low, high) = (interval.low, interval.high);
-                writeln!(f, "  {name}: {value:.3}  ({low:.3} to {high:.3})")?;
+                let found = Estimate::of(&scores, statistic);
+                writeln!(f, "  {name}: {:.3}  ({})", found.value, found.shown(3))?;
             }
         }
         if self.count() < self.planned {
@@ -348,6 +353,19 @@ mod tests {
         assert!(text.contains("raw returns, not normalized"), "{text}");
         assert!(text.contains("1 of 5 runs are not in it"), "{text}");
         assert_eq!(others.csv().lines().count(), 5);
+    }
+
+    #[test]
+    fn a_single_seed_has_no_interval() {
+        let mut results = results(["A-v1", "B-v1"]);
+        results.envs[0].1.truncate(1);
+        let json = results.json();
+        let alone = json!({ "value": 10.0, "low": null, "high": null });
+        assert_eq!(json["envs"][0]["mean"], alone);
+        assert_eq!(json["envs"][1]["mean"]["low"], 10.0);
+        assert!(json["together"]["mean"]["low"].is_null());
+        let text = results.to_string();
+        assert_eq!(text.matches("none of a single seed").count(), 3, "{text}");
     }
 
     #[test]
