@@ -32,12 +32,17 @@ pub fn select(choice: DeviceChoice) -> Result<Device, TrainerError> {
 /// Gives libtorch `threads` threads, or one for each core if 0; returns how many it uses.
 #[must_use = "libtorch may use fewer than asked for"]
 pub fn set_torch_threads(threads: i32) -> i32 {
-    tch::set_num_threads(if threads == 0 {
+    tch::set_num_threads(num_threads(threads));
+    tch::get_num_threads()
+}
+
+/// How many that means on this machine.
+pub(crate) fn num_threads(threads: i32) -> i32 {
+    if threads == 0 {
         available_cores() as i32
     } else {
         threads
-    });
-    tch::get_num_threads()
+    }
 }
 
 /// A device's name as settings spell it.

@@ -55,6 +55,8 @@ pub struct Checkpoint {
     pub settings: Settings,
     /// How far it has come.
     pub counters: Counters,
+    /// On what the last bits of its numbers depend, by name: device, threads, processor; empty in older ones.
+    pub arithmetic: BTreeMap<String, String>,
     /// The observations that the network expects.
     pub obs_spec: ObsSpec,
     /// The actions of the policy.
@@ -170,6 +172,7 @@ impl Checkpoint {
             ("made_by", made_by.to_owned()),
             ("settings", serde_json::to_string(&self.settings)?),
             ("counters", serde_json::to_string(&self.counters)?),
+            ("arithmetic", serde_json::to_string(&self.arithmetic)?),
             ("obs_shape", serde_json::to_string(&self.obs_spec.shape)?),
             ("obs_dtype", dtype.to_owned()),
             ("action_space", action_space::to_text(&self.action_space)?),
@@ -237,6 +240,11 @@ impl Checkpoint {
         Ok(Self {
             settings: entry(&metadata, "settings")?,
             counters: entry(&metadata, "counters")?,
+            arithmetic: metadata
+                .contains_key("arithmetic")
+                .then(|| entry(&metadata, "arithmetic"))
+                .transpose()?
+                .unwrap_or_default(),
             obs_spec: ObsSpec {
                 shape: entry(&metadata, "obs_shape")?,
                 dtype: match text(&metadata, "obs_dtype")?.as_str() {
@@ -404,8 +412,8 @@ fn read_metadata(bytes: &[u8]) -> Result<BTreeMap<String, String>, String> {
     }
 }
 
-fn damaged(error: safetensors::SafeTensorError) -> String {
-    format!("is damaged: {error}")
+fn damaged(problem: impl Display) -> String {
+    format!("is damaged: {problem}")
 }
 
 fn text(metadata: &BTreeMap<String, String>, name: &str) -> Result<String, String> {

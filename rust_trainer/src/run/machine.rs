@@ -47,7 +47,7 @@ fn read(path: &Path) -> Option<Map<String, Value>> {
 }
 
 /// The processor as Linux names it.
-fn cpu_model() -> Option<String> {
+pub(super) fn cpu_model() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;
     let (_, model) = line.split_once(':')?;

@@ -2,6 +2,7 @@
 //! it does not know.
 
 mod action_space;
+mod arithmetic;
 mod checkpoint;
 pub mod checkpoints;
 pub mod evaluate;
@@ -18,6 +19,7 @@ pub mod versus;
 mod wait;
 
 use std::{
+    collections::BTreeMap,
     mem,
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -89,6 +91,7 @@ pub struct Summary {
 pub struct Run {
     folder: RunFolder,
     settings: Settings,
+    arithmetic: BTreeMap<String, String>,
     env: Box<dyn VecEnv>,
     algorithm: Box<dyn Algorithm>,
     /// How far the environments have come.
@@ -133,6 +136,7 @@ impl Run {
         }
         Self {
             folder,
+            arithmetic: arithmetic::of(&settings),
             settings,
             env,
             algorithm,
@@ -371,6 +375,7 @@ impl Run {
         let checkpoint = Checkpoint {
             settings: self.settings.clone(),
             counters: self.learned,
+            arithmetic: self.arithmetic.clone(),
             obs_spec: self.env.obs_spec().clone(),
             action_space: self.env.action_space().clone(),
             state: self.algorithm.state()?,

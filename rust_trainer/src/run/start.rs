@@ -4,17 +4,16 @@ use std::path::Path;
 
 use vec_env::{EnvError, VecEnv};
 
-use super::{CHANGEABLE, Counters, EnvStates, Run, RunFolder, StopRequest, checkpoints};
+use super::{
+    CHANGEABLE, Counters, EnvStates, Run, RunFolder, StopRequest, arithmetic, checkpoints,
+};
 use crate::{
     algorithms::{self, Algorithm},
     device, envs,
     error::TrainerError,
     report::RunReport,
-    settings::{Settings, shown},
+    settings::Settings,
 };
-
-/// Settings on which the last bits of a sum depend.
-const ARITHMETIC: &[&str] = &["device", "precision", "torch_threads"];
 
 /// A run that is to go on.
 #[derive(Debug)]
@@ -75,19 +74,16 @@ impl Resume {
         if let Some(problem) = &self.replay_problem {
             notices.push(format!("{problem}; the replay memory is filled anew"));
         }
-        let (before, now) = (found.checkpoint.settings.table(), self.settings.table());
-        for name in ARITHMETIC {
-            if let (Some(before), Some(now)) = (before.get(*name), now.get(*name))
-                && before != now
-            {
-                notices.push(format!(
-                    "{name} was {} and is {} now: numbers are rounded otherwise, and the run is not bit \
-                     for bit what it would have been",
-                    shown(before),
-                    shown(now)
-                ));
-            }
-        }
+        let checkpoint = &found.checkpoint;
+        let before = if checkpoint.arithmetic.is_empty() {
+            arithmetic::of(&checkpoint.settings)
+        } else {
+            checkpoint.arithmetic.clone()
+        };
+        notices.extend(arithmetic::changes(
+            &before,
+            &arithmetic::of(&self.settings),
+        ));
         notices
     }
 }

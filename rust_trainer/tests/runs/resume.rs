@@ -410,4 +410,18 @@ fn a_change_of_what_rounds_numbers_is_said() {
         notice.contains("torch_threads was 1 and is 2 now"),
         "{notice}"
     );
+
+    // Another machine: the settings are the same, but not what they come to.
+    let mut elsewhere = newest(&settings);
+    for (name, value) in [("torch_threads", "999"), ("processor", "an abacus")] {
+        elsewhere
+            .arithmetic
+            .insert(name.to_owned(), value.to_owned());
+    }
+    let inside = folder_of(&settings).join("checkpoints");
+    elsewhere.save(&inside).unwrap();
+    let found = notices("").join("\n");
+    for words in ["torch_threads was 999 and is 1", "processor was an abacus"] {
+        assert!(found.contains(words), "{found}");
+    }
 }
