@@ -8,6 +8,9 @@ use tch::{Device, Kind, Tensor, no_grad_guard};
 #[derive(Debug)]
 pub struct Optimizer {
     rule: Rule,
+    /// As large as the parameters, for what a step computes: memory got anew for it takes longer than the
+    /// arithmetic.
+    scratch: Tensor,
     /// Steps taken.
     pub(crate) steps: u64,
 }
@@ -46,6 +49,7 @@ impl Optimizer {
                 variance: zeros(),
                 eps,
             },
+            scratch: zeros(),
             steps: 0,
         }
     }
@@ -61,6 +65,7 @@ impl Optimizer {
                 mean: zeros(),
                 variance: zeros(),
             },
+            scratch: zeros(),
             steps: 0,
         }
     }
@@ -74,6 +79,7 @@ impl Optimizer {
     pub fn rms_prop(num_params: i64, device: Device, alpha: f64, eps: f64) -> Self {
         let square = Tensor::ones([num_params], (Kind::Float, device));
         Self {
+            scratch: square.empty_like(),
             rule: Rule::RmsProp { square, alpha, eps },
             steps: 0,
         }
@@ -83,6 +89,7 @@ impl Optimizer {
     pub fn step(&mut self, params: &mut Tensor, gradient: &Tensor, learning_rate: f64) {
         let _guard = no_grad_guard();
         self.steps += 1;
+        let scratch = &self.scratch;
         match &mut self.rule {
             Rule::Adam {
                 mean,
@@ -92,19 +99,20 @@ impl Optimizer {
                 let correction1 = 1.0 - BETA1.powf(self.steps as f64);
                 let correction2 = 1.0 - BETA2.powf(self.steps as f64);
                 let _ = mean.lerp_(gradient, 1.0 - BETA1);
-                let _ = variance.lerp_(&gradient.square(), 1.0 - BETA2);
-                let mut denominator = variance.sqrt();
+                let _ = variance.lerp_(&gradient.square_out(scratch), 1.0 - BETA2);
+                let mut denominator = variance.sqrt_out(scratch);
                 let _ = denominator
                     .g_div_scalar_(correction2.sqrt())
                     .g_add_scalar_(*eps);
-                *params -= (&*mean / denominator).g_mul_scalar_(learning_rate / correction1);
+                let mut change = mean.divide_out(scratch, &denominator);
+                *params -= change.g_mul_scalar_(learning_rate / correction1);
             }
             Rule::RAdam { mean, variance } => {
                 let steps = self.steps as f64;
                 let correction1 = 1.0 - BETA1.powf(steps);
                 let correction2 = 1.0 - BETA2.powf(steps);
                 let _ = mean.lerp_(gradient, 1.0 - BETA1);
-                let _ = variance.lerp_(&gradient.square(), 1.0 - BETA2);
+                let _ = variance.lerp_(&gradient.square_out(scratch), 1.0 - BETA2);
                 // ρ, the length of the simple moving average that the exponential one stands for.
                 let longest = 2.0 / (1.0 - BETA2) - 1.0;
                 let length = longest - 2.0 * steps * BETA2.powf(steps) / correction2;
@@ -113,14 +121,15 @@ impl Optimizer {
                         / ((longest - 4.0) * (longest - 2.0) * length))
                         .sqrt();
                     let scale = learning_rate * rectification * correction2.sqrt() / correction1;
-                    let denominator = variance.sqrt().g_add_scalar_(RADAM_EPS);
-                    *params -= (&*mean / denominator).g_mul_scalar_(scale);
+                    let denominator = variance.sqrt_out(scratch).g_add_scalar_(RADAM_EPS);
+                    let mut change = mean.divide_out(scratch, &denominator);
+                    *params -= change.g_mul_scalar_(scale);
                 } else {
                     *params -= &*mean * (learning_rate / correction1);
                 }
             }
             Rule::RmsProp { square, alpha, eps } => {
-                let _ = square.lerp_(&gradient.square(), 1.0 - *alpha);
+                let _ = square.lerp_(&gradient.square_out(scratch), 1.0 - *alpha);
                 let denominator = (&*square + *eps).sqrt();
                 *params -= (gradient / denominator).g_mul_scalar_(learning_rate);
             }
