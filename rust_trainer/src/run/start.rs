@@ -84,7 +84,33 @@ impl Resume {
             &before,
             &arithmetic::of(&self.settings),
         ));
+        let (before, now) = (
+            checkpoint.settings.run.total_steps,
+            self.settings.run.total_steps,
+        );
+        if before != now {
+            notices.extend(stretched(&self.settings).map(|what| {
+                format!(
+                    "total_steps was {before} and is {now} now: {what} goes on as it would stand here in \
+                     a run of that length"
+                )
+            }));
+        }
         notices
+    }
+}
+
+/// What falls or rises over a whole run and decides what is learned from: with a longer run it goes back.
+fn stretched(settings: &Settings) -> Option<&'static str> {
+    let table = settings.table();
+    let is_on = |name: &str| table.get(name).and_then(toml::Value::as_bool) == Some(true);
+    let has_epsilon = table.contains_key("exploration_fraction") && !is_on("noisy");
+    if has_epsilon {
+        Some("epsilon")
+    } else if is_on("prioritized") {
+        Some("the exponent of the importance weights")
+    } else {
+        None
     }
 }
 

@@ -425,3 +425,27 @@ fn a_change_of_what_rounds_numbers_is_said() {
         assert!(found.contains(words), "{found}");
     }
 }
+
+#[test]
+fn an_epsilon_that_goes_back_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = Settings::defaults(Algorithm::Pqn);
+    folder.path().clone_into(&mut settings.run.runs_dir);
+    let changes =
+        format!("run_name = 'run'\nnum_envs = {NUM_ENVS}\ntotal_steps = {STEPS}\nnum_steps = 8");
+    let settings = with(&settings, &changes);
+    let (env, stop) = task(Task::CartPole, 1);
+    let run = Run::create(settings.clone(), env, &stop).unwrap();
+    run.train(&stop).unwrap();
+    let notices = |changes: &str| {
+        let changes = toml::from_str(changes).unwrap();
+        let resume = Resume::open(&folder_of(&settings), &changes);
+        resume.unwrap().notices()
+    };
+    assert_eq!(notices(&format!("total_steps = {STEPS}")), [""; 0]);
+    let [notice] = &notices("total_steps = 20480")[..] else {
+        unreachable!("one change")
+    };
+    let words = format!("total_steps was {STEPS} and is 20480 now: epsilon");
+    assert!(notice.contains(&words), "{notice}");
+}
