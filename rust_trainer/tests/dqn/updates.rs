@@ -83,6 +83,17 @@ struct Record {
 }
 
 impl Record {
+    /// What the choice of actions draws: noise for the network, then an action where epsilon says so.
+    fn foretell_actions(&mut self, noise_numbers: usize, epsilon: f64, rng: &mut Pcg64) {
+        let noise = StandardNormal.sample_iter(&mut *rng).take(noise_numbers);
+        self.act_noise.extend::<Vec<f32>>(noise.collect());
+        for _ in 0..NUM_ENVS {
+            let is_random = epsilon > 0.0 && rng.random::<f64>() < epsilon;
+            let random = is_random.then(|| rng.random_range(0..NUM_ACTIONS as usize) as i64);
+            self.random_actions.push(random.unwrap_or(-1));
+        }
+    }
+
     fn save(&self, start: &State, path: &Path) {
         let envs = NUM_ENVS as i64;
         let steps = self.actions.len() as i64 / envs;
@@ -207,21 +218,9 @@ fn play(steps: usize, changes: &str, folder: &Path) -> Played {
     for steps_over in 1..=steps as u64 {
         // The generator is part of the state, so what is drawn is known beforehand.
         let mut rng = generator(&ours.state().unwrap());
-        let noise = StandardNormal.sample_iter(&mut rng);
-        record
-            .act_noise
-            .extend::<Vec<f32>>(noise.take(noise_numbers(&start)).collect());
-        let share_done = (steps_over - 1) as f64 / (steps * 2) as f64 / 0.5;
-        let epsilon = if is_noisy {
-            0.0
-        } else {
-            1.0 - 0.75 * share_done
-        };
-        for _ in 0..NUM_ENVS {
-            let is_random = epsilon > 0.0 && rng.random::<f64>() < epsilon;
-            let random = is_random.then(|| rng.random_range(0..NUM_ACTIONS as usize) as i64);
-            record.random_actions.push(random.unwrap_or(-1));
-        }
+        let done = (steps_over - 1) as f64 / steps as f64;
+        let epsilon = if is_noisy { 0.0 } else { 1.0 - 0.75 * done };
+        record.foretell_actions(noise_numbers(&start), epsilon, &mut rng);
         let actions = ours.act().unwrap();
         assert_eq!(
             generator(&ours.state().unwrap()),
