@@ -3,7 +3,7 @@
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
-use tch::{Device, Tensor};
+use tch::Tensor;
 
 use super::ParamsBuilder;
 
@@ -79,5 +79,5 @@ fn normal_roots(count: i64, rng: &mut dyn Rng) -> Tensor {
         .take(count as usize)
         .collect();
     let roots: Vec<f32> = normal.iter().map(|x| x.abs().sqrt().copysign(*x)).collect();
-    Tensor::from_slice(&roots).to_device(Device::Cpu)
+    Tensor::from_slice(&roots)
 }

@@ -156,6 +156,7 @@ impl Dqn {
         let targets = {
             let _guard = no_grad_guard();
             let after = self.target.forward(&batch.next_obs, target_noise.as_ref());
+            // Chosen with the noise of the loss, as in Kaixhin's Rainbow; Fortunato et al. draw another.
             let judged = if self.settings.double_q {
                 net.forward(&batch.next_obs, noise.as_ref())
             } else {

@@ -52,9 +52,11 @@ settings! {
         v_min: f64 = -10.0, Any, if OneOf("distributional", &["c51"]),
         /// Greatest of these returns
         v_max: f64 = 10.0, Any, if OneOf("distributional", &["c51"]),
-        /// Quantiles
+        /// Quantiles; as published with learning rate 5e-5, Adam's ε 3.125e-4 and gradients not clipped
+        /// (`max_grad_norm` 1e9; their norm is seldom under 10)
         num_quantiles: i64 = 200, Between(1.0, 4096.0), if OneOf("distributional", &["quantile"]),
-        /// Explore by noise on the weights of fully connected layers (Fortunato et al. 2018)
+        /// Explore by noise on the weights of the last two fully connected layers, drawn for all
+        /// environments at once (Fortunato et al. 2018)
         noisy: bool = false, Any,
         /// Size of this noise at first
         noisy_sigma: f64 = 0.5, Positive, if On("noisy"),
