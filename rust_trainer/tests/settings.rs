@@ -44,6 +44,10 @@ fn a_setting_that_the_algorithm_does_not_read_is_refused() {
             ["`clip_coef`", "a2c", "ppo"],
         ),
         ("rmsprop_eps = 1e-3", ["`rmsprop_eps`", "ppo", "a2c"]),
+        (
+            "backend = 'sync'\nenv_timeout = 9.0",
+            ["`env_timeout`", "auto or async", "sync"],
+        ),
         ("gama = 0.9", ["`gama`", "is not a setting", "--help"]),
     ] {
         let message = resolve(text).unwrap_err();

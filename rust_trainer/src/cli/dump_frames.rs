@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{PlayArgs, find, kept::Recorded, load_policy, make_envs, print, status_after};
+use super::{PlayArgs, find, load_policy, make_envs, print, recorded::Recorded, status_after};
 use crate::{
     envs::{self, Recording},
     error::TrainerError,

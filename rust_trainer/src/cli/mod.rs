@@ -3,7 +3,7 @@
 mod doctor;
 mod dump_frames;
 mod eval;
-mod kept;
+mod recorded;
 mod seeds;
 mod setting_args;
 mod train;

@@ -9,6 +9,7 @@ use super::{
     warn,
 };
 use crate::{
+    envs,
     error::TrainerError,
     run::StopRequest,
     seeds::{self, Division, Plan, Results},
@@ -138,7 +139,7 @@ fn start(args: &SeedsArgs) -> Result<Plan, TrainerError> {
     let seeds = args.seeds.clone().map(|seeds| seeds.0).unwrap_or_default();
     if !named.contains_key("run_name") {
         let envs = match env_ids.as_slice() {
-            [one] => one.replace(['/', ':'], "-"),
+            [one] => envs::name_in_files(one),
             several => format!("{}-envs", several.len()),
         };
         settings.run.run_name = run_name(&settings, &envs, &format!("{}-seeds", seeds.len()));

@@ -97,7 +97,8 @@ fn start(args: &TrainArgs, stop: &StopRequest) -> Result<Run, TrainerError> {
     let name_is_asked_for = args.settings.0.contains_key("run_name");
     if settings.run.run_name.is_empty() && !name_is_asked_for {
         let (env, seed) = (&settings.env.env_id, settings.run.seed);
-        settings.run.run_name = run_name(&settings, &env.replace('/', "-"), &format!("seed{seed}"));
+        let (env, seed) = (envs::name_in_files(env), format!("seed{seed}"));
+        settings.run.run_name = run_name(&settings, &env, &seed);
     }
     if !name_is_asked_for {
         settings.run.run_name = free_name(&settings);

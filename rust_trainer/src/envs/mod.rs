@@ -182,6 +182,12 @@ pub fn env_threads(settings: &Settings) -> i64 {
     asked.min(settings.env.num_envs as i64)
 }
 
+/// An environment's id as a part of files' names: Gymnasium's may hold `/` and `:`.
+#[must_use]
+pub fn name_in_files(env_id: &str) -> String {
+    env_id.replace(['/', ':'], "-")
+}
+
 /// Cores that this process may use.
 #[must_use]
 pub fn available_cores() -> i64 {

@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    envs::available_cores,
+    envs::{self, available_cores},
     error::TrainerError,
     run::{checkpoints, files, folder},
     settings::Settings,
@@ -160,7 +160,7 @@ impl Plan {
         let seeds = self.seeds.iter();
         let of_seed = |&seed| {
             self.env_ids.iter().map(move |env_id| {
-                let name = format!("{}-seed{seed}", env_id.replace(['/', ':'], "-"));
+                let name = format!("{}-seed{seed}", envs::name_in_files(env_id));
                 PlannedRun {
                     env_id: env_id.clone(),
                     seed,

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::{Plan, PlannedRun};
 use crate::{
+    envs,
     error::TrainerError,
     report::{
         Episode, band,
@@ -132,7 +133,7 @@ impl Results {
         write("results.csv", self.csv())?;
         let mut pictures = Vec::new();
         for (env_id, runs) in self.scored_envs() {
-            let path = folder.join(format!("curve-{}.png", env_id.replace(['/', ':'], "-")));
+            let path = folder.join(format!("curve-{}.png", envs::name_in_files(env_id)));
             let title = format!(
                 "{env_id} · {} · {} seeds",
                 self.algorithm.to_uppercase(),
