@@ -170,7 +170,7 @@ def test_a_mistake_is_one_line_that_names_it(
         ["trian"],
         ["train", "--gama", "0.9"],
         ["train", "--num-envs", "many"],
-        ["train", "--algorithm", "dqn"],
+        ["train", "--algorithm", "sac"],
         ["train", "--device", "gpu"],
         ["eval"],
         ["eval", "runs/run", "--episodes", "0"],
