@@ -34,7 +34,9 @@ impl RunFolder {
         let missing = missing.take_while(|above| !above.exists());
         let mut made: Vec<PathBuf> = missing.map(Path::to_owned).collect();
         fs::create_dir_all(&settings.run.runs_dir).map_err(failed)?;
-        fs::create_dir(&path).map_err(failed)?;
+        fs::create_dir(&path)
+            .or_else(|error| is_vacant(&path).then_some(()).ok_or(error))
+            .map_err(failed)?;
         files::sync_folder(&settings.run.runs_dir).map_err(failed)?;
         made.insert(0, path.clone());
         let folder = Self {
@@ -93,7 +95,7 @@ impl RunFolder {
             return Err(TrainerError::setting("run_name", name, problem));
         }
         let path = settings.run.runs_dir.join(name);
-        if path.exists() {
+        if path.exists() && !is_vacant(&path) {
             return Err(TrainerError::Usage(format!(
                 "`{}` exists: go on with it by --resume {0}, or choose another --run-name",
                 path.display()
@@ -154,6 +156,14 @@ impl RunFolder {
     }
 }
 
+/// Whether a folder is empty, as where a run was killed before its settings were written.
+fn is_vacant(path: &Path) -> bool {
+    let is_unfinished = |entry: io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| files::is_unfinished(&entry.path()))
+    };
+    fs::read_dir(path).is_ok_and(|mut entries| entries.all(is_unfinished))
+}
+
 /// Locks a folder for this process, as long as the file is open.
 ///
 /// # Errors
@@ -206,6 +216,21 @@ mod tests {
         let message = RunFolder::open(&path).unwrap_err().to_string();
         assert!(message.contains("another process"), "{message}");
         drop(first);
+        assert_eq!(
+            RunFolder::open(&path).unwrap().settings().unwrap(),
+            settings
+        );
+    }
+
+    #[test]
+    fn a_folder_that_was_left_before_its_settings_is_free() {
+        let runs = tempfile::tempdir().unwrap();
+        let settings = settings(runs.path(), "run");
+        let path = runs.path().join("run");
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join(".settings.toml.unfinished"), "").unwrap();
+        drop(RunFolder::create(&settings).unwrap());
+        RunFolder::create(&settings).unwrap_err();
         assert_eq!(
             RunFolder::open(&path).unwrap().settings().unwrap(),
             settings
