@@ -17,7 +17,6 @@ use std::{
 };
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use vec_env::VecEnv;
 
 use crate::{
     device,
@@ -189,10 +188,10 @@ fn load_policy(found: &Found, play: &PlayArgs) -> Result<Box<dyn Policy>, Traine
 }
 
 /// Makes environments as `make` says, unless a stop is asked for meanwhile.
-fn make_envs(
+fn make_envs<Envs: Send + 'static>(
     stop: &StopRequest,
-    make: impl FnOnce() -> Result<Box<dyn VecEnv>, TrainerError> + Send + 'static,
-) -> Result<Box<dyn VecEnv>, TrainerError> {
+    make: impl FnOnce() -> Result<Envs, TrainerError> + Send + 'static,
+) -> Result<Envs, TrainerError> {
     // Python's main thread is the one that it starts in.
     python_shim::interpreter::start()?;
     stop.unless_asked(make).ok_or(TrainerError::Stopped)?

@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 use vec_env::VecEnv;
 
-use super::{PlayArgs, find, load_policy, print, status_after};
+use super::{PlayArgs, find, load_policy, make_envs, print, status_after};
 use crate::{
     envs::{self, Opponent, RandomOpponent},
     error::TrainerError,
@@ -170,9 +170,8 @@ fn games_against(
     };
     let num_envs = args.num_envs.min(args.episodes);
     let for_env = checkpoint.settings.clone();
-    python_shim::interpreter::start()?;
     let make = move || envs::against(opponent, &for_env, num_envs);
-    let mut games = stop.unless_asked(make).ok_or(TrainerError::Stopped)??;
+    let mut games = make_envs(stop, make)?;
     let scores = games.scores();
     let how = args.play.games(args.episodes as u64);
     let ended = play(policy, &mut games, &how, stop, |_| Ok(()))?;
