@@ -35,19 +35,22 @@ fn notices(settings: &Settings) -> Vec<String> {
 }
 
 /// A folder in its place keeps the file from being written, as a full disk does.
-fn train_where_a_replay_cannot_be_written(settings: &Settings, of_step: u64) -> String {
-    let run = create(settings, one_step()).unwrap();
+fn spoil_the_place_of_a_replay(settings: &Settings, of_step: u64) {
     let place = format!("step-{of_step:012}.replay.safetensors");
     fs::create_dir_all(checkpoints_of(settings).join(place)).unwrap();
-    let error = run.train(&StopRequest::never()).err().unwrap();
-    error.to_string()
 }
 
 #[test]
 fn a_replay_memory_that_cannot_be_written_does_not_take_the_place_of_an_older_one() {
     let folder = tempfile::tempdir().unwrap();
     let settings = dqn(folder.path(), "run");
-    let message = train_where_a_replay_cannot_be_written(&settings, 128);
+    train(&with(&settings, "total_steps = 64"), one_step()).unwrap();
+    spoil_the_place_of_a_replay(&settings, 128);
+    let changes = toml::from_str("total_steps = 192").unwrap();
+    let longer = Resume::open(&folder_of(&settings), &changes).unwrap();
+    let stop = StopRequest::never();
+    let run = Run::resume(longer, Box::new(one_step()), &stop).unwrap();
+    let message = run.train(&stop).err().unwrap().to_string();
     assert!(
         message.contains("128.replay") && message.contains("checkpoint is of agent step 64"),
         "{message}"
@@ -55,14 +58,21 @@ fn a_replay_memory_that_cannot_be_written_does_not_take_the_place_of_an_older_on
     let left = ["064.replay.safetensors", "064.safetensors"];
     assert_eq!(names(&settings)[..2], left);
     assert_eq!(newest(&settings).counters.step, 64);
-    assert_eq!(notices(&settings), [""; 0]);
+    let found = notices(&settings);
+    assert!(
+        !found.iter().any(|notice| notice.contains("filled anew")),
+        "{found:?}"
+    );
 }
 
 #[test]
 fn without_an_older_one_the_checkpoint_is_written_nevertheless() {
     let folder = tempfile::tempdir().unwrap();
     let settings = dqn(folder.path(), "run");
-    let message = train_where_a_replay_cannot_be_written(&settings, 64);
+    let run = create(&settings, one_step()).unwrap();
+    spoil_the_place_of_a_replay(&settings, 64);
+    let error = run.train(&StopRequest::never()).err().unwrap();
+    let message = error.to_string();
     assert!(
         message.contains("064.replay") && message.contains("checkpoint is of agent step 64"),
         "{message}"
