@@ -10,7 +10,7 @@ from program import ROOT, Trainer
 
 README = (ROOT / "README.md").read_text()
 COMMANDS = re.findall(r"^\./scripts/train(.*)$", README, re.MULTILINE)
-SUBCOMMANDS = {"eval", "dump-frames", "doctor"}
+SUBCOMMANDS = {"seeds", "eval", "versus", "dump-frames", "doctor"}
 
 
 @pytest.mark.parametrize(
