@@ -4,7 +4,7 @@ use serde_json::json;
 use tch::Device;
 use vec_env::{ActionBatch, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
-use super::{Algorithm, Learner, Metrics, State};
+use super::{Algorithm, Learner, Metrics, State, schedule};
 use crate::{
     data::{
         Rollout, Samples,
@@ -160,8 +160,7 @@ impl<S: OnPolicy> ActorCritic<S> {
             anneal_lr,
             ..
         } = self.settings.shared();
-        let done = self.updates as f64 / self.num_updates as f64;
-        learning_rate * if anneal_lr { 1.0 - done } else { 1.0 }
+        schedule::learning_rate(learning_rate, anneal_lr, self.updates, self.num_updates)
     }
 
     /// Takes the observations written last into the statistics and normalizes them in their place, once.

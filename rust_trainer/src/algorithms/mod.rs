@@ -9,6 +9,7 @@ pub mod dqn;
 mod learner;
 pub mod ppo;
 pub mod pqn;
+mod schedule;
 mod state;
 
 use tch::{Device, Kind, Tensor};

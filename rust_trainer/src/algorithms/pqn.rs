@@ -12,7 +12,7 @@ use serde_json::json;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 use vec_env::{ActionBatch, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
-use super::{Algorithm, Learner, Metrics, State, ppo::minibatches};
+use super::{Algorithm, Learner, Metrics, State, ppo::minibatches, schedule};
 use crate::{
     data::{Rollout, Samples, advantage::gae, obs_tensor, truncated_obs},
     error::TrainerError,
@@ -80,11 +80,7 @@ impl PqnSettings {
     /// ε in the rollout behind `updates` of `num_updates` updates.
     fn epsilon(&self, updates: u64, num_updates: u64) -> f64 {
         let falling = self.exploration_fraction * num_updates as f64;
-        let done = updates as f64;
-        if done >= falling {
-            return self.end_e;
-        }
-        self.start_e + (self.end_e - self.start_e) * done / falling
+        schedule::linear(self.start_e, self.end_e, updates as f64, falling)
     }
 }
 
@@ -159,13 +155,12 @@ impl Pqn {
     }
 
     fn learning_rate(&self) -> f64 {
-        let done = self.updates as f64 / self.num_updates as f64;
-        let part = if self.settings.anneal_lr {
-            1.0 - done
-        } else {
-            1.0
-        };
-        self.settings.learning_rate * part
+        let PqnSettings {
+            learning_rate,
+            anneal_lr,
+            ..
+        } = self.settings;
+        schedule::learning_rate(learning_rate, anneal_lr, self.updates, self.num_updates)
     }
 
     fn q_values(&self, obs: &Tensor) -> Tensor {

@@ -233,13 +233,10 @@ pub(super) fn run_name(settings: &Settings, envs: &str, seeds: &str) -> String {
 /// nobody asked for on the command line, such as that of a settings file out of another run's folder.
 fn free_name(settings: &Settings) -> String {
     let name = &settings.run.run_name;
-    let is_free = |name: &String| !settings.run.runs_dir.join(name).exists();
-    if is_free(name) {
-        return name.clone();
+    let free = RunFolder::free_name(&settings.run.runs_dir, name);
+    if free == *name {
+        return free;
     }
-    let numbered = (2..u32::MAX).map(|number| format!("{name}-{number}"));
-    let free = numbered.into_iter().find(is_free);
-    let free = free.unwrap_or_else(|| name.clone());
     say(format_args!(
         "there is a run `{name}` already: this one is `{free}`"
     ));

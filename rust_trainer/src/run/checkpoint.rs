@@ -11,12 +11,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use safetensors::{Dtype as Format, SafeTensors, tensor::TensorView};
+use safetensors::{SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use tch::{Device, Kind, Tensor};
+use tch::Device;
 use vec_env::{ActionSpace, Dtype, ObsSpec};
 
-use super::{action_space, checkpoints, files, replay_file};
+use super::{
+    action_space, checkpoints, files, replay_file,
+    stored::{Stored, load},
+};
 use crate::{
     algorithms::{self, State},
     error::TrainerError,
@@ -240,11 +243,7 @@ impl Checkpoint {
         Ok(Self {
             settings: entry(&metadata, "settings")?,
             counters: entry(&metadata, "counters")?,
-            arithmetic: metadata
-                .contains_key("arithmetic")
-                .then(|| entry(&metadata, "arithmetic"))
-                .transpose()?
-                .unwrap_or_default(),
+            arithmetic: optional(&metadata, "arithmetic")?.unwrap_or_default(),
             obs_spec: ObsSpec {
                 shape: entry(&metadata, "obs_shape")?,
                 dtype: match text(&metadata, "obs_dtype")?.as_str() {
@@ -257,10 +256,7 @@ impl Checkpoint {
             state,
             envs,
             replay: metadata.get("replay").cloned(),
-            evaluation: metadata
-                .contains_key("evaluation")
-                .then(|| entry(&metadata, "evaluation"))
-                .transpose()?,
+            evaluation: optional(&metadata, "evaluation")?,
         })
     }
 
@@ -318,68 +314,8 @@ impl Checkpoint {
     }
 }
 
-/// A tensor's numbers in memory of the host.
-struct Stored {
-    format: Format,
-    shape: Vec<usize>,
-    bytes: Vec<u8>,
-}
-
 /// In place of the checksum of a replay memory that could not be written.
 const MISSING: &str = "missing";
-
-pub(super) const FORMATS: [(Kind, Format); 5] = [
-    (Kind::Float, Format::F32),
-    (Kind::Double, Format::F64),
-    (Kind::BFloat16, Format::BF16),
-    (Kind::Int64, Format::I64),
-    (Kind::Uint8, Format::U8),
-];
-
-/// How files name numbers of this type.
-///
-/// # Errors
-/// One that files do not hold.
-pub(super) fn format_of(kind: Kind) -> Result<Format, TrainerError> {
-    let format = FORMATS.iter().find(|(known, _)| *known == kind);
-    let refused = || TrainerError::State(format!("tensors of {kind:?} cannot be saved"));
-    format.map(|(_, format)| *format).ok_or_else(refused)
-}
-
-impl Stored {
-    fn from_bytes(bytes: &[u8]) -> Self {
-        Self {
-            format: Format::U8,
-            shape: vec![bytes.len()],
-            bytes: bytes.to_vec(),
-        }
-    }
-
-    fn new(tensor: &Tensor) -> Result<Self, TrainerError> {
-        let tensor = tensor.detach().f_to_device(Device::Cpu)?.f_contiguous()?;
-        let kind = tensor.kind();
-        let format = format_of(kind)?;
-        let numel = tensor.numel();
-        let mut bytes = vec![0; numel * kind.elt_size_in_bytes()];
-        tensor.f_copy_data_u8(&mut bytes, numel)?;
-        Ok(Self {
-            format,
-            shape: tensor
-                .size()
-                .iter()
-                .map(|&length| length as usize)
-                .collect(),
-            bytes,
-        })
-    }
-}
-
-fn load(view: &TensorView<'_>) -> Result<Tensor, String> {
-    let kind = FORMATS.iter().find(|(_, format)| *format == view.dtype());
-    let (kind, _) = kind.ok_or_else(|| format!("numbers of type {:?}", view.dtype()))?;
-    let shape: Vec<i64> = view.shape().iter().map(|&length| length as i64).collect();
-    Tensor::f_from_data_size(view.data(), &shape, *kind).map_err(|error| error.to_string())
-}
 
 /// CRC-32 of everything in a checkpoint but itself.
 fn checksum(
@@ -427,6 +363,15 @@ fn entry<T: DeserializeOwned>(
 ) -> Result<T, String> {
     let text = text(metadata, name)?;
     serde_json::from_str(&text).map_err(|error| not_understood(name, error))
+}
+
+/// An entry that not every checkpoint has.
+fn optional<T: DeserializeOwned>(
+    metadata: &BTreeMap<String, String>,
+    name: &str,
+) -> Result<Option<T>, String> {
+    let text = metadata.get(name);
+    text.map(|_| entry(metadata, name)).transpose()
 }
 
 fn not_understood(name: &str, problem: impl Display) -> String {

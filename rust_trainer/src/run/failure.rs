@@ -1,7 +1,7 @@
 //! What is kept of a run that fails.
 
 use super::{Run, RunFolder};
-use crate::{error::TrainerError, panics::catch_panics, settings::Settings};
+use crate::{error::TrainerError, panics::catch_panics};
 
 impl Run {
     /// Saves what can be saved after a failure, and says so.
@@ -28,7 +28,9 @@ impl Run {
     /// the run can go on.
     fn save_somewhere(&mut self) -> Result<(), TrainerError> {
         if !self.folder.is_there() {
-            self.settings.run.run_name = rescue_name(&self.settings);
+            let run = &mut self.settings.run;
+            let name = format!("{}-rescued", run.run_name);
+            run.run_name = RunFolder::free_name(&run.runs_dir, &name);
             self.folder = RunFolder::create(&self.settings)?;
             self.saved = None;
         }
@@ -37,13 +39,4 @@ impl Run {
             None => Ok(()),
         }
     }
-}
-
-/// A name in the folder of runs that no other run has.
-fn rescue_name(settings: &Settings) -> String {
-    let name = format!("{}-rescued", settings.run.run_name);
-    let is_free = |name: &String| !settings.run.runs_dir.join(name).exists();
-    let numbered = (2..u32::MAX).map(|number| format!("{name}-{number}"));
-    let mut names = std::iter::once(name.clone()).chain(numbered);
-    names.find(is_free).unwrap_or(name)
 }

@@ -104,6 +104,15 @@ impl RunFolder {
         Ok(path)
     }
 
+    /// `name`, with a number behind it where `runs_dir` has a run of that name.
+    #[must_use]
+    pub fn free_name(runs_dir: &Path, name: &str) -> String {
+        let numbered = (2..u32::MAX).map(|number| format!("{name}-{number}"));
+        let mut names = std::iter::once(name.to_owned()).chain(numbered);
+        let free = names.find(|name| !runs_dir.join(name).exists());
+        free.unwrap_or_else(|| name.to_owned())
+    }
+
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -46,8 +46,8 @@ impl Run {
 
     /// The checkpoint to write: of the present, between two updates; in the midst of one, of the last
     /// that ended, if it was kept. What the present one learned up to then stands in for it otherwise,
-    /// but not where learning itself was broken off,
-    /// nor in the first one: the settings begin the same run again.
+    /// but not where learning itself was broken off, nor in the first one: the settings begin the same
+    /// run again.
     pub(super) fn checkpoint_to_save(&mut self) -> Result<Option<Checkpoint>, TrainerError> {
         let learned = self.learned.step;
         let kept = self.kept.newest.as_ref();

@@ -13,7 +13,10 @@ use std::{
 use safetensors::tensor::TensorInfo;
 use tch::{Device, Kind, Tensor};
 
-use super::{checkpoint::FORMATS, files};
+use super::{
+    files,
+    stored::{FORMATS, format_of},
+};
 use crate::error::TrainerError;
 
 /// How the name of such a file ends.
@@ -126,7 +129,7 @@ fn header(tensors: &[(String, Tensor)]) -> Result<(String, Vec<&Tensor>), Traine
         let start = end;
         end += tensor.numel() * tensor.kind().elt_size_in_bytes();
         let info = TensorInfo {
-            dtype: super::checkpoint::format_of(tensor.kind())?,
+            dtype: format_of(tensor.kind())?,
             shape: tensor
                 .size()
                 .iter()

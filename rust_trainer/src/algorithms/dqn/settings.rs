@@ -1,5 +1,6 @@
 //! The settings of DQN and of everything that was added to it.
 
+use super::super::schedule;
 use crate::{
     error::TrainerError,
     nn::{QStyle, Returns},
@@ -97,14 +98,11 @@ impl DqnSettings {
 
     /// ε behind `steps` of `total_steps` agent steps; 0 where noisy weights explore.
     pub(super) fn epsilon(&self, steps: u64, total_steps: u64) -> f64 {
-        let falling = self.exploration_fraction * total_steps as f64;
         if self.noisy {
-            0.0
-        } else if steps as f64 >= falling {
-            self.end_e
-        } else {
-            self.start_e + (self.end_e - self.start_e) * steps as f64 / falling
+            return 0.0;
         }
+        let falling = self.exploration_fraction * total_steps as f64;
+        schedule::linear(self.start_e, self.end_e, steps as f64, falling)
     }
 
     /// Refuses values that contradict each other.

@@ -1,0 +1,75 @@
+//! Tensors as safetensors files hold them.
+
+use safetensors::{Dtype as Format, tensor::TensorView};
+use tch::{Device, Kind, Tensor};
+
+use crate::error::TrainerError;
+
+pub(super) const FORMATS: [(Kind, Format); 5] = [
+    (Kind::Float, Format::F32),
+    (Kind::Double, Format::F64),
+    (Kind::BFloat16, Format::BF16),
+    (Kind::Int64, Format::I64),
+    (Kind::Uint8, Format::U8),
+];
+
+/// How files name numbers of this type.
+///
+/// # Errors
+/// One that files do not hold.
+pub(super) fn format_of(kind: Kind) -> Result<Format, TrainerError> {
+    let format = FORMATS.iter().find(|(known, _)| *known == kind);
+    let refused = || TrainerError::State(format!("tensors of {kind:?} cannot be saved"));
+    format.map(|(_, format)| *format).ok_or_else(refused)
+}
+
+/// A tensor's numbers in memory of the host.
+pub(super) struct Stored {
+    pub format: Format,
+    pub shape: Vec<usize>,
+    pub bytes: Vec<u8>,
+}
+
+impl Stored {
+    /// Bytes as a tensor of one axis.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        Self {
+            format: Format::U8,
+            shape: vec![bytes.len()],
+            bytes: bytes.to_vec(),
+        }
+    }
+
+    /// A copy, from whatever device.
+    ///
+    /// # Errors
+    /// A type that files do not hold; what libtorch says.
+    pub fn new(tensor: &Tensor) -> Result<Self, TrainerError> {
+        let tensor = tensor.detach().f_to_device(Device::Cpu)?.f_contiguous()?;
+        let kind = tensor.kind();
+        let format = format_of(kind)?;
+        let numel = tensor.numel();
+        let mut bytes = vec![0; numel * kind.elt_size_in_bytes()];
+        tensor.f_copy_data_u8(&mut bytes, numel)?;
+        Ok(Self {
+            format,
+            shape: tensor
+                .size()
+                .iter()
+                .map(|&length| length as usize)
+                .collect(),
+            bytes,
+        })
+    }
+}
+
+/// The tensor of a file.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn load(view: &TensorView<'_>) -> Result<Tensor, String> {
+    let kind = FORMATS.iter().find(|(_, format)| *format == view.dtype());
+    let (kind, _) = kind.ok_or_else(|| format!("numbers of type {:?}", view.dtype()))?;
+    let shape: Vec<i64> = view.shape().iter().map(|&length| length as i64).collect();
+    Tensor::f_from_data_size(view.data(), &shape, *kind).map_err(|error| error.to_string())
+}
