@@ -1,0 +1,168 @@
+//! A ROM as it lies in a cartridge: its bytes, what it is called, and how its banks are switched ([`banks`]).
+
+mod banks;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use md5::{Digest, Md5};
+
+use crate::{CoreError, Game, games};
+pub(crate) use banks::{Banks, SWITCHES};
+
+/// Room for the largest ROM; shorter ones repeat, so that no address needs a check.
+pub(crate) const IMAGE: usize = 0x8000;
+/// The image and the four bytes that an instruction's fetch may read past its end.
+pub(crate) type Image = [u8; IMAGE + 4];
+
+/// How a cartridge shows a ROM larger than the 4 KiB that the processor can address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mapper {
+    /// 2 or 4 KiB, nothing is switched.
+    Flat,
+    /// 8 KiB, two banks, switched by an access to $1FF8 and $1FF9.
+    F8,
+    /// `F8` with 128 bytes of RAM: written at $1000, read at $1080 (Atari's "Superchip").
+    F8Ram,
+    /// 16 KiB, four banks, $1FF6 to $1FF9.
+    F6,
+    /// `F6` with 128 bytes of RAM.
+    F6Ram,
+    /// Parker Brothers: 8 KiB in 1 KiB slices; three of four windows are chosen by $1FE0 to $1FF7.
+    E0,
+    /// Activision: 8 KiB, the bank is address line 13 of what a subroutine call or return puts on the bus.
+    Fe,
+    /// Pitfall II: 8 KiB of program as `F8`, 2 KiB of graphics behind eight data fetchers, a random number.
+    Dpc,
+}
+
+impl Mapper {
+    fn fits(self, length: usize) -> bool {
+        match self {
+            Mapper::Flat => length == 2048 || length == 4096,
+            Mapper::F8 | Mapper::F8Ram | Mapper::E0 | Mapper::Fe => length == 8192,
+            Mapper::F6 | Mapper::F6Ram => length == 16384,
+            Mapper::Dpc => (10240..=10496).contains(&length),
+        }
+    }
+}
+
+/// A ROM that was read and is known to fit its bank switching. Shared by every console that plays it.
+pub struct Cartridge {
+    name: String,
+    md5: String,
+    length: usize,
+    mapper: Mapper,
+    image: Box<Image>,
+}
+
+impl Cartridge {
+    /// Reads a ROM; the table of games says by its MD5 how it is switched.
+    ///
+    /// # Errors
+    /// The file cannot be read, or no game has its MD5.
+    pub fn load(path: &Path) -> Result<Arc<Self>, CoreError> {
+        let bytes = std::fs::read(path).map_err(|source| CoreError::Read {
+            path: path.display().to_string(),
+            source,
+        })?;
+        let name = path
+            .file_stem()
+            .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        Self::from_bytes(&name, &bytes)
+    }
+
+    /// A ROM from memory; the table of games says by its MD5 how it is switched.
+    ///
+    /// # Errors
+    /// No game has its MD5.
+    pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<Arc<Self>, CoreError> {
+        let md5 = digest(bytes);
+        let game = games::by_md5(&md5).ok_or_else(|| CoreError::Unknown {
+            name: name.to_owned(),
+            md5,
+        })?;
+        Self::with_mapper(name, bytes, game.mapper)
+    }
+
+    /// A ROM that the table of games need not know.
+    ///
+    /// # Errors
+    /// The length is not one that `mapper` has.
+    pub fn with_mapper(name: &str, bytes: &[u8], mapper: Mapper) -> Result<Arc<Self>, CoreError> {
+        if !mapper.fits(bytes.len()) {
+            return Err(CoreError::Length {
+                name: name.to_owned(),
+                length: bytes.len(),
+                mapper,
+            });
+        }
+        let mut image = zeros();
+        for (to, from) in image.iter_mut().zip(bytes.iter().cycle()) {
+            *to = *from;
+        }
+        Ok(Arc::new(Self {
+            name: name.to_owned(),
+            md5: digest(bytes),
+            length: bytes.len(),
+            mapper,
+            image,
+        }))
+    }
+
+    /// What it is called: the file's name without its ending.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// MD5 of the ROM, in hexadecimal digits.
+    #[must_use]
+    pub fn md5(&self) -> &str {
+        &self.md5
+    }
+
+    /// How its banks are switched.
+    #[must_use]
+    pub fn mapper(&self) -> Mapper {
+        self.mapper
+    }
+
+    /// The length of the ROM in bytes.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// The game that it is.
+    ///
+    /// # Errors
+    /// The table of games does not know it.
+    pub fn game(&self) -> Result<&'static Game, CoreError> {
+        games::by_md5(&self.md5).ok_or_else(|| CoreError::Unknown {
+            name: self.name.clone(),
+            md5: self.md5.clone(),
+        })
+    }
+
+    pub(crate) fn image(&self) -> &Image {
+        &self.image
+    }
+}
+
+/// Zeros on the heap, not by way of the stack.
+#[allow(clippy::unnecessary_box_returns)]
+pub(crate) fn zeros<const N: usize>() -> Box<[u8; N]> {
+    match vec![0; N].into_boxed_slice().try_into() {
+        Ok(array) => array,
+        Err(_) => unreachable!("a vector of N is an array of N"),
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Md5::digest(bytes)
+        .iter()
+        .fold(String::new(), |digits, byte| {
+            digits + &format!("{byte:02x}")
+        })
+}

@@ -1,0 +1,74 @@
+//! What can go wrong: a cartridge that cannot be used, a setting that a game does not have, a state that is not one.
+
+use crate::Mapper;
+
+/// Errors of the console. Each names the value, the place and the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum CoreError {
+    /// The ROM file could not be read.
+    #[error("cannot read the ROM {path}: {source}")]
+    Read {
+        /// The file that was asked for.
+        path: String,
+        /// Why the system refused.
+        source: std::io::Error,
+    },
+    /// The length is not one that the bank switching can have.
+    #[error("{name}: {length} bytes cannot be a {mapper:?} cartridge")]
+    Length {
+        /// The name of the ROM.
+        name: String,
+        /// Its length in bytes.
+        length: usize,
+        /// The bank switching that was asked for.
+        mapper: Mapper,
+    },
+    /// The MD5 of the ROM is in no entry of the table of games.
+    #[error("{name}: no game has the MD5 {md5}; known are the ROMs that ale-py ships")]
+    Unknown {
+        /// The name of the ROM.
+        name: String,
+        /// MD5 of its bytes, in hexadecimal digits.
+        md5: String,
+    },
+    /// The cartridge holds another kind of ROM than the game is.
+    #[error(
+        "{name} is switched as {mapper:?}, {game} is not: take the game that belongs to the ROM"
+    )]
+    Game {
+        /// The name of the ROM.
+        name: String,
+        /// Its bank switching.
+        mapper: Mapper,
+        /// The game.
+        game: &'static str,
+    },
+    /// The game has no such mode.
+    #[error("{game} has no mode {mode}; it has {known:?}")]
+    Mode {
+        /// The game.
+        game: &'static str,
+        /// The mode that was asked for.
+        mode: u32,
+        /// Those that the game has.
+        known: Vec<u32>,
+    },
+    /// The game has no such difficulty.
+    #[error("{game} has no difficulty {difficulty}; it has {known:?}")]
+    Difficulty {
+        /// The game.
+        game: &'static str,
+        /// The difficulty that was asked for.
+        difficulty: u32,
+        /// Those that the game has.
+        known: Vec<u32>,
+    },
+    /// The bytes are not a state of this console.
+    #[error("not a state of {game}: {reason}")]
+    State {
+        /// The game that is running.
+        game: &'static str,
+        /// What is wrong with the bytes.
+        reason: String,
+    },
+}

@@ -1,0 +1,59 @@
+//! The table of games: for each its ROM, its actions, how it is started, and how score, lives and end follow from
+//! RAM.
+
+mod entries;
+mod rules;
+
+pub use crate::input::Controller;
+pub use rules::{Progress, Rules};
+
+use crate::{Action, Mapper};
+
+/// What is known of a game.
+#[derive(Debug)]
+pub struct Game {
+    /// The name that ale-py gives its ROM: "breakout".
+    pub name: &'static str,
+    /// MD5 of the ROM, in hexadecimal digits.
+    pub md5: &'static str,
+    /// How its cartridge is switched.
+    pub mapper: Mapper,
+    /// What it is played with.
+    pub controller: Controller,
+    /// The line of the frame at which the picture begins.
+    pub top: u16,
+    /// Lines of the picture.
+    pub height: u16,
+    /// HMOVE blackens no pixels at the left.
+    pub no_comb: bool,
+    /// Frames for which the RESET switch is held when a game begins.
+    pub reset_frames: u16,
+    /// What is pressed after that, and for how many frames.
+    pub start: &'static [(Action, u16)],
+    /// The actions that do something, in ale-py's order.
+    pub actions: &'static [Action],
+    /// Score, lives and end; none where they are not known yet.
+    pub rules: Option<Rules>,
+    /// The modes that can be set.
+    pub modes: &'static [u32],
+    /// The difficulties that can be set.
+    pub difficulties: &'static [u32],
+}
+
+/// Every game, in alphabetical order.
+#[must_use]
+pub fn all() -> &'static [Game] {
+    entries::GAMES
+}
+
+/// The game whose ROM has this MD5.
+#[must_use]
+pub fn by_md5(md5: &str) -> Option<&'static Game> {
+    all().iter().find(|game| game.md5 == md5)
+}
+
+/// The game of a name: "breakout".
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static Game> {
+    all().iter().find(|game| game.name == name)
+}

@@ -1,0 +1,43 @@
+//! An Atari 2600 for reinforcement learning, equal to the Arcade Learning Environment's in every byte of RAM and
+//! every pixel, and several times as fast.
+//!
+//! Here live the console (6507, TIA, RIOT, controllers, cartridges) and the table of games. Python, libtorch and
+//! the ROMs themselves do not.
+//!
+//! ```no_run
+//! use atari_core::{Action, Cartridge, Console};
+//! # fn main() -> Result<(), atari_core::CoreError> {
+//! let cartridge = Cartridge::load("roms/breakout.bin".as_ref())?;
+//! let mut console = Console::new(cartridge.clone(), cartridge.game()?)?;
+//! while !console.game_over() {
+//!     let reward = console.act(Action::Fire, true);
+//!     let _ = (reward, console.screen());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+// The interpreter is one loop of small pieces, and each must be in it: see `cpu`.
+#![allow(clippy::inline_always)]
+// Flags are tested as what they are: `result & 0xff == 0` is Z.
+#![allow(clippy::verbose_bit_mask)]
+
+mod action;
+mod cartridge;
+mod console;
+mod cpu;
+mod error;
+pub mod games;
+mod input;
+mod machine;
+mod riot;
+mod start;
+mod state;
+mod tia;
+
+pub use action::Action;
+pub use cartridge::{Cartridge, Mapper};
+pub use console::Console;
+pub use error::CoreError;
+pub use games::Game;
+pub use tia::WIDTH;

@@ -1,0 +1,128 @@
+//! The 6532 RIOT: 128 bytes of RAM, the interval timer, and the ports of joysticks and switches.
+//!
+//! The timer is never ticked: its value is a function of the cycle at which it was set and the cycle at which it is
+//! read. Cycles are those of the frame ([`crate::machine`] rebases them when a frame ends).
+
+use crate::input::Input;
+
+/// The chip, as plain data.
+#[derive(Clone)]
+pub(crate) struct Riot {
+    pub(crate) ram: [u8; 128],
+    /// The value last written to the timer.
+    pub(crate) timer: u8,
+    /// log2 of the cycles between two counts.
+    pub(crate) shift: u8,
+    /// The cycle at which it was written.
+    pub(crate) set_at: i32,
+    /// Whether INTIM was read since the timer ran out, and the cycle of that read.
+    pub(crate) read_after_end: bool,
+    pub(crate) read_at: i32,
+    pub(crate) direction: [u8; 2],
+    pub(crate) output: [u8; 2],
+}
+
+impl Riot {
+    pub(crate) fn new(ram: [u8; 128], timer: u8) -> Self {
+        Self {
+            ram,
+            timer,
+            shift: 6,
+            set_at: 0,
+            read_after_end: false,
+            read_at: 0,
+            direction: [0; 2],
+            output: [0; 2],
+        }
+    }
+
+    /// Counts left at `cycle`; negative once it has run out.
+    fn counts(&self, cycle: i32) -> i32 {
+        i32::from(self.timer) - (cycle.wrapping_sub(1).wrapping_sub(self.set_at) >> self.shift) - 1
+    }
+
+    pub(crate) fn read(&mut self, address: u32, cycle: i32, input: &Input) -> u8 {
+        match address & 7 {
+            0 => (input.swcha & !self.direction[0]) | (self.output[0] & self.direction[0]),
+            1 => self.direction[0],
+            2 => (input.swchb & !self.direction[1]) | (self.output[1] & self.direction[1]),
+            3 => self.direction[1],
+            4 | 6 => self.intim(cycle),
+            _ => {
+                if self.counts(cycle) >= 0 || self.read_after_end {
+                    0
+                } else {
+                    0x80
+                }
+            }
+        }
+    }
+
+    fn intim(&mut self, cycle: i32) -> u8 {
+        let counts = self.counts(cycle);
+        if counts >= 0 {
+            return counts as u8;
+        }
+        // Past its end it counts once per cycle, until a read sets it back to its interval.
+        let elapsed = cycle.wrapping_sub(1).wrapping_sub(self.set_at);
+        let total = i32::from(self.timer) << self.shift;
+        let left = total.wrapping_sub(elapsed).wrapping_sub(1);
+        if left <= -2 && !self.read_after_end {
+            self.read_after_end = true;
+            self.read_at = cycle;
+        }
+        if self.read_after_end {
+            let offset = self.read_at.wrapping_sub(self.set_at.wrapping_add(total));
+            i32::from(self.timer)
+                .wrapping_sub(elapsed >> self.shift)
+                .wrapping_sub(offset) as u8
+        } else {
+            left as u8
+        }
+    }
+
+    pub(crate) fn write(&mut self, address: u32, value: u8, cycle: i32) {
+        if address & 0x14 == 0x14 {
+            self.timer = value;
+            self.shift = [0, 3, 6, 10][(address & 3) as usize];
+            self.set_at = cycle;
+            self.read_after_end = false;
+        } else if address & 4 == 0 {
+            match address & 3 {
+                0 => self.output[0] = value,
+                1 => self.direction[0] = value,
+                2 => self.output[1] = value,
+                _ => self.direction[1] = value,
+            }
+        }
+    }
+
+    /// Turns to skip in a loop that does nothing but wait for the timer: `LDA INTIM` followed by a branch back to
+    /// it. `cycle` is the one at which the load ends, `branch` the opcode that follows, `period` the cycles of one
+    /// turn. Every skipped turn would have taken the branch.
+    pub(crate) fn skippable(&self, cycle: i32, branch: u8, period: i32) -> i32 {
+        let counts = self.counts(cycle);
+        if counts <= 0 || counts > 255 {
+            return 0;
+        }
+        // The elapsed cycles at which the branch is taken no more (or, for BPL, at which the timer has run out).
+        let timer = i32::from(self.timer);
+        let (until, keep) = match branch {
+            0xd0 => ((timer - 1) << self.shift, 0),
+            0x10 if counts < 0x80 => (timer << self.shift, 1),
+            0x30 if counts >= 0x81 => ((timer - 0x80) << self.shift, 0),
+            _ => return 0,
+        };
+        let elapsed = cycle - 1 - self.set_at;
+        if until <= elapsed {
+            return 0;
+        }
+        let turns = (until - elapsed + period - 1) / period - keep;
+        turns.max(0)
+    }
+
+    pub(crate) fn rebase(&mut self, cycles: i32) {
+        self.set_at = self.set_at.wrapping_sub(cycles);
+        self.read_at = self.read_at.wrapping_sub(cycles);
+    }
+}

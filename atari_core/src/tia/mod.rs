@@ -1,0 +1,245 @@
+//! The TIA, which draws the picture line by line and notes which objects touch.
+//!
+//! Nothing is done per colour clock. A write that changes the picture first brings it up to the clock at which the
+//! write takes effect ([`Tia::catch_up`]); what lies between two such writes is drawn as whole words of pixels. Every
+//! object of the line is a mask of 160 bits ([`objects`]); where two masks share a bit, the objects collide.
+//!
+//! Clocks are colour clocks since the line in which the frame began: 228 a line, the first 68 of them blank.
+
+mod motion;
+mod objects;
+mod paint;
+mod read;
+mod registers;
+
+use objects::{Line, Objects};
+
+/// Pixels of a line.
+pub const WIDTH: usize = 160;
+/// Lines of the tallest picture that any game shows.
+pub(crate) const MAX_HEIGHT: usize = 256;
+
+pub(crate) const CYCLES_PER_LINE: i32 = 76;
+const CLOCKS_PER_LINE: i32 = 228;
+/// Colour clocks of a line before its first pixel.
+const BLANK: i32 = 68;
+/// No clock of a frame is this late: nothing more is drawn.
+const NEVER: i32 = i32::MAX / 2;
+
+/// The objects, in the order of their masks.
+const PLAYER: usize = 0;
+const MISSILE: usize = 2;
+const BALL: usize = 4;
+const PLAYFIELD: usize = 5;
+
+/// The registers that games write, as far as they are state.
+#[derive(Clone, Copy, Default)]
+#[allow(clippy::struct_excessive_bools)]
+pub(crate) struct Registers {
+    pub(crate) vsync: u8,
+    pub(crate) vblank: u8,
+    /// Number, size and width of players and missiles.
+    pub(crate) nusiz: [u8; 2],
+    /// Colours of player 0, player 1, playfield and background.
+    pub(crate) colour: [u8; 4],
+    pub(crate) ctrlpf: u8,
+    /// CTRLPF bit 0 as it holds for the line being drawn.
+    pub(crate) reflect: bool,
+    /// PF0, PF1, PF2 in the order in which they are drawn, 20 bits.
+    pub(crate) playfield: u32,
+    pub(crate) reflected: [bool; 2],
+    pub(crate) graphics: [u8; 2],
+    /// The graphics that a vertical delay shows.
+    pub(crate) delayed: [u8; 2],
+    pub(crate) delay: [bool; 2],
+    pub(crate) missile: [bool; 2],
+    pub(crate) ball: bool,
+    pub(crate) delayed_ball: bool,
+    pub(crate) delay_ball: bool,
+    /// Missiles that are locked to their players.
+    pub(crate) locked: [bool; 2],
+    /// Horizontal motion, 4 bits each.
+    pub(crate) motion: [u8; 5],
+    /// The pixel at which each object's first copy begins.
+    pub(crate) position: [u8; 5],
+    /// Players whose first copy is left out on the line being drawn (`RESPx` moved them).
+    pub(crate) suppressed: [bool; 2],
+    /// Collisions: two bits for each of the eight registers.
+    pub(crate) collisions: u16,
+    /// The first eight pixels are black on this line, on the next.
+    pub(crate) comb: bool,
+    pub(crate) comb_next: bool,
+    /// Latches of the buttons.
+    pub(crate) latch: [u8; 2],
+    /// The paddles' capacitors are held empty; the cycle at which they were let go.
+    pub(crate) grounded: bool,
+    pub(crate) released_at: i32,
+}
+
+/// The chip and the picture that it draws.
+#[derive(Clone)]
+pub(crate) struct Tia {
+    pub(crate) registers: Registers,
+    /// Colour clock up to which the picture is drawn, and the one at which that line begins.
+    pub(crate) clock: i32,
+    pub(crate) line_clock: i32,
+    /// The row of the picture that is being drawn.
+    pub(crate) row: i32,
+    /// First clock at which clearing VSYNC ends the frame.
+    pub(crate) sync_end: i32,
+    pub(crate) frame_ended: bool,
+    /// Whether pixels are wanted. Collisions are found in either case.
+    pub(crate) draw: bool,
+    /// HMOVE blackens no pixels (some cartridges are shown so).
+    pub(crate) no_comb: bool,
+    /// Line of the frame at which the picture begins, and how many lines it has.
+    pub(crate) top: i32,
+    pub(crate) height: i32,
+    objects: Objects,
+    pub(crate) screen: Box<[u8; WIDTH * MAX_HEIGHT]>,
+}
+
+impl Tia {
+    pub(crate) fn new(top: i32, height: i32) -> Self {
+        let mut tia = Self {
+            registers: Registers::default(),
+            clock: 0,
+            line_clock: 0,
+            row: 0,
+            sync_end: NEVER,
+            frame_ended: false,
+            draw: true,
+            no_comb: false,
+            top,
+            height: height.min(MAX_HEIGHT as i32),
+            objects: Objects::default(),
+            screen: crate::cartridge::zeros(),
+        };
+        tia.reset();
+        tia
+    }
+
+    /// As at power on; the picture stays.
+    pub(crate) fn reset(&mut self) {
+        self.registers = Registers {
+            latch: [0x80; 2],
+            ..Registers::default()
+        };
+        self.sync_end = NEVER;
+        self.frame_ended = false;
+        self.objects.all_changed();
+        self.start_picture();
+    }
+
+    fn start_picture(&mut self) {
+        self.clock = self.top * CLOCKS_PER_LINE;
+        self.line_clock = self.clock;
+        self.row = 0;
+    }
+
+    /// Brings the picture to its end and lets the next one begin at this line: the lines that went by.
+    pub(crate) fn end_frame(&mut self, cycle: i32) -> i32 {
+        self.catch_up(cycle.saturating_mul(3));
+        let lines = cycle / CYCLES_PER_LINE;
+        let cycles = lines * CYCLES_PER_LINE;
+        self.registers.released_at = self.registers.released_at.wrapping_sub(cycles);
+        if self.sync_end != NEVER {
+            self.sync_end = self.sync_end.saturating_sub(cycles.saturating_mul(3));
+        }
+        self.start_picture();
+        self.frame_ended = false;
+        lines
+    }
+
+    /// Draws, and finds collisions, up to colour clock `to`.
+    #[inline(always)]
+    fn catch_up(&mut self, to: i32) {
+        if to > self.line_clock + BLANK {
+            self.draw_lines(to);
+        }
+    }
+
+    #[inline(never)]
+    fn draw_lines(&mut self, to: i32) {
+        let bottom = (self.top + self.height) * CLOCKS_PER_LINE;
+        let to = to.min(bottom);
+        while self.clock < to {
+            self.objects.update(&self.registers);
+            if !self.draw && self.quiet() {
+                // Nothing can touch and nothing changes from line to line.
+                let lines = (to - self.line_clock) / CLOCKS_PER_LINE;
+                self.line_clock += lines * CLOCKS_PER_LINE;
+                self.row += lines;
+                self.clock = to;
+                break;
+            }
+            let next_line = self.line_clock + CLOCKS_PER_LINE;
+            let end = to.min(next_line);
+            let from = (self.clock - self.line_clock - BLANK).max(0);
+            let until = end - self.line_clock - BLANK;
+            self.clock = end;
+            if until > from {
+                self.draw_segment(from as usize, until as usize);
+            }
+            if end == next_line {
+                self.line_clock = next_line;
+                self.row += 1;
+                self.begin_line();
+            }
+        }
+        if to == bottom && self.clock >= bottom {
+            self.line_clock = NEVER;
+        }
+    }
+
+    fn quiet(&self) -> bool {
+        let registers = &self.registers;
+        self.objects.apart()
+            && !registers.comb
+            && !registers.comb_next
+            && registers.suppressed == [false; 2]
+            && registers.reflect == (registers.ctrlpf & 1 != 0)
+    }
+
+    fn begin_line(&mut self) {
+        let registers = &mut self.registers;
+        let reflect = registers.ctrlpf & 1 != 0;
+        if registers.reflect != reflect {
+            registers.reflect = reflect;
+            self.objects.changed(PLAYFIELD);
+        }
+        registers.comb = registers.comb_next;
+        registers.comb_next = false;
+        for player in 0..2 {
+            if registers.suppressed[player] {
+                registers.suppressed[player] = false;
+                self.objects.changed(player);
+            }
+        }
+    }
+
+    /// Pixels `from..until` of the current line.
+    fn draw_segment(&mut self, from: usize, until: usize) {
+        let blank = self.registers.vblank & 2 != 0;
+        if !blank {
+            self.registers.collisions |= self.objects.collisions(from, until);
+        }
+        if self.draw {
+            let start = (self.row as usize % MAX_HEIGHT) * WIDTH;
+            if let Some(row) = self.screen.get_mut(start..start + WIDTH) {
+                if blank {
+                    row[from..until].fill(0);
+                } else {
+                    paint::segment(row, from, until, &self.objects, &self.registers);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn objects_changed(&mut self) {
+        self.objects.all_changed();
+    }
+}
+
+/// No object anywhere.
+const NOTHING: Line = [0; 3];

@@ -1,0 +1,281 @@
+//! Where the objects of a line are: one mask of 160 bits for each, and which of them touch.
+
+use super::{BALL, MISSILE, NOTHING, PLAYER, PLAYFIELD, Registers};
+
+/// A line's pixels, bit 0 of word 0 leftmost; the upper half of word 2 is empty.
+pub(super) type Line = [u64; 3];
+
+/// The masks of players 0 and 1, missiles 0 and 1, ball and playfield, kept until a register changes them.
+#[derive(Clone, Default)]
+pub(super) struct Objects {
+    pub(super) lines: [Line; 6],
+    /// Pixels that more than one object has.
+    shared: Line,
+    any_shared: bool,
+    /// One bit for each mask that must be made anew.
+    stale: u8,
+}
+
+/// Where the copies of a player or missile begin, by NUSIZ: multiplying a pattern by this repeats it. The second
+/// word holds the copy at 64.
+const COPIES: [[u64; 2]; 8] = [
+    [1, 0],
+    [1 | 1 << 16, 0],
+    [1 | 1 << 32, 0],
+    [1 | 1 << 16 | 1 << 32, 0],
+    [1, 1],
+    [1, 0],
+    [1 | 1 << 32, 1],
+    [1, 0],
+];
+
+/// Each bit of a byte two and four times.
+const DOUBLE: [u32; 256] = widened(2);
+const QUAD: [u32; 256] = widened(4);
+
+const fn widened(times: u32) -> [u32; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut bit = 0;
+        while bit < 8 {
+            if byte >> bit & 1 != 0 {
+                table[byte] |= ((1 << times) - 1) << (times * bit);
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    table
+}
+
+impl Objects {
+    #[inline(always)]
+    pub(super) fn changed(&mut self, object: usize) {
+        self.stale |= 1 << object;
+    }
+
+    pub(super) fn all_changed(&mut self) {
+        self.stale = 0x3f;
+    }
+
+    /// Whether no two objects touch anywhere on the line.
+    #[inline(always)]
+    pub(super) fn apart(&self) -> bool {
+        !self.any_shared
+    }
+
+    /// Makes the masks that registers have changed.
+    #[inline(always)]
+    pub(super) fn update(&mut self, registers: &Registers) {
+        if self.stale != 0 {
+            self.rebuild(registers);
+        }
+    }
+
+    #[inline(never)]
+    fn rebuild(&mut self, registers: &Registers) {
+        let stale = self.stale;
+        self.stale = 0;
+        for side in 0..2 {
+            if stale >> (PLAYER + side) & 1 != 0 {
+                self.lines[PLAYER + side] = player(registers, side);
+            }
+            if stale >> (MISSILE + side) & 1 != 0 {
+                self.lines[MISSILE + side] = missile(registers, side);
+            }
+        }
+        if stale >> BALL & 1 != 0 {
+            self.lines[BALL] = ball(registers);
+        }
+        if stale >> PLAYFIELD & 1 != 0 {
+            self.lines[PLAYFIELD] = playfield(registers.playfield, registers.reflect);
+        }
+        let mut any = 0;
+        for word in 0..3 {
+            let mut seen = 0;
+            let mut shared = 0;
+            for line in &self.lines {
+                shared |= seen & line[word];
+                seen |= line[word];
+            }
+            self.shared[word] = shared;
+            any |= shared;
+        }
+        self.any_shared = any != 0;
+    }
+
+    /// The collisions in pixels `from..until`, as the bits of the collision registers.
+    #[inline(always)]
+    pub(super) fn collisions(&self, from: usize, until: usize) -> u16 {
+        if !self.any_shared {
+            return 0;
+        }
+        let mut found = 0;
+        for word in from / 64..=(until - 1) / 64 {
+            let mask = word_mask(word, from, until);
+            if self.shared[word] & mask != 0 {
+                found |= self.collisions_in(word, mask);
+            }
+        }
+        found
+    }
+
+    #[inline(never)]
+    fn collisions_in(&self, word: usize, mask: u64) -> u16 {
+        let [p0, p1, m0, m1, ball, field] =
+            [0, 1, 2, 3, 4, 5].map(|object: usize| self.lines[object][word] & mask);
+        // CXM0P, CXM1P, CXP0FB, CXP1FB, CXM0FB, CXM1FB, CXBLPF, CXPPMM: bit 7 of each above bit 6.
+        let pairs = [
+            (m0, p0),
+            (m0, p1),
+            (m1, p1),
+            (m1, p0),
+            (p0, ball),
+            (p0, field),
+            (p1, ball),
+            (p1, field),
+            (m0, ball),
+            (m0, field),
+            (m1, ball),
+            (m1, field),
+            (0, 0),
+            (ball, field),
+            (m0, m1),
+            (p0, p1),
+        ];
+        pairs
+            .iter()
+            .enumerate()
+            .fold(0, |bits, (bit, (one, other))| {
+                bits | u16::from(one & other != 0) << bit
+            })
+    }
+}
+
+/// The bits of `from..until` that lie in a word.
+#[inline(always)]
+pub(super) fn word_mask(word: usize, from: usize, until: usize) -> u64 {
+    let low = from.saturating_sub(word * 64);
+    let high = (until - word * 64).min(64);
+    (!0 >> (64 - (high - low))) << low
+}
+
+/// The graphics of a player as shown: with vertical delay, those that were written before the other player's.
+pub(super) fn graphics(registers: &Registers, side: usize) -> u8 {
+    if registers.delay[side] {
+        registers.delayed[side]
+    } else {
+        registers.graphics[side]
+    }
+}
+
+pub(super) fn missile_shown(registers: &Registers, side: usize) -> bool {
+    registers.missile[side] && !registers.locked[side]
+}
+
+pub(super) fn ball_shown(registers: &Registers) -> bool {
+    if registers.delay_ball {
+        registers.delayed_ball
+    } else {
+        registers.ball
+    }
+}
+
+fn player(registers: &Registers, side: usize) -> Line {
+    let graphics = graphics(registers, side);
+    if graphics == 0 {
+        return NOTHING;
+    }
+    // Bit 7 is drawn first, and masks have their first pixel in bit 0.
+    let pattern = if registers.reflected[side] {
+        graphics
+    } else {
+        graphics.reverse_bits()
+    };
+    let position = u32::from(registers.position[PLAYER + side]);
+    let suppressed = registers.suppressed[side];
+    match registers.nusiz[side] & 7 {
+        // Wide players are one copy, and begin a pixel late.
+        mode @ (5 | 7) => {
+            if suppressed {
+                return NOTHING;
+            }
+            let table = if mode == 5 { &DOUBLE } else { &QUAD };
+            place(
+                [table[usize::from(pattern)].into(), 0],
+                (position + 1) % 160,
+            )
+        }
+        mode => {
+            let [first, second] = COPIES[usize::from(mode)];
+            let first = first & !u64::from(suppressed);
+            place(
+                [u64::from(pattern) * first, u64::from(pattern) * second],
+                position,
+            )
+        }
+    }
+}
+
+fn missile(registers: &Registers, side: usize) -> Line {
+    if !missile_shown(registers, side) {
+        return NOTHING;
+    }
+    let width = 1 << ((registers.nusiz[side] >> 4) & 3);
+    let pattern = (1u64 << width) - 1;
+    let [first, second] = COPIES[usize::from(registers.nusiz[side] & 7)];
+    place(
+        [pattern * first, pattern * second],
+        registers.position[MISSILE + side].into(),
+    )
+}
+
+fn ball(registers: &Registers) -> Line {
+    if !ball_shown(registers) {
+        return NOTHING;
+    }
+    let width = 1 << ((registers.ctrlpf >> 4) & 3);
+    place([(1 << width) - 1, 0], registers.position[BALL].into())
+}
+
+/// A pattern of up to 128 pixels, moved right to `position` and around the end of the line.
+fn place(pattern: [u64; 2], position: u32) -> Line {
+    let shift = position & 63;
+    let first = (position >> 6) as usize & 3;
+    let carry = |word: u64| (word >> 1) >> (63 - shift);
+    let mut words = [0; 6];
+    words[first] = pattern[0] << shift;
+    words[first + 1] = carry(pattern[0]) | pattern[1] << shift;
+    words[first + 2] = carry(pattern[1]);
+    // Bit 160 is bit 0 again.
+    [
+        words[0] | words[2] >> 32 | words[3] << 32,
+        words[1] | words[3] >> 32 | words[4] << 32,
+        words[2] & 0xffff_ffff,
+    ]
+}
+
+/// Twenty bits of four pixels each, twice; the right half reflected or not.
+fn playfield(bits: u32, reflect: bool) -> Line {
+    if bits == 0 {
+        return NOTHING;
+    }
+    let half = |bits: u32| {
+        let [low, middle, high, _] = bits
+            .to_le_bytes()
+            .map(|byte| u128::from(QUAD[usize::from(byte)]));
+        low | middle << 32 | high << 64
+    };
+    let left = half(bits);
+    let right = if reflect {
+        half(bits.reverse_bits() >> 12)
+    } else {
+        left
+    };
+    [
+        left as u64,
+        (left >> 64) as u64 | (right << 16) as u64,
+        (right >> 48) as u64,
+    ]
+}

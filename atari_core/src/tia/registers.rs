@@ -1,0 +1,353 @@
+//! What the processor writes to the TIA, and the colour clock at which it shows.
+//!
+//! A write takes effect some clocks after the cycle in which it ends; the delays were measured on ale-py with every
+//! register written at every cycle of a line. The picture is drawn up to that clock before the register changes,
+//! unless the object is not to be seen before nor after.
+
+use super::objects::{ball_shown, graphics, missile_shown};
+use super::{
+    BALL, BLANK, CLOCKS_PER_LINE, CYCLES_PER_LINE, MISSILE, NEVER, PLAYER, PLAYFIELD, Tia, WIDTH,
+    motion,
+};
+
+/// Clocks until a playfield register shows, by the cycle of the line modulo four.
+const PLAYFIELD_DELAY: [i32; 4] = [4, 5, 2, 3];
+/// Clocks until a player's graphics, its reflection or VBLANK show.
+const GRAPHICS_DELAY: i32 = 1;
+/// Clocks until NUSIZ shows.
+const NUSIZ_DELAY: i32 = 8;
+/// The pixel from which on a change of the reflection waits for the next line.
+const REFLECTION_FIXED: i32 = 79;
+
+impl Tia {
+    /// A write that ends at `cycle`; the cycle at which the processor goes on (WSYNC holds it to the line's end).
+    #[inline(never)]
+    pub(crate) fn write(&mut self, address: u32, value: u8, cycle: i32) -> i32 {
+        let clock = cycle.saturating_mul(3);
+        match address & 0x3f {
+            0x00 => self.vsync(value, clock),
+            0x01 => self.vblank(value, cycle),
+            0x02 => {
+                return cycle
+                    + (CYCLES_PER_LINE - cycle.rem_euclid(CYCLES_PER_LINE)) % CYCLES_PER_LINE;
+            }
+            register @ 0x04..=0x05 => self.nusiz((register - 0x04) as usize, value, clock),
+            register @ 0x06..=0x09 => self.colour((register - 0x06) as usize, value & 0xfe, clock),
+            0x0a => self.ctrlpf(value, clock),
+            register @ 0x0b..=0x0c => {
+                self.reflect((register - 0x0b) as usize, value & 8 != 0, clock);
+            }
+            0x0d => self.playfield(0x0000f, u32::from(value) >> 4, clock),
+            0x0e => self.playfield(0x00ff0, u32::from(value.reverse_bits()) << 4, clock),
+            0x0f => self.playfield(0xff000, u32::from(value) << 12, clock),
+            register @ 0x10..=0x11 => self.reset_player((register - 0x10) as usize, clock),
+            register @ 0x12..=0x14 => self.reset_position((register - 0x10) as usize, clock),
+            0x1b => self.graphics(0, value, clock),
+            0x1c => self.graphics(1, value, clock),
+            register @ 0x1d..=0x1e => {
+                self.enable_missile((register - 0x1d) as usize, value & 2 != 0, clock);
+            }
+            0x1f => self.enable_ball(value & 2 != 0, clock),
+            register @ 0x20..=0x24 => {
+                self.registers.motion[(register - 0x20) as usize] = value >> 4;
+            }
+            register @ 0x25..=0x26 => self.delay((register - 0x25) as usize, value & 1 != 0, clock),
+            0x27 => self.delay_ball(value & 1 != 0, clock),
+            register @ 0x28..=0x29 => {
+                self.lock_missile((register - 0x28) as usize, value & 2 != 0, clock);
+            }
+            0x2a => self.hmove(clock),
+            0x2b => self.registers.motion = [0; 5],
+            0x2c => {
+                self.catch_up(clock);
+                self.registers.collisions = 0;
+            }
+            _ => {}
+        }
+        cycle
+    }
+
+    /// A frame ends when VSYNC is cleared a line or more after it was set.
+    fn vsync(&mut self, value: u8, clock: i32) {
+        self.registers.vsync = value;
+        if value & 2 != 0 {
+            self.sync_end = clock.saturating_add(CLOCKS_PER_LINE);
+        } else if clock >= self.sync_end {
+            self.sync_end = NEVER;
+            self.frame_ended = true;
+        }
+    }
+
+    /// Bit 1 blanks the picture, bit 6 latches the buttons, bit 7 empties the paddles' capacitors.
+    fn vblank(&mut self, value: u8, cycle: i32) {
+        if (value ^ self.registers.vblank) & 2 != 0 {
+            self.catch_up(cycle.saturating_mul(3) + GRAPHICS_DELAY);
+        }
+        let registers = &mut self.registers;
+        if value & !registers.vblank & 0x80 != 0 {
+            registers.grounded = true;
+        } else if !value & registers.vblank & 0x80 != 0 {
+            registers.grounded = false;
+            registers.released_at = cycle;
+        }
+        if value & 0x40 == 0 {
+            registers.latch = [0x80; 2];
+        }
+        registers.vblank = value;
+    }
+
+    fn nusiz(&mut self, side: usize, value: u8, clock: i32) {
+        let suppressed = self.registers.suppressed[side];
+        if self.registers.nusiz[side] == value && !suppressed {
+            return;
+        }
+        let player = graphics(&self.registers, side) != 0;
+        let missile = missile_shown(&self.registers, side);
+        if player || missile {
+            self.catch_up(clock + NUSIZ_DELAY);
+            self.objects.changed(PLAYER + side);
+            self.objects.changed(MISSILE + side);
+        }
+        self.registers.suppressed[side] = false;
+        self.registers.nusiz[side] = value;
+    }
+
+    fn colour(&mut self, object: usize, value: u8, clock: i32) {
+        if self.registers.colour[object] != value {
+            if self.draw {
+                self.catch_up(clock);
+            }
+            self.registers.colour[object] = value;
+        }
+    }
+
+    fn ctrlpf(&mut self, value: u8, clock: i32) {
+        if self.registers.ctrlpf == value {
+            return;
+        }
+        self.catch_up(clock);
+        self.registers.ctrlpf = value;
+        self.objects.changed(PLAYFIELD);
+        self.objects.changed(BALL);
+        // Once the right half is being drawn, its reflection stays for the line.
+        if clock.rem_euclid(CLOCKS_PER_LINE) - BLANK < REFLECTION_FIXED {
+            self.registers.reflect = value & 1 != 0;
+        }
+    }
+
+    fn reflect(&mut self, side: usize, value: bool, clock: i32) {
+        if self.registers.reflected[side] != value {
+            self.player_changes(side, clock + GRAPHICS_DELAY);
+            self.registers.reflected[side] = value;
+        }
+    }
+
+    /// Before a register of a player changes that does not decide whether it is seen.
+    #[inline(always)]
+    fn player_changes(&mut self, side: usize, clock: i32) {
+        if graphics(&self.registers, side) != 0 {
+            self.catch_up(clock);
+            self.objects.changed(PLAYER + side);
+        }
+    }
+
+    fn playfield(&mut self, bits: u32, value: u32, clock: i32) {
+        let changed = self.registers.playfield & !bits | value;
+        if self.registers.playfield != changed {
+            let phase = clock.rem_euclid(12) / 3;
+            self.catch_up(clock + PLAYFIELD_DELAY[phase as usize]);
+            self.registers.playfield = changed;
+            self.objects.changed(PLAYFIELD);
+        }
+    }
+
+    /// GRP0 and GRP1: each also hands on what the other player's (and GRP1 the ball's) delay shows.
+    fn graphics(&mut self, side: usize, value: u8, clock: i32) {
+        let other = 1 - side;
+        let registers = &self.registers;
+        let own = !registers.delay[side] && registers.graphics[side] != value;
+        let others =
+            registers.delay[other] && registers.delayed[other] != registers.graphics[other];
+        let ball = side == 1 && registers.delay_ball && registers.delayed_ball != registers.ball;
+        if own || others || ball {
+            self.catch_up(clock + GRAPHICS_DELAY);
+            if own {
+                self.objects.changed(PLAYER + side);
+            }
+            if others {
+                self.objects.changed(PLAYER + other);
+            }
+            if ball {
+                self.objects.changed(BALL);
+            }
+        }
+        let registers = &mut self.registers;
+        registers.graphics[side] = value;
+        registers.delayed[other] = registers.graphics[other];
+        if side == 1 {
+            registers.delayed_ball = registers.ball;
+        }
+    }
+
+    fn enable_missile(&mut self, side: usize, value: bool, clock: i32) {
+        if self.registers.missile[side] != value {
+            if !self.registers.locked[side] {
+                self.catch_up(clock);
+                self.objects.changed(MISSILE + side);
+            }
+            self.registers.missile[side] = value;
+        }
+    }
+
+    fn enable_ball(&mut self, value: bool, clock: i32) {
+        if self.registers.ball != value {
+            if !self.registers.delay_ball {
+                self.catch_up(clock);
+                self.objects.changed(BALL);
+            }
+            self.registers.ball = value;
+        }
+    }
+
+    fn delay(&mut self, side: usize, value: bool, clock: i32) {
+        if self.registers.delay[side] != value {
+            if self.registers.delayed[side] != self.registers.graphics[side] {
+                self.catch_up(clock);
+                self.objects.changed(PLAYER + side);
+            }
+            self.registers.delay[side] = value;
+        }
+    }
+
+    fn delay_ball(&mut self, value: bool, clock: i32) {
+        if self.registers.delay_ball != value {
+            if self.registers.delayed_ball != self.registers.ball {
+                self.catch_up(clock);
+                self.objects.changed(BALL);
+            }
+            self.registers.delay_ball = value;
+        }
+    }
+
+    /// `RESMPx`: a locked missile is not seen and goes where the middle of its player is.
+    fn lock_missile(&mut self, side: usize, value: bool, clock: i32) {
+        if self.registers.locked[side] == value {
+            return;
+        }
+        if self.registers.missile[side] {
+            self.catch_up(clock);
+            self.objects.changed(MISSILE + side);
+        }
+        if self.registers.locked[side] {
+            self.follow_player(side);
+        }
+        self.registers.locked[side] = value;
+    }
+
+    fn follow_player(&mut self, side: usize) {
+        let middle = match self.registers.nusiz[side] & 7 {
+            5 => 8,
+            7 => 16,
+            _ => 4,
+        };
+        let position = u32::from(self.registers.position[PLAYER + side]) + middle;
+        self.registers.position[MISSILE + side] = (position % WIDTH as u32) as u8;
+    }
+
+    /// RESP0 and RESP1: the player begins five pixels later. Its first copy is left out on this line, unless the
+    /// strobe falls in the first clocks of a copy of the old position; within a copy the old one is drawn to its end.
+    fn reset_player(&mut self, side: usize, clock: i32) {
+        let pixel = clock.rem_euclid(CLOCKS_PER_LINE) - BLANK;
+        let position = if pixel < 0 {
+            3
+        } else {
+            (pixel + 5) % WIDTH as i32
+        };
+        let mode = self.registers.nusiz[side] & 7;
+        let copies: &[i32] = [
+            &[0][..],
+            &[0, 16],
+            &[0, 32],
+            &[0, 16, 32],
+            &[0, 64],
+            &[0],
+            &[0, 32, 64],
+            &[0],
+        ][usize::from(mode)];
+        let copy_end = match mode {
+            5 => 20,
+            7 => 36,
+            _ => 12,
+        };
+        let (mut suppressed, mut shown_at) = (true, clock);
+        for copy in copies {
+            let into = (position - i32::from(self.registers.position[side]) - copy)
+                .rem_euclid(WIDTH as i32);
+            if into < 4 {
+                suppressed = false;
+                break;
+            }
+            if into < copy_end {
+                shown_at = clock + 11;
+                break;
+            }
+        }
+        self.player_changes(side, shown_at);
+        self.registers.position[side] = position as u8;
+        self.registers.suppressed[side] = suppressed;
+    }
+
+    /// RESM0, RESM1 and RESBL.
+    fn reset_position(&mut self, object: usize, clock: i32) {
+        let pixel = clock.rem_euclid(CLOCKS_PER_LINE) - BLANK;
+        let position = if pixel < 0 {
+            2
+        } else {
+            ((pixel + 4) % WIDTH as i32) as u8
+        };
+        if self.registers.position[object] != position {
+            let delay = if object == BALL { 0 } else { 8 };
+            if self.shown(object) {
+                self.catch_up(clock + delay);
+                self.objects.changed(object);
+            }
+            self.registers.position[object] = position;
+        }
+    }
+
+    /// Whether an object is drawn anywhere.
+    fn shown(&self, object: usize) -> bool {
+        match object {
+            BALL => ball_shown(&self.registers),
+            MISSILE.. => missile_shown(&self.registers, object - MISSILE),
+            _ => graphics(&self.registers, object) != 0,
+        }
+    }
+
+    fn hmove(&mut self, clock: i32) {
+        self.catch_up(clock);
+        let cycle = (clock.rem_euclid(CLOCKS_PER_LINE) / 3) as usize;
+        if !self.no_comb {
+            let (now, next) = motion::comb(cycle);
+            self.registers.comb |= now;
+            self.registers.comb_next |= next;
+        }
+        for object in PLAYER..=BALL {
+            let left = motion::distance(cycle, self.registers.motion[object]);
+            if left != 0 {
+                let position = i32::from(self.registers.position[object]) - left;
+                self.registers.position[object] = position.rem_euclid(WIDTH as i32) as u8;
+                self.objects.changed(object);
+            }
+        }
+        for side in 0..2 {
+            if self.registers.suppressed[side] {
+                self.registers.suppressed[side] = false;
+                self.objects.changed(PLAYER + side);
+            }
+            if self.registers.locked[side] {
+                self.follow_player(side);
+            }
+        }
+    }
+}
