@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use rust_trainer::{
-    algorithms::{self, State},
+    algorithms::{self, Learning, State},
     error::TrainerError,
     settings::{Algorithm, Settings},
 };
@@ -50,7 +50,7 @@ fn play(
         env.recv(&mut step)?;
         change(&mut step);
         algorithm.observe(&step)?;
-        if algorithm.learn()?.is_some() {
+        if matches!(algorithm.learn(&mut || false)?, Learning::Done(_)) {
             return Ok(());
         }
     }

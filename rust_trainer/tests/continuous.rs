@@ -8,7 +8,7 @@ use std::{collections::HashMap, ffi::OsStr, fmt::Write, path::Path, process::Com
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
 use rust_trainer::{
-    algorithms::{self, State},
+    algorithms::{self, Learning, State},
     data::normalize::{ObsNormalizer, RewardNormalizer},
     policy::{DiagonalGaussian, Policy, seeded_rng},
     settings::{Algorithm, AlgorithmSettings, Settings},
@@ -198,7 +198,8 @@ fn learn(settings: &Settings, spaces: Spaces) -> ([State; 2], Record) {
             order.shuffle(&mut rng);
             record.orders.extend(&order);
         }
-        assert!(ours.learn().unwrap().is_some(), "it is time");
+        let learned = ours.learn(&mut || false).unwrap();
+        assert!(matches!(learned, Learning::Done(_)), "it is time");
     }
     assert!(record.truncated.contains(&true) && record.terminated.contains(&true));
     ([start, ours.state().unwrap()], record)
@@ -394,7 +395,7 @@ fn a_pendulum_is_swung_up() {
         env.send(actions.as_actions(), ppo.next_obs()).unwrap();
         env.recv(&mut step).unwrap();
         ppo.observe(&step).unwrap();
-        ppo.learn().unwrap();
+        ppo.learn(&mut || false).unwrap();
         returns.extend(step.episodes.iter().map(|episode| episode.raw_return));
     }
     let mean = |returns: &[f64]| returns.iter().sum::<f64>() / returns.len() as f64;

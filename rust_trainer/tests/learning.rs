@@ -30,7 +30,7 @@ fn trained(algorithm: Algorithm, env: &mut dyn VecEnv, changes: &str) -> f64 {
             .unwrap();
         env.recv(&mut step).unwrap();
         algorithm.observe(&step).unwrap();
-        algorithm.learn().unwrap();
+        algorithm.learn(&mut || false).unwrap();
         returns.extend(step.episodes.iter().map(|episode| episode.raw_return));
     }
     let last = &returns[returns.len() - 100..];

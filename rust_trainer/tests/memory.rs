@@ -36,7 +36,7 @@ fn right(algorithm: Algorithm, changes: &str) -> f64 {
         env.send(actions.as_actions(), learner.next_obs()).unwrap();
         env.recv(&mut step).unwrap();
         learner.observe(&step).unwrap();
-        learner.learn().unwrap();
+        learner.learn(&mut || false).unwrap();
     }
     let games = Play {
         num_episodes: 400,

@@ -9,7 +9,7 @@ use std::{path::Path, process::Command};
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
 use rust_trainer::{
-    algorithms::{self, State},
+    algorithms::{self, Learning, State},
     settings::{Algorithm, AlgorithmSettings, Settings},
 };
 use tch::{Device, Kind, Tensor};
@@ -187,7 +187,8 @@ fn compare(
     next_obs(&mut record, &mut *ours);
     for _ in 0..updates {
         for _ in 0..NUM_STEPS {
-            assert!(ours.learn().unwrap().is_none(), "it is not time yet");
+            let learned = ours.learn(&mut || false).unwrap();
+            assert_eq!(learned, Learning::NotYet);
             let actions = ours.act().unwrap();
             next_obs(&mut record, &mut *ours);
             let mut step = StepBatch::default();
@@ -221,7 +222,8 @@ fn compare(
             order.shuffle(&mut rng);
             record.orders.push(order.clone());
         }
-        assert!(ours.learn().unwrap().is_some(), "it is time");
+        let learned = ours.learn(&mut || false).unwrap();
+        assert!(matches!(learned, Learning::Done(_)), "it is time");
         assert_eq!(
             generator(ours.state().unwrap()),
             rng,

@@ -118,7 +118,11 @@ impl OnPolicy for A2cSettings {
         rollout: &mut Rollout,
         samples: &Samples,
         learning_rate: f64,
-    ) -> Result<Metrics, TrainerError> {
+        should_stop: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Metrics>, TrainerError> {
+        if should_stop() {
+            return Ok(None);
+        }
         let all: Vec<i64> = (0..rollout.num_sequences() as i64).collect();
         let output = learner.net.forward_batch(&rollout.batch(&all));
         let loss = loss(&output, samples, self);
@@ -126,6 +130,6 @@ impl OnPolicy for A2cSettings {
         let parts = [loss.policy, loss.value, loss.entropy, grad_norm];
         let terms = Tensor::stack(&parts, 0).detach();
         let names = ["policy_loss", "value_loss", "entropy", "grad_norm"];
-        Ok(Metrics::mean_of(&names, &[terms]))
+        Ok(Some(Metrics::mean_of(&names, &[terms])))
     }
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 use tch::Device;
 use vec_env::{ActionBatch, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
-use super::{Algorithm, Learner, Metrics, State, schedule};
+use super::{Algorithm, Learner, Learning, Metrics, State, schedule};
 use crate::{
     data::{
         Rollout, Samples,
@@ -56,7 +56,7 @@ pub trait OnPolicy: 'static {
     /// A fresh optimizer.
     fn optimizer(&self, num_params: i64, device: Device) -> Optimizer;
 
-    /// Learns from a full rollout.
+    /// Learns from a full rollout; `None` where `should_stop`, asked before each gradient step, said yes.
     ///
     /// # Errors
     /// [`TrainerError::Diverged`].
@@ -66,7 +66,8 @@ pub trait OnPolicy: 'static {
         rollout: &mut Rollout,
         samples: &Samples,
         learning_rate: f64,
-    ) -> Result<Metrics, TrainerError>;
+        should_stop: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Metrics>, TrainerError>;
 }
 
 /// The settings of an [`OnPolicy`] algorithm that collecting needs.
@@ -218,9 +219,9 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         Ok(())
     }
 
-    fn learn(&mut self) -> Result<Option<Metrics>, TrainerError> {
+    fn learn(&mut self, should_stop: &mut dyn FnMut() -> bool) -> Result<Learning, TrainerError> {
         if !self.rollout.is_full() {
-            return Ok(None);
+            return Ok(Learning::NotYet);
         }
         let shared = self.settings.shared();
         let last_values = values(&self.learner.net, &self.rollout.newest_obs(), &self.memory);
@@ -235,9 +236,12 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         let samples = self.rollout.samples(&advantages);
         let learning_rate = self.learning_rate();
         let (learner, rollout) = (&mut self.learner, &mut self.rollout);
-        let update = self
-            .settings
-            .update(learner, rollout, &samples, learning_rate)?;
+        let update =
+            self.settings
+                .update(learner, rollout, &samples, learning_rate, should_stop)?;
+        let Some(update) = update else {
+            return Ok(Learning::BrokenOff);
+        };
         update.check()?;
         self.rollout.restart(self.memory.clone());
         self.updates += 1;
@@ -245,7 +249,7 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         metrics.0.extend(update.0);
         let explained_variance = samples.explained_variance();
         metrics.0.push(("explained_variance", explained_variance));
-        Ok(Some(metrics))
+        Ok(Learning::Done(metrics))
     }
 
     fn policy(&self) -> &dyn Policy {

@@ -46,17 +46,18 @@ pub trait Algorithm {
     /// [`TrainerError::NoFinalObs`] for an episode that was cut off without its last observation.
     fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError>;
 
-    /// Learns, if it is time; then says how that went.
+    /// Learns, if it is time. `should_stop` is asked before each gradient step; where it says yes, the rest
+    /// of them is left: see [`Learning::BrokenOff`].
     ///
     /// # Errors
     /// [`TrainerError::Diverged`], after which nothing more can be learned, nor anything saved.
-    fn learn(&mut self) -> Result<Option<Metrics>, TrainerError>;
+    fn learn(&mut self, should_stop: &mut dyn FnMut() -> bool) -> Result<Learning, TrainerError>;
 
     /// What plays.
     fn policy(&self) -> &dyn Policy;
 
     /// Everything that the future depends on, at the end of an update ([`Algorithm::learn`] has just
-    /// returned metrics): weights, optimizer, random numbers, counters, statistics, recurrent state, the
+    /// returned [`Learning::Done`]): weights, optimizer, random numbers, counters, statistics, recurrent state, the
     /// observations in hand, for which no action is chosen yet. Asked for in the middle of an update, it
     /// holds what is learned; what is in hand of the games need not be whole.
     ///
@@ -64,8 +65,8 @@ pub trait Algorithm {
     /// What libtorch says.
     fn state(&self) -> Result<State, TrainerError>;
 
-    /// Whether [`Algorithm::state`] is whole after every step ([`Algorithm::learn`] has just returned,
-    /// with metrics or without), and not at the end of an update alone.
+    /// Whether [`Algorithm::state`] is whole whenever [`Algorithm::learn`] has just returned, and not at
+    /// the end of an update alone. What was broken off, [`Algorithm::learn`] then does first of all.
     fn is_whole_between_steps(&self) -> bool {
         false
     }
@@ -88,6 +89,18 @@ pub trait Algorithm {
 
     /// Where the network runs.
     fn device(&self) -> Device;
+}
+
+/// What [`Algorithm::learn`] came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Learning {
+    /// It is not time for an update yet.
+    NotYet,
+    /// An update is done; how it went.
+    Done(Metrics),
+    /// It was asked to stop before the last gradient step. Only where [`Algorithm::is_whole_between_steps`]
+    /// can the algorithm go on from here; another one's weights are of no step of the run.
+    BrokenOff,
 }
 
 /// Named numbers of an update, in the order in which they are shown.

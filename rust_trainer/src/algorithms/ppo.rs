@@ -162,12 +162,16 @@ impl OnPolicy for PpoSettings {
         rollout: &mut Rollout,
         samples: &Samples,
         learning_rate: f64,
-    ) -> Result<Metrics, TrainerError> {
+        should_stop: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Metrics>, TrainerError> {
         let mut order: Vec<i64> = (0..rollout.num_sequences() as i64).collect();
         let mut terms = Vec::new();
         for _ in 0..self.update_epochs {
             order.shuffle(&mut learner.rng);
             for sequences in minibatches(&order, self.num_minibatches) {
+                if should_stop() {
+                    return Ok(None);
+                }
                 let batch = rollout.batch(sequences);
                 let output = learner.net.forward_batch(&batch);
                 let loss = loss(&output, &samples.select(&batch.indices), self);
@@ -191,7 +195,7 @@ impl OnPolicy for PpoSettings {
             "clip_fraction",
             "grad_norm",
         ];
-        Ok(Metrics::mean_of(&names, &terms))
+        Ok(Some(Metrics::mean_of(&names, &terms)))
     }
 }
 

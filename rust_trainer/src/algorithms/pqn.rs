@@ -12,7 +12,7 @@ use serde_json::json;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 use vec_env::{ActionBatch, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
-use super::{Algorithm, Learner, Metrics, State, ppo::minibatches, schedule};
+use super::{Algorithm, Learner, Learning, Metrics, State, ppo::minibatches, schedule};
 use crate::{
     data::{Rollout, Samples, advantage::gae, obs_tensor, truncated_obs},
     error::TrainerError,
@@ -174,14 +174,21 @@ impl Pqn {
     }
 
     /// `update_epochs` passes over `num_minibatches` minibatches, drawn anew for each pass without
-    /// replacement. The metrics are means over all of them.
-    fn update(&mut self, samples: &Samples) -> Result<Metrics, TrainerError> {
+    /// replacement. The metrics are means over all of them; `None` where `should_stop` said yes.
+    fn update(
+        &mut self,
+        samples: &Samples,
+        should_stop: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Metrics>, TrainerError> {
         let (settings, learning_rate) = (&self.settings, self.learning_rate());
         let mut order: Vec<i64> = (0..self.rollout.num_samples() as i64).collect();
         let mut terms = Vec::new();
         for _ in 0..settings.update_epochs {
             order.shuffle(&mut self.learner.rng);
             for indices in minibatches(&order, settings.num_minibatches) {
+                if should_stop() {
+                    return Ok(None);
+                }
                 let batch = self.rollout.batch(indices);
                 let q_values = self.learner.net.net.values(&batch.obs);
                 let samples = samples.select(&batch.indices);
@@ -193,7 +200,7 @@ impl Pqn {
             }
         }
         let names = ["q_loss", "q_value", "grad_norm"];
-        Ok(Metrics::mean_of(&names, &terms))
+        Ok(Some(Metrics::mean_of(&names, &terms)))
     }
 }
 
@@ -227,9 +234,9 @@ impl Algorithm for Pqn {
         Ok(())
     }
 
-    fn learn(&mut self) -> Result<Option<Metrics>, TrainerError> {
+    fn learn(&mut self, should_stop: &mut dyn FnMut() -> bool) -> Result<Learning, TrainerError> {
         if !self.rollout.is_full() {
-            return Ok(None);
+            return Ok(Learning::NotYet);
         }
         let newest = self.rollout.newest_obs();
         let advantages = gae(
@@ -245,14 +252,16 @@ impl Algorithm for Pqn {
             ("learning_rate", self.learning_rate()),
             ("epsilon", self.epsilon()),
         ]);
-        let update = self.update(&samples)?;
+        let Some(update) = self.update(&samples, should_stop)? else {
+            return Ok(Learning::BrokenOff);
+        };
         update.check()?;
         self.rollout.restart(Memory::default());
         self.updates += 1;
         metrics.0.extend(update.0);
         let explained_variance = samples.explained_variance();
         metrics.0.push(("explained_variance", explained_variance));
-        Ok(Some(metrics))
+        Ok(Learning::Done(metrics))
     }
 
     fn policy(&self) -> &dyn Policy {

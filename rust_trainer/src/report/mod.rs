@@ -80,15 +80,18 @@ impl RunReport {
     }
 
     /// Goes on with the outputs of a run whose checkpoint was taken at `at_step`, after `seconds` of
-    /// training; what it had written past that step is dropped.
+    /// training; what it had written past that step is dropped, and of updates what is of later ones than
+    /// that at `updated_at`.
     pub fn resume(
         folder: &Path,
         title: &str,
         total_steps: u64,
         at_step: u64,
+        updated_at: u64,
         seconds: f64,
     ) -> Result<Self, ReportError> {
-        let mut report = Self::open(folder, title, total_steps, Some(at_step))?;
+        let at = Some((at_step, updated_at));
+        let mut report = Self::open(folder, title, total_steps, at)?;
         report.seconds_before = seconds;
         Ok(report)
     }
@@ -97,8 +100,9 @@ impl RunReport {
         folder: &Path,
         title: &str,
         total_steps: u64,
-        at_step: Option<u64>,
+        at: Option<(u64, u64)>,
     ) -> Result<Self, ReportError> {
+        let (at_step, updated_at) = at.unzip();
         let table = folder.join("episodes.csv");
         let episodes = EpisodeTable::open(&table, at_step)?;
         let played = read_episodes(&table)?;
@@ -109,7 +113,7 @@ impl RunReport {
         let now = Instant::now();
         Ok(Self {
             episodes,
-            updates: ScalarTable::open(&folder.join("updates.csv"), at_step)?,
+            updates: ScalarTable::open(&folder.join("updates.csv"), updated_at)?,
             evaluations: EvaluationTable::open(&folder.join("evaluations.csv"), at_step)?,
             events: match at_step {
                 Some(at_step) => EventWriter::resume(folder, at_step)?,

@@ -129,7 +129,7 @@ fn a_resumed_run_holds_each_step_once() {
     train(&mut report, 1..=1_280);
     drop(report);
     // Its last checkpoint was taken at step 640, after longer than the last game before it.
-    let mut report = RunReport::resume(folder.path(), "title", 2_560, 640, 50.0).unwrap();
+    let mut report = RunReport::resume(folder.path(), "title", 2_560, 640, 640, 50.0).unwrap();
     assert_eq!(report.raw_return_mean(), Some((15.0, 5)));
     train(&mut report, 641..=2_560);
     report.finish().unwrap();
@@ -173,7 +173,7 @@ fn a_record_cut_short_costs_no_other() {
     // The last record is the update at step 1280.
     assert_eq!(tensorboard(folder.path())["losses/policy_loss"].len(), 9);
 
-    let mut report = RunReport::resume(folder.path(), "title", 2_560, 1_280, 1.0).unwrap();
+    let mut report = RunReport::resume(folder.path(), "title", 2_560, 1_280, 1_280, 1.0).unwrap();
     train(&mut report, 1_281..=2_560);
     report.finish().unwrap();
     assert_eq!(event_files(folder.path()).len(), 2);

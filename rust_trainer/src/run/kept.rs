@@ -44,6 +44,18 @@ impl Run {
         Ok(())
     }
 
+    /// Whether an update that is broken off costs nothing but its own work: the one before is kept or
+    /// saved, or begins the run; or what is done of it can be saved. That cannot be told from a finished
+    /// run in the last step.
+    pub(super) fn may_break_off(&self) -> bool {
+        if self.algorithm.is_whole_between_steps() {
+            return self.step_count < self.settings.run.total_steps;
+        }
+        let learned = self.learned.step;
+        let kept = self.kept.newest.as_ref().map(|kept| kept.counters.step);
+        learned == 0 || [self.saved, kept].contains(&Some(learned))
+    }
+
     /// The checkpoint to write: of the present, between two updates; in the midst of one, of the last
     /// that ended, if it was kept. What the present one learned up to then stands in for it otherwise,
     /// but not where learning itself was broken off, nor in the first one: the settings begin the same

@@ -30,7 +30,7 @@ use std::{
 use vec_env::{EnvError, StepBatch, VecEnv};
 
 use crate::{
-    algorithms::Algorithm,
+    algorithms::{Algorithm, Learning},
     error::TrainerError,
     panics::catch_panics,
     report::{Evaluation, RunReport},
@@ -229,13 +229,13 @@ impl Run {
             return self.stop_here();
         }
         let mut patience = Patience::new(stop);
-        while self.learned.step < self.settings.run.total_steps {
-            let answered = self.step(&mut patience)?;
-            let has_learned = answered && self.learn()?;
+        loop {
+            // At first this is what a stop broke off, if anything.
+            let has_learned = self.learn(&mut patience)?;
             if has_learned {
                 patience.done();
             }
-            let stopping = stop.is_asked() && (has_learned || !answered || patience.is_over());
+            let stopping = stop.is_asked() && (has_learned || patience.is_over());
             let every = self.settings.run.checkpoint_every;
             let is_due = self.learned.step / every > self.saved.unwrap_or(0) / every;
             if stopping || (has_learned && is_due) {
@@ -251,6 +251,12 @@ impl Run {
                     return self.stop_here();
                 }
                 patience.begin();
+            }
+            if self.learned.step >= self.settings.run.total_steps {
+                break;
+            }
+            if !self.step(&mut patience)? {
+                return self.stop_here();
             }
         }
         self.save()?;
@@ -315,14 +321,19 @@ impl Run {
         }
     }
 
-    /// Lets the algorithm learn; whether it was time to.
-    fn learn(&mut self) -> Result<bool, TrainerError> {
+    /// Lets the algorithm learn; whether an update is done. One that a stop does not wait for is broken off
+    /// where the run can go on from before it, or from its middle.
+    fn learn(&mut self, patience: &mut Patience<'_>) -> Result<bool, TrainerError> {
         let learning = Instant::now();
+        let may_break_off = self.may_break_off();
         self.is_learning = true;
-        let metrics = self.algorithm.learn()?;
-        self.is_learning = false;
+        let learned = self
+            .algorithm
+            .learn(&mut || may_break_off && patience.is_over())?;
+        let is_whole = self.algorithm.is_whole_between_steps();
+        self.is_learning = learned == Learning::BrokenOff && !is_whole;
         self.times.learn += learning.elapsed();
-        let Some(metrics) = metrics else {
+        let Learning::Done(metrics) = learned else {
             return Ok(false);
         };
         self.learned = Counters {

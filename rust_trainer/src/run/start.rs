@@ -184,7 +184,12 @@ impl Run {
         let counters = checkpoint.as_ref().map(|found| found.checkpoint.counters);
         let start = counters.unwrap_or_default();
         let (title, total) = (title(&settings), settings.run.total_steps);
-        let report = RunReport::resume(folder.path(), &title, total, start.step, start.seconds)?;
+        let updated_at = match start.updated_at {
+            0 => start.step, // older checkpoints do not say
+            updated_at => updated_at,
+        };
+        let path = folder.path();
+        let report = RunReport::resume(path, &title, total, start.step, updated_at, start.seconds)?;
         let mut run = Self::new(folder, settings, env, algorithm, start, report);
         run.notices = notices;
         run.saved = counters.map(|counters| counters.step);

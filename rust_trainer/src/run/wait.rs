@@ -46,7 +46,7 @@ impl<'a> Patience<'a> {
         }
         let now = Instant::now();
         let end = *self.noticed.get_or_insert(now) + self.stop.patience();
-        now > end || self.took.is_some_and(|took| self.began + took > end)
+        now >= end || self.took.is_some_and(|took| self.began + took > end)
     }
 }
 

@@ -29,7 +29,7 @@ fn balanced(changes: &str) -> f64 {
         env.send(actions.as_actions(), dqn.next_obs()).unwrap();
         env.recv(&mut step).unwrap();
         dqn.observe(&step).unwrap();
-        dqn.learn().unwrap();
+        dqn.learn(&mut || false).unwrap();
         returns.extend(step.episodes.iter().map(|episode| episode.raw_return));
     }
     let last = &returns[returns.len() - 40..];

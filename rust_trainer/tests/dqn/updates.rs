@@ -266,7 +266,7 @@ fn play(steps: usize, changes: &str, folder: &Path) -> Played {
                 .noise
                 .extend::<Vec<f32>>(noise.take(2 * noise_numbers(&start)).collect());
         }
-        ours.learn().unwrap();
+        ours.learn(&mut || false).unwrap();
         assert_eq!(
             generator(&ours.state().unwrap()),
             rng,

@@ -8,6 +8,7 @@ mod failures;
 mod folders;
 mod replays;
 mod resume;
+mod stops;
 
 use std::path::{Path, PathBuf};
 

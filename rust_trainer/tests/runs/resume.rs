@@ -13,7 +13,7 @@ use super::*;
 
 /// What is trained: a line for each, with its name, algorithm, task and settings.
 #[rustfmt::skip]
-const VARIANTS: &[(&str, Algorithm, Task, &str)] = &[
+pub const VARIANTS: &[(&str, Algorithm, Task, &str)] = &[
     ("ppo", Algorithm::Ppo, Task::CartPole, "num_steps = 16"),
     ("ppo-bytes", Algorithm::Ppo, Task::GridWorld, "num_steps = 16\nprecision = 'bf16'"),
     ("ppo-normalized", Algorithm::Ppo, Task::Pendulum, "num_steps = 16\nnorm_obs = true\nnorm_reward = true"),
@@ -28,18 +28,21 @@ const VARIANTS: &[(&str, Algorithm, Task, &str)] = &[
     ("rainbow-bytes", Algorithm::Dqn, Task::GridWorld, "steps_per_update = 40\nlearning_starts = 60\nreplay_capacity = 200\ntarget_update = 9\nn_step = 3\ndouble_q = true\ndueling = true\nprioritized = true\nnoisy = true\ndistributional = 'c51'\nprecision = 'bf16'"),
 ];
 
+/// However slow the machine, a stop waits for the end of the update.
+pub const AFTER_UPDATES: Duration = Duration::from_secs(600);
+
 /// Agent steps of the runs.
 const STEPS: u64 = 896;
 
 #[derive(Clone, Copy)]
-enum Task {
+pub enum Task {
     CartPole,
     GridWorld,
     Pendulum,
 }
 
 /// The settings of a variant's run of some name.
-fn run_of(variant: &(&str, Algorithm, Task, &str), folder: &Path, name: &str) -> Settings {
+pub fn run_of(variant: &(&str, Algorithm, Task, &str), folder: &Path, name: &str) -> Settings {
     tch::set_num_threads(1);
     let (of, algorithm, _, changes) = variant;
     let mut settings = Settings::defaults(*algorithm);
@@ -49,28 +52,27 @@ fn run_of(variant: &(&str, Algorithm, Task, &str), folder: &Path, name: &str) ->
     with(&settings, &(shared + changes))
 }
 
-/// The task's environments, which ask for a stop in their `stop_at`th step.
-fn task(task: Task, stop_at: u32) -> (Box<dyn VecEnv>, Arc<StopRequest>) {
+/// The task's environments, and the stop that they ask for in their `stop_at`th step.
+pub fn task(task: Task, stop_at: u32, patience: Duration) -> (Box<dyn VecEnv>, Arc<StopRequest>) {
     fn stopping<E: Env + 'static>(
         make: fn(usize) -> E,
         left: u32,
-    ) -> (Box<dyn VecEnv>, Arc<StopRequest>) {
-        // However slow the machine: what is asked for here are stops after updates.
-        let patience = Duration::from_secs(600);
-        let stop = Arc::new(StopRequest::never().with_patience(patience));
+        stop: &Arc<StopRequest>,
+    ) -> Box<dyn VecEnv> {
         let env = SyncVecEnv::new(NUM_ENVS, make).unwrap();
-        let asked = Arc::clone(&stop);
-        (Box::new(Stopping::new(env, left, asked)), stop)
+        Box::new(Stopping::new(env, left, Arc::clone(stop)))
     }
-    match task {
-        Task::CartPole => stopping(|index| CartPole::new(index as u64), stop_at),
-        Task::GridWorld => stopping(|index| GridWorld::new(3, index as u64), stop_at),
-        Task::Pendulum => stopping(|index| Pendulum::new(index as u64), stop_at),
-    }
+    let stop = Arc::new(StopRequest::never().with_patience(patience));
+    let env = match task {
+        Task::CartPole => stopping(|index| CartPole::new(index as u64), stop_at, &stop),
+        Task::GridWorld => stopping(|index| GridWorld::new(3, index as u64), stop_at, &stop),
+        Task::Pendulum => stopping(|index| Pendulum::new(index as u64), stop_at, &stop),
+    };
+    (env, stop)
 }
 
 /// Asks for a stop in some step.
-struct Stopping<E> {
+pub struct Stopping<E> {
     env: SyncVecEnv<E>,
     left: u32,
     stop: Arc<StopRequest>,
@@ -99,7 +101,7 @@ impl<E: Env> Stopping<E> {
     }
 }
 
-fn cart_poles() -> SyncVecEnv<CartPole> {
+pub fn cart_poles() -> SyncVecEnv<CartPole> {
     SyncVecEnv::new(NUM_ENVS, |index| CartPole::new(index as u64)).unwrap()
 }
 
@@ -148,10 +150,10 @@ impl<E: Env> VecEnv for Stopping<E> {
 
 /// Trains to the end, with a stop in the step of each number counted from the one before, and a fresh
 /// start from the run's folder after it. What was said when it started again.
-fn train_with_stops(settings: &Settings, of: Task, stops: &[u32]) -> Vec<String> {
+pub fn train_with_stops(settings: &Settings, of: Task, stops: &[u32]) -> Vec<String> {
     let mut notices = Vec::new();
     for (number, stop_at) in stops.iter().chain([&u32::MAX]).enumerate() {
-        let (env, stop) = task(of, *stop_at);
+        let (env, stop) = task(of, *stop_at, AFTER_UPDATES);
         let run = if number == 0 {
             Run::create(settings.clone(), env, &stop).unwrap()
         } else {
@@ -196,7 +198,7 @@ fn rows(settings: &Settings, table: &str) -> Vec<Vec<String>> {
 }
 
 /// In what two runs differ; nothing, where they are one.
-fn difference(one: &Settings, other: &Settings) -> Option<String> {
+pub fn difference(one: &Settings, other: &Settings) -> Option<String> {
     let [left, right] = [one, other].map(newest_whole);
     let progress = |counters: Counters| (counters.step, counters.update);
     assert_eq!(progress(left.counters).0, STEPS);
@@ -299,7 +301,7 @@ fn an_update_that_comes_to_nothing_costs_no_more_than_itself() {
             (Ok(_), _) => unreachable!("a loss that is no number"),
         }
         assert_eq!(newest(&broken).counters.step, step, "{variant}");
-        let (env, stop) = task(Task::CartPole, u32::MAX);
+        let (env, stop) = task(Task::CartPole, u32::MAX, AFTER_UPDATES);
         let resume = Resume::open(&folder_of(&broken), &toml::Table::new()).unwrap();
         let run = Run::resume(resume, env, &stop).unwrap();
         assert_eq!(run.notices(), [""; 0]);
@@ -326,7 +328,7 @@ fn where_games_cannot_go_on_the_run_says_why() {
     let run = Run::create(settings.clone(), Box::new(env), &stop).unwrap();
     assert_eq!(run.train(&stop).unwrap().counters.step, 0);
     assert!(checkpoints::find(&folder_of(&settings)).is_err());
-    let run = resumed(&settings, task(Task::CartPole, 0).0);
+    let run = resumed(&settings, task(Task::CartPole, 0, AFTER_UPDATES).0);
     assert_eq!(run.notices(), [""; 0]);
     run.train(&StopRequest::never()).unwrap();
     let whole = run_of(variant, folder.path(), "whole");
@@ -340,7 +342,7 @@ fn where_games_cannot_go_on_the_run_says_why() {
     env.then = Then::Hangs;
     let run = Run::create(settings.clone(), Box::new(env), &stop).unwrap();
     assert_eq!(run.train(&stop).unwrap().counters.step, 64);
-    let run = resumed(&settings, task(Task::CartPole, 0).0);
+    let run = resumed(&settings, task(Task::CartPole, 0, AFTER_UPDATES).0);
     let [notice] = run.notices() else {
         unreachable!("{:?}", run.notices())
     };
@@ -352,7 +354,7 @@ fn where_games_cannot_go_on_the_run_says_why() {
 
     // The games of another size than those saved.
     let settings = run_of(&VARIANTS[1], folder.path(), "other");
-    let (env, stop) = task(Task::GridWorld, 1);
+    let (env, stop) = task(Task::GridWorld, 1, AFTER_UPDATES);
     Run::create(settings.clone(), env, &stop)
         .unwrap()
         .train(&stop)
@@ -365,7 +367,7 @@ fn where_games_cannot_go_on_the_run_says_why() {
     checkpoint
         .save(&folder_of(&settings).join("checkpoints"))
         .unwrap();
-    let run = resumed(&settings, task(Task::GridWorld, 0).0);
+    let run = resumed(&settings, task(Task::GridWorld, 0, AFTER_UPDATES).0);
     let [notice] = run.notices() else {
         unreachable!("{:?}", run.notices())
     };
@@ -391,7 +393,7 @@ fn where_games_cannot_go_on_the_run_says_why() {
 fn a_change_of_what_rounds_numbers_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let settings = run_of(&VARIANTS[0], folder.path(), "run");
-    let (env, stop) = task(Task::CartPole, 1);
+    let (env, stop) = task(Task::CartPole, 1, AFTER_UPDATES);
     Run::create(settings.clone(), env, &stop)
         .unwrap()
         .train(&stop)
@@ -434,7 +436,7 @@ fn an_epsilon_that_goes_back_is_said() {
     let changes =
         format!("run_name = 'run'\nnum_envs = {NUM_ENVS}\ntotal_steps = {STEPS}\nnum_steps = 8");
     let settings = with(&settings, &changes);
-    let (env, stop) = task(Task::CartPole, 1);
+    let (env, stop) = task(Task::CartPole, 1, AFTER_UPDATES);
     let run = Run::create(settings.clone(), env, &stop).unwrap();
     run.train(&stop).unwrap();
     let notices = |changes: &str| {

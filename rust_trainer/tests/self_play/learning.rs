@@ -85,7 +85,7 @@ fn one_network_learns_both_parts_from_the_indicator_alone() {
         env.send(actions.as_actions(), ppo.next_obs()).unwrap();
         env.recv(&mut step).unwrap();
         ppo.observe(&step).unwrap();
-        ppo.learn().unwrap();
+        ppo.learn(&mut || false).unwrap();
         last.push(step.reward.iter().sum::<f32>() / step.reward.len() as f32);
     }
     let mean = last[last.len() - 50..].iter().sum::<f32>() / 50.0;

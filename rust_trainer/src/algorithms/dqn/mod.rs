@@ -14,7 +14,7 @@ use vec_env::{ActionBatch, ObsBuffer, ObsSlot, ObsSpec, StepBatch, VecEnv};
 pub use loss::{loss, target};
 pub use settings::DqnSettings;
 
-use super::{Algorithm, Learner, Metrics, State};
+use super::{Algorithm, Learner, Learning, Metrics, State};
 use crate::{
     data::{Priorities, Replay, obs_tensor},
     error::TrainerError,
@@ -270,17 +270,25 @@ impl Algorithm for Dqn {
         Ok(())
     }
 
-    fn learn(&mut self) -> Result<Option<Metrics>, TrainerError> {
+    fn learn(&mut self, should_stop: &mut dyn FnMut() -> bool) -> Result<Learning, TrainerError> {
         while self.progress.steps_to_learn >= self.settings.train_frequency {
+            if should_stop() {
+                return Ok(Learning::BrokenOff);
+            }
             self.gradient_step()?;
             self.progress.steps_to_learn -= self.settings.train_frequency;
         }
-        let is_over = self.progress.steps >= self.total_steps;
-        if self.progress.steps_of_update < self.settings.steps_per_update && !is_over {
-            return Ok(None);
+        let Progress {
+            steps,
+            steps_of_update,
+            ..
+        } = self.progress;
+        let is_over = steps >= self.total_steps && steps_of_update > 0;
+        if steps_of_update < self.settings.steps_per_update && !is_over {
+            return Ok(Learning::NotYet);
         }
         self.progress.steps_of_update = 0;
-        self.metrics().map(Some)
+        self.metrics().map(Learning::Done)
     }
 
     fn policy(&self) -> &dyn Policy {

@@ -49,9 +49,13 @@ impl Dqn {
     /// What [`Algorithm::load_state`](crate::algorithms::Algorithm::load_state) does. Without the replay
     /// memory it begins an empty one with the observations in hand.
     pub(super) fn take_state(&mut self, state: &State) -> Result<(), TrainerError> {
-        let progress: Progress = state.value("progress")?;
+        let mut progress: Progress = state.value("progress")?;
         let mut replay = new_replay(&self.settings, &self.obs_spec, self.num_envs)?;
         let mut priorities = new_priorities(&self.settings, &replay);
+        if state.replay.is_empty() {
+            // Gradient steps that a stop broke off have nothing to be taken on.
+            progress.steps_to_learn %= self.settings.train_frequency;
+        }
         let in_hand = state.tensors.iter().find(|(name, _)| name == OBS_IN_HAND);
         if let Some((_, obs)) = in_hand {
             let obs = bytes(obs, self.num_envs * self.obs_spec.num_bytes())?;
