@@ -31,6 +31,7 @@ pub mod games;
 mod input;
 mod machine;
 mod riot;
+pub mod rl;
 mod start;
 mod state;
 mod tia;

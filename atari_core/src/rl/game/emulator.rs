@@ -1,0 +1,116 @@
+//! One game on its console, frame by frame, with sticky actions. No rules here.
+
+use std::sync::Arc;
+
+use crate::{
+    Action, Cartridge, Console, CoreError,
+    rl::{
+        random::MersenneTwister,
+        recipe::Recipe,
+        state::{BadState, Reader, Writer},
+    },
+};
+
+/// A console as the first game finds it: switched on, mode and difficulty set. Emulators of one game share it, so that
+/// a seed costs a copy and not a start.
+#[derive(Clone)]
+pub struct PoweredOn(Arc<Console>);
+
+impl PoweredOn {
+    /// Switches a console on.
+    ///
+    /// # Errors
+    /// The ROM is no game of the table, whose rules are known; or the game has no such mode or difficulty.
+    pub fn new(cartridge: &Arc<Cartridge>, recipe: &Recipe) -> Result<Self, CoreError> {
+        let mut console = Console::new(cartridge.clone(), cartridge.game()?)?;
+        if let Some(mode) = recipe.mode {
+            console.set_mode(mode)?;
+        }
+        if let Some(difficulty) = recipe.difficulty {
+            console.set_difficulty(difficulty)?;
+        }
+        Ok(Self(Arc::new(console)))
+    }
+
+    /// The console.
+    #[must_use]
+    pub fn console(&self) -> &Console {
+        &self.0
+    }
+
+    /// The actions that a recipe gives an agent, in order.
+    #[must_use]
+    pub fn actions(&self, recipe: &Recipe) -> &'static [Action] {
+        if recipe.full_action_space || recipe.continuous {
+            &Action::ALL
+        } else {
+            self.0.game().actions
+        }
+    }
+}
+
+pub(super) struct Emulator {
+    powered_on: PoweredOn,
+    pub(super) console: Console,
+    /// Frames since the game began.
+    pub(super) frames: i64,
+    /// Probability, per frame, that the action before is repeated, as ALE compares it: from a float32.
+    sticky: f64,
+    twister: MersenneTwister,
+    held: (Action, f32),
+}
+
+impl Emulator {
+    pub(super) fn new(powered_on: PoweredOn, recipe: &Recipe) -> Self {
+        Self {
+            console: powered_on.0.as_ref().clone(),
+            powered_on,
+            frames: 0,
+            sticky: f64::from(recipe.sticky_actions),
+            twister: MersenneTwister::new(0),
+            held: (Action::Noop, 1.0),
+        }
+    }
+
+    /// Switches the console on anew, with random numbers from `seed`: some games remember those before them.
+    pub(super) fn load(&mut self, seed: u32) {
+        self.console.clone_from(&self.powered_on.0);
+        self.twister = MersenneTwister::new(seed);
+    }
+
+    pub(super) fn new_game(&mut self) {
+        self.console.reset();
+        self.frames = 0;
+        self.held = (Action::Noop, 1.0);
+    }
+
+    /// Emulates a frame and returns its reward; `strength`, 0 to 1, is how far a paddle turns. Without `draw` the
+    /// screen stays as it was.
+    pub(super) fn act(&mut self, action: Action, strength: f32, draw: bool) -> i32 {
+        self.frames += 1;
+        if self.sticky == 0.0 || self.twister.next_f64() >= self.sticky {
+            self.held = (action, strength);
+        }
+        self.console.act_paddle(self.held.0, self.held.1, draw)
+    }
+
+    pub(super) fn save(&self, state: &mut Writer) {
+        state.counted(&self.console.save_state());
+        state.i64(self.frames);
+        self.twister.save(state);
+        state.u32(self.held.0 as u32);
+        state.u32(self.held.1.to_bits());
+    }
+
+    pub(super) fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), BadState> {
+        let console = state.counted()?;
+        if self.console.restore_state(console).is_err() {
+            return Err(BadState::Console);
+        }
+        self.frames = state.i64()?;
+        self.twister.restore(state)?;
+        let action = Action::from_index(state.count(Action::ALL.len() - 1)?);
+        self.held = (action.unwrap_or_default(), f32::from_bits(state.u32()?));
+        Ok(())
+    }
+}

@@ -1,0 +1,228 @@
+//! [`AtariEnv`]: one Atari game, preprocessed by a recipe.
+
+use std::{fmt, hash::BuildHasher};
+
+use super::{
+    emulator::{Emulator, PoweredOn},
+    observations::Observations,
+    polar::console_action,
+    rules::{GameRules, Record},
+};
+use crate::{
+    Action, Console,
+    rl::{
+        pixels::{Palette, Simd},
+        recipe::{AfterLifeLoss, EndPrecedence, Recipe},
+        state::{BadState, Reader, Writer},
+    },
+};
+
+/// Of what a state means; another one is refused.
+const STATE_VERSION: u32 = 1;
+
+/// What an agent does in a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EnvAction {
+    /// An index into the actions of the game, or of the console.
+    Index(usize),
+    /// `[radius 0..1, angle -π..π, fire 0..1]`.
+    Polar([f32; 3]),
+}
+
+/// What a step brought beside its observation.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EnvStep {
+    /// The reward to learn from, clipped if the recipe says so.
+    pub reward: f32,
+    /// The reward as the game gives it.
+    pub raw_reward: f32,
+    /// The learner's episode ended: the game, or a life.
+    pub terminated: bool,
+    /// A limit cut it.
+    pub truncated: bool,
+    /// Lives left; 0 where the game has none.
+    pub lives: i32,
+    /// Of the game that the step belonged to.
+    pub record: Record,
+}
+
+/// An Atari game by a recipe: uint8 observations `[frame_stack, height, width]` by default, oldest frame first
+/// ([`Recipe::obs_shape`]).
+pub struct AtariEnv {
+    rules: GameRules,
+    actions: &'static [Action],
+    is_ready: bool,
+    /// What is shown of a state that was brought back, until the next frame.
+    screen: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for AtariEnv {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "AtariEnv({})", self.console().game().name)
+    }
+}
+
+impl AtariEnv {
+    /// A game on a console that was switched on for this recipe; its random numbers begin anywhere.
+    #[must_use]
+    pub fn new(powered_on: &PoweredOn, recipe: &Recipe, simd: Simd) -> Self {
+        let actions = powered_on.actions(recipe);
+        let observations = Observations::new(powered_on.console(), recipe, simd);
+        let emulator = Emulator::new(powered_on.clone(), recipe);
+        let recipe = recipe.clone();
+        Self {
+            rules: GameRules::new(emulator, observations, recipe, actions, fresh_seed()),
+            actions,
+            is_ready: false,
+            screen: None,
+        }
+    }
+
+    /// How the game becomes episodes.
+    #[must_use]
+    pub fn recipe(&self) -> &Recipe {
+        self.rules.recipe()
+    }
+
+    /// What the indices of actions stand for.
+    #[must_use]
+    pub fn actions(&self) -> &'static [Action] {
+        self.actions
+    }
+
+    /// The console, to look into.
+    #[must_use]
+    pub fn console(&self) -> &Console {
+        &self.rules.emulator.console
+    }
+
+    /// Whether a game is in play, so that a step can be taken.
+    #[must_use]
+    pub fn is_in_play(&self) -> bool {
+        self.is_ready && !self.rules.is_over()
+    }
+
+    /// Draws every frame from now on, and not only those that are observed: for whoever looks at the screen.
+    pub fn draw_all(&mut self) {
+        self.rules.draws_all = true;
+    }
+
+    /// Starts an episode: after a lost life as the recipe says, else with a new game. A `seed` begins all random numbers
+    /// anew, and a new game; `new_game` asks for one after a lost life too.
+    pub fn reset(&mut self, seed: Option<u64>, new_game: bool) -> EnvStep {
+        let rules = &mut self.rules;
+        self.screen = None;
+        let goes_on = self.is_ready && rules.life_lost && !rules.is_over();
+        if seed.is_some() || new_game || !goes_on {
+            rules.new_game(seed);
+        } else {
+            rules.next_life();
+        }
+        self.is_ready = true;
+        EnvStep {
+            lives: rules.lives,
+            record: rules.cut_off.unwrap_or_else(|| rules.record()),
+            ..EnvStep::default()
+        }
+    }
+
+    /// Takes a step of `frame_skip` frames. Where none can be taken ([`AtariEnv::is_in_play`]), or the action is none
+    /// of the game's, nothing happens.
+    pub fn step(&mut self, action: EnvAction) -> EnvStep {
+        let threshold = self.recipe().continuous_action_threshold;
+        let chosen = match action {
+            EnvAction::Index(index) => self.actions.get(index).map(|action| (*action, 1.0)),
+            EnvAction::Polar(polar) => Some(console_action(polar, threshold)),
+        };
+        let (true, Some((action, strength))) = (self.is_in_play(), chosen) else {
+            debug_assert!(false, "a step without a game in play, or of no action");
+            return EnvStep::default();
+        };
+        self.screen = None;
+        let raw_reward = self.rules.step(action, strength);
+        let (terminated, truncated) = self.flags();
+        let reward = if self.recipe().clip_reward {
+            raw_reward.signum()
+        } else {
+            raw_reward
+        };
+        EnvStep {
+            reward: reward as f32,
+            raw_reward: raw_reward as f32,
+            terminated,
+            truncated,
+            lives: self.rules.lives,
+            record: self.rules.record(),
+        }
+    }
+
+    /// What a learner is told of the step: whether it terminated, and was truncated.
+    fn flags(&self) -> (bool, bool) {
+        let (rules, recipe) = (&self.rules, self.recipe());
+        // Where a lost life is a mere signal, the end of the game goes before it.
+        let is_signal = recipe.after_life_loss == AfterLifeLoss::GoOn && rules.truncated;
+        let terminated = rules.terminated || (rules.life_lost && !is_signal);
+        match (terminated && rules.truncated, recipe.end_precedence) {
+            (true, EndPrecedence::Terminated) => (true, false),
+            (true, EndPrecedence::Truncated) => (false, true),
+            _ => (terminated, rules.truncated),
+        }
+    }
+
+    /// Writes the observation of the last step or reset.
+    pub fn write_obs(&self, out: &mut [u8]) {
+        self.rules.observations.write_to(out);
+    }
+
+    /// The last frame that was drawn, in colours: uint8 `[height, 160, 3]`.
+    #[must_use]
+    pub fn render(&self) -> Vec<u8> {
+        let screen = self.screen.as_deref();
+        Palette::ntsc().rgb_of(screen.unwrap_or_else(|| self.console().screen()))
+    }
+
+    /// What two games agree in that may take each other's states.
+    fn kind(&self) -> String {
+        let (game, recipe) = (self.console().game().name, self.recipe());
+        format!("{game} {recipe:?}")
+    }
+
+    /// The whole state, random numbers included, as plain data.
+    #[must_use]
+    pub fn save_state(&self) -> Vec<u8> {
+        let mut state = Writer::default();
+        state.u32(STATE_VERSION);
+        state.counted(self.kind().as_bytes());
+        state.bool(self.is_ready);
+        self.rules.save(&mut state);
+        if let Some(screen) = &self.screen {
+            state.bytes(screen);
+        } else {
+            state.bytes(self.console().screen());
+        }
+        state.0
+    }
+
+    /// Goes to a state that [`AtariEnv::save_state`] returned, of this environment or of another one of the same game
+    /// and recipe; what follows is the same to the last bit.
+    ///
+    /// # Errors
+    /// The bytes are none of its states; then nothing is to be done with it but another `restore_state`, or a reset
+    /// with a seed.
+    pub fn restore_state(&mut self, state: &[u8]) -> Result<(), BadState> {
+        let mut state = Reader(state);
+        let is_known = state.u32()? == STATE_VERSION && state.counted()? == self.kind().as_bytes();
+        if !is_known {
+            return Err(BadState::Kind);
+        }
+        self.is_ready = state.bool()?;
+        self.rules.restore(&mut state)?;
+        self.screen = Some(state.bytes(self.console().screen().len())?.to_vec());
+        state.end()
+    }
+}
+
+/// A seed out of the system's entropy, in the range of seeds that all environments take.
+fn fresh_seed() -> u64 {
+    std::hash::RandomState::new().hash_one(0) >> 33
+}

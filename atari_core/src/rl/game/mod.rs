@@ -1,0 +1,11 @@
+//! One game by a recipe: the console behind it, rules, what is observed, and what a learner is told.
+
+mod emulator;
+mod env;
+mod observations;
+mod polar;
+mod rules;
+
+pub use emulator::PoweredOn;
+pub use env::{AtariEnv, EnvAction, EnvStep};
+pub use rules::Record;

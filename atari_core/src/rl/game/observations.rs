@@ -1,0 +1,339 @@
+//! What is observed of a game: pictures pooled, made small and stacked, or the console's RAM.
+//!
+//! `rules` says which frame was kept and with which an episode begins; nothing is decided here.
+
+use crate::{
+    Console, WIDTH,
+    rl::{
+        pixels::{Palette, Resizer, Simd, gray_of_rgb, maximum},
+        recipe::{LastFrame, ObsType, Padding, Pooling, Recipe},
+        state::{BadState, Reader, Writer},
+    },
+};
+
+/// The screen as uint8 `[frame_stack, height, width]`, with 3 colours last, or channels last.
+///
+/// A step's last two frames are kept, and their pixel-wise maximum is what it shows. Where a game ends within a skip,
+/// older frames stay in their places; [`LastFrame`] says what is made of them, and with it where the maximum goes: to
+/// a place of its own (`Pooled`, as stable-baselines3 does), to the newer frame's, which the frame of an end does not
+/// reach (`Dropped`: gymnasium, ALE), or to the older one's, if the skip ran to its end (`Alone`: EnvPool).
+#[derive(Clone, Debug)]
+pub(super) struct Pictures {
+    palette: Palette,
+    simd: Simd,
+    last_frame: LastFrame,
+    grayscale: bool,
+    pads: bool,
+    channels_last: bool,
+    /// Pixels of a screen; a frame has 1 or 3 planes of them.
+    num_pixels: usize,
+    older: Vec<u8>,
+    newer: Vec<u8>,
+    /// The maximum where it has a place of its own; else empty.
+    apart: Vec<u8>,
+    /// A picture that is shown in place of a later one, if so.
+    seen: Option<Vec<u8>>,
+    resizer: Resizer,
+    gray: Vec<u8>,
+    planes: Vec<u8>,
+    /// A ring of small frames: the oldest is where the next one goes.
+    frames: Vec<u8>,
+    frame_bytes: usize,
+    oldest: usize,
+}
+
+impl Pictures {
+    fn new(height: usize, recipe: &Recipe, simd: Simd) -> Self {
+        let in_gray = recipe.pooling == Pooling::Gray && recipe.grayscale;
+        let last_frame = match recipe.last_frame {
+            // The older frame stays black: the newer one is seen as it is.
+            LastFrame::Alone if recipe.frame_skip == 1 => LastFrame::Pooled,
+            last_frame => last_frame,
+        };
+        let num_pixels = height * WIDTH;
+        let frame = vec![0; num_pixels * if in_gray { 1 } else { 3 }];
+        let of_rgb = |is_gray: bool| recipe.grayscale == is_gray && !in_gray;
+        let plane_bytes = recipe.screen_size.0 * recipe.screen_size.1;
+        let frame_bytes = plane_bytes * if recipe.grayscale { 1 } else { 3 };
+        Self {
+            palette: Palette::ntsc(),
+            simd,
+            last_frame,
+            grayscale: recipe.grayscale,
+            pads: recipe.padding == Padding::Reset,
+            channels_last: recipe.channels_last,
+            num_pixels,
+            apart: match last_frame {
+                LastFrame::Pooled => frame.clone(),
+                LastFrame::Dropped | LastFrame::Alone => Vec::new(),
+            },
+            older: frame.clone(),
+            newer: frame,
+            seen: None,
+            resizer: Resizer::new((height, WIDTH), recipe.screen_size, simd),
+            gray: vec![0; if of_rgb(true) { num_pixels } else { 0 }],
+            planes: vec![0; if of_rgb(false) { plane_bytes } else { 0 }],
+            frames: vec![0; recipe.frame_stack * frame_bytes],
+            frame_bytes,
+            oldest: 0,
+        }
+    }
+
+    /// Where the maximum goes.
+    fn maximum(&mut self) -> &mut Vec<u8> {
+        match self.last_frame {
+            LastFrame::Pooled => &mut self.apart,
+            LastFrame::Dropped => &mut self.newer,
+            LastFrame::Alone => &mut self.older,
+        }
+    }
+
+    fn grab(palette: &Palette, simd: Simd, console: &Console, picture: &mut [u8]) {
+        let screen = console.screen();
+        if picture.len() == screen.len() {
+            simd.look_up(&palette.gray, screen, picture);
+        } else {
+            let planes = picture.chunks_exact_mut(screen.len());
+            for (table, plane) in palette.rgb.iter().zip(planes) {
+                simd.look_up(table, screen, plane);
+            }
+        }
+    }
+
+    fn kept(&mut self, console: &Console, left: u32, is_end: bool) {
+        if !(is_end && self.last_frame == LastFrame::Dropped) {
+            let place = if left > 0 {
+                &mut self.older
+            } else {
+                &mut self.newer
+            };
+            Self::grab(&self.palette, self.simd, console, place);
+        }
+    }
+
+    fn step_done(&mut self, is_full: bool) {
+        if is_full || self.last_frame != LastFrame::Alone {
+            match self.last_frame {
+                LastFrame::Pooled => {
+                    self.apart.copy_from_slice(&self.older);
+                    maximum(&mut self.apart, &self.newer);
+                }
+                LastFrame::Dropped => maximum(&mut self.newer, &self.older),
+                LastFrame::Alone => maximum(&mut self.older, &self.newer),
+            }
+        }
+        self.seen = None;
+    }
+
+    fn restarted(&mut self, console: &Console) {
+        let (palette, simd) = (self.palette.clone(), self.simd);
+        Self::grab(&palette, simd, console, self.maximum());
+        if self.last_frame == LastFrame::Dropped {
+            self.older.fill(0);
+        }
+        self.seen = None;
+    }
+
+    fn push(&mut self) {
+        let picture = match (&self.seen, self.last_frame) {
+            (Some(seen), _) => seen,
+            (None, LastFrame::Pooled) => &self.apart,
+            (None, LastFrame::Dropped) => &self.newer,
+            (None, LastFrame::Alone) => &self.older,
+        };
+        let start = self.oldest * self.frame_bytes;
+        let frame = &mut self.frames[start..start + self.frame_bytes];
+        let (red, rest) = picture.split_at(self.num_pixels);
+        if rest.is_empty() {
+            self.resizer.resize(red, frame);
+        } else if self.grayscale {
+            let (green, blue) = rest.split_at(self.num_pixels);
+            gray_of_rgb(red, green, blue, &mut self.gray);
+            self.resizer.resize(&self.gray, frame);
+        } else {
+            for (part, plane) in picture.chunks_exact(self.num_pixels).enumerate() {
+                self.resizer.resize(plane, &mut self.planes);
+                for (pixel, value) in frame.chunks_exact_mut(3).zip(&self.planes) {
+                    pixel[part] = *value;
+                }
+            }
+        }
+        self.oldest = (self.oldest + 1) % (self.frames.len() / self.frame_bytes);
+    }
+
+    fn begin(&mut self) {
+        let newest = self.oldest * self.frame_bytes;
+        self.push();
+        let newest = newest..newest + self.frame_bytes;
+        for start in (0..self.frames.len()).step_by(self.frame_bytes) {
+            if start == newest.start {
+                continue;
+            }
+            if self.pads {
+                self.frames.copy_within(newest.clone(), start);
+            } else {
+                self.frames[start..start + self.frame_bytes].fill(0);
+            }
+        }
+    }
+
+    /// Writes the observation, the oldest frame first.
+    fn write_to(&self, out: &mut [u8]) {
+        let (newer, older) = self.frames.split_at(self.oldest * self.frame_bytes);
+        if !self.channels_last {
+            let (first, last) = out.split_at_mut(older.len());
+            first.copy_from_slice(older);
+            last.copy_from_slice(newer);
+            return;
+        }
+        let colours = if self.grayscale { 1 } else { 3 };
+        let channels = self.frames.len() / self.frame_bytes * colours;
+        let frames = older
+            .chunks_exact(self.frame_bytes)
+            .chain(newer.chunks_exact(self.frame_bytes));
+        for (index, frame) in frames.enumerate() {
+            let pixels = frame.chunks_exact(colours);
+            for (out, pixel) in out.chunks_exact_mut(channels).zip(pixels) {
+                out[index * colours..(index + 1) * colours].copy_from_slice(pixel);
+            }
+        }
+    }
+
+    fn save(&self, state: &mut Writer) {
+        for place in [&self.older, &self.newer, &self.apart, &self.frames] {
+            state.bytes(place);
+        }
+        state.u32(self.oldest as u32);
+    }
+
+    fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), BadState> {
+        for place in [
+            &mut self.older,
+            &mut self.newer,
+            &mut self.apart,
+            &mut self.frames,
+        ] {
+            let count = place.len();
+            place.copy_from_slice(state.bytes(count)?);
+        }
+        self.oldest = state.count(self.frames.len() / self.frame_bytes - 1)?;
+        self.seen = None;
+        Ok(())
+    }
+}
+
+/// The console's memory, uint8 `[128]`, as the last frame left it; told as `Pictures` are.
+#[derive(Clone, Debug)]
+pub(super) struct Ram {
+    read: [u8; 128],
+    observed: [u8; 128],
+}
+
+/// What is observed of a game.
+#[derive(Clone, Debug)]
+pub(super) enum Observations {
+    /// The screen.
+    Pictures(Box<Pictures>),
+    /// The console's memory.
+    Ram(Box<Ram>),
+}
+
+impl Observations {
+    pub(super) fn new(console: &Console, recipe: &Recipe, simd: Simd) -> Self {
+        match recipe.obs_type {
+            ObsType::Screen => {
+                Self::Pictures(Box::new(Pictures::new(console.height(), recipe, simd)))
+            }
+            ObsType::Ram => Self::Ram(Box::new(Ram {
+                read: [0; 128],
+                observed: [0; 128],
+            })),
+        }
+    }
+
+    /// Whether the screen must be drawn.
+    pub(super) fn are_pictures(&self) -> bool {
+        matches!(self, Self::Pictures(_))
+    }
+
+    /// Takes a frame in, with `left` (1 or 0) of the step to come; `is_end` stops it there.
+    pub(super) fn kept(&mut self, console: &Console, left: u32, is_end: bool) {
+        if let Self::Pictures(pictures) = self {
+            pictures.kept(console, left, is_end);
+        }
+    }
+
+    /// The step is done: what it shows is the frames' maximum. `is_full` says whether it ran to its end.
+    pub(super) fn step_done(&mut self, console: &Console, is_full: bool) {
+        match self {
+            Self::Pictures(pictures) => pictures.step_done(is_full),
+            Self::Ram(ram) => ram.read = *console.ram(),
+        }
+    }
+
+    /// An episode begins with what the console shows.
+    pub(super) fn restarted(&mut self, console: &Console) {
+        match self {
+            Self::Pictures(pictures) => pictures.restarted(console),
+            Self::Ram(ram) => ram.read = *console.ram(),
+        }
+    }
+
+    /// What is shown now, to be shown again by [`Observations::show_again`].
+    pub(super) fn shown(&mut self) -> Vec<u8> {
+        match self {
+            Self::Pictures(pictures) => match pictures.seen.clone() {
+                Some(seen) => seen,
+                None => pictures.maximum().clone(),
+            },
+            Self::Ram(ram) => ram.read.to_vec(),
+        }
+    }
+
+    /// Shows what [`Observations::shown`] returned, until a step or a start.
+    pub(super) fn show_again(&mut self, shown: Vec<u8>) {
+        match self {
+            Self::Pictures(pictures) => pictures.seen = Some(shown),
+            Self::Ram(ram) => ram.read.copy_from_slice(&shown),
+        }
+    }
+
+    /// Puts what is shown behind the other frames.
+    pub(super) fn push(&mut self) {
+        match self {
+            Self::Pictures(pictures) => pictures.push(),
+            Self::Ram(ram) => ram.observed = ram.read,
+        }
+    }
+
+    /// Lets an episode begin with what is shown, and nothing or the same before it.
+    pub(super) fn begin(&mut self) {
+        match self {
+            Self::Pictures(pictures) => pictures.begin(),
+            Self::Ram(_) => self.push(),
+        }
+    }
+
+    /// Writes the observation.
+    pub(super) fn write_to(&self, out: &mut [u8]) {
+        match self {
+            Self::Pictures(pictures) => pictures.write_to(out),
+            Self::Ram(ram) => out.copy_from_slice(&ram.observed),
+        }
+    }
+
+    pub(super) fn save(&self, state: &mut Writer) {
+        match self {
+            Self::Pictures(pictures) => pictures.save(state),
+            Self::Ram(ram) => state.bytes(&ram.observed),
+        }
+    }
+
+    pub(super) fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), BadState> {
+        match self {
+            Self::Pictures(pictures) => pictures.restore(state)?,
+            Self::Ram(ram) => ram.observed.copy_from_slice(state.bytes(128)?),
+        }
+        Ok(())
+    }
+}

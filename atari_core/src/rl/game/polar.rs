@@ -1,0 +1,23 @@
+//! ALE's polar actions: where a joystick is and how hard FIRE is pressed, as a console's action.
+
+use crate::Action;
+
+/// The action that `[radius, angle, fire]` stands for, and how far it turns a paddle: the radius. Angle 0 is to the
+/// right and π/2 up; `threshold` is the position beyond which a coordinate, or FIRE, counts.
+///
+/// ALE computes in 32-bit floats; at π/6 and a threshold of 0.5 the precision decides.
+pub(super) fn console_action([radius, angle, fire]: [f32; 3], threshold: f32) -> (Action, f32) {
+    let (x, y) = (radius * angle.cos(), radius * angle.sin());
+    let (up, down) = (y > threshold, -y > threshold);
+    let (right, left) = (x > threshold, -x > threshold);
+    let fire = fire > threshold;
+    let is_meant = |action: &&Action| {
+        action.up() == up
+            && action.down() == (down && !up)
+            && action.right() == right
+            && action.left() == (left && !right)
+            && action.fire() == fire
+    };
+    let action = Action::ALL.iter().find(is_meant);
+    (action.copied().unwrap_or_default(), radius)
+}

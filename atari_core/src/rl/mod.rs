@@ -1,0 +1,14 @@
+//! Between the console and a batch of observations: recipes, preprocessing, random streams, batches on threads.
+//!
+//! The names, the recipes and the results are those of the Python package `atari_wrappers`, whose backends are the
+//! oracle of the tests.
+
+pub mod game;
+pub mod pixels;
+pub mod random;
+pub mod recipe;
+mod state;
+
+pub use game::AtariEnv;
+pub use recipe::{Preset, Recipe};
+pub use state::BadState;

@@ -1,0 +1,136 @@
+//! Which instructions there are, and tables of 128 bytes looked up with them: a screen's colours in gray, say.
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{
+    __m512i, _mm_loadu_si128, _mm256_adds_epu8, _mm256_and_si256, _mm256_broadcastsi128_si256,
+    _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256,
+    _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_storeu_si256, _mm256_sub_epi8,
+    _mm512_loadu_si512, _mm512_permutex2var_epi8, _mm512_srli_epi16, _mm512_storeu_si512,
+};
+
+/// The instructions that kernels use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Simd {
+    /// Those that every processor has.
+    Portable,
+    /// AVX2.
+    Avx2,
+    /// AVX-512 with its byte permutations (VBMI), beside AVX2.
+    Avx512,
+}
+
+impl Simd {
+    /// The best that this processor has.
+    #[must_use]
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx2") {
+                let has_512 = is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vbmi");
+                return if has_512 { Self::Avx512 } else { Self::Avx2 };
+            }
+        }
+        Self::Portable
+    }
+
+    /// All that this processor has, the portable one first.
+    #[must_use]
+    pub fn available() -> &'static [Self] {
+        match Self::detect() {
+            Self::Portable => &[Self::Portable],
+            Self::Avx2 => &[Self::Portable, Self::Avx2],
+            Self::Avx512 => &[Self::Portable, Self::Avx2, Self::Avx512],
+        }
+    }
+
+    /// Writes, for each colour of a screen, what a table of the 128 colours has for it. Colours are ALE's numbers, 0
+    /// to 254: the table is indexed by their half.
+    pub fn look_up(self, table: &[u8; 128], screen: &[u8], out: &mut [u8]) {
+        let done = match self {
+            Self::Portable => 0,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => self.checked(|| {
+                #[expect(unsafe_code, reason = "needs AVX2")]
+                // SAFETY: `checked` calls this only where there is AVX2.
+                unsafe {
+                    look_up_avx2(table, screen, out)
+                }
+            }),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => self.checked(|| {
+                #[expect(unsafe_code, reason = "needs AVX-512")]
+                // SAFETY: `checked` calls this only where there are AVX-512F, BW and VBMI.
+                unsafe {
+                    look_up_avx512(table, screen, out)
+                }
+            }),
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => 0,
+        };
+        for (out, colour) in out.iter_mut().zip(screen).skip(done) {
+            *out = table[usize::from(colour >> 1)];
+        }
+    }
+
+    /// Calls a kernel if this processor has its instructions: whoever names them by hand may be wrong.
+    fn checked(self, kernel: impl FnOnce() -> usize) -> usize {
+        if Self::available().contains(&self) {
+            kernel()
+        } else {
+            0
+        }
+    }
+}
+
+/// As many whole vectors as there are; returns how many bytes those were. A byte shuffle looks up 16 entries and gives
+/// 0 for indices with the top bit set: eight of them, each with the indices moved so that its 16 are in range.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[expect(unsafe_code, reason = "loads and stores of vectors")]
+fn look_up_avx2(table: &[u8; 128], screen: &[u8], out: &mut [u8]) -> usize {
+    let low_bits = _mm256_set1_epi8(0x7f);
+    let mut parts = [_mm256_setzero_si256(); 8];
+    for (part, entries) in parts.iter_mut().zip(table.as_chunks::<16>().0) {
+        // SAFETY: 16 bytes.
+        *part = _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(entries.as_ptr().cast()) });
+    }
+    let (screen, out) = (screen.as_chunks::<32>().0, out.as_chunks_mut::<32>().0);
+    for (screen, out) in screen.iter().zip(out.iter_mut()) {
+        // SAFETY: 32 bytes.
+        let colours = unsafe { _mm256_loadu_si256(screen.as_ptr().cast()) };
+        let index = _mm256_and_si256(_mm256_srli_epi16::<1>(colours), low_bits);
+        let mut found = _mm256_setzero_si256();
+        for (part, entries) in parts.iter().enumerate() {
+            // Into 0..16 for this part's indices; below wraps to 0x80 and above, and above saturates there.
+            let moved = _mm256_sub_epi8(index, _mm256_set1_epi8(16 * part as i8));
+            let moved = _mm256_adds_epu8(moved, _mm256_set1_epi8(0x70));
+            found = _mm256_or_si256(found, _mm256_shuffle_epi8(*entries, moved));
+        }
+        // SAFETY: 32 bytes.
+        unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), found) };
+    }
+    32 * screen.len().min(out.len())
+}
+
+/// As many whole vectors as there are; returns how many bytes those were.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+#[expect(unsafe_code, reason = "loads and stores of vectors")]
+fn look_up_avx512(table: &[u8; 128], screen: &[u8], out: &mut [u8]) -> usize {
+    let load = |bytes: &[u8; 64]| -> __m512i {
+        // SAFETY: 64 bytes.
+        unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+    };
+    let [low, high] = [&table.as_chunks::<64>().0[0], &table.as_chunks::<64>().0[1]].map(load);
+    let (screen, out) = (screen.as_chunks::<64>().0, out.as_chunks_mut::<64>().0);
+    for (screen, out) in screen.iter().zip(out.iter_mut()) {
+        // The permutation reads the low 7 bits of each byte; the shift lets a neighbour's bit into the top one.
+        let index = _mm512_srli_epi16::<1>(load(screen));
+        let found = _mm512_permutex2var_epi8(low, index, high);
+        // SAFETY: 64 bytes.
+        unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), found) };
+    }
+    64 * screen.len().min(out.len())
+}

@@ -1,0 +1,45 @@
+"""What numpy, OpenCV and `atari_wrappers` make of what `preprocessing.rs` asks for, on stdout."""
+
+import struct
+import sys
+
+import cv2
+import numpy as np
+from atari_wrappers.game.seeding import HashedDraws, RawDraws
+
+
+def resize() -> None:
+    """Resize pictures: each is four sides and its pixels."""
+    data = sys.stdin.buffer.read()
+    while data:
+        height, width, new_height, new_width = struct.unpack_from("<4I", data)
+        end = 16 + height * width
+        picture = np.frombuffer(data[16:end], np.uint8).reshape(height, width)
+        size = new_width, new_height
+        sys.stdout.buffer.write(cv2.resize(picture, size, interpolation=cv2.INTER_AREA).tobytes())
+        data = data[end:]
+
+
+def gray() -> None:
+    """Turn RGB pixels to gray."""
+    pixels = np.frombuffer(sys.stdin.buffer.read(), np.uint8).reshape(1, -1, 3)
+    sys.stdout.buffer.write(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).tobytes())
+
+
+def draws() -> None:
+    """Draw numbers: each request is a way, a seed and two bounds; of each the console's seed and 50 numbers."""
+    data = sys.stdin.buffer.read()
+    for way, seed, low, high in struct.iter_unpack("<4Q", data):
+        source = RawDraws(seed) if way else HashedDraws(seed)
+        numbers = [source.ale_seed & 0xFFFFFFFF, *(source.between(low, high) for _ in range(50))]
+        sys.stdout.buffer.write(np.array(numbers, np.uint32).tobytes())
+
+
+def doubles() -> None:
+    """Draw 2,000 doubles of 53 bits from a Mersenne Twister of each seed."""
+    for (seed,) in struct.iter_unpack("<I", sys.stdin.buffer.read()):
+        sys.stdout.buffer.write(np.random.RandomState(seed).random_sample(2000).tobytes())
+
+
+if __name__ == "__main__":
+    {"resize": resize, "gray": gray, "draws": draws, "doubles": doubles}[sys.argv[1]]()

@@ -1,0 +1,186 @@
+//! Pixels and random numbers against `preprocessing.py`, which asks OpenCV, numpy and `atari_wrappers` for the same.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+    thread,
+};
+
+use atari_core::rl::{
+    pixels::{Palette, Resizer, Simd, gray_of_rgb},
+    random::{Draws, MersenneTwister},
+    recipe::Seeding,
+};
+
+/// What a function of `preprocessing.py` answers.
+fn ask(function: &str, request: Vec<u8>) -> Vec<u8> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/preprocessing.py");
+    let python = std::env::var("VIRTUAL_ENV").expect("run the tests by ./scripts/test");
+    let mut python = Command::new(python + "/bin/python")
+        .args([script, function])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = python.stdin.take().unwrap();
+    let writer = thread::spawn(move || stdin.write_all(&request).unwrap());
+    let answer = python.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert!(answer.status.success(), "{function} failed");
+    answer.stdout
+}
+
+/// Noise, rows of which come twice and more often, as on a console's screen.
+fn noise(twister: &mut MersenneTwister, height: usize, width: usize) -> Vec<u8> {
+    let mut rows: Vec<Vec<u8>> = Vec::new();
+    for y in 0..height {
+        if y > 0 && twister.below(3) == 0 {
+            rows.push(rows[y - 1].clone());
+        } else {
+            rows.push((0..width).map(|_| twister.next_u32() as u8).collect());
+        }
+    }
+    rows.concat()
+}
+
+#[test]
+fn resized_pictures_are_opencvs_in_every_pixel_and_on_every_path() {
+    let mut twister = MersenneTwister::new(1);
+    let mut sizes = vec![
+        [210, 84, 84],
+        [210, 84, 84],
+        [210, 84, 84],
+        [250, 84, 84],
+        [214, 84, 84],
+        [210, 96, 96],
+        [210, 64, 64],
+        [210, 210, 160],
+        [210, 105, 80],
+        [210, 70, 80],
+        [210, 210, 80],
+        [210, 42, 40],
+        [210, 84, 160],
+        [210, 1, 1],
+        [210, 224, 224],
+        [210, 256, 256],
+        [210, 84, 200],
+        [210, 250, 84],
+    ];
+    sizes.extend((0..80).map(|_| [210, 1 + twister.below(230), 1 + twister.below(180)]));
+    let (mut request, mut pictures) = (Vec::new(), Vec::new());
+    for [height, new_height, new_width] in sizes.iter().copied() {
+        for side in [height, 160, new_height, new_width] {
+            request.extend(side.to_le_bytes());
+        }
+        let from = (height as usize, 160);
+        let picture = noise(&mut twister, from.0, from.1);
+        request.extend(&picture);
+        pictures.push((from, (new_height as usize, new_width as usize), picture));
+    }
+    let answer = ask("resize", request);
+    let mut answer = answer.as_slice();
+    for (from, to, picture) in pictures {
+        let (expected, rest) = answer.split_at(to.0 * to.1);
+        answer = rest;
+        for &simd in Simd::available() {
+            let mut out = vec![0; to.0 * to.1];
+            let mut resizer = Resizer::new(from, to, simd);
+            resizer.resize(&picture, &mut out);
+            resizer.resize(&picture, &mut out);
+            assert!(out == expected, "{from:?} to {to:?} with {simd:?}");
+        }
+    }
+    assert!(answer.is_empty());
+}
+
+#[test]
+fn gray_is_opencvs_and_tables_are_looked_up_alike_on_every_path() {
+    let mut twister = MersenneTwister::new(2);
+    let pixels = noise(&mut twister, 1, 3 * 100_000);
+    let part = |part: usize| {
+        pixels
+            .iter()
+            .skip(part)
+            .step_by(3)
+            .copied()
+            .collect::<Vec<u8>>()
+    };
+    let (red, green, blue) = (part(0), part(1), part(2));
+    let mut gray = vec![0; red.len()];
+    gray_of_rgb(&red, &green, &blue, &mut gray);
+    assert!(gray == ask("gray", pixels));
+
+    let table = &Palette::ntsc().gray;
+    for length in [33_600, 1, 31, 63, 65, 127] {
+        let screen: Vec<u8> = (0..length).map(|_| twister.next_u32() as u8 & !1).collect();
+        let expected: Vec<u8> = screen
+            .iter()
+            .map(|&colour| table[usize::from(colour) / 2])
+            .collect();
+        for &simd in Simd::available() {
+            let mut out = vec![0; length];
+            simd.look_up(table, &screen, &mut out);
+            assert!(out == expected, "{length} with {simd:?}");
+        }
+    }
+}
+
+#[test]
+fn no_ops_are_drawn_as_numpy_and_the_standard_library_of_cpp_draw_them() {
+    let seeds = [0, 1, 2, 42, 123_456_789, (1 << 31) - 2];
+    let ranges = [(0, 29), (1, 30), (0, 0), (5, 5), (0, 6), (3, 2_000_000_000)];
+    let (mut request, mut cases) = (Vec::new(), Vec::new());
+    for (way, seeding) in [(0_u64, Seeding::Hashed), (1, Seeding::Raw)] {
+        for seed in seeds {
+            for (low, high) in ranges {
+                for number in [way, seed, u64::from(low), u64::from(high)] {
+                    request.extend(number.to_le_bytes());
+                }
+                cases.push((seeding, seed, low, high));
+            }
+        }
+    }
+    let answer = ask("draws", request);
+    let numbers: Vec<u32> = answer
+        .as_chunks()
+        .0
+        .iter()
+        .map(|word| u32::from_le_bytes(*word))
+        .collect();
+    assert_eq!(numbers.len(), 51 * cases.len());
+    for ((seeding, seed, low, high), expected) in cases.into_iter().zip(numbers.chunks(51)) {
+        let (console, mut draws) = Draws::new(seeding, seed);
+        let numbers: Vec<u32> = (0..50).map(|_| draws.between(low, high)).collect();
+        assert_eq!(
+            (console, numbers.as_slice()),
+            (expected[0], &expected[1..]),
+            "{seeding:?} {seed}"
+        );
+    }
+}
+
+#[test]
+fn sticky_actions_are_drawn_as_ale_draws_them() {
+    let seeds = [0, 1, 4_294_967_295];
+    let answer = ask(
+        "doubles",
+        seeds
+            .iter()
+            .flat_map(|seed: &u32| seed.to_le_bytes())
+            .collect(),
+    );
+    let mut answer = answer
+        .as_chunks()
+        .0
+        .iter()
+        .map(|word| f64::from_le_bytes(*word));
+    for seed in seeds {
+        let mut twister = MersenneTwister::new(seed);
+        for _ in 0..2000 {
+            assert_eq!(Some(twister.next_f64()), answer.next());
+        }
+    }
+    assert_eq!(answer.next(), None);
+}
