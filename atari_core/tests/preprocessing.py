@@ -5,6 +5,7 @@ import sys
 
 import cv2
 import numpy as np
+
 from atari_wrappers.game.seeding import HashedDraws, RawDraws
 
 
@@ -27,7 +28,7 @@ def gray() -> None:
 
 
 def draws() -> None:
-    """Draw numbers: each request is a way, a seed and two bounds; of each the console's seed and 50 numbers."""
+    """Draw the console's seed and 50 numbers for each way, seed and two bounds."""
     data = sys.stdin.buffer.read()
     for way, seed, low, high in struct.iter_unpack("<4Q", data):
         source = RawDraws(seed) if way else HashedDraws(seed)

@@ -3,12 +3,14 @@
 //! The names, the recipes and the results are those of the Python package `atari_wrappers`, whose backends are the
 //! oracle of the tests.
 
+pub mod batch;
 pub mod game;
 pub mod pixels;
 pub mod random;
 pub mod recipe;
 mod state;
 
+pub use batch::{AtariVecEnv, BatchOptions, ResetRequest};
 pub use game::AtariEnv;
 pub use recipe::{Preset, Recipe};
 pub use state::BadState;

@@ -110,7 +110,8 @@ pub fn compare_step(obs: &[u8], batch: &StepBatch, python: &Bound<'_, PyAny>) {
     compare_finals(batch, &info);
 }
 
-fn compare_info(batch: &StepBatch, info: &Bound<'_, PyDict>) {
+/// Compares what a step or a reset says of the games.
+pub fn compare_info(batch: &StepBatch, info: &Bound<'_, PyDict>) {
     let array = |name: &str| info.get_item(name).unwrap().unwrap();
     assert_eq!(batch.env_ids, items::<usize>(&array("env_id")));
     assert_eq!(batch.raw_reward, items::<f32>(&array("raw_reward")));

@@ -1,0 +1,369 @@
+//! The calls of [`AtariVecEnv`]: resets, steps and states, their order, and where rows go.
+
+use std::iter;
+
+use vec_env::{ActionSpace, Actions, AutoresetMode, EnvError, ObsSlot, ObsSpec, StepBatch, VecEnv};
+
+use super::{
+    env::{AtariVecEnv, order, usage},
+    results::{fill_record, fill_step},
+    seat::{Command, Rows},
+};
+use crate::rl::game::EnvAction;
+
+/// What a reset is to be.
+#[derive(Clone, Debug, Default)]
+pub struct ResetRequest {
+    /// A seed for each environment of the batch; `None` where its random numbers go on.
+    pub seeds: Option<Vec<Option<u64>>>,
+    /// Which environments to restart; the others stay as they are. One that waits after a lost life goes on as the
+    /// recipe says, unless it gets a seed. The first reset is of all.
+    pub mask: Option<Vec<bool>>,
+}
+
+impl ResetRequest {
+    fn check(&self, num_envs: usize, was_reset: bool) -> Result<(), EnvError> {
+        if let Some(mask) = &self.mask {
+            if mask.len() != num_envs || !mask.contains(&true) {
+                let given = mask.len();
+                return Err(usage(format!(
+                    "a reset mask needs {num_envs} places and one of them true, got {given} places"
+                )));
+            }
+            if !was_reset && mask.contains(&false) {
+                return Err(order("reset: the first reset must be of all environments"));
+            }
+        }
+        match &self.seeds {
+            Some(seeds) if seeds.len() != num_envs => {
+                let given = seeds.len();
+                Err(usage(format!("{given} seeds for {num_envs} environments")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn is_chosen(&self, index: usize) -> bool {
+        self.mask.as_ref().is_none_or(|mask| mask[index])
+    }
+}
+
+impl AtariVecEnv {
+    /// Restarts environments as the request says. Writes to `obs` what all show then, and to `step` what is known of
+    /// all. A step in flight is dropped.
+    ///
+    /// # Errors
+    /// [`EnvError::BufferSize`]; [`EnvError::Order`] for a mask before the first whole reset; [`EnvError::Backend`] for
+    /// another number of seeds, or a mask that does not fit.
+    pub fn reset_with(
+        &mut self,
+        request: &ResetRequest,
+        obs: &mut [u8],
+        step: &mut StepBatch,
+    ) -> Result<(), EnvError> {
+        let (num_envs, was_reset) = (self.num_envs, self.was_reset);
+        let row_bytes = self.obs_spec.num_bytes();
+        self.open()?;
+        EnvError::check_length(obs, num_envs * row_bytes)?;
+        request.check(num_envs, was_reset)?;
+        self.land();
+        let rows = Rows::new(obs, row_bytes);
+        let pool = self.open()?;
+        for index in (0..num_envs).filter(|&index| request.is_chosen(index)) {
+            let Some(seat) = pool.item(index) else {
+                continue; // none is in flight
+            };
+            seat.command = Command::Reset {
+                seed: request.seeds.as_ref().and_then(|seeds| seeds[index]),
+                new_game: request.mask.is_none() || !was_reset,
+            };
+            #[expect(unsafe_code, reason = "lends the caller's rows to the pool")]
+            // SAFETY: `obs` is borrowed, and not looked into, until the rows were written: `land` waits for them.
+            let destination = unsafe { rows.destination(index) };
+            seat.destination = destination;
+        }
+        pool.begin((0..num_envs).filter(|&index| request.is_chosen(index)));
+        self.land();
+        self.was_reset = true;
+        self.turn.extend(0..num_envs);
+        step.clear(num_envs, 1);
+        let pool = self.open()?;
+        for (index, row) in obs.chunks_exact_mut(row_bytes).enumerate() {
+            if let Some(seat) = pool.item(index) {
+                let is_chosen = request.is_chosen(index);
+                fill_record(step, index, index, &seat.row, is_chosen);
+                if !is_chosen {
+                    seat.env.write_obs(row);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for all that is in flight, and forgets it.
+    fn land(&mut self) {
+        if let Some(pool) = &mut self.pool {
+            pool.wait(self.num_envs);
+            while pool.take().is_some() {}
+        }
+        self.slot = None;
+        self.begun.clear();
+        self.turn.clear();
+    }
+
+    /// Starts a step of the environments named (`None`: of those received last, after a reset all), whose actions are
+    /// given in the same order. `obs` has a row for each that the next `recv` gives: for these, or, with a
+    /// `batch_size`, for as many as that. The rows of all environments are in their order.
+    ///
+    /// # Errors
+    /// Those of [`VecEnv::send`]; [`EnvError::NoSuchEnv`].
+    pub fn send_to(
+        &mut self,
+        actions: Actions<'_>,
+        env_ids: Option<&[usize]>,
+        mut obs: ObsSlot,
+    ) -> Result<(), EnvError> {
+        self.open()?;
+        if !self.was_reset {
+            return Err(order("send: call reset first"));
+        }
+        let ids = env_ids.unwrap_or(&self.turn);
+        if self.slot.is_some() || ids.is_empty() {
+            return Err(order("send: call recv first"));
+        }
+        self.check_actions(actions, ids)?;
+        let is_whole = self.batch_size == self.num_envs;
+        let num_rows = if is_whole { ids.len() } else { self.batch_size };
+        let num_begun = self.begun.len();
+        if num_begun + ids.len() < num_rows {
+            return Err(EnvError::Order(format!(
+                "send: {} environments are in flight then, and a batch takes {num_rows}: send more at once",
+                num_begun + ids.len()
+            )));
+        }
+        let row_bytes = self.obs_spec.num_bytes();
+        EnvError::check_length(&obs, num_rows * row_bytes)?;
+        self.begun.extend_from_slice(ids);
+        self.check_ids(num_begun)?;
+        let rows = Rows::new(&mut obs, row_bytes);
+        let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
+        let ids = &self.begun[num_begun..];
+        for (place, &index) in ids.iter().enumerate() {
+            let Some(seat) = pool.item(index) else {
+                continue; // `check_ids` has refused it
+            };
+            seat.command = Command::Step(match actions {
+                Actions::Discrete(actions) => EnvAction::Index(actions[place] as usize),
+                Actions::Continuous(actions) => EnvAction::Polar(actions.as_chunks::<3>().0[place]),
+            });
+            // Of parts of a batch it is not known yet which come first: `recv` writes their rows.
+            if is_whole {
+                let row = if ids.len() == self.num_envs {
+                    index
+                } else {
+                    place
+                };
+                #[expect(unsafe_code, reason = "lends the slot's rows to the pool")]
+                // SAFETY: the slot is kept, and not looked into, until all is received, or the pool is gone.
+                let destination = unsafe { rows.destination(row) };
+                seat.destination = destination;
+            }
+        }
+        pool.begin(ids.iter().copied());
+        self.slot = Some(obs);
+        self.turn.clear();
+        Ok(())
+    }
+
+    /// Refuses environments that there are not, that are named twice, or whose episodes wait for a reset, among those
+    /// begun from `first` on; then none of them is begun.
+    fn check_ids(&mut self, first: usize) -> Result<(), EnvError> {
+        let (num_envs, by_hand) = (self.num_envs, self.mode == AutoresetMode::Disabled);
+        let Some(pool) = &mut self.pool else {
+            return Err(EnvError::Closed);
+        };
+        let (begun, named) = (&self.begun, &mut self.named);
+        named.fill(false);
+        let found = (first..begun.len()).find_map(|place| {
+            let index = begun[place];
+            if index >= num_envs {
+                return Some(EnvError::NoSuchEnv { index, num_envs });
+            }
+            if begun[..place].contains(&index) {
+                let problem = "is in flight, or named twice; receive it first";
+                return Some(EnvError::Order(format!(
+                    "send: environment {index} {problem}"
+                )));
+            }
+            let ended = by_hand && pool.item(index).is_some_and(|seat| seat.ended);
+            let problem = "needs a reset, as its episode has ended";
+            ended.then(|| EnvError::Order(format!("send: environment {index} {problem}")))
+        });
+        match found {
+            None => Ok(()),
+            Some(error) => {
+                self.begun.truncate(first);
+                Err(error)
+            }
+        }
+    }
+
+    fn check_actions(&self, actions: Actions<'_>, ids: &[usize]) -> Result<(), EnvError> {
+        self.action_space
+            .check(actions, ids.len(), |row| ids[row])?;
+        let (ActionSpace::Box { low, high, .. }, Actions::Continuous(values)) =
+            (&self.action_space, actions)
+        else {
+            return Ok(());
+        };
+        let bounds = low.iter().zip(high).cycle();
+        let is_outside =
+            |(value, (low, high)): (&f32, (&f32, &f32))| !(low..=high).contains(&value);
+        match values.iter().zip(bounds).position(is_outside) {
+            None => Ok(()),
+            Some(place) => Err(usage(format!(
+                "action {:?} of environment {} is outside of {low:?} to {high:?}",
+                &values[place / 3 * 3..][..3],
+                ids[place / 3]
+            ))),
+        }
+    }
+}
+
+impl VecEnv for AtariVecEnv {
+    fn num_envs(&self) -> usize {
+        self.num_envs
+    }
+
+    fn obs_spec(&self) -> &ObsSpec {
+        &self.obs_spec
+    }
+
+    fn action_space(&self) -> &ActionSpace {
+        &self.action_space
+    }
+
+    fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
+        let seeds = seed.map(|first| {
+            let seeds = iter::successors(Some(first), |seed| Some(seed.wrapping_add(1)));
+            seeds.map(Some).take(self.num_envs).collect()
+        });
+        let request = ResetRequest { seeds, mask: None };
+        self.reset_with(&request, obs, &mut StepBatch::default())
+    }
+
+    fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
+        self.send_to(actions, None, obs)
+    }
+
+    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
+        self.open()?;
+        let Some(slot) = &mut self.slot else {
+            return Err(order("recv: call send first"));
+        };
+        let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
+        let is_whole = self.batch_size == self.num_envs;
+        let num_rows = if is_whole {
+            self.begun.len()
+        } else {
+            self.batch_size
+        };
+        pool.wait(num_rows);
+        if self.begun.len() == num_rows {
+            // Nothing else is in flight: in the order in which they were begun, and all in their own.
+            while pool.take().is_some() {}
+            self.turn.append(&mut self.begun);
+            if num_rows == self.num_envs {
+                self.turn.sort_unstable();
+            }
+        } else {
+            self.turn.extend((0..num_rows).map_while(|_| pool.take()));
+            self.begun.retain(|&index| pool.is_busy(index));
+        }
+        step.clear(num_rows, 1);
+        let rows = slot.chunks_exact_mut(self.obs_spec.num_bytes());
+        for (row, (&index, obs)) in self.turn.iter().zip(rows).enumerate() {
+            if let Some(seat) = pool.item(index) {
+                fill_step(step, row, index, &mut seat.row);
+                if !is_whole {
+                    seat.env.write_obs(obs);
+                }
+            }
+        }
+        self.slot = None;
+        self.open()?;
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), EnvError> {
+        // The threads end before the slot goes to which they write.
+        self.pool = None;
+        self.slot = None;
+        Ok(())
+    }
+
+    fn backend(&self) -> &'static str {
+        "native"
+    }
+
+    fn batch_size(&self) -> usize {
+        self.batch_size
+    }
+
+    fn autoreset_mode(&self) -> AutoresetMode {
+        self.mode
+    }
+
+    fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
+        if !self.was_reset {
+            self.open()?;
+            return Err(order("save_state: call reset first"));
+        }
+        let num_envs = self.num_envs;
+        let pool = self.open()?;
+        let state = |index| pool.item(index).map(|seat| seat.save());
+        let states: Option<Vec<_>> = (0..num_envs).map(state).collect();
+        states.ok_or_else(|| order("save_state: call recv first"))
+    }
+
+    fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
+        let (num_envs, row_bytes) = (self.num_envs, self.obs_spec.num_bytes());
+        let before = self.save_state()?;
+        EnvError::check_length(obs, num_envs * row_bytes)?;
+        if states.len() != num_envs {
+            let given = states.len();
+            return Err(EnvError::State(format!(
+                "{given} states for {num_envs} environments"
+            )));
+        }
+        let pool = self.open()?;
+        let mut problem = None;
+        for (index, state) in states.iter().enumerate() {
+            if let Some(seat) = pool.item(index)
+                && let Err(error) = seat.restore(state)
+            {
+                problem = Some(EnvError::State(format!(
+                    "that of environment {index}: {error}"
+                )));
+                break;
+            }
+        }
+        if let Some(problem) = problem {
+            for (index, state) in before.iter().enumerate() {
+                if let Some(seat) = pool.item(index) {
+                    // It was there a moment ago.
+                    let _back = seat.restore(state);
+                }
+            }
+            return Err(problem);
+        }
+        for (index, row) in obs.chunks_exact_mut(row_bytes).enumerate() {
+            if let Some(seat) = pool.item(index) {
+                seat.env.write_obs(row);
+            }
+        }
+        self.turn.clear();
+        self.turn.extend(0..num_envs);
+        Ok(())
+    }
+}

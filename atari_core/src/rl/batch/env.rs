@@ -1,0 +1,237 @@
+//! [`AtariVecEnv`]: a batch of Atari games, emulated by threads of its own: how it is made. `calls` has its calls.
+
+use std::{f32::consts::PI, fmt, sync::Arc, thread};
+
+use vec_env::{ActionSpace, AutoresetMode, Dtype, EnvError, ObsSlot, ObsSpec};
+
+use super::{pool::Pool, seat::Seat};
+use crate::{
+    Cartridge, CoreError,
+    rl::{
+        game::{AtariEnv, PoweredOn},
+        pixels::Simd,
+        recipe::Recipe,
+    },
+};
+
+/// How a batch runs its games.
+#[derive(Clone, Debug)]
+pub struct BatchOptions {
+    /// How games become episodes of observations.
+    pub recipe: Recipe,
+    /// When an ended episode is followed by the next.
+    pub autoreset: AutoresetMode,
+    /// Threads that emulate, the one that calls `recv` included; 0 for as many as there are cores, and at most one for
+    /// each environment. With 1 everything happens in `recv`.
+    pub num_threads: usize,
+    /// Cores to run the other threads on, in turn; empty leaves that to the system.
+    pub cores: Vec<usize>,
+    /// Environments that one `recv` waits for, the first that are ready; 0 for all.
+    pub batch_size: usize,
+    /// Draw every frame, for [`AtariVecEnv::render`], and not only those that are observed.
+    pub draw_all: bool,
+    /// Instructions to use.
+    pub simd: Simd,
+}
+
+impl BatchOptions {
+    /// All defaults with a recipe.
+    #[must_use]
+    pub fn new(recipe: Recipe) -> Self {
+        Self {
+            recipe,
+            autoreset: AutoresetMode::SameStep,
+            num_threads: 0,
+            cores: Vec::new(),
+            batch_size: 0,
+            draw_all: false,
+            simd: Simd::detect(),
+        }
+    }
+}
+
+/// A batch of Atari games. Observations are uint8; rewards, flags and records are those of `atari_wrappers`.
+pub struct AtariVecEnv {
+    // Dropped first: its threads may be writing to the slot.
+    pub(super) pool: Option<Pool<Seat>>,
+    pub(super) slot: Option<ObsSlot>,
+    pub(super) num_envs: usize,
+    pub(super) batch_size: usize,
+    pub(super) obs_spec: ObsSpec,
+    pub(super) action_space: ActionSpace,
+    pub(super) mode: AutoresetMode,
+    pub(super) was_reset: bool,
+    /// Environments in flight, in the order in which they were begun.
+    pub(super) begun: Vec<usize>,
+    /// Those whose actions the next `send` has: the rows received last, after a reset all.
+    pub(super) turn: Vec<usize>,
+    /// Which environments a `send` has named so far.
+    pub(super) named: Vec<bool>,
+}
+
+impl fmt::Debug for AtariVecEnv {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "AtariVecEnv({} environments)", self.num_envs)
+    }
+}
+
+pub(super) fn usage(message: String) -> EnvError {
+    EnvError::Backend {
+        message,
+        details: None,
+        is_usage: true,
+    }
+}
+
+pub(super) fn order(message: &str) -> EnvError {
+    EnvError::Order(message.to_owned())
+}
+
+impl AtariVecEnv {
+    /// A batch of `num_envs` games from one cartridge, or from one for each.
+    ///
+    /// # Errors
+    /// [`EnvError::Backend`] for a part of the recipe that is out of range, a game whose rules are not known, a mode that
+    /// it has not got, games whose actions or observations differ, and for threads that the system refuses.
+    pub fn new(
+        cartridges: &[Arc<Cartridge>],
+        num_envs: usize,
+        options: &BatchOptions,
+    ) -> Result<Self, EnvError> {
+        let recipe = &options.recipe;
+        recipe.check().map_err(usage)?;
+        let batch_size = match options.batch_size {
+            0 => num_envs,
+            batch_size => batch_size,
+        };
+        if num_envs == 0 || batch_size > num_envs {
+            return Err(usage(format!(
+                "a batch of {batch_size} environments needs as many and at least 1, got {num_envs}"
+            )));
+        }
+        if cartridges.len() != 1 && cartridges.len() != num_envs {
+            let given = cartridges.len();
+            return Err(usage(format!(
+                "{given} cartridges for {num_envs} environments: give one, or one for each"
+            )));
+        }
+        let consoles = consoles(cartridges, recipe)?;
+        let seat = |index: usize| {
+            let powered_on = &consoles[index % consoles.len()];
+            let mut env = AtariEnv::new(powered_on, recipe, options.simd);
+            if options.draw_all {
+                env.draw_all();
+            }
+            Seat::new(env, options.autoreset)
+        };
+        let seats: Vec<Seat> = (0..num_envs).map(seat).collect();
+        let num_actions = seats[0].env.actions().len();
+        let cores = || thread::available_parallelism().map_or(1, usize::from);
+        let num_threads = match options.num_threads {
+            0 => cores().min(num_envs),
+            threads => threads.min(num_envs),
+        };
+        let pool = Pool::new(seats, Seat::work, num_threads - 1, &options.cores);
+        Ok(Self {
+            pool: Some(pool.map_err(|error| usage(format!("num_threads={num_threads}: {error}")))?),
+            slot: None,
+            num_envs,
+            batch_size,
+            obs_spec: ObsSpec {
+                shape: recipe.obs_shape(),
+                dtype: Dtype::Uint8,
+            },
+            action_space: action_space(recipe, num_actions),
+            mode: options.autoreset,
+            was_reset: false,
+            begun: Vec::with_capacity(num_envs),
+            turn: Vec::with_capacity(num_envs),
+            named: vec![false; num_envs],
+        })
+    }
+
+    /// An environment, to look into; `None` while it is in flight, or after `close`.
+    #[must_use]
+    pub fn env(&mut self, index: usize) -> Option<&AtariEnv> {
+        if index >= self.num_envs {
+            return None;
+        }
+        Some(&self.pool.as_mut()?.item(index)?.env)
+    }
+
+    /// What an environment shows: uint8 RGB `[height, 160, 3]`, the last frame that was drawn
+    /// ([`BatchOptions::draw_all`]).
+    ///
+    /// # Errors
+    /// [`EnvError::NoSuchEnv`], [`EnvError::Order`] while it is in flight.
+    pub fn render(&mut self, index: usize) -> Result<Vec<u8>, EnvError> {
+        let num_envs = self.num_envs;
+        if index >= num_envs {
+            return Err(EnvError::NoSuchEnv { index, num_envs });
+        }
+        self.open()?;
+        let env = self
+            .env(index)
+            .ok_or_else(|| order("render: call recv first"))?;
+        Ok(env.render())
+    }
+
+    pub(super) fn open(&mut self) -> Result<&mut Pool<Seat>, EnvError> {
+        let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
+        if pool.has_panicked() {
+            return Err(EnvError::Backend {
+                message: "the emulator panicked, which is a bug of atari_core".to_owned(),
+                details: None,
+                is_usage: false,
+            });
+        }
+        Ok(pool)
+    }
+}
+
+/// A console for each cartridge, all of which must have the same actions and screens.
+fn consoles(cartridges: &[Arc<Cartridge>], recipe: &Recipe) -> Result<Vec<PoweredOn>, EnvError> {
+    let refuse = |error: CoreError| usage(error.to_string());
+    let mut consoles: Vec<PoweredOn> = Vec::new();
+    for cartridge in cartridges {
+        let known = consoles
+            .iter()
+            .find(|known| known.console().cartridge().md5() == cartridge.md5());
+        let console = match known {
+            Some(known) => known.clone(),
+            None => PoweredOn::new(cartridge, recipe).map_err(refuse)?,
+        };
+        let game = console.console().game();
+        if game.rules.is_none() {
+            return Err(usage(format!(
+                "{}: score and lives of this game are not known to atari_core",
+                game.name
+            )));
+        }
+        let first = consoles.first().unwrap_or(&console);
+        let (own, theirs) = (console.actions(recipe).len(), first.actions(recipe).len());
+        if own != theirs {
+            return Err(usage(format!(
+                "{} has {own} actions and {} has {theirs}: full_action_space makes them equal",
+                game.name,
+                first.console().game().name
+            )));
+        }
+        consoles.push(console);
+    }
+    Ok(consoles)
+}
+
+fn action_space(recipe: &Recipe, num_actions: usize) -> ActionSpace {
+    if recipe.continuous {
+        ActionSpace::Box {
+            shape: vec![3],
+            low: vec![0.0, -PI, 0.0],
+            high: vec![1.0, PI, 1.0],
+        }
+    } else {
+        ActionSpace::Discrete {
+            n: num_actions as i64,
+        }
+    }
+}

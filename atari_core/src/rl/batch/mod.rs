@@ -1,0 +1,12 @@
+//! Batches: environments on threads of our own, behind the [`VecEnv`](vec_env::VecEnv) trait.
+
+mod affinity;
+mod calls;
+mod env;
+mod pool;
+mod results;
+mod rings;
+mod seat;
+
+pub use calls::ResetRequest;
+pub use env::{AtariVecEnv, BatchOptions};

@@ -1,0 +1,213 @@
+//! [`Seat`]: one environment of a batch with what it is to do, and the row that it brings: stepped, and restarted when
+//! the autoreset mode says so.
+
+use std::{ptr::NonNull, slice};
+
+use vec_env::AutoresetMode;
+
+use crate::rl::{
+    game::{AtariEnv, EnvAction, EnvStep},
+    state::{BadState, Reader, Writer},
+};
+
+/// Of what a state means; another one is refused.
+const STATE_VERSION: u32 = 1;
+
+/// What an environment is to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Command {
+    Step(EnvAction),
+    Reset { seed: Option<u64>, new_game: bool },
+}
+
+/// Memory that rows of observations are written to.
+pub(super) struct Rows {
+    start: NonNull<u8>,
+    count: usize,
+    row_bytes: usize,
+}
+
+impl Rows {
+    /// The rows of `obs`, whole ones only.
+    pub(super) fn new(obs: &mut [u8], row_bytes: usize) -> Self {
+        Self {
+            count: obs.len() / row_bytes,
+            start: NonNull::from(obs).cast(),
+            row_bytes,
+        }
+    }
+
+    /// One of the rows, for another thread to write.
+    ///
+    /// # Safety
+    /// The memory stays valid, and nobody else reaches this row, until it was written or the destination dropped.
+    #[expect(unsafe_code, reason = "outlives the borrow")]
+    pub(super) unsafe fn destination(&self, row: usize) -> Option<Destination> {
+        // SAFETY: the row lies within the memory.
+        let start = (row < self.count).then(|| unsafe { self.start.add(row * self.row_bytes) });
+        start.map(|start| Destination(start, self.row_bytes))
+    }
+}
+
+/// Where a row of observations goes: memory that its owner keeps, and leaves alone, until the row is received.
+pub(super) struct Destination(NonNull<u8>, usize);
+
+#[expect(unsafe_code, reason = "a row goes to the thread that writes it")]
+// SAFETY: it stands for a `&mut [u8]`, which is `Send`.
+unsafe impl Send for Destination {}
+
+impl Destination {
+    fn write(self, write: impl FnOnce(&mut [u8])) {
+        #[expect(
+            unsafe_code,
+            reason = "writes where the constructor was promised it may"
+        )]
+        // SAFETY: as `Rows::destination` demands.
+        write(unsafe { slice::from_raw_parts_mut(self.0.as_ptr(), self.1) });
+    }
+}
+
+/// The last step of an episode that was followed by another one at once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Final {
+    pub(super) obs: Vec<u8>,
+    pub(super) lives: i32,
+}
+
+/// What a step or a reset brought.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Row {
+    pub(super) step: EnvStep,
+    /// The end of the episode before, where the environment has restarted since.
+    pub(super) last: Option<Final>,
+}
+
+pub(super) struct Seat {
+    pub(super) env: AtariEnv,
+    pub(super) row: Row,
+    pub(super) command: Command,
+    /// Where the observation goes as soon as it is there; `None` where it is fetched.
+    pub(super) destination: Option<Destination>,
+    /// The episode has ended and no reset has followed.
+    pub(super) ended: bool,
+    mode: AutoresetMode,
+    obs_bytes: usize,
+}
+
+impl Seat {
+    pub(super) fn new(env: AtariEnv, mode: AutoresetMode) -> Self {
+        Self {
+            obs_bytes: env.recipe().obs_shape().iter().product(),
+            env,
+            row: Row::default(),
+            command: Command::Reset {
+                seed: None,
+                new_game: true,
+            },
+            destination: None,
+            ended: false,
+            mode,
+        }
+    }
+
+    /// Does what is to be done.
+    pub(super) fn work(&mut self) {
+        match self.command {
+            Command::Step(_) if self.ended && self.mode == AutoresetMode::NextStep => {
+                self.reset(None, false);
+            }
+            Command::Step(action) => self.step(action),
+            Command::Reset { seed, new_game } => self.reset(seed, new_game),
+        }
+        if let Some(destination) = self.destination.take() {
+            destination.write(|row| self.env.write_obs(row));
+        }
+    }
+
+    fn reset(&mut self, seed: Option<u64>, new_game: bool) {
+        self.row = Row {
+            step: self.env.reset(seed, new_game),
+            last: None,
+        };
+        self.ended = false;
+    }
+
+    fn step(&mut self, action: EnvAction) {
+        let mut step = self.env.step(action);
+        self.ended = step.terminated || step.truncated;
+        self.row.last = None;
+        if self.ended && self.mode == AutoresetMode::SameStep {
+            let mut obs = vec![0; self.obs_bytes];
+            self.env.write_obs(&mut obs);
+            let lives = step.lives;
+            self.row.last = Some(Final { obs, lives });
+            let first = self.env.reset(None, false);
+            self.ended = false;
+            step.lives = first.lives;
+            if first.record.game_terminated || first.record.game_truncated {
+                // The reset was to go on after a lost life, and the game ended meanwhile.
+                step.record = first.record;
+            }
+        }
+        self.row.step = step;
+    }
+
+    /// The environment's state, and what it showed last.
+    pub(super) fn save(&self) -> Vec<u8> {
+        let mut state = Writer::default();
+        state.u32(STATE_VERSION);
+        state.bool(self.ended);
+        let step = &self.row.step;
+        for number in [step.reward, step.raw_reward] {
+            state.u32(number.to_bits());
+        }
+        for flag in [
+            step.terminated,
+            step.truncated,
+            step.record.game_terminated,
+            step.record.game_truncated,
+        ] {
+            state.bool(flag);
+        }
+        let record = &step.record;
+        for number in [
+            step.lives.into(),
+            record.episode_return.to_bits().cast_signed(),
+            record.episode_length,
+            record.episode_frames,
+        ] {
+            state.i64(number);
+        }
+        state.bytes(&self.env.save_state());
+        state.0
+    }
+
+    /// Goes to a saved state. Where the bytes are none, another one must follow.
+    pub(super) fn restore(&mut self, state: &[u8]) -> Result<(), BadState> {
+        let mut state = Reader(state);
+        if state.u32()? != STATE_VERSION {
+            return Err(BadState::Kind);
+        }
+        let ended = state.bool()?;
+        if ended && self.mode == AutoresetMode::SameStep {
+            return Err(BadState::Kind); // same-step mode has no ended environments
+        }
+        let mut step = EnvStep {
+            reward: f32::from_bits(state.u32()?),
+            raw_reward: f32::from_bits(state.u32()?),
+            terminated: state.bool()?,
+            truncated: state.bool()?,
+            ..EnvStep::default()
+        };
+        step.record.game_terminated = state.bool()?;
+        step.record.game_truncated = state.bool()?;
+        step.lives = i32::try_from(state.i64()?).map_err(|_| BadState::Range)?;
+        step.record.episode_return = f64::from_bits(state.i64()?.cast_unsigned());
+        step.record.episode_length = state.i64()?;
+        step.record.episode_frames = state.i64()?;
+        self.env.restore_state(state.0)?;
+        self.row = Row { step, last: None };
+        self.ended = ended;
+        Ok(())
+    }
+}
