@@ -13,7 +13,7 @@ pub mod envs;
 pub mod error;
 mod memory;
 pub mod nn;
-pub mod openmp;
+
 pub mod optimizer;
 pub mod panics;
 pub mod policy;
@@ -21,6 +21,7 @@ pub mod report;
 pub mod run;
 pub mod seeds;
 pub mod settings;
+pub mod startup;
 
 #[cfg(feature = "extension-module")]
 python_shim::extension_module!(_rust_trainer, crate::cli::run);

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-# Read by OpenMP when torch loads it: see rust_trainer/src/openmp.rs.
+# Read by OpenMP when torch loads it: see rust_trainer/src/startup.rs.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
