@@ -45,6 +45,8 @@ class Agent:
 
         def layer(name: str) -> tuple[Tensor, Tensor]:
             weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
+            if name == "conv1" and self.body == torch.bfloat16:
+                weight = weight / 255
             return weight.to(self.body), bias.to(self.body)
 
         def normed(name: str, x: Tensor) -> Tensor:
@@ -54,7 +56,9 @@ class Agent:
             scale, shift = layer(f"{name}_norm")
             return layer_norm(x.movedim(1, -1), scale.shape, scale, shift, 1e-6).movedim(-1, 1)
 
-        x = obs.to(self.body).contiguous(memory_format=torch.channels_last) / 255
+        x = obs.to(self.body).contiguous(memory_format=torch.channels_last)
+        if self.body != torch.bfloat16:  # which holds a byte exactly, but not the 255th of one
+            x = x / 255
         for name, stride in (("conv1", 4), ("conv2", 2), ("conv3", 1)):
             x = relu(normed(name, conv2d(x, *layer(name), stride=stride)))
         x = linear(x.flatten(1), *layer("hidden"))

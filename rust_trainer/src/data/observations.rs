@@ -1,8 +1,11 @@
 //! The store of observations: rows that environments write to, and copies of them to learn from.
 //!
-//! A row holds one observation of each environment, as they made it (uint8 for images). A rollout uses
-//! a handful of rows in turn; a replay memory would use many. Rows are lent out to be written to, and
-//! what is handed out to be read is a copy: nothing that safe code holds shares memory with a row.
+//! A row holds one observation of each environment, as they made it (uint8 for images). Rows are lent out
+//! to be written to, and what is handed out to be read is a copy: nothing that safe code holds shares
+//! memory with a row.
+//!
+//! Images are written channels first and turned to channels last, which convolutions want, once, when
+//! their row is read for the first time; PPO reads each observation five times.
 
 use std::{
     ptr::NonNull,
@@ -26,6 +29,10 @@ pub struct Observations {
     memory: Arc<Memory>,
     on_device: Option<DeviceRows>,
     num_envs: usize,
+    /// Channels, height and width of images.
+    image: Option<[i64; 3]>,
+    /// Which rows are as they were written, not yet turned.
+    is_raw: Vec<bool>,
 }
 
 /// The host's memory, kept alive by every row that is lent.
@@ -110,14 +117,20 @@ impl Observations {
             row_bytes: spec.num_bytes() * num_envs,
             lent: (0..num_rows).map(|_| AtomicBool::new(false)).collect(),
         };
+        let image = match shape[2..] {
+            [channels, height, width] if spec.is_image() => Some([channels, height, width]),
+            _ => None,
+        };
         Ok(Self {
             memory: Arc::new(memory),
             on_device,
             num_envs,
+            image,
+            is_raw: vec![false; num_rows],
         })
     }
 
-    /// Lends a row to be written to, until the slot is dropped.
+    /// Lends a row to be written to, until the slot is dropped; images are written whole.
     ///
     /// # Panics
     /// If there is no such row, or it is lent already.
@@ -126,6 +139,7 @@ impl Observations {
         let memory = &self.memory;
         let was_lent = memory.lent[row].swap(true, Ordering::Acquire);
         assert!(!was_lent, "row {row} of the observations is lent already");
+        self.is_raw[row] = true;
         if let Some(rows) = &mut self.on_device {
             if rows.state[row] == DeviceRow::OnItsWay {
                 if let Device::Cuda(index) = rows.device {
@@ -158,12 +172,13 @@ impl Observations {
     /// # Panics
     /// If there is no such row, or it is lent.
     pub fn row(&mut self, row: usize) -> Tensor {
-        self.check_readable(row);
+        self.make_readable(row);
         let host = self.memory.tensor.get(row as i64);
-        match &mut self.on_device {
+        let copy = match &mut self.on_device {
             None => host.to_device_(Device::Cpu, host.kind(), false, true),
             Some(rows) => rows.send(row, &host),
-        }
+        };
+        self.in_order(copy)
     }
 
     /// A copy of a row on the host, `[num_envs, ...]`.
@@ -172,7 +187,11 @@ impl Observations {
     /// If there is no such row, or it is lent.
     pub fn host_row(&self, row: usize) -> Tensor {
         self.check_readable(row);
-        self.memory.tensor.get(row as i64).copy()
+        let copy = self.memory.tensor.get(row as i64).copy();
+        if self.is_raw[row] {
+            return copy;
+        }
+        self.in_order(copy).contiguous()
     }
 
     /// Copies of single observations where the network runs, `[samples, ...]`; sample
@@ -184,20 +203,21 @@ impl Observations {
         let indices = Tensor::from_slice(samples);
         for sample in samples {
             let row = *sample as usize / self.num_envs;
-            self.check_readable(row);
+            self.make_readable(row);
             if let Some(rows) = &mut self.on_device
                 && rows.state[row] == DeviceRow::Stale
             {
                 let _ = rows.send(row, &self.memory.tensor.get(row as i64));
             }
         }
-        match &self.on_device {
+        let copies = match &self.on_device {
             None => self.memory.tensor.flatten(0, 1).index_select(0, &indices),
             Some(rows) => {
                 let indices = indices.to_device(rows.device);
                 rows.tensor.flatten(0, 1).index_select(0, &indices)
             }
-        }
+        };
+        self.in_order(copies)
     }
 
     /// Observations in each row.
@@ -212,6 +232,41 @@ impl Observations {
         self.on_device
             .as_ref()
             .map_or(Device::Cpu, |rows| rows.device)
+    }
+
+    /// Copies of turned observations, `[count, ...]`, with their axes in the environment's order.
+    fn in_order(&self, copies: Tensor) -> Tensor {
+        match self.image {
+            Some([channels, height, width]) => copies
+                .view([-1, height, width, channels])
+                .permute([0, 3, 1, 2]),
+            None => copies,
+        }
+    }
+
+    /// Turns the images of a row to channels last, if that is not done yet.
+    fn make_readable(&mut self, row: usize) {
+        self.check_readable(row);
+        if !std::mem::take(&mut self.is_raw[row]) {
+            return;
+        }
+        let Some([channels, ..]) = self.image else {
+            return;
+        };
+        let memory = &self.memory;
+        #[expect(unsafe_code, reason = "tch has no safe view of a tensor's bytes")]
+        // SAFETY: as in `lend`; the row is not lent, nor can it be before this returns, and what was
+        // handed out of it are copies.
+        let bytes = unsafe {
+            let start = memory.start.add(row * memory.row_bytes);
+            std::slice::from_raw_parts_mut(start.as_ptr(), memory.row_bytes)
+        };
+        let obs_bytes = memory.row_bytes / self.num_envs;
+        let mut planes = vec![0; obs_bytes];
+        for image in bytes.chunks_exact_mut(obs_bytes) {
+            planes.copy_from_slice(image);
+            interleave(&planes, channels as usize, image);
+        }
     }
 
     fn check_readable(&self, row: usize) {
@@ -234,6 +289,26 @@ impl DeviceRows {
         target.copy_(&sent);
         self.state[row] = DeviceRow::OnItsWay;
         sent
+    }
+}
+
+/// Writes the bytes of `channels` planes, one after another, pixel by pixel.
+fn interleave(planes: &[u8], channels: usize, pixels: &mut [u8]) {
+    let numel = planes.len() / channels;
+    if let [first, second, third, fourth] =
+        *planes.chunks_exact(numel).collect::<Vec<_>>().as_slice()
+    {
+        // The usual stack, apart: so the compiler makes vectors of it.
+        let planes = first.iter().zip(second).zip(third.iter().zip(fourth));
+        for (pixel, ((a, b), (c, d))) in pixels.chunks_exact_mut(4).zip(planes) {
+            pixel.copy_from_slice(&[*a, *b, *c, *d]);
+        }
+        return;
+    }
+    for (channel, plane) in planes.chunks_exact(numel).enumerate() {
+        for (place, byte) in plane.iter().enumerate() {
+            pixels[place * channels + channel] = *byte;
+        }
     }
 }
 
@@ -323,6 +398,33 @@ mod tests {
         };
         let store = Observations::new(&spec, 1 << 20, 1 << 20, Device::Cpu);
         assert!(matches!(store, Err(TrainerError::OutOfMemory(_))));
+    }
+
+    /// Also what lies between: checkpoints have observations as the environments made them.
+    #[test]
+    fn images_are_turned_in_memory_and_not_for_the_reader() {
+        for channels in [3, 4] {
+            let spec = ObsSpec {
+                shape: vec![channels, 2, 3],
+                dtype: Dtype::Uint8,
+            };
+            let mut store = Observations::new(&spec, 2, 2, Device::Cpu).unwrap();
+            let written: Vec<u8> = (0..2 * 6 * channels as u8).collect();
+            for row in [1, 1, 0] {
+                store.lend(row).copy_from_slice(&written);
+                assert_eq!(bytes(&store.host_row(row)), written, "before it is read");
+                assert_eq!(bytes(&store.row(row)), written);
+                assert_eq!(bytes(&store.row(row)), written, "once more");
+                assert_eq!(bytes(&store.host_row(row)), written);
+            }
+            let gathered = store.gather(&[3, 0]);
+            assert_eq!(gathered.size(), [2, channels as i64, 2, 3]);
+            let second = 6 * channels;
+            assert_eq!(bytes(&gathered.get(0)), written[second..]);
+            assert_eq!(bytes(&gathered.get(1)), written[..second]);
+            let channels_last = gathered.permute([0, 2, 3, 1]);
+            assert!(channels_last.is_contiguous());
+        }
     }
 
     #[test]

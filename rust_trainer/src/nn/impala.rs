@@ -73,7 +73,8 @@ impl ImpalaResNet {
                 style.layer_norm,
             )
         };
-        let stage1 = stage(1, (channels, CHANNELS[0]));
+        let mut stage1 = stage(1, (channels, CHANNELS[0]));
+        stage1.conv = stage1.conv.of_bytes();
         let stage2 = stage(2, (CHANNELS[0], CHANNELS[1]));
         let stage3 = stage(3, (CHANNELS[1], CHANNELS[2]));
         let last = style.last_layer;

@@ -61,6 +61,7 @@ impl NatureCnn {
             )
         };
         let (conv1, norm1) = conv(1, (channels, 32), CONV1);
+        let conv1 = conv1.of_bytes();
         let (conv2, norm2) = conv(2, (32, 64), CONV2);
         let (conv3, norm3) = conv(3, (64, 64), CONV3);
         let last = style.last_layer;
@@ -85,14 +86,17 @@ impl NatureCnn {
     }
 
     /// uint8 `[batch, channels, height, width]` → `[batch, features]`, computed in `kind`.
+    ///
+    /// The units work in the memory of what they are given: nothing else needs it, and memory got anew
+    /// takes longer than they do.
     pub fn forward(&self, obs: &Tensor, kind: Kind) -> Tensor {
         let norm = |norm: &Option<LayerNorm>, x| LayerNorm::apply(norm.as_ref(), x);
-        let hidden = norm(&self.norm1, self.conv1.forward(&pixels(obs, kind))).relu();
-        let hidden = norm(&self.norm2, self.conv2.forward(&hidden)).relu();
-        let hidden = norm(&self.norm3, self.conv3.forward(&hidden)).relu();
+        let hidden = norm(&self.norm1, self.conv1.forward(&pixels(obs, kind))).relu_();
+        let hidden = norm(&self.norm2, self.conv2.forward(&hidden)).relu_();
+        let hidden = norm(&self.norm3, self.conv3.forward(&hidden)).relu_();
         let hidden = hidden.flatten(1, -1);
         match &self.hidden {
-            Some(last) => norm(&self.hidden_norm, last.forward(&hidden)).relu(),
+            Some(last) => norm(&self.hidden_norm, last.forward(&hidden)).relu_(),
             None => hidden,
         }
     }

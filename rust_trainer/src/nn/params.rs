@@ -124,7 +124,7 @@ pub struct Params {
 
 impl Params {
     /// All parameters, `[num_params]`; writing to it writes to every layer.
-    pub(crate) fn flat_mut(&mut self) -> &mut Tensor {
+    pub fn flat_mut(&mut self) -> &mut Tensor {
         &mut self.flat
     }
 
