@@ -1,0 +1,154 @@
+"""A plain PyTorch PPO on EnvPool, in one file, with our trainer's hyper-parameters.
+
+What people write: NCHW float32, `optim.Adam`, `clip_grad_norm_`, one process, as many threads of
+torch as there are cores. It knows nothing of this project; its settings are those of the
+`ppo-atari` preset. `--threads` gives torch and EnvPool that many threads each.
+"""
+
+import argparse
+import json
+import os
+import resource
+import time
+
+import envpool
+import torch
+from torch import nn
+from torch.distributions import Categorical
+
+NUM_ENVS, NUM_STEPS, MINIBATCHES, EPOCHS = 8, 128, 4, 4
+BATCH = NUM_ENVS * NUM_STEPS
+GAMMA, LAMBDA, CLIP, ENT_COEF, VF_COEF, MAX_GRAD_NORM = 0.99, 0.95, 0.1, 0.01, 0.5, 0.5
+
+
+def layer(module: nn.Module, gain: float = 2**0.5) -> nn.Module:
+    """Return the layer with orthogonal weights and no bias at first."""
+    nn.init.orthogonal_(module.weight, gain)
+    nn.init.zeros_(module.bias)
+    return module
+
+
+class Agent(nn.Module):
+    """The Nature CNN with a policy head and a value head."""
+
+    def __init__(self, num_actions: int) -> None:
+        super().__init__()
+        self.body = nn.Sequential(
+            layer(nn.Conv2d(4, 32, 8, stride=4)),
+            nn.ReLU(),
+            layer(nn.Conv2d(32, 64, 4, stride=2)),
+            nn.ReLU(),
+            layer(nn.Conv2d(64, 64, 3)),
+            nn.ReLU(),
+            nn.Flatten(),
+            layer(nn.Linear(3136, 512)),
+            nn.ReLU(),
+        )
+        self.policy = layer(nn.Linear(512, num_actions), 0.01)
+        self.value = layer(nn.Linear(512, 1), 1.0)
+
+    def forward(self, obs: torch.Tensor) -> tuple[Categorical, torch.Tensor]:
+        """Return policy and values of `obs`, float32 `[batch, 4, 84, 84]` from 0 to 255."""
+        hidden = self.body(obs / 255.0)
+        return Categorical(logits=self.policy(hidden)), self.value(hidden).squeeze(-1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--total-steps", type=int, default=9216)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    torch.manual_seed(1)
+    envs = envpool.make(
+        "SpaceInvaders-v5",
+        env_type="gymnasium",
+        num_envs=NUM_ENVS,
+        num_threads=min(arguments.threads, NUM_ENVS),
+        episodic_life=True,
+        reward_clip=True,
+        seed=1,
+    )
+    agent = Agent(envs.action_space.n)
+    optimizer = torch.optim.Adam(agent.parameters(), lr=2.5e-4, eps=1e-5)
+
+    obs = torch.zeros(NUM_STEPS, NUM_ENVS, 4, 84, 84)
+    actions = torch.zeros(NUM_STEPS, NUM_ENVS, dtype=torch.int64)
+    log_probs, rewards, dones, values = torch.zeros(4, NUM_STEPS, NUM_ENVS)
+    next_obs = torch.tensor(envs.reset()[0], dtype=torch.float32)
+    next_done = torch.zeros(NUM_ENVS)
+    num_updates = arguments.total_steps // BATCH
+    gradient_steps = 0
+    spent = {"acting": 0.0, "stepping": 0.0, "learning": 0.0}
+    started = cpu = 0.0
+    for update in range(num_updates):
+        if update == 1:  # the first warms up
+            started, cpu = time.perf_counter(), cpu_seconds()
+            spent = dict.fromkeys(spent, 0.0)
+        optimizer.param_groups[0]["lr"] = 2.5e-4 * (1 - update / num_updates)
+        for step in range(NUM_STEPS):
+            then = time.perf_counter()
+            obs[step], dones[step] = next_obs, next_done
+            with torch.no_grad():
+                policy, values[step] = agent(next_obs)
+                actions[step] = policy.sample()
+                log_probs[step] = policy.log_prob(actions[step])
+            acted = time.perf_counter()
+            seen, reward, terminated, truncated, _ = envs.step(actions[step].numpy())
+            rewards[step] = torch.tensor(reward)
+            next_obs = torch.tensor(seen, dtype=torch.float32)
+            next_done = torch.tensor(terminated | truncated, dtype=torch.float32)
+            spent["acting"] += acted - then
+            spent["stepping"] += time.perf_counter() - acted
+
+        then = time.perf_counter()
+        with torch.no_grad():
+            next_value = agent(next_obs)[1]
+            advantages = torch.zeros_like(rewards)
+            last = torch.zeros(NUM_ENVS)
+            for step in reversed(range(NUM_STEPS)):
+                ends = next_done if step == NUM_STEPS - 1 else dones[step + 1]
+                value = next_value if step == NUM_STEPS - 1 else values[step + 1]
+                delta = rewards[step] + GAMMA * value * (1 - ends) - values[step]
+                last = delta + GAMMA * LAMBDA * (1 - ends) * last
+                advantages[step] = last
+            returns = advantages + values
+        old = [x.reshape(-1) for x in (actions, log_probs, advantages, returns, values)]
+        flat_obs = obs.reshape(BATCH, 4, 84, 84)
+        for _ in range(EPOCHS):
+            for picked in torch.randperm(BATCH).split(BATCH // MINIBATCHES):
+                action, log_prob, advantage, target, value = (x[picked] for x in old)
+                policy, new_value = agent(flat_obs[picked])
+                ratio = (policy.log_prob(action) - log_prob).exp()
+                advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+                clipped = torch.clamp(ratio, 1 - CLIP, 1 + CLIP)
+                policy_loss = -torch.min(advantage * ratio, advantage * clipped).mean()
+                near = value + torch.clamp(new_value - value, -CLIP, CLIP)
+                error = torch.max((new_value - target) ** 2, (near - target) ** 2)
+                loss = policy_loss - ENT_COEF * policy.entropy().mean()
+                loss = loss + VF_COEF * 0.5 * error.mean()
+                optimizer.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(agent.parameters(), MAX_GRAD_NORM)
+                optimizer.step()
+                gradient_steps += 1
+        spent["learning"] += time.perf_counter() - then
+
+    steps = (num_updates - 1) * BATCH
+    report = {
+        "steps_per_second": steps / (time.perf_counter() - started),
+        "cpu_seconds_per_1000_steps": 1000 * (cpu_seconds() - cpu) / steps,
+        "seconds_per_1000_steps": {part: 1000 * spent[part] / steps for part in spent},
+        "work": {"updates": num_updates, "gradient_steps": gradient_steps},
+    }
+    print(json.dumps(report))
+
+
+def cpu_seconds() -> float:
+    """Return the CPU time of all threads so far."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+if __name__ == "__main__":
+    main()
