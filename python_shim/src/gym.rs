@@ -63,8 +63,8 @@ impl VecGymEnv {
     ///
     /// # Errors
     /// [`EnvError::Backend`] when Python or a package is missing, and for an id or a setting that
-    /// `atari_wrappers` refuses, [`EnvError::Unsupported`] for other spaces than boxes of uint8 or
-    /// float32 observations, or actions than those of [`ActionSpace`](::vec_env::ActionSpace).
+    /// `atari_wrappers` refuses, [`EnvError::Unsupported`] for other spaces than boxes of uint8, float32 or
+    /// float64 observations, of which the last cross as float32, or actions than those of [`ActionSpace`](::vec_env::ActionSpace).
     pub fn make_vec(
         env_id: &str,
         num_envs: usize,

@@ -220,10 +220,40 @@ fn after_close_everything_is_refused() {
     );
 }
 
+/// As `MuJoCo`'s are.
+#[test]
+fn float64_observations_cross_as_float32() {
+    let mut rollout = Rollout::new(scripted("Float64", 2).unwrap());
+    let spec = rollout.env.obs_spec();
+    assert_eq!(
+        (spec.shape.as_slice(), spec.dtype),
+        ([2].as_slice(), Dtype::Float32)
+    );
+    let row = |steps: f64, total: f64| [steps, total / 3.0].map(|number| number as f32);
+    let bytes = |rows: [[f32; 2]; 2]| -> Vec<u8> {
+        let numbers = rows.as_flattened().iter();
+        numbers.flat_map(|number| number.to_ne_bytes()).collect()
+    };
+    rollout.reset(0).unwrap();
+    for steps in [1.0, 2.0] {
+        rollout.step(&[1, 4]).unwrap();
+        let expected = bytes([row(steps, steps), row(steps, 4.0 * steps)]);
+        assert_eq!(rollout.obs, expected);
+    }
+    rollout.step(&[1, 4]).unwrap();
+    assert!(
+        rollout.obs.iter().all(|&byte| byte == 0),
+        "the next episode"
+    );
+    let last = rollout.batch.final_obs.iter();
+    let last: Vec<u8> = last.flat_map(|(_, row)| row.clone()).collect();
+    assert_eq!(last, bytes([row(3.0, 3.0), row(3.0, 12.0)]));
+}
+
 #[test]
 fn spaces_that_are_not_carried_are_named() {
     let said = [
-        ("Float64", "float64"),
+        ("Int64", "int64"),
         ("NotABox", "Box"),
         ("Buttons", "MultiBinary(3)"),
         ("FromOne", "start"),

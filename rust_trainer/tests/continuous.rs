@@ -1,24 +1,23 @@
-//! Continuous actions and normalization against PyTorch and Gymnasium (`continuous.py`), and a pendulum
-//! that is swung up.
+//! Updates with continuous actions and with normalization against PyTorch (`continuous.py`).
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::{collections::HashMap, ffi::OsStr, fmt::Write, path::Path, process::Command};
+mod support;
+
+use std::{fmt::Write, path::Path};
 
 use rand::seq::SliceRandom;
-use rand_pcg::Pcg64;
 use rust_trainer::{
     algorithms::{self, Learning, State},
-    data::normalize::{ObsNormalizer, RewardNormalizer},
-    policy::{DiagonalGaussian, Policy, seeded_rng},
+    policy::{Policy, seeded_rng},
     settings::{Algorithm, AlgorithmSettings, Settings},
 };
-use tch::{Device, Kind, Tensor};
-use vec_env::{
-    ActionBatch, ActionSpace, Actions, Dtype, Env, ObsSpec, StepBatch, SyncVecEnv, Transition,
-    VecEnv,
-    env::{Random, write_floats},
-    envs::Pendulum,
+use tch::{Device, Tensor};
+use vec_env::{ActionBatch, ActionSpace, Dtype, ObsSpec, SyncVecEnv, VecEnv, env::Random};
+
+use support::{
+    Spaces, generator, is_weight, largest, made_up_step, python, read, to_bytes, weights,
+    weights_of,
 };
 
 const NUM_ENVS: usize = 3;
@@ -28,71 +27,24 @@ const NUM_UPDATES: usize = 4;
 const WIDTH: usize = 5;
 const DIMS: usize = 2;
 
-/// Says what observations and actions are like; the test plays the environment's part itself.
-#[derive(Clone, Copy)]
-struct Spaces {
-    /// Bound of the actions.
-    bound: f32,
-}
-
-impl Env for Spaces {
-    fn obs_spec(&self) -> ObsSpec {
-        ObsSpec {
+/// Actions within `bound`.
+fn spaces(bound: f32) -> Spaces {
+    Spaces {
+        obs: ObsSpec {
             shape: vec![WIDTH],
             dtype: Dtype::Float32,
-        }
-    }
-
-    fn action_space(&self) -> ActionSpace {
-        ActionSpace::Box {
+        },
+        actions: ActionSpace::Box {
             shape: vec![DIMS],
-            low: vec![-self.bound; DIMS],
-            high: vec![self.bound; DIMS],
-        }
-    }
-
-    fn reset(&mut self, _seed: Option<u64>, _obs: &mut [u8]) {}
-
-    fn step(&mut self, _action: Actions<'_>, _obs: &mut [u8]) -> Transition {
-        Transition::default()
+            low: vec![-bound; DIMS],
+            high: vec![bound; DIMS],
+        },
     }
 }
 
 fn settings(algorithm: Algorithm, changes: &str) -> Settings {
     let settings = Settings::defaults(algorithm);
     settings.with(&toml::from_str(changes).unwrap()).unwrap()
-}
-
-/// `continuous.py` with these arguments.
-fn python(arguments: &[impl AsRef<OsStr>]) {
-    let python = std::env::var("VIRTUAL_ENV").expect("run the tests by ./scripts/test");
-    let status = Command::new(python + "/bin/python")
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/continuous.py"))
-        .args(arguments)
-        .status()
-        .unwrap();
-    assert!(status.success());
-}
-
-fn read(path: &Path) -> HashMap<String, Tensor> {
-    Tensor::read_safetensors(path)
-        .unwrap()
-        .into_iter()
-        .collect()
-}
-
-fn largest(tensor: &Tensor) -> f64 {
-    tensor.abs().max().double_value(&[])
-}
-
-fn floats(tensor: &Tensor) -> Vec<f32> {
-    Vec::try_from(tensor.reshape(-1)).unwrap()
-}
-
-fn to_bytes(numbers: &[f32]) -> Vec<u8> {
-    let mut bytes = vec![0; 4 * numbers.len()];
-    write_floats(&mut bytes, numbers.iter().copied());
-    bytes
 }
 
 /// Everything that happened, step by step, and what was drawn.
@@ -131,23 +83,15 @@ impl Record {
     }
 }
 
-/// Whether a tensor of a state is a layer's and not the optimizer's.
-fn is_weight(name: &str) -> bool {
-    matches!(
-        name.rsplit_once('.'),
-        Some((_, "weight" | "bias" | "log_std"))
-    )
-}
-
-/// Several updates on made-up steps of environments of `spaces`; the states before and after, and what
-/// happened.
-fn learn(settings: &Settings, spaces: Spaces) -> ([State; 2], Record) {
+/// Several updates on made-up steps of environments with actions within `bound`; the states before and
+/// after, and what happened.
+fn learn(settings: &Settings, bound: f32) -> ([State; 2], Record) {
     let shuffles = if let AlgorithmSettings::Ppo(ppo) = &settings.algorithm {
         ppo.update_epochs
     } else {
         0
     };
-    let env = SyncVecEnv::new(NUM_ENVS, |_| spaces).unwrap();
+    let env = SyncVecEnv::new(NUM_ENVS, |_| spaces(bound)).unwrap();
     let mut ours = algorithms::new(settings, &env, Device::Cpu).unwrap();
     let start = ours.state().unwrap();
     let mut random = Random::new(5);
@@ -167,21 +111,12 @@ fn learn(settings: &Settings, spaces: Spaces) -> ([State; 2], Record) {
             let ActionBatch::Continuous(actions) = ours.act().unwrap() else {
                 unreachable!("the space is a box")
             };
-            assert!(actions.iter().all(|value| value.abs() <= spaces.bound));
+            assert!(actions.iter().all(|value| value.abs() <= bound));
             let next = observations();
             ours.next_obs().copy_from_slice(&to_bytes(&next));
-            let mut step = StepBatch::default();
-            step.clear(NUM_ENVS, 1);
             let last_obs = observations();
-            for env in 0..NUM_ENVS {
-                step.reward[env] = dice.below(30) as f32 - 10.0;
-                step.terminated[env] = dice.below(5) == 0;
-                step.truncated[env] = dice.below(4) == 0;
-                if step.is_done(env) {
-                    let last = to_bytes(&last_obs[env * WIDTH..][..WIDTH]);
-                    step.final_obs.push((env, last));
-                }
-            }
+            let bytes = to_bytes(&last_obs);
+            let step = made_up_step(&mut dice, NUM_ENVS, (30, -10.0), [5, 4], &bytes);
             ours.observe(&step).unwrap();
             record.actions.extend(actions);
             record.obs.extend(next);
@@ -190,9 +125,7 @@ fn learn(settings: &Settings, spaces: Spaces) -> ([State; 2], Record) {
             record.truncated.extend(&step.truncated);
             record.last_obs.extend(last_obs);
         }
-        // The generator is part of the state, so what it shuffles is known beforehand.
-        let state = ours.state().unwrap();
-        let mut rng: Pcg64 = serde_json::from_str(state.values["rng"].as_str().unwrap()).unwrap();
+        let mut rng = generator(&ours.state().unwrap());
         let mut order: Vec<i64> = (0..NUM_SAMPLES as i64).collect();
         for _ in 0..shuffles {
             order.shuffle(&mut rng);
@@ -203,18 +136,6 @@ fn learn(settings: &Settings, spaces: Spaces) -> ([State; 2], Record) {
     }
     assert!(record.truncated.contains(&true) && record.terminated.contains(&true));
     ([start, ours.state().unwrap()], record)
-}
-
-fn weights<'a>(tensors: impl IntoIterator<Item = (&'a String, &'a Tensor)>) -> Tensor {
-    let all = tensors.into_iter();
-    let mut weights: Vec<_> = all.filter(|(name, _)| is_weight(name)).collect();
-    weights.sort_by_key(|(name, _)| name.as_str());
-    let parts: Vec<Tensor> = weights.iter().map(|(_, x)| x.reshape(-1)).collect();
-    Tensor::cat(&parts, 0)
-}
-
-fn weights_of(state: &State) -> Tensor {
-    weights(state.tensors.iter().map(|(name, tensor)| (name, tensor)))
 }
 
 fn changes() -> String {
@@ -240,14 +161,14 @@ fn whole_updates() {
         let settings = settings(algorithm, &(changes() + own + scale));
         // Without bounds, what is sent is what was drawn.
         let bound = f32::INFINITY;
-        let ([start, end], record) = learn(&settings, Spaces { bound });
+        let ([start, end], record) = learn(&settings, bound);
         let name = format!("case{number}");
         record.save(&start, &folder.path().join(format!("{name}.safetensors")));
         let table = serde_json::to_string(&settings.table()).unwrap();
         arguments.extend([name.clone().into(), table.into()]);
         results.push((name, start, end));
     }
-    python(&arguments);
+    python("continuous.py", &arguments);
     let mut report = String::new();
     for (name, start, end) in &results {
         let theirs = read(&folder.path().join(format!("{name}-after.safetensors")));
@@ -278,7 +199,7 @@ fn whole_updates() {
 fn actions_are_sent_within_their_bounds_and_learned_from_as_they_were_drawn() {
     let settings = settings(Algorithm::Ppo, &changes());
     let [(free, drawn), (bound, sent)] = [f32::INFINITY, 0.5].map(|bound| {
-        let ([_, end], record) = learn(&settings, Spaces { bound });
+        let ([_, end], record) = learn(&settings, bound);
         (weights_of(&end), record.actions)
     });
     assert_eq!(free, bound);
@@ -290,9 +211,9 @@ fn actions_are_sent_within_their_bounds_and_learned_from_as_they_were_drawn() {
 #[test]
 fn whoever_plays_takes_the_statistics_as_they_are() {
     let settings = settings(Algorithm::Ppo, &(changes() + "norm_obs = true"));
-    let spaces = Spaces { bound: 1.0 };
-    let ([_, mut state], record) = learn(&settings, spaces);
-    let env = SyncVecEnv::new(NUM_ENVS, |_| spaces).unwrap();
+    let bound = 1.0;
+    let ([_, mut state], record) = learn(&settings, bound);
+    let env = SyncVecEnv::new(NUM_ENVS, |_| spaces(bound)).unwrap();
     let obs = Tensor::from_slice(&record.obs).view([-1, WIDTH as i64]);
     let mut ours = algorithms::new(&settings, &env, Device::Cpu).unwrap();
     ours.load_state(&state).unwrap();
@@ -321,100 +242,3 @@ fn whoever_plays_takes_the_statistics_as_they_are() {
         assert!(message.contains("`norm_obs`: is of other"), "{message}");
     }
 }
-
-#[test]
-fn distributions_and_normalizers() {
-    let folder = tempfile::tempdir().unwrap();
-    python(&[folder.path().as_os_str()]);
-    let theirs = read(&folder.path().join("distribution.safetensors"));
-    for (kind, tolerance) in [(Kind::Double, 1e-13), (Kind::Float, 1e-5)] {
-        let ours = |name: &str| theirs[name].to_kind(kind);
-        let policy = DiagonalGaussian::new(ours("mean"), ours("log_std"));
-        let results = [
-            ("log_prob", policy.log_prob(&ours("actions"))),
-            ("entropy", policy.entropy()),
-        ];
-        for (name, ours) in results {
-            assert_eq!(ours.size(), theirs[name].size());
-            let relative = (ours - &theirs[name]) / theirs[name].abs().clamp_min(1.0);
-            let worst = largest(&relative);
-            assert!(worst < tolerance, "{name} in {kind:?} differs by {worst:e}");
-        }
-    }
-
-    let stream = read(&folder.path().join("stream.safetensors"));
-    let [steps, envs, width] = stream["last_obs"].size()[..] else {
-        unreachable!("three axes")
-    };
-    let spec = ObsSpec {
-        shape: vec![width as usize],
-        dtype: Dtype::Float32,
-    };
-    let mut of_obs = ObsNormalizer::new(&spec).unwrap();
-    let mut of_rewards = RewardNormalizer::new(envs as usize);
-    let at = |name: &str, time: i64| stream[name].get(time);
-    let compare = |what: &str, time: i64, ours: &[f32]| {
-        let theirs = at(what, time).reshape(-1);
-        let worst = largest(&(Tensor::from_slice(ours) - theirs));
-        assert!(worst < 2e-5, "{what} differs by {worst:e} at {time}");
-    };
-    let scaled = |normalizer: &ObsNormalizer, obs: &Tensor| floats(&normalizer.normalized(obs));
-    for time in 0..=steps {
-        let obs = at("obs", time);
-        of_obs.update(&to_bytes(&floats(&obs)));
-        compare("normalized_obs", time, &scaled(&of_obs, &obs));
-        if time == 0 {
-            continue;
-        }
-        let last = at("last_obs", time - 1);
-        compare("normalized_last_obs", time - 1, &scaled(&of_obs, &last));
-        let flags = |name| -> Vec<bool> {
-            let flags = Vec::<f32>::try_from(at(name, time - 1).to_kind(Kind::Float)).unwrap();
-            flags.into_iter().map(|flag| flag > 0.0).collect()
-        };
-        let step = StepBatch {
-            reward: floats(&at("rewards", time - 1)),
-            terminated: flags("terminated"),
-            truncated: flags("truncated"),
-            ..StepBatch::default()
-        };
-        let rewards = of_rewards.normalize(&step, 0.97);
-        compare("normalized_rewards", time - 1, &rewards);
-    }
-}
-
-#[test]
-fn a_pendulum_is_swung_up() {
-    let mut env = SyncVecEnv::new(16, |index| Pendulum::new(index as u64)).unwrap();
-    let settings = settings(Algorithm::Ppo, PENDULUM);
-    let mut ppo = algorithms::new(&settings, &env, Device::Cpu).unwrap();
-    let (mut step, mut returns) = (StepBatch::default(), Vec::new());
-    env.reset(Some(1), &mut ppo.next_obs()).unwrap();
-    for _ in 0..settings.run.total_steps / env.num_envs() as u64 {
-        let actions = ppo.act().unwrap();
-        env.send(actions.as_actions(), ppo.next_obs()).unwrap();
-        env.recv(&mut step).unwrap();
-        ppo.observe(&step).unwrap();
-        ppo.learn(&mut || false).unwrap();
-        returns.extend(step.episodes.iter().map(|episode| episode.raw_return));
-    }
-    let mean = |returns: &[f64]| returns.iter().sum::<f64>() / returns.len() as f64;
-    let (first, last) = (mean(&returns[..32]), mean(&returns[returns.len() - 64..]));
-    assert!(first < -1000.0 && last > -400.0, "from {first} to {last}");
-}
-
-/// What swings a pendulum up in seconds.
-const PENDULUM: &str = "
-num_envs = 16
-total_steps = 100_000
-num_steps = 128
-num_minibatches = 16
-update_epochs = 10
-learning_rate = 1e-3
-gamma = 0.9
-gae_lambda = 0.95
-clip_coef = 0.2
-clip_vloss = false
-ent_coef = 0.0
-torch_threads = 1
-";

@@ -1,6 +1,8 @@
-//! Learning in bfloat16, on environments written in Rust: flat observations and images.
+//! Learning on environments written in Rust: flat observations and images in bfloat16, continuous actions.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
 
 use rust_trainer::{
     algorithms,
@@ -8,9 +10,12 @@ use rust_trainer::{
 };
 use tch::Device;
 use vec_env::{
-    ActionSpace, Actions, Dtype, Env, ObsSpec, StepBatch, SyncVecEnv, Transition, VecEnv,
-    env::Random, envs::CartPole,
+    ActionSpace, Actions, Dtype, Env, ObsSpec, SyncVecEnv, Transition, VecEnv,
+    env::Random,
+    envs::{CartPole, Pendulum},
 };
+
+use support::train;
 
 /// Trains by an algorithm with `changes` to its settings; returns the mean return of the last 100 episodes.
 fn trained(algorithm: Algorithm, env: &mut dyn VecEnv, changes: &str) -> f64 {
@@ -21,18 +26,7 @@ fn trained(algorithm: Algorithm, env: &mut dyn VecEnv, changes: &str) -> f64 {
     let settings = Settings::defaults(algorithm);
     let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
     let mut algorithm = algorithms::new(&settings, env, Device::Cpu).unwrap();
-    let mut step = StepBatch::default();
-    let mut returns = Vec::new();
-    env.reset(Some(1), &mut algorithm.next_obs()).unwrap();
-    for _ in 0..settings.run.total_steps / env.num_envs() as u64 {
-        let actions = algorithm.act().unwrap();
-        env.send(actions.as_actions(), algorithm.next_obs())
-            .unwrap();
-        env.recv(&mut step).unwrap();
-        algorithm.observe(&step).unwrap();
-        algorithm.learn(&mut || false).unwrap();
-        returns.extend(step.episodes.iter().map(|episode| episode.raw_return));
-    }
+    let returns = train(&mut *algorithm, env, settings.run.total_steps);
     let last = &returns[returns.len() - 100..];
     last.iter().sum::<f64>() / last.len() as f64
 }
@@ -117,3 +111,31 @@ fn images_are_told_apart_in_bfloat16() {
     );
     assert!(mean > 7.5, "mean return {mean} of 8; at random 4");
 }
+
+#[test]
+fn a_pendulum_is_swung_up() {
+    let mut env = SyncVecEnv::new(16, |index| Pendulum::new(index as u64)).unwrap();
+    let settings = Settings::defaults(Algorithm::Ppo);
+    let settings = settings.with(&toml::from_str(PENDULUM).unwrap()).unwrap();
+    let mut ppo = algorithms::new(&settings, &env, Device::Cpu).unwrap();
+    let returns = train(&mut *ppo, &mut env, settings.run.total_steps);
+    let mean = |returns: &[f64]| returns.iter().sum::<f64>() / returns.len() as f64;
+    let (first, last) = (mean(&returns[..32]), mean(&returns[returns.len() - 64..]));
+    assert!(first < -1000.0 && last > -400.0, "from {first} to {last}");
+}
+
+/// What swings a pendulum up in seconds.
+const PENDULUM: &str = "
+num_envs = 16
+total_steps = 100_000
+num_steps = 128
+num_minibatches = 16
+update_epochs = 10
+learning_rate = 1e-3
+gamma = 0.9
+gae_lambda = 0.95
+clip_coef = 0.2
+clip_vloss = false
+ent_coef = 0.0
+torch_threads = 1
+";

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod support;
+
 use rust_trainer::{
     algorithms,
     run::{
@@ -11,7 +13,7 @@ use rust_trainer::{
     settings::{Algorithm, Settings},
 };
 use tch::Device;
-use vec_env::{StepBatch, SyncVecEnv, VecEnv, envs::Recall};
+use vec_env::{SyncVecEnv, envs::Recall};
 
 const NUM_ENVS: usize = 16;
 const CUES: usize = 4;
@@ -29,15 +31,7 @@ fn right(algorithm: Algorithm, changes: &str) -> f64 {
     let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
     let mut env = envs();
     let mut learner = algorithms::new(&settings, &env, Device::Cpu).unwrap();
-    let mut step = StepBatch::default();
-    env.reset(Some(1), &mut learner.next_obs()).unwrap();
-    for _ in 0..settings.run.total_steps / NUM_ENVS as u64 {
-        let actions = learner.act().unwrap();
-        env.send(actions.as_actions(), learner.next_obs()).unwrap();
-        env.recv(&mut step).unwrap();
-        learner.observe(&step).unwrap();
-        learner.learn(&mut || false).unwrap();
-    }
+    support::train(&mut *learner, &mut env, settings.run.total_steps);
     let games = Play {
         num_episodes: 400,
         seed: 1000,
@@ -59,4 +53,14 @@ fn ppo_recalls_with_an_lstm_and_guesses_without() {
         share < 0.35,
         "right in {share} of the games without a memory"
     );
+}
+
+/// The mean square of A2C's gradients starts at one (see `Optimizer::rms_prop`): it takes a thousand gradient
+/// steps to forget that by the default of `rmsprop_alpha`, and here there are as many in all.
+#[test]
+fn a2c_recalls_with_an_lstm() {
+    let changes = "num_steps = 5\nlearning_rate = 5e-3\nnorm_adv = true\nrmsprop_alpha = 0.9\n\
+                   rmsprop_eps = 1e-10\ntotal_steps = 80_000\nlstm_size = 16";
+    let share = right(Algorithm::A2c, changes);
+    assert!(share > 0.9, "right in {share} of the games");
 }

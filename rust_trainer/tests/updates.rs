@@ -4,66 +4,26 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::{path::Path, process::Command};
+mod support;
+
+use std::path::Path;
 
 use rand::seq::SliceRandom;
-use rand_pcg::Pcg64;
 use rust_trainer::{
     algorithms::{self, Learning, State},
     settings::{Algorithm, AlgorithmSettings, Settings},
 };
 use tch::{Device, Kind, Tensor};
-use vec_env::{
-    ActionBatch, ActionSpace, Actions, Dtype, Env, ObsSpec, StepBatch, SyncVecEnv, Transition,
-    env::Random,
+use vec_env::{ActionBatch, ActionSpace, Dtype, ObsSpec, SyncVecEnv, env::Random};
+
+use support::{
+    Spaces, generator, images, is_weight, largest, made_up_step, python, read, weights, weights_of,
 };
 
 const NUM_ENVS: usize = 3;
 const NUM_STEPS: usize = 7;
 const NUM_SAMPLES: usize = NUM_ENVS * NUM_STEPS;
 const OBS_SHAPE: [usize; 3] = [4, 36, 36];
-const OBS_BYTES: usize = OBS_SHAPE[0] * OBS_SHAPE[1] * OBS_SHAPE[2];
-
-/// Says what observations and actions are like; the test plays the environment's part itself.
-struct Spaces;
-
-impl Env for Spaces {
-    fn obs_spec(&self) -> ObsSpec {
-        ObsSpec {
-            shape: OBS_SHAPE.to_vec(),
-            dtype: Dtype::Uint8,
-        }
-    }
-
-    fn action_space(&self) -> ActionSpace {
-        ActionSpace::Discrete { n: 6 }
-    }
-
-    fn reset(&mut self, _seed: Option<u64>, _obs: &mut [u8]) {}
-
-    fn step(&mut self, _action: Actions<'_>, _obs: &mut [u8]) -> Transition {
-        Transition::default()
-    }
-}
-
-/// Images of all environments, of squares with a brightness each: pure noise looks all the same to a
-/// network, and its gradients are then differences of equal numbers.
-fn images(random: &mut Random) -> Vec<u8> {
-    const SQUARE: usize = 6;
-    let [channels, height, width] = OBS_SHAPE;
-    let mut bytes = Vec::new();
-    for _ in 0..NUM_ENVS * channels * height / SQUARE {
-        let squares: Vec<u8> = (0..width / SQUARE)
-            .map(|_| random.below(256) as u8)
-            .collect();
-        let row: Vec<u8> = squares
-            .iter()
-            .flat_map(|&square| [square; SQUARE])
-            .collect();
-        bytes.extend(row.repeat(SQUARE));
-    }
-    bytes
-}
 
 /// Everything that happened, step by step, and what was drawn.
 #[derive(Default)]
@@ -107,12 +67,6 @@ impl Record {
         tensors.extend(weights.map(|(name, tensor)| (name.as_str(), tensor.shallow_clone())));
         Tensor::write_safetensors(&tensors, path).unwrap();
     }
-}
-
-/// Whether a tensor of a state is a layer's and not the optimizer's.
-fn is_weight(name: &str) -> bool {
-    let kind = name.rsplit_once('.').map_or("", |(_, kind)| kind);
-    kind.starts_with("weight") || kind.starts_with("bias")
 }
 
 /// The algorithms with the sizes of their LSTM.
@@ -172,14 +126,21 @@ fn compare(
         AlgorithmSettings::A2c(_) | AlgorithmSettings::Dqn(_) => 0,
         AlgorithmSettings::Pqn(pqn) => pqn.update_epochs,
     };
-    let env = SyncVecEnv::new(NUM_ENVS, |_| Spaces).unwrap();
+    let spaces = Spaces {
+        obs: ObsSpec {
+            shape: OBS_SHAPE.to_vec(),
+            dtype: Dtype::Uint8,
+        },
+        actions: ActionSpace::Discrete { n: 6 },
+    };
+    let env = SyncVecEnv::new(NUM_ENVS, |_| spaces.clone()).unwrap();
     let mut ours = algorithms::new(&settings, &env, Device::Cpu).unwrap();
     let start = ours.state().unwrap();
 
     let mut random = Random::new(5);
     let mut record = Record::default();
     let mut next_obs = |record: &mut Record, ours: &mut dyn algorithms::Algorithm| {
-        let obs = images(&mut random);
+        let obs = images(&mut random, NUM_ENVS, OBS_SHAPE);
         ours.next_obs().copy_from_slice(&obs);
         record.obs.extend(obs);
     };
@@ -191,18 +152,8 @@ fn compare(
             assert_eq!(learned, Learning::NotYet);
             let actions = ours.act().unwrap();
             next_obs(&mut record, &mut *ours);
-            let mut step = StepBatch::default();
-            step.clear(NUM_ENVS, 1);
-            let last_obs = images(&mut dice);
-            for env in 0..NUM_ENVS {
-                step.reward[env] = dice.below(3) as f32 - 1.0;
-                step.terminated[env] = dice.below(5) == 0;
-                step.truncated[env] = dice.below(4) == 0;
-                if step.is_done(env) {
-                    let last = last_obs[env * OBS_BYTES..][..OBS_BYTES].to_vec();
-                    step.final_obs.push((env, last));
-                }
-            }
+            let last_obs = images(&mut dice, NUM_ENVS, OBS_SHAPE);
+            let step = made_up_step(&mut dice, NUM_ENVS, (3, -1.0), [5, 4], &last_obs);
             ours.observe(&step).unwrap();
             if let ActionBatch::Discrete(actions) = actions {
                 record.actions.extend(actions);
@@ -212,11 +163,7 @@ fn compare(
             record.truncated.extend(&step.truncated);
             record.last_obs.extend(last_obs);
         }
-        // The generator is part of the state, so what it shuffles is known beforehand.
-        let generator = |state: State| -> Pcg64 {
-            serde_json::from_str(state.values["rng"].as_str().unwrap()).unwrap()
-        };
-        let mut rng = generator(ours.state().unwrap());
+        let mut rng = generator(&ours.state().unwrap());
         let mut order: Vec<i64> = (0..num_shuffled as i64).collect();
         for _ in 0..shuffles {
             order.shuffle(&mut rng);
@@ -225,7 +172,7 @@ fn compare(
         let learned = ours.learn(&mut || false).unwrap();
         assert!(matches!(learned, Learning::Done(_)), "it is time");
         assert_eq!(
-            generator(ours.state().unwrap()),
+            generator(&ours.state().unwrap()),
             rng,
             "nothing else is drawn"
         );
@@ -235,29 +182,14 @@ fn compare(
     let folder = tempfile::tempdir().unwrap();
     record.save(&start, &folder.path().join("record.safetensors"));
     let settings = serde_json::to_string(&settings.table()).unwrap();
-    let python = std::env::var("VIRTUAL_ENV").expect("run the tests by ./scripts/test");
-    let status = Command::new(python + "/bin/python")
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/updates.py"))
-        .arg(folder.path())
-        .arg(settings)
-        .status()
-        .unwrap();
-    assert!(status.success());
-    let theirs = Tensor::read_safetensors(folder.path().join("after.safetensors")).unwrap();
-    let before = Tensor::read_safetensors(folder.path().join("record.safetensors")).unwrap();
-    let flat = |of: &[(String, Tensor)]| {
-        let mut weights: Vec<_> = of.iter().filter(|(name, _)| is_weight(name)).collect();
-        weights.sort_by_key(|(name, _)| name.clone());
-        let parts: Vec<Tensor> = weights.iter().map(|(_, x)| x.reshape(-1)).collect();
-        Tensor::cat(&parts, 0)
-    };
-    let ours = flat(&ours.state().unwrap().tensors);
-    let (difference, moved) = (&ours - flat(&theirs), &ours - flat(&before));
+    python(
+        "updates.py",
+        &[folder.path().as_os_str(), settings.as_ref()],
+    );
+    let theirs = weights(&read(&folder.path().join("after.safetensors")));
+    let ours = weights_of(&ours.state().unwrap());
+    let (difference, moved) = (&ours - theirs, &ours - weights_of(&start));
     (difference, moved)
-}
-
-fn largest(tensor: &Tensor) -> f64 {
-    tensor.abs().max().double_value(&[])
 }
 
 #[test]

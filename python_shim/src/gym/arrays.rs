@@ -70,14 +70,20 @@ impl ActionArray {
     }
 }
 
-/// Borrows observations of `num_rows` environments, after checking their size and type.
+/// Borrows observations of `num_rows` environments, after checking their size and type; those of float64
+/// are rounded to float32 first, in an array of their own.
 pub(super) fn observations(
     id: &str,
     spaces: &Spaces,
     num_rows: usize,
     obs: &Bound<'_, PyAny>,
 ) -> Result<PyUntypedBuffer, CallError> {
-    let buffer = PyUntypedBuffer::get(obs)?;
+    let py = obs.py();
+    let buffer = if spaces.narrows_obs {
+        PyUntypedBuffer::get(&obs.call_method1(intern!(py, "astype"), (intern!(py, "float32"),))?)?
+    } else {
+        PyUntypedBuffer::get(obs)?
+    };
     let format_fits = match spaces.obs.dtype {
         Dtype::Uint8 => buffer.as_typed::<u8>().is_ok(),
         Dtype::Float32 => buffer.as_typed::<f32>().is_ok(),

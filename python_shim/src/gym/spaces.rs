@@ -15,6 +15,8 @@ pub(super) struct Spaces {
     pub autoreset: AutoresetMode,
     pub actions: ActionSpace,
     pub obs: ObsSpec,
+    /// Python's observations are float64; they cross as float32.
+    pub narrows_obs: bool,
     /// `[num_envs, ...obs.shape]`
     pub batch_shape: Vec<i64>,
 }
@@ -30,7 +32,7 @@ impl Spaces {
         let num_envs: usize = env.getattr(intern!(py, "num_envs"))?.extract()?;
         let actions = action_space(&env.getattr(intern!(py, "single_action_space"))?)?
             .map_err(unsupported)?;
-        let obs = obs_spec(&env.getattr(intern!(py, "single_observation_space"))?)?
+        let (obs, narrows_obs) = obs_spec(&env.getattr(intern!(py, "single_observation_space"))?)?
             .map_err(unsupported)?;
         Ok(Self {
             backend: env.getattr(intern!(py, "backend"))?.extract()?,
@@ -48,6 +50,7 @@ impl Spaces {
                 .map(|&size| size as i64)
                 .collect(),
             obs,
+            narrows_obs,
         })
     }
 }
@@ -108,25 +111,26 @@ where
     items.call_method0(intern!(py, "tolist"))?.extract()
 }
 
-fn obs_spec(space: &Bound<'_, PyAny>) -> PyResult<Result<ObsSpec, String>> {
+/// What crosses, and whether it is made float32 for that.
+fn obs_spec(space: &Bound<'_, PyAny>) -> PyResult<Result<(ObsSpec, bool), String>> {
     if !is_space(space, "Box")? {
         return Ok(Err(format!(
             "the observation space is {space}; only Box ones are supported"
         )));
     }
-    let dtype = dtype_name(space)?;
-    let dtype = match dtype.as_str() {
+    let name = dtype_name(space)?;
+    let dtype = match name.as_str() {
         "uint8" => Dtype::Uint8,
-        "float32" => Dtype::Float32,
+        "float32" | "float64" => Dtype::Float32,
         _ => {
             return Ok(Err(format!(
-                "observations are {dtype}; only uint8 and float32 ones are supported \
+                "observations are {name}; only uint8, float32 and float64 ones are supported \
                  (gymnasium.wrappers.DtypeObservation converts)"
             )));
         }
     };
     let shape = space.getattr(intern!(space.py(), "shape"))?.extract()?;
-    Ok(Ok(ObsSpec { shape, dtype }))
+    Ok(Ok((ObsSpec { shape, dtype }, name == "float64")))
 }
 
 fn autoreset_mode(env: &Bound<'_, PyAny>) -> PyResult<Result<AutoresetMode, String>> {

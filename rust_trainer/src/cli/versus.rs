@@ -11,14 +11,14 @@ use vec_env::VecEnv;
 
 use super::{PlayArgs, find, load_policy, make_envs, print, status_after};
 use crate::{
-    envs::{self, Opponent, RandomOpponent},
+    envs::{self, Opponent, PolicyOpponent, RandomOpponent},
     error::TrainerError,
     policy::Policy,
     run::{
         StopRequest,
         checkpoints::Found,
         evaluate::play,
-        versus::{PolicyOpponent, Tally, scores_of},
+        versus::{Tally, scores_of},
     },
 };
 

@@ -1,6 +1,7 @@
 //! Where environments come from: the one place that makes those of a run, from its settings.
 
 mod opponent;
+mod policy_opponent;
 mod self_play;
 
 use std::{path::PathBuf, thread};
@@ -13,6 +14,7 @@ use crate::{
     settings::{Backend, FireReset, OrRecipe, Settings},
 };
 pub use opponent::{AgainstOpponent, Opponent, RandomOpponent, Score, Scores};
+pub use policy_opponent::PolicyOpponent;
 pub use self_play::{NUM_PLAYERS, SelfPlay};
 
 /// What is saved of games that are played for evaluation.

@@ -5,13 +5,9 @@ use std::path::Path;
 use plotters::prelude::*;
 
 use super::error::ReportError;
-use super::format::short;
-use super::picture::{self, Canvas, Drawn, INK, UNIT, text};
+use super::picture::{self, BLUE, Canvas, Drawn, LINE, UNIT};
 use super::statistics::Interval;
 use super::stats::GAMES;
-
-const GRID: RGBColor = RGBColor(230, 230, 230);
-const BLUE: RGBColor = RGBColor(0, 114, 178);
 
 /// The mean over seeds at a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,33 +32,10 @@ fn paint(canvas: &Canvas<'_>, title: &str, points: &[Point]) -> Drawn {
     let ends = points
         .iter()
         .flat_map(|point| [point.interval.low, point.interval.high]);
-    let (low, high) = ends
-        .filter(|value| value.is_finite())
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
-    let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
-    let room = (0.05 * (high - low)).max(1e-6 * high.abs()).max(1e-3);
-    let last = points.last().map_or(1, |point| point.step.max(1)) as f64;
-    let mut chart = ChartBuilder::on(canvas)
-        .caption(title, text(20))
-        .margin(14 * UNIT)
-        .margin_right(24 * UNIT)
-        .x_label_area_size(52 * UNIT)
-        .y_label_area_size(78 * UNIT)
-        .build_cartesian_2d(0.0..1.02 * last, low - room..high + room)?;
-    chart
-        .configure_mesh()
-        .x_desc("agent steps")
-        .y_desc(format!("raw return, mean of the last {GAMES} games"))
-        .axis_desc_style(text(15))
-        .label_style(text(14))
-        .x_label_formatter(&|&step| short(step))
-        .y_label_formatter(&|&value| short(value))
-        .axis_style(INK.stroke_width(UNIT as u32))
-        .bold_line_style(GRID.stroke_width(UNIT as u32))
-        .light_line_style(TRANSPARENT)
-        .draw()?;
+    let last = points.last().map_or(0, |point| point.step);
+    let axis = format!("raw return, mean of the last {GAMES} games");
+    let ranges = (last, picture::range(ends));
+    let mut chart = picture::axes(canvas, title, &axis, ranges, true)?;
     let upper = points
         .iter()
         .map(|point| (point.step as f64, point.interval.high));
@@ -78,22 +51,13 @@ fn paint(canvas: &Canvas<'_>, title: &str, points: &[Point]) -> Drawn {
             let corners = [(x + 2 * UNIT, y - 5 * UNIT), (x + 28 * UNIT, y + 5 * UNIT)];
             Rectangle::new(corners, BLUE.mix(0.2).filled())
         });
-    let line = BLUE.stroke_width(5 * UNIT as u32 / 2);
+    let line = BLUE.stroke_width(5 * LINE / 2);
     let means = points.iter().map(|point| (point.step as f64, point.mean));
     chart
         .draw_series(LineSeries::new(means, line))?
         .label("mean over seeds")
-        .legend(move |(x, y)| PathElement::new([(x + 2 * UNIT, y), (x + 28 * UNIT, y)], line));
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .margin(12 * UNIT)
-        .legend_area_size(34 * UNIT)
-        .label_font(text(14))
-        .background_style(WHITE.mix(0.85))
-        .border_style(GRID.stroke_width(UNIT as u32))
-        .draw()?;
-    Ok(())
+        .legend(move |at| picture::line_sign(at, line));
+    picture::legend(&mut chart)
 }
 
 #[cfg(test)]

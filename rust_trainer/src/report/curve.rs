@@ -1,23 +1,18 @@
 //! The learning curve as a picture: each true game's raw return as a dot over the agent steps, the
 //! running mean of the last 100 games as a line, evaluations as a line of points.
 
+use std::ops::Range;
 use std::path::Path;
 
-use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::error::ReportError;
-use super::format::short;
-use super::picture::{self, Canvas, Drawn, INK, SIZE, UNIT, text};
+use super::picture::{self, BLUE, Canvas, Chart, Drawn, LINE, SIZE, UNIT, VERMILION, text};
 use super::stats::{GAMES, running_mean};
 
-/// A line one pixel wide in the finished picture.
-const LINE: u32 = UNIT as u32;
-const GRID: RGBColor = RGBColor(230, 230, 230);
-/// Told apart by the colour-blind too (Okabe and Ito, "Color Universal Design", 2008).
-const GAMES_COLOUR: RGBColor = RGBColor(0, 114, 178);
-const EVALUATIONS_COLOUR: RGBColor = RGBColor(213, 94, 0);
+const GAMES_COLOUR: RGBColor = BLUE;
+const EVALUATIONS_COLOUR: RGBColor = VERMILION;
 
 /// The games of one run.
 #[derive(Debug, Clone)]
@@ -27,8 +22,6 @@ pub struct Curve {
     /// Agent step and mean raw return of each evaluation during training.
     pub evaluations: Vec<(u64, f64)>,
 }
-
-type Chart<'a> = ChartContext<'a, BitMapBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 /// Draws `curve` into the PNG file `path`, 1200×700 pixels; `returns` names the upright axis.
 pub fn draw_curve(
@@ -42,31 +35,10 @@ pub fn draw_curve(
 
 fn paint(canvas: &Canvas<'_>, title: &str, axis: &str, curve: &Curve) -> Drawn {
     let empty = curve.games.is_empty();
-    let (steps, returns) = ranges(curve);
-    let mut chart = ChartBuilder::on(canvas)
-        .caption(title, text(20))
-        .margin(14 * UNIT)
-        .margin_right(24 * UNIT)
-        .x_label_area_size(52 * UNIT)
-        .y_label_area_size(78 * UNIT)
-        .build_cartesian_2d(0.0..steps, returns.clone())?;
-    chart
-        .configure_mesh()
-        .x_desc("agent steps")
-        .y_desc(axis)
-        .axis_desc_style(text(15))
-        .label_style(text(14))
-        .x_labels(if empty { 0 } else { 11 })
-        .y_labels(if empty { 0 } else { 9 })
-        .x_label_formatter(&|&step| short(step))
-        .y_label_formatter(&|&value| return_label(value))
-        .set_all_tick_mark_size(5 * UNIT)
-        .axis_style(INK.stroke_width(LINE))
-        .bold_line_style(GRID.stroke_width(LINE))
-        .light_line_style(TRANSPARENT)
-        .draw()?;
+    let ranges = ranges(curve);
+    let mut chart = picture::axes(canvas, title, axis, ranges.clone(), !empty)?;
     draw_games(&mut chart, curve)?;
-    draw_mean(&mut chart, curve, steps)?;
+    draw_mean(&mut chart, curve, ranges.0)?;
     draw_evaluations(&mut chart, curve)?;
     if empty {
         let (across, down) = chart.plotting_area().get_pixel_range();
@@ -77,45 +49,16 @@ fn paint(canvas: &Canvas<'_>, title: &str, axis: &str, curve: &Curve) -> Drawn {
         );
         canvas.draw_text("no game has ended yet", &style, middle)?;
     } else {
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .margin(12 * UNIT)
-            .legend_area_size(34 * UNIT)
-            .label_font(text(14))
-            .background_style(WHITE.mix(0.85))
-            .border_style(GRID.stroke_width(LINE))
-            .draw()?;
+        picture::legend(&mut chart)?;
     }
     Ok(())
 }
 
-/// The end of the step axis and the ends of the return axis, with room around the data.
-fn ranges(curve: &Curve) -> (f64, std::ops::Range<f64>) {
+/// The last agent step, and the ends of the return axis, with room around the data.
+fn ranges(curve: &Curve) -> (u64, Range<f64>) {
     let games = || curve.games.iter().chain(&curve.evaluations);
     let last = games().map(|&(step, _)| step).max().unwrap_or(0);
-    let values = games().map(|&(_, value)| value);
-    let (low, high) = values
-        .filter(|value| value.is_finite())
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
-    let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
-    let room = if high > low {
-        0.05 * (high - low)
-    } else {
-        0.1 * high.abs().max(1.0)
-    };
-    (1.02 * last.max(1) as f64, low - room..high + room)
-}
-
-/// Returns are known by their digits: `2500`, not `2.5k`.
-fn return_label(value: f64) -> String {
-    if (1e3..1e6).contains(&value.abs()) {
-        format!("{value:.0}")
-    } else {
-        short(value)
-    }
+    (last, picture::range(games().map(|&(_, value)| value)))
 }
 
 fn draw_games(chart: &mut Chart<'_>, curve: &Curve) -> Drawn {
@@ -137,16 +80,16 @@ fn draw_games(chart: &mut Chart<'_>, curve: &Curve) -> Drawn {
     Ok(())
 }
 
-fn draw_mean(chart: &mut Chart<'_>, curve: &Curve, steps: f64) -> Drawn {
+fn draw_mean(chart: &mut Chart<'_>, curve: &Curve, last: u64) -> Drawn {
     let line = GAMES_COLOUR.stroke_width(5 * LINE / 2);
-    let points = running_mean(&curve.games, steps / f64::from(SIZE.0));
+    let points = running_mean(&curve.games, 1.02 * last.max(1) as f64 / f64::from(SIZE.0));
     // A line of one point is invisible.
     let alone = points.first().filter(|_| points.len() == 1).copied();
     chart.draw_series(alone.map(|at| Circle::new(at, 4 * UNIT, GAMES_COLOUR.filled())))?;
     chart
         .draw_series(LineSeries::new(points, line))?
         .label(format!("mean of the last {GAMES} games"))
-        .legend(move |(x, y)| PathElement::new([(x + 2 * UNIT, y), (x + 28 * UNIT, y)], line));
+        .legend(move |at| picture::line_sign(at, line));
     Ok(())
 }
 
@@ -225,7 +168,6 @@ mod tests {
             games,
             evaluations: vec![(1_100, 40.0)],
         };
-        let (steps, returns) = ranges(&curve);
-        assert_eq!((steps, returns), (1_122.0, -6.2..42.2));
+        assert_eq!(ranges(&curve), (1_100, -6.2..42.2));
     }
 }

@@ -1,76 +1,7 @@
-//! Games of one policy against another: the opponent that a policy is, and what games come to.
-
-use rand_pcg::Pcg64;
-use vec_env::{ActionBatch, EnvError, ObsSpec};
+//! What games of one policy against another come to.
 
 use super::evaluate::Game;
-use crate::{
-    data::obs_tensor,
-    envs::{Opponent, Score},
-    error::TrainerError,
-    nn::Memory,
-    policy::Policy,
-};
-
-/// A policy on the other side of games.
-pub struct PolicyOpponent {
-    policy: Box<dyn Policy>,
-    obs_spec: ObsSpec,
-    greedy: bool,
-    rng: Pcg64,
-    /// From the first step on.
-    memory: Option<Memory>,
-}
-
-impl PolicyOpponent {
-    /// `policy`, for the observations `obs_spec`; with `greedy` it takes the most probable actions.
-    #[must_use]
-    pub fn new(policy: Box<dyn Policy>, obs_spec: ObsSpec, greedy: bool) -> Self {
-        Self {
-            policy,
-            obs_spec,
-            greedy,
-            rng: generator(0),
-            memory: None,
-        }
-    }
-
-    fn choose(&mut self, obs: &[u8], began: &[bool]) -> Result<ActionBatch, TrainerError> {
-        let (policy, num_games) = (&*self.policy, began.len());
-        let obs = obs_tensor(obs, num_games, &self.obs_spec)?.f_to_device(policy.device())?;
-        let new_memory = || policy.new_memory(num_games);
-        let memory = self.memory.get_or_insert_with(new_memory);
-        memory.forget(began);
-        Ok(policy.act(&obs, memory, &mut self.rng, self.greedy))
-    }
-}
-
-impl Opponent for PolicyOpponent {
-    fn reset(&mut self, seed: Option<u64>) {
-        if let Some(seed) = seed {
-            self.rng = generator(seed);
-        }
-    }
-
-    fn act(&mut self, obs: &[u8], began: &[bool]) -> Result<Vec<i64>, EnvError> {
-        match self.choose(obs, began) {
-            Ok(ActionBatch::Discrete(actions)) => Ok(actions),
-            Ok(ActionBatch::Continuous(_)) => Err(EnvError::Unsupported(
-                "the opponent has continuous actions; games for two need discrete ones".to_owned(),
-            )),
-            Err(error) => Err(EnvError::Backend {
-                message: format!("the opponent: {error}"),
-                details: None,
-                is_usage: false,
-            }),
-        }
-    }
-}
-
-/// Draws for the other side: of another stream than the player's, which may have the same seed.
-fn generator(seed: u64) -> Pcg64 {
-    Pcg64::new(u128::from(seed), 0x6f70_706f_6e65_6e74)
-}
+use crate::envs::Score;
 
 /// What games against an opponent came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -27,6 +27,7 @@ impl Preset {
         "ppo-impala-atari",
         "a2c-atari",
         "dqn-atari",
+        "qrdqn-atari",
         "rainbow-atari",
         "pqn-atari",
         "ppo-cartpole",
@@ -73,8 +74,12 @@ mod tests {
             assert!(table.contains_key("algorithm"), "{}", preset.name);
             assert!(table.contains_key("total_steps"), "{}", preset.name);
             let algorithm = settings.algorithm.algorithm();
-            let begins = preset.name.starts_with(algorithm.name());
-            assert!(begins || preset.name == "rainbow-atari", "{}", preset.name);
+            let has_name = preset.name.contains(algorithm.name());
+            assert!(
+                has_name || preset.name == "rainbow-atari",
+                "{}",
+                preset.name
+            );
             assert!(preset.about().len() > 20, "{}", preset.name);
             assert_eq!(Preset::named(preset.name), Some(*preset));
         }

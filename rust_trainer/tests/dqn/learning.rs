@@ -5,7 +5,9 @@ use rust_trainer::{
     settings::{Algorithm, Settings},
 };
 use tch::Device;
-use vec_env::{StepBatch, SyncVecEnv, VecEnv, envs::CartPole};
+use vec_env::{SyncVecEnv, envs::CartPole};
+
+use super::support::train;
 
 const NUM_ENVS: usize = 4;
 
@@ -22,16 +24,7 @@ fn balanced(changes: &str) -> f64 {
     let settings = defaults.with(&toml::from_str(&settings).unwrap()).unwrap();
     let mut env = SyncVecEnv::new(NUM_ENVS, |index| CartPole::new(index as u64)).unwrap();
     let mut dqn = algorithms::new(&settings, &env, Device::Cpu).unwrap();
-    let (mut step, mut returns) = (StepBatch::default(), Vec::new());
-    env.reset(Some(1), &mut dqn.next_obs()).unwrap();
-    for _ in 0..settings.run.total_steps / NUM_ENVS as u64 {
-        let actions = dqn.act().unwrap();
-        env.send(actions.as_actions(), dqn.next_obs()).unwrap();
-        env.recv(&mut step).unwrap();
-        dqn.observe(&step).unwrap();
-        dqn.learn(&mut || false).unwrap();
-        returns.extend(step.episodes.iter().map(|episode| episode.raw_return));
-    }
+    let returns = train(&mut *dqn, &mut env, settings.run.total_steps);
     let last = &returns[returns.len() - 40..];
     last.iter().sum::<f64>() / last.len() as f64
 }

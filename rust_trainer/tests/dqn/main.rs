@@ -3,4 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod learning;
+#[path = "../support/mod.rs"]
+mod support;
 mod updates;

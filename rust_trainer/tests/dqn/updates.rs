@@ -2,10 +2,7 @@
 //! returns, actions by epsilon and by noise, truncated episodes, priorities and importance weights, double Q-learning, streams, noise,
 //! distributions, clipping, optimizer, target network.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::path::{Path, PathBuf};
 
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
@@ -16,55 +13,18 @@ use rust_trainer::{
     settings::{Algorithm, Settings},
 };
 use tch::{Device, Kind, Tensor};
-use vec_env::{
-    ActionBatch, ActionSpace, Actions, Dtype, Env, ObsSpec, StepBatch, SyncVecEnv, Transition,
-    env::Random,
-};
+use vec_env::{ActionBatch, ActionSpace, Dtype, ObsSpec, SyncVecEnv, env::Random};
+
+use super::support::{Spaces, generator, images, is_weight, largest, made_up_step, python};
 
 const NUM_ENVS: usize = 3;
 const OBS_SHAPE: [usize; 3] = [2, 36, 36];
-const OBS_BYTES: usize = OBS_SHAPE[0] * OBS_SHAPE[1] * OBS_SHAPE[2];
 const NUM_ACTIONS: i64 = 4;
 const BATCH: usize = 6;
 
 /// All there is.
 const RAINBOW: &str = "double_q = true\ndueling = true\nn_step = 3\nprioritized = true\nnoisy = true\n\
                        distributional = 'c51'\nv_min = -4\nv_max = 4\nnum_atoms = 11";
-
-/// Says what observations and actions are like; the test plays the environment's part itself.
-struct Spaces;
-
-impl Env for Spaces {
-    fn obs_spec(&self) -> ObsSpec {
-        ObsSpec {
-            shape: OBS_SHAPE.to_vec(),
-            dtype: Dtype::Uint8,
-        }
-    }
-
-    fn action_space(&self) -> ActionSpace {
-        ActionSpace::Discrete { n: NUM_ACTIONS }
-    }
-
-    fn reset(&mut self, _seed: Option<u64>, _obs: &mut [u8]) {}
-
-    fn step(&mut self, _action: Actions<'_>, _obs: &mut [u8]) -> Transition {
-        Transition::default()
-    }
-}
-
-/// Images of all environments, of squares with a brightness each.
-fn images(random: &mut Random) -> Vec<u8> {
-    const SQUARE: usize = 6;
-    let [channels, height, width] = OBS_SHAPE;
-    let mut bytes = Vec::new();
-    for _ in 0..NUM_ENVS * channels * height / SQUARE {
-        let squares = (0..width / SQUARE).map(|_| random.below(256) as u8);
-        let row: Vec<u8> = squares.flat_map(|square| [square; SQUARE]).collect();
-        bytes.extend(row.repeat(SQUARE));
-    }
-    bytes
-}
 
 /// Everything that happened, step by step, and what was drawn for each gradient step.
 #[derive(Default)]
@@ -146,13 +106,6 @@ impl Record {
     }
 }
 
-/// Whether a tensor of a state is the network's and not the optimizer's or the target network's.
-fn is_weight(name: &str) -> bool {
-    let parts = ["weight", "bias", "weight_sigma", "bias_sigma"];
-    let is_part = |part| parts.contains(&part);
-    !name.starts_with("target.") && name.rsplit_once('.').is_some_and(|(_, part)| is_part(part))
-}
-
 /// How much noise one use of the network takes.
 fn noise_numbers(start: &State) -> usize {
     let sigmas = start.tensors.iter();
@@ -199,24 +152,27 @@ fn play(steps: usize, changes: &str, folder: &Path) -> Played {
     let table = settings.table();
     let is_prioritized = table["prioritized"].as_bool().unwrap();
     let n_step = table["n_step"].as_integer().unwrap() as u64;
-    let env = SyncVecEnv::new(NUM_ENVS, |_| Spaces).unwrap();
+    let spaces = Spaces {
+        obs: ObsSpec {
+            shape: OBS_SHAPE.to_vec(),
+            dtype: Dtype::Uint8,
+        },
+        actions: ActionSpace::Discrete { n: NUM_ACTIONS },
+    };
+    let env = SyncVecEnv::new(NUM_ENVS, |_| spaces.clone()).unwrap();
     let mut ours = algorithms::new(&settings, &env, Device::Cpu).unwrap();
     let start = ours.state().unwrap();
-    let generator = |state: &State| -> Pcg64 {
-        serde_json::from_str(state.values["rng"].as_str().unwrap()).unwrap()
-    };
 
     let mut random = Random::new(5);
     let mut record = Record::default();
     let mut next_obs = |record: &mut Record, ours: &mut dyn algorithms::Algorithm| {
-        let obs = images(&mut random);
+        let obs = images(&mut random, NUM_ENVS, OBS_SHAPE);
         ours.next_obs().copy_from_slice(&obs);
         record.obs.extend(obs);
     };
     let mut dice = Random::new(6);
     next_obs(&mut record, &mut *ours);
     for steps_over in 1..=steps as u64 {
-        // The generator is part of the state, so what is drawn is known beforehand.
         let mut rng = generator(&ours.state().unwrap());
         let done = (steps_over - 1) as f64 / steps as f64;
         let epsilon = if is_noisy { 0.0 } else { 1.0 - 0.75 * done };
@@ -228,18 +184,8 @@ fn play(steps: usize, changes: &str, folder: &Path) -> Played {
             "nothing else is drawn"
         );
         next_obs(&mut record, &mut *ours);
-        let mut step = StepBatch::default();
-        step.clear(NUM_ENVS, 1);
-        let last_obs = images(&mut dice);
-        for env in 0..NUM_ENVS {
-            step.reward[env] = dice.below(3) as f32 - 1.0;
-            step.terminated[env] = dice.below(6) == 0;
-            step.truncated[env] = dice.below(5) == 0;
-            if step.is_done(env) {
-                let last = last_obs[env * OBS_BYTES..][..OBS_BYTES].to_vec();
-                step.final_obs.push((env, last));
-            }
-        }
+        let last_obs = images(&mut dice, NUM_ENVS, OBS_SHAPE);
+        let step = made_up_step(&mut dice, NUM_ENVS, (3, -1.0), [6, 5], &last_obs);
         ours.observe(&step).unwrap();
         let ActionBatch::Discrete(actions) = actions else {
             unreachable!("the actions are discrete")
@@ -296,13 +242,7 @@ fn compare(runs: &[(usize, &str)]) -> Vec<Compared> {
         play(*steps, changes, folder)
     });
     let played: Vec<Played> = played.collect();
-    let python = std::env::var("VIRTUAL_ENV").expect("run the tests by ./scripts/test");
-    let status = Command::new(python + "/bin/python")
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dqn/updates.py"))
-        .args(&folders)
-        .status()
-        .unwrap();
-    assert!(status.success());
+    python("dqn/updates.py", &folders);
     let compared = played.iter().zip(&folders);
     compared
         .map(|(played, folder)| difference(played, folder))
@@ -331,10 +271,6 @@ fn difference(Played { start, after }: &Played, folder: &Path) -> Compared {
         priorities: priorities
             .map_or_else(none, |ours| ours - find(&theirs, "priorities").unwrap()),
     }
-}
-
-fn largest(tensor: &Tensor) -> f64 {
-    tensor.abs().max().double_value(&[])
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod folders;
 mod replays;
 mod resume;
 mod stops;
+mod variants;
 
 use std::path::{Path, PathBuf};
 

@@ -1,13 +1,18 @@
-//! A stop breaks off an update's gradient steps where waiting for them takes too long, and nothing that was
-//! learned is lost by it.
+//! Runs that end in the middle of an update: nothing that was learned before is lost.
 
 use std::{
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
+use rust_trainer::run::EnvStates;
+
 use super::{
-    resume::{AFTER_UPDATES, VARIANTS, difference, run_of, task, train_with_stops},
+    variants::{
+        AFTER_UPDATES, Stopping, Task, Then, VARIANTS, cart_poles, difference, run_of, task,
+        train_with_stops,
+    },
     *,
 };
 
@@ -78,4 +83,128 @@ fn a_stop_does_not_wait_for_a_million_epochs() {
         asking.join().unwrap().elapsed()
     });
     assert!(took < Duration::from_secs(20), "{took:?}");
+}
+
+/// A stop does not wait for an update that takes longer than a second, nor can one be saved whose loss is
+/// no number: what is kept is the one before, with its games.
+#[test]
+fn an_update_that_comes_to_nothing_costs_no_more_than_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name| VARIANTS.iter().find(|(of, ..)| *of == name).unwrap();
+    // Updates have 16 and 10 steps; one is broken off in the midst. What DQN did up to there is kept.
+    for (variant, then, step) in [
+        ("ppo", Then::GoesOn, 64),
+        ("ppo", Then::GivesInfinity, 64),
+        ("dqn", Then::GoesOn, 92),
+    ] {
+        let name = if then == Then::GoesOn {
+            "stopped"
+        } else {
+            "spoiled"
+        };
+        let whole = run_of(of(variant), folder.path(), &format!("{name}-whole"));
+        train_with_stops(&whole, Task::CartPole, &[]);
+        let broken = run_of(of(variant), folder.path(), name);
+        let stop = Arc::new(StopRequest::never());
+        let mut env = Stopping::new(cart_poles(), 23, Arc::clone(&stop));
+        (env.pause, env.then) = (Duration::from_millis(160), then);
+        let never = StopRequest::never();
+        let heard = if then == Then::GoesOn { &*stop } else { &never };
+        let run = Run::create(broken.clone(), Box::new(env), heard).unwrap();
+        match (run.train(heard), then) {
+            (Ok(summary), Then::GoesOn) => assert_eq!(summary.outcome, Outcome::Stopped),
+            (Err(error), _) => {
+                let message = error.to_string();
+                assert!(message.contains("not finite"), "{message}");
+                assert!(message.contains("of agent step 64"), "{message}");
+            }
+            (Ok(_), _) => unreachable!("a loss that is no number"),
+        }
+        assert_eq!(newest(&broken).counters.step, step, "{variant}");
+        let (env, stop) = task(Task::CartPole, u32::MAX, AFTER_UPDATES);
+        let resume = Resume::open(&folder_of(&broken), &toml::Table::new()).unwrap();
+        let run = Run::resume(resume, env, &stop).unwrap();
+        assert_eq!(run.notices(), [""; 0]);
+        run.train(&stop).unwrap();
+        assert_eq!(difference(&whole, &broken), None, "{variant} {name}");
+    }
+}
+
+#[test]
+fn where_games_cannot_go_on_the_run_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let variant = &VARIANTS[0];
+    let no_changes = toml::Table::new();
+    let resumed = |settings: &Settings, env: Box<dyn VecEnv>| {
+        let resume = Resume::open(&folder_of(settings), &no_changes).unwrap();
+        Run::resume(resume, env, &StopRequest::never()).unwrap()
+    };
+
+    // In the first update, before which there is nothing to go back to.
+    let settings = run_of(variant, folder.path(), "hangs");
+    let stop = Arc::new(StopRequest::never());
+    let mut env = Stopping::new(cart_poles(), 5, Arc::clone(&stop));
+    env.then = Then::Hangs;
+    let run = Run::create(settings.clone(), Box::new(env), &stop).unwrap();
+    assert_eq!(run.train(&stop).unwrap().counters.step, 0);
+    assert!(checkpoints::find(&folder_of(&settings)).is_err());
+    let run = resumed(&settings, task(Task::CartPole, 0, AFTER_UPDATES).0);
+    assert_eq!(run.notices(), [""; 0]);
+    run.train(&StopRequest::never()).unwrap();
+    let whole = run_of(variant, folder.path(), "whole");
+    train_with_stops(&whole, Task::CartPole, &[]);
+    assert_eq!(difference(&whole, &settings), None, "it begins again");
+
+    // In the second, before the first one is kept.
+    let settings = run_of(variant, folder.path(), "hangs-later");
+    let stop = Arc::new(StopRequest::never());
+    let mut env = Stopping::new(cart_poles(), 20, Arc::clone(&stop));
+    env.then = Then::Hangs;
+    let run = Run::create(settings.clone(), Box::new(env), &stop).unwrap();
+    assert_eq!(run.train(&stop).unwrap().counters.step, 64);
+    let run = resumed(&settings, task(Task::CartPole, 0, AFTER_UPDATES).0);
+    let [notice] = run.notices() else {
+        unreachable!("{:?}", run.notices())
+    };
+    assert!(
+        notice.contains("start anew") && notice.contains("in the middle"),
+        "{notice}"
+    );
+    run.train(&StopRequest::never()).unwrap();
+
+    // The games of another size than those saved.
+    let settings = run_of(&VARIANTS[1], folder.path(), "other");
+    let (env, stop) = task(Task::GridWorld, 1, AFTER_UPDATES);
+    Run::create(settings.clone(), env, &stop)
+        .unwrap()
+        .train(&stop)
+        .unwrap();
+    let mut checkpoint = newest(&settings);
+    let EnvStates::Saved(states) = &mut checkpoint.envs else {
+        unreachable!("a grid world has states")
+    };
+    states[2].truncate(20);
+    checkpoint
+        .save(&folder_of(&settings).join("checkpoints"))
+        .unwrap();
+    let run = resumed(&settings, task(Task::GridWorld, 0, AFTER_UPDATES).0);
+    let [notice] = run.notices() else {
+        unreachable!("{:?}", run.notices())
+    };
+    assert!(
+        notice.contains("start anew") && notice.contains("environment 2"),
+        "{notice}"
+    );
+
+    // Environments without states.
+    let settings = with(
+        &super::settings(Algorithm::A2c, folder.path(), "none"),
+        "total_steps = 640",
+    );
+    train(&settings, one_step()).unwrap();
+    let run = resumed(&settings, Box::new(one_step()));
+    let [notice] = run.notices() else {
+        unreachable!("{:?}", run.notices())
+    };
+    assert!(notice.contains("backend `rust`"), "{notice}");
 }
