@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.nn.functional import conv2d, huber_loss, linear, relu, softmax
+from torch.nn.functional import conv2d, huber_loss, linear, mse_loss, relu, softmax
 from torch.nn.utils import clip_grad_norm_
 
 Weights = dict[str, Tensor]
@@ -157,7 +157,8 @@ def losses(net: Net, outputs: Tensor, next_outputs: Tensor, memory: Memory, batc
         return divergence, divergence
     target = rewards[:, None] + discounts[:, None] * next_outputs
     if net.kind == "none":
-        loss = huber_loss(outputs, target, reduction="none").squeeze(1)
+        elementwise = huber_loss if memory.settings["huber"] else mse_loss
+        loss = elementwise(outputs, target, reduction="none").squeeze(1)
         return loss, (target - outputs).abs().squeeze(1)
     loss = torch.zeros(len(batch), dtype=net.dtype)
     for quantile, tau in enumerate(net.support):

@@ -277,6 +277,7 @@ fn difference(Played { start, after }: &Played, folder: &Path) -> Compared {
 fn gradient_steps_in_fp32() {
     let options = [
         "",
+        "huber = false",
         "double_q = true",
         "dueling = true",
         "n_step = 3",

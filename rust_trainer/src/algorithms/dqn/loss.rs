@@ -27,17 +27,22 @@ pub fn target(kind: Returns, next: &Tensor, returns: &Tensor, discounts: &Tensor
 
 /// The loss of each sample, and how wrong it was, for its priority; both `[batch]`:
 ///
-/// - of an expected return the Huber loss of the error (Mnih et al. 2015), and the error's size;
+/// - of an expected return the Huber loss of the error (Mnih et al. 2015), or its square, and its size;
 /// - of a categorical distribution its divergence from the target, `KL(target ‖ p)`, for both (Hessel et
 ///   al. 2018);
 /// - of quantiles the quantile Huber loss with κ = 1 (Dabney et al. 2018, eq. 10), and the size of the
 ///   error of their mean.
-pub fn loss(kind: Returns, outputs: &Tensor, target: &Tensor) -> (Tensor, Tensor) {
+pub fn loss(kind: Returns, is_huber: bool, outputs: &Tensor, target: &Tensor) -> (Tensor, Tensor) {
     let sum = |terms: Tensor| terms.sum_dim_intlist(-1, false, Kind::Float);
     match kind {
         Returns::Expected => {
             let error = (target - outputs).squeeze_dim(-1);
-            (huber(&error), error.abs())
+            let loss = if is_huber {
+                huber(&error)
+            } else {
+                error.square()
+            };
+            (loss, error.abs())
         }
         Returns::Categorical { .. } => {
             let log_probs = outputs.log_softmax(-1, Kind::Float);

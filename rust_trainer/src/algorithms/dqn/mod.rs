@@ -168,7 +168,7 @@ impl Dqn {
         };
         let outputs = net.forward(&batch.obs, noise.as_ref());
         let outputs = of_actions(&outputs, &batch.actions);
-        let (losses, errors) = loss(returns, &outputs, &targets);
+        let (losses, errors) = loss(returns, self.settings.huber, &outputs, &targets);
         let loss = match weights {
             None => losses.mean(Kind::Float),
             Some(weights) => {

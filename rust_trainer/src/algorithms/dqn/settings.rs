@@ -47,6 +47,9 @@ settings! {
         /// How returns are learned: none, their mean; c51, probabilities of fixed returns (Bellemare et
         /// al. 2017); quantile, their quantiles (Dabney et al. 2018)
         distributional: Distributional = Distributional::None, Any,
+        /// Huber's loss (Mnih et al. 2015), not the squared error: it suits rewards clipped to ±1; where returns
+        /// grow long, as in `CartPole`, values can grow without end by it
+        huber: bool = true, Any, if OneOf("distributional", &["none"]),
         /// Returns that have a probability
         num_atoms: i64 = 51, Between(2.0, 4096.0), if OneOf("distributional", &["c51"]),
         /// Least of these returns
