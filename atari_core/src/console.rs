@@ -12,6 +12,8 @@ use crate::{Action, CoreError, start};
 
 /// Frames that pass untouched after power on.
 const IDLE_FRAMES: u32 = 60;
+/// How many of these are drawn: what is not drawn after them shows from them.
+const DRAWN_FRAMES: u32 = 2;
 
 /// One console and one game. Plain data: a clone goes on exactly as the original would.
 #[derive(Clone)]
@@ -68,7 +70,8 @@ impl Console {
             .power_on(self.cartridge.image(), self.game.mapper, timer);
         self.machine.input.release(self.game.controller);
         self.machine.input.swchb = switch::IDLE | self.difficulty_switches();
-        self.frames(IDLE_FRAMES, false);
+        self.frames(IDLE_FRAMES - DRAWN_FRAMES, false);
+        self.frames(DRAWN_FRAMES, true);
     }
 
     /// A new game, as ALE's `reset_game` begins one: power, the reset switch, the actions that start the game.
@@ -106,6 +109,8 @@ impl Console {
 
     /// One frame in which a paddle turns by `strength` (0 to 1) of what a pressed direction turns it.
     pub fn act_paddle(&mut self, action: Action, strength: f32, draw: bool) -> i32 {
+        let ignored = self.game.no_button && action.fire();
+        let action = if ignored { Action::Noop } else { action };
         self.machine
             .input
             .act(self.game.controller, action, strength);

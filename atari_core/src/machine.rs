@@ -47,6 +47,10 @@ impl Machine {
     /// Runs until the game ends its picture.
     pub(crate) fn frame(&mut self, image: &Image, draw: bool) {
         self.tia.draw = draw;
+        if draw && self.tia.picture_begins {
+            self.tia.swap_pictures();
+        }
+        self.tia.picture_begins = false;
         if self.banks.flat() {
             self.run::<true>(image, INSTRUCTIONS_PER_FRAME);
         } else {

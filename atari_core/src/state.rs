@@ -192,6 +192,7 @@ fn walk_machine(machine: &mut Machine, tape: &mut Tape<'_>) {
 
     let tia = &mut machine.tia;
     walk_tia(&mut tia.registers, tape);
+    tape.flag(&mut tia.picture_begins);
     for clock in [
         &mut tia.clock,
         &mut tia.line_clock,
@@ -229,6 +230,7 @@ fn walk_tia(registers: &mut tia::Registers, tape: &mut Tape<'_>) {
         latch,
         grounded,
         released_at,
+        moved_at,
     } = registers;
     for register in [vsync, vblank, ctrlpf] {
         tape.byte(register);
@@ -261,4 +263,5 @@ fn walk_tia(registers: &mut tia::Registers, tape: &mut Tape<'_>) {
     tape.word(playfield);
     tape.half(collisions);
     tape.int(released_at);
+    tape.int(moved_at);
 }

@@ -44,7 +44,7 @@ impl Registers {
     pub(crate) fn power_on(pc: u16) -> Self {
         Self {
             sp: 0xff,
-            p: (flag::ALWAYS | flag::INTERRUPT) as u8,
+            p: flag::ALWAYS as u8,
             pc,
             ..Self::default()
         }
@@ -283,10 +283,17 @@ impl<const FLAT: bool> Processor<'_, FLAT> {
         self.sp = self.sp.wrapping_sub(1) & 0xff;
     }
 
+    /// The stack pointer's old place is read first; what it held floats into the bits that the TIA leaves open.
     #[inline(always)]
     fn pull(&mut self, opcode: u32) -> u32 {
-        self.sp = (self.sp + 1) & 0xff;
-        self.read_zero_page(self.sp, opcode)
+        let before = self.sp;
+        self.sp = (before + 1) & 0xff;
+        if self.sp & 0x80 != 0 {
+            self.bus.riot.ram[(self.sp & 0x7f) as usize].into()
+        } else {
+            let lines = self.read_zero_page(before, opcode);
+            self.read_tia(self.sp, lines)
+        }
     }
 
     #[inline(always)]

@@ -120,7 +120,6 @@ modes! {
     /// `LDA ($80),Y`
     IndirectY 2 zero_page false |cpu, penalty| {
         let base = pointer(cpu, cpu.operand);
-        let address = index(cpu, base, cpu.y, penalty);
-        (address, address >> 8)
+        (index(cpu, base, cpu.y, penalty), base >> 8)
     };
 }

@@ -257,6 +257,7 @@ const fn game(name: &'static str, md5: &'static str, mapper: Mapper) -> Game {
         top: 34,
         height: 210,
         no_comb: false,
+        no_button: false,
         reset_frames: 8,
         start: &[],
         actions: &Action::ALL,
@@ -306,6 +307,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("asterix", "89a68746eff7f266bbf08de2483abe55", Mapper::F8)
     },
     Game {
+        no_comb: true,
         reset_frames: 12,
         actions: &ACTIONS_4,
         modes: &[
@@ -430,7 +432,6 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         reset_frames: 12,
-        start: &[(Action::Fire, 1)],
         modes: &[0, 2],
         difficulties: &[0, 1],
         ..game(
@@ -571,6 +572,7 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         start: &[(Action::Fire, 1)],
+        reset_frames: 16,
         actions: &ACTIONS_15,
         modes: &[0, 2],
         difficulties: &[0, 1],
@@ -597,6 +599,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
+        reset_frames: 12,
         modes: &[0, 1, 2, 3, 4],
         ..game("hero", "fca4a5be1251927027f2c24774a02160", Mapper::F8)
     },
@@ -842,7 +845,8 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        start: &[(Action::Up, 16)],
+        no_button: true,
+        start: &[(Action::Down, 16)],
         actions: &ACTIONS_21,
         ..game("skiing", "b76fbadc8ffb1f83e2ca08b6fb4d6c9f", Mapper::Flat)
     },
@@ -985,7 +989,6 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        no_comb: true,
         reset_frames: 12,
         actions: &ACTIONS_26,
         modes: &[0, 2],

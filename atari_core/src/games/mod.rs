@@ -26,6 +26,8 @@ pub struct Game {
     pub height: u16,
     /// HMOVE blackens no pixels at the left.
     pub no_comb: bool,
+    /// Actions with the button count as none: in Skiing it would begin the run anew.
+    pub no_button: bool,
     /// Frames for which the RESET switch is held when a game begins.
     pub reset_frames: u16,
     /// What is pressed after that, and for how many frames.

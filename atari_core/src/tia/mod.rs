@@ -71,6 +71,8 @@ pub(crate) struct Registers {
     pub(crate) comb_next: bool,
     /// Latches of the buttons.
     pub(crate) latch: [u8; 2],
+    /// The colour clock of the last HMOVE.
+    pub(crate) moved_at: i32,
     /// The paddles' capacitors are held empty; the cycle at which they were let go.
     pub(crate) grounded: bool,
     pub(crate) released_at: i32,
@@ -88,6 +90,8 @@ pub(crate) struct Tia {
     /// First clock at which clearing VSYNC ends the frame.
     pub(crate) sync_end: i32,
     pub(crate) frame_ended: bool,
+    /// The frame before this one was ended, not given up.
+    pub(crate) picture_begins: bool,
     /// Whether pixels are wanted. Collisions are found in either case.
     pub(crate) draw: bool,
     /// HMOVE blackens no pixels (some cartridges are shown so).
@@ -97,6 +101,8 @@ pub(crate) struct Tia {
     pub(crate) height: i32,
     objects: Objects,
     pub(crate) screen: Box<[u8; WIDTH * MAX_HEIGHT]>,
+    /// The picture before, over which the next one is drawn: what a frame leaves out shows from there.
+    previous: Box<[u8; WIDTH * MAX_HEIGHT]>,
 }
 
 impl Tia {
@@ -108,12 +114,14 @@ impl Tia {
             row: 0,
             sync_end: NEVER,
             frame_ended: false,
+            picture_begins: true,
             draw: true,
             no_comb: false,
             top,
             height: height.min(MAX_HEIGHT as i32),
             objects: Objects::default(),
             screen: crate::cartridge::zeros(),
+            previous: crate::cartridge::zeros(),
         };
         tia.reset();
         tia
@@ -123,12 +131,19 @@ impl Tia {
     pub(crate) fn reset(&mut self) {
         self.registers = Registers {
             latch: [0x80; 2],
+            moved_at: -NEVER,
             ..Registers::default()
         };
         self.sync_end = NEVER;
         self.frame_ended = false;
+        self.picture_begins = true;
         self.objects.all_changed();
         self.start_picture();
+    }
+
+    /// Two pictures are drawn in turns.
+    pub(crate) fn swap_pictures(&mut self) {
+        std::mem::swap(&mut self.screen, &mut self.previous);
     }
 
     fn start_picture(&mut self) {
@@ -143,11 +158,16 @@ impl Tia {
         let lines = cycle / CYCLES_PER_LINE;
         let cycles = lines * CYCLES_PER_LINE;
         self.registers.released_at = self.registers.released_at.wrapping_sub(cycles);
+        self.registers.moved_at = self
+            .registers
+            .moved_at
+            .saturating_sub(cycles.saturating_mul(3));
         if self.sync_end != NEVER {
             self.sync_end = self.sync_end.saturating_sub(cycles.saturating_mul(3));
         }
         self.start_picture();
         self.frame_ended = false;
+        self.picture_begins = true;
         lines
     }
 

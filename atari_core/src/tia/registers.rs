@@ -16,6 +16,23 @@ const PLAYFIELD_DELAY: [i32; 4] = [4, 5, 2, 3];
 const GRAPHICS_DELAY: i32 = 1;
 /// Clocks until NUSIZ shows.
 const NUSIZ_DELAY: i32 = 8;
+/// A write in this line ends a frame that has seen no vertical sync; which of the two holds depends on the number of
+/// lines that the game's frames have (pictures of 250 lines are those of European games). Measured with loops of
+/// WSYNC and of other writes. Reads do not end a frame, and a game that writes nothing is stopped by the number of
+/// its instructions.
+const LAST_LINE: i32 = 291;
+const LAST_LINE_EUROPE: i32 = 343;
+const EUROPE_HEIGHT: i32 = 250;
+/// Where a strobe shortly after HMOVE puts an object that would be elsewhere without: object, cycle of the line at
+/// which the strobe ends, cycles since HMOVE, pixel. All there are among every pair of cycles in the blank.
+const AFTER_HMOVE: [(usize, i32, i32, u8); 6] = [
+    (BALL, 6, 3, 3),
+    (BALL, 9, 6, 5),
+    (BALL, 10, 7, 6),
+    (BALL, 23, 18, 10),
+    (MISSILE, 23, 20, 8),
+    (MISSILE + 1, 6, 3, 3),
+];
 /// The pixel from which on a change of the reflection waits for the next line.
 const REFLECTION_FIXED: i32 = 79;
 
@@ -24,6 +41,14 @@ impl Tia {
     #[inline(never)]
     pub(crate) fn write(&mut self, address: u32, value: u8, cycle: i32) -> i32 {
         let clock = cycle.saturating_mul(3);
+        let last_line = if self.height == EUROPE_HEIGHT {
+            LAST_LINE_EUROPE
+        } else {
+            LAST_LINE
+        };
+        if clock >= last_line * CLOCKS_PER_LINE {
+            self.frame_ended = true;
+        }
         match address & 0x3f {
             0x00 => self.vsync(value, clock),
             0x01 => self.vblank(value, cycle),
@@ -297,7 +322,7 @@ impl Tia {
         self.registers.suppressed[side] = suppressed;
     }
 
-    /// RESM0, RESM1 and RESBL.
+    /// RESM0, RESM1 and RESBL, with the positions of [`AFTER_HMOVE`].
     fn reset_position(&mut self, object: usize, clock: i32) {
         let pixel = clock.rem_euclid(CLOCKS_PER_LINE) - BLANK;
         let position = if pixel < 0 {
@@ -305,6 +330,12 @@ impl Tia {
         } else {
             ((pixel + 4) % WIDTH as i32) as u8
         };
+        let cycle = clock.rem_euclid(CLOCKS_PER_LINE) / 3;
+        let since = clock.saturating_sub(self.registers.moved_at) / 3;
+        let exception = AFTER_HMOVE
+            .iter()
+            .find(|case| (case.0, case.1, case.2) == (object, cycle, since));
+        let position = exception.map_or(position, |case| case.3);
         if self.registers.position[object] != position {
             let delay = if object == BALL { 0 } else { 8 };
             if self.shown(object) {
@@ -326,6 +357,7 @@ impl Tia {
 
     fn hmove(&mut self, clock: i32) {
         self.catch_up(clock);
+        self.registers.moved_at = clock;
         let cycle = (clock.rem_euclid(CLOCKS_PER_LINE) / 3) as usize;
         if !self.no_comb {
             let (now, next) = motion::comb(cycle);
