@@ -80,6 +80,7 @@ pub(crate) struct Registers {
 
 /// The chip and the picture that it draws.
 #[derive(Clone)]
+#[allow(clippy::struct_excessive_bools)]
 pub(crate) struct Tia {
     pub(crate) registers: Registers,
     /// Colour clock up to which the picture is drawn, and the one at which that line begins.
