@@ -29,6 +29,7 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod atari;
 pub mod doctor;
 mod error;
 mod extension;
@@ -36,6 +37,7 @@ mod gym;
 pub mod interpreter;
 mod value;
 
+pub use atari::AtariRequest;
 pub use error::{env_error, py_err};
 pub use gym::{Image, ResetRequest, Step, VecGymEnv};
 pub use interpreter::shutdown;

@@ -5,6 +5,7 @@
 
 pub mod batch;
 pub mod game;
+mod parts;
 pub mod pixels;
 pub mod random;
 pub mod recipe;
@@ -12,5 +13,6 @@ mod state;
 
 pub use batch::{AtariVecEnv, BatchOptions, ResetRequest};
 pub use game::AtariEnv;
+pub use parts::Part;
 pub use recipe::{Preset, Recipe};
 pub use state::BadState;

@@ -1,5 +1,6 @@
 //! Where environments come from: the one place that makes those of a run, from its settings.
 
+mod native;
 mod opponent;
 mod policy_opponent;
 mod self_play;
@@ -103,8 +104,8 @@ fn make_for_evaluation(
         .with("episodic_life", false)
         .with("clip_reward", false);
     let mut settings = settings.clone();
-    if recording.has_pictures() && settings.env.backend == Backend::Ale {
-        // ALE's threads show no raw frames; the same games run elsewhere.
+    if recording.has_pictures() && matches!(settings.env.backend, Backend::Ale | Backend::Native) {
+        // Their threads write no raw frames; the same games run elsewhere.
         settings.env.backend = Backend::Auto;
     }
     if let Some(folder) = &recording.img_dir {
@@ -249,6 +250,9 @@ fn set<T: Into<Value>>(options: &mut MakeOptions, name: &str, setting: OrRecipe<
 fn make(settings: &Settings, num_envs: usize, options: &MakeOptions) -> Result<Made, TrainerError> {
     let threads = env_threads(settings).min(num_envs as i64);
     let on = |backend: Backend, num_envs: usize| {
+        if backend == Backend::Native {
+            return make_native(&settings.env.env_id, num_envs, threads as usize, options);
+        }
         let mut options = options.clone().with("backend", backend.name());
         match backend {
             Backend::Ale => options.set("num_threads", threads),
@@ -256,7 +260,7 @@ fn make(settings: &Settings, num_envs: usize, options: &MakeOptions) -> Result<M
                 options.set("num_workers", threads);
                 options.set("worker_timeout", settings.env.env_timeout);
             }
-            Backend::Auto | Backend::Sync => {}
+            Backend::Auto | Backend::Sync | Backend::Native => {}
         }
         make_on(&settings.env.env_id, num_envs, &options)
     };
@@ -283,6 +287,22 @@ fn make(settings: &Settings, num_envs: usize, options: &MakeOptions) -> Result<M
         on(Backend::Async, num_envs)
     } else {
         on(Backend::Sync, num_envs)
+    }
+}
+
+fn make_native(
+    env_id: &str,
+    num_envs: usize,
+    threads: usize,
+    options: &MakeOptions,
+) -> Result<Made, TrainerError> {
+    match native::make(env_id, num_envs, threads, options) {
+        Ok(env) => {
+            check(env_id, &env)?;
+            Ok(Made::ForOne(Box::new(env)))
+        }
+        Err(error) if error.is_usage_error() => Err(TrainerError::Usage(error.to_string())),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -56,6 +56,8 @@ choices! {
         Auto = "auto",
         /// ALE's C++ vector environment.
         Ale = "ale",
+        /// Atari games on the console in Rust, without Python.
+        Native = "native",
         /// Environments in this process, one after another.
         Sync = "sync",
         /// Environments in worker processes.
