@@ -1,8 +1,8 @@
 //! An Atari 2600 for reinforcement learning, equal to the Arcade Learning Environment's in every byte of RAM and
 //! every pixel, and several times as fast.
 //!
-//! Here live the console (6507, TIA, RIOT, controllers, cartridges) and the table of games. Python, libtorch and
-//! the ROMs themselves do not.
+//! Here live the console (6507, TIA, RIOT, controllers, cartridges), the table of games, and in [`rl`] what stands
+//! between a console and a batch of observations. Python, libtorch and the ROMs themselves do not.
 //!
 //! ```no_run
 //! use atari_core::{Action, Cartridge, Console};

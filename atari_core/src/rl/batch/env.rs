@@ -10,9 +10,12 @@ use crate::{
     rl::{
         game::{AtariEnv, PoweredOn},
         pixels::Simd,
-        recipe::Recipe,
+        recipe::{ObsType, Recipe},
     },
 };
+
+/// Lines that ALE shows of games for PAL consoles, and of these alone.
+const PAL_HEIGHT: u16 = 250;
 
 /// How a batch runs its games.
 #[derive(Clone, Debug)]
@@ -205,6 +208,17 @@ fn consoles(cartridges: &[Arc<Cartridge>], recipe: &Recipe) -> Result<Vec<Powere
         if game.rules.is_none() {
             return Err(usage(format!(
                 "{}: score and lives of this game are not known to atari_core",
+                game.name
+            )));
+        }
+        if game.name == "double_dunk" && recipe.sticky_actions > 0.0 {
+            let problem =
+                "sticky actions reach into how ALE starts this game; use sticky_actions=0";
+            return Err(usage(format!("{}: {problem}", game.name)));
+        }
+        if game.height == PAL_HEIGHT && recipe.obs_type == ObsType::Screen {
+            return Err(usage(format!(
+                "{}: the colours of PAL consoles, for which it was made, are not all known to atari_core",
                 game.name
             )));
         }

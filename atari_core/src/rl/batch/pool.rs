@@ -315,6 +315,19 @@ mod tests {
         assert_eq!(steps, begun);
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn threads_run_on_cores_that_there_are() {
+        assert!(Pool::new(counters(2), work, 1, &[0]).is_ok());
+        for core in [1_000, 1_000_000] {
+            let error = Pool::new(counters(2), work, 1, &[core]).err().unwrap();
+            assert!(
+                error.to_string().contains(&format!("core {core}")),
+                "{error}"
+            );
+        }
+    }
+
     #[test]
     fn work_that_panics_is_told_and_ends_no_thread() {
         let panics = |number: &mut u32| assert!(*number != 1, "as it should");

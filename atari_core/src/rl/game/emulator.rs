@@ -76,10 +76,23 @@ impl Emulator {
     pub(super) fn load(&mut self, seed: u32) {
         self.console.clone_from(&self.powered_on.0);
         self.twister = MersenneTwister::new(seed);
+        // Loading a ROM begins a game.
+        self.draw_start();
+    }
+
+    /// Draws what ALE draws for sticky actions while it starts a game: in Berzerk it waits for 20 frames as a player
+    /// would, who does nothing.
+    fn draw_start(&mut self) {
+        if self.console.game().name == "berzerk" {
+            for _ in 0..20 {
+                self.twister.next_f64();
+            }
+        }
     }
 
     pub(super) fn new_game(&mut self) {
         self.console.reset();
+        self.draw_start();
         self.frames = 0;
         self.held = (Action::Noop, 1.0);
     }
