@@ -101,6 +101,8 @@ pub(crate) struct Tia {
     pub(crate) top: i32,
     pub(crate) height: i32,
     objects: Objects,
+    /// The row above was drawn whole, from what the registers still hold.
+    row_repeats: bool,
     pub(crate) screen: Box<[u8; WIDTH * MAX_HEIGHT]>,
     /// The picture before, over which the next one is drawn: what a frame leaves out shows from there.
     previous: Box<[u8; WIDTH * MAX_HEIGHT]>,
@@ -121,6 +123,7 @@ impl Tia {
             top,
             height: height.min(MAX_HEIGHT as i32),
             objects: Objects::default(),
+            row_repeats: false,
             screen: crate::cartridge::zeros(),
             previous: crate::cartridge::zeros(),
         };
@@ -151,6 +154,7 @@ impl Tia {
         self.clock = self.top * CLOCKS_PER_LINE;
         self.line_clock = self.clock;
         self.row = 0;
+        self.row_repeats = false;
     }
 
     /// Brings the picture to its end and lets the next one begin at this line: the lines that went by.
@@ -185,7 +189,9 @@ impl Tia {
         let bottom = (self.top + self.height) * CLOCKS_PER_LINE;
         let to = to.min(bottom);
         while self.clock < to {
-            self.objects.update(&self.registers);
+            if self.objects.update(&self.registers) {
+                self.row_repeats = false;
+            }
             if !self.draw && self.quiet() {
                 // Nothing can touch and nothing changes from line to line.
                 let lines = (to - self.line_clock) / CLOCKS_PER_LINE;
@@ -246,13 +252,23 @@ impl Tia {
             self.registers.collisions |= self.objects.collisions(from, until);
         }
         if self.draw {
-            let start = (self.row as usize % MAX_HEIGHT) * WIDTH;
-            if let Some(row) = self.screen.get_mut(start..start + WIDTH) {
-                if blank {
-                    row[from..until].fill(0);
-                } else {
-                    paint::segment(row, from, until, &self.objects, &self.registers);
-                }
+            self.draw_row(from, until, blank);
+        }
+    }
+
+    fn draw_row(&mut self, from: usize, until: usize, blank: bool) {
+        let start = (self.row as usize % MAX_HEIGHT) * WIDTH;
+        let comb = self.registers.comb;
+        if self.row_repeats && until - from == WIDTH && !blank && !comb && start >= WIDTH {
+            self.screen.copy_within(start - WIDTH..start, start);
+            return;
+        }
+        self.row_repeats = until - from == WIDTH && !blank && !comb;
+        if let Some(row) = self.screen.get_mut(start..start + WIDTH) {
+            if blank {
+                row[from..until].fill(0);
+            } else {
+                paint::segment(row, from, until, &self.objects, &self.registers);
             }
         }
     }

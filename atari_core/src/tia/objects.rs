@@ -65,12 +65,14 @@ impl Objects {
         !self.any_shared
     }
 
-    /// Makes the masks that registers have changed.
+    /// Makes the masks that registers have changed; whether there were any.
     #[inline(always)]
-    pub(super) fn update(&mut self, registers: &Registers) {
-        if self.stale != 0 {
+    pub(super) fn update(&mut self, registers: &Registers) -> bool {
+        let stale = self.stale != 0;
+        if stale {
             self.rebuild(registers);
         }
+        stale
     }
 
     #[inline(never)]
@@ -261,12 +263,8 @@ fn playfield(bits: u32, reflect: bool) -> Line {
     if bits == 0 {
         return NOTHING;
     }
-    let half = |bits: u32| {
-        let [low, middle, high, _] = bits
-            .to_le_bytes()
-            .map(|byte| u128::from(QUAD[usize::from(byte)]));
-        low | middle << 32 | high << 64
-    };
+    let quad = |bits: u32| u128::from(QUAD[(bits & 0xff) as usize]);
+    let half = |bits: u32| quad(bits) | quad(bits >> 8) << 32 | quad(bits >> 16) << 64;
     let left = half(bits);
     let right = if reflect {
         half(bits.reverse_bits() >> 12)

@@ -1,7 +1,7 @@
 //! Colours: which of the objects on a pixel is seen.
 
+use super::Registers;
 use super::objects::{Objects, ball_shown, graphics, missile_shown, word_mask};
-use super::{Registers, WIDTH};
 
 /// Pixels that one look-up paints.
 const GROUP: usize = 8;
@@ -31,27 +31,35 @@ pub(super) fn segment(
     objects: &Objects,
     registers: &Registers,
 ) {
+    let background = spread(registers.colour[3]);
     for word in from / 64..=(until - 1) / 64 {
-        let [first, second, third] = layers(word, objects, registers);
+        let layers = layers(word, objects, registers);
         let mask = word_mask(word, from, until);
         let comb = if registers.comb && word == 0 { 0xff } else { 0 };
-        let pixels = &mut row[word * 64..(word * 64 + 64).min(WIDTH)];
-        for (group, pixels) in pixels.chunks_exact_mut(GROUP).enumerate() {
+        let objects = layers.iter().fold(comb, |all, (bits, _)| all | bits);
+        let groups = from.saturating_sub(word * 64) / GROUP
+            ..(until - word * 64).div_ceil(GROUP).min(64 / GROUP);
+        for group in groups {
             let byte = |bits: u64| BYTES[usize::from((bits >> (group * GROUP)) as u8)];
+            let mut colours = background;
+            if (objects >> (group * GROUP)) as u8 != 0 {
+                for (bits, colour) in layers {
+                    let bytes = byte(bits);
+                    colours = colours & !bytes | spread(colour) & bytes;
+                }
+                colours &= !byte(comb);
+            }
+            let at = word * 64 + group * GROUP;
+            let Some(pixels) = row.get_mut(at..at + GROUP) else {
+                break;
+            };
             let wanted = byte(mask);
-            if wanted == 0 {
-                continue;
+            if wanted != !0 {
+                let mut old = [0; GROUP];
+                old.copy_from_slice(pixels);
+                colours = u64::from_le_bytes(old) & !wanted | colours & wanted;
             }
-            let mut colours = spread(registers.colour[3]);
-            for (bits, colour) in [first, second, third] {
-                let bytes = byte(bits);
-                colours = colours & !bytes | spread(colour) & bytes;
-            }
-            colours &= !byte(comb);
-            let mut old = [0; GROUP];
-            old.copy_from_slice(pixels);
-            let merged = u64::from_le_bytes(old) & !wanted | colours & wanted;
-            pixels.copy_from_slice(&merged.to_le_bytes());
+            pixels.copy_from_slice(&colours.to_le_bytes());
         }
     }
 }

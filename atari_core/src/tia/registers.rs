@@ -143,6 +143,7 @@ impl Tia {
                 self.catch_up(clock);
             }
             self.registers.colour[object] = value;
+            self.row_repeats = false;
         }
     }
 
@@ -152,6 +153,7 @@ impl Tia {
         }
         self.catch_up(clock);
         self.registers.ctrlpf = value;
+        self.row_repeats = false;
         self.objects.changed(PLAYFIELD);
         self.objects.changed(BALL);
         // Once the right half is being drawn, its reflection stays for the line.
