@@ -61,3 +61,23 @@ fn part(value: &Value) -> Option<Part> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_cannot_do_is_refused_by_name_before_python_is_asked() {
+        let options = MakeOptions::new();
+        for (name, options) in [
+            ("img_dir", options.clone().with("img_dir", "frames")),
+            ("num_players", options.with("num_players", 2_i64)),
+        ] {
+            let error = make("PongNoFrameskip-v4", 1, 1, &options).unwrap_err();
+            assert!(
+                error.is_usage_error() && error.to_string().contains(name),
+                "{error}"
+            );
+        }
+    }
+}
