@@ -11,7 +11,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rom = arguments.next().ok_or("usage: speed ROM [FRAMES]")?;
     let frames: u32 = arguments.next().map_or(Ok(8000), |frames| frames.parse())?;
     let cartridge = Cartridge::load(rom.as_ref())?;
-    let mut line = format!("{:18}", cartridge.name());
+    let mut line = Vec::new();
+    write!(line, "{:18}", cartridge.name())?;
     for drawn_every in [1, 4, u32::MAX] {
         let mut console = Console::new(cartridge.clone(), cartridge.game()?)?;
         let mut state: u64 = 1;
@@ -30,8 +31,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 console.reset();
             }
         }
-        line += &format!(" {:9.0}", f64::from(frames) / start.elapsed().as_secs_f64());
+        let per_second = f64::from(frames) / start.elapsed().as_secs_f64();
+        write!(line, " {per_second:9.0}")?;
     }
-    writeln!(std::io::stdout(), "{line}")?;
-    Ok(())
+    line.push(b'\n');
+    Ok(std::io::stdout().write_all(&line)?)
 }
