@@ -1,8 +1,14 @@
 //! Where the network runs, and with how many threads.
 
+use std::time::Duration;
+
 use tch::{Cuda, Device};
 
-use crate::{envs::available_cores, error::TrainerError, settings::DeviceChoice};
+use crate::{
+    envs::available_cores,
+    error::TrainerError,
+    settings::{DeviceChoice, Precision},
+};
 
 /// The device that a choice means on this machine.
 ///
@@ -29,6 +35,46 @@ pub fn select(choice: DeviceChoice) -> Result<Device, TrainerError> {
     }
 }
 
+/// The number format that a choice means on `device`: for `auto`, bf16 on a processor that computes in it
+/// and fp32 elsewhere.
+#[must_use]
+pub fn precision(choice: Precision, device: Device) -> Precision {
+    match choice {
+        Precision::Auto if device == Device::Cpu && computes_in_bf16() => Precision::Bf16,
+        Precision::Auto => Precision::Fp32,
+        chosen => chosen,
+    }
+}
+
+/// Whether the processor has instructions for products of bfloat16. Where it has not, oneDNN emulates
+/// them, at half the speed of float32.
+#[must_use]
+pub fn computes_in_bf16() -> bool {
+    // All processors with AMX's have these, too.
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("avx512bf16");
+    #[cfg(target_arch = "aarch64")]
+    return std::arch::is_aarch64_feature_detected!("bf16");
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    return false;
+}
+
+/// CPU time that all threads of this process have taken so far; zero where the system does not tell.
+#[must_use]
+pub fn cpu_time() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    #[expect(unsafe_code, reason = "std has no clock of CPU time")]
+    // SAFETY: `time` is a valid place for what the clock says.
+    let status = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    if status != 0 {
+        return Duration::ZERO;
+    }
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 /// Gives libtorch `threads` threads, or one for each core if 0; returns how many it uses.
 #[must_use = "libtorch may use fewer than asked for"]
 pub fn set_torch_threads(threads: i32) -> i32 {
@@ -51,5 +97,29 @@ pub fn name(device: Device) -> String {
     match device {
         Device::Cuda(index) => format!("cuda:{index}"),
         other => format!("{other:?}").to_lowercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn auto_is_bf16_where_the_processor_computes_in_it() {
+        let facts = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let mut words = facts.split_whitespace();
+        let expected = if words.any(|word| word == "avx512_bf16" || word == "bf16") {
+            Precision::Bf16
+        } else {
+            Precision::Fp32
+        };
+        assert_eq!(precision(Precision::Auto, Device::Cpu), expected);
+        assert_eq!(
+            precision(Precision::Auto, Device::Cuda(0)),
+            Precision::Fp32,
+            "what the processor has says nothing of a GPU"
+        );
+        assert_eq!(precision(Precision::Bf16, Device::Cpu), Precision::Bf16);
     }
 }

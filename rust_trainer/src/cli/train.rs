@@ -5,6 +5,7 @@ use std::{
     time::SystemTime,
 };
 
+use tch::Device;
 use vec_env::VecEnv;
 
 use super::{
@@ -17,7 +18,7 @@ use crate::{
     envs::{self, Recording},
     error::TrainerError,
     run::{Counters, Outcome, Resume, Run, RunFolder, StopRequest, machine},
-    settings::{Preset, RunSettings, Settings},
+    settings::{Precision, Preset, RunSettings, Settings},
 };
 
 #[derive(clap::Args)]
@@ -183,7 +184,14 @@ fn evaluate_in(run: &mut Run, env: Option<Box<dyn VecEnv>>) -> Result<(), Traine
 
 fn announce(run: &Run, torch_threads: i32) -> Result<(), TrainerError> {
     let settings = run.settings();
-    let device = device::name(run.algorithm().device());
+    let device = run.algorithm().device();
+    let precision = device::precision(settings.machine.precision, device);
+    if precision == Precision::Bf16 && device == Device::Cpu && !device::computes_in_bf16() {
+        warn(
+            "precision = bf16: this processor has no instructions for it; `fp32` takes half the time",
+        );
+    }
+    let device = device::name(device);
     machine::record(run.folder(), &device, run.counters().step)?;
     say(format_args!(
         "{} with {}: {} {}; {} parameters on {device}, {}, {torch_threads} libtorch threads",
@@ -192,7 +200,10 @@ fn announce(run: &Run, torch_threads: i32) -> Result<(), TrainerError> {
         environments(settings),
         stepped_by(run.env().backend(), envs::env_threads(settings)),
         run.algorithm().num_params(),
-        settings.machine.precision,
+        match settings.machine.precision {
+            Precision::Auto => format!("{precision} (auto)"),
+            chosen => chosen.to_string(),
+        },
     ));
     say(format_args!("run folder: {}", run.folder().display()));
     Ok(())

@@ -18,9 +18,9 @@ mod policy_value;
 mod q_net;
 mod returns;
 
-use tch::{Kind, Tensor};
+use tch::{Device, Kind, Tensor};
 
-use crate::settings::Precision;
+use crate::{device, settings::Precision};
 pub use body::{Body, BodyStyle};
 pub use impala::ImpalaResNet;
 pub use layers::{Conv2d, LayerNorm, Linear};
@@ -55,10 +55,10 @@ fn pixels(images: &Tensor, kind: Kind) -> Tensor {
     channels_last.to_kind(kind).permute([0, 3, 1, 2])
 }
 
-/// The type of numbers in the forward and backward pass.
-fn compute_kind(precision: Precision) -> Kind {
-    match precision {
-        Precision::Fp32 => Kind::Float,
+/// The type of numbers in the forward and backward pass on `device`.
+fn compute_kind(precision: Precision, device: Device) -> Kind {
+    match device::precision(precision, device) {
         Precision::Bf16 => Kind::BFloat16,
+        Precision::Fp32 | Precision::Auto => Kind::Float,
     }
 }

@@ -99,7 +99,7 @@ impl PolicyValueNet {
             bodies,
             policy,
             value,
-            compute: compute_kind(precision),
+            compute: compute_kind(precision, device),
             action_space: actions.clone(),
         })
     }

@@ -123,7 +123,7 @@ impl QNet {
             body,
             head,
             num_actions,
-            compute: compute_kind(precision),
+            compute: compute_kind(precision, device),
         })
     }
 

@@ -10,12 +10,16 @@ use crate::{device, settings::Settings};
 pub(super) fn of(settings: &Settings) -> BTreeMap<String, String> {
     let machine = &settings.machine;
     let device = device::select(machine.device);
+    let precision = match device {
+        Ok(device) => device::precision(machine.precision, device),
+        Err(_) => machine.precision,
+    };
     let entries = [
         (
             "device",
             device.map_or_else(|_| machine.device.to_string(), device::name),
         ),
-        ("precision", machine.precision.name().to_owned()),
+        ("precision", precision.name().to_owned()),
         (
             "torch_threads",
             device::num_threads(machine.torch_threads).to_string(),

@@ -82,6 +82,8 @@ choices! {
         Fp32 = "fp32",
         /// bfloat16: faster where the processor has instructions for it, 8 bits of mantissa.
         Bf16 = "bf16",
+        /// bf16 on a processor that has instructions for it, else fp32.
+        Auto = "auto",
     }
 }
 

@@ -109,7 +109,8 @@ settings! {
     pub struct MachineSettings {
         /// Where the network runs: auto, cpu, cuda or cuda:N
         device: DeviceChoice = DeviceChoice::Auto, Any,
-        /// Number format of the forward and backward pass
+        /// Number format of the forward and backward pass; auto: bf16 on a processor with instructions for it,
+        /// else fp32
         precision: Precision = Precision::Fp32, Any,
         /// Threads of libtorch; 0: as many as there are cores
         torch_threads: i32 = 0, Between(0.0, 1024.0),
