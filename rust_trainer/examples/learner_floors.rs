@@ -15,6 +15,7 @@ use std::{collections::BTreeMap, env, error::Error, hint::black_box, time::Insta
 use rust_trainer::{
     algorithms::ppo::{self, PpoSettings},
     data::Rollout,
+    device::cpu_time,
     nn::{Memory, Network, PolicyValueNet},
     optimizer::{Optimizer, clip_grad_norm},
     policy::{choose, seeded_rng},
@@ -40,14 +41,15 @@ const FORWARD: f64 = CONV1 + CONV2 + CONV3 + LINEAR;
 const BACKWARD: f64 = 2.0 * FORWARD - CONV1;
 
 fn main() -> Result<(), Box<dyn Error>> {
+    rust_trainer::startup::prepare(); // as the trainer is started
     let usage = "usage: learner_floors fp32|bf16 THREADS ROUNDS";
     let words: Vec<String> = env::args().skip(1).collect();
     let [precision, threads, rounds] = words.as_slice() else {
         return Err(usage.into());
     };
     let precision = match precision.as_str() {
-        "fp32" => Precision::Fp32,
-        "bf16" => Precision::Bf16,
+        "fp32" => (Precision::Fp32, Kind::Float),
+        "bf16" => (Precision::Bf16, Kind::BFloat16),
         _ => return Err(usage.into()),
     };
     tch::set_num_threads(threads.parse()?);
@@ -77,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         })
         .collect();
     let report = json!({
-        "precision": precision.name(),
+        "precision": precision.0.name(),
         "threads": tch::get_num_threads(),
         "product_gflops_per_cpu": product / 1e6,
         "copy_gb_per_cpu_second": copy / 1e6,
@@ -106,7 +108,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(precision: Precision) -> Result<Self, Box<dyn Error>> {
+    fn new((precision, kind): (Precision, Kind)) -> Result<Self, Box<dyn Error>> {
         let spec = ObsSpec {
             shape: vec![4, 84, 84],
             dtype: Dtype::Uint8,
@@ -138,10 +140,7 @@ impl Bench {
             fill(&mut rollout);
             rollout.add_step(&[1.0; NUM_ENVS], [false; NUM_ENVS]);
         }
-        let (kind, bytes_per_number) = match precision {
-            Precision::Fp32 => (Kind::Float, 4.0),
-            Precision::Bf16 => (Kind::BFloat16, 2.0),
-        };
+        let bytes_per_number = kind.elt_size_in_bytes() as f64;
         let (normal, side) = (
             |shape: &[i64]| Tensor::randn(shape, (Kind::Float, Device::Cpu)),
             2048,
@@ -243,11 +242,11 @@ struct Clock {
 
 impl Clock {
     fn time<T>(&mut self, what: &'static str, work: impl FnOnce() -> T) -> T {
-        let (started, cpu) = (Instant::now(), cpu_milliseconds());
+        let (started, cpu) = (Instant::now(), cpu_time());
         let result = work();
         let (wall, cpu) = (
             started.elapsed().as_secs_f64() * 1e3,
-            cpu_milliseconds() - cpu,
+            cpu_time().saturating_sub(cpu).as_secs_f64() * 1e3,
         );
         self.samples.entry(what).or_default().push([wall, cpu]);
         result
@@ -269,17 +268,4 @@ impl Clock {
         times.sort_by(f64::total_cmp);
         times[times.len() / 2]
     }
-}
-
-/// CPU time of this process so far.
-fn cpu_milliseconds() -> f64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    #[expect(unsafe_code, reason = "std has no clock of CPU time")]
-    // SAFETY: the clock exists on every Unix, and `time` is a valid place for what it says.
-    let _always_zero =
-        unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
-    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }

@@ -13,7 +13,6 @@ pub mod envs;
 pub mod error;
 mod memory;
 pub mod nn;
-
 pub mod optimizer;
 pub mod panics;
 pub mod policy;

@@ -163,3 +163,49 @@ impl LayerNorm {
         normed.movedim_int(-1, 1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::seeded_rng;
+
+    /// The layer beside the formula in float64, on both sides of the number of rows from which it is
+    /// computed elsewhere.
+    #[test]
+    fn a_large_linear_layer_and_its_gradients_are_exact_for_any_number_of_rows() {
+        let (inputs, outputs) = (300, 400);
+        let mut rng = seeded_rng(1);
+        let mut params = ParamsBuilder::new(&mut rng);
+        let layer = Linear::new(&mut params, "layer", inputs, outputs, 1.0);
+        let params = params.finish(Device::Cpu);
+        for rows in [1, 63, 64, 200] {
+            let normal = |columns| Tensor::randn([rows, columns], (Kind::Float, Device::Cpu));
+            let (x, weights) = (normal(inputs).set_requires_grad(true), normal(outputs));
+            let output = layer.forward(&x);
+            let loss = (&output * &weights).sum(Kind::Float);
+            let of_x = Tensor::run_backward(&[&loss], &[&x], true, false).remove(0);
+            let of_params = params.gradient(&loss);
+
+            let double = |tensor: &Tensor| tensor.detach().to_kind(Kind::Double);
+            let (w, x, g) = (double(&layer.weight), double(&x), double(&weights));
+            let expected = [
+                (output, x.matmul(&w.tr()) + double(&layer.bias)),
+                (of_x, g.matmul(&w)),
+                (
+                    of_params,
+                    Tensor::cat(
+                        &[
+                            g.tr().matmul(&x).flatten(0, 1),
+                            g.sum_dim_intlist(0, false, None),
+                        ],
+                        0,
+                    ),
+                ),
+            ];
+            for (ours, theirs) in expected {
+                let difference = (double(&ours) - &theirs).abs().max() / theirs.abs().max();
+                assert!(difference.double_value(&[]) < 1e-6, "{rows} rows");
+            }
+        }
+    }
+}

@@ -31,6 +31,7 @@ use vec_env::{EnvError, StepBatch, VecEnv};
 
 use crate::{
     algorithms::{Algorithm, Learning},
+    device,
     error::TrainerError,
     panics::catch_panics,
     report::{Evaluation, RunReport},
@@ -122,6 +123,17 @@ struct Times {
     act: Duration,
     env: Duration,
     learn: Duration,
+    /// CPU time of the process when the update began.
+    cpu: Duration,
+}
+
+impl Times {
+    fn start() -> Self {
+        Self {
+            cpu: device::cpu_time(),
+            ..Self::default()
+        }
+    }
 }
 
 impl Run {
@@ -150,7 +162,7 @@ impl Run {
             report,
             step: StepBatch::default(),
             restarts: Restarts::after(learned.worker_restarts),
-            times: Times::default(),
+            times: Times::start(),
             kept: Kept::new(),
             evaluator: None,
             is_learning: false,
@@ -344,13 +356,17 @@ impl Run {
             worker_restarts: self.restarts.total,
         };
         self.at_boundary = true;
-        let times = mem::take(&mut self.times);
+        let times = mem::replace(&mut self.times, Times::start());
         let mut scalars = vec![("update", self.learned.update as f64)];
         scalars.extend(metrics.0);
         scalars.extend([
             ("seconds_acting", times.act.as_secs_f64()),
             ("seconds_stepping", times.env.as_secs_f64()),
             ("seconds_learning", times.learn.as_secs_f64()),
+            (
+                "cpu_seconds",
+                self.times.cpu.saturating_sub(times.cpu).as_secs_f64(),
+            ),
             ("worker_restarts", self.restarts.total as f64),
         ]);
         self.report.update(self.learned.step, &scalars)?;
