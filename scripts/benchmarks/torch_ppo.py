@@ -1,14 +1,13 @@
-"""A plain PyTorch PPO on EnvPool, in one file, with our trainer's hyper-parameters.
+"""A plain PyTorch PPO on EnvPool, in one file: `torch_ppo.py THREADS TOTAL_STEPS`.
 
 What people write: NCHW float32, `optim.Adam`, `clip_grad_norm_`, one process, as many threads of
-torch as there are cores. It knows nothing of this project; its settings are those of the
-`ppo-atari` preset. `--threads` gives torch and EnvPool that many threads each.
+torch and EnvPool as asked for. It knows nothing of this project; its hyper-parameters are those of
+the `ppo-atari` preset.
 """
 
-import argparse
 import json
-import os
 import resource
+import sys
 import time
 
 import envpool
@@ -54,17 +53,14 @@ class Agent(nn.Module):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--total-steps", type=int, default=9216)
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
+    threads, total_steps = map(int, sys.argv[1:])
+    torch.set_num_threads(threads)
     torch.manual_seed(1)
     envs = envpool.make(
         "SpaceInvaders-v5",
         env_type="gymnasium",
         num_envs=NUM_ENVS,
-        num_threads=min(arguments.threads, NUM_ENVS),
+        num_threads=min(threads, NUM_ENVS),
         episodic_life=True,
         reward_clip=True,
         seed=1,
@@ -77,7 +73,7 @@ def main() -> None:
     log_probs, rewards, dones, values = torch.zeros(4, NUM_STEPS, NUM_ENVS)
     next_obs = torch.tensor(envs.reset()[0], dtype=torch.float32)
     next_done = torch.zeros(NUM_ENVS)
-    num_updates = arguments.total_steps // BATCH
+    num_updates = total_steps // BATCH
     gradient_steps = 0
     spent = {"acting": 0.0, "stepping": 0.0, "learning": 0.0}
     started = cpu = 0.0
