@@ -118,7 +118,7 @@ impl Console {
         self.frame += 1;
         self.episode_frame += 1;
         if let Some(rules) = self.game.rules {
-            (rules.step)(&self.machine.riot.ram, &mut self.progress);
+            rules.step(&self.machine.riot.ram, &mut self.progress);
         }
         self.progress.reward
     }

@@ -1,0 +1,39 @@
+//! What the rules of a game make of a row of RAMs, for a comparison with another emulator.
+//!
+//! `rules GAME`: standard input holds records of 129 bytes, a 1 where a new game begins (the RAM is not looked at)
+//! or a 0, and RAM. For each a record goes to standard output, little endian: reward, lives, game over (4 bytes
+//! each). `rules` alone names the games whose rules are known.
+
+use std::io::{Read, Write};
+
+use atari_core::games;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut out = std::io::stdout().lock();
+    let Some(name) = std::env::args().nth(1) else {
+        for game in games::all().filter(|game| game.rules.is_some()) {
+            writeln!(out, "{}", game.name)?;
+        }
+        return Ok(());
+    };
+    let game = games::by_name(&name).ok_or(format!("no game `{name}`"))?;
+    let rules = game
+        .rules
+        .ok_or(format!("the rules of `{name}` are not known"))?;
+    let mut input = Vec::new();
+    std::io::stdin().read_to_end(&mut input)?;
+    let mut answers = Vec::with_capacity(input.len() / 129 * 12);
+    let mut progress = rules.start;
+    for record in input.chunks_exact(129) {
+        let (kind, ram) = record.split_at(1);
+        if kind[0] == 1 {
+            progress = rules.start;
+        } else {
+            rules.step(ram.try_into()?, &mut progress);
+        }
+        for number in [progress.reward, progress.lives, progress.over.into()] {
+            answers.extend(number.to_le_bytes());
+        }
+    }
+    Ok(out.write_all(&answers)?)
+}

@@ -1,0 +1,218 @@
+//! The games from L to Q.
+
+use super::odd::{qbert_lives, qbert_over};
+use super::rules::{Progress, Rules, Score, no_lives, one_life};
+use super::{Controller, Game, game};
+use crate::Action::{
+    Down, DownFire, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire,
+    UpLeft, UpRight,
+};
+use crate::Mapper;
+
+pub(super) static GAMES: &[Game] = &[
+    Game {
+        height: 250,
+        start: &[(Fire, 1)],
+        rules: Some(Rules {
+            start: Progress::at_start(0, 0),
+            score: Score::Of(|ram| ram.bcd(&[0x80, 0x81, 0x82])),
+            lives: no_lives,
+            over: |ram, _| ram.at(0x83) == 0,
+        }),
+        ..game(
+            "laser_gates",
+            "8e4cd60d93fcde8065c1a2b972a26377",
+            Mapper::Flat,
+        )
+    },
+    Game {
+        actions: &[
+            Noop, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft,
+        ],
+        modes: &[0, 1],
+        difficulties: &[0, 1],
+        ..game(
+            "lost_luggage",
+            "2d76c5d1aad506442b9e9fb67765e051",
+            Mapper::Flat,
+        )
+    },
+    Game {
+        start: &[(Fire, 17)],
+        modes: &[0, 2, 4, 6],
+        rules: Some(Rules {
+            start: Progress::at_start(5, 0),
+            score: Score::Of(|ram| ram.bcd(&[0x89, 0x8a]) * 100),
+            lives: |ram, _| ram.at(0x87),
+            over: |ram, _| ram.at(0x87) == 0,
+        }),
+        ..game("mario_bros", "e908611d99890733be31733a979c62d8", Mapper::F8)
+    },
+    Game {
+        difficulties: &[0, 1],
+        ..game(
+            "miniature_golf",
+            "df62a658496ac98a3aa4a6ee5719c251",
+            Mapper::Flat,
+        )
+    },
+    Game {
+        rules: Some(Rules {
+            start: Progress::at_start(6, 0),
+            score: Score::Of(|ram| ram.bcd(&[0x93, 0x94, 0x95])),
+            lives: |ram, _| (ram.at(0xba) & 7) + 1,
+            over: |ram, _| ram.at(0xba) == 0 && ram.at(0xfe) == 0x60,
+        }),
+        ..game(
+            "montezuma_revenge",
+            "3347a6dd59049b15a38394aa2dafa585",
+            Mapper::E0,
+        )
+    },
+    Game {
+        height: 250,
+        start: &[(Fire, 10)],
+        actions: &[
+            Noop, Fire, Up, Right, Left, Down, UpFire, RightFire, LeftFire, DownFire,
+        ],
+        modes: &[0, 1, 2, 3],
+        rules: Some(Rules {
+            start: Progress::at_start(4, 0),
+            score: Score::Of(|ram| ram.bcd(&[0x83, 0x82]) * 10),
+            lives: |ram, _| ram.at(0xdb),
+            over: |ram, _| ram.at(0xda) == 0x40,
+        }),
+        ..game("mr_do", "aa7bb54d2c189a31bb1fa20099e42859", Mapper::F8)
+    },
+    Game {
+        no_comb: true,
+        start: &[(Fire, 4)],
+        actions: &[
+            Noop, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft,
+        ],
+        modes: &[0, 1, 2, 3],
+        rules: Some(Rules {
+            start: Progress::at_start(3, 0),
+            score: Score::Of(|ram| ram.bcd(&[0xfa, 0xf9, 0xf8])),
+            lives: |ram, _| (ram.at(0xfb) & 7) + 1,
+            over: |ram, _| ram.at(0xa7) == 0x53 && ram.at(0xfb) & 15 == 0,
+        }),
+        ..game("ms_pacman", "87e79cd41ce136fd4f72cc6e2c161bee", Mapper::F8)
+    },
+    Game {
+        actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
+        modes: &[8, 24, 40],
+        difficulties: &[0, 1],
+        ..game(
+            "name_this_game",
+            "36306070f0c90a72461551a7a4f3a209",
+            Mapper::Flat,
+        )
+    },
+    Game {
+        start: &[(Noop, 16)],
+        actions: &[
+            Noop, Fire, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft,
+        ],
+        modes: &[0, 1, 2],
+        difficulties: &[0, 2],
+        ..game("othello", "113cd09c9771ac278544b7e90efe7df2", Mapper::Flat)
+    },
+    Game {
+        height: 250,
+        start: &[(Noop, 7)],
+        actions: &[Noop, Up, Right, Left, Down],
+        modes: &[0, 1, 2, 3, 4, 5, 6, 7],
+        difficulties: &[0, 1],
+        ..game("pacman", "fc2233fc116faef0d3c31541717ca2db", Mapper::Flat)
+    },
+    Game {
+        actions: &[Noop, Fire, Right, Left, Down, RightFire, LeftFire, DownFire],
+        rules: Some(Rules {
+            start: Progress::at_start(5, 0),
+            score: Score::Of(|ram| ram.bcd(&[0xc9, 0xc8]) * 100 + (ram.at(0xc7) >> 4) * 10),
+            lives: |ram, _| ram.at(0xcb) & 7,
+            over: |ram, _| ram.at(0xcc) == 0x80,
+        }),
+        ..game("phoenix", "7e52a95074a66640fcfde124fffd491a", Mapper::F8)
+    },
+    Game {
+        start: &[(Up, 1)],
+        rules: Some(Rules {
+            start: Progress::at_start(3, 2000),
+            score: Score::Of(|ram| ram.bcd(&[0xd5, 0xd6, 0xd7])),
+            lives: |ram, _| match ram.at(0x80) >> 4 {
+                0xa => 3,
+                0x8 => 2,
+                _ => 1,
+            },
+            over: |ram, _| ram.at(0x9e) != 0 && ram.at(0x80) >> 4 == 0,
+        }),
+        ..game("pitfall", "3e90cf23106f2e08b2781e41299de556", Mapper::Flat)
+    },
+    Game {
+        rules: Some(Rules {
+            start: Progress::at_start(1, 4000),
+            score: Score::Of(|ram| ram.bcd(&[0xc7, 0xc8, 0xc9])),
+            lives: one_life,
+            over: |_, _| false,
+        }),
+        ..game("pitfall2", "6d842c96d5a01967be9680080dd5be54", Mapper::Dpc)
+    },
+    Game {
+        controller: Controller::Paddles { player: 1 },
+        reset_frames: 12,
+        actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
+        modes: &[0, 1],
+        difficulties: &[0, 1, 2, 3],
+        rules: Some(Rules {
+            start: Progress::at_start(0, 0),
+            score: Score::Of(|ram| ram.at(0x8e) - ram.at(0x8d)),
+            lives: no_lives,
+            over: |ram, _| ram.at(0x8d) == 21 || ram.at(0x8e) == 21,
+        }),
+        ..game("pong", "60e0ea3cbe0913d39803477945e9e5ec", Mapper::Flat)
+    },
+    Game {
+        top: 26,
+        height: 220,
+        actions: &[Noop, Fire, Up, Down, UpFire, DownFire],
+        modes: &[10, 30, 50, 70],
+        rules: Some(Rules {
+            start: Progress::at_start(3, 0),
+            score: Score::Of(|ram| ram.bcd(&[0x88, 0x89, 0x8a])),
+            lives: |ram, _| (ram.at(0x96) & 7) + 1,
+            over: |ram, _| ram.at(0x98) == 5 && ram.at(0x96) == 0,
+        }),
+        ..game("pooyan", "4799a40b6e889370b7ee55c17ba65141", Mapper::Flat)
+    },
+    Game {
+        reset_frames: 12,
+        start: &[(Up, 1)],
+        modes: &[0, 1, 2, 3, 4],
+        difficulties: &[0, 1, 2, 3],
+        rules: Some(Rules {
+            start: Progress::at_start(0, 1000),
+            score: Score::Of(|ram| ram.bcd(&[0xc8, 0xc9, 0xca])),
+            lives: no_lives,
+            over: |ram, _| ram.at(0xc2) > 1,
+        }),
+        ..game(
+            "private_eye",
+            "ef3a4f64b6494ba770862768caf04b86",
+            Mapper::F8,
+        )
+    },
+    Game {
+        top: 40,
+        actions: &[Noop, Fire, Up, Right, Left, Down],
+        difficulties: &[0, 1],
+        rules: Some(Rules {
+            start: Progress::at_start(4, 0),
+            score: Score::UntilOver(|ram| ram.bcd(&[0xd9, 0xda, 0xdb])),
+            lives: qbert_lives,
+            over: qbert_over,
+        }),
+        ..game("qbert", "484b0076816a104875e00467d431c2d2", Mapper::Flat)
+    },
+];
