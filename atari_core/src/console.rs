@@ -12,6 +12,8 @@ use crate::{Action, CoreError, start};
 
 /// Frames that pass untouched after power on.
 const IDLE_FRAMES: u32 = 60;
+/// Frames of RESET before a mode is selected.
+const FIRST_RESET_FRAMES: u32 = 4;
 /// How many of these are drawn: what is not drawn after them shows from them.
 const DRAWN_FRAMES: u32 = 2;
 
@@ -77,9 +79,15 @@ impl Console {
     /// A new game, as ALE's `reset_game` begins one: power, the reset switch, the actions that start the game.
     pub fn reset(&mut self) {
         self.power_on();
-        self.machine.input.swchb &= !switch::RESET;
-        self.frames(self.game.reset_frames.into(), true);
-        self.machine.input.swchb |= switch::RESET;
+        let (presses, held) = self.game.select;
+        if presses > 0 {
+            self.press(switch::RESET, FIRST_RESET_FRAMES);
+        }
+        for _ in 0..presses {
+            self.press(switch::SELECT, held.into());
+            self.frames(1, true);
+        }
+        self.press(switch::RESET, self.game.reset_frames.into());
         for &(action, frames) in self.game.start {
             self.machine.input.act(self.game.controller, action, 1.0);
             self.frames(frames.into(), true);
@@ -88,7 +96,15 @@ impl Console {
             .game
             .rules
             .map_or_else(Progress::default, |rules| rules.start);
-        self.episode_frame = 0;
+        self.frame += u32::from(presses);
+        self.episode_frame = presses.into();
+    }
+
+    /// Holds a switch of the console for some frames.
+    fn press(&mut self, switch: u8, frames: u32) {
+        self.machine.input.swchb &= !switch;
+        self.frames(frames, true);
+        self.machine.input.swchb |= switch;
     }
 
     fn frames(&mut self, count: u32, draw: bool) {

@@ -12,6 +12,8 @@ const PADDLE_STEP: i32 = 23_000;
 pub(crate) mod switch {
     /// Game reset.
     pub(crate) const RESET: u8 = 0x01;
+    /// Game select, which changes the mode.
+    pub(crate) const SELECT: u8 = 0x02;
     /// Nothing pressed, colour, both difficulties B.
     pub(crate) const IDLE: u8 = 0x3f;
 }
@@ -21,6 +23,8 @@ pub(crate) mod switch {
 pub enum Controller {
     /// A joystick in the left port.
     Joystick,
+    /// A joystick in the right port, where these games look for the only player.
+    RightJoystick,
     /// Paddles in the left port; the player turns paddle `player` (0 or 1).
     Paddles {
         /// Which of the two.
@@ -67,13 +71,14 @@ impl Input {
     /// Holds an action for the next frame. A paddle moves by `strength` (0 to 1) of its step.
     pub(crate) fn act(&mut self, controller: Controller, action: Action, strength: f32) {
         match controller {
-            Controller::Joystick => {
+            Controller::Joystick | Controller::RightJoystick => {
                 let pressed = u8::from(action.up()) << 4
                     | u8::from(action.down()) << 5
                     | u8::from(action.left()) << 6
                     | u8::from(action.right()) << 7;
-                self.swcha = !pressed;
-                self.buttons[0] = if action.fire() { 0 } else { 0x80 };
+                let right = controller == Controller::RightJoystick;
+                self.swcha = !(if right { pressed >> 4 } else { pressed });
+                self.buttons[usize::from(right)] = if action.fire() { 0 } else { 0x80 };
             }
             Controller::Paddles { player } => {
                 let step = (PADDLE_STEP as f32 * strength) as i32;

@@ -11,8 +11,8 @@ use crate::Mapper;
 
 pub(super) static GAMES: &[Game] = &[
     Game {
+        reset_frames: 12,
         height: 250,
-        start: &[(Fire, 16)],
         modes: &[0, 1, 2],
         difficulties: &[0, 1, 2, 3],
         ..game(
@@ -22,8 +22,9 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        height: 250,
+        select: (8, 20),
         start: &[(Fire, 1)],
+        height: 250,
         actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
         modes: &[1, 2, 3, 4, 5, 6, 7, 8],
         ..game("air_raid", "35be55426c1fec32dfb503b4f0651572", Mapper::Flat)
@@ -136,7 +137,7 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         controller: Controller::Paddles { player: 1 },
-        start: &[(Left, 16)],
+        select: (2, 1),
         actions: &[Fire, Right, Left],
         difficulties: &[3],
         ..game(
@@ -162,6 +163,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
+        select: (5, 2),
         actions: &[Noop, Fire, Up, Right, Left, Down],
         modes: &[5, 6, 7, 8],
         difficulties: &[0, 2, 3],
@@ -192,7 +194,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        start: &[(Fire, 1)],
+        start: &[(Right, 1)],
         actions: &[
             Noop, Fire, Up, Right, Left, UpRight, UpLeft, RightFire, LeftFire,
         ],
@@ -206,7 +208,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("beam_rider", "79ab4123a83dc11d468fb2108ea09e2e", Mapper::F8)
     },
     Game {
-        start: &[(Noop, 24)],
+        select: (20, 0),
         modes: &[1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 18],
         rules: Some(Rules {
             start: Progress::at_start(3, 0),
@@ -254,6 +256,7 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         controller: Controller::Paddles { player: 0 },
+        reset_frames: 12,
         actions: &[Noop, Fire, Right, Left],
         modes: &[0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44],
         difficulties: &[0, 1],

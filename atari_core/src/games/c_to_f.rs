@@ -4,8 +4,7 @@ use super::odd::{demon_attack_score, enduro_cars};
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
 use super::{Controller, Game, game};
 use crate::Action::{
-    Down, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire, UpLeft,
-    UpRight,
+    Down, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpLeft, UpRight,
 };
 use crate::Mapper;
 
@@ -13,7 +12,6 @@ pub(super) static GAMES: &[Game] = &[
     Game {
         top: 26,
         height: 214,
-        start: &[(Up, 2)],
         actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
         rules: Some(Rules {
             start: Progress::at_start(0, 0),
@@ -25,7 +23,8 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         controller: Controller::Paddles { player: 0 },
-        start: &[(Fire, 16)],
+        reset_frames: 12,
+        start: &[(Noop, 60), (Fire, 2)],
         actions: &[Noop, Fire, Up, Down],
         modes: &[0, 2, 3],
         difficulties: &[0, 1, 2, 3],
@@ -83,6 +82,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
+        select: (8, 2),
         modes: &[0, 2, 4, 6],
         difficulties: &[0, 1],
         ..game("crossbow", "8cd26dcf249456fe4aeb8db42d49df74", Mapper::F6)
@@ -138,8 +138,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
-        start: &[(UpFire, 4)],
+        select: (13, 2),
         modes: &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
         ..game(
             "double_dunk",
@@ -184,6 +183,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("enduro", "94b92a882f6dbaa6993a46e2dcc58402", Mapper::Flat)
     },
     Game {
+        start: &[(Fire, 1), (Noop, 5)],
         difficulties: &[0, 2],
         rules: Some(Rules {
             start: Progress::at_start(1, 0),
@@ -214,6 +214,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
+        select: (7, 2),
         modes: &[8, 9, 10],
         rules: Some(Rules {
             start: Progress::at_start(1, 0),

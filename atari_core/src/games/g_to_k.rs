@@ -23,8 +23,8 @@ pub(super) static GAMES: &[Game] = &[
         ..game("galaxian", "211774f4c5739042618be8ff67351177", Mapper::F8)
     },
     Game {
-        start: &[(Fire, 1)],
         reset_frames: 16,
+        start: &[(Fire, 1)],
         actions: &[Noop, Fire, Up, Right, Left, UpFire, RightFire, LeftFire],
         modes: &[0, 2],
         difficulties: &[0, 1],
@@ -37,6 +37,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("gopher", "c16c79aad6272baffb8aae9a7fff0864", Mapper::Flat)
     },
     Game {
+        reset_frames: 12,
         start: &[(Fire, 16)],
         modes: &[0, 1, 2, 3, 4],
         rules: Some(Rules {
@@ -54,6 +55,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("gravitar", "8ac18076d01a6b63acf6e2cab4968940", Mapper::F8)
     },
     Game {
+        reset_frames: 12,
         modes: &[0, 1, 2, 3],
         difficulties: &[0, 1],
         ..game("hangman", "f16c709df0a6c52f47ff52b9d95b7d8d", Mapper::Flat)
@@ -80,7 +82,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("hero", "fca4a5be1251927027f2c24774a02160", Mapper::F8)
     },
     Game {
-        reset_frames: 12,
+        select: (16, 2),
         modes: &[0, 1, 2, 3, 4, 5, 6, 7],
         difficulties: &[0, 1],
         ..game(
@@ -106,6 +108,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
+        reset_frames: 12,
         modes: &[0, 1],
         rules: Some(Rules {
             start: Progress::at_start(6, 0),
@@ -116,8 +119,8 @@ pub(super) static GAMES: &[Game] = &[
         ..game("jamesbond", "e51030251e440cffaab1ac63438b44ae", Mapper::E0)
     },
     Game {
-        height: 230,
         start: &[(Fire, 1)],
+        height: 230,
         actions: &[
             Noop,
             Up,
@@ -162,6 +165,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("kaboom", "5428cdfada281c569c74c7308c7f2c26", Mapper::Flat)
     },
     Game {
+        reset_frames: 12,
         modes: &[0, 1],
         rules: Some(Rules {
             start: Progress::at_start(3, 0),
@@ -172,8 +176,8 @@ pub(super) static GAMES: &[Game] = &[
         ..game("kangaroo", "4326edb70ff20d0ee5ba58fa5cb09d60", Mapper::F8)
     },
     Game {
+        reset_frames: 9,
         height: 250,
-        start: &[(Fire, 1)],
         actions: &[
             Noop, Fire, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft, UpFire,
             RightFire, LeftFire, DownFire,
@@ -191,8 +195,8 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        height: 250,
         reset_frames: 12,
+        height: 250,
         actions: &[Noop, Fire, Up, Right, Left, Down],
         modes: &[0, 1, 2, 3],
         rules: Some(Rules {
@@ -208,13 +212,12 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        height: 250,
         start: &[(Fire, 16)],
+        height: 250,
         modes: &[0, 1, 2],
         ..game("klax", "eed9eaf1a0b6a2b9bc4c8032cb43e3fb", Mapper::F6Ram)
     },
     Game {
-        start: &[(Fire, 1)],
         actions: &[
             Noop, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft,
         ],

@@ -11,8 +11,8 @@ use crate::Mapper;
 
 pub(super) static GAMES: &[Game] = &[
     Game {
+        reset_frames: 9,
         height: 250,
-        start: &[(Fire, 1)],
         rules: Some(Rules {
             start: Progress::at_start(0, 0),
             score: Score::Of(|ram| ram.bcd(&[0x80, 0x81, 0x82])),
@@ -26,6 +26,9 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
+        no_button: true,
+        select: (38, 2),
+        start: &[(Fire, 1)],
         actions: &[
             Noop, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft,
         ],
@@ -38,7 +41,8 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        start: &[(Fire, 17)],
+        reset_frames: 12,
+        start: &[(Noop, 10), (Fire, 7)],
         modes: &[0, 2, 4, 6],
         rules: Some(Rules {
             start: Progress::at_start(5, 0),
@@ -70,8 +74,9 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
+        reset_frames: 12,
+        start: &[(Fire, 1)],
         height: 250,
-        start: &[(Fire, 10)],
         actions: &[
             Noop, Fire, Up, Right, Left, Down, UpFire, RightFire, LeftFire, DownFire,
         ],
@@ -100,6 +105,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("ms_pacman", "87e79cd41ce136fd4f72cc6e2c161bee", Mapper::F8)
     },
     Game {
+        select: (134, 2),
         actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
         modes: &[8, 24, 40],
         difficulties: &[0, 1],
@@ -110,7 +116,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        start: &[(Noop, 16)],
+        select: (4, 2),
         actions: &[
             Noop, Fire, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft,
         ],
@@ -119,8 +125,8 @@ pub(super) static GAMES: &[Game] = &[
         ..game("othello", "113cd09c9771ac278544b7e90efe7df2", Mapper::Flat)
     },
     Game {
+        select: (16, 2),
         height: 250,
-        start: &[(Noop, 7)],
         actions: &[Noop, Up, Right, Left, Down],
         modes: &[0, 1, 2, 3, 4, 5, 6, 7],
         difficulties: &[0, 1],
@@ -151,6 +157,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("pitfall", "3e90cf23106f2e08b2781e41299de556", Mapper::Flat)
     },
     Game {
+        start: &[(Up, 1)],
         rules: Some(Rules {
             start: Progress::at_start(1, 4000),
             score: Score::Of(|ram| ram.bcd(&[0xc7, 0xc8, 0xc9])),
@@ -174,6 +181,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("pong", "60e0ea3cbe0913d39803477945e9e5ec", Mapper::Flat)
     },
     Game {
+        select: (1, 2),
         top: 26,
         height: 220,
         actions: &[Noop, Fire, Up, Down, UpFire, DownFire],

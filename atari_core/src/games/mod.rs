@@ -34,6 +34,9 @@ pub struct Game {
     pub no_comb: bool,
     /// Actions with the button count as none: in Skiing it would begin the run anew.
     pub no_button: bool,
+    /// How often SELECT is pressed to come to the first mode, and for how many frames each time. A free frame follows
+    /// each, which counts as one of the game's.
+    pub select: (u16, u16),
     /// Frames for which the RESET switch is held when a game begins.
     pub reset_frames: u16,
     /// What is pressed after that, and for how many frames.
@@ -59,6 +62,7 @@ const fn game(name: &'static str, md5: &'static str, mapper: Mapper) -> Game {
         height: 210,
         no_comb: false,
         no_button: false,
+        select: (0, 0),
         reset_frames: 8,
         start: &[],
         actions: &Action::ALL,

@@ -2,7 +2,7 @@
 
 use super::odd::{river_raid_lives, river_raid_over, river_raid_score, star_gunner_lives};
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
-use super::{Game, game};
+use super::{Controller, Game, game};
 use crate::Action::{Down, Fire, Left, LeftFire, Noop, Right, RightFire, Up};
 use crate::Mapper;
 
@@ -54,8 +54,9 @@ pub(super) static GAMES: &[Game] = &[
         ..game("seaquest", "240bfbac5163af4df5ae713985386f92", Mapper::Flat)
     },
     Game {
+        reset_frames: 9,
+        start: &[(Left, 1)],
         height: 250,
-        start: &[(Up, 16)],
         actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
         rules: Some(Rules {
             start: Progress::at_start(3, 0),
@@ -108,6 +109,8 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
+        controller: Controller::RightJoystick,
+        select: (5, 2),
         height: 250,
         modes: &[6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17],
         ..game(
@@ -117,6 +120,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
+        reset_frames: 12,
         modes: &[0, 1, 2, 3],
         rules: Some(Rules {
             start: Progress::at_start(5, 0),
@@ -135,6 +139,8 @@ pub(super) static GAMES: &[Game] = &[
         ..game("superman", "a9531c763077464307086ec9a1fd057d", Mapper::Flat)
     },
     Game {
+        controller: Controller::RightJoystick,
+        select: (1, 2),
         actions: &[Noop, Up, Right, Left, Down],
         modes: &[0, 2],
         difficulties: &[0, 1, 2, 3],

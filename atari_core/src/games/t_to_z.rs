@@ -4,7 +4,7 @@ use super::odd::{
     tennis, tennis_is_over, time_pilot_lives, wizard_of_wor_lives, wizard_of_wor_score,
 };
 use super::rules::{Progress, Rules, Score, no_lives};
-use super::{Game, game};
+use super::{Controller, Game, game};
 use crate::Action::{
     Down, DownFire, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire,
     UpLeft, UpRight,
@@ -29,6 +29,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("tetris", "b0e1ee07fbc73493eac5651a52f90f00", Mapper::Flat)
     },
     Game {
+        reset_frames: 12,
         actions: &[
             Noop, Fire, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft,
         ],
@@ -86,8 +87,8 @@ pub(super) static GAMES: &[Game] = &[
         ..game("tutankham", "085322bae40d904f53bdcc56df0593fc", Mapper::E0)
     },
     Game {
-        top: 30,
         start: &[(Fire, 1)],
+        top: 30,
         actions: &[Noop, Fire, Up, Down, UpFire, DownFire],
         difficulties: &[0, 1, 2, 3],
         rules: Some(Rules {
@@ -174,6 +175,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
+        controller: Controller::RightJoystick,
         actions: &[
             Noop, Fire, Up, Right, Left, Down, UpFire, RightFire, LeftFire, DownFire,
         ],
@@ -191,7 +193,8 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        start: &[(Noop, 12)],
+        reset_frames: 12,
+        start: &[(Noop, 486), (Fire, 1), (Noop, 2)],
         modes: &[
             0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
         ],
@@ -203,6 +206,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
+        select: (7, 2),
         start: &[(Fire, 1)],
         modes: &[0, 32, 64, 96],
         difficulties: &[0, 1],
