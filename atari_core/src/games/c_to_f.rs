@@ -157,12 +157,6 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         start: &[(Fire, 16)],
-        rules: Some(Rules {
-            start: Progress::at_start(4, 0),
-            score: Score::Of(|ram| ram.bcd(&[0x87, 0x88, 0x89])),
-            lives: |ram, _| ram.at(0x83),
-            over: |ram, _| ram.at(0x83) == 0,
-        }),
         ..game(
             "elevator_action",
             "71f8bacfbdca019113f3f0801849057e",
