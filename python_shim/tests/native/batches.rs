@@ -1,0 +1,191 @@
+//! Autoreset modes, resets of some, parts of batches, threads, states, several games, and wrong calls.
+
+use atari_core::rl::{AtariVecEnv, BatchOptions, Preset, Recipe, ResetRequest};
+use vec_env::{Actions, AutoresetMode, EnvError, ObsBuffer, StepBatch, VecEnv};
+
+use crate::pair::{Pair, cartridge, compare, seeded};
+
+#[test]
+fn other_autoreset_modes_and_resets_of_some_are_those_of_python() {
+    for preset in [Preset::Default, Preset::Baselines, Preset::Envpool] {
+        for autoreset in [AutoresetMode::NextStep, AutoresetMode::Disabled] {
+            let recipe = Recipe {
+                sticky_actions: 0.25,
+                episodic_life: true,
+                max_episode_steps: 90,
+                ..Recipe::preset(preset)
+            };
+            assert!(compare("breakout", recipe, autoreset, 200) > 0);
+        }
+    }
+    let mut pair = Pair::new(
+        "breakout",
+        &BatchOptions::new(Recipe::preset(Preset::Baselines)),
+    );
+    pair.reset(&seeded(3));
+    for seed in [None, Some(5), None] {
+        pair.play(30);
+        pair.reset(&ResetRequest {
+            seeds: seed.map(|seed| vec![None, Some(seed)]),
+            mask: Some(vec![false, true]),
+        });
+    }
+    pair.play(30);
+}
+
+fn batch(num_envs: usize, options: &BatchOptions) -> AtariVecEnv {
+    AtariVecEnv::new(&[cartridge("breakout")], num_envs, options).unwrap()
+}
+
+/// What an environment showed and was told, step by step.
+type Seen = Vec<(Vec<u8>, f32, bool)>;
+
+#[test]
+fn parts_of_a_batch_and_threads_change_no_game() {
+    const NUM: usize = 7;
+    let options = BatchOptions::new(Recipe {
+        sticky_actions: 0.25,
+        ..Recipe::preset(Preset::Default)
+    });
+    let action = |step: usize, env: usize| ((step * 7 + env * 3) % 4) as i64;
+    let mut seen: Vec<Vec<Seen>> = Vec::new();
+    for (num_threads, batch_size) in [(1, 0), (4, 0), (1, 3), (4, 3)] {
+        let options = BatchOptions {
+            num_threads,
+            batch_size,
+            ..options.clone()
+        };
+        let mut envs = batch(NUM, &options);
+        let row_bytes = envs.obs_spec().num_bytes();
+        let mut obs = vec![0; NUM * row_bytes];
+        VecEnv::reset(&mut envs, Some(1), &mut obs).unwrap();
+        let rows = obs.chunks(row_bytes);
+        let mut games: Vec<Seen> = rows.map(|row| vec![(row.to_vec(), 0.0, false)]).collect();
+        let (mut step, mut ids) = (StepBatch::default(), (0..NUM).collect::<Vec<_>>());
+        while games.iter().any(|game| game.len() < 150) {
+            let actions: Vec<i64> = ids
+                .iter()
+                .map(|&env| action(games[env].len(), env))
+                .collect();
+            let buffer = ObsBuffer::new(envs.batch_size() * row_bytes);
+            envs.send(Actions::Discrete(&actions), buffer.slot())
+                .unwrap();
+            envs.recv(&mut step).unwrap();
+            let obs = buffer.take();
+            ids.clone_from(&step.env_ids);
+            for (row, obs) in obs.chunks(row_bytes).enumerate() {
+                games[ids[row]].push((obs.to_vec(), step.reward[row], step.terminated[row]));
+            }
+        }
+        for game in &mut games {
+            game.truncate(150);
+        }
+        seen.push(games);
+    }
+    assert!(seen.iter().all(|games| *games == seen[0]), "games differ");
+}
+
+#[test]
+fn states_bring_games_back_to_the_last_bit() {
+    for preset in Preset::ALL {
+        let options = BatchOptions::new(Recipe {
+            sticky_actions: 0.25,
+            episodic_life: true,
+            ..Recipe::preset(*preset)
+        });
+        let mut envs = batch(2, &options);
+        let mut obs = vec![0; 2 * envs.obs_spec().num_bytes()];
+        let mut step = StepBatch::default();
+        VecEnv::reset(&mut envs, Some(1), &mut obs).unwrap();
+        let mut play = |envs: &mut AtariVecEnv, from: i64, count: i64| {
+            let steps = (from..from + count).map(|number| {
+                let actions = [number % 4, number / 3 % 4];
+                envs.step(Actions::Discrete(&actions), &mut obs, &mut step)
+                    .unwrap();
+                (obs.clone(), step.clone(), envs.render(1).unwrap())
+            });
+            steps.collect::<Vec<_>>()
+        };
+        let before = play(&mut envs, 0, 61);
+        let states = envs.save_state().unwrap();
+        let after = play(&mut envs, 61, 90);
+        let mut other = batch(2, &options);
+        let mut shown = vec![0; 2 * other.obs_spec().num_bytes()];
+        VecEnv::reset(&mut other, Some(9), &mut shown).unwrap();
+        other.restore_state(&states, &mut shown).unwrap();
+        assert!(
+            Some(&shown) == before.last().map(|(obs, ..)| obs),
+            "{preset:?} shows another screen"
+        );
+        assert_eq!(other.save_state().unwrap(), states);
+        assert!(
+            play(&mut other, 61, 90) == after,
+            "{preset:?} goes on otherwise"
+        );
+
+        let mut damaged = states.clone();
+        damaged[1].pop();
+        let error = other.restore_state(&damaged, &mut shown).unwrap_err();
+        assert!(
+            matches!(error, EnvError::State(ref text) if text.contains("environment 1")),
+            "{error}"
+        );
+        let foreign = BatchOptions::new(Recipe::preset(Preset::Default));
+        let mut foreign = batch(2, &foreign);
+        VecEnv::reset(&mut foreign, None, &mut shown).unwrap();
+        assert!(matches!(
+            foreign.restore_state(&states, &mut shown),
+            Err(EnvError::State(_))
+        ));
+    }
+}
+
+#[test]
+fn several_games_share_a_batch_where_their_actions_agree() {
+    let games = [cartridge("breakout"), cartridge("pong")];
+    let own = Recipe::preset(Preset::Default);
+    let refused = AtariVecEnv::new(&games, 2, &BatchOptions::new(own.clone())).unwrap_err();
+    assert!(
+        refused.to_string().contains("full_action_space"),
+        "{refused}"
+    );
+    let options = BatchOptions::new(Recipe {
+        full_action_space: true,
+        ..own
+    });
+    let mut envs = AtariVecEnv::new(&games, 2, &options).unwrap();
+    let mut obs = vec![0; 2 * envs.obs_spec().num_bytes()];
+    VecEnv::reset(&mut envs, Some(1), &mut obs).unwrap();
+    assert_eq!(envs.env(1).unwrap().console().game().name, "pong");
+    let (breakout, pong) = obs.split_at(obs.len() / 2);
+    assert!(breakout != pong);
+}
+
+#[test]
+fn calls_out_of_order_and_wrong_actions_are_refused_and_change_nothing() {
+    let mut envs = batch(2, &BatchOptions::new(Recipe::preset(Preset::Default)));
+    let num_bytes = 2 * envs.obs_spec().num_bytes();
+    let (mut obs, mut step) = (vec![0; num_bytes], StepBatch::default());
+    let slot = || ObsBuffer::new(num_bytes).slot();
+    let is_order = |error: Result<(), EnvError>| matches!(error, Err(EnvError::Order(_)));
+    let still = Actions::Discrete(&[0, 0]);
+    assert!(is_order(envs.send(still, slot())));
+    VecEnv::reset(&mut envs, Some(1), &mut obs).unwrap();
+    assert!(is_order(envs.recv(&mut step)));
+    let refused = envs.send(Actions::Discrete(&[0, 4]), slot()).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "action 4 of environment 1 is out of range: valid actions are 0 to 3"
+    );
+    assert!(is_order(envs.send_to(still, Some(&[1, 1]), slot())));
+    assert!(matches!(
+        envs.send_to(still, Some(&[0, 2]), slot()),
+        Err(EnvError::NoSuchEnv { index: 2, .. })
+    ));
+    envs.send(still, slot()).unwrap();
+    assert!(is_order(envs.send(still, slot())) && is_order(envs.save_state().map(drop)));
+    envs.recv(&mut step).unwrap();
+    assert_eq!(step.episode_length, [1, 1]);
+    envs.close().unwrap();
+    assert_eq!(envs.recv(&mut step), Err(EnvError::Closed));
+}

@@ -1,0 +1,235 @@
+//! One batch on each side, and what each call of both must agree in.
+
+use std::{path::PathBuf, sync::Arc};
+
+use atari_core::{
+    Cartridge,
+    rl::{AtariVecEnv, BatchOptions, Recipe, ResetRequest},
+};
+use python_shim::pyo3::{prelude::*, types::PyDict};
+use vec_env::{ActionBatch, ActionSpace, AutoresetMode, StepBatch, VecEnv, env::Random};
+
+use crate::common::{
+    self,
+    twin::{compare_info, compare_step, numpy_array},
+};
+
+pub const NUM_ENVS: usize = 2;
+
+/// The ROM of a game, as ale-py ships it.
+pub fn cartridge(game: &str) -> Arc<Cartridge> {
+    common::start();
+    let path: PathBuf = Python::attach(|py| {
+        let roms = py.import("ale_py.roms").unwrap();
+        let path = roms.call_method1("get_rom_path", (game,)).unwrap();
+        path.str().unwrap().to_string().into()
+    });
+    Cartridge::load(&path).unwrap()
+}
+
+/// `"space_invaders"` as `"SpaceInvadersNoFrameskip-v4"`.
+fn id(game: &str) -> String {
+    let upper = |word: &str| word[..1].to_uppercase() + &word[1..];
+    game.split('_').map(upper).collect::<String>() + "NoFrameskip-v4"
+}
+
+/// The recipe as `atari_wrappers` has it, every part given.
+pub fn python_recipe<'py>(py: Python<'py>, recipe: &Recipe) -> Bound<'py, PyAny> {
+    let parts = PyDict::new(py);
+    let set = |name: &str, value: Bound<'py, PyAny>| parts.set_item(name, value).unwrap();
+    let names = [
+        ("obs_type", recipe.obs_type.name()),
+        ("pooling", recipe.pooling.name()),
+        ("last_frame", recipe.last_frame.name()),
+        ("padding", recipe.padding.name()),
+        ("fire_reset", recipe.fire_reset.name()),
+        ("life_loss", recipe.life_loss.name()),
+        ("after_life_loss", recipe.after_life_loss.name()),
+        ("end_precedence", recipe.end_precedence.name()),
+        ("seeding", recipe.seeding.name()),
+    ];
+    for (name, value) in names {
+        set(name, value.into_pyobject(py).unwrap().into_any());
+    }
+    let flags = [
+        ("grayscale", recipe.grayscale),
+        ("channels_last", recipe.channels_last),
+        ("episodic_life", recipe.episodic_life),
+        ("clip_reward", recipe.clip_reward),
+        ("count_reset_frames", recipe.count_reset_frames),
+        ("count_reset_rewards", recipe.count_reset_rewards),
+        ("full_action_space", recipe.full_action_space),
+        ("continuous", recipe.continuous),
+    ];
+    for (name, value) in flags {
+        parts.set_item(name, value).unwrap();
+    }
+    let numbers = [
+        ("frame_skip", Some(recipe.frame_skip)),
+        ("frame_stack", Some(recipe.frame_stack as u32)),
+        ("noop_min", Some(recipe.noop_min)),
+        ("noop_max", Some(recipe.noop_max)),
+        ("max_episode_frames", Some(recipe.max_episode_frames)),
+        ("max_episode_steps", Some(recipe.max_episode_steps)),
+        ("mode", recipe.mode),
+        ("difficulty", recipe.difficulty),
+    ];
+    for (name, value) in numbers {
+        parts.set_item(name, value).unwrap();
+    }
+    parts.set_item("screen_size", recipe.screen_size).unwrap();
+    parts
+        .set_item("sticky_actions", recipe.sticky_actions)
+        .unwrap();
+    let threshold = recipe.continuous_action_threshold;
+    parts
+        .set_item("continuous_action_threshold", threshold)
+        .unwrap();
+    let recipes = py.import("atari_wrappers.recipes").unwrap();
+    recipes
+        .getattr("Recipe")
+        .unwrap()
+        .call((), Some(&parts))
+        .unwrap()
+}
+
+/// One batch on each side.
+pub struct Pair {
+    pub native: AtariVecEnv,
+    python: Py<PyAny>,
+    obs: Vec<u8>,
+    step: StepBatch,
+    random: Random,
+}
+
+impl Pair {
+    pub fn new(game: &str, options: &BatchOptions) -> Self {
+        let native = AtariVecEnv::new(&[cartridge(game)], NUM_ENVS, options).unwrap();
+        let python = Python::attach(|py| {
+            let settings = PyDict::new(py);
+            settings
+                .set_item("recipe", python_recipe(py, &options.recipe))
+                .unwrap();
+            settings.set_item("backend", "sync").unwrap();
+            let mode = match options.autoreset {
+                AutoresetMode::SameStep => "same-step",
+                AutoresetMode::NextStep => "next-step",
+                AutoresetMode::Disabled => "disabled",
+            };
+            settings.set_item("autoreset", mode).unwrap();
+            let module = py.import("atari_wrappers").unwrap();
+            let result = module.call_method("make_vec", (id(game), NUM_ENVS), Some(&settings));
+            result.unwrap().unbind()
+        });
+        Self {
+            obs: vec![0; NUM_ENVS * native.obs_spec().num_bytes()],
+            native,
+            python,
+            step: StepBatch::default(),
+            random: Random::new(7),
+        }
+    }
+
+    pub fn reset(&mut self, request: &ResetRequest) {
+        self.native
+            .reset_with(request, &mut self.obs, &mut self.step)
+            .unwrap();
+        Python::attach(|py| {
+            let kwargs = PyDict::new(py);
+            kwargs.set_item("seed", request.seeds.clone()).unwrap();
+            if let Some(mask) = &request.mask {
+                kwargs
+                    .set_item("mask", numpy_array(py, mask.clone(), "bool"))
+                    .unwrap();
+            }
+            let result = self
+                .python
+                .bind(py)
+                .call_method("reset", (), Some(&kwargs))
+                .unwrap();
+            let obs = common::bytes(&result.get_item(0).unwrap());
+            assert!(self.obs == obs, "observations of a reset differ");
+            compare_info(
+                &self.step,
+                &result.get_item(1).unwrap().cast_into().unwrap(),
+            );
+        });
+    }
+
+    fn actions(&mut self) -> ActionBatch {
+        let random = &mut self.random;
+        match self.native.action_space() {
+            ActionSpace::Box { low, high, .. } => {
+                let bounds = low.iter().zip(high).cycle().take(NUM_ENVS * low.len());
+                let mut value =
+                    |(low, high): (&f32, &f32)| random.uniform((*low).into(), (*high).into());
+                ActionBatch::Continuous(bounds.map(|bounds| value(bounds) as f32).collect())
+            }
+            space => {
+                let count = space.num_actions() as usize;
+                ActionBatch::Discrete((0..NUM_ENVS).map(|_| random.below(count) as i64).collect())
+            }
+        }
+    }
+
+    fn step(&mut self) {
+        let actions = self.actions();
+        self.native
+            .step(actions.as_actions(), &mut self.obs, &mut self.step)
+            .unwrap();
+        Python::attach(|py| {
+            let actions = match actions {
+                ActionBatch::Discrete(values) => numpy_array(py, values, "int64"),
+                ActionBatch::Continuous(values) => numpy_array(py, values, "float32")
+                    .call_method1("reshape", ((NUM_ENVS, 3),))
+                    .unwrap(),
+            };
+            let result = self
+                .python
+                .bind(py)
+                .call_method1("step", (actions,))
+                .unwrap();
+            compare_step(&self.obs, &self.step, &result);
+        });
+    }
+
+    /// Plays so many steps; where ended environments wait, they are reset. Returns how many games ended.
+    pub fn play(&mut self, num_steps: usize) -> usize {
+        let mut num_games = 0;
+        for _ in 0..num_steps {
+            self.step();
+            num_games += self.step.episodes.len();
+            let ended: Vec<bool> = (0..NUM_ENVS).map(|row| self.step.is_done(row)).collect();
+            if self.native.autoreset_mode() == AutoresetMode::Disabled && ended.contains(&true) {
+                self.reset(&ResetRequest {
+                    mask: Some(ended),
+                    seeds: None,
+                });
+            }
+        }
+        num_games
+    }
+}
+
+pub fn seeded(first: u64) -> ResetRequest {
+    ResetRequest {
+        seeds: Some((first..).take(NUM_ENVS).map(Some).collect()),
+        mask: None,
+    }
+}
+
+/// Plays two seeds of a game on both sides.
+pub fn compare(game: &str, recipe: Recipe, autoreset: AutoresetMode, num_steps: usize) -> usize {
+    let mut pair = Pair::new(
+        game,
+        &BatchOptions {
+            autoreset,
+            num_threads: 2,
+            ..BatchOptions::new(recipe)
+        },
+    );
+    pair.reset(&seeded(1));
+    let num_games = pair.play(num_steps);
+    pair.reset(&seeded(11));
+    num_games + pair.play(num_steps / 4)
+}
