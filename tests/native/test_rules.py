@@ -1,7 +1,7 @@
 """The rules of atari_core's games against ale-py's own, asked with a ROM that leaves RAM alone.
 
-Loaded under a game's name, such a ROM makes ale-py's reward, lives and game over a function of the RAM
-that the test writes, so that situations come up which no played game reaches.
+Loaded under a game's name, such a ROM makes ale-py's reward, lives and game over a function of
+the RAM that the test writes, so that situations come up which no played game reaches.
 """
 
 from __future__ import annotations
