@@ -10,7 +10,7 @@ use crate::tia::{CYCLES_PER_LINE, Tia};
 /// Processor instructions after which a frame is given up (a game that sends no vertical sync).
 const INSTRUCTIONS_PER_FRAME: i32 = 25_000;
 /// A frame that does not end is rebased here, so that its clocks cannot overflow.
-const LONGEST_FRAME: i32 = 1 << 24;
+pub(crate) const LONGEST_FRAME: i32 = 1 << 24;
 
 /// Everything that changes while a game runs, except what the rules of the game remember.
 #[derive(Clone)]

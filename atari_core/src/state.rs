@@ -2,7 +2,8 @@
 //! not in it; the next frame that is drawn draws it whole.
 
 use crate::console::Console;
-use crate::machine::Machine;
+use crate::machine::{LONGEST_FRAME, Machine};
+use crate::tia::NEVER;
 use crate::{CoreError, cpu, tia};
 
 /// Changes with every change of the order below.
@@ -111,6 +112,9 @@ impl Console {
                 )));
             }
         }
+        if !plausible(&restored.machine) {
+            return Err(refuse("its clocks are those of no frame".to_owned()));
+        }
         restored.machine.tia.objects_changed();
         *self = restored;
         Ok(())
@@ -144,6 +148,20 @@ impl Console {
             tape.word(count);
         }
     }
+}
+
+/// Whether every clock is one that a frame can reach: arithmetic on them is not checked.
+fn plausible(machine: &Machine) -> bool {
+    let tia = &machine.tia;
+    let clocks = [
+        tia.clock,
+        tia.line_clock,
+        tia.sync_end,
+        tia.registers.moved_at,
+    ];
+    (0..=LONGEST_FRAME).contains(&machine.cpu.cycle)
+        && clocks.iter().all(|clock| (-NEVER..=NEVER).contains(clock))
+        && u16::try_from(tia.row).is_ok()
 }
 
 fn walk_machine(machine: &mut Machine, tape: &mut Tape<'_>) {

@@ -24,7 +24,7 @@ const CLOCKS_PER_LINE: i32 = 228;
 /// Colour clocks of a line before its first pixel.
 const BLANK: i32 = 68;
 /// No clock of a frame is this late: nothing more is drawn.
-const NEVER: i32 = i32::MAX / 2;
+pub(crate) const NEVER: i32 = i32::MAX / 2;
 
 /// The objects, in the order of their masks.
 const PLAYER: usize = 0;
@@ -166,7 +166,8 @@ impl Tia {
         self.registers.moved_at = self
             .registers
             .moved_at
-            .saturating_sub(cycles.saturating_mul(3));
+            .saturating_sub(cycles.saturating_mul(3))
+            .max(-NEVER);
         if self.sync_end != NEVER {
             self.sync_end = self.sync_end.saturating_sub(cycles.saturating_mul(3));
         }
