@@ -44,7 +44,7 @@ fn random_roms_neither_crash_nor_hang() {
         let length = match mapper {
             Mapper::Flat => 4096,
             Mapper::F6 | Mapper::F6Ram => 16384,
-            Mapper::Dpc => 10495,
+            Mapper::Dpc => continue,
             _ => 8192,
         };
         for _ in 0..12 {

@@ -27,7 +27,6 @@ impl Banks {
             windows: [0; 8],
             ram_below: match mapper {
                 Mapper::F8Ram | Mapper::F6Ram => 0x100,
-                Mapper::Dpc => 0x80,
                 _ => 0,
             },
             ram: [0; 128],
@@ -68,7 +67,7 @@ impl Banks {
     pub(crate) fn read(&mut self, image: &Image, address: u32) -> u8 {
         self.switch(address);
         let at = address & 0xfff;
-        if at < self.ram_below && self.mapper != Mapper::Dpc {
+        if at < self.ram_below {
             return if at < 0x80 {
                 0
             } else {
@@ -83,7 +82,7 @@ impl Banks {
     pub(crate) fn write(&mut self, address: u32, value: u8) {
         self.switch(address);
         let at = address & 0xfff;
-        if at < 0x80 && at < self.ram_below && self.mapper != Mapper::Dpc {
+        if at < 0x80 && at < self.ram_below {
             self.ram[at as usize] = value;
         }
     }

@@ -32,7 +32,8 @@ pub enum Mapper {
     E0,
     /// Activision: 8 KiB, the bank is address line 13 of what a subroutine call or return puts on the bus.
     Fe,
-    /// Pitfall II: 8 KiB of program as `F8`, 2 KiB of graphics behind eight data fetchers, a random number.
+    /// Pitfall II: 8 KiB of program as `F8`, and a chip of its own for graphics and music. Known, but refused: that
+    /// chip is not emulated.
     Dpc,
 }
 
@@ -88,8 +89,14 @@ impl Cartridge {
     /// A ROM that the table of games need not know.
     ///
     /// # Errors
-    /// The length is not one that `mapper` has.
+    /// The length is not one that `mapper` has, or it is [`Mapper::Dpc`].
     pub fn with_mapper(name: &str, bytes: &[u8], mapper: Mapper) -> Result<Arc<Self>, CoreError> {
+        if mapper == Mapper::Dpc {
+            return Err(CoreError::Unsupported {
+                name: name.to_owned(),
+                mapper,
+            });
+        }
         if !mapper.fits(bytes.len()) {
             return Err(CoreError::Length {
                 name: name.to_owned(),
