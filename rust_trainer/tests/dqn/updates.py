@@ -60,9 +60,13 @@ class Net:
 
     def __call__(self, obs: Tensor, numbers: Tensor) -> Tensor:
         noise = list(numbers.to(self.dtype).split(self.noise_shapes())) if self.noisy else []
-        x = obs.to(self.body) / 255
+        x = obs.to(self.body)
+        if self.body != torch.bfloat16:  # which holds a byte exactly, but not the 255th of one
+            x = x / 255
         for name, stride in (("conv1", 4), ("conv2", 2), ("conv3", 1)):
             weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
+            if name == "conv1" and self.body == torch.bfloat16:
+                weight = weight / 255
             x = relu(conv2d(x, weight.to(self.body), bias.to(self.body), stride=stride))
         x = x.flatten(1)
         if self.dueling:
