@@ -45,6 +45,8 @@ pub struct Game {
     pub actions: &'static [Action],
     /// Score, lives and end; none where they are not known yet.
     pub rules: Option<Rules>,
+    /// Where it is known not to be what ale-py makes of it.
+    pub differs: Option<&'static str>,
     /// The modes that can be set.
     pub modes: &'static [u32],
     /// The difficulties that can be set.
@@ -67,6 +69,7 @@ const fn game(name: &'static str, md5: &'static str, mapper: Mapper) -> Game {
         start: &[],
         actions: &Action::ALL,
         rules: None,
+        differs: None,
         modes: &[0],
         difficulties: &[0],
     }

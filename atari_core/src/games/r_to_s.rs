@@ -64,6 +64,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xa9),
             over: |ram, _| ram.at(0xa9) == 0 && ram.at(0xa7) == 0xa0,
         }),
+        differs: Some("pictures and RAM within the first frames"),
         ..game(
             "sir_lancelot",
             "dd0cbe5351551a538414fb9e37fc56e8",
@@ -89,6 +90,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xd9) & 15,
             over: |ram, _| ram.at(0xd9) == 0,
         }),
+        differs: Some("one byte of RAM, in one of 25,005 frames"),
         ..game("solaris", "e72eb8d4410152bdcb69e7fba327b420", Mapper::F6)
     },
     Game {

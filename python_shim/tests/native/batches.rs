@@ -162,6 +162,22 @@ fn several_games_share_a_batch_where_their_actions_agree() {
 }
 
 #[test]
+fn what_is_not_known_to_be_ale_pys_game_is_refused() {
+    let refusal = |name: &str, recipe: &Recipe| {
+        let options = BatchOptions::new(recipe.clone());
+        let error = AtariVecEnv::new(&[cartridge(name)], 1, &options).unwrap_err();
+        assert!(error.is_usage_error());
+        error.to_string()
+    };
+    let own = Recipe::preset(Preset::Default);
+    assert!(refusal("solaris", &own).contains("solaris: it is known to differ"));
+    assert!(refusal("backgammon", &own).contains("not known to atari_core"));
+    let mode = Some(2);
+    let other = refusal("breakout", &Recipe { mode, ..own });
+    assert!(other.contains("another mode than [0, 4, 8"), "{other}");
+}
+
+#[test]
 fn calls_out_of_order_and_wrong_actions_are_refused_and_change_nothing() {
     let mut envs = batch(2, &BatchOptions::new(Recipe::preset(Preset::Default)));
     let num_bytes = 2 * envs.obs_spec().num_bytes();

@@ -7,6 +7,7 @@ use vec_env::{ActionSpace, AutoresetMode, Dtype, EnvError, ObsSlot, ObsSpec};
 use super::{pool::Pool, seat::Seat};
 use crate::{
     Cartridge, CoreError,
+    games::Game,
     rl::{
         game::{AtariEnv, PoweredOn},
         pixels::Simd,
@@ -205,22 +206,8 @@ fn consoles(cartridges: &[Arc<Cartridge>], recipe: &Recipe) -> Result<Vec<Powere
             None => PoweredOn::new(cartridge, recipe).map_err(refuse)?,
         };
         let game = console.console().game();
-        if game.rules.is_none() {
-            return Err(usage(format!(
-                "{}: score and lives of this game are not known to atari_core",
-                game.name
-            )));
-        }
-        if game.name == "double_dunk" && recipe.sticky_actions > 0.0 {
-            let problem =
-                "sticky actions reach into how ALE starts this game; use sticky_actions=0";
+        if let Some(problem) = unproved(game, recipe) {
             return Err(usage(format!("{}: {problem}", game.name)));
-        }
-        if game.height == PAL_HEIGHT && recipe.obs_type == ObsType::Screen {
-            return Err(usage(format!(
-                "{}: the colours of PAL consoles, for which it was made, are not all known to atari_core",
-                game.name
-            )));
         }
         let first = consoles.first().unwrap_or(&console);
         let (own, theirs) = (console.actions(recipe).len(), first.actions(recipe).len());
@@ -234,6 +221,37 @@ fn consoles(cartridges: &[Arc<Cartridge>], recipe: &Recipe) -> Result<Vec<Powere
         consoles.push(console);
     }
     Ok(consoles)
+}
+
+/// Why a game by a recipe might not be what ale-py makes of it, if so.
+fn unproved(game: &Game, recipe: &Recipe) -> Option<String> {
+    if game.rules.is_none() {
+        return Some("score and lives of this game are not known to atari_core".to_owned());
+    }
+    if let Some(difference) = game.differs {
+        return Some(format!("it is known to differ from ale-py's: {difference}"));
+    }
+    if game.name == "double_dunk" && recipe.sticky_actions > 0.0 {
+        let problem = "sticky actions reach into how ALE starts this game; use sticky_actions=0";
+        return Some(problem.to_owned());
+    }
+    if game.height == PAL_HEIGHT && recipe.obs_type == ObsType::Screen {
+        let problem =
+            "the colours of PAL consoles, for which it was made, are not all known to atari_core";
+        return Some(problem.to_owned());
+    }
+    let choices = [
+        ("mode", recipe.mode, game.modes),
+        ("difficulty", recipe.difficulty, game.difficulties),
+    ];
+    let other = choices
+        .into_iter()
+        .find(|(_, chosen, known)| chosen.is_some_and(|chosen| known.first() != Some(&chosen)));
+    other.map(|(what, _, known)| {
+        format!(
+            "how a game of another {what} than {known:?}'s first begins is not known to atari_core"
+        )
+    })
 }
 
 fn action_space(recipe: &Recipe, num_actions: usize) -> ActionSpace {
