@@ -76,7 +76,7 @@ def training_sample(folder: Path) -> Sample:
     algorithm = json.loads(header["__metadata__"]["algorithm"])
     return {
         "steps_per_second": steps / (table[-1]["seconds"] - table[0]["seconds"]),
-        "cpu_seconds_per_1000_steps": 1000 * sum(row["cpu_seconds"] for row in table[1:]) / steps,
+        "cpu_seconds_per_1000_steps": 1000 * sum(row["seconds_cpu"] for row in table[1:]) / steps,
         "seconds_per_1000_steps": {part: 1000 * s / steps for part, s in parts.items()},
         "seconds_to_first_update": table[0]["seconds"],
         "work": {"updates": len(table), "gradient_steps": algorithm["optimizer_steps"]},

@@ -364,7 +364,7 @@ impl Run {
             ("seconds_stepping", times.env.as_secs_f64()),
             ("seconds_learning", times.learn.as_secs_f64()),
             (
-                "cpu_seconds",
+                "seconds_cpu",
                 self.times.cpu.saturating_sub(times.cpu).as_secs_f64(),
             ),
             ("worker_restarts", self.restarts.total as f64),
