@@ -5,7 +5,10 @@ use std::{fs, sync::Arc, time::Duration};
 use rust_trainer::report::{Evaluation, read_evaluations};
 use vec_env::{Actions, EnvError, ObsSlot, ObsSpec, StepBatch};
 
-use super::*;
+use super::{
+    variants::{Stopping, cart_poles},
+    *,
+};
 
 /// Plays [`Contexts`], but every game of the n-th evaluation is worth the n-th of `scores`.
 struct Scored {
@@ -275,11 +278,18 @@ fn a_stop_in_the_midst_of_an_update_moves_no_evaluation() {
              replay_capacity = 400\ntotal_steps = 128\neval_every = 2\neval_episodes = 4"
         ),
     );
-    let stop = StopRequest::never().with_patience(Duration::ZERO);
-    stop.ask();
-    let stopped = train_in(&settings, one_step(), &stop).unwrap();
+    let stop = Arc::new(StopRequest::never().with_patience(Duration::ZERO));
+    let env = Stopping::new(cart_poles(), 3, Arc::clone(&stop));
+    let mut run = Run::create(settings.clone(), Box::new(env), &stop).unwrap();
+    run.evaluate_in(Box::new(cart_poles())).unwrap();
+    let stopped = run.train(&stop).unwrap();
     assert!((1..64).contains(&stopped.counters.step), "{stopped:?}");
-    go_on(&settings, "", one_step()).unwrap();
+
+    let never = StopRequest::never();
+    let resume = Resume::open(&folder_of(&settings), &toml::Table::new()).unwrap();
+    let mut run = Run::resume(resume, Box::new(cart_poles()), &never).unwrap();
+    run.evaluate_in(Box::new(cart_poles())).unwrap();
+    run.train(&never).unwrap();
     let steps: Vec<u64> = rows(&settings).iter().map(|row| row.step).collect();
     assert_eq!(steps, [64, 128]);
 }
