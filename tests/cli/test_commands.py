@@ -126,6 +126,9 @@ def test_help_shows_the_settings_of_what_is_named(trainer: Trainer, arguments: l
     assert "[default: 16]" in options(trainer.run("train", "a2c-atari", "-h")[0])["num_envs"]
     assert "rmsprop_eps" not in options(trainer.run("train", "-h")[0])
     assert "rmsprop_eps" in explained
+    assert "num_players" in explained
+    of_dqn = options(trainer.run("train", "--algorithm", "dqn", "--help")[0])
+    assert not {"num_players", "continuous", "continuous_action_threshold"} & set(of_dqn)
 
 
 @pytest.mark.parametrize(
@@ -147,6 +150,8 @@ def test_help_shows_the_settings_of_what_is_named(trainer: Trainer, arguments: l
         (["--env-threads", "2000000000"], ["env_threads", "2000000000"]),
         (["--run-name", "../escape"], ["run_name", "../escape"]),
         (["--algorithm", "a2c", "--clip-coef", "0.2"], ["clip_coef", "a2c", "ppo"]),
+        (["--algorithm", "dqn", "--num-players", "2"], ["num_players", "dqn", "ppo or a2c or pqn"]),
+        (["--algorithm", "pqn", "--continuous", "true"], ["continuous", "pqn", "ppo or a2c"]),
         (["a2c-atari", "--clip-coef", "0.2"], ["clip_coef", "a2c", "ppo"]),
         (["ppo-atari", "--algorithm", "a2c"], ["`ppo-atari`", "of ppo"]),
     ],

@@ -8,7 +8,7 @@ use clap::{
 };
 use toml::{Table, Value};
 
-use crate::settings::{self, Algorithm, Field, Preset, Settings};
+use crate::settings::{self, ALGORITHM, Algorithm, Field, Preset, Settings};
 
 /// The settings that a command line names.
 pub(super) struct SettingArgs(pub Table);
@@ -61,8 +61,11 @@ pub(super) fn tailored(command: clap::Command, args: &[OsString]) -> clap::Comma
     let tailor = |mut command: clap::Command| {
         // Several seeds are named by --seeds.
         let several = command.get_name() == "seeds";
-        let shown =
-            |field: &Field| values.contains_key(field.name) && !(several && field.name == "seed");
+        let shown = |field: &Field| {
+            values.contains_key(field.name)
+                && is_read(field, algorithm)
+                && !(several && field.name == "seed")
+        };
         for (_, fields) in settings::groups(Algorithm::ALL) {
             for (field, _) in fields {
                 command = command.mut_arg(field.name, |arg| {
@@ -113,10 +116,27 @@ fn own(field: &'static Field, algorithm: Algorithm) -> &'static Field {
     own.find(|own| own.name == field.name).unwrap_or(field)
 }
 
+/// Whether `algorithm` can read the field, whatever else is set.
+fn is_read(field: &Field, algorithm: Algorithm) -> bool {
+    let Some(condition) = field.read_if else {
+        return true;
+    };
+    if condition.switch() == ALGORITHM.name {
+        return condition.holds(&Value::from(algorithm.name()));
+    }
+    let groups = settings::groups(&[algorithm]);
+    let mut fields = groups.iter().flat_map(|(_, fields)| fields);
+    let switch = fields.find(|(other, _)| other.name == condition.switch());
+    switch.is_none_or(|(other, _)| is_read(other, algorithm))
+}
+
 /// A setting's line of `--help`: what it is, what it is read with, its value unless it is named.
 fn explain(field: &Field, value: &Value) -> String {
     let mut help = field.help.trim().to_owned();
-    if let Some(condition) = field.read_if {
+    let condition = field
+        .read_if
+        .filter(|condition| condition.switch() != ALGORITHM.name);
+    if let Some(condition) = condition {
         help = format!("{help} (with {condition})");
     }
     match settings::shown(value) {

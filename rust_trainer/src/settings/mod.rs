@@ -96,13 +96,6 @@ algorithms! {
     Pqn(PqnSettings) = "pqn",
 }
 
-impl Algorithm {
-    /// Whether it can learn from both sides of a game for two.
-    fn plays_itself(self) -> bool {
-        matches!(self, Self::Ppo | Self::A2c | Self::Pqn)
-    }
-}
-
 /// Which algorithm learns; its own settings follow from it.
 pub(crate) const ALGORITHM: Field =
     Field::new::<Algorithm>("algorithm", "Learning algorithm", Rule::Any, || {
@@ -162,14 +155,6 @@ impl Settings {
         };
         layers::check_read(table, &settings)?;
         settings.algorithm.check(settings.env.num_rows())?;
-        if settings.env.num_players > 1 && !algorithm.plays_itself() {
-            let problem = format!(
-                "is not for {algorithm}, whose replay memory holds stacks of frames and nothing beside \
-                 them that tells the players apart"
-            );
-            let players = settings.env.num_players;
-            return Err(TrainerError::setting("num_players", players, problem));
-        }
         Ok(settings)
     }
 

@@ -47,7 +47,7 @@ settings! {
         num_envs: usize = 8, Between(1.0, 1_048_576.0),
         /// 2: self-play in games for two (Pong, Space Invaders); one network plays both sides and learns
         /// from both, so that each environment makes two agent steps at once
-        num_players: usize = 1, Between(1.0, 2.0),
+        num_players: usize = 1, Between(1.0, 2.0), if OneOf("algorithm", &["ppo", "a2c", "pqn"]),
         /// Backend that steps the environments
         backend: Backend = Backend::Auto, Any,
         /// Seconds without a sign of life after which a worker process is taken for hung and made anew
@@ -75,7 +75,7 @@ settings! {
         /// All 18 actions instead of those that the game uses (Atari)
         full_action_space: OrRecipe<bool> = OrRecipe::Recipe, Any,
         /// ALE's continuous actions, [radius, angle, fire], instead of buttons (Atari)
-        continuous: OrRecipe<bool> = OrRecipe::Recipe, Any,
+        continuous: OrRecipe<bool> = OrRecipe::Recipe, Any, if OneOf("algorithm", &["ppo", "a2c"]),
         /// Position of stick or button from which a direction or FIRE counts as pressed (Atari, continuous)
         continuous_action_threshold: OrRecipe<f64> = OrRecipe::Recipe, Between(0.0, 1.0),
             if OneOf("continuous", &["true"]),
