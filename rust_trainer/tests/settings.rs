@@ -143,7 +143,10 @@ fn self_play_is_for_algorithms_without_a_replay_memory() {
         let read = resolve(&format!("algorithm = '{algorithm}'\nnum_players = 2"));
         match algorithm.name() {
             "ppo" | "a2c" | "pqn" => assert_eq!(read.unwrap().env.num_players, 2),
-            _ => assert!(read.unwrap_err().contains("`num_players` = 2 is not for")),
+            _ => assert!(
+                read.unwrap_err()
+                    .contains("`num_players` = 2 is not read: it needs `algorithm`")
+            ),
         }
     }
     assert!(
