@@ -184,12 +184,15 @@ impl AtariVecEnv {
         };
         let (begun, named) = (&self.begun, &mut self.named);
         named.fill(false);
+        for &index in &begun[..first] {
+            named[index] = true;
+        }
         let found = (first..begun.len()).find_map(|place| {
             let index = begun[place];
             if index >= num_envs {
                 return Some(EnvError::NoSuchEnv { index, num_envs });
             }
-            if begun[..place].contains(&index) {
+            if std::mem::replace(&mut named[index], true) {
                 let problem = "is in flight, or named twice; receive it first";
                 return Some(EnvError::Order(format!(
                     "send: environment {index} {problem}"
