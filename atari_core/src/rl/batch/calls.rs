@@ -144,7 +144,7 @@ impl AtariVecEnv {
         let row_bytes = self.obs_spec.num_bytes();
         EnvError::check_length(&obs, num_rows * row_bytes)?;
         self.begun.extend_from_slice(ids);
-        self.check_ids(num_begun)?;
+        self.check_ids(num_begun, true)?;
         let rows = Rows::new(&mut obs, row_bytes);
         let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
         let ids = &self.begun[num_begun..];
@@ -175,10 +175,11 @@ impl AtariVecEnv {
         Ok(())
     }
 
-    /// Refuses environments that there are not, that are named twice, or whose episodes wait for a reset, among those
-    /// begun from `first` on; then none of them is begun.
-    fn check_ids(&mut self, first: usize) -> Result<(), EnvError> {
-        let (num_envs, by_hand) = (self.num_envs, self.mode == AutoresetMode::Disabled);
+    /// Refuses environments that there are not, that are named twice, or whose episodes wait for a reset and not for a
+    /// step, among those begun from `first` on; then none of them is begun.
+    pub(super) fn check_ids(&mut self, first: usize, is_step: bool) -> Result<(), EnvError> {
+        let num_envs = self.num_envs;
+        let by_hand = is_step && self.mode == AutoresetMode::Disabled;
         let Some(pool) = &mut self.pool else {
             return Err(EnvError::Closed);
         };
@@ -211,7 +212,11 @@ impl AtariVecEnv {
         }
     }
 
-    fn check_actions(&self, actions: Actions<'_>, ids: &[usize]) -> Result<(), EnvError> {
+    pub(super) fn check_actions(
+        &self,
+        actions: Actions<'_>,
+        ids: &[usize],
+    ) -> Result<(), EnvError> {
         self.action_space
             .check(actions, ids.len(), |row| ids[row])?;
         let (ActionSpace::Box { low, high, .. }, Actions::Continuous(values)) =

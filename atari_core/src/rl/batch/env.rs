@@ -34,6 +34,8 @@ pub struct BatchOptions {
     pub batch_size: usize,
     /// Draw every frame, for [`AtariVecEnv::render`], and not only those that are observed.
     pub draw_all: bool,
+    /// Keep a picture of every frame, for [`AtariEnv::take_film`].
+    pub film: bool,
     /// Instructions to use.
     pub simd: Simd,
 }
@@ -49,6 +51,7 @@ impl BatchOptions {
             cores: Vec::new(),
             batch_size: 0,
             draw_all: false,
+            film: false,
             simd: Simd::detect(),
         }
     }
@@ -126,6 +129,9 @@ impl AtariVecEnv {
             if options.draw_all {
                 env.draw_all();
             }
+            if options.film {
+                env.keep_film();
+            }
             Seat::new(env, options.autoreset)
         };
         let seats: Vec<Seat> = (0..num_envs).map(seat).collect();
@@ -161,6 +167,15 @@ impl AtariVecEnv {
             return None;
         }
         Some(&self.pool.as_mut()?.item(index)?.env)
+    }
+
+    /// An environment, to take its film or to change it; `None` likewise.
+    #[must_use]
+    pub fn env_mut(&mut self, index: usize) -> Option<&mut AtariEnv> {
+        if index >= self.num_envs {
+            return None;
+        }
+        Some(&mut self.pool.as_mut()?.item(index)?.env)
     }
 
     /// What an environment shows: uint8 RGB `[height, 160, 3]`, the last frame that was drawn
@@ -224,7 +239,8 @@ fn consoles(cartridges: &[Arc<Cartridge>], recipe: &Recipe) -> Result<Vec<Powere
 }
 
 /// Why a game by a recipe might not be what ale-py makes of it, if so.
-fn unproved(game: &Game, recipe: &Recipe) -> Option<String> {
+#[must_use]
+pub fn unproved(game: &Game, recipe: &Recipe) -> Option<String> {
     if game.rules.is_none() {
         return Some("score and lives of this game are not known to atari_core".to_owned());
     }

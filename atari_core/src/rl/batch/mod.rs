@@ -7,6 +7,7 @@ mod pool;
 mod results;
 mod rings;
 mod seat;
+mod subsets;
 
 pub use calls::ResetRequest;
-pub use env::{AtariVecEnv, BatchOptions};
+pub use env::{AtariVecEnv, BatchOptions, unproved};

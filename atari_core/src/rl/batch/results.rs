@@ -31,12 +31,23 @@ pub(super) fn fill_record(
     }
 }
 
-/// Writes all of a row that took a step; the last observation moves there.
-pub(super) fn fill_step(step: &mut StepBatch, row: usize, env: usize, result: &mut Row) {
-    fill_record(step, row, env, result, true);
+/// Writes the row but for the last observation.
+pub(super) fn fill_row(
+    step: &mut StepBatch,
+    row: usize,
+    env: usize,
+    result: &Row,
+    took_part: bool,
+) {
+    fill_record(step, row, env, result, took_part);
     step.reward[row] = result.step.reward;
     step.terminated[row] = result.step.terminated;
     step.truncated[row] = result.step.truncated;
+}
+
+/// Writes all of a row that took a step; the last observation moves there.
+pub(super) fn fill_step(step: &mut StepBatch, row: usize, env: usize, result: &mut Row) {
+    fill_row(step, row, env, result, true);
     let Some(last) = result.last.take() else {
         return;
     };

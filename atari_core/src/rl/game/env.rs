@@ -4,6 +4,7 @@ use std::{fmt, hash::BuildHasher};
 
 use super::{
     emulator::{Emulator, PoweredOn},
+    film::{Film, FilmEvent},
     observations::Observations,
     polar::console_action,
     rules::{GameRules, Record},
@@ -107,6 +108,27 @@ impl AtariEnv {
         self.rules.draws_all = true;
     }
 
+    /// Keeps a picture of every frame from now on, for [`AtariEnv::take_film`].
+    pub fn keep_film(&mut self) {
+        self.draw_all();
+        self.rules.film.get_or_insert_default();
+    }
+
+    /// What was filmed since it was last taken; nothing where no film is kept ([`AtariEnv::keep_film`]).
+    pub fn take_film(&mut self) -> Film {
+        self.rules
+            .film
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
+    /// Emulated frames since the game began.
+    #[must_use]
+    pub fn frame_number(&self) -> i64 {
+        self.rules.emulator.frames
+    }
+
     /// Starts an episode: after a lost life as the recipe says, else with a new game. A `seed` begins all random numbers
     /// anew, and a new game; `new_game` asks for one after a lost life too.
     pub fn reset(&mut self, seed: Option<u64>, new_game: bool) -> EnvStep {
@@ -141,6 +163,11 @@ impl AtariEnv {
         self.screen = None;
         let raw_reward = self.rules.step(action, strength);
         let (terminated, truncated) = self.flags();
+        let record = self.rules.record();
+        if let Some(film) = &mut self.rules.film {
+            let game_over = record.game_terminated || record.game_truncated;
+            film.events.push(FilmEvent::Step { game_over });
+        }
         let reward = if self.recipe().clip_reward {
             raw_reward.signum()
         } else {
@@ -152,7 +179,7 @@ impl AtariEnv {
             terminated,
             truncated,
             lives: self.rules.lives,
-            record: self.rules.record(),
+            record,
         }
     }
 

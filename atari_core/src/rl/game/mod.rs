@@ -2,10 +2,12 @@
 
 mod emulator;
 mod env;
+mod film;
 mod observations;
 mod polar;
 mod rules;
 
 pub use emulator::PoweredOn;
 pub use env::{AtariEnv, EnvAction, EnvStep};
+pub use film::{Film, FilmEvent};
 pub use rules::Record;

@@ -3,7 +3,7 @@
 //! What is observed of it is in `observations`, which are told of each frame that counts and of each start of an
 //! episode; what a learner is told is in `env`.
 
-use super::{emulator::Emulator, observations::Observations};
+use super::{emulator::Emulator, film::Film, observations::Observations};
 use crate::{
     Action,
     rl::{
@@ -44,6 +44,8 @@ pub(super) struct GameRules {
     fewest_lives: i32,
     /// Whether every frame is drawn, and not only those that are observed.
     pub(super) draws_all: bool,
+    /// Takes every frame, if there is one.
+    pub(super) film: Option<Film>,
     /// Those left; 0 where the game has none.
     pub(super) lives: i32,
     /// The game has ended by itself.
@@ -85,6 +87,7 @@ impl GameRules {
             actions,
             draws,
             draws_all: false,
+            film: None,
             lives: 0,
             terminated: false,
             truncated: false,
@@ -143,6 +146,7 @@ impl GameRules {
             left -= 1;
             let draw = self.draws_all || (draws && left < 2);
             reward += self.emulator.act(action, strength, draw);
+            self.film_frame();
             if self.emulator.console.game_over() {
                 self.terminated = true;
                 ends = true;
@@ -167,6 +171,13 @@ impl GameRules {
         self.observations
             .step_done(&self.emulator.console, left == 0);
         reward
+    }
+
+    fn film_frame(&mut self) {
+        if let Some(film) = &mut self.film {
+            let ended_in_reset = self.cut_off.is_some();
+            film.frame(&self.emulator.console, self.emulator.frames, ended_in_reset);
+        }
     }
 
     /// Notes the lives, and returns whether one is lost and `fewest` at least are left.
@@ -310,6 +321,7 @@ impl GameRules {
     fn frame(&mut self, action: Action, is_seen: bool, seed: Option<u64>) {
         let draw = self.draws_all || (is_seen && self.observations.are_pictures());
         let reward = self.emulator.act(action, 1.0, draw);
+        self.film_frame();
         self.count_reset_reward(reward);
         self.terminated = self.emulator.console.game_over();
         self.truncated = self.emulator.frames >= self.limit;

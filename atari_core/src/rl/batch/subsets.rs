@@ -1,0 +1,193 @@
+//! Calls for some of the environments at a time: any may be begun while others are in flight, and received in parts.
+//! Here rows are written when they are read; a whole batch, whose rows are known beforehand, goes by
+//! [`AtariVecEnv::send_to`].
+
+use vec_env::{Actions, EnvError, StepBatch};
+
+use super::{
+    env::{AtariVecEnv, order, usage},
+    results::{fill_row, fill_step},
+    seat::{Command, Seat},
+};
+use crate::rl::game::EnvAction;
+
+impl AtariVecEnv {
+    /// Starts a step of the environments named, one action for each.
+    ///
+    /// # Errors
+    /// [`EnvError::NoSuchEnv`]; [`EnvError::Order`] before the first reset, for one that is in flight, named twice, or
+    /// whose episode waits for a reset; those of actions. Nothing was begun then.
+    pub fn begin_step(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), EnvError> {
+        self.open()?;
+        if !self.was_reset {
+            return Err(order("send: call reset first"));
+        }
+        self.check_actions(actions, env_ids)?;
+        let num_begun = self.begun.len();
+        self.begun.extend_from_slice(env_ids);
+        self.check_ids(num_begun, true)?;
+        self.start(env_ids, |place| {
+            Command::Step(match actions {
+                Actions::Discrete(actions) => EnvAction::Index(actions[place] as usize),
+                Actions::Continuous(actions) => EnvAction::Polar(actions.as_chunks::<3>().0[place]),
+            })
+        })
+    }
+
+    /// Starts to reset the environments named, with a seed for each, or `None` where its random numbers go on.
+    /// Without a seed and without `new_game`, one that waits after a lost life goes on as the recipe says.
+    ///
+    /// # Errors
+    /// [`EnvError::NoSuchEnv`]; [`EnvError::Order`] while any is in flight, for one named twice, and if the first reset
+    /// is not of all; [`EnvError::Backend`] for another number of seeds. Nothing was begun then.
+    pub fn begin_reset(
+        &mut self,
+        env_ids: &[usize],
+        seeds: &[Option<u64>],
+        new_game: bool,
+    ) -> Result<(), EnvError> {
+        self.open()?;
+        if !self.begun.is_empty() {
+            return Err(order("reset: call recv first"));
+        }
+        if !self.was_reset && env_ids.len() != self.num_envs {
+            return Err(order("reset: the first reset must be of all environments"));
+        }
+        if seeds.len() != env_ids.len() {
+            let (given, needed) = (seeds.len(), env_ids.len());
+            return Err(usage(format!("{given} seeds for {needed} environments")));
+        }
+        self.begun.extend_from_slice(env_ids);
+        self.check_ids(0, false)?;
+        self.was_reset = true;
+        self.start(env_ids, |place| Command::Reset {
+            seed: seeds[place],
+            new_game,
+        })
+    }
+
+    /// Lets the pool begin with environments that were checked.
+    fn start(
+        &mut self,
+        env_ids: &[usize],
+        command: impl Fn(usize) -> Command,
+    ) -> Result<(), EnvError> {
+        self.turn.clear();
+        let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
+        for (place, &index) in env_ids.iter().enumerate() {
+            if let Some(seat) = pool.item(index) {
+                seat.command = command(place);
+            }
+        }
+        pool.begin(env_ids.iter().copied());
+        Ok(())
+    }
+
+    /// Waits for `count` of the environments in flight, and says which: in the order in which they were begun if these
+    /// are all that are in flight (and in their own if they are all there are), else in that in which they were ready.
+    ///
+    /// # Errors
+    /// [`EnvError::Order`] if fewer are in flight.
+    pub fn receive(&mut self, count: usize) -> Result<Vec<usize>, EnvError> {
+        self.open()?;
+        if self.slot.is_some() || self.begun.len() < count {
+            return Err(order("recv: call send first"));
+        }
+        let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
+        pool.wait(count);
+        let received = if self.begun.len() == count {
+            while pool.take().is_some() {}
+            let mut all = std::mem::take(&mut self.begun);
+            if count == self.num_envs {
+                all.sort_unstable();
+            }
+            all
+        } else {
+            let ready: Vec<usize> = (0..count).map_while(|_| pool.take()).collect();
+            self.begun.retain(|&index| pool.is_busy(index));
+            ready
+        };
+        self.turn.clone_from(&received);
+        self.open()?;
+        Ok(received)
+    }
+
+    /// What the environments named brought last, none of which is in flight: row by row to `obs`, if that is given, and
+    /// to `step`. What ended is told of those that `took_part`, `None` for all, and can be told once.
+    ///
+    /// # Errors
+    /// [`EnvError::BufferSize`], [`EnvError::NoSuchEnv`], [`EnvError::Order`].
+    pub fn read(
+        &mut self,
+        env_ids: &[usize],
+        took_part: Option<&[bool]>,
+        obs: Option<&mut [u8]>,
+        step: &mut StepBatch,
+    ) -> Result<(), EnvError> {
+        let row_bytes = self.obs_spec.num_bytes();
+        let mut rows = match obs {
+            Some(obs) => {
+                EnvError::check_length(obs, env_ids.len() * row_bytes)?;
+                Some(obs.chunks_exact_mut(row_bytes))
+            }
+            None => None,
+        };
+        step.clear(env_ids.len(), 1);
+        for (row, &index) in env_ids.iter().enumerate() {
+            let seat = self.seat(index)?;
+            if took_part.is_none_or(|took_part| took_part.get(index) == Some(&true)) {
+                fill_step(step, row, index, &mut seat.row);
+            } else {
+                fill_row(step, row, index, &seat.row, false);
+            }
+            if let Some(out) = rows.as_mut().and_then(Iterator::next) {
+                seat.env.write_obs(out);
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole states of the environments named, as plain data.
+    ///
+    /// # Errors
+    /// [`EnvError::Order`] before the first reset, and for one that is in flight; [`EnvError::NoSuchEnv`].
+    pub fn save_states(&mut self, env_ids: &[usize]) -> Result<Vec<Vec<u8>>, EnvError> {
+        if !self.was_reset {
+            self.open()?;
+            return Err(order("save_state: call reset first"));
+        }
+        let states = env_ids.iter().map(|&index| Ok(self.seat(index)?.save()));
+        states.collect()
+    }
+
+    /// Brings the environments named to states that were saved: all of them, or none where one is refused.
+    ///
+    /// # Errors
+    /// [`EnvError::State`]; those of [`AtariVecEnv::save_states`].
+    pub fn restore_states(&mut self, env_ids: &[usize], states: &[&[u8]]) -> Result<(), EnvError> {
+        let before = self.save_states(env_ids)?;
+        for (&index, state) in env_ids.iter().zip(states) {
+            if let Err(error) = self.seat(index)?.restore(state) {
+                for (&index, state) in env_ids.iter().zip(&before) {
+                    // It was there a moment ago.
+                    let _back = self.seat(index)?.restore(state);
+                }
+                return Err(EnvError::State(format!(
+                    "that of environment {index}: {error}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn seat(&mut self, index: usize) -> Result<&mut Seat, EnvError> {
+        let num_envs = self.num_envs;
+        if index >= num_envs {
+            return Err(EnvError::NoSuchEnv { index, num_envs });
+        }
+        let seat = self.open()?.item(index);
+        seat.ok_or_else(|| {
+            EnvError::Order(format!("environment {index} is in flight: call recv first"))
+        })
+    }
+}
