@@ -1,6 +1,6 @@
 //! What can go wrong: a cartridge that cannot be used, a setting that a game does not have, a state that is not one.
 
-use crate::Mapper;
+use crate::{Mapper, state::BadState};
 
 /// Errors of the console. Each names the value, the place and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -72,11 +72,11 @@ pub enum CoreError {
         known: Vec<u32>,
     },
     /// The bytes are not a state of this console.
-    #[error("not a state of {game}: {reason}")]
+    #[error("not a state of {game}: {source}")]
     State {
         /// The game that is running.
         game: &'static str,
         /// What is wrong with the bytes.
-        reason: String,
+        source: BadState,
     },
 }

@@ -4,7 +4,7 @@ use crate::Action;
 
 /// Charge of a paddle's capacitor at rest, and the ends of its travel, in ohms.
 const PADDLE_MIN: i32 = 27_450;
-const PADDLE_MAX: i32 = 790_196;
+pub(crate) const PADDLE_MAX: i32 = 790_196;
 /// How far a paddle turns in one frame of a pressed direction, in ohms.
 const PADDLE_STEP: i32 = 23_000;
 

@@ -9,10 +9,9 @@ mod parts;
 pub mod pixels;
 pub mod random;
 pub mod recipe;
-mod state;
 
+pub use crate::state::BadState;
 pub use batch::{AtariVecEnv, BatchOptions, ResetRequest};
 pub use game::AtariEnv;
 pub use parts::Part;
 pub use recipe::{Preset, Recipe};
-pub use state::BadState;

@@ -1,9 +1,8 @@
 //! Parts of a [`Recipe`] by their names, as whoever reads settings has them.
 
-use super::recipe::{
-    AfterLifeLoss, EndPrecedence, FireReset, LastFrame, LifeLoss, ObsType, Padding, Pooling,
-    Recipe, Seeding,
-};
+use std::fmt;
+
+use super::recipe::Recipe;
 
 /// The value of a part.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +19,52 @@ pub enum Part {
     Name(String),
 }
 
+impl fmt::Display for Part {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => formatter.write_str("none"),
+            Self::Flag(flag) => flag.fmt(formatter),
+            Self::Number(number) => number.fmt(formatter),
+            Self::Size(height, width) => write!(formatter, "{height}x{width}"),
+            Self::Name(name) => formatter.write_str(name),
+        }
+    }
+}
+
+/// A type that a part has.
+pub(super) trait PartType: Copy {
+    fn from_part(part: &Part) -> Option<Self>;
+    fn to_part(self) -> Part;
+}
+
+/// What is said of every part stands here once; the compiler sees that none is missing.
+macro_rules! parts {
+    ($($name:ident)+) => {
+        impl Recipe {
+            /// Every part with its name and value.
+            pub fn parts(&self) -> impl Iterator<Item = (&'static str, Part)> + use<> {
+                let Self { $($name,)+ } = self;
+                [$((stringify!($name), $name.to_part()),)+].into_iter()
+            }
+
+            fn set_if_known(&mut self, name: &str, value: &Part) -> Option<()> {
+                match name {
+                    $(stringify!($name) => self.$name = PartType::from_part(value)?,)+
+                    _ => return None,
+                }
+                Some(())
+            }
+        }
+    };
+}
+
+parts! {
+    obs_type pooling last_frame frame_skip screen_size grayscale frame_stack channels_last padding noop_min noop_max
+    fire_reset episodic_life life_loss after_life_loss clip_reward max_episode_frames count_reset_frames
+    count_reset_rewards max_episode_steps end_precedence sticky_actions full_action_space continuous
+    continuous_action_threshold mode difficulty seeding
+}
+
 impl Recipe {
     /// Sets the part `name`; [`Recipe::check`] checks ranges.
     ///
@@ -27,83 +72,88 @@ impl Recipe {
     /// A message that names a part that there is not, or a value that it cannot have.
     pub fn set(&mut self, name: &str, value: &Part) -> Result<(), String> {
         self.set_if_known(name, value).ok_or_else(|| {
-            format!("{name}={value:?} is no part of a recipe of atari_core, or no value of it")
+            format!("{name}={value} is no part of a recipe of atari_core, or no value of it")
         })
     }
-
-    fn set_if_known(&mut self, name: &str, value: &Part) -> Option<()> {
-        match name {
-            "obs_type" => self.obs_type = ObsType::from_name(text(value)?)?,
-            "pooling" => self.pooling = Pooling::from_name(text(value)?)?,
-            "last_frame" => self.last_frame = LastFrame::from_name(text(value)?)?,
-            "frame_skip" => self.frame_skip = count(value)?,
-            "screen_size" => self.screen_size = size(value)?,
-            "grayscale" => self.grayscale = flag(value)?,
-            "frame_stack" => self.frame_stack = count(value)? as usize,
-            "channels_last" => self.channels_last = flag(value)?,
-            "padding" => self.padding = Padding::from_name(text(value)?)?,
-            "noop_min" => self.noop_min = count(value)?,
-            "noop_max" => self.noop_max = count(value)?,
-            "fire_reset" => self.fire_reset = FireReset::from_name(text(value)?)?,
-            "episodic_life" => self.episodic_life = flag(value)?,
-            "life_loss" => self.life_loss = LifeLoss::from_name(text(value)?)?,
-            "after_life_loss" => self.after_life_loss = AfterLifeLoss::from_name(text(value)?)?,
-            "clip_reward" => self.clip_reward = flag(value)?,
-            "max_episode_frames" => self.max_episode_frames = count(value)?,
-            "count_reset_frames" => self.count_reset_frames = flag(value)?,
-            "count_reset_rewards" => self.count_reset_rewards = flag(value)?,
-            "max_episode_steps" => self.max_episode_steps = count(value)?,
-            "end_precedence" => self.end_precedence = EndPrecedence::from_name(text(value)?)?,
-            "sticky_actions" => self.sticky_actions = number(value)? as f32,
-            "full_action_space" => self.full_action_space = flag(value)?,
-            "continuous" => self.continuous = flag(value)?,
-            "continuous_action_threshold" => {
-                self.continuous_action_threshold = number(value)? as f32;
-            }
-            "mode" if *value == Part::None => self.mode = None,
-            "mode" => self.mode = Some(count(value)?),
-            "difficulty" if *value == Part::None => self.difficulty = None,
-            "difficulty" => self.difficulty = Some(count(value)?),
-            "seeding" => self.seeding = Seeding::from_name(text(value)?)?,
-            _ => return None,
-        }
-        Some(())
-    }
 }
 
-fn text(value: &Part) -> Option<&str> {
-    match value {
-        Part::Name(name) => Some(name),
-        _ => None,
-    }
-}
-
-fn flag(value: &Part) -> Option<bool> {
-    match value {
-        Part::Flag(flag) => Some(*flag),
-        _ => None,
-    }
-}
-
-fn number(value: &Part) -> Option<f64> {
-    match value {
-        Part::Number(number) => Some(*number),
-        _ => None,
-    }
-}
-
-/// A whole number; what exceeds 32 bits is as good as their greatest.
+/// A whole number.
 fn whole(number: f64) -> Option<u32> {
-    (number >= 0.0 && number.fract() == 0.0).then_some(number as u32)
+    let is_whole = (0.0..=f64::from(u32::MAX)).contains(&number) && number.fract() == 0.0;
+    is_whole.then_some(number as u32)
 }
 
-fn count(value: &Part) -> Option<u32> {
-    whole(number(value)?)
+impl PartType for bool {
+    fn from_part(part: &Part) -> Option<Self> {
+        match part {
+            Part::Flag(flag) => Some(*flag),
+            _ => None,
+        }
+    }
+
+    fn to_part(self) -> Part {
+        Part::Flag(self)
+    }
 }
 
-fn size(value: &Part) -> Option<(usize, usize)> {
-    match value {
-        Part::Size(height, width) => Some((whole(*height)? as usize, whole(*width)? as usize)),
-        _ => None,
+impl PartType for u32 {
+    fn from_part(part: &Part) -> Option<Self> {
+        match part {
+            Part::Number(number) => whole(*number),
+            _ => None,
+        }
+    }
+
+    fn to_part(self) -> Part {
+        Part::Number(self.into())
+    }
+}
+
+impl PartType for usize {
+    fn from_part(part: &Part) -> Option<Self> {
+        u32::from_part(part).map(|number| number as usize)
+    }
+
+    fn to_part(self) -> Part {
+        Part::Number(self as f64)
+    }
+}
+
+impl PartType for f32 {
+    fn from_part(part: &Part) -> Option<Self> {
+        match part {
+            Part::Number(number) => Some(*number as f32),
+            _ => None,
+        }
+    }
+
+    fn to_part(self) -> Part {
+        Part::Number(self.into())
+    }
+}
+
+impl PartType for (usize, usize) {
+    fn from_part(part: &Part) -> Option<Self> {
+        match part {
+            Part::Size(height, width) => Some((whole(*height)? as usize, whole(*width)? as usize)),
+            _ => None,
+        }
+    }
+
+    fn to_part(self) -> Part {
+        Part::Size(self.0 as f64, self.1 as f64)
+    }
+}
+
+impl PartType for Option<u32> {
+    fn from_part(part: &Part) -> Option<Self> {
+        match part {
+            Part::None => Some(None),
+            part => u32::from_part(part).map(Some),
+        }
+    }
+
+    fn to_part(self) -> Part {
+        self.map_or(Part::None, PartType::to_part)
     }
 }

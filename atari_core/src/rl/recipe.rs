@@ -3,6 +3,14 @@
 //! Parts, values and presets are those of the Python package `atari_wrappers` (`recipes.py`), which proves each
 //! preset against the library of its name.
 
+use super::parts::{Part, PartType};
+
+/// Most frames of one step, or of no-ops: as long as a game may last by most recipes.
+const MOST_FRAMES: u32 = 108_000;
+/// Longest side of an observation, in pixels, and most bytes that one may have.
+const MOST_PIXELS: usize = 1 << 15;
+const MOST_BYTES: usize = 1 << 28;
+
 /// Enums whose values have names, those of the Python settings.
 macro_rules! choices {
     ($($(#[$about:meta])* $name:ident { $($(#[$value_about:meta])* $value:ident = $text:literal,)+ })+) => {$(
@@ -28,6 +36,19 @@ macro_rules! choices {
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|value| value.name() == name)
+            }
+        }
+
+        impl PartType for $name {
+            fn from_part(part: &Part) -> Option<Self> {
+                match part {
+                    Part::Name(name) => Self::from_name(name),
+                    _ => None,
+                }
+            }
+
+            fn to_part(self) -> Part {
+                Part::Name(self.name().to_owned())
             }
         }
     )+};
@@ -315,6 +336,22 @@ impl Recipe {
             if !(0.0..=1.0).contains(&value) {
                 return Err(format!("{name} must be between 0 and 1, not {value}"));
             }
+        }
+        let at_most = [
+            ("frame_skip", self.frame_skip as usize, MOST_FRAMES as usize),
+            ("noop_max", self.noop_max as usize, MOST_FRAMES as usize),
+            ("screen_size", height.max(width), MOST_PIXELS),
+        ];
+        if let Some((name, value, most)) = at_most.iter().find(|(_, value, most)| value > most) {
+            return Err(format!("{name} must be at most {most}, not {value}"));
+        }
+        let plane = height * width * if self.grayscale { 1 } else { 3 };
+        let num_bytes = plane.saturating_mul(self.frame_stack);
+        if num_bytes > MOST_BYTES {
+            return Err(format!(
+                "frame_stack={} of {height}x{width} pixels makes {num_bytes} bytes an observation: {MOST_BYTES} at most",
+                self.frame_stack
+            ));
         }
         if self.noop_min > self.noop_max {
             return Err(format!(

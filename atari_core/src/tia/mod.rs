@@ -20,7 +20,7 @@ pub const WIDTH: usize = 160;
 pub(crate) const MAX_HEIGHT: usize = 256;
 
 pub(crate) const CYCLES_PER_LINE: i32 = 76;
-const CLOCKS_PER_LINE: i32 = 228;
+pub(crate) const CLOCKS_PER_LINE: i32 = 228;
 /// Colour clocks of a line before its first pixel.
 const BLANK: i32 = 68;
 /// No clock of a frame is this late: nothing more is drawn.

@@ -1,7 +1,7 @@
 //! Autoreset modes, resets of some, parts of batches, threads, states, several games, and wrong calls.
 
-use atari_core::rl::{AtariVecEnv, BatchOptions, Preset, Recipe, ResetRequest};
-use vec_env::{Actions, AutoresetMode, EnvError, ObsBuffer, StepBatch, VecEnv};
+use atari_core::rl::{AtariVecEnv, BatchOptions, Preset, Recipe, ResetRequest, recipe::ObsType};
+use vec_env::{Actions, AutoresetMode, EnvError, ObsBuffer, StepBatch, VecEnv, env::Random};
 
 use crate::pair::{Pair, cartridge, compare, seeded};
 
@@ -141,24 +141,102 @@ fn states_bring_games_back_to_the_last_bit() {
 }
 
 #[test]
+fn damaged_states_are_refused_or_are_states_of_a_game() {
+    let options = BatchOptions::new(Recipe {
+        sticky_actions: 0.25,
+        obs_type: ObsType::Ram,
+        ..Recipe::preset(Preset::Default)
+    });
+    let mut envs = batch(1, &options);
+    let (mut obs, mut step) = (vec![0; 128], StepBatch::default());
+    VecEnv::reset(&mut envs, Some(1), &mut obs).unwrap();
+    let state = envs.save_state().unwrap();
+    // After the recipe: one flag to begin with, and then numbers of every kind.
+    let first = state[0].len() - 33_600 - 6_000;
+    let (mut random, mut num_refused) = (Random::new(3), 0);
+    for round in 0..600 {
+        let mut damaged = state.clone();
+        for _ in 0..=random.below(3) {
+            let place = first + random.below(6_000);
+            damaged[0][place] = random.next_u64() as u8;
+        }
+        if let Err(error) = envs.restore_state(&damaged, &mut obs) {
+            assert!(matches!(error, EnvError::State(_)), "{error}");
+            num_refused += 1;
+        }
+        for action in 0..3 {
+            envs.step(Actions::Discrete(&[action]), &mut obs, &mut step)
+                .unwrap_or_else(|error| panic!("round {round}: {error}"));
+        }
+    }
+    assert!((50..550).contains(&num_refused), "{num_refused} of 600");
+
+    // From its end a state holds the screen, four numbers, three flags, and a Mersenne Twister. One that gives nothing
+    // but zeros would be asked for another number for ever.
+    let flags = state[0].len() - 33_600 - 4 * 8 - 3;
+    let mut dead = state.clone();
+    dead[0][flags - 625 * 4..flags - 4].fill(0);
+    let error = envs.restore_state(&dead, &mut obs).unwrap_err();
+    assert!(error.to_string().contains("a Mersenne Twister"), "{error}");
+    // Nor does a game that is over go on as if it were not.
+    let mut over = state;
+    assert_eq!(over[0][flags..flags + 3], [0; 3]);
+    over[0][flags] = 1;
+    let error = envs.restore_state(&over, &mut obs).unwrap_err();
+    assert!(error.to_string().contains("episode has ended"), "{error}");
+}
+
+#[test]
 fn several_games_share_a_batch_where_their_actions_agree() {
-    let games = [cartridge("breakout"), cartridge("pong")];
+    let games = ["breakout", "pong", "atlantis"].map(cartridge);
     let own = Recipe::preset(Preset::Default);
-    let refused = AtariVecEnv::new(&games, 2, &BatchOptions::new(own.clone())).unwrap_err();
-    assert!(
-        refused.to_string().contains("full_action_space"),
-        "{refused}"
-    );
+    for pair in [[0, 1], [0, 2]] {
+        // Breakout has fewer actions than Pong, and as many as Atlantis, but others.
+        let pair = pair.map(|game| games[game].clone());
+        let refused = AtariVecEnv::new(&pair, 2, &BatchOptions::new(own.clone())).unwrap_err();
+        let refused = refused.to_string();
+        assert!(refused.contains("full_action_space"), "{refused}");
+    }
     let options = BatchOptions::new(Recipe {
         full_action_space: true,
         ..own
     });
-    let mut envs = AtariVecEnv::new(&games, 2, &options).unwrap();
-    let mut obs = vec![0; 2 * envs.obs_spec().num_bytes()];
-    VecEnv::reset(&mut envs, Some(1), &mut obs).unwrap();
-    assert_eq!(envs.env(1).unwrap().console().game().name, "pong");
-    let (breakout, pong) = obs.split_at(obs.len() / 2);
-    assert!(breakout != pong);
+    let mut together = AtariVecEnv::new(&games, 3, &options).unwrap();
+    let row_bytes = together.obs_spec().num_bytes();
+    let mut alone: Vec<AtariVecEnv> = games
+        .iter()
+        .map(|game| AtariVecEnv::new(std::slice::from_ref(game), 1, &options).unwrap())
+        .collect();
+    let (mut obs, mut own_obs) = (vec![0; 3 * row_bytes], vec![0; row_bytes]);
+    let (mut step, mut own_step) = (StepBatch::default(), StepBatch::default());
+    VecEnv::reset(&mut together, Some(1), &mut obs).unwrap();
+    for (seed, env) in (1..).zip(&mut alone) {
+        VecEnv::reset(env, Some(seed), &mut own_obs).unwrap();
+    }
+    let mut num_episodes = 0;
+    for number in 0..400 {
+        let actions = [number * 5 % 18, number / 3 * 7 % 18, number / 7 * 11 % 18];
+        together
+            .step(Actions::Discrete(&actions), &mut obs, &mut step)
+            .unwrap();
+        num_episodes += step.episodes.len();
+        for (row, env) in alone.iter_mut().enumerate() {
+            env.step(
+                Actions::Discrete(&actions[row..=row]),
+                &mut own_obs,
+                &mut own_step,
+            )
+            .unwrap();
+            assert!(
+                obs[row * row_bytes..][..row_bytes] == own_obs,
+                "step {number}"
+            );
+            assert_eq!(step.raw_reward[row..=row], own_step.raw_reward);
+            assert_eq!(step.lives[row], own_step.lives[0]);
+        }
+    }
+    assert!(num_episodes > 0, "no game has ended");
+    assert_eq!(together.env(1).unwrap().console().game().name, "pong");
 }
 
 #[test]

@@ -8,4 +8,5 @@ mod batches;
 #[path = "../common/mod.rs"]
 mod common;
 mod pair;
+mod preprocessing;
 mod recipes;

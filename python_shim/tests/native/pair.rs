@@ -4,9 +4,9 @@ use std::{path::PathBuf, sync::Arc};
 
 use atari_core::{
     Cartridge,
-    rl::{AtariVecEnv, BatchOptions, Recipe, ResetRequest},
+    rl::{AtariVecEnv, BatchOptions, Part, Recipe, ResetRequest},
 };
-use python_shim::pyo3::{prelude::*, types::PyDict};
+use python_shim::pyo3::{IntoPyObjectExt, prelude::*, types::PyDict};
 use vec_env::{ActionBatch, ActionSpace, AutoresetMode, StepBatch, VecEnv, env::Random};
 
 use crate::common::{
@@ -36,55 +36,17 @@ fn id(game: &str) -> String {
 /// The recipe as `atari_wrappers` has it, every part given.
 pub fn python_recipe<'py>(py: Python<'py>, recipe: &Recipe) -> Bound<'py, PyAny> {
     let parts = PyDict::new(py);
-    let set = |name: &str, value: Bound<'py, PyAny>| parts.set_item(name, value).unwrap();
-    let names = [
-        ("obs_type", recipe.obs_type.name()),
-        ("pooling", recipe.pooling.name()),
-        ("last_frame", recipe.last_frame.name()),
-        ("padding", recipe.padding.name()),
-        ("fire_reset", recipe.fire_reset.name()),
-        ("life_loss", recipe.life_loss.name()),
-        ("after_life_loss", recipe.after_life_loss.name()),
-        ("end_precedence", recipe.end_precedence.name()),
-        ("seeding", recipe.seeding.name()),
-    ];
-    for (name, value) in names {
-        set(name, value.into_pyobject(py).unwrap().into_any());
+    for (name, part) in recipe.parts() {
+        let value = match part {
+            Part::None => Ok(py.None().into_bound(py)),
+            Part::Flag(flag) => flag.into_bound_py_any(py),
+            Part::Number(number) if number.fract() == 0.0 => (number as i64).into_bound_py_any(py),
+            Part::Number(number) => number.into_bound_py_any(py),
+            Part::Size(height, width) => (height as i64, width as i64).into_bound_py_any(py),
+            Part::Name(name) => name.into_bound_py_any(py),
+        };
+        parts.set_item(name, value.unwrap()).unwrap();
     }
-    let flags = [
-        ("grayscale", recipe.grayscale),
-        ("channels_last", recipe.channels_last),
-        ("episodic_life", recipe.episodic_life),
-        ("clip_reward", recipe.clip_reward),
-        ("count_reset_frames", recipe.count_reset_frames),
-        ("count_reset_rewards", recipe.count_reset_rewards),
-        ("full_action_space", recipe.full_action_space),
-        ("continuous", recipe.continuous),
-    ];
-    for (name, value) in flags {
-        parts.set_item(name, value).unwrap();
-    }
-    let numbers = [
-        ("frame_skip", Some(recipe.frame_skip)),
-        ("frame_stack", Some(recipe.frame_stack as u32)),
-        ("noop_min", Some(recipe.noop_min)),
-        ("noop_max", Some(recipe.noop_max)),
-        ("max_episode_frames", Some(recipe.max_episode_frames)),
-        ("max_episode_steps", Some(recipe.max_episode_steps)),
-        ("mode", recipe.mode),
-        ("difficulty", recipe.difficulty),
-    ];
-    for (name, value) in numbers {
-        parts.set_item(name, value).unwrap();
-    }
-    parts.set_item("screen_size", recipe.screen_size).unwrap();
-    parts
-        .set_item("sticky_actions", recipe.sticky_actions)
-        .unwrap();
-    let threshold = recipe.continuous_action_threshold;
-    parts
-        .set_item("continuous_action_threshold", threshold)
-        .unwrap();
     let recipes = py.import("atari_wrappers.recipes").unwrap();
     recipes
         .getattr("Recipe")

@@ -292,6 +292,10 @@ impl VecEnv for AtariVecEnv {
         let rows = slot.chunks_exact_mut(self.obs_spec.num_bytes());
         for (row, (&index, obs)) in self.turn.iter().zip(rows).enumerate() {
             if let Some(seat) = pool.item(index) {
+                if let Some(error) = seat.error.take() {
+                    self.slot = None;
+                    return Err(error);
+                }
                 fill_step(step, row, index, &mut seat.row);
                 if !is_whole {
                     seat.env.write_obs(obs);
@@ -323,20 +327,11 @@ impl VecEnv for AtariVecEnv {
     }
 
     fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
-        if !self.was_reset {
-            self.open()?;
-            return Err(order("save_state: call reset first"));
-        }
-        let num_envs = self.num_envs;
-        let pool = self.open()?;
-        let state = |index| pool.item(index).map(|seat| seat.save());
-        let states: Option<Vec<_>> = (0..num_envs).map(state).collect();
-        states.ok_or_else(|| order("save_state: call recv first"))
+        self.save_states(&(0..self.num_envs).collect::<Vec<_>>())
     }
 
     fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
         let (num_envs, row_bytes) = (self.num_envs, self.obs_spec.num_bytes());
-        let before = self.save_state()?;
         EnvError::check_length(obs, num_envs * row_bytes)?;
         if states.len() != num_envs {
             let given = states.len();
@@ -344,27 +339,9 @@ impl VecEnv for AtariVecEnv {
                 "{given} states for {num_envs} environments"
             )));
         }
+        let states: Vec<&[u8]> = states.iter().map(Vec::as_slice).collect();
+        self.restore_states(&(0..num_envs).collect::<Vec<_>>(), &states)?;
         let pool = self.open()?;
-        let mut problem = None;
-        for (index, state) in states.iter().enumerate() {
-            if let Some(seat) = pool.item(index)
-                && let Err(error) = seat.restore(state)
-            {
-                problem = Some(EnvError::State(format!(
-                    "that of environment {index}: {error}"
-                )));
-                break;
-            }
-        }
-        if let Some(problem) = problem {
-            for (index, state) in before.iter().enumerate() {
-                if let Some(seat) = pool.item(index) {
-                    // It was there a moment ago.
-                    let _back = seat.restore(state);
-                }
-            }
-            return Err(problem);
-        }
         for (index, row) in obs.chunks_exact_mut(row_bytes).enumerate() {
             if let Some(seat) = pool.item(index) {
                 seat.env.write_obs(row);

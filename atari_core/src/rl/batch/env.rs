@@ -225,10 +225,9 @@ fn consoles(cartridges: &[Arc<Cartridge>], recipe: &Recipe) -> Result<Vec<Powere
             return Err(usage(format!("{}: {problem}", game.name)));
         }
         let first = consoles.first().unwrap_or(&console);
-        let (own, theirs) = (console.actions(recipe).len(), first.actions(recipe).len());
-        if own != theirs {
+        if console.actions(recipe) != first.actions(recipe) {
             return Err(usage(format!(
-                "{} has {own} actions and {} has {theirs}: full_action_space makes them equal",
+                "{} and {} have other actions: full_action_space makes them equal",
                 game.name,
                 first.console().game().name
             )));

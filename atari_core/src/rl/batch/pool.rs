@@ -143,10 +143,11 @@ impl<T: Send + 'static> Pool<T> {
             let shared = pool.shared.clone();
             let thread = thread::Builder::new().name(format!("atari-{number}"));
             let handle = thread.spawn(move || shared.run())?;
-            if !cores.is_empty() {
-                pin_to_core(&handle, cores[number % cores.len()])?;
-            }
+            // Known to the pool first, which ends it if it cannot be pinned.
             pool.threads.push(handle);
+            if !cores.is_empty() {
+                pin_to_core(&pool.threads[number], cores[number % cores.len()])?;
+            }
         }
         Ok(pool)
     }

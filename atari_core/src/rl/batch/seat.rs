@@ -3,15 +3,12 @@
 
 use std::{ptr::NonNull, slice};
 
-use vec_env::AutoresetMode;
+use vec_env::{AutoresetMode, EnvError};
 
-use crate::rl::{
-    game::{AtariEnv, EnvAction, EnvStep},
-    state::{BadState, Reader, Writer},
+use crate::{
+    rl::game::{AtariEnv, EnvAction, EnvState, EnvStep},
+    state::{BadState, Reader, Writer, check},
 };
-
-/// Of what a state means; another one is refused.
-const STATE_VERSION: u32 = 1;
 
 /// What an environment is to do.
 #[derive(Clone, Copy, Debug)]
@@ -90,14 +87,14 @@ pub(super) struct Seat {
     pub(super) destination: Option<Destination>,
     /// The episode has ended and no reset has followed.
     pub(super) ended: bool,
+    /// What the last step failed with.
+    pub(super) error: Option<EnvError>,
     mode: AutoresetMode,
-    obs_bytes: usize,
 }
 
 impl Seat {
     pub(super) fn new(env: AtariEnv, mode: AutoresetMode) -> Self {
         Self {
-            obs_bytes: env.recipe().obs_shape().iter().product(),
             env,
             row: Row::default(),
             command: Command::Reset {
@@ -106,6 +103,7 @@ impl Seat {
             },
             destination: None,
             ended: false,
+            error: None,
             mode,
         }
     }
@@ -133,11 +131,17 @@ impl Seat {
     }
 
     fn step(&mut self, action: EnvAction) {
-        let mut step = self.env.step(action);
+        let mut step = match self.env.step(action) {
+            Ok(step) => step,
+            Err(error) => {
+                self.error = Some(error);
+                return;
+            }
+        };
         self.ended = step.terminated || step.truncated;
         self.row.last = None;
         if self.ended && self.mode == AutoresetMode::SameStep {
-            let mut obs = vec![0; self.obs_bytes];
+            let mut obs = vec![0; self.env.recipe().obs_shape().iter().product()];
             self.env.write_obs(&mut obs);
             let lives = step.lives;
             self.row.last = Some(Final { obs, lives });
@@ -154,8 +158,7 @@ impl Seat {
 
     /// The environment's state, and what it showed last.
     pub(super) fn save(&self) -> Vec<u8> {
-        let mut state = Writer::default();
-        state.u32(STATE_VERSION);
+        let mut state = Writer::new(self.env.kind());
         state.bool(self.ended);
         let step = &self.row.step;
         for number in [step.reward, step.raw_reward] {
@@ -178,20 +181,14 @@ impl Seat {
         ] {
             state.i64(number);
         }
-        state.bytes(&self.env.save_state());
+        self.env.save(&mut state);
         state.0
     }
 
-    /// Goes to a saved state. Where the bytes are none, another one must follow.
-    pub(super) fn restore(&mut self, state: &[u8]) -> Result<(), BadState> {
-        let mut state = Reader(state);
-        if state.u32()? != STATE_VERSION {
-            return Err(BadState::Kind);
-        }
+    /// Reads a saved state, which [`Seat::put`] goes to.
+    pub(super) fn read<'a>(&self, state: &'a [u8]) -> Result<SeatState<'a>, BadState> {
+        let mut state = Reader::new(state, self.env.kind())?;
         let ended = state.bool()?;
-        if ended && self.mode == AutoresetMode::SameStep {
-            return Err(BadState::Kind); // same-step mode has no ended environments
-        }
         let mut step = EnvStep {
             reward: f32::from_bits(state.u32()?),
             raw_reward: f32::from_bits(state.u32()?),
@@ -201,13 +198,34 @@ impl Seat {
         };
         step.record.game_terminated = state.bool()?;
         step.record.game_truncated = state.bool()?;
-        step.lives = i32::try_from(state.i64()?).map_err(|_| BadState::Range)?;
+        step.lives = i32::try_from(state.i64()?).map_err(|_| BadState::Range("the lives"))?;
         step.record.episode_return = f64::from_bits(state.i64()?.cast_unsigned());
         step.record.episode_length = state.i64()?;
         step.record.episode_frames = state.i64()?;
-        self.env.restore_state(state.0)?;
-        self.row = Row { step, last: None };
-        self.ended = ended;
-        Ok(())
+        let env = self.env.read(&mut state)?;
+        state.end()?;
+        // In same-step mode no episode stays ended; and whoever may step must find a game in play.
+        let is_fit = if ended {
+            self.mode != AutoresetMode::SameStep
+        } else {
+            env.is_in_play()
+        };
+        check(is_fit, "whether its episode has ended")?;
+        Ok(SeatState { step, ended, env })
     }
+
+    pub(super) fn put(&mut self, state: SeatState<'_>) {
+        let step = state.step;
+        self.row = Row { step, last: None };
+        self.ended = state.ended;
+        self.error = None;
+        self.env.put(state.env);
+    }
+}
+
+/// What [`Seat::read`] has found, to be put in place.
+pub(super) struct SeatState<'a> {
+    step: EnvStep,
+    ended: bool,
+    env: EnvState<'a>,
 }

@@ -135,6 +135,9 @@ impl AtariVecEnv {
         step.clear(env_ids.len(), 1);
         for (row, &index) in env_ids.iter().enumerate() {
             let seat = self.seat(index)?;
+            if let Some(error) = seat.error.take() {
+                return Err(error);
+            }
             if took_part.is_none_or(|took_part| took_part.get(index) == Some(&true)) {
                 fill_step(step, row, index, &mut seat.row);
             } else {
@@ -165,16 +168,19 @@ impl AtariVecEnv {
     /// # Errors
     /// [`EnvError::State`]; those of [`AtariVecEnv::save_states`].
     pub fn restore_states(&mut self, env_ids: &[usize], states: &[&[u8]]) -> Result<(), EnvError> {
-        let before = self.save_states(env_ids)?;
+        if !self.was_reset {
+            self.open()?;
+            return Err(order("restore_state: call reset first"));
+        }
+        // All are read before one is put in place.
         for (&index, state) in env_ids.iter().zip(states) {
-            if let Err(error) = self.seat(index)?.restore(state) {
-                for (&index, state) in env_ids.iter().zip(&before) {
-                    // It was there a moment ago.
-                    let _back = self.seat(index)?.restore(state);
-                }
-                return Err(EnvError::State(format!(
-                    "that of environment {index}: {error}"
-                )));
+            let refuse = |error| EnvError::State(format!("that of environment {index}: {error}"));
+            self.seat(index)?.read(state).map(drop).map_err(refuse)?;
+        }
+        for (&index, state) in env_ids.iter().zip(states) {
+            let seat = self.seat(index)?;
+            if let Ok(read) = seat.read(state) {
+                seat.put(read);
             }
         }
         Ok(())

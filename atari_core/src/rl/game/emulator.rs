@@ -4,11 +4,8 @@ use std::sync::Arc;
 
 use crate::{
     Action, Cartridge, Console, CoreError,
-    rl::{
-        random::MersenneTwister,
-        recipe::Recipe,
-        state::{BadState, Reader, Writer},
-    },
+    rl::{random::MersenneTwister, recipe::Recipe},
+    state::{BadState, Numbers, Reader, Writer, check},
 };
 
 /// A console as the first game finds it: switched on, mode and difficulty set. Emulators of one game share it, so that
@@ -108,22 +105,40 @@ impl Emulator {
     }
 
     pub(super) fn save(&self, state: &mut Writer) {
-        state.counted(&self.console.save_state());
+        self.console.save(state);
         state.i64(self.frames);
         self.twister.save(state);
         state.u32(self.held.0 as u32);
         state.u32(self.held.1.to_bits());
     }
 
-    pub(super) fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), BadState> {
-        let console = state.counted()?;
-        if self.console.restore_state(console).is_err() {
-            return Err(BadState::Console);
-        }
-        self.frames = state.i64()?;
-        self.twister.restore(state)?;
-        let action = Action::from_index(state.count(Action::ALL.len() - 1)?);
-        self.held = (action.unwrap_or_default(), f32::from_bits(state.u32()?));
-        Ok(())
+    pub(super) fn read(&self, state: &mut Reader<'_>) -> Result<EmulatorState, BadState> {
+        let console = self.console.read(state)?;
+        let frames = state.sum()?;
+        let twister = MersenneTwister::read(state)?;
+        let action = Action::from_index(state.index(Action::ALL.len() - 1)?);
+        let held = (action.unwrap_or_default(), f32::from_bits(state.u32()?));
+        check((0.0..=1.0).contains(&held.1), "how far a paddle turns")?;
+        Ok(EmulatorState {
+            console,
+            frames,
+            twister,
+            held,
+        })
     }
+
+    pub(super) fn put(&mut self, state: EmulatorState) {
+        self.console.put(state.console);
+        self.frames = state.frames;
+        self.twister = state.twister;
+        self.held = state.held;
+    }
+}
+
+/// What [`Emulator::read`] has found, to be put in place.
+pub(super) struct EmulatorState {
+    console: Numbers,
+    frames: i64,
+    twister: MersenneTwister,
+    held: (Action, f32),
 }

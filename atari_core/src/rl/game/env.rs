@@ -2,24 +2,23 @@
 
 use std::{fmt, hash::BuildHasher};
 
+use vec_env::EnvError;
+
 use super::{
     emulator::{Emulator, PoweredOn},
     film::{Film, FilmEvent},
     observations::Observations,
     polar::console_action,
-    rules::{GameRules, Record},
+    rules::{GameRules, Record, RulesState},
 };
 use crate::{
     Action, Console,
     rl::{
         pixels::{Palette, Simd},
         recipe::{AfterLifeLoss, EndPrecedence, Recipe},
-        state::{BadState, Reader, Writer},
     },
+    state::{BadState, Reader, Writer},
 };
-
-/// Of what a state means; another one is refused.
-const STATE_VERSION: u32 = 1;
 
 /// What an agent does in a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,6 +54,8 @@ pub struct AtariEnv {
     is_ready: bool,
     /// What is shown of a state that was brought back, until the next frame.
     screen: Option<Vec<u8>>,
+    /// ROM and recipe, as states name them.
+    kind: String,
 }
 
 impl fmt::Debug for AtariEnv {
@@ -70,8 +71,13 @@ impl AtariEnv {
         let actions = powered_on.actions(recipe);
         let observations = Observations::new(powered_on.console(), recipe, simd);
         let emulator = Emulator::new(powered_on.clone(), recipe);
+        let parts = recipe
+            .parts()
+            .map(|(name, value)| format!(" {name}={value}"));
+        let kind = powered_on.console().kind() + &parts.collect::<String>();
         let recipe = recipe.clone();
         Self {
+            kind,
             rules: GameRules::new(emulator, observations, recipe, actions, fresh_seed()),
             actions,
             is_ready: false,
@@ -148,17 +154,30 @@ impl AtariEnv {
         }
     }
 
-    /// Takes a step of `frame_skip` frames. Where none can be taken ([`AtariEnv::is_in_play`]), or the action is none
-    /// of the game's, nothing happens.
-    pub fn step(&mut self, action: EnvAction) -> EnvStep {
-        let threshold = self.recipe().continuous_action_threshold;
-        let chosen = match action {
-            EnvAction::Index(index) => self.actions.get(index).map(|action| (*action, 1.0)),
-            EnvAction::Polar(polar) => Some(console_action(polar, threshold)),
-        };
-        let (true, Some((action, strength))) = (self.is_in_play(), chosen) else {
-            debug_assert!(false, "a step without a game in play, or of no action");
-            return EnvStep::default();
+    /// Takes a step of `frame_skip` frames.
+    ///
+    /// # Errors
+    /// [`EnvError::Order`] where none can be taken ([`AtariEnv::is_in_play`]), [`EnvError::ActionRange`] for an action
+    /// that is none of the game's; nothing has happened then.
+    pub fn step(&mut self, action: EnvAction) -> Result<EnvStep, EnvError> {
+        if !self.is_in_play() {
+            let problem = "step: no game is in play; reset the environment first";
+            return Err(EnvError::Order(problem.to_owned()));
+        }
+        let (action, strength) = match action {
+            EnvAction::Index(index) => match self.actions.get(index) {
+                Some(action) => (*action, 1.0),
+                None => {
+                    return Err(EnvError::ActionRange {
+                        env: 0,
+                        action: index as i64,
+                        num_actions: self.actions.len() as i64,
+                    });
+                }
+            },
+            EnvAction::Polar(polar) => {
+                console_action(polar, self.recipe().continuous_action_threshold)
+            }
         };
         self.screen = None;
         let raw_reward = self.rules.step(action, strength);
@@ -173,14 +192,14 @@ impl AtariEnv {
         } else {
             raw_reward
         };
-        EnvStep {
+        Ok(EnvStep {
             reward: reward as f32,
             raw_reward: raw_reward as f32,
             terminated,
             truncated,
             lives: self.rules.lives,
             record,
-        }
+        })
     }
 
     /// What a learner is told of the step: whether it terminated, and was truncated.
@@ -209,24 +228,15 @@ impl AtariEnv {
     }
 
     /// What two games agree in that may take each other's states.
-    fn kind(&self) -> String {
-        let (game, recipe) = (self.console().game().name, self.recipe());
-        format!("{game} {recipe:?}")
+    pub(in crate::rl) fn kind(&self) -> &str {
+        &self.kind
     }
 
     /// The whole state, random numbers included, as plain data.
     #[must_use]
     pub fn save_state(&self) -> Vec<u8> {
-        let mut state = Writer::default();
-        state.u32(STATE_VERSION);
-        state.counted(self.kind().as_bytes());
-        state.bool(self.is_ready);
-        self.rules.save(&mut state);
-        if let Some(screen) = &self.screen {
-            state.bytes(screen);
-        } else {
-            state.bytes(self.console().screen());
-        }
+        let mut state = Writer::new(&self.kind);
+        self.save(&mut state);
         state.0
     }
 
@@ -234,18 +244,48 @@ impl AtariEnv {
     /// and recipe; what follows is the same to the last bit.
     ///
     /// # Errors
-    /// The bytes are none of its states; then nothing is to be done with it but another `restore_state`, or a reset
-    /// with a seed.
+    /// The bytes are none of its states; the environment is as before.
     pub fn restore_state(&mut self, state: &[u8]) -> Result<(), BadState> {
-        let mut state = Reader(state);
-        let is_known = state.u32()? == STATE_VERSION && state.counted()? == self.kind().as_bytes();
-        if !is_known {
-            return Err(BadState::Kind);
-        }
-        self.is_ready = state.bool()?;
-        self.rules.restore(&mut state)?;
-        self.screen = Some(state.bytes(self.console().screen().len())?.to_vec());
-        state.end()
+        let mut state = Reader::new(state, &self.kind)?;
+        let read = self.read(&mut state)?;
+        state.end()?;
+        self.put(read);
+        Ok(())
+    }
+
+    pub(in crate::rl) fn save(&self, state: &mut Writer) {
+        state.bool(self.is_ready);
+        self.rules.save(state);
+        let screen = self.screen.as_deref();
+        state.bytes(screen.unwrap_or_else(|| self.console().screen()));
+    }
+
+    pub(in crate::rl) fn read<'a>(&self, state: &mut Reader<'a>) -> Result<EnvState<'a>, BadState> {
+        Ok(EnvState {
+            is_ready: state.bool()?,
+            rules: self.rules.read(state)?,
+            screen: state.bytes(self.console().screen().len())?,
+        })
+    }
+
+    pub(in crate::rl) fn put(&mut self, state: EnvState<'_>) {
+        self.is_ready = state.is_ready;
+        self.rules.put(state.rules);
+        self.screen = Some(state.screen.to_vec());
+    }
+}
+
+/// What [`AtariEnv::read`] has found, to be put in place.
+pub(in crate::rl) struct EnvState<'a> {
+    is_ready: bool,
+    rules: RulesState<'a>,
+    screen: &'a [u8],
+}
+
+impl EnvState<'_> {
+    /// [`AtariEnv::is_in_play`] of the state.
+    pub(in crate::rl) fn is_in_play(&self) -> bool {
+        self.is_ready && !self.rules.is_over()
     }
 }
 

@@ -8,6 +8,7 @@ mod polar;
 mod rules;
 
 pub use emulator::PoweredOn;
+pub(super) use env::EnvState;
 pub use env::{AtariEnv, EnvAction, EnvStep};
 pub use film::{Film, FilmEvent};
 pub use rules::Record;

@@ -7,8 +7,8 @@ use crate::{
     rl::{
         pixels::{Palette, Resizer, Simd, gray_of_rgb, maximum},
         recipe::{LastFrame, ObsType, Padding, Pooling, Recipe},
-        state::{BadState, Reader, Writer},
     },
+    state::{BadState, Reader, Writer},
 };
 
 /// The screen as uint8 `[frame_stack, height, width]`, with 3 colours last, or channels last.
@@ -206,20 +206,34 @@ impl Pictures {
         state.u32(self.oldest as u32);
     }
 
-    fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), BadState> {
-        for place in [
-            &mut self.older,
-            &mut self.newer,
-            &mut self.apart,
-            &mut self.frames,
-        ] {
-            let count = place.len();
-            place.copy_from_slice(state.bytes(count)?);
-        }
-        self.oldest = state.count(self.frames.len() / self.frame_bytes - 1)?;
-        self.seen = None;
-        Ok(())
+    fn read<'a>(&self, state: &mut Reader<'a>) -> Result<PicturesState<'a>, BadState> {
+        let mut place = |place: &[u8]| state.bytes(place.len());
+        Ok(PicturesState {
+            older: place(&self.older)?,
+            newer: place(&self.newer)?,
+            apart: place(&self.apart)?,
+            frames: place(&self.frames)?,
+            oldest: state.index(self.frames.len() / self.frame_bytes - 1)?,
+        })
     }
+
+    fn put(&mut self, state: &PicturesState<'_>) {
+        self.older.copy_from_slice(state.older);
+        self.newer.copy_from_slice(state.newer);
+        self.apart.copy_from_slice(state.apart);
+        self.frames.copy_from_slice(state.frames);
+        self.oldest = state.oldest;
+        self.seen = None;
+    }
+}
+
+/// What [`Pictures::read`] has found, to be put in place.
+pub(super) struct PicturesState<'a> {
+    older: &'a [u8],
+    newer: &'a [u8],
+    apart: &'a [u8],
+    frames: &'a [u8],
+    oldest: usize,
 }
 
 /// The console's memory, uint8 `[128]`, as the last frame left it; told as `Pictures` are.
@@ -329,11 +343,29 @@ impl Observations {
         }
     }
 
-    pub(super) fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), BadState> {
-        match self {
-            Self::Pictures(pictures) => pictures.restore(state)?,
-            Self::Ram(ram) => ram.observed.copy_from_slice(state.bytes(128)?),
-        }
-        Ok(())
+    pub(super) fn read<'a>(
+        &self,
+        state: &mut Reader<'a>,
+    ) -> Result<ObservationsState<'a>, BadState> {
+        Ok(match self {
+            Self::Pictures(pictures) => ObservationsState::Pictures(pictures.read(state)?),
+            Self::Ram(ram) => ObservationsState::Ram(state.bytes(ram.observed.len())?),
+        })
     }
+
+    pub(super) fn put(&mut self, state: &ObservationsState<'_>) {
+        match (self, state) {
+            (Self::Pictures(pictures), ObservationsState::Pictures(state)) => pictures.put(state),
+            (Self::Ram(ram), ObservationsState::Ram(state)) => ram.observed.copy_from_slice(state),
+            // What `read` has found is of the same kind.
+            (Self::Pictures(_), ObservationsState::Ram(_))
+            | (Self::Ram(_), ObservationsState::Pictures(_)) => {}
+        }
+    }
+}
+
+/// What [`Observations::read`] has found, to be put in place.
+pub(super) enum ObservationsState<'a> {
+    Pictures(PicturesState<'a>),
+    Ram(&'a [u8]),
 }

@@ -5,8 +5,11 @@ use crate::Action;
 /// The action that `[radius, angle, fire]` stands for, and how far it turns a paddle: the radius. Angle 0 is to the
 /// right and π/2 up; `threshold` is the position beyond which a coordinate, or FIRE, counts.
 ///
+/// A radius outside of its range is taken as the nearest in it, and what is no number as 0.
 /// ALE computes in 32-bit floats; at π/6 and a threshold of 0.5 the precision decides.
 pub(super) fn console_action([radius, angle, fire]: [f32; 3], threshold: f32) -> (Action, f32) {
+    #[expect(clippy::manual_clamp, reason = "`clamp` keeps what is no number")]
+    let radius = radius.max(0.0).min(1.0);
     let (x, y) = (radius * angle.cos(), radius * angle.sin());
     let (up, down) = (y > threshold, -y > threshold);
     let (right, left) = (x > threshold, -x > threshold);

@@ -3,14 +3,18 @@
 //! What is observed of it is in `observations`, which are told of each frame that counts and of each start of an
 //! episode; what a learner is told is in `env`.
 
-use super::{emulator::Emulator, film::Film, observations::Observations};
+use super::{
+    emulator::{Emulator, EmulatorState},
+    film::Film,
+    observations::{Observations, ObservationsState},
+};
 use crate::{
     Action,
     rl::{
         random::Draws,
         recipe::{AfterLifeLoss, EndPrecedence, FireReset, LifeLoss, Recipe},
-        state::{BadState, Reader, Writer},
     },
+    state::{BadState, Reader, Writer, check},
 };
 
 /// No limit.
@@ -383,22 +387,60 @@ impl GameRules {
         }
     }
 
-    pub(super) fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), BadState> {
-        self.emulator.restore(state)?;
-        self.observations.restore(state)?;
-        self.draws.restore(state)?;
-        for flag in [
-            &mut self.terminated,
-            &mut self.truncated,
-            &mut self.life_lost,
-        ] {
-            *flag = state.bool()?;
-        }
-        self.lives = i32::try_from(state.i64()?).map_err(|_| BadState::Range)?;
-        for number in [&mut self.score, &mut self.steps, &mut self.limit] {
-            *number = state.i64()?;
-        }
+    pub(super) fn read<'a>(&self, state: &mut Reader<'a>) -> Result<RulesState<'a>, BadState> {
+        let emulator = self.emulator.read(state)?;
+        let observations = self.observations.read(state)?;
+        let draws = self.draws.read(state)?;
+        let [terminated, truncated, life_lost] = [state.bool()?, state.bool()?, state.bool()?];
+        let lives = i32::try_from(state.i64()?).map_err(|_| BadState::Range("the lives"))?;
+        let (score, steps, limit) = (state.sum()?, state.sum()?, state.i64()?);
+        check(limit >= 0, "the limit")?;
+        Ok(RulesState {
+            emulator,
+            observations,
+            draws,
+            terminated,
+            truncated,
+            life_lost,
+            lives,
+            score,
+            steps,
+            limit,
+        })
+    }
+
+    pub(super) fn put(&mut self, state: RulesState<'_>) {
+        self.emulator.put(state.emulator);
+        self.observations.put(&state.observations);
+        self.draws = state.draws;
+        self.terminated = state.terminated;
+        self.truncated = state.truncated;
+        self.life_lost = state.life_lost;
+        self.lives = state.lives;
+        self.score = state.score;
+        self.steps = state.steps;
+        self.limit = state.limit;
         self.cut_off = None;
-        Ok(())
+    }
+}
+
+/// What [`GameRules::read`] has found, to be put in place.
+pub(super) struct RulesState<'a> {
+    emulator: EmulatorState,
+    observations: ObservationsState<'a>,
+    draws: Draws,
+    terminated: bool,
+    truncated: bool,
+    life_lost: bool,
+    lives: i32,
+    score: i64,
+    steps: i64,
+    limit: i64,
+}
+
+impl RulesState<'_> {
+    /// Whether a step can be taken.
+    pub(super) fn is_over(&self) -> bool {
+        self.terminated || self.truncated
     }
 }

@@ -8,10 +8,8 @@ mod pcg64;
 pub use mersenne_twister::MersenneTwister;
 pub use pcg64::{Pcg64, SeedSequence};
 
-use super::{
-    recipe::Seeding,
-    state::{BadState, Reader, Writer},
-};
+use super::recipe::Seeding;
+use crate::state::{BadState, Reader, Writer};
 
 /// What an environment draws the number of its no-ops from.
 #[derive(Clone, Debug)]
@@ -55,10 +53,11 @@ impl Draws {
         }
     }
 
-    pub(super) fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), BadState> {
-        match self {
-            Self::Hashed(generator) => generator.restore(state),
-            Self::Raw(twister) => twister.restore(state),
-        }
+    /// Draws of this kind that go on where saved ones stood.
+    pub(super) fn read(&self, state: &mut Reader<'_>) -> Result<Self, BadState> {
+        Ok(match self {
+            Self::Hashed(_) => Self::Hashed(Pcg64::read(state)?),
+            Self::Raw(_) => Self::Raw(Box::new(MersenneTwister::read(state)?)),
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! PCG64 (O'Neill 2014, "PCG", XSL-RR 128/64) and the hash that seeds it, as numpy's `Generator` has them: what
 //! `gymnasium.utils.seeding.np_random` returns.
 
-use super::super::state::{BadState, Reader, Writer};
+use crate::state::{BadState, Reader, Writer, check};
 
 const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 const POOL: usize = 4;
@@ -110,19 +110,24 @@ impl Pcg64 {
         }
     }
 
-    pub(in super::super) fn save(&self, state: &mut Writer) {
+    pub(crate) fn save(&self, state: &mut Writer) {
         state.u128(self.state);
         state.u128(self.increment);
         state.bool(self.kept.is_some());
         state.u32(self.kept.unwrap_or_default());
     }
 
-    pub(in super::super) fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), BadState> {
-        self.state = state.u128()?;
-        self.increment = state.u128()?;
-        let is_kept = state.bool()?;
-        let kept = state.u32()?;
-        self.kept = is_kept.then_some(kept);
-        Ok(())
+    pub(crate) fn read(saved: &mut Reader<'_>) -> Result<Self, BadState> {
+        let (state, increment) = (saved.u128()?, saved.u128()?);
+        // With an even increment it may come to a state that it never leaves.
+        check(increment & 1 == 1, "a PCG64")?;
+        let is_kept = saved.bool()?;
+        let kept = saved.u32()?;
+        let kept = is_kept.then_some(kept);
+        Ok(Self {
+            state,
+            increment,
+            kept,
+        })
     }
 }

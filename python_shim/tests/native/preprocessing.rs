@@ -1,7 +1,5 @@
 //! Pixels and random numbers against `preprocessing.py`, which asks OpenCV, numpy and `atari_wrappers` for the same.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::{
     io::Write,
     process::{Command, Stdio},
@@ -16,7 +14,7 @@ use atari_core::rl::{
 
 /// What a function of `preprocessing.py` answers.
 fn ask(function: &str, request: Vec<u8>) -> Vec<u8> {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/preprocessing.py");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/native/preprocessing.py");
     let python = std::env::var("VIRTUAL_ENV").expect("run the tests by ./scripts/test");
     let mut python = Command::new(python + "/bin/python")
         .args([script, function])

@@ -1,0 +1,313 @@
+//! A console's numbers: all that decides how its game goes on, but the pictures. Until a frame is drawn a restored
+//! console shows what it showed before.
+
+use super::{BadState, Reader, Tape, Writer, check};
+use crate::cartridge::Banks;
+use crate::console::Console;
+use crate::games::Progress;
+use crate::input::{Input, PADDLE_MAX};
+use crate::machine::LONGEST_FRAME;
+use crate::riot::Riot;
+use crate::tia::{self, CLOCKS_PER_LINE, NEVER};
+use crate::{CoreError, cpu};
+
+/// Scores, and what rules remember beside them, lie far below: sums of two cannot overflow.
+const MOST_POINTS: i32 = 1 << 28;
+/// Frames and power-ons that a state may count: 400 days of emulated time.
+const MOST_FRAMES: u32 = i32::MAX as u32;
+
+/// Some 460 bytes.
+pub(crate) struct Numbers {
+    cpu: cpu::Registers,
+    riot: Riot,
+    banks: Banks,
+    input: Input,
+    tia: tia::Registers,
+    picture_begins: bool,
+    clock: i32,
+    line_clock: i32,
+    row: i32,
+    sync_end: i32,
+    progress: Progress,
+    frame: u32,
+    episode_frame: u32,
+    power_ons: u32,
+    mode: u32,
+    difficulty: u32,
+}
+
+impl Console {
+    /// Everything that decides how the game goes on, but the picture: about 500 bytes.
+    #[must_use]
+    pub fn save_state(&self) -> Vec<u8> {
+        let mut state = Writer::new(&self.kind());
+        self.save(&mut state);
+        state.0
+    }
+
+    /// Goes on from a state of [`Console::save_state`]; the picture is the old one until a frame is drawn.
+    ///
+    /// # Errors
+    /// The bytes are no state, or one of another game or version; the console is as before.
+    pub fn restore_state(&mut self, state: &[u8]) -> Result<(), CoreError> {
+        let read = || {
+            let mut state = Reader::new(state, &self.kind())?;
+            let numbers = self.read(&mut state)?;
+            state.end()?;
+            Ok(numbers)
+        };
+        let game = self.game.name;
+        let numbers = read().map_err(|source| CoreError::State { game, source })?;
+        self.put(numbers);
+        Ok(())
+    }
+
+    /// What two consoles agree in that may take each other's states.
+    pub(crate) fn kind(&self) -> String {
+        format!("rom={}", self.cartridge.md5())
+    }
+
+    /// Appends the console's numbers.
+    pub(crate) fn save(&self, state: &mut Writer) {
+        // A writer takes everything.
+        let _written = Numbers::of(self).walk(state);
+    }
+
+    /// Numbers that this console can go on from.
+    pub(crate) fn read(&self, state: &mut Reader<'_>) -> Result<Numbers, BadState> {
+        let mut numbers = Numbers::of(self);
+        numbers.walk(state)?;
+        numbers.check(self)?;
+        Ok(numbers)
+    }
+
+    /// Goes on from numbers of [`Console::read`].
+    pub(crate) fn put(&mut self, numbers: Numbers) {
+        let machine = &mut self.machine;
+        machine.cpu = numbers.cpu;
+        machine.riot = numbers.riot;
+        machine.banks = numbers.banks;
+        machine.input = numbers.input;
+        machine.tia.registers = numbers.tia;
+        machine.tia.picture_begins = numbers.picture_begins;
+        machine.tia.clock = numbers.clock;
+        machine.tia.line_clock = numbers.line_clock;
+        machine.tia.row = numbers.row;
+        machine.tia.sync_end = numbers.sync_end;
+        machine.tia.objects_changed();
+        self.progress = numbers.progress;
+        self.frame = numbers.frame;
+        self.episode_frame = numbers.episode_frame;
+        self.power_ons = numbers.power_ons;
+        self.mode = numbers.mode;
+        self.difficulty = numbers.difficulty;
+    }
+}
+
+impl Numbers {
+    fn of(console: &Console) -> Self {
+        let machine = &console.machine;
+        Self {
+            cpu: machine.cpu,
+            riot: machine.riot.clone(),
+            banks: machine.banks.clone(),
+            input: machine.input.clone(),
+            tia: machine.tia.registers,
+            picture_begins: machine.tia.picture_begins,
+            clock: machine.tia.clock,
+            line_clock: machine.tia.line_clock,
+            row: machine.tia.row,
+            sync_end: machine.tia.sync_end,
+            progress: console.progress,
+            frame: console.frame,
+            episode_frame: console.episode_frame,
+            power_ons: console.power_ons,
+            mode: console.mode,
+            difficulty: console.difficulty,
+        }
+    }
+
+    /// Every clock is one that a frame can come to, and every table is looked up within its bounds: arithmetic on these
+    /// is not checked, and a frame's length depends on them.
+    fn check(&self, console: &Console) -> Result<(), BadState> {
+        let cycle = self.cpu.cycle;
+        check((0..=LONGEST_FRAME).contains(&cycle), "the cycle")?;
+        let (top, height) = (console.machine.tia.top, console.machine.tia.height);
+        check((0..=height).contains(&self.row), "the row")?;
+        let begins = (top + self.row) * CLOCKS_PER_LINE;
+        check(
+            [begins, NEVER].contains(&self.line_clock),
+            "the clock of a line",
+        )?;
+        let clocks = begins - CLOCKS_PER_LINE..=begins + CLOCKS_PER_LINE;
+        check(clocks.contains(&self.clock), "the clock")?;
+        let clocks = [self.sync_end, self.tia.moved_at];
+        let clocks = clocks.map(|clock| (-NEVER..=NEVER).contains(&clock));
+        check(clocks == [true; 2], "a clock")?;
+        let written = [self.riot.set_at, self.riot.read_at, self.tia.released_at];
+        check(
+            written.iter().all(|&written| written <= cycle),
+            "when a timer was set",
+        )?;
+        check([0, 3, 6, 10].contains(&self.riot.shift), "an interval")?;
+        check(
+            self.tia
+                .position
+                .iter()
+                .all(|&pixel| usize::from(pixel) < tia::WIDTH),
+            "a position",
+        )?;
+        check((0..=PADDLE_MAX).contains(&self.input.paddle), "a paddle")?;
+        let Progress {
+            score,
+            reward,
+            lives,
+            over: _,
+            memory: [first, second],
+        } = self.progress;
+        let points = [score, reward, lives, first, second];
+        let points = points.map(|points| (-MOST_POINTS..MOST_POINTS).contains(&points));
+        check(points == [true; 5], "the score")?;
+        let counts = [self.frame, self.episode_frame, self.power_ons];
+        let counts = counts.map(|count| count < MOST_FRAMES);
+        check(counts == [true; 3], "a count of frames")?;
+        check(console.game.modes.contains(&self.mode), "the mode")?;
+        let difficulties = console.game.difficulties;
+        check(difficulties.contains(&self.difficulty), "the difficulty")
+    }
+
+    fn walk(&mut self, tape: &mut impl Tape) -> Result<(), BadState> {
+        let cpu::Registers {
+            a,
+            x,
+            y,
+            sp,
+            p,
+            pc,
+            cycle,
+        } = &mut self.cpu;
+        for register in [a, x, y, sp, p] {
+            tape.byte(register)?;
+        }
+        tape.half(pc)?;
+        tape.int(cycle)?;
+
+        let riot = &mut self.riot;
+        tape.bytes(&mut riot.ram)?;
+        tape.byte(&mut riot.timer)?;
+        tape.byte(&mut riot.shift)?;
+        tape.int(&mut riot.set_at)?;
+        tape.flag(&mut riot.read_after_end)?;
+        tape.int(&mut riot.read_at)?;
+        tape.bytes(&mut riot.direction)?;
+        tape.bytes(&mut riot.output)?;
+
+        for window in &mut self.banks.windows {
+            tape.half(window)?;
+        }
+        tape.bytes(&mut self.banks.ram)?;
+
+        let input = &mut self.input;
+        tape.byte(&mut input.swcha)?;
+        tape.byte(&mut input.swchb)?;
+        tape.bytes(&mut input.buttons)?;
+        for cycles in &mut input.charge_cycles {
+            tape.int(cycles)?;
+        }
+        tape.int(&mut input.paddle)?;
+
+        walk_tia(&mut self.tia, tape)?;
+        tape.flag(&mut self.picture_begins)?;
+        for clock in [
+            &mut self.clock,
+            &mut self.line_clock,
+            &mut self.row,
+            &mut self.sync_end,
+        ] {
+            tape.int(clock)?;
+        }
+
+        let progress = &mut self.progress;
+        for points in [
+            &mut progress.score,
+            &mut progress.reward,
+            &mut progress.lives,
+        ] {
+            tape.int(points)?;
+        }
+        tape.flag(&mut progress.over)?;
+        for number in &mut progress.memory {
+            tape.int(number)?;
+        }
+        for count in [
+            &mut self.frame,
+            &mut self.episode_frame,
+            &mut self.power_ons,
+            &mut self.mode,
+            &mut self.difficulty,
+        ] {
+            tape.word(count)?;
+        }
+        Ok(())
+    }
+}
+
+fn walk_tia(registers: &mut tia::Registers, tape: &mut impl Tape) -> Result<(), BadState> {
+    let tia::Registers {
+        vsync,
+        vblank,
+        nusiz,
+        colour,
+        ctrlpf,
+        reflect,
+        playfield,
+        reflected,
+        graphics,
+        delayed,
+        delay,
+        missile,
+        ball,
+        delayed_ball,
+        delay_ball,
+        locked,
+        motion,
+        position,
+        suppressed,
+        collisions,
+        comb,
+        comb_next,
+        latch,
+        grounded,
+        released_at,
+        moved_at,
+    } = registers;
+    for register in [vsync, vblank, ctrlpf] {
+        tape.byte(register)?;
+    }
+    for pair in [nusiz, graphics, delayed, latch] {
+        tape.bytes(pair)?;
+    }
+    tape.bytes(colour)?;
+    tape.bytes(motion)?;
+    tape.bytes(position)?;
+    for pair in [reflected, delay, missile, locked, suppressed] {
+        for flag in pair {
+            tape.flag(flag)?;
+        }
+    }
+    for flag in [
+        reflect,
+        ball,
+        delayed_ball,
+        delay_ball,
+        comb,
+        comb_next,
+        grounded,
+    ] {
+        tape.flag(flag)?;
+    }
+    tape.word(playfield)?;
+    tape.half(collisions)?;
+    tape.int(released_at)?;
+    tape.int(moved_at)
+}
