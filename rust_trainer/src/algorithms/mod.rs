@@ -50,7 +50,8 @@ pub trait Algorithm {
     /// of them is left: see [`Learning::BrokenOff`].
     ///
     /// # Errors
-    /// [`TrainerError::Diverged`], after which nothing more can be learned, nor anything saved.
+    /// [`TrainerError::Diverged`], after which nothing more can be learned; libtorch's. What is left is
+    /// worth saving only where [`Algorithm::is_whole_between_steps`] says so.
     fn learn(&mut self, should_stop: &mut dyn FnMut() -> bool) -> Result<Learning, TrainerError>;
 
     /// What plays.
@@ -65,8 +66,9 @@ pub trait Algorithm {
     /// What libtorch says.
     fn state(&self) -> Result<State, TrainerError>;
 
-    /// Whether [`Algorithm::state`] is whole whenever [`Algorithm::learn`] has just returned, and not at
-    /// the end of an update alone. What was broken off, [`Algorithm::learn`] then does first of all.
+    /// Whether [`Algorithm::state`] is whole now, and not at the end of an update alone: between any two
+    /// gradient steps, also where the second one failed before it changed anything. What was broken off,
+    /// [`Algorithm::learn`] then does first of all.
     fn is_whole_between_steps(&self) -> bool {
         false
     }

@@ -56,19 +56,20 @@ impl Run {
         learned == 0 || [self.saved, kept].contains(&Some(learned))
     }
 
-    /// The checkpoint to write: of the present, between two updates; in the midst of one, of the last
-    /// that ended, if it was kept. What the present one learned up to then stands in for it otherwise,
-    /// but not where learning itself was broken off, nor in the first one: the settings begin the same
-    /// run again.
+    /// The checkpoint to write: of the present, wherever the run can go on from it; in the midst of an
+    /// update, of the last that ended, if it was kept. What the present one learned up to then stands in for
+    /// it otherwise, but not where learning itself was broken off or failed, for such weights are of no step
+    /// of the run, nor in the first one: the settings begin the same run again.
     pub(super) fn checkpoint_to_save(&mut self) -> Result<Option<Checkpoint>, TrainerError> {
         let learned = self.learned.step;
+        let is_torn = self.is_learning && !self.algorithm.is_whole_between_steps();
         let kept = self.kept.newest.as_ref();
-        let is_wanted = |kept: &Checkpoint| self.is_learning || kept.counters.step == learned;
+        let is_wanted = |kept: &Checkpoint| is_torn || kept.counters.step == learned;
         if !self.at_boundary && kept.is_some_and(is_wanted) {
             return Ok(self.take_kept());
         }
         let is_nothing_learned = learned == 0 && !self.at_boundary;
-        if self.is_learning || is_nothing_learned {
+        if is_torn || is_nothing_learned {
             return Ok(None);
         }
         let envs = self.env_states();

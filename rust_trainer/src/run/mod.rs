@@ -113,7 +113,7 @@ pub struct Run {
     times: Times,
     kept: Kept,
     evaluator: Option<Evaluator>,
-    /// In the midst of an update: the weights are neither those before nor those after.
+    /// In the midst of an update, which may have failed there.
     is_learning: bool,
 }
 
@@ -342,8 +342,7 @@ impl Run {
         let learned = self
             .algorithm
             .learn(&mut || may_break_off && patience.is_over())?;
-        let is_whole = self.algorithm.is_whole_between_steps();
-        self.is_learning = learned == Learning::BrokenOff && !is_whole;
+        self.is_learning = learned == Learning::BrokenOff;
         self.times.learn += learning.elapsed();
         let Learning::Done(metrics) = learned else {
             return Ok(false);

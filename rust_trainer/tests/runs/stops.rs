@@ -130,6 +130,43 @@ fn an_update_that_comes_to_nothing_costs_no_more_than_itself() {
     }
 }
 
+/// What DQN learned before it is saved: all that a run has which a stop ended in the same place.
+#[test]
+fn a_gradient_step_that_fails_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let variant = VARIANTS.iter().find(|(of, ..)| *of == "dqn").unwrap();
+    for (name, changes) in [("plain", ""), ("noisy", "prioritized = true\nnoisy = true")] {
+        let run = |what| {
+            with(
+                &run_of(variant, folder.path(), &format!("{name}-{what}")),
+                changes,
+            )
+        };
+        let (spoiled, stopped) = (run("spoiled"), run("stopped"));
+        let mut env = Stopping::new(cart_poles(), 23, Arc::new(StopRequest::never()));
+        env.then = Then::GivesInfinity;
+        let message = train(&spoiled, env).err().unwrap().to_string();
+        let failed = newest(&spoiled);
+        let step = failed.counters.step;
+        let words = format!(
+            "the loss is not finite: the run diverged (at agent step {step}); its newest \
+                             checkpoint, of agent step {step} "
+        );
+        assert!(message.starts_with(&words), "{message}");
+
+        let steps = step as u32 / NUM_ENVS as u32;
+        assert!(steps >= 23, "{steps}");
+        let (env, stop) = task(Task::CartPole, steps, Duration::ZERO);
+        let run = Run::create(stopped.clone(), env, &stop).unwrap();
+        assert_eq!(run.train(&stop).unwrap().outcome, Outcome::Stopped);
+        let stopped = newest(&stopped);
+        assert_eq!(failed.counters.update, stopped.counters.update);
+        assert_eq!(failed.state.values, stopped.state.values);
+        assert_eq!(failed.state.tensors, stopped.state.tensors);
+        assert!(matches!(failed.envs, EnvStates::Saved(_)));
+    }
+}
+
 #[test]
 fn where_games_cannot_go_on_the_run_says_why() {
     let folder = tempfile::tempdir().unwrap();

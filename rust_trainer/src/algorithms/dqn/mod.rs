@@ -8,6 +8,7 @@ mod loss;
 mod settings;
 mod state;
 
+use rand_pcg::Pcg64;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 use vec_env::{ActionBatch, ObsBuffer, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
@@ -129,8 +130,8 @@ impl Dqn {
     }
 
     /// Draws a batch: numbers of transitions, and the weights of their losses.
-    fn draw(&mut self) -> (Vec<u64>, Option<Vec<f32>>) {
-        let (count, rng) = (self.settings.batch_size, &mut self.learner.rng);
+    fn draw(&self, rng: &mut Pcg64) -> (Vec<u64>, Option<Vec<f32>>) {
+        let count = self.settings.batch_size;
         let Some(priorities) = &self.priorities else {
             return (self.replay.sample(count, rng), None);
         };
@@ -144,14 +145,16 @@ impl Dqn {
         (numbers.collect(), Some(weights))
     }
 
-    /// One gradient step on a batch of transitions.
+    /// One gradient step on a batch of transitions. Where it fails before the optimizer moves the weights,
+    /// nothing has changed, nor has anything been drawn.
     fn gradient_step(&mut self) -> Result<(), TrainerError> {
-        let (numbers, weights) = self.draw();
+        let mut rng = self.learner.rng.clone();
+        let (numbers, weights) = self.draw(&mut rng);
         let device = self.device();
         let batch = self.replay.get(&numbers)?.to_device(device);
         let (net, returns) = (&self.learner.net.net, self.target.returns);
-        let noise = net.draw_noise(&mut self.learner.rng);
-        let target_noise = self.target.draw_noise(&mut self.learner.rng);
+        let noise = net.draw_noise(&mut rng);
+        let target_noise = self.target.draw_noise(&mut rng);
 
         let targets = {
             let _guard = no_grad_guard();
@@ -178,6 +181,7 @@ impl Dqn {
         };
         let (max_grad_norm, rate) = (self.settings.max_grad_norm, self.settings.learning_rate);
         let grad_norm = self.learner.descend(&loss, max_grad_norm, rate)?;
+        self.learner.rng = rng;
         if let Some(priorities) = &mut self.priorities {
             let capacity = self.replay.capacity() as u64;
             for (number, error) in numbers.iter().zip(to_vec::<f32>(&errors.detach())) {
@@ -191,25 +195,22 @@ impl Dqn {
         self.terms
             .push(Tensor::stack(&[loss, value, grad_norm], 0).detach());
 
-        self.progress.gradient_steps += 1;
-        if self
-            .progress
-            .gradient_steps
-            .is_multiple_of(self.settings.target_update)
-        {
+        let gradient_steps = self.progress.gradient_steps + 1;
+        if gradient_steps.is_multiple_of(self.settings.target_update) {
             self.target.params.copy_from(&self.learner.net.net.params);
         }
+        self.progress.gradient_steps = gradient_steps;
+        self.progress.steps_to_learn -= self.settings.train_frequency;
         Ok(())
     }
 
     /// What the gradient steps since the last update say; not numbers where there were none.
-    fn metrics(&mut self) -> Result<Metrics, TrainerError> {
+    fn metrics(&self) -> Result<Metrics, TrainerError> {
         let names = ["loss", "q_value", "grad_norm"];
-        let terms = std::mem::take(&mut self.terms);
-        let means = if terms.is_empty() {
+        let means = if self.terms.is_empty() {
             Metrics(names.map(|name| (name, f64::NAN)).into())
         } else {
-            let means = Metrics::mean_of(&names, &terms);
+            let means = Metrics::mean_of(&names, &self.terms);
             means.check()?;
             means
         };
@@ -276,7 +277,6 @@ impl Algorithm for Dqn {
                 return Ok(Learning::BrokenOff);
             }
             self.gradient_step()?;
-            self.progress.steps_to_learn -= self.settings.train_frequency;
         }
         let Progress {
             steps,
@@ -287,8 +287,10 @@ impl Algorithm for Dqn {
         if steps_of_update < self.settings.steps_per_update && !is_over {
             return Ok(Learning::NotYet);
         }
+        let metrics = self.metrics()?;
+        self.terms.clear();
         self.progress.steps_of_update = 0;
-        self.metrics().map(Learning::Done)
+        Ok(Learning::Done(metrics))
     }
 
     fn policy(&self) -> &dyn Policy {
@@ -299,8 +301,9 @@ impl Algorithm for Dqn {
         self.to_state()
     }
 
+    /// Not within a gradient step that the optimizer has begun with and that did not come to its end.
     fn is_whole_between_steps(&self) -> bool {
-        true
+        self.learner.optimizer.steps == self.progress.gradient_steps
     }
 
     fn load_state(&mut self, state: &State) -> Result<(), TrainerError> {
