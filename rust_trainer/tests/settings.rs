@@ -63,9 +63,32 @@ fn a_setting_that_another_one_switches_off_is_refused() {
     }
     let message = resolve("eval_greedy = true").unwrap_err();
     assert!(message.contains("`eval_every` is 0"), "{message}");
-    // At its default it stands in every file of settings, and says nothing.
-    resolve("net = 'nature'\nmlp_width = 64").unwrap();
+    // At its default, too; what a run writes of itself does not hold it.
+    let message = resolve("net = 'nature'\nmlp_width = 64").unwrap_err();
+    assert!(
+        message.contains("`mlp_width` = 64 is not read"),
+        "{message}"
+    );
+    let nature = resolve("net = 'nature'").unwrap();
+    assert!(
+        !nature.to_toml().contains("mlp_width"),
+        "{}",
+        nature.to_toml()
+    );
+    let evaluation = toml::from_str("eval_episodes = 10").unwrap();
+    assert!(nature.with(&evaluation).is_err());
     resolve("net = 'mlp'\nmlp_width = 128").unwrap();
+}
+
+/// Files of runs held every setting once; such runs go on.
+#[test]
+fn a_run_goes_on_whose_file_holds_what_is_not_read() {
+    let settings = Settings::defaults(Algorithm::Ppo);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&file, toml::to_string(&settings.table()).unwrap()).unwrap();
+    assert_eq!(Settings::of_run(file.path()).unwrap(), settings);
+    let message = Settings::resolve(Some(file.path()), &toml::Table::new()).unwrap_err();
+    assert!(message.to_string().contains("is not read"), "{message}");
 }
 
 #[test]

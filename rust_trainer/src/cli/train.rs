@@ -18,7 +18,7 @@ use crate::{
     envs::{self, Recording},
     error::TrainerError,
     run::{Counters, Outcome, Resume, Run, RunFolder, StopRequest, machine},
-    settings::{Precision, Preset, RunSettings, Settings},
+    settings::{EnvSettings, Precision, Preset, RunSettings, Settings},
 };
 
 #[derive(clap::Args)]
@@ -90,12 +90,9 @@ pub(super) fn train(args: &TrainArgs, stop: &StopRequest) -> Result<i32, Trainer
 }
 
 fn start(args: &TrainArgs, stop: &StopRequest) -> Result<Run, TrainerError> {
-    let mut settings = Settings::layered(
-        args.preset.as_ref(),
-        args.config.as_deref(),
-        &args.settings.0,
-    )?;
-    let name_is_asked_for = args.settings.0.contains_key("run_name");
+    let named = &args.settings.0;
+    let mut settings = Settings::layered(args.preset.as_ref(), args.config.as_deref(), named)?;
+    let name_is_asked_for = named.contains_key("run_name");
     if settings.run.run_name.is_empty() && !name_is_asked_for {
         let (env, seed) = (&settings.env.env_id, settings.run.seed);
         let (env, seed) = (envs::name_in_files(env), format!("seed{seed}"));
@@ -108,6 +105,9 @@ fn start(args: &TrainArgs, stop: &StopRequest) -> Result<Run, TrainerError> {
     let threads = device::set_torch_threads(settings.machine.torch_threads);
     let for_env = settings.clone();
     let env = make_envs(stop, move || envs::for_training(&for_env))?;
+    let default = EnvSettings::default().env_timeout;
+    let is_in_file = settings.env.env_timeout.to_bits() != default.to_bits();
+    check_timeout(named.contains_key(TIMEOUT) || is_in_file, &settings, &*env)?;
     let for_evaluation = evaluation_envs(&settings, stop)?;
     let mut run = Run::create(settings, env, stop)?;
     announce(&run, threads)?;
@@ -123,6 +123,8 @@ fn resume(folder: &Path, args: &TrainArgs, stop: &StopRequest) -> Result<Run, Tr
     let threads = device::set_torch_threads(resume.settings.machine.torch_threads);
     let for_env = resume.settings.clone();
     let env = make_envs(stop, move || envs::for_training(&for_env))?;
+    let is_named = args.settings.0.contains_key(TIMEOUT);
+    check_timeout(is_named, &resume.settings, &*env)?;
     let for_evaluation = evaluation_envs(&resume.settings, stop)?;
     let mut run = Run::resume(resume, env, stop)?;
     for notice in run.notices() {
@@ -135,6 +137,30 @@ fn resume(folder: &Path, args: &TrainArgs, stop: &StopRequest) -> Result<Run, Tr
         run.counters().step
     ));
     Ok(run)
+}
+
+/// A timeout of worker processes. Where the backend is left to the environments, only they know whether
+/// there are any.
+const TIMEOUT: &str = "env_timeout";
+
+/// Refuses a timeout that was named where there are no worker processes.
+fn check_timeout(
+    is_named: bool,
+    settings: &Settings,
+    env: &dyn VecEnv,
+) -> Result<(), TrainerError> {
+    match env.backend() {
+        backend if is_named && backend != "async" => {
+            let problem =
+                format!("is not read: it needs `backend` = async, and auto chose {backend}");
+            Err(TrainerError::setting(
+                TIMEOUT,
+                settings.env.env_timeout,
+                problem,
+            ))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The environments to evaluate in while training, where the settings ask for it.

@@ -142,7 +142,7 @@ impl RunFolder {
     }
 
     pub(super) fn settings_in(path: &Path) -> Result<Settings, TrainerError> {
-        Settings::resolve(Some(&path.join("settings.toml")), &toml::Table::new())
+        Settings::of_run(&path.join("settings.toml"))
     }
 
     /// Writes the settings into it.

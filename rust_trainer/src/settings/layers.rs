@@ -1,12 +1,12 @@
 //! Layers of settings: what a later one names wins over an earlier one. And what nothing reads.
 //!
-//! Some settings count for nothing unless another one asks for them ([`ReadIf`](super::ReadIf)). One that
+//! Some settings count for nothing unless another one asks for them ([`ReadIf`]). One that
 //! is named all the same is refused. But a layer that switches something off takes with it what the
 //! layers before said about it: nobody named that beside the switch.
 
 use toml::{Table, Value};
 
-use super::{ALGORITHM, Algorithm, Field, Settings, default_of, groups, read, shown};
+use super::{ALGORITHM, Algorithm, Field, ReadIf, Settings, default_of, groups, read, shown};
 use crate::error::TrainerError;
 
 /// The settings of `below` with those that `above` names in their place.
@@ -19,7 +19,7 @@ pub(super) fn lay_over(below: Table, above: &Table) -> Result<Table, TrainerErro
     let algorithm = read(Some(&ALGORITHM), &table, Algorithm::Ppo)?;
     for field in conditional(algorithm) {
         let switched_here = |field: &Field| {
-            let switch = field.read_if.map(super::ReadIf::switch);
+            let switch = field.read_if.map(ReadIf::switch);
             switch.is_some_and(|switch| above.contains_key(switch))
         };
         let is_read = unmet(field, &|name| value_of(name, &table, algorithm)).is_none();
@@ -30,30 +30,40 @@ pub(super) fn lay_over(below: Table, above: &Table) -> Result<Table, TrainerErro
     Ok(table)
 }
 
-/// Refuses what `table` names and `settings`, made of it, do not read; a value at its default passes, for
-/// files hold every setting.
+/// Refuses those of `settings` that nothing reads and that were named: `is_named` is asked with each and
+/// its value.
 ///
 /// # Errors
 /// [`TrainerError::Setting`].
-pub(super) fn check_read(table: &Table, settings: &Settings) -> Result<(), TrainerError> {
-    let algorithm = settings.algorithm.algorithm();
+pub(super) fn check_read(
+    settings: &Settings,
+    is_named: impl Fn(&Field, &Value) -> bool,
+) -> Result<(), TrainerError> {
     let all = settings.table();
-    for field in conditional(algorithm) {
-        let is_named = table.contains_key(field.name);
-        if !is_named || all[field.name] == default_of(field, algorithm) {
-            continue;
-        }
-        if let Some((condition, value)) = unmet(field, &|name| value_of(name, &all, algorithm)) {
+    for (field, condition, switch) in unread(settings) {
+        let value = &all[field.name];
+        if is_named(field, value) {
             let problem = format!(
                 "is not read: it needs {condition}, and `{}` is {}",
                 condition.switch(),
-                shown(&value)
+                shown(&switch)
             );
-            let value = shown(&all[field.name]);
-            return Err(TrainerError::setting(field.name, value, problem));
+            return Err(TrainerError::setting(field.name, shown(value), problem));
         }
     }
     Ok(())
+}
+
+/// The settings of a run that it does not read, each with its condition that does not hold, and the value
+/// of the setting that decides.
+pub(super) fn unread(settings: &Settings) -> Vec<(&'static Field, ReadIf, Value)> {
+    let algorithm = settings.algorithm.algorithm();
+    let all = settings.table();
+    let with_reason = |field: &'static Field| {
+        let (condition, switch) = unmet(field, &|name| value_of(name, &all, algorithm))?;
+        Some((field, condition, switch))
+    };
+    conditional(algorithm).filter_map(with_reason).collect()
 }
 
 /// The settings that are read under a condition only.
@@ -65,10 +75,7 @@ fn conditional(algorithm: Algorithm) -> impl Iterator<Item = &'static Field> {
 }
 
 /// The condition of `field` that does not hold, and the value of the setting that decides.
-fn unmet(
-    field: &Field,
-    value_of: &dyn Fn(&str) -> Option<Value>,
-) -> Option<(super::ReadIf, Value)> {
+fn unmet(field: &Field, value_of: &dyn Fn(&str) -> Option<Value>) -> Option<(ReadIf, Value)> {
     let condition = field.read_if?;
     let value = value_of(condition.switch())?;
     (!condition.holds(&value)).then_some((condition, value))
@@ -85,7 +92,7 @@ fn value_of(name: &str, table: &Table, algorithm: Algorithm) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{ReadIf, settings};
+    use crate::settings::settings;
 
     settings! {
         struct Example {

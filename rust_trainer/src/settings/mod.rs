@@ -134,7 +134,8 @@ impl Settings {
         }
     }
 
-    /// The settings that `table` names, the others at the defaults of its algorithm.
+    /// The settings that `table` names, the others at the defaults of its algorithm. What none of them
+    /// reads may stand in it at its default, for tables hold every setting.
     ///
     /// # Errors
     /// A name that is no setting, or not one of this algorithm; a value of the wrong type or out of
@@ -153,7 +154,9 @@ impl Settings {
             net: NetSettings::from_table(table)?,
             machine: MachineSettings::from_table(table)?,
         };
-        layers::check_read(table, &settings)?;
+        layers::check_read(&settings, |field, value| {
+            *value != default_of(field, algorithm)
+        })?;
         settings.algorithm.check(settings.env.num_rows())?;
         Ok(settings)
     }
@@ -191,21 +194,41 @@ impl Settings {
             )));
         }
         let algorithm = read(Some(&ALGORITHM), &table, Algorithm::Ppo)?;
-        for name in from_file.keys() {
-            check_name(name, algorithm).map_err(|error| {
-                let file = file.unwrap_or(Path::new(""));
-                TrainerError::Usage(format!("`{}`: {error}", file.display()))
-            })?;
+        if let Some(file) = file {
+            check_names(&from_file, algorithm, file)?;
         }
+        let settings = Self::from_table(&table)?;
+        layers::check_read(&settings, |field, _| {
+            let by_user = [&from_file, command_line];
+            let is_named = by_user.iter().any(|layer| layer.contains_key(field.name));
+            is_named && table.contains_key(field.name) // and was not switched off by a later layer
+        })?;
+        Ok(settings)
+    }
+
+    /// The settings of a run that [`Settings::to_toml`] has written, or an earlier program, whose files
+    /// also hold what is not read.
+    ///
+    /// # Errors
+    /// A file that cannot be read; those of [`Settings::from_table`].
+    pub fn of_run(file: &Path) -> Result<Self, TrainerError> {
+        let table = read_file(file)?;
+        check_names(
+            &table,
+            read(Some(&ALGORITHM), &table, Algorithm::Ppo)?,
+            file,
+        )?;
         Self::from_table(&table)
     }
 
     /// These settings with those that `changes` names in their place.
     ///
     /// # Errors
-    /// Those of [`Settings::from_table`].
+    /// Those of [`Settings::from_table`]; a change that is not read.
     pub fn with(&self, changes: &Table) -> Result<Self, TrainerError> {
-        Self::from_table(&layers::lay_over(self.table(), changes)?)
+        let settings = Self::from_table(&layers::lay_over(self.table(), changes)?)?;
+        layers::check_read(&settings, |field, _| changes.contains_key(field.name))?;
+        Ok(settings)
     }
 
     /// All settings by name.
@@ -220,14 +243,19 @@ impl Settings {
         table
     }
 
-    /// The settings as a file holds them: a line each, related ones together.
+    /// The settings that are read, as a file holds them: a line each, related ones together.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let table = self.table();
+        let unread = layers::unread(self);
+        let is_read = |field: &Field| unread.iter().all(|(other, ..)| other.name != field.name);
         let groups = groups(&[self.algorithm.algorithm()]);
         let fields = groups.iter().flat_map(|(_, fields)| fields);
-        let line = |(field, _): &(&Field, _)| format!("{} = {}\n", field.name, table[field.name]);
-        fields.map(line).collect()
+        let fields = fields
+            .map(|(field, _)| field)
+            .filter(|field| is_read(field));
+        let lines = fields.map(|field| format!("{} = {}\n", field.name, table[field.name]));
+        lines.collect()
     }
 }
 
@@ -307,6 +335,14 @@ fn check_name(name: &str, algorithm: Algorithm) -> Result<(), TrainerError> {
             owners.join(", ")
         )
     }))
+}
+
+/// Refuses what a file names and `algorithm` has not.
+fn check_names(table: &Table, algorithm: Algorithm, file: &Path) -> Result<(), TrainerError> {
+    table.keys().try_for_each(|name| {
+        check_name(name, algorithm)
+            .map_err(|error| TrainerError::Usage(format!("`{}`: {error}", file.display())))
+    })
 }
 
 fn read_file(path: &Path) -> Result<Table, TrainerError> {

@@ -156,13 +156,13 @@ fn a_gradient_step_that_fails_changes_nothing() {
 
         let steps = step as u32 / NUM_ENVS as u32;
         assert!(steps >= 23, "{steps}");
-        let (env, stop) = task(Task::CartPole, steps, Duration::ZERO);
-        let run = Run::create(stopped.clone(), env, &stop).unwrap();
-        assert_eq!(run.train(&stop).unwrap().outcome, Outcome::Stopped);
-        let stopped = newest(&stopped);
-        assert_eq!(failed.counters.update, stopped.counters.update);
-        assert_eq!(failed.state.values, stopped.state.values);
-        assert_eq!(failed.state.tensors, stopped.state.tensors);
+        let (env, asks) = task(Task::CartPole, steps, Duration::ZERO);
+        let run = Run::create(stopped.clone(), env, &asks).unwrap();
+        assert_eq!(run.train(&asks).unwrap().outcome, Outcome::Stopped);
+        let whole = newest(&stopped);
+        assert_eq!(failed.counters.update, whole.counters.update);
+        assert_eq!(failed.state.values, whole.state.values);
+        assert_eq!(failed.state.tensors, whole.state.tensors);
         assert!(matches!(failed.envs, EnvStates::Saved(_)));
     }
 }
