@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from program import MODULE, PROGRAM, Trainer
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _signals_reach_children() -> Iterator[None]:
+    """Have the trainer hear signals that are ignored here, as `nohup` and a shell's `&` leave them.
+
+    A process hands on what it ignores to its children, but not what a handler does nothing about.
+    """
+    numbers = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
+    ignored = [number for number in numbers if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, lambda *_: None)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture

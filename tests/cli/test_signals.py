@@ -44,8 +44,6 @@ def test_every_training_in_one_process_is_stopped_as_the_first_was(trainer: Trai
         from rust_trainer import main
 
         if __name__ == "__main__":
-            # A shell ignores it for what runs in the background, and so does Python then.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
             before = signal.getsignal(signal.SIGINT)
             assert main(["train", "--run-name", "first", *sys.argv[1:]]) == 130
             assert signal.getsignal(signal.SIGINT) is before
