@@ -3,7 +3,8 @@
 `python continuous.py FOLDER` calculates what distributions and normalizers are compared with and
 writes it to FOLDER. `python continuous.py FOLDER NAME SETTINGS ...` repeats whole updates on what
 was recorded in `NAME.safetensors`, with the run's settings as JSON, and writes the weights at the
-end to `NAME-after.safetensors`. Everything is float64 but what Gymnasium has in float32.
+end to `NAME-after.safetensors`. Everything is float64 but what Gymnasium has in float32; in bf16
+hidden layers are bfloat16, the rest float32.
 """
 
 import json
@@ -81,13 +82,14 @@ class ContinuousAgent(Agent):
         """The policy and the values of a batch of flat observations."""
 
         def layer(x: Tensor, name: str) -> Tensor:
-            return linear(x, self.weights[f"{name}.weight"], self.weights[f"{name}.bias"])
+            weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
+            return linear(x, weight.to(x.dtype), bias.to(x.dtype))
 
         def head(name: str) -> Tensor:
-            x = obs.to(self.dtype)
+            x = obs.to(self.body)
             for hidden in ("hidden1", "hidden2"):
                 x = torch.tanh(layer(x, f"{name}.{hidden}"))
-            return layer(x, name)
+            return layer(x.to(self.dtype), name)
 
         mean = head("policy")
         deviation = self.weights["policy.log_std"].exp().expand_as(mean)

@@ -313,7 +313,12 @@ fn gradient_steps_in_fp32() {
 #[test]
 fn a_gradient_step_in_bf16() {
     let rainbow = format!("precision = 'bf16'\n{RAINBOW}");
-    let runs = [(4, "precision = 'bf16'"), (6, rainbow.as_str())];
+    let quantile = "precision = 'bf16'\ndistributional = 'quantile'\nnum_quantiles = 7";
+    let runs = [
+        (4, "precision = 'bf16'"),
+        (4, quantile),
+        (6, rainbow.as_str()),
+    ];
     for ((_, changes), compared) in runs.iter().zip(compare(&runs)) {
         let length = |tensor: &Tensor| tensor.square().sum(Kind::Double).sqrt().double_value(&[]);
         let share = length(&compared.weights) / length(&compared.moved);
