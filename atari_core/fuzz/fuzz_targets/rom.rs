@@ -1,0 +1,65 @@
+//! Any bytes as a cartridge, switched in any way: frames end, drawn frames and others give the same console, and a
+//! console that was brought back goes on as the one it was saved from. The bytes of a real ROM are an input, too.
+#![no_main]
+
+mod input;
+
+use std::sync::LazyLock;
+
+use atari_core::{Action, Cartridge, Console, Game, Mapper, games};
+use input::Input;
+use libfuzzer_sys::fuzz_target;
+
+/// A game for each way of switching.
+static GAMES: LazyLock<Vec<&'static Game>> = LazyLock::new(|| {
+    let mut found: Vec<&Game> = Vec::new();
+    for game in games::all().filter(|game| game.mapper != Mapper::Dpc) {
+        match found.iter_mut().find(|known| known.mapper == game.mapper) {
+            // The one that begins soonest.
+            Some(known) if frames(known) > frames(game) => *known = game,
+            Some(_) => {}
+            None => found.push(game),
+        }
+    }
+    found
+});
+
+fn frames(game: &Game) -> u32 {
+    let start: u16 = game.start.iter().map(|(_, frames)| frames).sum();
+    u32::from(game.select.0) * u32::from(game.select.1) + u32::from(game.reset_frames + start)
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((bytes, settings)) = data.split_last_chunk::<16>() else {
+        return;
+    };
+    let mut settings = Input(settings);
+    let game = GAMES[settings.below(GAMES.len())];
+    let lengths = [2048, 4096, 8192, 16384];
+    let cartridge = lengths.into_iter().find_map(|length| {
+        let rom: Vec<u8> = bytes.iter().copied().cycle().take(length).collect();
+        Cartridge::with_mapper("fuzz", &rom, game.mapper).ok()
+    });
+    let Some(cartridge) = cartridge else {
+        return;
+    };
+    let mut console =
+        Console::new(cartridge, game).expect("the cartridge is switched as the game's");
+    for _ in 0..6 {
+        let choice = settings.byte();
+        console.act(Action::ALL[usize::from(choice % 18)], choice >= 128);
+    }
+    let state = console.save_state();
+    let mut twin = console.clone();
+    twin.act(Action::Fire, true);
+    twin.restore_state(&state).expect("its own state");
+    for _ in 0..3 {
+        let action = Action::ALL[usize::from(settings.byte() % 18)];
+        console.act(action, true);
+        twin.act(action, false);
+        assert!(
+            console.save_state() == twin.save_state(),
+            "drawing changes the game"
+        );
+    }
+});
