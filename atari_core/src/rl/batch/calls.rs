@@ -6,8 +6,10 @@ use vec_env::{ActionSpace, Actions, AutoresetMode, EnvError, ObsSlot, ObsSpec, S
 
 use super::{
     env::{AtariVecEnv, order, usage},
+    pool::Work,
     results::{fill_record, fill_step},
-    seat::{Command, Rows},
+    rows::ObsRows,
+    seat::Command,
 };
 use crate::rl::game::EnvAction;
 
@@ -67,7 +69,7 @@ impl AtariVecEnv {
         EnvError::check_length(obs, num_envs * row_bytes)?;
         request.check(num_envs, was_reset)?;
         self.land();
-        let rows = Rows::new(obs, row_bytes);
+        let rows = ObsRows::new(obs, row_bytes);
         let pool = self.open()?;
         for index in (0..num_envs).filter(|&index| request.is_chosen(index)) {
             let Some(seat) = pool.item(index) else {
@@ -79,7 +81,7 @@ impl AtariVecEnv {
             };
             #[expect(unsafe_code, reason = "lends the caller's rows to the pool")]
             // SAFETY: `obs` is borrowed, and not looked into, until the rows were written: `land` waits for them.
-            let destination = unsafe { rows.destination(index) };
+            let destination = unsafe { rows.row(index) };
             seat.destination = destination;
         }
         pool.begin((0..num_envs).filter(|&index| request.is_chosen(index)));
@@ -145,7 +147,7 @@ impl AtariVecEnv {
         EnvError::check_length(&obs, num_rows * row_bytes)?;
         self.begun.extend_from_slice(ids);
         self.check_ids(num_begun, true)?;
-        let rows = Rows::new(&mut obs, row_bytes);
+        let rows = ObsRows::new(&mut obs, row_bytes);
         let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
         let ids = &self.begun[num_begun..];
         for (place, &index) in ids.iter().enumerate() {
@@ -156,7 +158,6 @@ impl AtariVecEnv {
                 Actions::Discrete(actions) => EnvAction::Index(actions[place] as usize),
                 Actions::Continuous(actions) => EnvAction::Polar(actions.as_chunks::<3>().0[place]),
             });
-            // Of parts of a batch it is not known yet which come first: `recv` writes their rows.
             if is_whole {
                 let row = if ids.len() == self.num_envs {
                     index
@@ -165,8 +166,18 @@ impl AtariVecEnv {
                 };
                 #[expect(unsafe_code, reason = "lends the slot's rows to the pool")]
                 // SAFETY: the slot is kept, and not looked into, until all is received, or the pool is gone.
-                let destination = unsafe { rows.destination(row) };
+                let destination = unsafe { rows.row(row) };
                 seat.destination = destination;
+            }
+        }
+        if !is_whole {
+            // The first that are ready come to these, whichever that will be.
+            for place in 0..num_rows {
+                #[expect(unsafe_code, reason = "lends the slot's rows to the pool")]
+                // SAFETY: the same; `recv` and `land` take as many items, and with each its row.
+                if let Some(row) = unsafe { rows.row(place) } {
+                    pool.offer(place, row);
+                }
             }
         }
         pool.begin(ids.iter().copied());
@@ -266,9 +277,9 @@ impl VecEnv for AtariVecEnv {
 
     fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
         self.open()?;
-        let Some(slot) = &mut self.slot else {
+        if self.slot.is_none() {
             return Err(order("recv: call send first"));
-        };
+        }
         let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
         let is_whole = self.batch_size == self.num_envs;
         let num_rows = if is_whole {
@@ -277,29 +288,32 @@ impl VecEnv for AtariVecEnv {
             self.batch_size
         };
         pool.wait(num_rows);
-        if self.begun.len() == num_rows {
-            // Nothing else is in flight: in the order in which they were begun, and all in their own.
+        if is_whole {
             while pool.take().is_some() {}
             self.turn.append(&mut self.begun);
             if num_rows == self.num_envs {
                 self.turn.sort_unstable();
             }
         } else {
-            self.turn.extend((0..num_rows).map_while(|_| pool.take()));
+            while self.turn.len() < num_rows
+                && let Some((index, row)) = pool.take()
+            {
+                self.turn.push(index);
+                // It was ready before there was a slot.
+                if let (Some(row), Some(seat)) = (row, pool.item(index)) {
+                    seat.write_to(row);
+                }
+            }
             self.begun.retain(|&index| pool.is_busy(index));
         }
         step.clear(num_rows, 1);
-        let rows = slot.chunks_exact_mut(self.obs_spec.num_bytes());
-        for (row, (&index, obs)) in self.turn.iter().zip(rows).enumerate() {
+        for (row, &index) in self.turn.iter().enumerate() {
             if let Some(seat) = pool.item(index) {
                 if let Some(error) = seat.error.take() {
                     self.slot = None;
                     return Err(error);
                 }
                 fill_step(step, row, index, &mut seat.row);
-                if !is_whole {
-                    seat.env.write_obs(obs);
-                }
             }
         }
         self.slot = None;

@@ -1,10 +1,13 @@
 //! [`AtariVecEnv`]: a batch of Atari games, emulated by threads of its own: how it is made. `calls` has its calls.
 
-use std::{f32::consts::PI, fmt, sync::Arc, thread};
+use std::{f32::consts::PI, fmt, sync::Arc, thread, time::Duration};
 
 use vec_env::{ActionSpace, AutoresetMode, Dtype, EnvError, ObsSlot, ObsSpec};
 
-use super::{pool::Pool, seat::Seat};
+use super::{
+    pool::{Pool, Threads},
+    seat::Seat,
+};
 use crate::{
     Cartridge, CoreError,
     games::Game,
@@ -30,6 +33,8 @@ pub struct BatchOptions {
     pub num_threads: usize,
     /// Cores to run the other threads on, in turn; empty leaves that to the system.
     pub cores: Vec<usize>,
+    /// How long a thread that finds nothing to do looks for work before it sleeps, and is woken for some 30 µs.
+    pub spin: Duration,
     /// Environments that one `recv` waits for, the first that are ready; 0 for all.
     pub batch_size: usize,
     /// Draw every frame, for [`AtariVecEnv::render`], and not only those that are observed.
@@ -49,6 +54,7 @@ impl BatchOptions {
             autoreset: AutoresetMode::SameStep,
             num_threads: 0,
             cores: Vec::new(),
+            spin: Duration::from_micros(50),
             batch_size: 0,
             draw_all: false,
             film: false,
@@ -141,16 +147,22 @@ impl AtariVecEnv {
             0 => cores().min(num_envs),
             threads => threads.min(num_envs),
         };
-        let pool = Pool::new(seats, Seat::work, num_threads - 1, &options.cores);
+        let obs_spec = ObsSpec {
+            shape: recipe.obs_shape(),
+            dtype: Dtype::Uint8,
+        };
+        let threads = Threads {
+            count: num_threads - 1,
+            cores: &options.cores,
+            spin: options.spin,
+        };
+        let pool = Pool::new(seats, obs_spec.num_bytes(), &threads);
         Ok(Self {
             pool: Some(pool.map_err(|error| usage(format!("num_threads={num_threads}: {error}")))?),
             slot: None,
             num_envs,
             batch_size,
-            obs_spec: ObsSpec {
-                shape: recipe.obs_shape(),
-                dtype: Dtype::Uint8,
-            },
+            obs_spec,
             action_space: action_space(recipe, num_actions),
             mode: options.autoreset,
             was_reset: false,

@@ -4,8 +4,9 @@ mod affinity;
 mod calls;
 mod env;
 mod pool;
+mod queues;
 mod results;
-mod rings;
+mod rows;
 mod seat;
 mod subsets;
 

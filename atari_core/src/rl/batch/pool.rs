@@ -1,6 +1,6 @@
 //! [`Pool`]: items that threads work on, each by one thread at a time, and whoever is free takes the next: items that
-//! take longer keep nobody waiting. A step locks and allocates nothing; threads that find nothing to do spin for some
-//! microseconds and then sleep.
+//! take longer keep nobody waiting. A step locks and allocates nothing; threads that find nothing to do spin for a
+//! moment and then sleep.
 
 use std::{
     cell::UnsafeCell,
@@ -11,81 +11,119 @@ use std::{
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
 use super::{
     affinity::pin_to_core,
-    rings::{Done, Todo},
+    queues::{Padded, ReadyQueue, WorkQueue},
+    rows::ObsRow,
 };
 
-/// Looks for work before a thread sleeps: some microseconds.
-const SPINS: u32 = 100;
+/// What a pool's threads do with an item.
+pub(super) trait Work: Send + 'static {
+    /// Does what is to be done.
+    fn work(&mut self);
+
+    /// Writes the observation that the work brought to a row that was offered for it.
+    fn write_to(&self, row: ObsRow);
+}
 
 /// What the pool's threads share.
 struct Shared<T> {
     items: Box<[Item<T>]>,
-    work: fn(&mut T),
-    todo: Todo,
-    done: Done,
+    todo: WorkQueue,
+    ready: ReadyQueue,
+    /// How long a thread looks for work before it sleeps.
+    spin: Duration,
     /// Rings when something was published, and at the end.
-    bell: AtomicU32,
+    bell: Padded<AtomicU32>,
     /// Threads that sleep until it rings, or are about to.
-    sleepers: AtomicU32,
-    /// Whether the owner sleeps, and the count of done items that wakes it.
-    owner_sleeps: AtomicBool,
+    sleepers: Padded<AtomicU32>,
+    /// Whether the owner sleeps, and the count of ready items that wakes it.
+    owner_sleeps: Padded<AtomicBool>,
     wake_owner_at: AtomicU32,
     /// Work on an item panicked.
     has_panicked: AtomicBool,
     stops: AtomicBool,
 }
 
-/// An item: the owner's, or, from when it is published until it is taken as done, of the thread that claims it.
-struct Item<T>(UnsafeCell<T>);
+/// An item: the owner's, or, from when it is published until it is taken as ready, of the thread that claims it.
+struct Item<T>(Padded<UnsafeCell<T>>);
 
 #[expect(unsafe_code, reason = "items go from thread to thread")]
 // SAFETY: an item is reached by one thread at a time (`Shared::work_on`, `Pool::item`), and those hand it on by the
-// release and acquire operations of `Todo` and `Done`.
+// release and acquire operations of `WorkQueue` and `ReadyQueue`.
 unsafe impl<T: Send> Sync for Item<T> {}
 
-impl<T> Shared<T> {
+impl<T: Work> Shared<T> {
     /// Works on an item that was claimed.
     fn work_on(&self, index: usize) {
-        let item = &self.items[index].0;
+        let mut number = None;
         let work = || {
             #[expect(unsafe_code, reason = "the item is this thread's")]
             // SAFETY: an index is published while its item is the owner's, and claimed once; the owner does not reach
-            // the item before it has taken the index out of `done`, where it goes below.
-            (self.work)(unsafe { &mut *item.get() });
+            // the item before it has taken the index out of `ready`, where it goes below.
+            let item = unsafe { &mut *self.items[index].0.0.get() };
+            item.work();
+            let own = self.ready.number();
+            number = Some(own);
+            if let Some(row) = self.ready.row(own) {
+                item.write_to(row);
+            }
         };
         if catch_unwind(AssertUnwindSafe(work)).is_err() {
             self.has_panicked.store(true, Ordering::Relaxed);
         }
-        let count = self.done.add(index);
+        let number = number.unwrap_or_else(|| self.ready.number());
+        let count = self.ready.add(number, index);
         let wake_at = self.wake_owner_at.load(Ordering::SeqCst);
-        if self.owner_sleeps.load(Ordering::SeqCst) && is_reached(count, wake_at) {
-            atomic_wait::wake_one(&raw const self.done.count);
+        if self.owner_sleeps.0.load(Ordering::SeqCst) && is_reached(count, wake_at) {
+            atomic_wait::wake_one(&raw const self.ready.count.0);
         }
     }
 
     fn run(&self) {
         loop {
-            let heard = self.bell.load(Ordering::SeqCst);
+            let heard = self.bell.0.load(Ordering::SeqCst);
             if self.stops.load(Ordering::SeqCst) {
                 return;
             }
             if let Some(index) = self.todo.claim() {
+                // Whoever was woken wakes the next, so that the owner need not wake all.
+                if !self.todo.is_empty() {
+                    self.wake_one();
+                }
                 self.work_on(index);
                 continue;
             }
-            let rings = (0..SPINS).any(|_| {
-                hint::spin_loop();
-                self.bell.load(Ordering::Relaxed) != heard
-            });
-            if !rings {
-                self.sleepers.fetch_add(1, Ordering::SeqCst);
+            if !self.spins_until(|| self.bell.0.load(Ordering::Relaxed) != heard) {
+                self.sleepers.0.fetch_add(1, Ordering::SeqCst);
                 // Does nothing if it has rung meanwhile.
-                atomic_wait::wait(&self.bell, heard);
-                self.sleepers.fetch_sub(1, Ordering::SeqCst);
+                atomic_wait::wait(&self.bell.0, heard);
+                self.sleepers.0.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+    }
+
+    /// Wakes a thread, if one sleeps.
+    fn wake_one(&self) {
+        if self.sleepers.0.load(Ordering::SeqCst) > 0 {
+            atomic_wait::wake_one(&raw const self.bell.0);
+        }
+    }
+
+    /// Waits without sleeping, and not for long; says whether it has come.
+    fn spins_until(&self, has_come: impl Fn() -> bool) -> bool {
+        const LOOKS: usize = 32;
+        let start = Instant::now();
+        loop {
+            let comes = (0..LOOKS).any(|_| {
+                hint::spin_loop();
+                has_come()
+            });
+            if comes || start.elapsed() >= self.spin {
+                return comes;
             }
         }
     }
@@ -97,37 +135,42 @@ fn is_reached(count: u32, goal: u32) -> bool {
 }
 
 /// Items and the threads that work on them. The owner's thread works too while it waits.
-pub(super) struct Pool<T: Send + 'static> {
+pub(super) struct Pool<T: Work> {
     shared: Arc<Shared<T>>,
     threads: Vec<JoinHandle<()>>,
     is_busy: Vec<bool>,
     num_busy: usize,
-    /// Items taken as done, modulo 2³².
+    /// Items taken as ready, modulo 2³².
     num_taken: u32,
 }
 
-impl<T: Send + 'static> Pool<T> {
-    /// A pool with `num_threads` threads beside the owner's, each pinned to one of `cores` in turn, if there are any.
+/// How a pool's threads run.
+pub(super) struct Threads<'a> {
+    /// Threads beside the owner's.
+    pub(super) count: usize,
+    /// Each is pinned to one of these in turn, if there are any.
+    pub(super) cores: &'a [usize],
+    /// How long a thread looks for work before it sleeps.
+    pub(super) spin: Duration,
+}
+
+impl<T: Work> Pool<T> {
+    /// A pool whose items write rows of `row_bytes`.
     ///
     /// # Errors
     /// The system refuses a thread, or to pin one.
-    pub(super) fn new(
-        items: Vec<T>,
-        work: fn(&mut T),
-        num_threads: usize,
-        cores: &[usize],
-    ) -> io::Result<Self> {
+    pub(super) fn new(items: Vec<T>, row_bytes: usize, threads: &Threads<'_>) -> io::Result<Self> {
         let shared = Arc::new(Shared {
-            todo: Todo::new(items.len()),
-            done: Done::new(items.len()),
+            todo: WorkQueue::new(items.len()),
+            ready: ReadyQueue::new(items.len(), row_bytes),
             items: items
                 .into_iter()
-                .map(|item| Item(UnsafeCell::new(item)))
+                .map(|item| Item(Padded(UnsafeCell::new(item))))
                 .collect(),
-            work,
-            bell: AtomicU32::new(0),
-            sleepers: AtomicU32::new(0),
-            owner_sleeps: AtomicBool::new(false),
+            spin: threads.spin,
+            bell: Padded::default(),
+            sleepers: Padded::default(),
+            owner_sleeps: Padded::default(),
             wake_owner_at: AtomicU32::new(0),
             has_panicked: AtomicBool::new(false),
             stops: AtomicBool::new(false),
@@ -139,20 +182,21 @@ impl<T: Send + 'static> Pool<T> {
             num_taken: 0,
             shared,
         };
-        for number in 0..num_threads {
+        for number in 0..threads.count {
             let shared = pool.shared.clone();
             let thread = thread::Builder::new().name(format!("atari-{number}"));
             let handle = thread.spawn(move || shared.run())?;
             // Known to the pool first, which ends it if it cannot be pinned.
             pool.threads.push(handle);
-            if !cores.is_empty() {
-                pin_to_core(&pool.threads[number], cores[number % cores.len()])?;
+            if !threads.cores.is_empty() {
+                let core = threads.cores[number % threads.cores.len()];
+                pin_to_core(&pool.threads[number], core)?;
             }
         }
         Ok(pool)
     }
 
-    /// Whether an item was begun and not taken as done.
+    /// Whether an item was begun and not taken as ready.
     pub(super) fn is_busy(&self, index: usize) -> bool {
         self.is_busy[index]
     }
@@ -163,77 +207,87 @@ impl<T: Send + 'static> Pool<T> {
             return None;
         }
         #[expect(unsafe_code, reason = "the item is the owner's")]
-        // SAFETY: the item is not busy: it was never published, or taken as done since. `&mut self` keeps the owner
+        // SAFETY: the item is not busy: it was never published, or taken as ready since. `&mut self` keeps the owner
         // from publishing it, and from reaching it twice.
-        Some(unsafe { &mut *self.shared.items[index].0.get() })
+        Some(unsafe { &mut *self.shared.items[index].0.0.get() })
     }
 
     /// Begins work on items, none of which is busy.
     pub(super) fn begin(&mut self, indices: impl Iterator<Item = usize>) {
         let (is_busy, num_busy) = (&mut self.is_busy, &mut self.num_busy);
-        let count = self.shared.todo.publish(indices.filter(|&index| {
+        self.shared.todo.publish(indices.filter(|&index| {
             let begins = !std::mem::replace(&mut is_busy[index], true);
             *num_busy += usize::from(begins);
             begins
         }));
-        let bell = &self.shared.bell;
-        bell.fetch_add(1, Ordering::SeqCst);
-        let sleepers = self.shared.sleepers.load(Ordering::SeqCst);
-        if count >= sleepers && sleepers > 1 {
-            atomic_wait::wake_all(bell);
-        } else {
-            (0..count.min(sleepers)).for_each(|_| atomic_wait::wake_one(bell));
-        }
+        self.shared.bell.0.fetch_add(1, Ordering::SeqCst);
+        self.shared.wake_one();
     }
 
-    /// Waits until `count` of the items begun are done, or all; works on items meanwhile.
+    /// Offers a row for the item that will be taken as the `place`-th from now on. The thread that works on it writes
+    /// there, or, if it is ready already, [`Pool::take`] hands the row back.
+    pub(super) fn offer(&mut self, place: usize, row: ObsRow) {
+        let number = self.num_taken.wrapping_add(place as u32);
+        self.shared.ready.offer(number, row);
+    }
+
+    /// Waits until `count` of the items begun are ready, or all; works on items meanwhile.
     pub(super) fn wait(&mut self, count: usize) {
         let shared = &*self.shared;
         let goal = self.num_taken.wrapping_add(count.min(self.num_busy) as u32);
-        let is_done = || is_reached(shared.done.count.load(Ordering::SeqCst), goal);
+        let is_done = || is_reached(shared.ready.count.0.load(Ordering::SeqCst), goal);
         while !is_done() {
-            if let Some(index) = shared.todo.claim() {
+            if self.is_needed(goal)
+                && let Some(index) = shared.todo.claim()
+            {
                 shared.work_on(index);
                 continue;
             }
-            let is_soon_done = (0..SPINS).any(|_| {
-                hint::spin_loop();
-                is_done()
-            });
-            if is_soon_done {
+            if shared.spins_until(is_done) {
                 return;
             }
             shared.wake_owner_at.store(goal, Ordering::SeqCst);
-            shared.owner_sleeps.store(true, Ordering::SeqCst);
-            let count = shared.done.count.load(Ordering::SeqCst);
+            shared.owner_sleeps.0.store(true, Ordering::SeqCst);
+            let count = shared.ready.count.0.load(Ordering::SeqCst);
             if !is_reached(count, goal) {
-                // Does nothing if another is done meanwhile; the one that reaches the goal wakes.
-                atomic_wait::wait(&shared.done.count, count);
+                // Does nothing if another is ready meanwhile; the one that reaches the goal wakes.
+                atomic_wait::wait(&shared.ready.count.0, count);
             }
-            shared.owner_sleeps.store(false, Ordering::SeqCst);
+            shared.owner_sleeps.0.store(false, Ordering::SeqCst);
         }
     }
 
-    /// Takes the item that was done first and not taken, if there is one.
-    pub(super) fn take(&mut self) -> Option<usize> {
-        let shared = &*self.shared;
-        if !is_reached(
-            shared.done.count.load(Ordering::SeqCst),
-            self.num_taken.wrapping_add(1),
-        ) {
+    /// Whether the goal needs more items than were claimed. Else the owner stays free to take these: the work on another
+    /// one, which may be a reset, can take much longer.
+    fn is_needed(&self, goal: u32) -> bool {
+        self.threads.is_empty() || !is_reached(self.shared.todo.num_claimed(), goal)
+    }
+
+    /// Takes the item that was ready first and not taken, if there is one, and the row that was offered for it, if that
+    /// is still to be written.
+    pub(super) fn take(&mut self) -> Option<(usize, Option<ObsRow>)> {
+        let ready = &self.shared.ready;
+        let number = self.num_taken;
+        self.num_taken = number.wrapping_add(1);
+        if !is_reached(ready.count.0.load(Ordering::SeqCst), self.num_taken) {
+            self.num_taken = number;
             return None;
         }
+        let mut looks = 0_u32;
         let index = loop {
-            // Another thread may still be between its number and its place.
-            match shared.done.take(self.num_taken) {
-                Some(index) => break index,
-                None => hint::spin_loop(),
+            // Another thread may still be between its number and its place, and write the row.
+            if let Some(index) = ready.take(number) {
+                break index;
             }
+            looks += 1;
+            if looks.is_multiple_of(1 << 10) {
+                thread::yield_now();
+            }
+            hint::spin_loop();
         };
-        self.num_taken = self.num_taken.wrapping_add(1);
         self.is_busy[index] = false;
         self.num_busy -= 1;
-        Some(index)
+        Some((index, ready.row(number)))
     }
 
     /// Whether work on an item has panicked, and left it in between.
@@ -242,12 +296,12 @@ impl<T: Send + 'static> Pool<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for Pool<T> {
+impl<T: Work> Drop for Pool<T> {
     /// Ends the threads; what was begun may stay undone.
     fn drop(&mut self) {
         self.shared.stops.store(true, Ordering::SeqCst);
-        self.shared.bell.fetch_add(1, Ordering::SeqCst);
-        atomic_wait::wake_all(&raw const self.shared.bell);
+        self.shared.bell.0.fetch_add(1, Ordering::SeqCst);
+        atomic_wait::wake_all(&raw const self.shared.bell.0);
         for thread in self.threads.drain(..) {
             // Work that panicked was caught.
             let _ended = thread.join();
@@ -256,89 +310,4 @@ impl<T: Send + 'static> Drop for Pool<T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::Pool;
-
-    #[derive(Default)]
-    struct Counter {
-        index: usize,
-        steps: u64,
-        sum: u64,
-    }
-
-    /// Takes longer for some items than for others.
-    fn work(counter: &mut Counter) {
-        counter.steps += 1;
-        for round in 0..(counter.index as u64 % 5) * 200 {
-            counter.sum = counter.sum.wrapping_mul(31).wrapping_add(round);
-        }
-    }
-
-    fn counters(count: usize) -> Vec<Counter> {
-        let counter = |index| Counter {
-            index,
-            ..Counter::default()
-        };
-        (0..count).map(counter).collect()
-    }
-
-    #[test]
-    fn every_item_is_worked_on_once_for_each_time_that_it_is_begun() {
-        for num_threads in [0, 1, 3] {
-            let mut pool = Pool::new(counters(17), work, num_threads, &[]).unwrap();
-            for round in 0..300 {
-                pool.begin(0..17);
-                assert!(pool.item(3).is_none());
-                pool.wait(17);
-                let mut taken: Vec<usize> = std::iter::from_fn(|| pool.take()).collect();
-                taken.sort_unstable();
-                assert!(taken.into_iter().eq(0..17), "round {round}");
-            }
-            assert!((0..17).all(|index| pool.item(index).unwrap().steps == 300));
-        }
-    }
-
-    #[test]
-    fn those_that_are_done_first_come_first_and_may_be_begun_again() {
-        let mut pool = Pool::new(counters(8), work, 2, &[]).unwrap();
-        pool.begin(0..8);
-        let mut begun = 8;
-        while begun < 2000 {
-            pool.wait(3);
-            let ready: Vec<usize> = (0..3).filter_map(|_| pool.take()).collect();
-            assert_eq!(ready.len(), 3);
-            pool.begin(ready.into_iter());
-            begun += 3;
-        }
-        pool.wait(8);
-        while pool.take().is_some() {}
-        let steps: u64 = (0..8).map(|index| pool.item(index).unwrap().steps).sum();
-        assert_eq!(steps, begun);
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn threads_run_on_cores_that_there_are() {
-        assert!(Pool::new(counters(2), work, 1, &[0]).is_ok());
-        for core in [1_000, 1_000_000] {
-            let error = Pool::new(counters(2), work, 1, &[core]).err().unwrap();
-            assert!(
-                error.to_string().contains(&format!("core {core}")),
-                "{error}"
-            );
-        }
-    }
-
-    #[test]
-    fn work_that_panics_is_told_and_ends_no_thread() {
-        let panics = |number: &mut u32| assert!(*number != 1, "as it should");
-        let mut pool = Pool::new(vec![0, 1, 2], panics, 1, &[]).unwrap();
-        assert!(!pool.has_panicked());
-        for _ in 0..3 {
-            pool.begin(0..3);
-            pool.wait(3);
-            while pool.take().is_some() {}
-        }
-        assert!(pool.has_panicked());
-    }
-}
+mod tests;

@@ -1,10 +1,9 @@
 //! [`Seat`]: one environment of a batch with what it is to do, and the row that it brings: stepped, and restarted when
 //! the autoreset mode says so.
 
-use std::{ptr::NonNull, slice};
-
 use vec_env::{AutoresetMode, EnvError};
 
+use super::{pool::Work, rows::ObsRow};
 use crate::{
     rl::game::{AtariEnv, EnvAction, EnvState, EnvStep},
     state::{BadState, Reader, Writer, check},
@@ -15,53 +14,6 @@ use crate::{
 pub(super) enum Command {
     Step(EnvAction),
     Reset { seed: Option<u64>, new_game: bool },
-}
-
-/// Memory that rows of observations are written to.
-pub(super) struct Rows {
-    start: NonNull<u8>,
-    count: usize,
-    row_bytes: usize,
-}
-
-impl Rows {
-    /// The rows of `obs`, whole ones only.
-    pub(super) fn new(obs: &mut [u8], row_bytes: usize) -> Self {
-        Self {
-            count: obs.len() / row_bytes,
-            start: NonNull::from(obs).cast(),
-            row_bytes,
-        }
-    }
-
-    /// One of the rows, for another thread to write.
-    ///
-    /// # Safety
-    /// The memory stays valid, and nobody else reaches this row, until it was written or the destination dropped.
-    #[expect(unsafe_code, reason = "outlives the borrow")]
-    pub(super) unsafe fn destination(&self, row: usize) -> Option<Destination> {
-        // SAFETY: the row lies within the memory.
-        let start = (row < self.count).then(|| unsafe { self.start.add(row * self.row_bytes) });
-        start.map(|start| Destination(start, self.row_bytes))
-    }
-}
-
-/// Where a row of observations goes: memory that its owner keeps, and leaves alone, until the row is received.
-pub(super) struct Destination(NonNull<u8>, usize);
-
-#[expect(unsafe_code, reason = "a row goes to the thread that writes it")]
-// SAFETY: it stands for a `&mut [u8]`, which is `Send`.
-unsafe impl Send for Destination {}
-
-impl Destination {
-    fn write(self, write: impl FnOnce(&mut [u8])) {
-        #[expect(
-            unsafe_code,
-            reason = "writes where the constructor was promised it may"
-        )]
-        // SAFETY: as `Rows::destination` demands.
-        write(unsafe { slice::from_raw_parts_mut(self.0.as_ptr(), self.1) });
-    }
 }
 
 /// The last step of an episode that was followed by another one at once.
@@ -84,7 +36,7 @@ pub(super) struct Seat {
     pub(super) row: Row,
     pub(super) command: Command,
     /// Where the observation goes as soon as it is there; `None` where it is fetched.
-    pub(super) destination: Option<Destination>,
+    pub(super) destination: Option<ObsRow>,
     /// The episode has ended and no reset has followed.
     pub(super) ended: bool,
     /// What the last step failed with.
@@ -105,20 +57,6 @@ impl Seat {
             ended: false,
             error: None,
             mode,
-        }
-    }
-
-    /// Does what is to be done.
-    pub(super) fn work(&mut self) {
-        match self.command {
-            Command::Step(_) if self.ended && self.mode == AutoresetMode::NextStep => {
-                self.reset(None, false);
-            }
-            Command::Step(action) => self.step(action),
-            Command::Reset { seed, new_game } => self.reset(seed, new_game),
-        }
-        if let Some(destination) = self.destination.take() {
-            destination.write(|row| self.env.write_obs(row));
         }
     }
 
@@ -220,6 +158,25 @@ impl Seat {
         self.ended = state.ended;
         self.error = None;
         self.env.put(state.env);
+    }
+}
+
+impl Work for Seat {
+    fn work(&mut self) {
+        match self.command {
+            Command::Step(_) if self.ended && self.mode == AutoresetMode::NextStep => {
+                self.reset(None, false);
+            }
+            Command::Step(action) => self.step(action),
+            Command::Reset { seed, new_game } => self.reset(seed, new_game),
+        }
+        if let Some(row) = self.destination.take() {
+            self.write_to(row);
+        }
+    }
+
+    fn write_to(&self, row: ObsRow) {
+        row.write(|row| self.env.write_obs(row));
     }
 }
 

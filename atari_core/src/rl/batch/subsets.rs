@@ -103,7 +103,9 @@ impl AtariVecEnv {
             }
             all
         } else {
-            let ready: Vec<usize> = (0..count).map_while(|_| pool.take()).collect();
+            let ready: Vec<usize> = (0..count)
+                .map_while(|_| pool.take().map(|(index, _)| index))
+                .collect();
             self.begun.retain(|&index| pool.is_busy(index));
             ready
         };

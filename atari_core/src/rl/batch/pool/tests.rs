@@ -1,0 +1,148 @@
+//! Every item is worked on once, by one thread, and comes back; rows are written once, by whoever is there.
+
+use std::time::Duration;
+
+use super::{Pool, Threads, Work};
+use crate::rl::batch::rows::{ObsRow, ObsRows};
+
+/// Rounds to play; Miri takes a thousand times as long.
+const ROUNDS: usize = if cfg!(miri) { 8 } else { 300 };
+const ROW_BYTES: usize = 16;
+
+#[derive(Default)]
+struct Counter {
+    index: usize,
+    steps: usize,
+    sum: u64,
+    panics: bool,
+}
+
+impl Work for Counter {
+    /// Takes longer for some items than for others.
+    fn work(&mut self) {
+        self.steps += 1;
+        let rounds = if cfg!(miri) { 2 } else { 200 };
+        for round in 0..(self.index as u64 % 5) * rounds {
+            self.sum = self.sum.wrapping_mul(31).wrapping_add(round);
+        }
+        assert!(!self.panics, "as it should");
+    }
+
+    fn write_to(&self, row: ObsRow) {
+        row.write(|row| {
+            let (index, steps) = row.split_at_mut(8);
+            // A row that was written twice differs from one that was written once.
+            index.copy_from_slice(&(self.index as u64 + 1).to_le_bytes());
+            let before = u64::from_le_bytes(steps.try_into().unwrap());
+            steps.copy_from_slice(&(before + self.steps as u64).to_le_bytes());
+        });
+    }
+}
+
+fn pool(count: usize, num_threads: usize, spin: Duration) -> Pool<Counter> {
+    let counter = |index| Counter {
+        index,
+        ..Counter::default()
+    };
+    let threads = Threads {
+        count: num_threads,
+        cores: &[],
+        spin,
+    };
+    Pool::new((0..count).map(counter).collect(), ROW_BYTES, &threads).unwrap()
+}
+
+fn taken(pool: &mut Pool<Counter>) -> Vec<usize> {
+    std::iter::from_fn(|| pool.take())
+        .map(|(index, _)| index)
+        .collect()
+}
+
+#[test]
+fn every_item_is_worked_on_once_for_each_time_that_it_is_begun() {
+    for (num_threads, spin) in [(0, 0), (1, 0), (3, 0), (3, 50)] {
+        let mut pool = pool(17, num_threads, Duration::from_micros(spin));
+        for round in 0..ROUNDS {
+            pool.begin(0..17);
+            assert!(pool.item(3).is_none());
+            pool.wait(17);
+            let mut taken = taken(&mut pool);
+            taken.sort_unstable();
+            assert!(taken.into_iter().eq(0..17), "round {round}");
+        }
+        assert!((0..17).all(|index| pool.item(index).unwrap().steps == ROUNDS));
+    }
+}
+
+#[test]
+fn those_that_are_ready_first_fill_the_rows_and_may_be_begun_again() {
+    const BATCH: usize = 3;
+    for num_threads in [0, 2] {
+        let mut pool = pool(8, num_threads, Duration::from_micros(5));
+        let mut steps = [0; 8];
+        pool.begin(0..8);
+        for round in 0..2 * ROUNDS {
+            let mut memory = [0; BATCH * ROW_BYTES];
+            let rows = ObsRows::new(&mut memory, ROW_BYTES);
+            for place in 0..BATCH {
+                #[expect(unsafe_code, reason = "as a batch does")]
+                // SAFETY: the memory is looked into when all rows were written.
+                let row = unsafe { rows.row(place) }.unwrap();
+                pool.offer(place, row);
+            }
+            pool.wait(BATCH);
+            let mut ready = [0; BATCH];
+            for place in &mut ready {
+                let (index, row) = pool.take().unwrap();
+                *place = index;
+                if let Some(row) = row {
+                    pool.item(index).unwrap().write_to(row);
+                }
+            }
+            for (index, row) in ready.into_iter().zip(memory.as_chunks::<ROW_BYTES>().0) {
+                steps[index] += 1;
+                let numbers = row.as_chunks().0.iter();
+                let numbers: Vec<u64> = numbers.map(|bytes| u64::from_le_bytes(*bytes)).collect();
+                assert_eq!(numbers, [index as u64 + 1, steps[index]], "round {round}");
+            }
+            pool.begin(ready.into_iter());
+        }
+        pool.wait(8);
+        assert_eq!(taken(&mut pool).len(), 8);
+    }
+}
+
+#[cfg(all(target_os = "linux", not(miri)))]
+#[test]
+fn threads_run_on_cores_that_there_are() {
+    let pinned = |core| {
+        let threads = Threads {
+            count: 1,
+            cores: &[core],
+            spin: Duration::ZERO,
+        };
+        Pool::new(vec![Counter::default()], ROW_BYTES, &threads)
+    };
+    // The system may not let this process run on core 0.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let allowed = status.split("Cpus_allowed_list:").nth(1).unwrap();
+    let first = allowed.trim_start().split([',', '-', '\n']).next().unwrap();
+    assert!(pinned(first.parse().unwrap()).is_ok());
+    for core in [1_000, 1_000_000] {
+        let error = pinned(core).err().unwrap().to_string();
+        assert!(error.contains(&format!("core {core}")), "{error}");
+    }
+}
+
+#[test]
+fn work_that_panics_is_told_and_ends_no_thread() {
+    let mut pool = pool(3, 1, Duration::ZERO);
+    assert!(!pool.has_panicked());
+    pool.item(1).unwrap().panics = true;
+    for _ in 0..3 {
+        pool.begin(0..3);
+        pool.wait(3);
+        assert_eq!(taken(&mut pool).len(), 3);
+    }
+    assert!(pool.has_panicked());
+}

@@ -1,0 +1,156 @@
+//! The two queues between a batch and its threads: what is to be done, and what is ready. Both are rings with a place for
+//! every item, and an item is in one of them at most, so that they are never full; nothing locks or allocates.
+
+use std::{
+    ptr,
+    sync::atomic::{AtomicPtr, AtomicU32, Ordering},
+};
+
+use super::rows::ObsRow;
+
+/// Keeps what different threads write on cache lines of their own; processors fetch two of 64 bytes at once.
+#[derive(Default)]
+#[repr(align(128))]
+pub(super) struct Padded<T>(pub(super) T);
+
+/// Items for any thread to take: one thread publishes, all claim.
+pub(super) struct WorkQueue {
+    places: Box<[AtomicU32]>,
+    /// Items published and claimed so far, modulo 2³².
+    published: Padded<AtomicU32>,
+    claimed: Padded<AtomicU32>,
+}
+
+impl WorkQueue {
+    pub(super) fn new(count: usize) -> Self {
+        let places = (0..count.next_power_of_two()).map(|_| AtomicU32::new(0));
+        Self {
+            places: places.collect(),
+            published: Padded::default(),
+            claimed: Padded::default(),
+        }
+    }
+
+    fn place(&self, number: u32) -> &AtomicU32 {
+        &self.places[number as usize & (self.places.len() - 1)]
+    }
+
+    /// Publishes items, all at once. One thread may do this at a time.
+    pub(super) fn publish(&self, items: impl Iterator<Item = usize>) {
+        let mut next = self.published.0.load(Ordering::Relaxed);
+        for item in items {
+            self.place(next).store(item as u32, Ordering::Relaxed);
+            next = next.wrapping_add(1);
+        }
+        // Whoever sees this number sees the places, and the items as they are now.
+        self.published.0.store(next, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.claimed.0.load(Ordering::Relaxed) == self.published.0.load(Ordering::Relaxed)
+    }
+
+    /// How many items were claimed so far, modulo 2³².
+    pub(super) fn num_claimed(&self) -> u32 {
+        self.claimed.0.load(Ordering::Relaxed)
+    }
+
+    /// Takes an item, if there is one, for this thread alone.
+    pub(super) fn claim(&self) -> Option<usize> {
+        loop {
+            let number = self.claimed.0.load(Ordering::Acquire);
+            if number == self.published.0.load(Ordering::Acquire) {
+                return None;
+            }
+            // Read before it is claimed: afterwards the place may be used again.
+            let item = self.place(number).load(Ordering::Relaxed);
+            let next = number.wrapping_add(1);
+            let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
+            let claim = self
+                .claimed
+                .0
+                .compare_exchange_weak(number, next, success, failure);
+            if claim.is_ok() {
+                return Some(item as usize);
+            }
+        }
+    }
+}
+
+/// A place of [`ReadyQueue`].
+struct Place {
+    /// An item's number and 1, or 0.
+    item: AtomicU32,
+    /// Where the observation of the item goes that gets this place: offered by the owner, taken by whoever writes it.
+    row: AtomicPtr<u8>,
+}
+
+/// Items that are ready: all threads add, one takes them, in the order in which they got their numbers. An item's number
+/// is the row that it comes to, so that its thread can write the observation there.
+pub(super) struct ReadyQueue {
+    places: Box<[Place]>,
+    row_bytes: usize,
+    /// Numbers given out so far, modulo 2³².
+    numbered: Padded<AtomicU32>,
+    /// How many can be taken or were, modulo 2³².
+    pub(super) count: Padded<AtomicU32>,
+}
+
+impl ReadyQueue {
+    /// For so many items, whose rows have `row_bytes`.
+    pub(super) fn new(count: usize, row_bytes: usize) -> Self {
+        let place = |_| Place {
+            item: AtomicU32::new(0),
+            row: AtomicPtr::new(ptr::null_mut()),
+        };
+        Self {
+            places: (0..count.next_power_of_two()).map(place).collect(),
+            row_bytes,
+            numbered: Padded::default(),
+            count: Padded::default(),
+        }
+    }
+
+    fn place(&self, number: u32) -> &Place {
+        &self.places[number as usize & (self.places.len() - 1)]
+    }
+
+    /// The number of an item that is ready, for [`ReadyQueue::add`]: from now on the owner waits for it.
+    pub(super) fn number(&self) -> u32 {
+        self.numbered.0.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Offers a row for the item that gets `number`, which was not taken yet.
+    pub(super) fn offer(&self, number: u32, row: ObsRow) {
+        self.place(number)
+            .row
+            .store(row.into_raw(), Ordering::Release);
+    }
+
+    /// The row that was offered for `number`, for one thread alone; `None` if there is none, or not yet.
+    pub(super) fn row(&self, number: u32) -> Option<ObsRow> {
+        let row = &self.place(number).row;
+        if row.load(Ordering::Relaxed).is_null() {
+            return None; // no need to write to the place
+        }
+        let row = ptr::NonNull::new(row.swap(ptr::null_mut(), Ordering::AcqRel))?;
+        #[expect(unsafe_code, reason = "a row comes out of the queue as it went in")]
+        // SAFETY: only `offer` puts rows there, all of this length, and the swap lets one thread have each.
+        Some(unsafe { ObsRow::from_raw(row, self.row_bytes) })
+    }
+
+    /// Adds the item that has `number`; returns the count that it makes.
+    pub(super) fn add(&self, number: u32, item: usize) -> u32 {
+        // Whoever takes it sees the item as it is now.
+        self.place(number)
+            .item
+            .store(item as u32 + 1, Ordering::Release);
+        self.count.0.fetch_add(1, Ordering::SeqCst).wrapping_add(1)
+    }
+
+    /// Takes the item with `number`, if it is there. One thread may do this at a time.
+    pub(super) fn take(&self, number: u32) -> Option<usize> {
+        let item = self.place(number).item.swap(0, Ordering::Acquire);
+        (item as usize).checked_sub(1)
+    }
+}
