@@ -1,39 +1,47 @@
-//! Frames per second of one core: `speed ROM [FRAMES]`, random actions held for four frames, new games as they end;
-//! with every frame drawn, every fourth, none.
+//! How long one core takes over a file of actions: `speed ROM ACTIONS DRAWN_EVERY`.
+//!
+//! ACTIONS holds one byte a frame, an action of 0 to 17, or 255 for a new game, whose start is not counted. Every
+//! DRAWN_EVERY-th frame is drawn; 0 draws none. Prints the seconds, and a CRC-32 of RAM after every hundredth frame,
+//! which another emulator must give as well.
 
 use std::io::Write;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use atari_core::{Action, Cartridge, Console};
 
+const NEW_GAME: u8 = 255;
+/// Frames between two looks at RAM.
+const CHECKED_EVERY: usize = 100;
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let rom = arguments.next().ok_or("usage: speed ROM [FRAMES]")?;
-    let frames: u32 = arguments.next().map_or(Ok(8000), |frames| frames.parse())?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [rom, actions, drawn_every] = arguments.as_slice() else {
+        return Err("usage: speed ROM ACTIONS DRAWN_EVERY".into());
+    };
+    let drawn_every: usize = drawn_every.parse()?;
     let cartridge = Cartridge::load(rom.as_ref())?;
-    let mut line = Vec::new();
-    write!(line, "{:18}", cartridge.name())?;
-    for drawn_every in [1, 4, u32::MAX] {
-        let mut console = Console::new(cartridge.clone(), cartridge.game()?)?;
-        let mut state: u64 = 1;
-        let mut action = Action::Noop;
-        let start = Instant::now();
-        for frame in 0..frames {
-            if frame % 4 == 0 {
-                // Knuth's linear congruential generator; the high bits choose.
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1_442_695_040_888_963_407);
-                action = Action::ALL[(state >> 40) as usize % Action::ALL.len()];
-            }
-            console.act(action, frame % drawn_every == drawn_every - 1);
-            if console.game_over() {
-                console.reset();
-            }
+    let game = cartridge.game()?;
+    let mut console = Console::new(cartridge, game)?;
+    let mut checksum = crc32fast::Hasher::new();
+    let mut frames = 0;
+    let mut seconds = Duration::ZERO;
+    let mut started = Instant::now();
+    for byte in std::fs::read(actions)? {
+        if byte == NEW_GAME {
+            seconds += started.elapsed();
+            console.reset();
+            started = Instant::now();
+            continue;
         }
-        let per_second = f64::from(frames) / start.elapsed().as_secs_f64();
-        write!(line, " {per_second:9.0}")?;
+        let action = Action::from_index(byte.into()).ok_or(format!("{byte} is no action"))?;
+        frames += 1;
+        console.act(action, drawn_every != 0 && frames % drawn_every == 0);
+        if frames % CHECKED_EVERY == 0 {
+            checksum.update(console.ram());
+        }
     }
-    line.push(b'\n');
-    Ok(std::io::stdout().write_all(&line)?)
+    seconds += started.elapsed();
+    let (seconds, checksum) = (seconds.as_secs_f64(), checksum.finalize());
+    writeln!(std::io::stdout(), "{seconds} {checksum}")?;
+    Ok(())
 }

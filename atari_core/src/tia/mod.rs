@@ -11,6 +11,8 @@ mod objects;
 mod paint;
 mod read;
 mod registers;
+#[cfg(test)]
+mod tests;
 
 use objects::{Line, Objects};
 

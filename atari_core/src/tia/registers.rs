@@ -148,7 +148,8 @@ impl Tia {
     }
 
     fn ctrlpf(&mut self, value: u8, clock: i32) {
-        if self.registers.ctrlpf == value {
+        // A reflection written late in a line above the picture still waits when the same value is written again.
+        if self.registers.ctrlpf == value && self.registers.reflect == (value & 1 != 0) {
             return;
         }
         self.catch_up(clock);
@@ -319,7 +320,9 @@ impl Tia {
                 break;
             }
         }
-        self.player_changes(side, shown_at);
+        // Unseen players, too: the line from which their first copy is left out must be the one being drawn.
+        self.catch_up(shown_at);
+        self.objects.changed(PLAYER + side);
         self.registers.position[side] = position as u8;
         self.registers.suppressed[side] = suppressed;
     }
