@@ -46,7 +46,14 @@ impl Console {
                 game: game.name,
             });
         }
-        let machine = Machine::new(game.mapper, game.top.into(), game.height.into(), start::RAM);
+        let (image, top, height) = (cartridge.image(), game.top, game.height);
+        let machine = Machine::new(
+            image.clone(),
+            game.mapper,
+            top.into(),
+            height.into(),
+            start::RAM,
+        );
         let mut console = Self {
             cartridge,
             game,
@@ -68,8 +75,7 @@ impl Console {
     fn power_on(&mut self) {
         let timer = start::timer(self.power_ons);
         self.power_ons += 1;
-        self.machine
-            .power_on(self.cartridge.image(), self.game.mapper, timer);
+        self.machine.power_on(self.game.mapper, timer);
         self.machine.input.release(self.game.controller);
         self.machine.input.swchb = switch::IDLE | self.difficulty_switches();
         self.frames(IDLE_FRAMES - DRAWN_FRAMES, false);
@@ -109,7 +115,7 @@ impl Console {
 
     fn frames(&mut self, count: u32, draw: bool) {
         for _ in 0..count {
-            self.machine.frame(self.cartridge.image(), draw);
+            self.machine.frame(draw);
         }
     }
 
@@ -130,7 +136,7 @@ impl Console {
         self.machine
             .input
             .act(self.game.controller, action, strength);
-        self.machine.frame(self.cartridge.image(), draw);
+        self.machine.frame(draw);
         self.frame += 1;
         self.episode_frame += 1;
         if let Some(rules) = self.game.rules {

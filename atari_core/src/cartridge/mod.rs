@@ -8,7 +8,7 @@ use std::sync::Arc;
 use md5::{Digest, Md5};
 
 use crate::{CoreError, Game, games};
-pub(crate) use banks::{Banks, SWITCHES};
+pub(crate) use banks::Banks;
 
 /// Room for the largest ROM; shorter ones repeat, so that no address needs a check.
 pub(crate) const IMAGE: usize = 0x8000;
@@ -54,7 +54,7 @@ pub struct Cartridge {
     md5: String,
     length: usize,
     mapper: Mapper,
-    image: Box<Image>,
+    image: Arc<Image>,
 }
 
 impl Cartridge {
@@ -104,7 +104,7 @@ impl Cartridge {
                 mapper,
             });
         }
-        let mut image = zeros();
+        let mut image = zeros::<{ IMAGE + 4 }>();
         for (to, from) in image.iter_mut().zip(bytes.iter().cycle()) {
             *to = *from;
         }
@@ -113,7 +113,7 @@ impl Cartridge {
             md5: digest(bytes),
             length: bytes.len(),
             mapper,
-            image,
+            image: image.into(),
         }))
     }
 
@@ -152,7 +152,7 @@ impl Cartridge {
         })
     }
 
-    pub(crate) fn image(&self) -> &Image {
+    pub(crate) fn image(&self) -> &Arc<Image> {
         &self.image
     }
 }

@@ -8,10 +8,12 @@ mod decimal;
 mod modes;
 mod opcodes;
 mod operations;
+mod stores;
 #[cfg(test)]
 mod tests;
 
-use crate::cartridge::{Image, SWITCHES};
+use modes::Place;
+
 use crate::machine::Machine;
 
 /// The registers between two frames.
@@ -51,249 +53,262 @@ impl Registers {
     }
 }
 
-/// The processor while it runs. Registers are wide so that nothing is masked before it is used; `FLAT` cartridges
-/// are never switched.
-pub(crate) struct Processor<'a, const FLAT: bool> {
+/// What a running processor keeps in memory; the rest goes from one instruction to the next as arguments.
+#[derive(Clone, Default)]
+pub(crate) struct Held {
+    pub(crate) sp: u32,
+    /// 0 or 1.
+    pub(crate) carry: u32,
+    /// 0 or [`flag::OVERFLOW`].
+    pub(crate) overflow: u32,
+    /// 0 or [`flag::DECIMAL`].
+    pub(crate) decimal: u32,
+    /// 0 or [`flag::INTERRUPT`].
+    pub(crate) interrupt: u32,
+    /// Instructions that the frame may take after those of this chain.
+    later: u32,
+}
+
+/// An instruction: the machine, where the processor is ([`At`]), operand bytes, A, X and Y, and the result that N and
+/// Z follow from. Six arguments, so that all of them are in registers on both x86-64 and `AArch64`.
+///
+/// Its last act is the call of the next one ([`Processor::next`]). An optimising compiler makes a jump of such a
+/// call: no loop, no shared `match`, nothing saved or restored between two instructions. No guarantee is needed: a
+/// chain ends after [`CHAIN`] calls, so that without that optimisation the stack is as little at risk.
+type Handler = fn(&mut Machine, At, u32, u32, u32, u32);
+
+/// Program counter, cycle and the instructions that are left of the chain, so that one addition steps over an
+/// instruction: 20 bits of which the lower 16 are the program counter, 26 bits, and the rest, negative at the end.
+#[derive(Clone, Copy)]
+struct At(u64);
+
+const CYCLE: u32 = 20;
+const LEFT: u32 = 46;
+
+impl At {
+    fn new(pc: u32, cycle: i32, left: u32) -> Self {
+        Self(u64::from(pc) | (cycle as u64) << CYCLE | u64::from(left) << LEFT)
+    }
+
+    #[inline(always)]
+    fn pc(self) -> u32 {
+        self.0 as u32 & 0xffff
+    }
+
+    #[inline(always)]
+    fn cycle(self) -> i32 {
+        (self.0 >> CYCLE) as i32 & ((1 << (LEFT - CYCLE)) - 1)
+    }
+
+    /// Goes on by `bytes` of the program and `cycles`.
+    #[inline(always)]
+    fn advanced(self, bytes: u8, cycles: i32) -> Self {
+        let step = u64::from(bytes).wrapping_add((cycles as u64) << CYCLE);
+        Self(self.0.wrapping_add(step))
+    }
+
+    #[inline(always)]
+    fn with_pc(self, pc: u32) -> Self {
+        Self(self.0 >> CYCLE << CYCLE | u64::from(pc))
+    }
+
+    #[inline(always)]
+    fn with_cycle(self, cycle: i32) -> Self {
+        Self::new(self.0 as u32 & ((1 << CYCLE) - 1), cycle, 0).with_left(self.left())
+    }
+
+    fn left(self) -> u32 {
+        (self.0 >> LEFT) as u32
+    }
+
+    fn with_left(self, left: u32) -> Self {
+        Self(self.0 << (64 - LEFT) >> (64 - LEFT) | u64::from(left) << LEFT)
+    }
+
+    /// One instruction less.
+    #[inline(always)]
+    fn counted(self) -> Self {
+        Self(self.0.wrapping_sub(1 << LEFT))
+    }
+
+    /// Whether more instructions were counted than there were.
+    #[inline(always)]
+    fn is_over(self) -> bool {
+        (self.0 as i64) < 0
+    }
+}
+
+/// Instructions that may be nested calls where the compiler makes no jumps of them.
+const CHAIN: u32 = 250;
+
+/// The processor within an instruction. Registers are wide so that nothing is masked before it is used.
+pub(crate) struct Processor<'a> {
+    bus: &'a mut Machine,
+    at: At,
+    /// The operand bytes of the instruction.
+    operand: u32,
     a: u32,
     x: u32,
     y: u32,
-    sp: u32,
-    pc: u32,
     /// Z is set when the low byte is 0, N when bit 7 or bit 15 is 1: most operations store their result and are done.
     zero_negative: u32,
-    /// 0 or 1.
-    carry: u32,
-    /// 0 or [`flag::OVERFLOW`].
-    overflow: u32,
-    /// 0 or [`flag::DECIMAL`].
-    decimal: u32,
-    /// 0 or [`flag::INTERRUPT`].
-    interrupt: u32,
-    cycle: i32,
-    /// Instructions that the frame may still take.
-    budget: i32,
-    /// The operand bytes of the instruction.
-    operand: u32,
-    /// The instruction is one after which the processor stands still.
-    jammed: bool,
-    bus: &'a mut Machine,
-    image: &'a Image,
 }
 
 impl Machine {
     /// Runs until the TIA ends the frame or `budget` instructions are done.
-    pub(crate) fn run<const FLAT: bool>(&mut self, image: &Image, budget: i32) {
+    pub(crate) fn run(&mut self, budget: u32) {
         self.tia.frame_ended = false;
-        let registers = self.cpu;
-        let mut processor = Processor::<FLAT> {
-            a: registers.a.into(),
-            x: registers.x.into(),
-            y: registers.y.into(),
-            sp: registers.sp.into(),
-            pc: registers.pc.into(),
-            zero_negative: 0,
-            carry: 0,
-            overflow: 0,
-            decimal: 0,
-            interrupt: 0,
-            cycle: registers.cycle,
-            budget,
-            operand: 0,
-            jammed: false,
-            bus: self,
-            image,
-        };
-        processor.set_status(registers.p.into());
-        while processor.budget > 0 {
-            processor.budget -= 1;
-            let opcode = processor.fetch();
-            processor.execute(opcode);
-            if processor.bus.tia.frame_ended | processor.jammed {
-                break;
-            }
+        self.banks.refresh();
+        self.held.later = budget;
+        while self.held.later > 0 && !self.tia.frame_ended {
+            let left = self.held.later.min(CHAIN);
+            self.held.later -= left;
+            let registers = self.cpu;
+            self.held.sp = registers.sp.into();
+            let mut processor = Processor {
+                bus: self,
+                at: At::new(registers.pc.into(), registers.cycle, left),
+                operand: 0,
+                a: registers.a.into(),
+                x: registers.x.into(),
+                y: registers.y.into(),
+                zero_negative: 0,
+            };
+            processor.set_status(registers.p.into());
+            processor.next();
         }
-        let registers = Registers {
-            a: processor.a as u8,
-            x: processor.x as u8,
-            y: processor.y as u8,
-            sp: processor.sp as u8,
-            p: processor.status() as u8,
-            pc: processor.pc as u16,
-            cycle: processor.cycle,
-        };
-        self.cpu = registers;
     }
 }
 
-impl<const FLAT: bool> Processor<'_, FLAT> {
-    /// The opcode at the program counter; its operand bytes go to `operand`.
+impl<'a> Processor<'a> {
     #[inline(always)]
-    fn fetch(&mut self) -> u8 {
-        let at = if FLAT {
-            if self.pc & 0x1000 == 0 {
-                return self.fetch_bytes();
-            }
-            (self.pc & 0xfff) as usize
-        } else {
-            let in_bank = self.pc & 0xfff;
-            // An instruction that may reach another window, a switch or cartridge RAM is read byte by byte.
-            if self.pc & 0x1000 == 0
-                || in_bank >= SWITCHES - 2
-                || in_bank < self.bus.banks.ram_below
-                || in_bank & 0x3ff > 0x3fd
-            {
-                return self.fetch_bytes();
-            }
-            self.bus.banks.offset(self.pc)
-        };
-        let image = self.image;
-        self.operand = u32::from(image[at + 1]) | u32::from(image[at + 2]) << 8;
-        image[at]
+    fn resume(
+        bus: &'a mut Machine,
+        at: At,
+        operand: u32,
+        a: u32,
+        x_y: u32,
+        zero_negative: u32,
+    ) -> Self {
+        Self {
+            bus,
+            at,
+            operand,
+            a,
+            x: x_y & 0xff,
+            y: x_y >> 8,
+            zero_negative,
+        }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn fetch_bytes(&mut self) -> u8 {
-        let opcode = self.read(self.pc & 0xffff, 0) as u8;
-        self.operand = 0;
-        for index in 1..opcodes::LENGTH[usize::from(opcode)] {
-            let byte = self.read((self.pc + u32::from(index)) & 0xffff, 0);
-            self.operand |= byte << (8 * (index - 1));
+    /// The instruction at the program counter, and with it all that follow.
+    #[inline(always)]
+    fn next(self) {
+        let x_y = self.x | self.y << 8;
+        let at = self.at.counted();
+        if at.is_over() {
+            return self.bus.pause(at, 0, self.a, x_y, self.zero_negative);
         }
-        opcode
+        match self.bus.banks.instruction(&self.bus.image, at.pc()) {
+            Some((opcode, operand)) => {
+                let handler = opcodes::HANDLERS[usize::from(opcode)];
+                handler(self.bus, at, operand, self.a, x_y, self.zero_negative);
+            }
+            None => fetch_bytes(self.bus, at, 0, self.a, x_y, self.zero_negative),
+        }
+    }
+
+    /// Steps over `bytes` of the program in `cycles`.
+    #[inline(always)]
+    fn advance(&mut self, bytes: u8, cycles: i32) {
+        self.at = self.at.advanced(bytes, cycles);
+    }
+
+    #[inline(always)]
+    fn jump(&mut self, pc: u32) {
+        self.at = self.at.with_pc(pc);
+    }
+
+    /// This instruction is the last.
+    #[inline(always)]
+    fn stop(&mut self) {
+        self.at = self.at.with_left(0);
+        self.bus.held.later = 0;
     }
 
     /// The byte at an address; `lines` is what the bus last carried, which floats into unconnected TIA bits.
     #[inline(always)]
-    fn read(&mut self, address: u32, lines: u32) -> u32 {
-        if address & 0x1000 != 0 {
-            self.read_cartridge(address)
-        } else if address & 0x80 == 0 {
-            self.read_tia(address, lines)
-        } else if address & 0x200 == 0 {
-            self.bus.riot.ram[(address & 0x7f) as usize].into()
+    fn load<const PLAIN: bool>(&mut self, address: u32, lines: u32) -> Option<u32> {
+        if address & 0x1280 == 0x80 {
+            Some(self.bus.riot.ram[(address & 0x7f) as usize].into())
+        } else if PLAIN {
+            self.bus
+                .banks
+                .plain(&self.bus.image, address)
+                .map(u32::from)
         } else {
-            self.read_riot(address)
+            Some(self.load_anywhere(address, lines))
         }
     }
 
     #[inline(always)]
-    fn read_cartridge(&mut self, address: u32) -> u32 {
-        if FLAT {
-            return self.image[(address & 0xfff) as usize].into();
-        }
-        let in_bank = address & 0xfff;
-        if in_bank >= SWITCHES || in_bank < self.bus.banks.ram_below {
-            self.bus.banks.read(self.image, address).into()
+    fn load_anywhere(&mut self, address: u32, lines: u32) -> u32 {
+        let (value, at) = self.bus.read(address, lines, self.at);
+        self.at = at;
+        value
+    }
+
+    /// A byte of page zero, which is RAM and TIA.
+    #[inline(always)]
+    fn load_zero_page<const PLAIN: bool>(&mut self, address: u32, lines: u32) -> Option<u32> {
+        if PLAIN {
+            let is_ram = address & 0x80 != 0;
+            is_ram.then(|| self.bus.riot.ram[(address & 0x7f) as usize].into())
         } else {
-            self.image[self.bus.banks.offset(address)].into()
+            Some(self.load_anywhere(address, lines))
         }
+    }
+
+    /// A write, of a `PLAIN` instruction to a place in RAM ([`Place::writable`]).
+    #[inline(always)]
+    fn store<const PLAIN: bool>(&mut self, place: Place, value: u32) {
+        if PLAIN {
+            self.bus.riot.ram[(place.address & 0x7f) as usize] = value as u8;
+        } else {
+            self.at = self.bus.write(place.address, value as u8, self.at);
+        }
+    }
+
+    /// The stack is page one, which is RAM and TIA once more. Gives up unless `pushes` more bytes lie in RAM.
+    #[inline(always)]
+    fn has_room<const PLAIN: bool>(&self, pushes: u32) -> Option<()> {
+        (!PLAIN || self.bus.held.sp >= 0x7f + pushes).then_some(())
     }
 
     #[inline(always)]
-    fn read_tia(&mut self, address: u32, lines: u32) -> u32 {
-        let bus = &mut *self.bus;
-        bus.tia.read(address, lines, self.cycle, &bus.input).into()
+    fn push<const PLAIN: bool>(&mut self, value: u32) {
+        let address = self.bus.held.sp;
+        self.bus.held.sp = address.wrapping_sub(1) & 0xff;
+        self.store::<PLAIN>(Place { address, lines: 0 }, value);
     }
 
-    #[inline(never)]
-    fn read_riot(&mut self, address: u32) -> u32 {
-        if address & 0x1285 == 0x284 {
-            self.skip_wait();
-        }
-        let bus = &mut *self.bus;
-        bus.riot.read(address, self.cycle, &bus.input).into()
-    }
-
-    /// Most games wait for the end of the picture in `LDA INTIM` and a branch back to it. The cycles of the turns
-    /// that change nothing are added at once.
-    fn skip_wait(&mut self) {
-        let in_bank = self.pc & 0xfff;
-        let first = if FLAT {
-            3
-        } else {
-            self.bus.banks.ram_below.max(3)
-        };
-        if self.pc & 0x1000 == 0 || in_bank < first || in_bank > SWITCHES - 3 {
-            return;
-        }
-        let byte = |address: u32| {
-            let at = if FLAT {
-                (address & 0xfff) as usize
-            } else {
-                self.bus.banks.offset(address)
-            };
-            self.image[at]
-        };
-        // LDA, LDX, LDY, BIT; the branch goes back over its own two bytes and these three.
-        if !matches!(byte(self.pc - 3), 0xad | 0xae | 0xac | 0x2c) || byte(self.pc + 1) != 0xfb {
-            return;
-        }
-        let crosses_page = ((self.pc + 2) ^ (self.pc - 3)) & 0x100 != 0;
-        let period = 4 + 3 + i32::from(crosses_page);
-        let turns = self
-            .bus
-            .riot
-            .skippable(self.cycle, byte(self.pc), period)
-            .min(self.budget / 2);
-        self.cycle += turns * period;
-        self.budget -= turns * 2;
-    }
-
+    /// Gives up unless the next `pulls` bytes lie in RAM.
     #[inline(always)]
-    fn write(&mut self, address: u32, value: u32) {
-        let value = value as u8;
-        if address & 0x1000 != 0 {
-            if !FLAT {
-                self.bus.banks.write(address, value);
-            }
-        } else if address & 0x80 == 0 {
-            self.cycle = self.bus.tia.write(address, value, self.cycle);
-        } else if address & 0x200 == 0 {
-            self.bus.riot.ram[(address & 0x7f) as usize] = value;
-        } else {
-            self.bus.riot.write(address, value, self.cycle);
-        }
-    }
-
-    /// A read of page zero: RAM or TIA.
-    #[inline(always)]
-    fn read_zero_page(&mut self, address: u32, lines: u32) -> u32 {
-        if address & 0x80 != 0 {
-            self.bus.riot.ram[(address & 0x7f) as usize].into()
-        } else {
-            self.read_tia(address, lines)
-        }
-    }
-
-    /// A write to page zero: RAM or TIA.
-    #[inline(always)]
-    fn write_zero_page(&mut self, address: u32, value: u32) {
-        if address & 0x80 != 0 {
-            self.bus.riot.ram[(address & 0x7f) as usize] = value as u8;
-        } else {
-            self.cycle = self.bus.tia.write(address, value as u8, self.cycle);
-        }
-    }
-
-    /// The stack is page one, which is RAM and TIA once more.
-    #[inline(always)]
-    fn push(&mut self, value: u32) {
-        self.write_zero_page(self.sp, value);
-        self.sp = self.sp.wrapping_sub(1) & 0xff;
+    fn holds<const PLAIN: bool>(&self, pulls: u32) -> Option<()> {
+        (!PLAIN || (0x7f..=0xff - pulls).contains(&self.bus.held.sp)).then_some(())
     }
 
     /// The stack pointer's old place is read first; what it held floats into the bits that the TIA leaves open.
     #[inline(always)]
-    fn pull(&mut self, opcode: u32) -> u32 {
-        let before = self.sp;
-        self.sp = (before + 1) & 0xff;
-        if self.sp & 0x80 != 0 {
-            self.bus.riot.ram[(self.sp & 0x7f) as usize].into()
-        } else {
-            let lines = self.read_zero_page(before, opcode);
-            self.read_tia(self.sp, lines)
+    fn pull<const PLAIN: bool>(&mut self, opcode: u32) -> u32 {
+        let before = self.bus.held.sp;
+        let place = (before + 1) & 0xff;
+        self.bus.held.sp = place;
+        if PLAIN || place & 0x80 != 0 {
+            return self.bus.riot.ram[(place & 0x7f) as usize].into();
         }
+        let lines = self.load_anywhere(before, opcode);
+        self.load_anywhere(place, lines)
     }
 
     #[inline(always)]
@@ -309,15 +324,21 @@ impl<const FLAT: bool> Processor<'_, FLAT> {
         } else {
             0
         };
-        negative | self.overflow | flag::ALWAYS | self.decimal | self.interrupt | zero | self.carry
+        negative
+            | self.bus.held.overflow
+            | flag::ALWAYS
+            | self.bus.held.decimal
+            | self.bus.held.interrupt
+            | zero
+            | self.bus.held.carry
     }
 
     #[inline(always)]
     fn set_status(&mut self, status: u32) {
-        self.carry = status & flag::CARRY;
-        self.interrupt = status & flag::INTERRUPT;
-        self.decimal = status & flag::DECIMAL;
-        self.overflow = status & flag::OVERFLOW;
+        self.bus.held.carry = status & flag::CARRY;
+        self.bus.held.interrupt = status & flag::INTERRUPT;
+        self.bus.held.decimal = status & flag::DECIMAL;
+        self.bus.held.overflow = status & flag::OVERFLOW;
         let negative = status & flag::NEGATIVE;
         self.zero_negative = if status & flag::ZERO != 0 {
             negative << 8
@@ -325,4 +346,116 @@ impl<const FLAT: bool> Processor<'_, FLAT> {
             negative | 1
         };
     }
+}
+
+/// What the processor asks of the bus less often. These are called and not inlined; they take values, because the
+/// fields of a [`Processor`] that was lent to them would have to live in memory.
+impl Machine {
+    /// Writes back what the processor holds: a chain is at its end.
+    #[inline(never)]
+    fn pause(&mut self, at: At, _operand: u32, a: u32, x_y: u32, zero_negative: u32) {
+        let processor = Processor::resume(self, at, 0, a, x_y, zero_negative);
+        let registers = Registers {
+            a: processor.a as u8,
+            x: processor.x as u8,
+            y: processor.y as u8,
+            sp: processor.bus.held.sp as u8,
+            p: processor.status() as u8,
+            pc: processor.at.pc() as u16,
+            cycle: processor.at.cycle(),
+        };
+        self.cpu = registers;
+    }
+
+    /// The byte at an address, and where the processor is then.
+    #[inline(never)]
+    fn read(&mut self, address: u32, lines: u32, mut at: At) -> (u32, At) {
+        let value = if address & 0x1000 != 0 {
+            self.banks.read(&self.image, address)
+        } else if address & 0x80 == 0 {
+            self.tia.read(address, lines, at.cycle(), &self.input)
+        } else if address & 0x200 == 0 {
+            self.riot.ram[(address & 0x7f) as usize]
+        } else {
+            // Most games wait for the end of the picture in `LDA INTIM` and a branch back to it; the turns of that
+            // loop change nothing.
+            if address & 0x285 == 0x284 {
+                at = self.skip_wait(at, address);
+            }
+            self.riot.read(address, at.cycle(), &self.input)
+        };
+        (value.into(), at)
+    }
+
+    /// Leaves out what passes after a load of `address`, which is INTIM, when a branch back to that load follows it.
+    fn skip_wait(&mut self, at: At, address: u32) -> At {
+        let pc = at.pc();
+        let byte = |ahead: u32| {
+            let address = pc.wrapping_add(ahead).wrapping_sub(3);
+            self.banks.plain(&self.image, address)
+        };
+        let [Some(load), Some(low), Some(high), Some(branch), Some(0xfb)] =
+            [0, 1, 2, 3, 4].map(byte)
+        else {
+            return at;
+        };
+        // The branch goes back over its own two bytes and the three of the load.
+        if u32::from(u16::from_le_bytes([low, high])) != address {
+            return at;
+        }
+        // LDA, LDX or LDY; BIT takes N from the timer, too, but Z from A as well.
+        let waits = matches!((load, branch), (0xac..=0xae, _) | (0x2c, 0x10 | 0x30));
+        if !waits {
+            return at;
+        }
+        let crosses_page = ((pc + 2) ^ pc.wrapping_sub(3)) & 0x100 != 0;
+        let period = 4 + 3 + i32::from(crosses_page);
+        let left = at.left() + self.held.later;
+        let turns = self
+            .riot
+            .skippable(at.cycle(), branch, period)
+            .min(left as i32 / 2);
+        // All that are left stay behind this chain.
+        self.held.later = left - 2 * turns as u32;
+        at.advanced(0, turns * period).with_left(0)
+    }
+
+    /// A write anywhere, and where the processor goes on.
+    #[inline(never)]
+    fn write(&mut self, address: u32, value: u8, at: At) -> At {
+        if address & 0x1000 != 0 {
+            self.banks.write(address, value);
+        } else if address & 0x80 == 0 {
+            let at = at.with_cycle(self.tia.write(address, value, at.cycle()));
+            return if self.tia.frame_ended {
+                at.with_left(0)
+            } else {
+                at
+            };
+        } else if address & 0x200 == 0 {
+            self.riot.ram[(address & 0x7f) as usize] = value;
+        } else {
+            self.riot.write(address, value, at.cycle());
+        }
+        at
+    }
+}
+
+/// An instruction that does not lie whole in one piece of the cartridge, or not in the piece of the last one.
+#[cold]
+#[inline(never)]
+fn fetch_bytes(bus: &mut Machine, at: At, _operand: u32, a: u32, x_y: u32, zero_negative: u32) {
+    let pc = at.pc();
+    bus.banks.enter(pc);
+    let (opcode, operand) = bus.banks.instruction(&bus.image, pc).unwrap_or_else(|| {
+        let mut byte = |address| bus.read(address & 0xffff, 0, at.with_pc(0)).0;
+        let opcode = byte(pc) as u8;
+        let length = opcodes::LENGTH[usize::from(opcode)];
+        let operand = (1..u32::from(length)).fold(0, |bytes, index| {
+            bytes | byte(pc + index) << (8 * (index - 1))
+        });
+        (opcode, operand)
+    });
+    let at = at.with_pc(pc);
+    opcodes::HANDLERS[usize::from(opcode)](bus, at, operand, a, x_y, zero_negative);
 }

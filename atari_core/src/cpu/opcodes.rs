@@ -1,19 +1,70 @@
 //! Which instruction an opcode is: every one of the 256, by operation, with addressing mode and cycles.
 
 use super::modes::{
-    Absolute, AbsoluteX, AbsoluteY, Immediate, IndirectX, IndirectY, Mode, Place, ZeroPage,
-    ZeroPageX, ZeroPageY,
+    Absolute, AbsoluteX, AbsoluteY, Immediate, IndirectX, IndirectY, Mode, ZeroPage, ZeroPageX,
+    ZeroPageY,
 };
-use super::{Processor, flag};
+use super::{At, Handler, Processor, flag, stores};
+use crate::machine::Machine;
 
-/// Writes the table out as one `match`, and as the length of each instruction. In `other` stands what has no
+/// The functions of an instruction, which go on to the next: one that finds its bytes in RAM and ROM, and, where that
+/// one gives up with `None` (it must not have changed anything by then), one that finds them wherever they are.
+macro_rules! handler {
+    (|$cpu:ident, $plain:ident| $do:block) => {{
+        #[inline(always)]
+        fn attempt<const $plain: bool>($cpu: &mut Processor<'_>) -> Option<()> {
+            $do
+            Some(())
+        }
+
+        #[inline(never)]
+        fn anywhere(bus: &mut Machine, at: At, operand: u32, a: u32, x_y: u32, result: u32) {
+            let mut processor = Processor::resume(bus, at, operand, a, x_y, result);
+            let done = attempt::<false>(&mut processor);
+            debug_assert!(done.is_some(), "every byte is somewhere");
+            processor.next();
+        }
+
+        fn handler(bus: &mut Machine, at: At, operand: u32, a: u32, x_y: u32, result: u32) {
+            let mut processor = Processor::resume(bus, at, operand, a, x_y, result);
+            if attempt::<true>(&mut processor).is_none() {
+                return anywhere(processor.bus, at, operand, a, x_y, result);
+            }
+            processor.next();
+        }
+        handler
+    }};
+}
+
+/// The function of a store whose place is in RAM or in the TIA.
+macro_rules! zero_page_store {
+    ($mode:ident, $cycles:literal, $store:ident) => {{
+        fn handler(bus: &mut Machine, at: At, operand: u32, a: u32, x_y: u32, result: u32) {
+            let mut cpu = Processor::resume(bus, at, operand, a, x_y, result);
+            let Some(place) = $mode::address::<true>(&mut cpu, false) else {
+                return;
+            };
+            cpu.advance(0, $cycles);
+            let value = cpu.$store(place.lines + 1);
+            if place.address & 0x80 == 0 {
+                let store = stores::STORES[(place.address & 0x3f) as usize];
+                return store(cpu.bus, cpu.at, value, a, x_y, result);
+            }
+            cpu.store::<true>(place, value);
+            cpu.next();
+        }
+        handler
+    }};
+}
+
+/// Writes the table out as a function for each opcode, and as the length of each instruction. In `other` stands what has no
 /// operand in memory: opcode, bytes, cycles (0 where the operation counts them itself) and what is done.
 macro_rules! instructions {
     (
         read { $($read:ident: $($r:literal $r_mode:ident $r_cycles:literal),+;)+ }
         store { $($store:ident: $($s:literal $s_mode:ident $s_cycles:literal),+;)+ }
         modify { $($modify:ident: $($m:literal $m_mode:ident $m_cycles:literal),+;)+ }
-        other |$cpu:ident| { $($($o:literal)|+, $o_length:literal, $o_cycles:literal: $do:expr;)+ }
+        other |$cpu:ident, $plain:ident| { $($($o:literal)|+, $o_length:literal, $o_cycles:literal: $do:expr;)+ }
     ) => {
         /// Bytes of each instruction.
         pub(super) const LENGTH: [u8; 256] = {
@@ -25,39 +76,47 @@ macro_rules! instructions {
             length
         };
 
-        impl<const FLAT: bool> Processor<'_, FLAT> {
-            /// One instruction; its operand bytes are in `operand`.
-            #[inline(always)]
-            pub(super) fn execute(&mut self, opcode: u8) {
-                let $cpu = self;
-                match opcode {
-                    $($($r => {
-                        let operand = $r_mode::load($cpu, $r_cycles);
-                        $cpu.$read(operand);
-                    })+)+
-                    $($($s => {
-                        let place = $s_mode::address($cpu, false);
-                        $cpu.cycle += $s_cycles;
-                        let value = $cpu.$store(place.lines + 1);
-                        $cpu.store::<$s_mode>(place, value);
-                    })+)+
-                    $($($m => {
-                        let place = $m_mode::address($cpu, false);
-                        $cpu.cycle += $m_cycles;
-                        let operand = $cpu.load::<$m_mode>(place);
-                        let result = $cpu.$modify(operand);
-                        $cpu.store::<$m_mode>(place, result);
-                    })+)+
-                    $($($o)|+ => {
-                        if $o_cycles != 0 {
-                            $cpu.pc += $o_length;
-                            $cpu.cycle += $o_cycles;
-                        }
-                        $do;
-                    })+
-                }
-            }
-        }
+        /// What each opcode does; its operand bytes are in `operand`.
+        pub(super) static HANDLERS: [Handler; 256] = {
+            const JAM: Handler = handler!(|cpu, PLAIN| { cpu.jam() });
+            let mut handlers = [JAM; 256];
+            $($(handlers[$r] = handler!(|cpu, PLAIN| {
+                let place = $r_mode::address::<PLAIN>(cpu, true)?;
+                cpu.advance(0, $r_cycles);
+                let operand = $r_mode::load::<PLAIN>(cpu, place)?;
+                cpu.$read(operand);
+            });)+)+
+            $($(handlers[$s] = if $s_mode::ZERO_PAGE {
+                zero_page_store!($s_mode, $s_cycles, $store)
+            } else {
+                handler!(|cpu, PLAIN| {
+                    let place = $s_mode::address::<PLAIN>(cpu, false)?;
+                    place.writable::<PLAIN>()?;
+                    cpu.advance(0, $s_cycles);
+                    let value = cpu.$store(place.lines + 1);
+                    cpu.store::<PLAIN>(place, value);
+                })
+            };)+)+
+            $($(handlers[$m] = handler!(|cpu, PLAIN| {
+                let place = $m_mode::address::<PLAIN>(cpu, false)?;
+                place.writable::<PLAIN>()?;
+                cpu.advance(0, $m_cycles);
+                let operand = $m_mode::load::<PLAIN>(cpu, place)?;
+                let result = cpu.$modify(operand);
+                cpu.store::<PLAIN>(place, result);
+            });)+)+
+            $({
+                const HANDLER: Handler = handler!(|$cpu, $plain| {
+
+                    if $o_cycles != 0 {
+                        $cpu.advance($o_length, $o_cycles);
+                    }
+                    $do;
+                });
+                $(handlers[$o] = HANDLER;)+
+            })+
+            handlers
+        };
     };
 }
 
@@ -128,14 +187,14 @@ instructions! {
         isb: 0xE7 ZeroPage 5, 0xF7 ZeroPageX 6, 0xEF Absolute 6, 0xFF AbsoluteX 7, 0xFB AbsoluteY 7,
             0xE3 IndirectX 8, 0xF3 IndirectY 8;
     }
-    other |cpu| {
+    other |cpu, PLAIN| {
         // Registers.
         0xAA, 1, 2: { cpu.x = cpu.a; cpu.set_zero_negative(cpu.x) };
         0xA8, 1, 2: { cpu.y = cpu.a; cpu.set_zero_negative(cpu.y) };
         0x8A, 1, 2: cpu.lda(cpu.x);
         0x98, 1, 2: cpu.lda(cpu.y);
-        0xBA, 1, 2: { cpu.x = cpu.sp; cpu.set_zero_negative(cpu.x) };
-        0x9A, 1, 2: cpu.sp = cpu.x;
+        0xBA, 1, 2: { cpu.x = cpu.bus.held.sp; cpu.set_zero_negative(cpu.x) };
+        0x9A, 1, 2: cpu.bus.held.sp = cpu.x;
         0xE8, 1, 2: cpu.x = cpu.increment(cpu.x);
         0xC8, 1, 2: cpu.y = cpu.increment(cpu.y);
         0xCA, 1, 2: cpu.x = cpu.decrement(cpu.x);
@@ -145,55 +204,35 @@ instructions! {
         0x2A, 1, 2: cpu.a = cpu.rol(cpu.a);
         0x6A, 1, 2: cpu.a = cpu.ror(cpu.a);
         // The stack.
-        0x48, 1, 3: cpu.push(cpu.a);
-        0x08, 1, 3: cpu.push(cpu.status());
-        0x68, 1, 4: { let value = cpu.pull(0x68); cpu.lda(value) };
-        0x28, 1, 4: { let status = cpu.pull(0x28); cpu.set_status(status) };
+        0x48, 1, 3: { cpu.has_room::<PLAIN>(1)?; cpu.push::<PLAIN>(cpu.a) };
+        0x08, 1, 3: { cpu.has_room::<PLAIN>(1)?; cpu.push::<PLAIN>(cpu.status()) };
+        0x68, 1, 4: { cpu.holds::<PLAIN>(1)?; let value = cpu.pull::<PLAIN>(0x68); cpu.lda(value) };
+        0x28, 1, 4: { cpu.holds::<PLAIN>(1)?; let status = cpu.pull::<PLAIN>(0x28); cpu.set_status(status) };
         // Flags.
-        0x18, 1, 2: cpu.carry = 0;
-        0x38, 1, 2: cpu.carry = flag::CARRY;
-        0x58, 1, 2: cpu.interrupt = 0;
-        0x78, 1, 2: cpu.interrupt = flag::INTERRUPT;
-        0xB8, 1, 2: cpu.overflow = 0;
-        0xD8, 1, 2: cpu.decimal = 0;
-        0xF8, 1, 2: cpu.decimal = flag::DECIMAL;
+        0x18, 1, 2: cpu.bus.held.carry = 0;
+        0x38, 1, 2: cpu.bus.held.carry = flag::CARRY;
+        0x58, 1, 2: cpu.bus.held.interrupt = 0;
+        0x78, 1, 2: cpu.bus.held.interrupt = flag::INTERRUPT;
+        0xB8, 1, 2: cpu.bus.held.overflow = 0;
+        0xD8, 1, 2: cpu.bus.held.decimal = 0;
+        0xF8, 1, 2: cpu.bus.held.decimal = flag::DECIMAL;
         0xEA | 0x1A | 0x3A | 0x5A | 0x7A | 0xDA | 0xFA, 1, 2: cpu.nop(0);
         // Branches.
         0x10, 2, 0: cpu.branch(cpu.zero_negative & 0x8080 == 0);
         0x30, 2, 0: cpu.branch(cpu.zero_negative & 0x8080 != 0);
-        0x50, 2, 0: cpu.branch(cpu.overflow == 0);
-        0x70, 2, 0: cpu.branch(cpu.overflow != 0);
-        0x90, 2, 0: cpu.branch(cpu.carry == 0);
-        0xB0, 2, 0: cpu.branch(cpu.carry != 0);
+        0x50, 2, 0: cpu.branch(cpu.bus.held.overflow == 0);
+        0x70, 2, 0: cpu.branch(cpu.bus.held.overflow != 0);
+        0x90, 2, 0: cpu.branch(cpu.bus.held.carry == 0);
+        0xB0, 2, 0: cpu.branch(cpu.bus.held.carry != 0);
         0xD0, 2, 0: cpu.branch(cpu.zero_negative & 0xff != 0);
         0xF0, 2, 0: cpu.branch(cpu.zero_negative & 0xff == 0);
         // Jumps.
-        0x4C, 3, 3: cpu.pc = cpu.operand;
-        0x6C, 3, 0: cpu.jump_indirect();
-        0x20, 3, 0: cpu.jsr();
-        0x60, 1, 0: cpu.rts();
-        0x40, 1, 0: cpu.rti();
-        0x00, 1, 0: cpu.brk();
+        0x4C, 3, 3: cpu.jump(cpu.operand);
+        0x6C, 3, 0: cpu.jump_indirect::<PLAIN>()?;
+        0x20, 3, 0: cpu.jsr::<PLAIN>()?;
+        0x60, 1, 0: cpu.rts::<PLAIN>()?;
+        0x40, 1, 0: cpu.rti::<PLAIN>()?;
+        0x00, 1, 0: cpu.brk::<PLAIN>()?;
         0x02 | 0x12 | 0x22 | 0x32 | 0x42 | 0x52 | 0x62 | 0x72 | 0x92 | 0xB2 | 0xD2 | 0xF2, 1, 0: cpu.jam();
-    }
-}
-
-impl<const FLAT: bool> Processor<'_, FLAT> {
-    #[inline(always)]
-    pub(super) fn load<M: Mode>(&mut self, place: Place) -> u32 {
-        if M::ZERO_PAGE {
-            self.read_zero_page(place.address, place.lines)
-        } else {
-            self.read(place.address, place.lines)
-        }
-    }
-
-    #[inline(always)]
-    fn store<M: Mode>(&mut self, place: Place, value: u32) {
-        if M::ZERO_PAGE {
-            self.write_zero_page(place.address, value);
-        } else {
-            self.write(place.address, value);
-        }
     }
 }

@@ -5,7 +5,7 @@
 use super::{Processor, decimal, flag};
 
 /// Operations whose operand is read: the result goes to a register or to the flags.
-impl<const FLAT: bool> Processor<'_, FLAT> {
+impl Processor<'_> {
     #[inline(always)]
     pub(super) fn lda(&mut self, operand: u32) {
         self.a = operand;
@@ -42,46 +42,46 @@ impl<const FLAT: bool> Processor<'_, FLAT> {
     /// Z from A and the operand, N and V from the operand alone.
     #[inline(always)]
     pub(super) fn bit(&mut self, operand: u32) {
-        self.overflow = operand & flag::OVERFLOW;
+        self.bus.held.overflow = operand & flag::OVERFLOW;
         self.zero_negative = self.a & operand | (operand & flag::NEGATIVE) << 8;
     }
 
     #[inline(always)]
     fn add_binary(&mut self, operand: u32) {
-        let sum = self.a + operand + self.carry;
-        self.overflow = (!(self.a ^ operand) & (self.a ^ sum) & 0x80) >> 1;
-        self.carry = sum >> 8;
+        let sum = self.a + operand + self.bus.held.carry;
+        self.bus.held.overflow = (!(self.a ^ operand) & (self.a ^ sum) & 0x80) >> 1;
+        self.bus.held.carry = sum >> 8;
         self.lda(sum & 0xff);
     }
 
     #[inline(always)]
     pub(super) fn adc(&mut self, operand: u32) {
-        if self.decimal == 0 {
+        if self.bus.held.decimal == 0 {
             self.add_binary(operand);
         } else {
-            self.store_decimal(decimal::add(self.a, operand, self.carry));
+            self.store_decimal(decimal::add(self.a, operand, self.bus.held.carry));
         }
     }
 
     #[inline(always)]
     pub(super) fn sbc(&mut self, operand: u32) {
-        if self.decimal == 0 {
+        if self.bus.held.decimal == 0 {
             self.add_binary(operand ^ 0xff);
         } else {
-            self.store_decimal(decimal::subtract(self.a, operand, self.carry));
+            self.store_decimal(decimal::subtract(self.a, operand, self.bus.held.carry));
         }
     }
 
     #[inline(always)]
     fn store_decimal(&mut self, (result, overflow, carry): (u32, u32, u32)) {
-        self.overflow = overflow;
-        self.carry = carry;
+        self.bus.held.overflow = overflow;
+        self.bus.held.carry = carry;
         self.lda(result);
     }
 
     #[inline(always)]
     fn compare(&mut self, register: u32, operand: u32) {
-        self.carry = u32::from(register >= operand);
+        self.bus.held.carry = u32::from(register >= operand);
         self.set_zero_negative(register.wrapping_sub(operand) & 0xff);
     }
 
@@ -115,14 +115,14 @@ impl<const FLAT: bool> Processor<'_, FLAT> {
     #[inline(always)]
     pub(super) fn anc(&mut self, operand: u32) {
         self.and(operand);
-        self.carry = self.a >> 7;
+        self.bus.held.carry = self.a >> 7;
     }
 
     /// AND, then LSR of A.
     #[inline(always)]
     pub(super) fn alr(&mut self, operand: u32) {
         let masked = self.a & operand;
-        self.carry = masked & 1;
+        self.bus.held.carry = masked & 1;
         self.lda(masked >> 1);
     }
 
@@ -130,13 +130,14 @@ impl<const FLAT: bool> Processor<'_, FLAT> {
     #[inline(always)]
     pub(super) fn arr(&mut self, operand: u32) {
         let masked = self.a & operand;
-        let rotated = masked >> 1 | self.carry << 7;
-        if self.decimal == 0 {
-            self.carry = (rotated >> 6) & 1;
-            self.overflow = (rotated ^ rotated << 1) & flag::OVERFLOW;
+        let rotated = masked >> 1 | self.bus.held.carry << 7;
+        if self.bus.held.decimal == 0 {
+            self.bus.held.carry = (rotated >> 6) & 1;
+            self.bus.held.overflow = (rotated ^ rotated << 1) & flag::OVERFLOW;
             self.a = rotated;
         } else {
-            (self.a, self.overflow, self.carry) = decimal::rotate_right(masked, self.carry);
+            (self.a, self.bus.held.overflow, self.bus.held.carry) =
+                decimal::rotate_right(masked, self.bus.held.carry);
         }
         self.set_zero_negative(rotated);
     }
@@ -164,36 +165,36 @@ impl<const FLAT: bool> Processor<'_, FLAT> {
     /// A, X and S are the operand and S.
     #[inline(always)]
     pub(super) fn las(&mut self, operand: u32) {
-        self.sp &= operand;
-        self.lax(self.sp);
+        self.bus.held.sp &= operand;
+        self.lax(self.bus.held.sp);
     }
 }
 
 /// Operations on a byte of memory that is written back (or on A).
-impl<const FLAT: bool> Processor<'_, FLAT> {
+impl Processor<'_> {
     #[inline(always)]
     pub(super) fn asl(&mut self, operand: u32) -> u32 {
-        self.carry = operand >> 7;
+        self.bus.held.carry = operand >> 7;
         self.result((operand << 1) & 0xff)
     }
 
     #[inline(always)]
     pub(super) fn lsr(&mut self, operand: u32) -> u32 {
-        self.carry = operand & 1;
+        self.bus.held.carry = operand & 1;
         self.result(operand >> 1)
     }
 
     #[inline(always)]
     pub(super) fn rol(&mut self, operand: u32) -> u32 {
-        let result = (operand << 1 | self.carry) & 0xff;
-        self.carry = operand >> 7;
+        let result = (operand << 1 | self.bus.held.carry) & 0xff;
+        self.bus.held.carry = operand >> 7;
         self.result(result)
     }
 
     #[inline(always)]
     pub(super) fn ror(&mut self, operand: u32) -> u32 {
-        let result = operand >> 1 | self.carry << 7;
-        self.carry = operand & 1;
+        let result = operand >> 1 | self.bus.held.carry << 7;
+        self.bus.held.carry = operand & 1;
         self.result(result)
     }
 
@@ -257,7 +258,7 @@ impl<const FLAT: bool> Processor<'_, FLAT> {
 }
 
 /// What the store instructions write; `high` is the high byte of the address before indexing, plus one.
-impl<const FLAT: bool> Processor<'_, FLAT> {
+impl Processor<'_> {
     #[inline(always)]
     pub(super) fn sta(&mut self, _high: u32) -> u32 {
         self.a
@@ -296,13 +297,13 @@ impl<const FLAT: bool> Processor<'_, FLAT> {
     /// S becomes A and X; that and `high` is written.
     #[inline(always)]
     pub(super) fn shs(&mut self, high: u32) -> u32 {
-        self.sp = self.a & self.x;
-        self.sp & high
+        self.bus.held.sp = self.a & self.x;
+        self.bus.held.sp & high
     }
 }
 
 /// Instructions without an operand, and those that steer the program.
-impl<const FLAT: bool> Processor<'_, FLAT> {
+impl Processor<'_> {
     #[inline(always)]
     pub(super) fn increment(&mut self, register: u32) -> u32 {
         self.result((register + 1) & 0xff)
@@ -316,71 +317,86 @@ impl<const FLAT: bool> Processor<'_, FLAT> {
     /// Two cycles, one more when taken, one more across a page.
     #[inline(always)]
     pub(super) fn branch(&mut self, taken: bool) {
-        let next = self.pc + 2;
-        self.cycle += 2;
-        self.pc = next;
+        self.advance(2, 2);
         if taken {
+            let next = self.at.pc();
             let target = next.wrapping_add_signed(i32::from(self.operand as u8 as i8)) & 0xffff;
-            self.cycle += 1 + (((next ^ target) >> 8) & 1) as i32;
-            self.pc = target;
+            self.advance(0, 1 + (((next ^ target) >> 8) & 1) as i32);
+            self.jump(target);
         }
     }
 
     #[inline(always)]
-    pub(super) fn jump_indirect(&mut self) {
+    pub(super) fn jump_indirect<const PLAIN: bool>(&mut self) -> Option<()> {
         let at = self.operand;
-        self.cycle += 5;
+        self.advance(0, 5);
         // The high byte is fetched from the same page: the 6502's well-known fault.
-        let low = self.read(at, at >> 8);
-        let high = self.read(at & 0xff00 | (at + 1) & 0xff, at >> 8);
-        self.pc = low | high << 8;
+        let low = self.load::<PLAIN>(at, at >> 8)?;
+        let high = self.load::<PLAIN>(at & 0xff00 | (at + 1) & 0xff, at >> 8)?;
+        self.jump(low | high << 8);
+        Some(())
     }
 
     #[inline(always)]
-    pub(super) fn jsr(&mut self) {
+    pub(super) fn jsr<const PLAIN: bool>(&mut self) -> Option<()> {
         let target = self.operand;
-        let back = self.pc + 2;
-        self.cycle += 6;
-        self.push((back >> 8) & 0xff);
-        self.push(back & 0xff);
-        self.pc = target;
+        self.has_room::<PLAIN>(2)?;
+        self.advance(2, 6);
+        self.push_pc::<PLAIN>();
+        self.jump(target);
+        Some(())
+    }
+
+    /// Pushes the program counter, high byte first.
+    #[inline(always)]
+    fn push_pc<const PLAIN: bool>(&mut self) {
+        let pc = self.at.pc();
+        self.push::<PLAIN>(pc >> 8);
+        self.push::<PLAIN>(pc & 0xff);
     }
 
     #[inline(always)]
-    pub(super) fn rts(&mut self) {
-        self.cycle += 6;
-        let low = self.pull(0x60);
-        let high = self.pull(0x60);
-        self.pc = ((low | high << 8) + 1) & 0xffff;
+    pub(super) fn rts<const PLAIN: bool>(&mut self) -> Option<()> {
+        self.holds::<PLAIN>(2)?;
+        self.advance(0, 6);
+        let low = self.pull::<PLAIN>(0x60);
+        let high = self.pull::<PLAIN>(0x60);
+        self.jump(((low | high << 8) + 1) & 0xffff);
+        Some(())
     }
 
     #[inline(always)]
-    pub(super) fn rti(&mut self) {
-        self.cycle += 6;
-        let status = self.pull(0x40);
+    pub(super) fn rti<const PLAIN: bool>(&mut self) -> Option<()> {
+        self.holds::<PLAIN>(3)?;
+        self.advance(0, 6);
+        let status = self.pull::<PLAIN>(0x40);
         self.set_status(status);
-        let low = self.pull(0x40);
-        let high = self.pull(0x40);
-        self.pc = low | high << 8;
+        let low = self.pull::<PLAIN>(0x40);
+        let high = self.pull::<PLAIN>(0x40);
+        self.jump(low | high << 8);
+        Some(())
     }
 
+    /// Rare enough to have a general form only.
     #[inline(always)]
-    pub(super) fn brk(&mut self) {
-        let back = self.pc + 2;
-        self.cycle += 7;
-        self.push((back >> 8) & 0xff);
-        self.push(back & 0xff);
-        self.push(self.status());
-        self.interrupt = flag::INTERRUPT;
-        let low = self.read(0xfffe, 0);
-        let high = self.read(0xffff, 0);
-        self.pc = low | high << 8;
+    pub(super) fn brk<const PLAIN: bool>(&mut self) -> Option<()> {
+        if PLAIN {
+            return None;
+        }
+        self.advance(2, 7);
+        self.push_pc::<false>();
+        self.push::<false>(self.status());
+        self.bus.held.interrupt = flag::INTERRUPT;
+        let low = self.load_anywhere(0xfffe, 0);
+        let high = self.load_anywhere(0xffff, 0);
+        self.jump(low | high << 8);
+        Some(())
     }
 
     /// An undocumented instruction after which the processor does nothing more.
     #[inline(always)]
     pub(super) fn jam(&mut self) {
-        self.cycle += 2;
-        self.jammed = true;
+        self.advance(0, 2);
+        self.stop();
     }
 }

@@ -392,9 +392,10 @@ fn every_opcode_does_what_the_data_sheet_says() {
                 }
                 let cartridge =
                     Cartridge::with_mapper("random", &rom, Mapper::Flat).expect("4 KiB");
-                let mut machine = Machine::new(Mapper::Flat, 34, 210, ram);
+                let mut machine =
+                    Machine::new(cartridge.image().clone(), Mapper::Flat, 34, 210, ram);
                 machine.cpu = registers;
-                machine.run::<true>(cartridge.image(), 1);
+                machine.run(1);
                 assert_eq!(
                     machine.cpu, oracle.r,
                     "opcode {opcode:02x} from {registers:x?}"
@@ -420,6 +421,44 @@ fn decimal_addition_is_decimal_on_valid_digits() {
             let (difference, _, carry) = decimal::subtract(packed(a), packed(b), 1);
             let expected = (packed((100 + a - b) % 100), u32::from(a >= b));
             assert_eq!((difference, carry), expected, "{a} - {b}");
+        }
+    }
+}
+
+/// Loops that wait for the timer are run to their end at once; one instruction at a time, nothing is left out.
+#[test]
+fn waiting_for_the_timer_takes_the_instructions_and_cycles_that_it_takes() {
+    let mut seed = 3;
+    for load in [0xad, 0xae, 0xac, 0x2c] {
+        for branch in [0xd0, 0x10, 0x30, 0xf0, 0x50] {
+            for page in [0x100, 0x1fd] {
+                let mut rom = vec![0xea; 4096];
+                rom[page..page + 5].copy_from_slice(&[load, 0x84, 0x02, branch, 0xfb]);
+                let cartridge = Cartridge::with_mapper("waits", &rom, Mapper::Flat).expect("4 KiB");
+                for _ in 0..100 {
+                    let ram = std::array::from_fn(|_| random(&mut seed) as u8);
+                    let mut machine =
+                        Machine::new(cartridge.image().clone(), Mapper::Flat, 34, 210, ram);
+                    let [a, timer, shift, cycle, length, ..] = random(&mut seed).to_le_bytes();
+                    machine.cpu = Registers {
+                        a: a & 3,
+                        pc: 0xf000 | page as u16,
+                        cycle: 1000 + i32::from(cycle),
+                        ..Registers::power_on(0)
+                    };
+                    machine
+                        .riot
+                        .write(0x294 | u32::from(shift & 3), timer, 1000);
+                    let mut stepped = machine.clone();
+                    let instructions = 1 + u32::from(length) * 8;
+                    machine.run(instructions);
+                    (0..instructions).for_each(|_| stepped.run(1));
+                    assert_eq!(machine.cpu, stepped.cpu, "{load:02x} {branch:02x} {timer}");
+                    let both =
+                        [&machine, &stepped].map(|one| (one.riot.read_after_end, one.riot.read_at));
+                    assert_eq!(both[0], both[1], "{load:02x} {branch:02x} {timer}");
+                }
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ mod motion;
 mod objects;
 mod paint;
 mod read;
-mod registers;
+pub(crate) mod registers;
 #[cfg(test)]
 mod tests;
 
@@ -102,6 +102,8 @@ pub(crate) struct Tia {
     /// Line of the frame at which the picture begins, and how many lines it has.
     pub(crate) top: i32,
     pub(crate) height: i32,
+    /// A write from this cycle on ends a frame that has seen no vertical sync.
+    pub(crate) last_cycle: i32,
     objects: Objects,
     /// The row above was drawn whole, from what the registers still hold.
     row_repeats: bool,
@@ -124,6 +126,7 @@ impl Tia {
             no_comb: false,
             top,
             height: height.min(MAX_HEIGHT as i32),
+            last_cycle: registers::last_cycle(height),
             objects: Objects::default(),
             row_repeats: false,
             screen: crate::cartridge::zeros(),
@@ -182,9 +185,15 @@ impl Tia {
     /// Draws, and finds collisions, up to colour clock `to`.
     #[inline(always)]
     fn catch_up(&mut self, to: i32) {
-        if to > self.line_clock + BLANK {
+        if self.is_behind(to) {
             self.draw_lines(to);
         }
+    }
+
+    /// Whether there are pixels before clock `to` that are not drawn yet.
+    #[inline(always)]
+    fn is_behind(&self, to: i32) -> bool {
+        to > self.line_clock + BLANK
     }
 
     #[inline(never)]

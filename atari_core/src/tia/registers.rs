@@ -10,6 +10,8 @@ use super::{
     motion,
 };
 
+/// The register whose strobe holds the processor.
+pub(crate) const WSYNC: u32 = 0x02;
 /// Clocks until a playfield register shows, by the cycle of the line modulo four.
 const PLAYFIELD_DELAY: [i32; 4] = [4, 5, 2, 3];
 /// Clocks until a player's graphics, its reflection or VBLANK show.
@@ -36,67 +38,99 @@ const AFTER_HMOVE: [(usize, i32, i32, u8); 6] = [
 /// The pixel from which on a change of the reflection waits for the next line.
 const REFLECTION_FIXED: i32 = 79;
 
+/// The cycle at which the processor goes on after a strobe of WSYNC that ends at `cycle`: the end of the line.
+#[inline(always)]
+pub(crate) fn after_wsync(cycle: i32) -> i32 {
+    (cycle + CYCLES_PER_LINE - 1) / CYCLES_PER_LINE * CYCLES_PER_LINE
+}
+
+/// The first cycle at which a write ends a frame, for a picture of so many lines.
+pub(super) fn last_cycle(height: i32) -> i32 {
+    let last_line = if height == EUROPE_HEIGHT {
+        LAST_LINE_EUROPE
+    } else {
+        LAST_LINE
+    };
+    last_line * CYCLES_PER_LINE
+}
+
 impl Tia {
     /// A write that ends at `cycle`; the cycle at which the processor goes on (WSYNC holds it to the line's end).
-    #[inline(never)]
     pub(crate) fn write(&mut self, address: u32, value: u8, cycle: i32) -> i32 {
-        let clock = cycle.saturating_mul(3);
-        let last_line = if self.height == EUROPE_HEIGHT {
-            LAST_LINE_EUROPE
-        } else {
-            LAST_LINE
-        };
-        if clock >= last_line * CLOCKS_PER_LINE {
+        if cycle >= self.last_cycle {
             self.frame_ended = true;
         }
-        match address & 0x3f {
+        let register = address & 0x3f;
+        if register == WSYNC {
+            return after_wsync(cycle);
+        }
+        let done = self.write_register::<false>(register, value, cycle);
+        debug_assert!(done.is_some(), "the picture can always be drawn first");
+        cycle
+    }
+
+    /// A write to a register but WSYNC. A `QUICK` one gives up, and has changed nothing, where the picture must be
+    /// drawn first or the frame may end.
+    #[inline(always)]
+    pub(crate) fn write_register<const QUICK: bool>(
+        &mut self,
+        register: u32,
+        value: u8,
+        cycle: i32,
+    ) -> Option<()> {
+        let clock = cycle.wrapping_mul(3);
+        let bit = |bit: u8| value >> bit & 1 != 0;
+        match register {
+            0x00..=0x01 | 0x10..=0x14 | 0x2a if QUICK => return None,
             0x00 => self.vsync(value, clock),
             0x01 => self.vblank(value, cycle),
-            0x02 => {
-                return cycle
-                    + (CYCLES_PER_LINE - cycle.rem_euclid(CYCLES_PER_LINE)) % CYCLES_PER_LINE;
+            0x04..=0x05 => self.nusiz::<QUICK>((register - 0x04) as usize, value, clock)?,
+            0x06..=0x09 => self.colour::<QUICK>((register - 0x06) as usize, value & 0xfe, clock)?,
+            0x0a => self.ctrlpf::<QUICK>(value, clock)?,
+            0x0b..=0x0c => self.reflect::<QUICK>((register - 0x0b) as usize, bit(3), clock)?,
+            0x0d => self.playfield::<QUICK>(0x0000f, u32::from(value) >> 4, clock)?,
+            0x0e => {
+                self.playfield::<QUICK>(0x00ff0, u32::from(value.reverse_bits()) << 4, clock)?;
             }
-            register @ 0x04..=0x05 => self.nusiz((register - 0x04) as usize, value, clock),
-            register @ 0x06..=0x09 => self.colour((register - 0x06) as usize, value & 0xfe, clock),
-            0x0a => self.ctrlpf(value, clock),
-            register @ 0x0b..=0x0c => {
-                self.reflect((register - 0x0b) as usize, value & 8 != 0, clock);
+            0x0f => self.playfield::<QUICK>(0xff000, u32::from(value) << 12, clock)?,
+            0x10..=0x11 => self.reset_player((register - 0x10) as usize, clock),
+            0x12..=0x14 => self.reset_position((register - 0x10) as usize, clock),
+            0x1b => self.graphics::<QUICK>(0, value, clock)?,
+            0x1c => self.graphics::<QUICK>(1, value, clock)?,
+            0x1d..=0x1e => {
+                self.enable_missile::<QUICK>((register - 0x1d) as usize, bit(1), clock)?;
             }
-            0x0d => self.playfield(0x0000f, u32::from(value) >> 4, clock),
-            0x0e => self.playfield(0x00ff0, u32::from(value.reverse_bits()) << 4, clock),
-            0x0f => self.playfield(0xff000, u32::from(value) << 12, clock),
-            register @ 0x10..=0x11 => self.reset_player((register - 0x10) as usize, clock),
-            register @ 0x12..=0x14 => self.reset_position((register - 0x10) as usize, clock),
-            0x1b => self.graphics(0, value, clock),
-            0x1c => self.graphics(1, value, clock),
-            register @ 0x1d..=0x1e => {
-                self.enable_missile((register - 0x1d) as usize, value & 2 != 0, clock);
-            }
-            0x1f => self.enable_ball(value & 2 != 0, clock),
-            register @ 0x20..=0x24 => {
-                self.registers.motion[(register - 0x20) as usize] = value >> 4;
-            }
-            register @ 0x25..=0x26 => self.delay((register - 0x25) as usize, value & 1 != 0, clock),
-            0x27 => self.delay_ball(value & 1 != 0, clock),
-            register @ 0x28..=0x29 => {
-                self.lock_missile((register - 0x28) as usize, value & 2 != 0, clock);
-            }
+            0x1f => self.enable_ball::<QUICK>(bit(1), clock)?,
+            0x20..=0x24 => self.registers.motion[(register - 0x20) as usize] = value >> 4,
+            0x25..=0x26 => self.delay::<QUICK>((register - 0x25) as usize, bit(0), clock)?,
+            0x27 => self.delay_ball::<QUICK>(bit(0), clock)?,
+            0x28..=0x29 => self.lock_missile::<QUICK>((register - 0x28) as usize, bit(1), clock)?,
             0x2a => self.hmove(clock),
             0x2b => self.registers.motion = [0; 5],
             0x2c => {
-                self.catch_up(clock);
+                self.show::<QUICK>(clock)?;
                 self.registers.collisions = 0;
             }
             _ => {}
         }
-        cycle
+        Some(())
+    }
+
+    /// Draws up to a clock before something changes that is to be seen.
+    #[inline(always)]
+    fn show<const QUICK: bool>(&mut self, to: i32) -> Option<()> {
+        if QUICK {
+            return (!self.is_behind(to)).then_some(());
+        }
+        self.catch_up(to);
+        Some(())
     }
 
     /// A frame ends when VSYNC is cleared a line or more after it was set.
     fn vsync(&mut self, value: u8, clock: i32) {
         self.registers.vsync = value;
         if value & 2 != 0 {
-            self.sync_end = clock.saturating_add(CLOCKS_PER_LINE);
+            self.sync_end = clock.wrapping_add(CLOCKS_PER_LINE);
         } else if clock >= self.sync_end {
             self.sync_end = NEVER;
             self.frame_ended = true;
@@ -106,7 +140,7 @@ impl Tia {
     /// Bit 1 blanks the picture, bit 6 latches the buttons, bit 7 empties the paddles' capacitors.
     fn vblank(&mut self, value: u8, cycle: i32) {
         if (value ^ self.registers.vblank) & 2 != 0 {
-            self.catch_up(cycle.saturating_mul(3) + GRAPHICS_DELAY);
+            self.catch_up(cycle.wrapping_mul(3) + GRAPHICS_DELAY);
         }
         let registers = &mut self.registers;
         if value & !registers.vblank & 0x80 != 0 {
@@ -121,38 +155,43 @@ impl Tia {
         registers.vblank = value;
     }
 
-    fn nusiz(&mut self, side: usize, value: u8, clock: i32) {
+    #[inline(always)]
+    fn nusiz<const QUICK: bool>(&mut self, side: usize, value: u8, clock: i32) -> Option<()> {
         let suppressed = self.registers.suppressed[side];
         if self.registers.nusiz[side] == value && !suppressed {
-            return;
+            return Some(());
         }
         let player = graphics(&self.registers, side) != 0;
         let missile = missile_shown(&self.registers, side);
         if player || missile {
-            self.catch_up(clock + NUSIZ_DELAY);
+            self.show::<QUICK>(clock + NUSIZ_DELAY)?;
             self.objects.changed(PLAYER + side);
             self.objects.changed(MISSILE + side);
         }
         self.registers.suppressed[side] = false;
         self.registers.nusiz[side] = value;
+        Some(())
     }
 
-    fn colour(&mut self, object: usize, value: u8, clock: i32) {
+    #[inline(always)]
+    fn colour<const QUICK: bool>(&mut self, object: usize, value: u8, clock: i32) -> Option<()> {
         if self.registers.colour[object] != value {
             if self.draw {
-                self.catch_up(clock);
+                self.show::<QUICK>(clock)?;
             }
             self.registers.colour[object] = value;
             self.row_repeats = false;
         }
+        Some(())
     }
 
-    fn ctrlpf(&mut self, value: u8, clock: i32) {
+    #[inline(always)]
+    fn ctrlpf<const QUICK: bool>(&mut self, value: u8, clock: i32) -> Option<()> {
         // A reflection written late in a line above the picture still waits when the same value is written again.
         if self.registers.ctrlpf == value && self.registers.reflect == (value & 1 != 0) {
-            return;
+            return Some(());
         }
-        self.catch_up(clock);
+        self.show::<QUICK>(clock)?;
         self.registers.ctrlpf = value;
         self.row_repeats = false;
         self.objects.changed(PLAYFIELD);
@@ -161,36 +200,43 @@ impl Tia {
         if clock.rem_euclid(CLOCKS_PER_LINE) - BLANK < REFLECTION_FIXED {
             self.registers.reflect = value & 1 != 0;
         }
+        Some(())
     }
 
-    fn reflect(&mut self, side: usize, value: bool, clock: i32) {
+    #[inline(always)]
+    fn reflect<const QUICK: bool>(&mut self, side: usize, value: bool, clock: i32) -> Option<()> {
         if self.registers.reflected[side] != value {
-            self.player_changes(side, clock + GRAPHICS_DELAY);
+            self.player_changes::<QUICK>(side, clock + GRAPHICS_DELAY)?;
             self.registers.reflected[side] = value;
         }
+        Some(())
     }
 
     /// Before a register of a player changes that does not decide whether it is seen.
     #[inline(always)]
-    fn player_changes(&mut self, side: usize, clock: i32) {
+    fn player_changes<const QUICK: bool>(&mut self, side: usize, clock: i32) -> Option<()> {
         if graphics(&self.registers, side) != 0 {
-            self.catch_up(clock);
+            self.show::<QUICK>(clock)?;
             self.objects.changed(PLAYER + side);
         }
+        Some(())
     }
 
-    fn playfield(&mut self, bits: u32, value: u32, clock: i32) {
+    #[inline(always)]
+    fn playfield<const QUICK: bool>(&mut self, bits: u32, value: u32, clock: i32) -> Option<()> {
         let changed = self.registers.playfield & !bits | value;
         if self.registers.playfield != changed {
             let phase = clock.rem_euclid(12) / 3;
-            self.catch_up(clock + PLAYFIELD_DELAY[phase as usize]);
+            self.show::<QUICK>(clock + PLAYFIELD_DELAY[phase as usize])?;
             self.registers.playfield = changed;
             self.objects.changed(PLAYFIELD);
         }
+        Some(())
     }
 
     /// GRP0 and GRP1: each also hands on what the other player's (and GRP1 the ball's) delay shows.
-    fn graphics(&mut self, side: usize, value: u8, clock: i32) {
+    #[inline(always)]
+    fn graphics<const QUICK: bool>(&mut self, side: usize, value: u8, clock: i32) -> Option<()> {
         let other = 1 - side;
         let registers = &self.registers;
         let own = !registers.delay[side] && registers.graphics[side] != value;
@@ -198,7 +244,7 @@ impl Tia {
             registers.delay[other] && registers.delayed[other] != registers.graphics[other];
         let ball = side == 1 && registers.delay_ball && registers.delayed_ball != registers.ball;
         if own || others || ball {
-            self.catch_up(clock + GRAPHICS_DELAY);
+            self.show::<QUICK>(clock + GRAPHICS_DELAY)?;
             if own {
                 self.objects.changed(PLAYER + side);
             }
@@ -215,61 +261,82 @@ impl Tia {
         if side == 1 {
             registers.delayed_ball = registers.ball;
         }
+        Some(())
     }
 
-    fn enable_missile(&mut self, side: usize, value: bool, clock: i32) {
+    #[inline(always)]
+    fn enable_missile<const QUICK: bool>(
+        &mut self,
+        side: usize,
+        value: bool,
+        clock: i32,
+    ) -> Option<()> {
         if self.registers.missile[side] != value {
             if !self.registers.locked[side] {
-                self.catch_up(clock);
+                self.show::<QUICK>(clock)?;
                 self.objects.changed(MISSILE + side);
             }
             self.registers.missile[side] = value;
         }
+        Some(())
     }
 
-    fn enable_ball(&mut self, value: bool, clock: i32) {
+    #[inline(always)]
+    fn enable_ball<const QUICK: bool>(&mut self, value: bool, clock: i32) -> Option<()> {
         if self.registers.ball != value {
             if !self.registers.delay_ball {
-                self.catch_up(clock);
+                self.show::<QUICK>(clock)?;
                 self.objects.changed(BALL);
             }
             self.registers.ball = value;
         }
+        Some(())
     }
 
-    fn delay(&mut self, side: usize, value: bool, clock: i32) {
+    #[inline(always)]
+    fn delay<const QUICK: bool>(&mut self, side: usize, value: bool, clock: i32) -> Option<()> {
         if self.registers.delay[side] != value {
             if self.registers.delayed[side] != self.registers.graphics[side] {
-                self.catch_up(clock);
+                self.show::<QUICK>(clock)?;
                 self.objects.changed(PLAYER + side);
             }
             self.registers.delay[side] = value;
         }
+        Some(())
     }
 
-    fn delay_ball(&mut self, value: bool, clock: i32) {
+    #[inline(always)]
+    fn delay_ball<const QUICK: bool>(&mut self, value: bool, clock: i32) -> Option<()> {
         if self.registers.delay_ball != value {
             if self.registers.delayed_ball != self.registers.ball {
-                self.catch_up(clock);
+                self.show::<QUICK>(clock)?;
                 self.objects.changed(BALL);
             }
             self.registers.delay_ball = value;
         }
+        Some(())
     }
 
     /// `RESMPx`: a locked missile is not seen and goes where the middle of its player is.
-    fn lock_missile(&mut self, side: usize, value: bool, clock: i32) {
+    #[inline(always)]
+    fn lock_missile<const QUICK: bool>(
+        &mut self,
+        side: usize,
+        value: bool,
+        clock: i32,
+    ) -> Option<()> {
         if self.registers.locked[side] == value {
-            return;
+            return Some(());
         }
         if self.registers.missile[side] {
-            self.catch_up(clock);
+            self.show::<QUICK>(clock)?;
             self.objects.changed(MISSILE + side);
         }
         if self.registers.locked[side] {
             self.follow_player(side);
         }
         self.registers.locked[side] = value;
+        Some(())
     }
 
     fn follow_player(&mut self, side: usize) {
@@ -336,7 +403,7 @@ impl Tia {
             ((pixel + 4) % WIDTH as i32) as u8
         };
         let cycle = clock.rem_euclid(CLOCKS_PER_LINE) / 3;
-        let since = clock.saturating_sub(self.registers.moved_at) / 3;
+        let since = clock.wrapping_sub(self.registers.moved_at) / 3;
         let exception = AFTER_HMOVE
             .iter()
             .find(|case| (case.0, case.1, case.2) == (object, cycle, since));
