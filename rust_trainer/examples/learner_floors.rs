@@ -197,7 +197,7 @@ impl Bench {
         let samples = self.rollout.samples(&vec![0.5; NUM_ENVS * NUM_STEPS]);
         let (batch, samples) = clock.time("gather", || {
             let batch = self.rollout.batch(&indices);
-            let samples = samples.select(&batch.indices);
+            let samples = samples.select(&batch.indices).normalized();
             (batch, samples)
         });
         let output = clock.time("forward", || self.net.forward_batch(&batch));

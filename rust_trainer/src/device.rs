@@ -75,11 +75,12 @@ pub fn cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Gives libtorch `threads` threads, or one for each core if 0; returns how many it uses.
-#[must_use = "libtorch may use fewer than asked for"]
+/// Lets libtorch compute each operation with one thread: batches are divided among `threads` of ours, or
+/// one for each core if 0 ([`parallel`](crate::parallel)). Returns how many those are.
+#[expect(clippy::must_use_candidate, reason = "that it is set is enough")]
 pub fn set_torch_threads(threads: i32) -> i32 {
-    tch::set_num_threads(num_threads(threads));
-    tch::get_num_threads()
+    tch::set_num_threads(1);
+    num_threads(threads)
 }
 
 /// How many that means on this machine.

@@ -15,6 +15,7 @@ mod memory;
 pub mod nn;
 pub mod optimizer;
 pub mod panics;
+pub mod parallel;
 pub mod policy;
 pub mod report;
 pub mod run;

@@ -124,13 +124,18 @@ fn compare(variant: &str, tensors: &Tensors, net: &PolicyValueNet, terms: [&Tens
 #[test]
 fn ppo_loss_and_gradient() {
     let tensors = oracle("losses.safetensors");
-    let (net, samples) = (network(&tensors), samples(&tensors));
+    let net = network(&tensors);
     for norm_adv in [false, true] {
         for clip_vloss in [false, true] {
             let settings = PpoSettings {
                 norm_adv,
                 clip_vloss,
                 ..PpoSettings::default()
+            };
+            let samples = if norm_adv {
+                samples(&tensors).normalized()
+            } else {
+                samples(&tensors)
             };
             let loss = ppo::loss(&net.forward(&tensors["obs"]), &samples, &settings);
             let clipped = loss.clip_fraction.double_value(&[]);

@@ -7,9 +7,10 @@ use tch::{Device, Kind, Tensor};
 use super::{
     Learner, Metrics,
     actor_critic::{OnPolicy, Shared},
+    learner::Loss as PartLoss,
 };
 use crate::{
-    data::{Rollout, Samples},
+    data::{Batch, Rollout, Samples},
     error::TrainerError,
     nn::{Output, PolicyValueNet},
     optimizer::Optimizer,
@@ -76,12 +77,12 @@ pub struct Loss {
     pub entropy: Tensor,
 }
 
-/// The loss of a rollout under the network's present `output`.
+/// The loss of samples under the network's present `output`; their advantages are normalized already, where
+/// the settings say so.
 #[must_use]
 pub fn loss(output: &Output, samples: &Samples, settings: &A2cSettings) -> Loss {
     let log_probs = output.policy.log_prob(&samples.actions);
-    let advantages = samples.advantages(settings.norm_adv);
-    let policy_loss = -(log_probs * advantages).mean(Kind::Float);
+    let policy_loss = -(log_probs * &samples.advantages).mean(Kind::Float);
     let squared_error = (&output.value - &samples.returns).square();
     let value_loss = squared_error.mean(Kind::Float);
     let entropy = output.policy.entropy().mean(Kind::Float);
@@ -124,11 +125,12 @@ impl OnPolicy for A2cSettings {
             return Ok(None);
         }
         let all: Vec<i64> = (0..rollout.num_sequences() as i64).collect();
-        let output = learner.net.forward_batch(&rollout.batch(&all));
-        let loss = loss(&output, samples, self);
-        let grad_norm = learner.descend(&loss.total, self.max_grad_norm, learning_rate)?;
-        let parts = [loss.policy, loss.value, loss.entropy, grad_norm];
-        let terms = Tensor::stack(&parts, 0).detach();
+        let parts = learner.parts(rollout, samples, &all, self.norm_adv);
+        let loss = |net: &PolicyValueNet, (batch, samples): (Batch, Samples)| {
+            let loss = loss(&net.forward_batch(&batch), &samples, self);
+            PartLoss::new(loss.total, vec![loss.policy, loss.value, loss.entropy])
+        };
+        let (terms, _) = learner.descend(parts, loss, self.max_grad_norm, learning_rate)?;
         let names = ["policy_loss", "value_loss", "entropy", "grad_norm"];
         Ok(Some(Metrics::mean_of(&names, &[terms])))
     }

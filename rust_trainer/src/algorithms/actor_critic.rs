@@ -15,6 +15,7 @@ use crate::{
     error::TrainerError,
     nn::{Memory, PolicyValueNet},
     optimizer::Optimizer,
+    parallel::Threads,
     policy::{Policy, choose, seeded_rng, values},
     settings::Settings,
 };
@@ -143,6 +144,7 @@ impl<S: OnPolicy> ActorCritic<S> {
                 net,
                 optimizer,
                 rng,
+                threads: Threads::new(&run.machine, device),
             },
             rollout,
             reward_normalizer: norm_reward.then(|| RewardNormalizer::new(env.num_envs())),

@@ -6,9 +6,11 @@ use tch::{Device, Tensor};
 
 use super::State;
 use crate::{
+    data::{Batch, Rollout, Samples},
     error::TrainerError,
     nn::Network,
     optimizer::{Optimizer, clip_grad_norm},
+    parallel::{self, Shared, Threads},
 };
 
 /// A network, its optimizer, and the random numbers of an algorithm.
@@ -21,25 +23,101 @@ pub struct Learner<N> {
     /// Draws the actions and shuffles the minibatches. On the host and of our own, so that every device
     /// samples alike and a checkpoint can hold it.
     pub rng: Pcg64,
+    /// What computes its gradients.
+    pub threads: Threads,
 }
 
+/// What a part of a minibatch says: means over its samples.
+pub(super) struct Loss<More = ()> {
+    /// What is minimized, a scalar.
+    pub total: Tensor,
+    /// What is reported, scalars.
+    pub terms: Vec<Tensor>,
+    /// Whatever else the algorithm wants of it.
+    pub more: More,
+}
+
+impl Loss {
+    pub fn new(total: Tensor, terms: Vec<Tensor>) -> Self {
+        Self {
+            total,
+            terms,
+            more: (),
+        }
+    }
+}
+
+/// A part of a minibatch, and its share of the samples.
+pub(super) type Part<P> = (f64, P);
+
 impl<N: Network> Learner<N> {
-    /// One gradient step on `loss`; returns the gradient's norm before clipping.
+    /// The samples of these `sequences` of a full rollout, in as many parts as they are computed in; with
+    /// `norm_adv` their advantages are normalized over all parts together.
+    pub(super) fn parts(
+        &self,
+        rollout: &mut Rollout,
+        samples: &Samples,
+        sequences: &[i64],
+        norm_adv: bool,
+    ) -> Vec<Part<(Batch, Samples)>> {
+        let num_samples = sequences.len() * rollout.num_samples() / rollout.num_sequences();
+        let count = self.num_parts(num_samples).min(sequences.len());
+        let batches: Vec<Batch> = parallel::split(sequences, count)
+            .map(|sequences| rollout.batch(sequences))
+            .collect();
+        let samples = samples.of_batches(&batches, norm_adv);
+        let share = |batch: &Batch| batch.indices.len() as f64 / num_samples as f64;
+        let parts = batches.into_iter().zip(samples);
+        parts.map(|part| (share(&part.0), part)).collect()
+    }
+
+    /// In how many parts a minibatch is computed.
+    pub(super) fn num_parts(&self, num_samples: usize) -> usize {
+        let num_params = self.net.params().numel();
+        self.threads.num_parts(num_samples, num_params)
+    }
+
+    /// One gradient step on the mean of a `loss` over the samples of all `parts`. Returns the means of its
+    /// terms and behind them the gradient's norm before clipping, one axis; and what else the parts gave.
+    ///
+    /// Each part has its own graph in its own thread; gradients are added in the order of the parts.
     ///
     /// # Errors
     /// [`TrainerError::Diverged`] before anything changes, on the CPU; on other devices a look at the
     /// numbers would cost a wait for them, and [`Metrics::check`](super::Metrics::check) finds it after
     /// the update.
-    pub(super) fn descend(
+    pub(super) fn descend<P: Send, More: Send>(
         &mut self,
-        loss: &Tensor,
+        parts: Vec<Part<P>>,
+        loss: impl Fn(&N, P) -> Loss<More> + Sync,
         max_grad_norm: f64,
         learning_rate: f64,
-    ) -> Result<Tensor, TrainerError> {
-        let mut gradient = self.net.params().gradient(loss);
+    ) -> Result<(Tensor, Vec<More>), TrainerError> {
+        let net = Shared::new(&self.net);
+        let computed = parallel::map(parts, |(share, part)| {
+            let Loss { total, terms, more } = loss(net.get(), part);
+            let total = if share < 1.0 { total * share } else { total };
+            let gradient = net.get().params().gradient(&total);
+            let terms = Tensor::stack(&terms, 0).detach() * share;
+            (gradient, total.detach(), terms, more)
+        });
+        let (mut sums, mut more) = (None, Vec::new());
+        for (gradient, total, terms, of_part) in computed {
+            more.push(of_part);
+            sums = Some(match sums {
+                None => (gradient, total, terms),
+                Some((gradients, totals, all)) => {
+                    (gradients + gradient, totals + total, all + terms)
+                }
+            });
+        }
+        let Some((mut gradient, total, terms)) = sums else {
+            let problem = "a minibatch without samples".to_owned();
+            return Err(TrainerError::Usage(problem));
+        };
         let norm = clip_grad_norm(&mut gradient, max_grad_norm);
         if norm.device() == Device::Cpu {
-            for (what, number) in [("the loss", loss), ("the gradient", &norm)] {
+            for (what, number) in [("the loss", &total), ("the gradient", &norm)] {
                 if !number.double_value(&[]).is_finite() {
                     return Err(TrainerError::Diverged { what });
                 }
@@ -47,7 +125,7 @@ impl<N: Network> Learner<N> {
         }
         let params = self.net.params_mut().flat_mut();
         self.optimizer.step(params, &gradient, learning_rate);
-        Ok(norm)
+        Ok((Tensor::cat(&[terms, norm.unsqueeze(0)], 0), more))
     }
 
     /// Weights, the optimizer's moments and steps, the generator, and the tensors of `more`; tensors are

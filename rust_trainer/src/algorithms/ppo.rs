@@ -9,12 +9,14 @@ use tch::{Device, Kind, Tensor, no_grad};
 use super::{
     Learner, Metrics,
     actor_critic::{OnPolicy, Shared},
+    learner::Loss as PartLoss,
 };
 use crate::{
-    data::{Rollout, Samples},
+    data::{Batch, Rollout, Samples},
     error::TrainerError,
     nn::{Output, PolicyValueNet},
     optimizer::Optimizer,
+    parallel,
     settings::settings,
 };
 
@@ -99,16 +101,16 @@ pub struct Loss {
     pub clip_fraction: Tensor,
 }
 
-/// The loss of a minibatch under the network's present `output`.
+/// The loss of samples under the network's present `output`; their advantages are normalized already, where
+/// the settings say so.
 #[must_use]
 pub fn loss(output: &Output, samples: &Samples, settings: &PpoSettings) -> Loss {
     let clip = settings.clip_coef;
     let log_ratio = output.policy.log_prob(&samples.actions) - &samples.log_probs;
     let ratio = log_ratio.exp();
 
-    let advantages = samples.advantages(settings.norm_adv);
-    let unclipped = &advantages * &ratio;
-    let clipped = &advantages * ratio.clamp(1.0 - clip, 1.0 + clip);
+    let unclipped = &samples.advantages * &ratio;
+    let clipped = &samples.advantages * ratio.clamp(1.0 - clip, 1.0 + clip);
     let policy_loss = -unclipped.minimum(&clipped).mean(Kind::Float);
 
     let squared_error = (&output.value - &samples.returns).square();
@@ -168,23 +170,25 @@ impl OnPolicy for PpoSettings {
         let mut terms = Vec::new();
         for _ in 0..self.update_epochs {
             order.shuffle(&mut learner.rng);
-            for sequences in minibatches(&order, self.num_minibatches) {
+            for sequences in parallel::split(&order, self.num_minibatches) {
                 if should_stop() {
                     return Ok(None);
                 }
-                let batch = rollout.batch(sequences);
-                let output = learner.net.forward_batch(&batch);
-                let loss = loss(&output, &samples.select(&batch.indices), self);
-                let grad_norm = learner.descend(&loss.total, self.max_grad_norm, learning_rate)?;
-                let parts = [
-                    loss.policy,
-                    loss.value,
-                    loss.entropy,
-                    loss.approx_kl,
-                    loss.clip_fraction,
-                    grad_norm,
-                ];
-                terms.push(Tensor::stack(&parts, 0).detach());
+                let parts = learner.parts(rollout, samples, sequences, self.norm_adv);
+                let loss = |net: &PolicyValueNet, (batch, samples): (Batch, Samples)| {
+                    let loss = loss(&net.forward_batch(&batch), &samples, self);
+                    let terms = vec![
+                        loss.policy,
+                        loss.value,
+                        loss.entropy,
+                        loss.approx_kl,
+                        loss.clip_fraction,
+                    ];
+                    PartLoss::new(loss.total, terms)
+                };
+                let (descent, _) =
+                    learner.descend(parts, loss, self.max_grad_norm, learning_rate)?;
+                terms.push(descent);
             }
         }
         let names = [
@@ -196,34 +200,5 @@ impl OnPolicy for PpoSettings {
             "grad_norm",
         ];
         Ok(Some(Metrics::mean_of(&names, &terms)))
-    }
-}
-
-/// `samples` in `count` parts, the first ones longer by one where it does not divide them, as
-/// `torch.tensor_split` has it.
-pub(super) fn minibatches(samples: &[i64], count: usize) -> impl Iterator<Item = &[i64]> {
-    let (size, longer) = (samples.len() / count, samples.len() % count);
-    let start = move |part| part * size + longer.min(part);
-    (0..count).map(move |part| &samples[start(part)..start(part + 1)])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::minibatches;
-
-    #[test]
-    fn minibatches_are_as_many_as_asked_for_and_balanced() {
-        for (num_samples, count) in [(12, 4), (10, 4), (13, 4), (9, 8), (4, 4)] {
-            let samples: Vec<i64> = (0..num_samples).collect();
-            let parts: Vec<&[i64]> = minibatches(&samples, count).collect();
-            assert_eq!(parts.len(), count);
-            assert_eq!(parts.concat(), samples);
-            let sizes = parts.iter().map(|part| part.len());
-            let (least, most) = (sizes.clone().min().unwrap(), sizes.max().unwrap());
-            assert!(
-                most - least <= 1,
-                "{num_samples} in {count}: {least} to {most}"
-            );
-        }
     }
 }

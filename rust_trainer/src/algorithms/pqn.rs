@@ -12,12 +12,13 @@ use serde_json::json;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 use vec_env::{ActionBatch, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
-use super::{Algorithm, Learner, Learning, Metrics, State, ppo::minibatches, schedule};
+use super::{Algorithm, Learner, Learning, Metrics, State, learner::Loss as PartLoss, schedule};
 use crate::{
-    data::{Rollout, Samples, advantage::gae, obs_tensor, truncated_obs},
+    data::{Batch, Rollout, Samples, advantage::gae, obs_tensor, truncated_obs},
     error::TrainerError,
     nn::{Memory, QNet, QStyle},
     optimizer::Optimizer,
+    parallel::{self, Threads},
     policy::{EpsilonGreedy, Policy, epsilon_greedy, seeded_rng, to_vec},
     settings::{Settings, settings},
 };
@@ -142,6 +143,7 @@ impl Pqn {
                 net,
                 optimizer,
                 rng,
+                threads: Threads::new(&run.machine, device),
             },
             rollout,
             obs_spec: spec.clone(),
@@ -185,18 +187,21 @@ impl Pqn {
         let mut terms = Vec::new();
         for _ in 0..settings.update_epochs {
             order.shuffle(&mut self.learner.rng);
-            for indices in minibatches(&order, settings.num_minibatches) {
+            for indices in parallel::split(&order, settings.num_minibatches) {
                 if should_stop() {
                     return Ok(None);
                 }
-                let batch = self.rollout.batch(indices);
-                let q_values = self.learner.net.net.values(&batch.obs);
-                let samples = samples.select(&batch.indices);
-                let loss = loss(&q_values, &samples);
+                let learner = &mut self.learner;
+                let parts = learner.parts(&mut self.rollout, samples, indices, false);
+                let loss = |net: &EpsilonGreedy, (batch, samples): (Batch, Samples)| {
+                    let q_values = net.net.values(&batch.obs);
+                    let mean = taken(&q_values, &samples).mean(Kind::Float);
+                    let loss = loss(&q_values, &samples);
+                    PartLoss::new(loss.shallow_clone(), vec![loss, mean])
+                };
                 let norm = settings.max_grad_norm;
-                let grad_norm = self.learner.descend(&loss, norm, learning_rate)?;
-                let mean = taken(&q_values, &samples).mean(Kind::Float);
-                terms.push(Tensor::stack(&[loss, mean, grad_norm], 0).detach());
+                let (descent, _) = learner.descend(parts, loss, norm, learning_rate)?;
+                terms.push(descent);
             }
         }
         let names = ["q_loss", "q_value", "grad_norm"];

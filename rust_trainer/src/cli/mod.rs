@@ -181,7 +181,7 @@ fn load_policy(found: &Found, play: &PlayArgs) -> Result<Box<dyn Policy>, Traine
         warn(format_args!("{error}; taking an older one"));
     }
     let checkpoint = &found.checkpoint;
-    let _ = device::set_torch_threads(checkpoint.settings.machine.torch_threads);
+    device::set_torch_threads(checkpoint.settings.machine.torch_threads);
     checkpoint
         .policy(device::select(play.device)?)
         .map_err(|error| TrainerError::checkpoint(&found.path, error))

@@ -272,13 +272,36 @@ impl Samples {
         }
     }
 
-    /// The advantages, with `normalized` shifted and scaled to mean 0 and deviation 1.
-    pub fn advantages(&self, normalized: bool) -> Tensor {
-        if !normalized {
-            return self.advantages.shallow_clone();
+    /// The samples of each of `batches`, with `norm_adv` normalized over all of them together.
+    pub(crate) fn of_batches(&self, batches: &[Batch], norm_adv: bool) -> Vec<Self> {
+        let indices: Vec<&[i64]> = batches.iter().map(|batch| &*batch.indices).collect();
+        let mut all = self.select(&indices.concat());
+        if norm_adv {
+            all = all.normalized();
         }
+        let mut start = 0;
+        let parts = indices.iter().map(|indices| {
+            let length = indices.len() as i64;
+            let part = |tensor: &Tensor| tensor.narrow(0, start, length);
+            let samples = Self {
+                actions: part(&all.actions),
+                log_probs: part(&all.log_probs),
+                values: part(&all.values),
+                advantages: part(&all.advantages),
+                returns: part(&all.returns),
+            };
+            start += length;
+            samples
+        });
+        parts.collect()
+    }
+
+    /// The same with advantages shifted and scaled to mean 0 and deviation 1.
+    #[must_use]
+    pub fn normalized(self) -> Self {
         let centered = &self.advantages - self.advantages.mean(Kind::Float);
-        centered / (self.advantages.std(true) + 1e-8)
+        let advantages = centered / (self.advantages.std(true) + 1e-8);
+        Self { advantages, ..self }
     }
 
     /// Explained variance of the value function, `1 − Var(returns − values) / Var(returns)`.

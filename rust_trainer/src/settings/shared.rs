@@ -112,7 +112,7 @@ settings! {
         /// Number format of the forward and backward pass; auto: bf16 on a processor with instructions for it,
         /// else fp32
         precision: Precision = Precision::Fp32, Any,
-        /// Threads of libtorch; 0: as many as there are cores
+        /// Threads that compute, each a part of every batch; 0: as many as there are cores
         torch_threads: i32 = 0, Between(0.0, 1024.0),
         /// Threads (ale) or processes (async) that step the environments; 0: as many as there are cores,
         /// at most one each

@@ -15,13 +15,17 @@ use vec_env::{ActionBatch, ObsBuffer, ObsSlot, ObsSpec, StepBatch, VecEnv};
 pub use loss::{loss, target};
 pub use settings::DqnSettings;
 
-use super::{Algorithm, Learner, Learning, Metrics, State};
+use super::{
+    Algorithm, Learner, Learning, Metrics, State,
+    learner::{Loss, Part},
+};
 use crate::{
-    data::{Priorities, Replay, obs_tensor},
+    data::{Priorities, Replay, Transitions, obs_tensor},
     error::TrainerError,
     memory,
     nn::QNet,
     optimizer::Optimizer,
+    parallel::{self, Shared, Threads},
     policy::{EpsilonGreedy, Policy, epsilon_greedy, seeded_rng, to_vec},
     settings::Settings,
 };
@@ -48,6 +52,9 @@ pub struct Dqn {
     /// Loss, value and norm of the gradient of each gradient step since the last update.
     terms: Vec<Tensor>,
 }
+
+/// Transitions with the weights of their losses, `[batch]`; none where all count alike.
+type Weighted = (Transitions, Option<Tensor>);
 
 /// How far learning has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -97,6 +104,7 @@ impl Dqn {
                 net,
                 optimizer,
                 rng,
+                threads: Threads::new(&run.machine, device),
             },
             target,
             replay,
@@ -145,55 +153,83 @@ impl Dqn {
         (numbers.collect(), Some(weights))
     }
 
+    /// The transitions of these `numbers` with the `weights` of their losses, in as many parts as they are
+    /// computed in.
+    fn parts(
+        &self,
+        numbers: &[u64],
+        weights: Option<&[f32]>,
+    ) -> Result<Vec<Part<Weighted>>, TrainerError> {
+        let (device, count) = (self.device(), self.learner.num_parts(numbers.len()));
+        let mut weights = weights.map(|weights| parallel::split(weights, count));
+        let parts = parallel::split(numbers, count).map(|part| {
+            let weights = weights.as_mut().and_then(Iterator::next);
+            let weights = weights.map(|weights| Tensor::from_slice(weights).to_device(device));
+            let share = part.len() as f64 / numbers.len() as f64;
+            let transitions = self.replay.get(part)?.to_device(device);
+            Ok((share, (transitions, weights)))
+        });
+        parts.collect()
+    }
+
     /// One gradient step on a batch of transitions. Where it fails before the optimizer moves the weights,
     /// nothing has changed, nor has anything been drawn.
     fn gradient_step(&mut self) -> Result<(), TrainerError> {
         let mut rng = self.learner.rng.clone();
         let (numbers, weights) = self.draw(&mut rng);
-        let device = self.device();
-        let batch = self.replay.get(&numbers)?.to_device(device);
-        let (net, returns) = (&self.learner.net.net, self.target.returns);
+        let parts = self.parts(&numbers, weights.as_deref())?;
+        let net = &self.learner.net.net;
         let noise = net.draw_noise(&mut rng);
         let target_noise = self.target.draw_noise(&mut rng);
+        let (noise, target_noise) = (Shared::new(&noise), Shared::new(&target_noise));
+        let (returns, settings, target_net) = (
+            self.target.returns,
+            &self.settings,
+            Shared::new(&self.target),
+        );
 
-        let targets = {
-            let _guard = no_grad_guard();
-            let after = self.target.forward(&batch.next_obs, target_noise.as_ref());
-            // Chosen with the noise of the loss, as in Kaixhin's Rainbow; Fortunato et al. draw another.
-            let judged = if self.settings.double_q {
-                net.forward(&batch.next_obs, noise.as_ref())
-            } else {
-                after.shallow_clone()
+        let loss = |net: &EpsilonGreedy, (batch, weights): Weighted| {
+            let (net, noise) = (&net.net, noise.get().as_ref());
+            let targets = {
+                let _guard = no_grad_guard();
+                let target_noise = target_noise.get().as_ref();
+                let after = target_net.get().forward(&batch.next_obs, target_noise);
+                // Chosen with the noise of the loss, as in Kaixhin's Rainbow; Fortunato et al. draw another.
+                let judged = if settings.double_q {
+                    net.forward(&batch.next_obs, noise)
+                } else {
+                    after.shallow_clone()
+                };
+                let best = returns.mean(&judged).argmax(1, false);
+                let after = of_actions(&after, &best);
+                target(returns, &after, &batch.returns, &batch.discounts)
             };
-            let best = returns.mean(&judged).argmax(1, false);
-            let after = of_actions(&after, &best);
-            target(returns, &after, &batch.returns, &batch.discounts)
-        };
-        let outputs = net.forward(&batch.obs, noise.as_ref());
-        let outputs = of_actions(&outputs, &batch.actions);
-        let (losses, errors) = loss(returns, self.settings.huber, &outputs, &targets);
-        let loss = match weights {
-            None => losses.mean(Kind::Float),
-            Some(weights) => {
-                let weights = Tensor::from_slice(&weights).to_device(device);
-                (losses * weights).mean(Kind::Float)
+            let outputs = net.forward(&batch.obs, noise);
+            let outputs = of_actions(&outputs, &batch.actions);
+            let (losses, errors) = loss(returns, settings.huber, &outputs, &targets);
+            let losses =
+                weights.map_or_else(|| losses.shallow_clone(), |weights| &losses * weights);
+            let total = losses.mean(Kind::Float);
+            let value = returns.mean(&outputs).mean(Kind::Float);
+            Loss {
+                terms: vec![total.shallow_clone(), value],
+                total,
+                more: errors.detach(),
             }
         };
-        let (max_grad_norm, rate) = (self.settings.max_grad_norm, self.settings.learning_rate);
-        let grad_norm = self.learner.descend(&loss, max_grad_norm, rate)?;
+        let (max_grad_norm, rate) = (settings.max_grad_norm, settings.learning_rate);
+        let (terms, errors) = self.learner.descend(parts, loss, max_grad_norm, rate)?;
         self.learner.rng = rng;
         if let Some(priorities) = &mut self.priorities {
             let capacity = self.replay.capacity() as u64;
-            for (number, error) in numbers.iter().zip(to_vec::<f32>(&errors.detach())) {
+            for (number, error) in numbers.iter().zip(to_vec::<f32>(&Tensor::cat(&errors, 0))) {
                 if !error.is_finite() {
                     return Err(TrainerError::Diverged { what: "the error" });
                 }
                 priorities.set((number % capacity) as usize, f64::from(error));
             }
         }
-        let value = returns.mean(&outputs).mean(Kind::Float);
-        self.terms
-            .push(Tensor::stack(&[loss, value, grad_norm], 0).detach());
+        self.terms.push(terms);
 
         let gradient_steps = self.progress.gradient_steps + 1;
         if gradient_steps.is_multiple_of(self.settings.target_update) {

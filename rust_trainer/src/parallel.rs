@@ -1,0 +1,152 @@
+//! Dividing a batch among threads, each of which computes its part from beginning to end.
+//!
+//! libtorch's own threads share every operation instead, and wait for one another at its end: beside
+//! anything else that wants a core they wait long, and small operations have one thread anyway. So on the
+//! CPU libtorch is told to use one thread ([`device::set_torch_threads`](crate::device::set_torch_threads)),
+//! and here are the others.
+
+use std::{panic, thread};
+
+use tch::Device;
+
+use crate::{
+    device,
+    nn::{Network, Noise},
+    settings::MachineSettings,
+};
+
+/// Among how many threads a batch is divided.
+///
+/// It decides where sums begin and end, and so their last bits; which thread is faster does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threads(usize);
+
+impl Threads {
+    /// The least that a part is worth, in rows times weights: a thread is there within 0.05 ms, and the
+    /// gradient of so much takes several times as long.
+    const LEAST_WORK: usize = 1 << 22;
+
+    /// As many as the settings say; a GPU divides its work by itself.
+    #[must_use]
+    pub fn new(settings: &MachineSettings, device: Device) -> Self {
+        match device {
+            Device::Cpu => Self(device::num_threads(settings.torch_threads).max(1) as usize),
+            _ => Self(1),
+        }
+    }
+
+    /// In how many parts `rows` of a batch for a network of `num_params` weights are computed.
+    #[must_use]
+    pub fn num_parts(self, rows: usize, num_params: i64) -> usize {
+        let worth = rows * num_params as usize / Self::LEAST_WORK;
+        self.0.min(worth).clamp(1, rows.max(1))
+    }
+}
+
+/// What `work` makes of each of the `parts`, in their order: the first in this thread, the others in one
+/// each.
+pub fn map<Part: Send, Made: Send>(
+    parts: Vec<Part>,
+    work: impl Fn(Part) -> Made + Sync,
+) -> Vec<Made> {
+    let mut parts = parts.into_iter();
+    let Some(first) = parts.next() else {
+        return Vec::new();
+    };
+    let work = &work;
+    thread::scope(|scope| {
+        let others = parts.map(|part| scope.spawn(move || work(part)));
+        let others: Vec<_> = others.collect();
+        let mut made = vec![work(first)];
+        for other in others {
+            made.push(
+                other
+                    .join()
+                    .unwrap_or_else(|panic| panic::resume_unwind(panic)),
+            );
+        }
+        made
+    })
+}
+
+/// `items` in `count` parts, the first ones longer by one where it does not divide them, as
+/// `torch.tensor_split` has it.
+pub fn split<Item>(items: &[Item], count: usize) -> impl Iterator<Item = &[Item]> {
+    let (size, longer) = (items.len() / count, items.len() % count);
+    let start = move |part| part * size + longer.min(part);
+    (0..count).map(move |part| &items[start(part)..start(part + 1)])
+}
+
+/// Tensors that several threads read at once: a network, what it draws.
+pub(crate) struct Shared<'a, Tensors>(&'a Tensors);
+
+impl<'a, Tensors: ReadOnly> Shared<'a, Tensors> {
+    pub fn new(tensors: &'a Tensors) -> Self {
+        Self(tensors)
+    }
+
+    pub fn get(&self) -> &'a Tensors {
+        self.0
+    }
+}
+
+/// Tensors and plain data that nobody writes to through `&`, as tch would allow.
+pub(crate) trait ReadOnly {}
+
+impl<N: Network> ReadOnly for N {}
+impl ReadOnly for Option<Noise> {}
+
+#[expect(
+    unsafe_code,
+    reason = "tch's tensors are not Sync, for they can be written to through `&`"
+)]
+// SAFETY: what is `ReadOnly` is not written to while it is shared. libtorch lets any number of threads read
+// a tensor and build graphs on it, and counts references atomically.
+unsafe impl<Tensors: ReadOnly> Sync for Shared<'_, Tensors> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_as_many_as_asked_for_and_balanced() {
+        for (num_samples, count) in [(12, 4), (10, 4), (13, 4), (9, 8), (4, 4)] {
+            let samples: Vec<i64> = (0..num_samples).collect();
+            let parts: Vec<&[i64]> = split(&samples, count).collect();
+            assert_eq!(parts.len(), count);
+            assert_eq!(parts.concat(), samples);
+            let sizes = parts.iter().map(|part| part.len());
+            let (least, most) = (sizes.clone().min().unwrap(), sizes.max().unwrap());
+            assert!(
+                most - least <= 1,
+                "{num_samples} in {count}: {least} to {most}"
+            );
+        }
+    }
+
+    #[test]
+    fn results_come_in_the_order_of_the_parts_and_panics_come_through() {
+        let slow_first = |part: u64| {
+            thread::sleep(std::time::Duration::from_millis(20 - 10 * part));
+            (part, thread::current().id())
+        };
+        let made = map(vec![0, 1, 2], slow_first);
+        assert_eq!(
+            made.iter().map(|made| made.0).collect::<Vec<_>>(),
+            [0, 1, 2]
+        );
+        assert_eq!(made[0].1, thread::current().id());
+        assert!(made[1].1 != made[2].1 && made[1].1 != made[0].1);
+        let panic = panic::catch_unwind(|| map(vec![1, 0], |part| 1 / part));
+        assert!(panic.is_err());
+    }
+
+    #[test]
+    fn what_is_too_small_to_divide_is_computed_in_one_part() {
+        let threads = Threads(3);
+        let of_cartpole = threads.num_parts(256, 9_155);
+        let of_atari = threads.num_parts(256, 1_687_719);
+        assert_eq!((of_cartpole, of_atari), (1, 3));
+        assert_eq!(threads.num_parts(2, 1 << 30), 2, "no part without a row");
+    }
+}
