@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from nature_cnn import convolutions
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.distributions import Categorical
-from torch.nn.functional import conv2d, layer_norm, linear, relu
+from torch.nn.functional import layer_norm, linear, relu
 from torch.nn.utils import clip_grad_norm_
 
 State = tuple[Tensor, Tensor]
@@ -45,8 +46,6 @@ class Agent:
 
         def layer(name: str) -> tuple[Tensor, Tensor]:
             weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
-            if name == "conv1" and self.body == torch.bfloat16:
-                weight = weight / 255
             return weight.to(self.body), bias.to(self.body)
 
         def normed(name: str, x: Tensor) -> Tensor:
@@ -56,11 +55,7 @@ class Agent:
             scale, shift = layer(f"{name}_norm")
             return layer_norm(x.movedim(1, -1), scale.shape, scale, shift, 1e-6).movedim(-1, 1)
 
-        x = obs.to(self.body).contiguous(memory_format=torch.channels_last)
-        if self.body != torch.bfloat16:  # which holds a byte exactly, but not the 255th of one
-            x = x / 255
-        for name, stride in (("conv1", 4), ("conv2", 2), ("conv3", 1)):
-            x = relu(normed(name, conv2d(x, *layer(name), stride=stride)))
+        x = convolutions(self.weights, obs, self.body, normed)
         x = linear(x.flatten(1), *layer("hidden"))
         return relu(normed("hidden", x)).to(self.dtype)
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::ReportError;
-use super::table::{Table, read_complete_lines};
+use super::table::{Table, read_rows};
 
 /// One finished true game: all lives, whatever the learner took for an episode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,10 +66,7 @@ impl EpisodeTable {
 /// The games of an `episodes.csv`, in the order in which they ended; the table may still be
 /// growing, or lack the end of its last row.
 pub fn read_episodes(path: &Path) -> Result<Vec<Episode>, ReportError> {
-    let text = read_complete_lines(path)?;
-    let rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize();
-    rows.collect::<Result<_, _>>()
-        .map_err(ReportError::table("read", path))
+    read_rows(path)
 }
 
 #[cfg(test)]

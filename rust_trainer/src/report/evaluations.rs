@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::ReportError;
-use super::table::{Table, read_complete_lines};
+use super::table::{Table, read_rows};
 
 /// What the games of an evaluation brought: raw returns of true games.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,10 +75,7 @@ impl EvaluationTable {
 
 /// The rows of an `evaluations.csv`, in the order of their steps.
 pub fn read_evaluations(path: &Path) -> Result<Vec<Evaluation>, ReportError> {
-    let text = read_complete_lines(path)?;
-    let rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize();
-    rows.collect::<Result<_, _>>()
-        .map_err(ReportError::table("read", path))
+    read_rows(path)
 }
 
 #[cfg(test)]

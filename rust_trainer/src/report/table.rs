@@ -7,6 +7,8 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
+
 use super::error::ReportError;
 use crate::run::files;
 
@@ -105,6 +107,14 @@ pub(super) fn read_complete_lines(path: &Path) -> Result<String, ReportError> {
     let mut text = fs::read_to_string(path).map_err(ReportError::file("read", path))?;
     text.truncate(text.rfind('\n').map_or(0, |last| last + 1));
     Ok(text)
+}
+
+/// The rows of a table; it may still be growing, or lack the end of its last row.
+pub(super) fn read_rows<Row: DeserializeOwned>(path: &Path) -> Result<Vec<Row>, ReportError> {
+    let text = read_complete_lines(path)?;
+    let rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize();
+    rows.collect::<Result<_, _>>()
+        .map_err(ReportError::table("read", path))
 }
 
 /// Drops the rows whose step is past `at_step`. The table is replaced as a whole, so that a kill in

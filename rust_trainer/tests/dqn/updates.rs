@@ -1,4 +1,4 @@
-//! Gradient steps of DQN against `updates.py`, which has them again in PyTorch: what is replayed, n-step
+//! Gradient steps of DQN against `dqn_updates.py`, which has them again in PyTorch: what is replayed, n-step
 //! returns, actions by epsilon and by noise, truncated episodes, priorities and importance weights, double Q-learning, streams, noise,
 //! distributions, clipping, optimizer, target network.
 
@@ -242,7 +242,7 @@ fn compare(runs: &[(usize, &str)]) -> Vec<Compared> {
         play(*steps, changes, folder)
     });
     let played: Vec<Played> = played.collect();
-    python("dqn/updates.py", &folders);
+    python("dqn_updates.py", &folders);
     let compared = played.iter().zip(&folders);
     compared
         .map(|(played, folder)| difference(played, folder))

@@ -29,17 +29,7 @@ fn scored(scores: &[f64]) -> Scored {
 }
 
 impl VecEnv for Scored {
-    fn num_envs(&self) -> usize {
-        NUM_ENVS
-    }
-
-    fn obs_spec(&self) -> &ObsSpec {
-        &self.env.spec
-    }
-
-    fn action_space(&self) -> &ActionSpace {
-        &self.env.space
-    }
+    as_inside!(env);
 
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
         assert_eq!(seed, Some(1 + (1 << 29)), "the same games each time");
@@ -63,10 +53,6 @@ impl VecEnv for Scored {
     fn restart_workers(&mut self) -> Result<Vec<usize>, EnvError> {
         self.resets -= 1;
         Ok(vec![2])
-    }
-
-    fn close(&mut self) -> Result<(), EnvError> {
-        Ok(())
     }
 }
 

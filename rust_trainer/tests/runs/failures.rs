@@ -45,17 +45,7 @@ fn failing(at: u32, faults: &[Fault]) -> Failing {
 }
 
 impl VecEnv for Failing {
-    fn num_envs(&self) -> usize {
-        NUM_ENVS
-    }
-
-    fn obs_spec(&self) -> &ObsSpec {
-        &self.env.spec
-    }
-
-    fn action_space(&self) -> &ActionSpace {
-        &self.env.space
-    }
+    as_inside!(env);
 
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
         self.env.reset(seed, obs)
@@ -108,10 +98,6 @@ impl VecEnv for Failing {
     fn restart_workers(&mut self) -> Result<Vec<usize>, EnvError> {
         (self.is_broken, self.was_restarted) = (false, true);
         Ok(vec![1])
-    }
-
-    fn close(&mut self) -> Result<(), EnvError> {
-        Ok(())
     }
 }
 
@@ -273,15 +259,7 @@ fn a_panic_in_the_midst_of_a_run_leaves_a_checkpoint() {
 fn a_stop_is_heeded_while_the_first_reset_blocks() {
     struct Blocking(Failing, mpsc::Receiver<()>);
     impl VecEnv for Blocking {
-        fn num_envs(&self) -> usize {
-            self.0.num_envs()
-        }
-        fn obs_spec(&self) -> &ObsSpec {
-            self.0.obs_spec()
-        }
-        fn action_space(&self) -> &ActionSpace {
-            self.0.action_space()
-        }
+        as_inside!(0);
         fn reset(&mut self, _seed: Option<u64>, _obs: &mut [u8]) -> Result<(), EnvError> {
             let _never = self.1.recv();
             Ok(())
@@ -291,9 +269,6 @@ fn a_stop_is_heeded_while_the_first_reset_blocks() {
         }
         fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
             self.0.recv(step)
-        }
-        fn close(&mut self) -> Result<(), EnvError> {
-            Ok(())
         }
     }
     let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,24 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+/// What an environment is, and its end, where it stands around another one.
+macro_rules! as_inside {
+    ($env:tt) => {
+        fn num_envs(&self) -> usize {
+            self.$env.num_envs()
+        }
+        fn obs_spec(&self) -> &ObsSpec {
+            self.$env.obs_spec()
+        }
+        fn action_space(&self) -> &ActionSpace {
+            self.$env.action_space()
+        }
+        fn close(&mut self) -> Result<(), EnvError> {
+            self.$env.close()
+        }
+    };
+}
+
 mod contexts;
 mod evaluations;
 mod failures;

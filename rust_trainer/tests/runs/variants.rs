@@ -105,15 +105,7 @@ pub fn cart_poles() -> SyncVecEnv<CartPole> {
 }
 
 impl<E: Env> VecEnv for Stopping<E> {
-    fn num_envs(&self) -> usize {
-        self.env.num_envs()
-    }
-    fn obs_spec(&self) -> &ObsSpec {
-        self.env.obs_spec()
-    }
-    fn action_space(&self) -> &ActionSpace {
-        self.env.action_space()
-    }
+    as_inside!(env);
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
         self.env.reset(seed, obs)
     }
@@ -141,9 +133,6 @@ impl<E: Env> VecEnv for Stopping<E> {
     }
     fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
         self.env.restore_state(states, obs)
-    }
-    fn close(&mut self) -> Result<(), EnvError> {
-        self.env.close()
     }
 }
 

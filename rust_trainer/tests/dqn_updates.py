@@ -1,7 +1,7 @@
-"""DQN's gradient steps by PyTorch alone, on what `updates.rs` recorded.
+"""DQN's gradient steps by PyTorch alone, on what `dqn/updates.rs` recorded.
 
-Run as `python updates.py FOLDER...`. Each has `record.safetensors`, the weights at the start, what
-the environments gave, the actions taken and the numbers drawn, and `settings.json`, and gets
+Run as `python dqn_updates.py FOLDER...`. Each has `record.safetensors`, the weights at the start,
+what the environments gave, the actions taken and the numbers drawn, and `settings.json`, and gets
 `after.safetensors`, the weights, the target network's and the priorities at the end. Nothing here
 is shared with the trainer. In fp32 everything is float64, so that what differs is the trainer's
 rounding; in bf16 all but the last layers is bfloat16.
@@ -12,9 +12,10 @@ import sys
 from pathlib import Path
 
 import torch
+from nature_cnn import convolutions
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.nn.functional import conv2d, huber_loss, linear, mse_loss, relu, softmax
+from torch.nn.functional import huber_loss, linear, mse_loss, relu, softmax
 from torch.nn.utils import clip_grad_norm_
 
 Weights = dict[str, Tensor]
@@ -60,15 +61,7 @@ class Net:
 
     def __call__(self, obs: Tensor, numbers: Tensor) -> Tensor:
         noise = list(numbers.to(self.dtype).split(self.noise_shapes())) if self.noisy else []
-        x = obs.to(self.body)
-        if self.body != torch.bfloat16:  # which holds a byte exactly, but not the 255th of one
-            x = x / 255
-        for name, stride in (("conv1", 4), ("conv2", 2), ("conv3", 1)):
-            weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
-            if name == "conv1" and self.body == torch.bfloat16:
-                weight = weight / 255
-            x = relu(conv2d(x, weight.to(self.body), bias.to(self.body), stride=stride))
-        x = x.flatten(1)
+        x = convolutions(self.weights, obs, self.body).flatten(1)
         if self.dueling:
             value = self.stream("value", x, noise).unsqueeze(1)
             advantage = self.stream("advantage", x, noise).unflatten(1, (-1, self.count))

@@ -1,0 +1,120 @@
+//! What is written is what is read, however rows are lent and turned.
+
+use super::*;
+
+/// Three rows of two environments with two bytes each.
+fn store() -> Observations {
+    let spec = ObsSpec {
+        shape: vec![2],
+        dtype: Dtype::Uint8,
+    };
+    Observations::new(&spec, 3, 2, Device::Cpu).unwrap()
+}
+
+fn bytes(tensor: &Tensor) -> Vec<u8> {
+    Vec::try_from(tensor.flatten(0, -1)).unwrap()
+}
+
+#[test]
+fn what_is_written_is_read_by_row_and_by_sample() {
+    let mut store = store();
+    for row in 0..3 {
+        let first = 10 * row as u8;
+        store
+            .lend(row)
+            .copy_from_slice(&[first, first + 1, first + 2, first + 3]);
+    }
+    assert_eq!(bytes(&store.row(1)), [10, 11, 12, 13]);
+    let gathered = store.gather(&[5, 0]);
+    assert_eq!(gathered.size(), [2, 2]);
+    assert_eq!(bytes(&gathered), [22, 23, 0, 1]);
+}
+
+#[test]
+fn what_is_handed_out_does_not_change_when_its_row_is_written_again() {
+    let mut store = store();
+    store.lend(0).fill(1);
+    let (row, gathered) = (store.row(0), store.gather(&[0, 1]));
+    store.lend(0).fill(2);
+    assert_eq!(bytes(&row), [1; 4]);
+    assert_eq!(bytes(&gathered), [1; 4]);
+    assert_eq!(bytes(&store.row(0)), [2; 4]);
+}
+
+#[test]
+fn other_rows_are_read_while_one_is_lent_to_another_thread() {
+    let mut store = store();
+    let mut slot = store.lend(2);
+    let writer = std::thread::spawn(move || slot.fill(7));
+    assert_eq!(bytes(&store.row(0)), [0; 4]);
+    writer.join().unwrap();
+    assert_eq!(bytes(&store.row(2)), [7; 4]);
+}
+
+#[test]
+fn memory_that_is_not_there_is_an_error() {
+    let spec = ObsSpec {
+        shape: vec![4, 84, 84],
+        dtype: Dtype::Uint8,
+    };
+    let store = Observations::new(&spec, 1 << 20, 1 << 20, Device::Cpu);
+    assert!(matches!(store, Err(TrainerError::OutOfMemory(_))));
+}
+
+/// Also what lies between: checkpoints have observations as the environments made them.
+#[test]
+fn images_are_turned_in_memory_and_not_for_the_reader() {
+    for channels in [3, 4] {
+        let spec = ObsSpec {
+            shape: vec![channels, 2, 3],
+            dtype: Dtype::Uint8,
+        };
+        let mut store = Observations::new(&spec, 2, 2, Device::Cpu).unwrap();
+        let written: Vec<u8> = (0..2 * 6 * channels as u8).collect();
+        for row in [1, 1, 0] {
+            store.lend(row).copy_from_slice(&written);
+            assert_eq!(bytes(&store.host_row(row)), written, "before it is read");
+            assert_eq!(bytes(&store.row(row)), written);
+            assert_eq!(bytes(&store.row(row)), written, "once more");
+            assert_eq!(bytes(&store.host_row(row)), written);
+        }
+        let gathered = store.gather(&[3, 0]);
+        assert_eq!(gathered.size(), [2, channels as i64, 2, 3]);
+        let second = 6 * channels;
+        assert_eq!(bytes(&gathered.get(0)), written[second..]);
+        assert_eq!(bytes(&gathered.get(1)), written[..second]);
+        let channels_last = gathered.permute([0, 2, 3, 1]);
+        assert!(channels_last.is_contiguous());
+    }
+}
+
+#[test]
+fn a_slot_outlives_its_store() {
+    let mut slot = store().lend(0);
+    slot.fill(3);
+    assert_eq!(*slot, [3; 4]);
+}
+
+#[test]
+#[should_panic(expected = "row 1 of the observations is lent: it cannot be read")]
+fn a_lent_row_is_not_read() {
+    let mut store = store();
+    let _slot = store.lend(1);
+    let _ = store.row(1);
+}
+
+#[test]
+#[should_panic(expected = "row 1 of the observations is lent: it cannot be read")]
+fn samples_of_a_lent_row_are_not_read() {
+    let mut store = store();
+    let _slot = store.lend(1);
+    let _ = store.gather(&[0, 3]);
+}
+
+#[test]
+#[should_panic(expected = "row 1 of the observations is lent already")]
+fn a_row_is_lent_once() {
+    let mut store = store();
+    let _slot = store.lend(1);
+    let _ = store.lend(1);
+}
