@@ -148,7 +148,7 @@ impl Console {
     /// The picture: a palette entry of the NTSC TIA for each pixel, `[height, 160]`, every entry even.
     #[must_use]
     pub fn screen(&self) -> &[u8] {
-        &self.machine.tia.screen[..self.height() * WIDTH]
+        &self.machine.tia.pictures.shown()[..self.height() * WIDTH]
     }
 
     /// Lines of the picture.

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::cartridge::{Banks, Image, Mapper};
+use crate::cartridge::{Banks, Image, Mapper, zeros};
 use crate::cpu::{Held, Registers};
 use crate::input::Input;
 use crate::riot::Riot;
-use crate::tia::{CYCLES_PER_LINE, Tia};
+use crate::tia::{self, CYCLES_PER_LINE, Tia};
 
 /// Processor instructions after which a frame is given up (a game that sends no vertical sync).
 const INSTRUCTIONS_PER_FRAME: u32 = 25_000;
@@ -24,6 +24,23 @@ pub(crate) struct Machine {
     pub(crate) riot: Riot,
     pub(crate) banks: Banks,
     pub(crate) input: Input,
+    /// Of this frame's picture and of the other one: where the frame began that left it undrawn.
+    undrawn: [Option<Chips>; 2],
+}
+
+/// The chips without the pictures.
+#[derive(Clone)]
+struct Chips {
+    cpu: Registers,
+    riot: Riot,
+    banks: Banks,
+    input: Input,
+    registers: tia::Registers,
+    clock: i32,
+    line_clock: i32,
+    row: i32,
+    sync_end: i32,
+    picture_begins: bool,
 }
 
 impl Machine {
@@ -42,6 +59,7 @@ impl Machine {
             riot: Riot::new(ram, 0),
             banks: Banks::new(mapper),
             input: Input::new(),
+            undrawn: [None, None],
         }
     }
 
@@ -57,19 +75,160 @@ impl Machine {
     }
 
     /// Runs until the game ends its picture.
+    ///
+    /// A frame that is not drawn costs less, and is drawn later if it is missed: what the picture of a frame leaves
+    /// out, because the game ended it early, shows from the frame before the last one.
     pub(crate) fn frame(&mut self, draw: bool) {
-        self.tia.draw = draw;
-        if draw && self.tia.picture_begins {
-            self.tia.swap_pictures();
+        let begins = self.tia.picture_begins;
+        if begins {
+            self.tia.pictures.turn();
+            self.undrawn.swap(0, 1);
         }
+        if draw {
+            self.tia.pictures.show();
+        }
+        // Only a picture that is begun and ended in one frame can be left for later.
+        if draw || !begins {
+            let missing = self.play(true);
+            self.complete(missing);
+            return;
+        }
+        let start = self.chips();
+        if self.play(false).is_some() {
+            self.put(start);
+            let missing = self.play(true);
+            self.complete(missing);
+        } else {
+            self.undrawn[0] = Some(start);
+        }
+    }
+
+    /// One frame as it is; the first pixel that its picture leaves out, if it leaves out any.
+    fn play(&mut self, draw: bool) -> Option<usize> {
+        self.tia.start_frame(draw);
         self.tia.picture_begins = false;
         self.run(INSTRUCTIONS_PER_FRAME);
         let cycle = self.cpu.cycle;
-        if self.tia.frame_ended || cycle > LONGEST_FRAME {
+        let ends = self.tia.frame_ended || cycle > LONGEST_FRAME;
+        if ends {
+            self.tia.catch_up(cycle * 3);
+        }
+        let missing = (!ends || !self.tia.is_whole()).then(|| self.tia.pixels_done());
+        if ends {
             let lines = self.tia.end_frame(cycle);
             let cycles = lines * CYCLES_PER_LINE;
             self.cpu.cycle -= cycles;
             self.riot.rebase(cycles);
+        }
+        missing
+    }
+
+    /// After a frame was drawn: from the first pixel that it left out its picture shows the frame before the last one,
+    /// which is drawn now if it was not.
+    fn complete(&mut self, missing: Option<usize>) {
+        let (Some(first), Some(start)) = (missing, self.undrawn[0].take()) else {
+            self.undrawn[0] = None;
+            return;
+        };
+        let now = self.chips();
+        let drawn = self.tia.pictures.replace(zeros());
+        self.put(start);
+        self.play(true);
+        let before = self.tia.pictures.replace(drawn);
+        self.tia.pictures.current()[first..].copy_from_slice(&before[first..]);
+        self.put(now);
+    }
+
+    fn chips(&self) -> Chips {
+        let tia = &self.tia;
+        Chips {
+            cpu: self.cpu,
+            riot: self.riot.clone(),
+            banks: self.banks.clone(),
+            input: self.input.clone(),
+            registers: tia.registers,
+            clock: tia.clock,
+            line_clock: tia.line_clock,
+            row: tia.row,
+            sync_end: tia.sync_end,
+            picture_begins: tia.picture_begins,
+        }
+    }
+
+    fn put(&mut self, chips: Chips) {
+        self.cpu = chips.cpu;
+        self.riot = chips.riot;
+        self.banks = chips.banks;
+        self.input = chips.input;
+        let tia = &mut self.tia;
+        tia.registers = chips.registers;
+        tia.clock = chips.clock;
+        tia.line_clock = chips.line_clock;
+        tia.row = chips.row;
+        tia.sync_end = chips.sync_end;
+        tia.picture_begins = chips.picture_begins;
+        tia.objects_changed();
+    }
+
+    /// After the chips were changed from outside: nothing is known of the frames before.
+    pub(crate) fn restored(&mut self) {
+        self.tia.objects_changed();
+        self.undrawn = [None, None];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cartridge::Cartridge;
+
+    /// A game that ends some of its pictures early, of lines whose colours change from frame to frame.
+    #[rustfmt::skip]
+    const SHORT_FRAMES: &[u8] = &[
+        0xa9, 0x02,             // f000 LDA #2
+        0x85, 0x00,             //      STA VSYNC
+        0x85, 0x02, 0x85, 0x02, //      STA WSYNC, twice
+        0xa9, 0x00,             //      LDA #0
+        0x85, 0x00,             //      STA VSYNC
+        0xe6, 0x80,             //      INC $80
+        0xa6, 0x80,             //      LDX $80
+        0xbc, 0x40, 0xf0,       //      LDY $f040,X
+        0x98,                   // f013 TYA
+        0x45, 0x80,             //      EOR $80
+        0x85, 0x09,             //      STA COLUBK
+        0x85, 0x02,             //      STA WSYNC
+        0x88,                   //      DEY
+        0xd0, 0xf6,             //      BNE $f013
+        0x4c, 0x00, 0xf0,       //      JMP $f000
+    ];
+
+    #[test]
+    fn pictures_are_the_same_whichever_frames_are_drawn() {
+        let mut rom = [0; 4096];
+        rom[..SHORT_FRAMES.len()].copy_from_slice(SHORT_FRAMES);
+        // Lines of each frame: most are whole pictures.
+        for (frame, lines) in rom[0x40..].iter_mut().enumerate() {
+            *lines = if frame % 7 % 3 == 2 {
+                40 + (frame * 37 % 150) as u8
+            } else {
+                250
+            };
+        }
+        rom[0xffc..0xffe].copy_from_slice(&[0x00, 0xf0]);
+        let cartridge = Cartridge::with_mapper("short", &rom, Mapper::Flat).expect("4 KiB");
+        let image = cartridge.image().clone();
+        let mut always = Machine::new(image, Mapper::Flat, 34, 210, [0; 128]);
+        always.power_on(Mapper::Flat, 0);
+        let mut sometimes = always.clone();
+        for frame in 0..200 {
+            always.frame(true);
+            let draw = frame * frame % 11 < 4;
+            sometimes.frame(draw);
+            assert_eq!(always.cpu, sometimes.cpu, "frame {frame}");
+            if draw {
+                let pictures = [&always, &sometimes].map(|one| one.tia.pictures.shown());
+                assert!(pictures[0] == pictures[1], "the picture of frame {frame}");
+            }
         }
     }
 }

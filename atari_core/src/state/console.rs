@@ -94,7 +94,7 @@ impl Console {
         machine.tia.line_clock = numbers.line_clock;
         machine.tia.row = numbers.row;
         machine.tia.sync_end = numbers.sync_end;
-        machine.tia.objects_changed();
+        machine.restored();
         self.progress = numbers.progress;
         self.frame = numbers.frame;
         self.episode_frame = numbers.episode_frame;

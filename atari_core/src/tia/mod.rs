@@ -9,12 +9,14 @@
 mod motion;
 mod objects;
 mod paint;
+mod pictures;
 mod read;
 pub(crate) mod registers;
 #[cfg(test)]
 mod tests;
 
 use objects::{Line, Objects};
+use pictures::Pictures;
 
 /// Pixels of a line.
 pub const WIDTH: usize = 160;
@@ -107,9 +109,7 @@ pub(crate) struct Tia {
     objects: Objects,
     /// The row above was drawn whole, from what the registers still hold.
     row_repeats: bool,
-    pub(crate) screen: Box<[u8; WIDTH * MAX_HEIGHT]>,
-    /// The picture before, over which the next one is drawn: what a frame leaves out shows from there.
-    previous: Box<[u8; WIDTH * MAX_HEIGHT]>,
+    pub(crate) pictures: Pictures,
 }
 
 impl Tia {
@@ -129,8 +129,7 @@ impl Tia {
             last_cycle: registers::last_cycle(height),
             objects: Objects::default(),
             row_repeats: false,
-            screen: crate::cartridge::zeros(),
-            previous: crate::cartridge::zeros(),
+            pictures: Pictures::new(),
         };
         tia.reset();
         tia
@@ -150,9 +149,22 @@ impl Tia {
         self.start_picture();
     }
 
-    /// Two pictures are drawn in turns.
-    pub(crate) fn swap_pictures(&mut self) {
-        std::mem::swap(&mut self.screen, &mut self.previous);
+    /// Begins a frame, which is drawn or is not; a given-up picture goes on.
+    pub(crate) fn start_frame(&mut self, draw: bool) {
+        self.draw = draw;
+        self.row_repeats = false;
+    }
+
+    /// How many pixels of the current picture, from its beginning on, are drawn or passed over.
+    pub(crate) fn pixels_done(&self) -> usize {
+        let clock = (self.clock - self.top * CLOCKS_PER_LINE).max(0);
+        let (row, pixel) = (clock / CLOCKS_PER_LINE, clock % CLOCKS_PER_LINE - BLANK);
+        row as usize * WIDTH + pixel.max(0) as usize
+    }
+
+    /// Whether the picture is done.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.clock >= (self.top + self.height) * CLOCKS_PER_LINE
     }
 
     fn start_picture(&mut self) {
@@ -162,9 +174,9 @@ impl Tia {
         self.row_repeats = false;
     }
 
-    /// Brings the picture to its end and lets the next one begin at this line: the lines that went by.
+    /// Ends the frame at this line, from which the clocks of the next one count: the lines that went by. The picture
+    /// was brought to its end ([`Tia::catch_up`]) before.
     pub(crate) fn end_frame(&mut self, cycle: i32) -> i32 {
-        self.catch_up(cycle.saturating_mul(3));
         let lines = cycle / CYCLES_PER_LINE;
         let cycles = lines * CYCLES_PER_LINE;
         self.registers.released_at = self.registers.released_at.wrapping_sub(cycles);
@@ -184,7 +196,7 @@ impl Tia {
 
     /// Draws, and finds collisions, up to colour clock `to`.
     #[inline(always)]
-    fn catch_up(&mut self, to: i32) {
+    pub(crate) fn catch_up(&mut self, to: i32) {
         if self.is_behind(to) {
             self.draw_lines(to);
         }
@@ -272,11 +284,13 @@ impl Tia {
         let start = (self.row as usize % MAX_HEIGHT) * WIDTH;
         let comb = self.registers.comb;
         if self.row_repeats && until - from == WIDTH && !blank && !comb && start >= WIDTH {
-            self.screen.copy_within(start - WIDTH..start, start);
+            self.pictures
+                .current()
+                .copy_within(start - WIDTH..start, start);
             return;
         }
         self.row_repeats = until - from == WIDTH && !blank && !comb;
-        if let Some(row) = self.screen.get_mut(start..start + WIDTH) {
+        if let Some(row) = self.pictures.current().get_mut(start..start + WIDTH) {
             if blank {
                 row[from..until].fill(0);
             } else {

@@ -376,7 +376,7 @@ fn random_writes_draw_what_a_painter_of_single_pixels_draws() {
     for game in 0..60u64 {
         let mut tias = [true, false].map(|draw| {
             let mut tia = Tia::new(TOP, HEIGHT);
-            tia.draw = draw;
+            tia.start_frame(draw);
             tia
         });
         let mut painter = Painter::new();
@@ -403,14 +403,17 @@ fn random_writes_draw_what_a_painter_of_single_pixels_draws() {
                 }
             }
             painter.end_frame(cycle);
-            let lines = tias.each_mut().map(|tia| tia.end_frame(cycle));
+            let lines = tias.each_mut().map(|tia| {
+                tia.catch_up(3 * cycle);
+                tia.end_frame(cycle)
+            });
             assert_eq!(lines, [cycle / 76; 2]);
             cycle %= 76;
-            let unequal =
-                (0..WIDTH * HEIGHT as usize).find(|&at| tias[0].screen[at] != painter.picture[at]);
+            let unequal = (0..WIDTH * HEIGHT as usize)
+                .find(|&at| tias[0].pictures.current()[at] != painter.picture[at]);
             if let Some(at) = unequal {
                 let (row, pixel) = (at / WIDTH, at % WIDTH);
-                let (ours, theirs) = (tias[0].screen[at], painter.picture[at]);
+                let (ours, theirs) = (tias[0].pictures.current()[at], painter.picture[at]);
                 panic!(
                     "game {game}, frame {frame}, row {row}, pixel {pixel}: {ours}, painter {theirs}"
                 );
