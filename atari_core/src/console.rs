@@ -14,8 +14,6 @@ use crate::{Action, CoreError, start};
 const IDLE_FRAMES: u32 = 60;
 /// Frames of RESET before a mode is selected.
 const FIRST_RESET_FRAMES: u32 = 4;
-/// How many of these are drawn: what is not drawn after them shows from them.
-const DRAWN_FRAMES: u32 = 2;
 
 /// One console and one game. Plain data: a clone goes on exactly as the original would.
 #[derive(Clone)]
@@ -78,8 +76,7 @@ impl Console {
         self.machine.power_on(self.game.mapper, timer);
         self.machine.input.release(self.game.controller);
         self.machine.input.swchb = switch::IDLE | self.difficulty_switches();
-        self.frames(IDLE_FRAMES - DRAWN_FRAMES, false);
-        self.frames(DRAWN_FRAMES, true);
+        self.frames(IDLE_FRAMES);
     }
 
     /// A new game, as ALE's `reset_game` begins one: power, the reset switch, the actions that start the game.
@@ -91,12 +88,12 @@ impl Console {
         }
         for _ in 0..presses {
             self.press(switch::SELECT, held.into());
-            self.frames(1, true);
+            self.frames(1);
         }
         self.press(switch::RESET, self.game.reset_frames.into());
         for &(action, frames) in self.game.start {
             self.machine.input.act(self.game.controller, action, 1.0);
-            self.frames(frames.into(), true);
+            self.frames(frames.into());
         }
         self.progress = self
             .game
@@ -109,13 +106,14 @@ impl Console {
     /// Holds a switch of the console for some frames.
     fn press(&mut self, switch: u8, frames: u32) {
         self.machine.input.swchb &= !switch;
-        self.frames(frames, true);
+        self.frames(frames);
         self.machine.input.swchb |= switch;
     }
 
-    fn frames(&mut self, count: u32, draw: bool) {
-        for _ in 0..count {
-            self.machine.frame(draw);
+    /// Some frames, of which the last is seen.
+    fn frames(&mut self, count: u32) {
+        for left in (0..count).rev() {
+            self.machine.frame(left == 0);
         }
     }
 
