@@ -10,6 +10,7 @@ import numpy as np
 
 from atari_wrappers.errors import NotAnEnvError, UnsupportedError
 from atari_wrappers.game.env import AtariGame
+from atari_wrappers.game.native import NativeGame
 from atari_wrappers.game.two_player import TwoPlayerGame
 from atari_wrappers.ids import PICTURES, EnvId, EnvSource
 from atari_wrappers.keywords import SettingKeywords, merged
@@ -53,8 +54,11 @@ def build_env(request: EnvRequest, env_index: int) -> gym.Env:
     settings = request.settings
     recorder = make_recorder(settings, env_index)
     on_frame = None if recorder is None else recorder.on_frame
-    game_class = AtariGame if settings.num_players == 1 else TwoPlayerGame
-    game = game_class(request.env_id, request.recipe, env_index, on_frame)
+    if settings.backend == "native":
+        game: gym.Env = NativeGame(request, env_index, on_frame)
+    else:
+        game_class = AtariGame if settings.num_players == 1 else TwoPlayerGame
+        game = game_class(request.env_id, request.recipe, env_index, on_frame)
     return _wrapped(game if recorder is None else recorder.attach(game), settings)
 
 

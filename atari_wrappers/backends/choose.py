@@ -6,6 +6,7 @@ import warnings
 
 from atari_wrappers.backends.ale import AleBackend
 from atari_wrappers.backends.base import Backend
+from atari_wrappers.backends.native import NativeBackend
 from atari_wrappers.backends.sync import SyncBackend
 from atari_wrappers.backends.workers import AsyncBackend
 from atari_wrappers.errors import UnsupportedError
@@ -13,7 +14,7 @@ from atari_wrappers.request import BatchRequest, depth_of_user
 from atari_wrappers.settings import Settings
 
 # The fastest first: in this order `auto` asks them.
-BACKENDS: tuple[type[Backend], ...] = (AleBackend, SyncBackend, AsyncBackend)
+BACKENDS: tuple[type[Backend], ...] = (AleBackend, SyncBackend, NativeBackend, AsyncBackend)
 _DEFAULTS = Settings()
 
 

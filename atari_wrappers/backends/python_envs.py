@@ -159,23 +159,9 @@ class PythonEnvsBackend(ABC):
     def expect_same_spaces(
         self, request: BatchRequest, index: int, space: gym.Space, action_space: gym.Space
     ) -> None:
-        """Refuse an env whose spaces are not those of the first.
-
-        Raises:
-            UnsupportedError: They are others.
-        """
-        pairs = {
-            "observes": (space, self.single_observation_space),
-            "takes": (action_space, self.single_action_space),
-        }
-        for what, (own, first) in pairs.items():
-            if own != first:
-                hint = "; full_action_space=True makes the actions of Atari games the same"
-                raise UnsupportedError(
-                    f"env {index}, `{request.of(index).env_id.name}`, {what} {own}, and env 0,"
-                    f" `{request.env_id.name}`, {first}: the spaces of a batch must be the same"
-                    + (hint if what == "takes" and request.recipe else "")
-                )
+        """Refuse an env whose spaces are not those of the first, as the function does."""
+        first = self.single_observation_space, self.single_action_space
+        expect_same_spaces(request, index, (space, action_space), first)
 
     def expect_arrays(self, env_name: str) -> None:
         """Refuse observations and actions that are no arrays.
@@ -192,3 +178,24 @@ class PythonEnvsBackend(ABC):
                     f"`{env_name}` {what} {space}, which is no array;"
                     f" wrappers=[...] with gymnasium.wrappers.{wrapper} can make it one"
                 )
+
+
+def expect_same_spaces(
+    request: BatchRequest,
+    index: int,
+    spaces: tuple[gym.Space, gym.Space],
+    first: tuple[gym.Space, gym.Space],
+) -> None:
+    """Refuse an env whose spaces, of observations and of actions, are not those of the first.
+
+    Raises:
+        UnsupportedError: They are others.
+    """
+    for what, own, theirs in zip(("observes", "takes"), spaces, first, strict=True):
+        if own != theirs:
+            hint = "; full_action_space=True makes the actions of Atari games the same"
+            raise UnsupportedError(
+                f"env {index}, `{request.of(index).env_id.name}`, {what} {own}, and env 0,"
+                f" `{request.env_id.name}`, {theirs}: the spaces of a batch must be the same"
+                + (hint if what == "takes" and request.recipe else "")
+            )

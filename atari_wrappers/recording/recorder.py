@@ -65,8 +65,12 @@ class Recorder:
                 the first being 1, and then by `ended_in_reset` whether the game before it ended
                 while a reset was to go on with it; the infos of its steps say where others end.
         """
-        self._env = env
+        self.watch(env)
         return Recorded(env, self)
+
+    def watch(self, env: Any) -> None:
+        """Record `env`, as `attach` says, of whose steps `after_step` tells."""
+        self._env = env
 
     def on_frame(self) -> None:
         """Write the frame that was just emulated where it belongs."""

@@ -11,9 +11,13 @@ import gymnasium as gym
 import numpy as np
 
 from atari_wrappers.game.env import AtariGame
+from atari_wrappers.game.native import NativeGame
 from atari_wrappers.recipes import PRESETS
 from atari_wrappers.request import request_env
 from atari_wrappers.settings import Settings
+
+# Who plays the games of `make_game`: "ale", which is ALE behind Python's rules, or "native".
+emulator = "ale"
 
 gym.register_envs(ale_py)
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
@@ -24,10 +28,10 @@ def raw_game(name: str, **kwargs: Any) -> gym.Env:
     return gym.make(f"{name}NoFrameskip-v4", disable_env_checker=True, **kwargs)
 
 
-def make_game(env_id: str, preset: str, **parts: Any) -> AtariGame:
-    """Return a game that follows a preset with some parts replaced."""
+def make_game(env_id: str, preset: str, **parts: Any) -> AtariGame | NativeGame:
+    """Return a game that follows a preset with some parts replaced, on `emulator`."""
     request = request_env(env_id, Settings(recipe=replace(PRESETS[preset], **parts)))
-    return AtariGame(request.env_id, request.recipe)
+    return NativeGame(request) if emulator == "native" else AtariGame(request.env_id, request.recipe)
 
 
 def rollout(env: gym.Env, steps: int, seed: int = 7) -> Iterator[tuple[Any, ...]]:

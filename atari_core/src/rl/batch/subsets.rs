@@ -2,7 +2,7 @@
 //! Here rows are written when they are read; a whole batch, whose rows are known beforehand, goes by
 //! [`AtariVecEnv::send_to`].
 
-use vec_env::{Actions, EnvError, StepBatch};
+use vec_env::{Actions, AutoresetMode, EnvError, StepBatch};
 
 use super::{
     env::{AtariVecEnv, order, usage},
@@ -16,7 +16,8 @@ impl AtariVecEnv {
     ///
     /// # Errors
     /// [`EnvError::NoSuchEnv`]; [`EnvError::Order`] before the first reset, for one that is in flight, named twice, or
-    /// whose episode waits for a reset; those of actions. Nothing was begun then.
+    /// whose game is over while resets are the caller's matter (a lost life is no such end); those of actions. Nothing
+    /// was begun then.
     pub fn begin_step(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), EnvError> {
         self.open()?;
         if !self.was_reset {
@@ -25,7 +26,15 @@ impl AtariVecEnv {
         self.check_actions(actions, env_ids)?;
         let num_begun = self.begun.len();
         self.begun.extend_from_slice(env_ids);
-        self.check_ids(num_begun, true)?;
+        self.check_ids(num_begun, false)?;
+        let over = env_ids.iter().find(|&&index| self.is_over(index));
+        if let Some(index) = over.copied() {
+            self.begun.truncate(num_begun);
+            let problem = "needs a reset, as its game is over";
+            return Err(EnvError::Order(format!(
+                "send: environment {index} {problem}"
+            )));
+        }
         self.start(env_ids, |place| {
             Command::Step(match actions {
                 Actions::Discrete(actions) => EnvAction::Index(actions[place] as usize),
@@ -64,6 +73,11 @@ impl AtariVecEnv {
             seed: seeds[place],
             new_game,
         })
+    }
+
+    fn is_over(&mut self, index: usize) -> bool {
+        self.mode == AutoresetMode::Disabled
+            && self.seat(index).is_ok_and(|seat| !seat.env.is_in_play())
     }
 
     /// Lets the pool begin with environments that were checked.

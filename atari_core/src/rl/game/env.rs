@@ -220,11 +220,22 @@ impl AtariEnv {
         self.rules.observations.write_to(out);
     }
 
+    /// The last frame that was drawn: one palette entry for each pixel, `[height, 160]`.
+    #[must_use]
+    pub fn screen(&self) -> &[u8] {
+        let screen = self.screen.as_deref();
+        screen.unwrap_or_else(|| self.console().screen())
+    }
+
     /// The last frame that was drawn, in colours: uint8 `[height, 160, 3]`.
     #[must_use]
     pub fn render(&self) -> Vec<u8> {
-        let screen = self.screen.as_deref();
-        Palette::ntsc().rgb_of(screen.unwrap_or_else(|| self.console().screen()))
+        Palette::ntsc().rgb_of(self.screen())
+    }
+
+    /// Writes one byte of the console's RAM (0 to 127; higher addresses wrap).
+    pub fn set_ram(&mut self, address: u8, value: u8) {
+        self.rules.emulator.console.set_ram(address, value);
     }
 
     /// What two games agree in that may take each other's states.

@@ -1,0 +1,143 @@
+"""The extension module: a batch of games, and what is known of games before one is played."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+# `(reward, terminated, truncated, info, games, final)`: float32, bool and bool `[n]`; info's arrays
+# by name, as `atari_wrappers.VecEnv` documents them; bool `[n]`, where true games ended, `None`
+# where none did; and of episodes that have been followed by another one at once, `None` if none
+# were: where, bool `[n]`, their last observations `[n, *obs_shape]` and their lives int32 `[n]`.
+Results = tuple[
+    np.ndarray,
+    np.ndarray,
+    np.ndarray,
+    dict[str, np.ndarray],
+    np.ndarray | None,
+    tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+]
+
+class AtariVecEnv:
+    """A batch of Atari games by one recipe.
+
+    Calls are to be made by one thread at a time. A `ValueError` names a value that is wrong; calls
+    out of order are a `RuntimeError`.
+
+    Args:
+        roms: Paths of one ROM for all, or of one for each environment.
+        num_envs: How many, at least 1.
+        recipe: Parts by the names of `atari_wrappers.recipes.Recipe`; what is missing is ALE's.
+        autoreset: "same-step", "next-step" or "disabled".
+        num_threads: Threads that emulate, the one that waits included; 0 is one for each core, and
+            at most one for each environment.
+        draw_all: Draw every frame, and not only those that are observed.
+        film: Keep a picture of every frame, for `take_film`.
+
+    Raises:
+        ValueError: Something of this cannot be; the message names it, and the remedy.
+    """
+
+    num_envs: int
+
+    def __new__(
+        cls,
+        roms: Sequence[str],
+        num_envs: int,
+        recipe: Mapping[str, Any],
+        *,
+        autoreset: str = "same-step",
+        num_threads: int = 0,
+        draw_all: bool = False,
+        film: bool = False,
+    ) -> AtariVecEnv: ...
+    def begin_reset(
+        self, env_ids: Sequence[int], seeds: Sequence[int | None], new_game: bool
+    ) -> None:
+        """Begin to restart environments, none of which is in flight; at first all of them.
+
+        Without a seed and `new_game`, one that waits after a lost life goes on.
+        """
+
+    def begin_step(self, actions: np.ndarray, env_ids: Sequence[int]) -> None:
+        """Begin a step of some environments, in pairs with int64 `[n]` or float32 `[n, 3]`."""
+
+    def send(self, actions: np.ndarray, obs: np.ndarray) -> None:
+        """Begin a step of all environments, nothing being in flight.
+
+        `obs`, uint8 `[num_envs, *obs_shape]`, is the emulator's until `recv` or `close` returns.
+        """
+
+    def recv(self) -> Results:
+        """Wait for what `send` began."""
+
+    def receive(self, count: int) -> list[int]:
+        """Wait for the first `count` of the environments begun, and return which.
+
+        In the order in which they were begun if nothing else is in flight (in their own if they are
+        all), else as they were ready. `read` says what they brought.
+        """
+
+    def read(
+        self, env_ids: Sequence[int], obs: np.ndarray, took_part: Sequence[bool] | None = None
+    ) -> Results:
+        """Return what environments brought last, none in flight, and write what they show to `obs`.
+
+        `took_part` says of each environment of the batch whether its ends are news.
+        """
+
+    def save_states(self, env_ids: Sequence[int]) -> list[bytes]:
+        """Return the whole state of each environment: plain data."""
+
+    def restore_states(self, env_ids: Sequence[int], states: Sequence[bytes]) -> None:
+        """Bring environments to their states: all of them, or none where one is refused."""
+
+    def actions(self, index: int) -> list[int]:
+        """Return the numbers of the console's actions, in the order of the agent's."""
+
+    def rgb(self, index: int) -> np.ndarray:
+        """Return the last frame that was drawn: uint8 `[height, 160, 3]`."""
+
+    def screen(self, index: int) -> np.ndarray:
+        """Return its palette entries: uint8 `[height, 160]`."""
+
+    def ram(self, index: int) -> np.ndarray:
+        """Return the console's memory: uint8 `[128]`."""
+
+    def set_ram(self, index: int, address: int, value: int) -> None:
+        """Write a byte of it."""
+
+    def lives(self, index: int) -> int:
+        """Return the lives left; 0 where the game has none."""
+
+    def game_over(self, index: int) -> bool:
+        """Return whether the game has ended by itself."""
+
+    def is_in_play(self, index: int) -> bool:
+        """Return whether a game goes on that has begun; a lost life is no end of it."""
+
+    def frame_number(self, index: int) -> int:
+        """Return the frames emulated since the game began."""
+
+    def take_film(self, index: int) -> tuple[list[tuple[int, bool] | bool], np.ndarray]:
+        """Return what was filmed since this was called last, and forget it.
+
+        Events: of each frame its number in its game and whether the game before that ended while a
+        reset was to go on with it; at the end of each step of the agent whether the game was over.
+        And the frames' palette entries, uint8 `[frames, height, 160]`.
+        """
+
+    def close(self) -> None:
+        """End the threads. A step in flight is given up."""
+
+def obstacle(rom: str, recipe: Mapping[str, Any]) -> str | None:
+    """Say why a game by a recipe might not be ale-py's to the last bit; `None` if it is proved."""
+
+def actions(rom: str) -> list[int]:
+    """Return the numbers of the actions that a game answers to, in ale-py's order."""
+
+def rgb_palette() -> np.ndarray:
+    """Return the colour of each palette entry: uint8 `[256, 3]`."""
+
+def gray_palette() -> np.ndarray:
+    """Return ale-py's gray of each palette entry: uint8 `[256]`."""

@@ -1,0 +1,184 @@
+"""The `native` backend: games of `atari_core`, emulated in Rust by threads of this process.
+
+Observations are written by those threads, once, to the array that is handed out. The module is
+optional: `game.native` says what keeps a game from being played on it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from atari_wrappers.backends.base import Reset, StepResult
+from atari_wrappers.backends.env_runner import get_or_call, set_attr
+from atari_wrappers.backends.python_envs import expect_same_spaces
+from atari_wrappers.backends.results import ObsArrays, add_final, add_games
+from atari_wrappers.game.env import NEW_GAME
+from atari_wrappers.game.native import NativeView, obstacles, open_core, spaces
+from atari_wrappers.recording.recorder import Recorder, make_recorder
+from atari_wrappers.request import BatchRequest
+
+
+def obstacles_to_native(request: BatchRequest) -> Iterator[str]:
+    """Name what is in the way: each setting or game, and why."""
+    if request.settings.wrappers:
+        yield "wrappers: its envs are stepped in Rust"
+    yield from dict.fromkeys(problem for env in request.envs for problem in obstacles(env))
+    recipes = [env.recipe for env in request.envs]
+    if any(recipe != recipes[0] for recipe in recipes):
+        yield "ids that differ in more than the game: it has one recipe for all"
+
+
+class NativeBackend:
+    """`atari_core.AtariVecEnv`.
+
+    A step of all envs has its destination before emulation starts. Of a part of them it is not
+    known which come first, so that their rows are written when they are received.
+    """
+
+    name = "native"
+    own_settings = ("num_threads",)
+    runs_in_process = shows_raw_frames = takes_reset_options = True
+    has_python_envs = shares_python_envs = True
+    obstacles = staticmethod(obstacles_to_native)
+    worker_pids: Sequence[int] = ()
+
+    def __init__(self, request: BatchRequest) -> None:
+        num_envs, settings = request.num_envs, request.settings
+        self.single_observation_space, self.single_action_space = first = spaces(request.envs[0])
+        for index, env in enumerate(request.envs[1:], 1):
+            expect_same_spaces(request, index, spaces(env), first)
+        self._core = open_core(request.envs, num_envs, settings.autoreset, settings.num_threads)
+        self._recorders: list[Recorder] = []
+        self._views: list[NativeView] = []
+        for index in range(num_envs):
+            recorder = make_recorder(settings, index)
+            on_frame = None if recorder is None else recorder.on_frame
+            view = NativeView(self._core, index, request.of(index), index, on_frame)
+            self._views.append(view)
+            if recorder is not None:
+                recorder.watch(view)
+                self._recorders.append(recorder)
+        self._num_envs, self._all = num_envs, list(range(num_envs))
+        self._obs_arrays = ObsArrays(
+            settings.obs_buffers, settings.batch_size or num_envs, self.single_observation_space
+        )
+        self._is_whole = settings.batch_size in (0, num_envs)
+        # Of the step of all envs that is in flight: where its observations are written to.
+        self._obs: np.ndarray | None = None
+        self._out: np.ndarray | None = None
+
+    def reset(self, reset: Reset) -> None:
+        """Begin to restart the envs."""
+        indices = self._all if reset.indices is None else list(reset.indices)
+        seeds = reset.seeds or [None] * len(indices)
+        self._core.begin_reset(indices, seeds, bool(reset.options.get(NEW_GAME)))
+        self._out = reset.out
+
+    def send(
+        self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None
+    ) -> None:
+        """Begin a step."""
+        if indices is None and self._is_whole:
+            obs = self._obs_arrays.take(self._num_envs, out)
+            self._core.send(actions, obs)
+            self._obs = obs
+        else:
+            self._core.begin_step(actions, self._all if indices is None else list(indices))
+            self._out = self._out if out is None else out
+
+    def recv(
+        self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
+    ) -> StepResult:
+        """Wait for envs, however long; the GIL is free meanwhile."""
+        del timeout  # a step ends by itself within milliseconds
+        if self._obs is not None:
+            obs, self._obs = self._obs, None
+            results = self._core.recv()
+            received = self._all
+            if out is not None:  # said too late
+                np.copyto(out, obs)
+                obs = out
+        else:
+            received = self._core.receive(count)
+            out, self._out = self._out if out is None else out, None
+            indices, took_part = received, None
+            if every:
+                indices, took_part = self._all, [False] * self._num_envs
+                for index in received:
+                    took_part[index] = True
+            obs = self._obs_arrays.take(len(indices), out)
+            results = self._core.read(indices, obs, took_part)
+        if self._recorders:
+            self._record(received)
+        return _step_result(obs, results)
+
+    def _record(self, indices: Sequence[int]) -> None:
+        for index in indices:
+            self._views[index].play_film(self._recorders[index].after_step)
+
+    def restart(self, indices: Sequence[int] | None) -> list[int]:
+        """Do nothing: these envs do not fail one by one."""
+        del indices
+        return []
+
+    def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
+        """Return the newest frame of each env that was drawn: uint8 RGB `[210, 160, 3]`."""
+        return [self._views[index].render() for index in indices]
+
+    def call(
+        self, indices: Sequence[int], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[Any]:
+        """Get or call an attribute of each env's view."""
+        return [get_or_call(self._views[index], name, args, kwargs) for index in indices]
+
+    def set_attr(self, indices: Sequence[int], name: str, values: Sequence[Any]) -> None:
+        """Set an attribute of each env's view."""
+        for index, value in zip(indices, values, strict=True):
+            set_attr(self._views[index], name, value)
+
+    def save(self, indices: Sequence[int]) -> list[bytes]:
+        """Return the state of each env."""
+        return [self._views[index].save_state() for index in indices]
+
+    def load(self, indices: Sequence[int], states: Sequence[bytes]) -> StepResult:
+        """Bring envs into saved states: all of them, or none where one does not fit."""
+        checked = []
+        for index, state in zip(indices, states, strict=True):
+            try:
+                checked.append(self._views[index].check_state(state))
+            except ValueError as error:
+                raise ValueError(f"env {index}: {error}") from error
+        self._core.restore_states(list(indices), checked)
+        obs = self._obs_arrays.take(self._num_envs, None)
+        return _step_result(obs, self._core.read(self._all, obs, [False] * self._num_envs))
+
+    def sub_environments(self) -> list[Any]:
+        """Return the views."""
+        return list(self._views)
+
+    def after_fork(self) -> bool:
+        """Leak the batch: freeing it would wait for threads that the parent has."""
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._core))
+        return True
+
+    def close(self, *, terminate: bool) -> None:
+        """End the games that are recorded, and the threads."""
+        del terminate
+        with ExitStack() as stack:
+            stack.callback(self._core.close)
+            for recorder in self._recorders:
+                stack.callback(recorder.close)
+
+
+def _step_result(obs: np.ndarray, results: Any) -> StepResult:
+    reward, terminated, truncated, info, games, final = results
+    if games is not None:
+        add_games(info, games)
+    if final is not None:
+        add_final(info, *final)
+    return obs, reward, terminated, truncated, info

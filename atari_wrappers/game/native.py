@@ -1,0 +1,402 @@
+"""Atari games on `atari_core`, which emulates them in Rust: one alone, or one of a batch.
+
+`atari_core` is a module of its own, which needs not be there: what keeps a game from being played
+on it is said by `obstacles`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import ale_py
+import gymnasium as gym
+import numpy as np
+from ale_py import roms
+
+from atari_wrappers.backends.results import RECORD
+from atari_wrappers.errors import ResetNeededError, UnsupportedError
+from atari_wrappers.game.env import NEW_GAME
+from atari_wrappers.game.polar import polar_space
+from atari_wrappers.plain_data import differences, pack, unpack
+from atari_wrappers.recipes import Recipe
+from atari_wrappers.request import EnvRequest
+
+if TYPE_CHECKING:
+    from atari_core import AtariVecEnv
+
+STATE_VERSION = 1
+_NOT_INSTALLED = "its module atari_core is not installed (pip install ./atari_core/python)"
+
+
+def obstacles(request: EnvRequest) -> Iterator[str]:
+    """Say what keeps `atari_core` from playing a game as it is asked for, if anything."""
+    settings = request.settings
+    if request.recipe is None:
+        yield "it is no Atari game"
+        return
+    if settings.num_players > 1:
+        yield f"num_players={settings.num_players}: it has one"
+        return
+    try:
+        from atari_core import obstacle
+    except ImportError:
+        yield _NOT_INSTALLED
+        return
+    problem = obstacle(rom_path(request), asdict(request.recipe))
+    if problem is not None:
+        yield problem
+
+
+def rom_path(request: EnvRequest) -> str:
+    """Return where ale-py has the ROM."""
+    return str(roms.get_rom_path(request.env_id.rom))
+
+
+def spaces(request: EnvRequest) -> tuple[gym.Space, gym.Space]:
+    """Return what a game observes, and what it takes."""
+    from atari_core import actions
+
+    recipe = request.recipe
+    if recipe.continuous:
+        takes: gym.Space = polar_space()
+    else:
+        takes = gym.spaces.Discrete(
+            len(ale_py.Action.__members__)
+            if recipe.full_action_space
+            else len(actions(rom_path(request)))
+        )
+    return gym.spaces.Box(0, 255, _obs_shape(recipe), np.uint8), takes
+
+
+def _obs_shape(recipe: Recipe) -> tuple[int, ...]:
+    if recipe.obs_type == "ram":
+        return (128,)
+    colours = () if recipe.grayscale else (3,)
+    if recipe.channels_last:
+        return (*recipe.screen_size, recipe.frame_stack * (colours or (1,))[0])
+    return (recipe.frame_stack, *recipe.screen_size, *colours)
+
+
+def open_core(
+    requests: Iterable[EnvRequest], num_envs: int, autoreset: str, num_threads: int
+) -> AtariVecEnv:
+    """Return a batch of `atari_core`: of one game, or of one for each env, by one recipe."""
+    from atari_core import AtariVecEnv
+
+    requests = list(requests)
+    settings, recipe = requests[0].settings, requests[0].recipe
+    return AtariVecEnv(
+        [rom_path(request) for request in requests],
+        num_envs,
+        asdict(recipe),
+        autoreset=autoreset,
+        num_threads=num_threads,
+        # Of what is not observed nothing is drawn otherwise.
+        draw_all=recipe.obs_type == "ram",
+        film=settings.img_dir is not None or settings.video_dir is not None,
+    )
+
+
+class _Shown(NamedTuple):
+    """A frame of a film that is being played."""
+
+    number: int
+    ended_in_reset: bool
+    screen: np.ndarray
+
+
+class NativeView(gym.Env[np.ndarray, Any]):
+    """A game of a batch of `atari_core`, to look into and to save; the batch steps it.
+
+    Args:
+        core: The batch.
+        index: The game's place in it.
+        request: How it was made.
+        env_index: Its place among all.
+        on_frame: Called for each emulated frame by `play_film`; `render` then shows it.
+    """
+
+    num_players = 1
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 60}  # noqa: RUF012
+
+    def __init__(
+        self,
+        core: AtariVecEnv,
+        index: int,
+        request: EnvRequest,
+        env_index: int,
+        on_frame: Callable[[], None] | None = None,
+    ) -> None:
+        self.spec, self.env_index = request.env_id.spec, env_index
+        self.render_mode = "rgb_array"
+        self.recipe: Recipe = request.recipe
+        self.observation_space, self.action_space = spaces(request)
+        self._core, self._index, self._rom = core, index, request.env_id.rom
+        self._on_frame = on_frame
+        self._shown: _Shown | None = None
+
+    @property
+    def ale(self) -> NativeConsole:
+        """The console under the names that ALE's interface has."""
+        return NativeConsole(self._core, self._index, self._rom)
+
+    @property
+    def frame_number(self) -> int:
+        """Emulated frames since the game began."""
+        return self._core.frame_number(self._index) if self._shown is None else self._shown.number
+
+    @property
+    def ended_in_reset(self) -> bool:
+        """Of the frame that is shown: whether the game before its own ended in a reset."""
+        return self._shown is not None and self._shown.ended_in_reset
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """Refused: the random numbers are the emulator's, and go with its states.
+
+        Raises:
+            UnsupportedError: Always.
+        """
+        raise UnsupportedError(f"np_random: the random numbers of {self} are in its states alone")
+
+    def get_action_meanings(self) -> list[str]:
+        """Return the names of the console's actions, in the order of the integers for them."""
+        return [ale_py.Action(number).name for number in self._core.actions(self._index)]
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> NoReturn:
+        """Refuse.
+
+        Raises:
+            UnsupportedError: Always.
+        """
+        raise UnsupportedError(f"reset of {self}: the batch resets it; reset_at has an index")
+
+    def step(self, action: Any) -> NoReturn:
+        """Refuse.
+
+        Raises:
+            UnsupportedError: Always.
+        """
+        raise UnsupportedError(f"step of {self}: the batch steps it; step has an env_id")
+
+    def render(self) -> np.ndarray:
+        """Return the newest frame that was drawn: uint8 RGB `[210, 160, 3]`.
+
+        It is the newest emulated one, unless a game ended within a step of the agent before the
+        frames that are observed.
+        """
+        if self._shown is None:
+            return self._core.rgb(self._index)
+        return _colours()[self._shown.screen]
+
+    def play_film(self, on_step: Callable[..., None]) -> None:
+        """Show each frame that was emulated since the last call, and tell of the agent's steps.
+
+        Args:
+            on_step: Called after the last frame of each with `game_over`.
+        """
+        events, pictures = self._core.take_film(self._index)
+        screens = iter(pictures)
+        try:
+            for event in events:
+                if isinstance(event, bool):
+                    on_step(game_over=event)
+                else:
+                    self._shown = _Shown(*event, next(screens))
+                    self._on_frame()
+        finally:
+            self._shown = None
+
+    def save_state(self) -> bytes:
+        """Return the whole state, random numbers included: plain data, of which nothing runs."""
+        [state] = self._core.save_states([self._index])
+        return pack("env", STATE_VERSION, {"made_by": self._made_by, "native": state})
+
+    def check_state(self, state: bytes) -> bytes:
+        """Return what of a state is `atari_core`'s.
+
+        Raises:
+            ValueError: It is the state of something else, of another version, or damaged.
+        """
+        try:
+            values = unpack("env", STATE_VERSION, state)
+        except ValueError as error:
+            raise ValueError(f"this is not what save_state returned: {error}") from error
+        if "native" not in values:
+            raise ValueError('this is not the state of an env of backend "native"')
+        differing = differences(values["made_by"], self._made_by)
+        if differing:
+            raise ValueError(f"this is the state of another game: {differing}")
+        return values["native"]
+
+    def restore_state(self, state: bytes) -> None:
+        """Go to a state that `save_state` returned; what follows is the same to the last bit.
+
+        Args:
+            state: Of this env, or of another one with the same game and recipe.
+
+        Raises:
+            ValueError: As `check_state`; nothing has changed then.
+        """
+        self._core.restore_states([self._index], [self.check_state(state)])
+
+    @property
+    def _made_by(self) -> dict[str, Any]:
+        """What two games agree in that may take each other's states."""
+        recipe = asdict(self.recipe) | {"screen_size": list(self.recipe.screen_size)}
+        return {"game": self._rom} | recipe
+
+
+class NativeGame(NativeView):
+    """An Atari game on `atari_core`, of which `AtariGame` documents what it observes and tells.
+
+    Args:
+        request: Which game, and how.
+        env_index: The env's place in its batch.
+        on_frame: Called after each step or reset for each frame emulated in it, those of no-ops and
+            FIRE too; `render` then shows it.
+
+    Raises:
+        UnsupportedError: `atari_core` is not installed, or the game is not proved there.
+    """
+
+    def __init__(
+        self, request: EnvRequest, env_index: int = 0, on_frame: Callable[[], None] | None = None
+    ) -> None:
+        problems = "; ".join(obstacles(request))
+        if problems:
+            raise UnsupportedError(
+                f'backend "native" cannot serve `{request.env_id.name}`: {problems};'
+                ' use backend="auto"'
+            )
+        core = open_core([request], 1, "disabled", num_threads=1)
+        super().__init__(core, 0, request, env_index, on_frame)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Start an episode: after a lost life as the recipe says, else with a new game.
+
+        Args:
+            seed: Begins all random numbers anew, and a new game; `None` goes on with them, and
+                without any seed before takes one from entropy.
+            options: `{"new_game": True}` starts a new game after a lost life too.
+
+        Returns:
+            The observation, a fresh array, and its info.
+        """
+        self._core.begin_reset([0], [seed], bool((options or {}).get(NEW_GAME)))
+        self._core.receive(1)
+        obs, results = self._read()
+        return obs, _info(results)
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Take a step of `frame_skip` frames.
+
+        Args:
+            action: An integer, or with `continuous=True` `[radius, angle, fire]`.
+
+        Returns:
+            Observation (a fresh array), reward, terminated, truncated, info.
+
+        Raises:
+            ValueError: There is no such action.
+            ResetNeededError: The game is over, or none has begun.
+        """
+        if not self._core.is_in_play(0):
+            raise ResetNeededError(f"step of {self} without a game in play: call reset() first")
+        dtype = np.float32 if self.recipe.continuous else np.int64
+        if not self.action_space.contains(np.asarray(action, dtype)):
+            raise ValueError(f"action {action} of {self} is outside of {self.action_space}")
+        self._core.begin_step(np.asarray([action], dtype), [0])
+        self._core.receive(1)
+        obs, results = self._read()
+        reward, terminated, truncated = (array.item() for array in results[:3])
+        return obs, reward, terminated, truncated, _info(results)
+
+    def _read(self) -> tuple[np.ndarray, Any]:
+        obs = np.empty((1, *self.observation_space.shape), np.uint8)
+        results = self._core.read([0], obs)
+        if self._on_frame is not None:
+            self.play_film(lambda **_: None)
+        return obs[0], results
+
+    def close(self) -> None:
+        """Free the emulator."""
+        self._core.close()
+
+
+class NativeConsole:
+    """A console of `atari_core` under the names that `ale_py.ALEInterface` has.
+
+    What it returns is a copy. States are the env's: `save_state` and `restore_state`.
+    """
+
+    def __init__(self, core: AtariVecEnv, index: int, rom: str) -> None:
+        self._core, self._index, self._rom = core, index, rom
+
+    def getRAM(self) -> np.ndarray:  # noqa: N802 - ALE's name
+        """Return the console's memory: uint8 `[128]`."""
+        return self._core.ram(self._index)
+
+    def getRAMSize(self) -> int:  # noqa: N802 - ALE's name
+        """Return its bytes."""
+        return 128
+
+    def setRAM(self, address: int, value: int) -> None:  # noqa: N802 - ALE's name
+        """Write one byte of it, 0 to 255, at 0 to 127."""
+        self._core.set_ram(self._index, address, value)
+
+    def getScreen(self) -> np.ndarray:  # noqa: N802 - ALE's name
+        """Return the palette entries of the newest frame drawn: uint8 `[210, 160]`."""
+        return self._core.screen(self._index)
+
+    def getScreenRGB(self) -> np.ndarray:  # noqa: N802 - ALE's name
+        """Return it in colours: uint8 `[210, 160, 3]`."""
+        return self._core.rgb(self._index)
+
+    def getScreenGrayscale(self) -> np.ndarray:  # noqa: N802 - ALE's name
+        """Return it in ALE's gray: uint8 `[210, 160]`."""
+        from atari_core import gray_palette
+
+        return gray_palette()[self.getScreen()]
+
+    def getScreenDims(self) -> tuple[int, int]:  # noqa: N802 - ALE's name
+        """Return its height and width."""
+        height, width = self.getScreen().shape
+        return height, width
+
+    def lives(self) -> int:
+        """Return the lives left; 0 where the game has none."""
+        return self._core.lives(self._index)
+
+    def game_over(self) -> bool:
+        """Return whether the game has ended by itself."""
+        return self._core.game_over(self._index)
+
+    def getEpisodeFrameNumber(self) -> int:  # noqa: N802 - ALE's name
+        """Return the frames emulated since the game began."""
+        return self._core.frame_number(self._index)
+
+    def getMinimalActionSet(self) -> list[ale_py.Action]:  # noqa: N802 - ALE's name
+        """Return the actions that the game answers to."""
+        from atari_core import actions
+
+        return [ale_py.Action(number) for number in actions(str(roms.get_rom_path(self._rom)))]
+
+    def getLegalActionSet(self) -> list[ale_py.Action]:  # noqa: N802 - ALE's name
+        """Return all actions of the console."""
+        return list(ale_py.Action.__members__.values())
+
+
+def _info(results: Any) -> dict[str, Any]:
+    arrays = results[3]
+    return {name: arrays[name].item() for name in RECORD}
+
+
+def _colours() -> np.ndarray:
+    from atari_core import rgb_palette
+
+    return rgb_palette()
