@@ -17,7 +17,7 @@ from atari_wrappers.checks import check_choice, check_count, check_flag, check_n
 from atari_wrappers.recipes import PRESETS, FireReset, ObsType, Recipe, checked_part
 
 Preset = Literal["default", "baselines", "gymnasium", "ale", "envpool"]
-BackendName = Literal["auto", "ale", "sync", "native", "async"]
+BackendName = Literal["auto", "native", "ale", "sync", "async"]
 Autoreset = Literal["same-step", "next-step", "disabled"]
 # No "fork": a host that runs libtorch has threads, and a forked child of such a process deadlocks.
 Context = Literal["spawn", "forkserver"]

@@ -17,7 +17,7 @@ CALLS = {
     'make_vec(["Pong-v4", "Breakout-v4"], recipe=replace(PRESETS["ale"], pooling="rgb"))': "",
     'Settings(autoreset="next-step", noop_max=3)': "",
     'make_vec("Pong-v4", 2, preset="dopamine")': 'Argument "preset" .* "Literal.\'default\', ',
-    'make_vec("Pong-v4", 2, backend="gpu")': "expected \"Literal.'auto', 'ale', 'sync', 'async'",
+    'make_vec("Pong-v4", 2, backend="gpu")': "expected \"Literal.'auto', 'native', 'ale', 'sync'",
     'make_vec("Pong-v4", 2, frame_stack="4")': 'Argument "frame_stack" .* expected "int . None"',
     'make_vec("Pong-v4", 2, frameskip=4)': 'Unexpected keyword .* did you mean "frame_skip"',
     'Settings(context="fork")': "expected \"Literal.'spawn', 'forkserver'",

@@ -14,7 +14,7 @@ from atari_wrappers.request import BatchRequest, depth_of_user
 from atari_wrappers.settings import Settings
 
 # The fastest first: in this order `auto` asks them.
-BACKENDS: tuple[type[Backend], ...] = (AleBackend, SyncBackend, NativeBackend, AsyncBackend)
+BACKENDS: tuple[type[Backend], ...] = (NativeBackend, AleBackend, SyncBackend, AsyncBackend)
 _DEFAULTS = Settings()
 
 

@@ -8,18 +8,20 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from backends import BACKENDS, HOSTED
 
 from atari_wrappers import VecEnv
 
 # Two envs of three share a process, so that its index is not the env's.
 SETTINGS = {
     "ale": {"backend": "ale"},
+    "native": {"backend": "native"},
     "sync": {"backend": "sync"},
     "async": {"backend": "async", "num_workers": 2},
 }
 
 
-@pytest.fixture(params=["sync", "async"])
+@pytest.fixture(params=HOSTED)
 def open_hosted(
     request: pytest.FixtureRequest, open_vec: Callable[..., VecEnv]
 ) -> Callable[..., VecEnv]:
@@ -27,7 +29,7 @@ def open_hosted(
     return partial(open_vec, **SETTINGS[request.param])
 
 
-@pytest.fixture(params=["ale", "sync", "async"])
+@pytest.fixture(params=BACKENDS)
 def open_any(
     request: pytest.FixtureRequest, open_vec: Callable[..., VecEnv]
 ) -> Callable[..., VecEnv]:

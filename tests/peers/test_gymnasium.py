@@ -14,6 +14,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+from backends import BACKENDS
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorWrapper
 from peer_envs import SPACES
 
@@ -112,7 +113,7 @@ def test_metadata_names_the_mode_and_leaves_the_envs_alone(
         assert vec.metadata["render_fps"] == 50
 
 
-@pytest.mark.parametrize("backend", ["ale", "sync", "async"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_batch_can_be_shown_to_a_human(
     backend: str, open_vec: OpenVec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,7 +225,7 @@ def test_seeds_are_those_given_until_others_are(open_hosted: OpenVec) -> None:
     assert [one.random() for one in first] == [one.random() for one in vec.np_random]
 
 
-@pytest.mark.parametrize("backend", ["ale", "sync"])
+@pytest.mark.parametrize("backend", ["ale", "native", "sync"])
 def test_the_batch_knows_its_seeds(backend: str, open_vec: OpenVec) -> None:
     """`test_vector_env.py`: `np_random_seed` is of the last reset that had a seed."""
     vec = open_vec("PongNoFrameskip-v4", 3, backend=backend)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from any_settings import any_settings
+from backends import OPEN
 from games import raw_game
 from scripted import ScriptedGame
 from videos import names, read_png
@@ -54,7 +55,7 @@ def test_frames_of_a_reset_are_dumped_too(tmp_path: Path) -> None:
         np.testing.assert_array_equal(read_png(tmp_path / f"out0-{frame:05d}.png"), screen)
 
 
-@pytest.mark.parametrize("backend", ["sync", "async"])
+@pytest.mark.parametrize("backend", OPEN)
 def test_each_env_of_a_batch_dumps_its_own(tmp_path: Path, backend: str) -> None:
     settings = {"preset": "gymnasium", "noop_max": 0, "img_dir": tmp_path}
     workers = 2 if backend == "async" else 0

@@ -16,6 +16,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from any_settings import any_settings
+from backends import OPEN
 from drawing import DrawingEnv
 from games import raw_game
 from videos import assert_same_pictures, names, read_video
@@ -126,7 +127,7 @@ def test_the_first_and_every_nth_game_is_recorded(tmp_path: Path) -> None:
     assert names(tmp_path) == ["env0-game0.mp4", "env0-game3.mp4"]
 
 
-@pytest.mark.parametrize("backend", ["sync", "async"])
+@pytest.mark.parametrize("backend", OPEN)
 @pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
 def test_each_env_of_a_batch_is_recorded(tmp_path: Path, backend: str, autoreset: str) -> None:
     settings = {**SHORT, "autoreset": autoreset, "video_dir": tmp_path}

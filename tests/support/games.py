@@ -31,7 +31,9 @@ def raw_game(name: str, **kwargs: Any) -> gym.Env:
 def make_game(env_id: str, preset: str, **parts: Any) -> AtariGame | NativeGame:
     """Return a game that follows a preset with some parts replaced, on `emulator`."""
     request = request_env(env_id, Settings(recipe=replace(PRESETS[preset], **parts)))
-    return NativeGame(request) if emulator == "native" else AtariGame(request.env_id, request.recipe)
+    return (
+        NativeGame(request) if emulator == "native" else AtariGame(request.env_id, request.recipe)
+    )
 
 
 def rollout(env: gym.Env, steps: int, seed: int = 7) -> Iterator[tuple[Any, ...]]:

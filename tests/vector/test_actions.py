@@ -36,7 +36,7 @@ def test_bad_actions_are_named(actions: Any, error: type[Exception], message: st
         action_check(gym.spaces.Discrete(4), 3)(actions)
 
 
-@pytest.mark.parametrize("backend", ["ale", "sync"])
+@pytest.mark.parametrize("backend", ["ale", "native", "sync"])
 def test_bad_actions_move_no_env(backend: str, open_vec: Callable[..., VecEnv]) -> None:
     vec, twin = (open_vec("BreakoutNoFrameskip-v4", 3, backend=backend) for _ in range(2))
     vec.reset(seed=0)

@@ -201,7 +201,7 @@ def test_a_life_lost_with_the_last_frame_is_truncated_on_every_backend(open_vec:
         assert info["episode"]["frames"][0] == frames
 
 
-@pytest.mark.parametrize("backend", ["ale", "sync"])
+@pytest.mark.parametrize("backend", ["ale", "native", "sync"])
 def test_a_game_given_up_for_a_lost_life_is_recorded(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(
         "BreakoutNoFrameskip-v4", 1, backend=backend, preset="ale", episodic_life=True, noop_max=0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -9,11 +11,13 @@ import gymnasium as gym
 import pytest
 from any_settings import any_settings
 
-from atari_wrappers import UnsupportedError, make_vec
+from atari_wrappers import UnsupportedError, make_env, make_vec
 from atari_wrappers.backends import choose, choose_backend
 from atari_wrappers.backends.choose import BACKENDS
+from atari_wrappers.recipes import PRESETS
 from atari_wrappers.request import request_batch
 from atari_wrappers.settings import BackendName
+from atari_wrappers.wrappers import ClipReward
 
 GAME = "SpaceInvadersNoFrameskip-v4"
 
@@ -24,6 +28,12 @@ gym.register(
 
 def chosen(env_id: str = GAME, num_envs: int = 2, **settings: Any) -> str:
     return choose_backend(request_batch(env_id, num_envs, any_settings(**settings))).name
+
+
+@pytest.fixture
+def without_native(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the module `atari_core` not be installed."""
+    monkeypatch.setitem(sys.modules, "atari_core", None)
 
 
 # What `ale` has, each a departure from the defaults.
@@ -50,6 +60,7 @@ ALE_HAS = [
 
 
 @pytest.mark.parametrize("settings", ALE_HAS)
+@pytest.mark.usefixtures("without_native")
 def test_ale_serves_what_it_has(settings: dict) -> None:
     assert chosen(**settings) == "ale"
     assert chosen(backend="ale", **settings) == "ale"
@@ -83,6 +94,7 @@ ALE_LACKS = [
 
 
 @pytest.mark.parametrize(("settings", "parts"), ALE_LACKS)
+@pytest.mark.usefixtures("without_native")
 def test_ale_refuses_what_it_lacks_and_auto_goes_elsewhere(settings: dict, parts: list) -> None:
     assert chosen(**settings) == "sync"
     with pytest.raises(UnsupportedError) as refusal:
@@ -92,6 +104,52 @@ def test_ale_refuses_what_it_lacks_and_auto_goes_elsewhere(settings: dict, parts
     assert message.endswith('; use backend="sync" or "async"')
     assert all(part in message for part in parts)
     assert message.count("; ") == max(1, message.count(" only")), "one obstacle each, no more"
+
+
+NATIVE_LACKS = [
+    ({"num_players": 2}, "num_players=2: it has one"),
+    ({"wrappers": (ClipReward,)}, "wrappers: its envs are stepped in Rust"),
+]
+
+
+@pytest.mark.parametrize(
+    "settings", [*ALE_HAS, *(settings for settings, _ in ALE_LACKS), {"video_dir": "unused"}]
+)
+def test_native_comes_first_wherever_it_is_proved(settings: dict) -> None:
+    refused = {"num_players", "mode", "difficulty"} & settings.keys()
+    assert (chosen(**settings) == "native") == (not refused)
+
+
+@pytest.mark.parametrize(("settings", "reason"), NATIVE_LACKS)
+def test_native_refuses_what_it_lacks_and_auto_goes_elsewhere(settings: dict, reason: str) -> None:
+    assert chosen(**settings) == "sync"
+    with pytest.raises(UnsupportedError, match=f'^backend "native" cannot serve .*: {reason};'):
+        chosen(backend="native", **settings)
+
+
+def test_native_refuses_games_that_are_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert chosen("AirRaidNoFrameskip-v4") == "ale"
+    with pytest.raises(UnsupportedError, match=r"cannot serve `Air.*; use backend=\"ale\" or"):
+        chosen("AirRaidNoFrameskip-v4", backend="native")
+    with pytest.raises(UnsupportedError, match="it is no Atari game"):
+        chosen("CartPole-v1", backend="native")
+
+
+def test_native_has_one_recipe_for_all_games() -> None:
+    games = [GAME, "ALE/Pong-v5"]
+    settings = any_settings(recipe=replace(PRESETS["gymnasium"], full_action_space=True))
+    assert choose_backend(request_batch(games, 2, settings)).name == "sync"
+    settings = replace(settings, sticky_actions=0.1)
+    assert choose_backend(request_batch(games, 2, settings)).name == "native"
+
+
+@pytest.mark.usefixtures("without_native")
+def test_without_its_module_native_says_how_to_install_it() -> None:
+    remedy = r"atari_core is not installed \(pip install ./atari_core/python\); use backend=\"ale\""
+    with pytest.raises(UnsupportedError, match=remedy):
+        chosen(backend="native")
+    with pytest.raises(UnsupportedError, match=r"pip install ./atari_core/python\); use backend="):
+        make_env(GAME, backend="native")
 
 
 def test_every_obstacle_is_named() -> None:
@@ -117,12 +175,13 @@ def test_ids_that_ale_cannot_serve() -> None:
         chosen("ModePong-v0", backend="ale")
 
 
+@pytest.mark.usefixtures("without_native")
 def test_videos_are_of_raw_frames_unless_ale_is_asked_for() -> None:
     assert chosen(video_dir="unused") == "sync"
     assert chosen(video_dir="unused", backend="ale") == "ale"
 
 
-@pytest.mark.parametrize("backend", ["auto", "ale", "sync", "async"])
+@pytest.mark.parametrize("backend", get_args(BackendName))
 def test_no_backend_serves_what_the_id_has_not(backend: str) -> None:
     with pytest.raises(UnsupportedError, match="num_players=2: `BreakoutNoFrameskip-v4`"):
         chosen("BreakoutNoFrameskip-v4", backend=backend, num_players=2)
@@ -151,11 +210,11 @@ def test_who_makes_failed_envs_anew_is_told() -> None:
     ("backend", "name", "reader"),
     [
         ("ale", "num_workers", "async"),
-        ("sync", "num_threads", "ale"),
-        ("async", "num_threads", "ale"),
+        ("sync", "num_threads", 'native" or "ale'),
+        ("async", "num_threads", 'native" or "ale'),
         ("auto", "num_workers", "async"),
         ("sync", "worker_timeout", "async"),
-        ("ale", "start_timeout", "async"),
+        ("native", "start_timeout", "async"),
     ],
 )
 def test_a_setting_that_only_another_backend_reads_is_told(

@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+from backends import BACKENDS
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from atari_wrappers import (
@@ -23,7 +24,6 @@ from atari_wrappers import (
 from atari_wrappers.recording.observations import ObservationRecorder
 from atari_wrappers.vector.pending import PendingCalls
 
-BACKENDS = ["ale", "sync", "async"]
 GAME = "BreakoutNoFrameskip-v4"
 INFO = {
     "env_id": np.int32,

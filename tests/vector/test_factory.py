@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 import gymnasium as gym
 import numpy as np
 import pytest
+from backends import BACKENDS
 from gymnasium import registry
 from PIL import Image
 
@@ -62,7 +63,7 @@ def test_a_bad_img_dir_is_refused_before_any_env_is_made(
         make(GAME, str(tmp_path / "file"), 1)
 
 
-@pytest.mark.parametrize("backend", ["ale", "sync"])
+@pytest.mark.parametrize("backend", ["ale", "native", "sync"])
 def test_settings_decide_whatever_the_id_says(backend: str, open_vec: OpenVec) -> None:
     runs = []
     for env_id in (GAME, "ALE/SpaceInvaders-v5"):
@@ -73,7 +74,7 @@ def test_settings_decide_whatever_the_id_says(backend: str, open_vec: OpenVec) -
     np.testing.assert_array_equal(*runs)
 
 
-@pytest.mark.parametrize("backend", ["ale", "sync", "async"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_sizes_follow_the_settings(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(
         GAME,

@@ -12,11 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from backends import BACKENDS
 
 from atari_wrappers import ClosedError, VecEnv
 
 GAME = "BreakoutNoFrameskip-v4"
-BACKENDS = ["ale", "sync", "async"]
 OpenVec = Callable[..., VecEnv]
 
 # Python warns of forks in a process with threads, which is what this is about.
@@ -44,7 +44,7 @@ def in_child(work: Callable[[], bool]) -> int:
     raise AssertionError("the child hangs")
 
 
-@pytest.mark.parametrize("backend", ["ale", "async"])
+@pytest.mark.parametrize("backend", ["ale", "native", "async"])
 def test_a_child_cannot_touch_the_games_of_its_parent(backend: str, open_vec: OpenVec) -> None:
     vec, twin = (open_vec(GAME, 2, backend=backend) for _ in range(2))
     vec.reset(seed=0)

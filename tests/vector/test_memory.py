@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from backends import BACKENDS, HOSTED, OPEN
 
 from atari_wrappers import NoPendingStepError, PendingStepError, VecEnv
 
-BACKENDS = ["ale", "sync", "async"]
 GAME = "SpaceInvadersNoFrameskip-v4"
 OpenVec = Callable[..., VecEnv]
 
@@ -90,7 +90,7 @@ def test_lent_arrays_outlive_the_batch(backend: str, open_vec: OpenVec) -> None:
     np.testing.assert_array_equal(obs, kept)
 
 
-@pytest.mark.parametrize("backend", ["sync", "async"])
+@pytest.mark.parametrize("backend", OPEN)
 def test_a_ring_keeps_the_rows_of_a_partial_reset(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 3, backend=backend, obs_buffers=2)
     vec.reset(seed=0)
@@ -102,7 +102,7 @@ def test_a_ring_keeps_the_rows_of_a_partial_reset(backend: str, open_vec: OpenVe
     np.testing.assert_array_equal(whole[1], obs)
 
 
-@pytest.mark.parametrize("backend", ["sync", "async"])
+@pytest.mark.parametrize("backend", OPEN)
 def test_a_ring_and_steps_of_some_envs(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 3, backend=backend, obs_buffers=2)
     twin = open_vec(GAME, 3, backend=backend)
@@ -117,7 +117,7 @@ def test_a_ring_and_steps_of_some_envs(backend: str, open_vec: OpenVec) -> None:
     np.testing.assert_array_equal(vec.recv()[0], twin.recv()[0])
 
 
-@pytest.mark.parametrize("backend", ["sync", "async"])
+@pytest.mark.parametrize("backend", OPEN)
 def test_a_ring_and_resets_in_small_batches(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 4, backend=backend, batch_size=2, obs_buffers=3)
     first = vec.reset(seed=0)[0]
@@ -129,7 +129,7 @@ def test_a_ring_and_resets_in_small_batches(backend: str, open_vec: OpenVec) -> 
     np.testing.assert_array_equal(first, kept)
 
 
-@pytest.mark.parametrize("backend", ["sync", "async"])
+@pytest.mark.parametrize("backend", OPEN)
 def test_a_restored_state_leaves_what_is_lent(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 2, backend=backend, obs_buffers=2)
     start = vec.reset(seed=0)[0].copy()
@@ -174,7 +174,7 @@ def test_the_destination_may_be_known_when_actions_are_sent(
     np.testing.assert_array_equal(obs[0], expected[0])
 
 
-@pytest.mark.parametrize("backend", ["sync", "async"])
+@pytest.mark.parametrize("backend", HOSTED)
 def test_the_destination_of_a_part_is_given_with_its_last_envs(
     backend: str, open_vec: OpenVec
 ) -> None:

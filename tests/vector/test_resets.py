@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from backends import BACKENDS, HOSTED
 
 from atari_wrappers import ResetNeededError, VecEnv, WorkerError
 
-BACKENDS = ["ale", "sync", "async"]
 GAME = "SpaceInvadersNoFrameskip-v4"
 OpenVec = Callable[..., VecEnv]
 
@@ -28,7 +28,7 @@ def same(left: list[np.ndarray], right: list[np.ndarray]) -> bool:
     return all(np.array_equal(one, other) for one, other in zip(left, right, strict=True))
 
 
-@pytest.mark.parametrize("backend", ["ale", "sync"])
+@pytest.mark.parametrize("backend", ["ale", "native", "sync"])
 def test_reset_starts_a_new_game_even_after_a_lost_life(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec("BreakoutNoFrameskip-v4", 1, backend=backend, noop_max=0)
     _, info = vec.reset(seed=0)
@@ -37,7 +37,7 @@ def test_reset_starts_a_new_game_even_after_a_lost_life(backend: str, open_vec: 
     assert vec.reset()[1]["lives"][0] == 5
 
 
-@pytest.mark.parametrize("backend", ["sync", "async"])
+@pytest.mark.parametrize("backend", HOSTED)
 def test_next_step_restarts_one_step_later(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec("scripted:Careless-v0", 2, backend=backend, autoreset="next-step")
     vec.reset()
@@ -53,7 +53,7 @@ def test_next_step_restarts_one_step_later(backend: str, open_vec: OpenVec) -> N
     ]
 
 
-@pytest.mark.parametrize("backend", ["sync", "async"])
+@pytest.mark.parametrize("backend", HOSTED)
 def test_disabled_waits_for_a_reset_of_the_ended_envs(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec("scripted:Careless-v0", 2, backend=backend, autoreset="disabled")
     vec.reset()
@@ -146,7 +146,7 @@ def test_a_partial_reset_needs_a_whole_one_before(backend: str, open_vec: OpenVe
         vec.reset_at(0)
 
 
-@pytest.mark.parametrize("backend", ["sync", "async"])
+@pytest.mark.parametrize("backend", HOSTED)
 def test_a_reset_of_some_envs_says_all_that_they_say(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec("scripted:Trouble-v0", 3, backend=backend)
     vec.reset(seed=0)

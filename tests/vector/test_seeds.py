@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from backends import BACKENDS
 
 from atari_wrappers import VecEnv, make_env
 
-BACKENDS = ["ale", "sync", "async"]
 GAME = "SpaceInvadersNoFrameskip-v4"
 OpenVec = Callable[..., VecEnv]
 
