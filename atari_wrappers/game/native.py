@@ -119,6 +119,7 @@ class NativeView(gym.Env[np.ndarray, Any]):
     """
 
     num_players = 1
+    _kind = "env"  # of states
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 60}  # noqa: RUF012
 
     def __init__(
@@ -212,7 +213,7 @@ class NativeView(gym.Env[np.ndarray, Any]):
     def save_state(self) -> bytes:
         """Return the whole state, random numbers included: plain data, of which nothing runs."""
         [state] = self._core.save_states([self._index])
-        return pack("env", STATE_VERSION, {"made_by": self._made_by, "native": state})
+        return pack(self._kind, STATE_VERSION, {"made_by": self._made_by, "native": state})
 
     def check_state(self, state: bytes) -> bytes:
         """Return what of a state is `atari_core`'s.
@@ -221,11 +222,11 @@ class NativeView(gym.Env[np.ndarray, Any]):
             ValueError: It is the state of something else, of another version, or damaged.
         """
         try:
-            values = unpack("env", STATE_VERSION, state)
+            values = unpack(self._kind, STATE_VERSION, state)
         except ValueError as error:
             raise ValueError(f"this is not what save_state returned: {error}") from error
         if "native" not in values:
-            raise ValueError('this is not the state of an env of backend "native"')
+            raise ValueError('this is the state of another backend\'s env, and not of "native"')
         differing = differences(values["made_by"], self._made_by)
         if differing:
             raise ValueError(f"this is the state of another game: {differing}")
@@ -262,6 +263,10 @@ class NativeGame(NativeView):
         UnsupportedError: `atari_core` is not installed, or the game is not proved there.
     """
 
+    _kind = "game"
+    # Gymnasium's own, from which the game draws nothing.
+    np_random = gym.Env.np_random
+
     def __init__(
         self, request: EnvRequest, env_index: int = 0, on_frame: Callable[[], None] | None = None
     ) -> None:
@@ -287,6 +292,7 @@ class NativeGame(NativeView):
         Returns:
             The observation, a fresh array, and its info.
         """
+        gym.Env.reset(self, seed=seed)
         self._core.begin_reset([0], [seed], bool((options or {}).get(NEW_GAME)))
         self._core.receive(1)
         obs, results = self._read()
@@ -309,12 +315,24 @@ class NativeGame(NativeView):
             raise ResetNeededError(f"step of {self} without a game in play: call reset() first")
         dtype = np.float32 if self.recipe.continuous else np.int64
         if not self.action_space.contains(np.asarray(action, dtype)):
-            raise ValueError(f"action {action} of {self} is outside of {self.action_space}")
+            space = self.action_space
+            valid = space if dtype is np.float32 else f"the valid range 0 to {space.n - 1}"
+            raise ValueError(f"action {action} of {self} is outside of {valid}")
         self._core.begin_step(np.asarray([action], dtype), [0])
         self._core.receive(1)
         obs, results = self._read()
         reward, terminated, truncated = (array.item() for array in results[:3])
         return obs, reward, terminated, truncated, _info(results)
+
+    def save_state(self) -> bytes:
+        """Return the whole state, random numbers included: plain data, of which nothing runs.
+
+        Raises:
+            ResetNeededError: There was no reset yet.
+        """
+        if self._core.frame_number(0) == 0 and not self._core.is_in_play(0):
+            raise ResetNeededError(f"save_state of {self}: call reset() first")
+        return super().save_state()
 
     def _read(self) -> tuple[np.ndarray, Any]:
         obs = np.empty((1, *self.observation_space.shape), np.uint8)

@@ -43,7 +43,7 @@ def test_make_vec_makes_our_batch(open_vec: Callable[..., VecEnv]) -> None:
     envs.close()
     shown = gym.make_vec(PONG, num_envs=1, render_mode="rgb_array")
     shown.reset(seed=0)
-    assert shown.render()[0].shape == (84, 84, 3)
+    assert shown.render()[0].shape == (210, 160, 3)
     shown.close()
 
 

@@ -21,11 +21,13 @@ from atari_wrappers.recipes import PRESETS
 PONG = "PongNoFrameskip-v4"
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize("preset", list(PRESETS))
 def test_it_is_a_gymnasium_env(preset: str) -> None:
     check_env(make_game(PONG, preset), skip_render_check=True)
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_spaces() -> None:
     game = make_game(PONG, "default", grayscale=False, screen_size=(100, 60), frame_stack=2)
     assert game.observation_space == gym.spaces.Box(0, 255, (2, 100, 60, 3), np.uint8)
@@ -35,6 +37,7 @@ def test_spaces() -> None:
     assert make_game(PONG, "default", full_action_space=True).action_space.n == 18
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_observations_are_the_callers() -> None:
     game = make_game(PONG, "default")
     first = game.reset(seed=0)[0]
@@ -52,6 +55,7 @@ def walk(game: AtariGame, steps: int) -> Iterator[np.ndarray]:
         yield game.step(game.action_space.sample())[0]
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize("grayscale", [True, False])
 def test_channels_last(grayscale: bool) -> None:
     parts = {"screen_size": (50, 30), "frame_stack": 3, "grayscale": grayscale}
@@ -63,6 +67,7 @@ def test_channels_last(grayscale: bool) -> None:
         np.testing.assert_array_equal(last, expected)
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_ram_is_what_gymnasiums_atari_env_observes() -> None:
     theirs = gym.make("ALE/Pong-v5", obs_type="ram", repeat_action_probability=0.25)
     parts = {"obs_type": "ram", "noop_min": 0, "noop_max": 0, "sticky_actions": 0.25}
@@ -76,6 +81,7 @@ def test_ram_is_what_gymnasiums_atari_env_observes() -> None:
         expected, obs = theirs.step(action)[0], ours.step(action)[0]
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_render_shows_ales_screen() -> None:
     game = make_game(PONG, "default")
     game.reset(seed=0)
@@ -107,6 +113,7 @@ def test_np_random_is_what_no_ops_are_drawn_from() -> None:
     assert frames == [expected.integers(1, 31) for _ in range(5)]
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize("action", [-1, 6, np.int64(99)])
 def test_actions_out_of_range_are_refused(action: int) -> None:
     game = make_game(PONG, "default")
@@ -115,6 +122,7 @@ def test_actions_out_of_range_are_refused(action: int) -> None:
         game.step(action)
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize("action", [[2.0, 0.0, 0.0], [nan, 0.0, 0.0], [0.5, 4.0, 0.0], [0.5, 0.0]])
 def test_polar_actions_out_of_range_are_refused(action: list[float]) -> None:
     game = make_game(PONG, "default", continuous=True)

@@ -30,6 +30,7 @@ def play_until(game: AtariGame, key: str) -> dict[str, Any]:
     raise AssertionError("it did not happen")
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_reset_after_a_lost_life(way: str) -> None:
     game = make_game(BREAKOUT, "envpool", episodic_life=True, after_life_loss=way)
@@ -44,6 +45,7 @@ def test_a_reset_after_a_lost_life(way: str) -> None:
 
 # The no-op step is 4 frames, FIRE is one of them or 8; the no-ops here are 3, of which a single
 # frame of FIRE replaces one.
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize(
     ("way", "fire_reset", "frames"),
     [
@@ -65,6 +67,7 @@ def test_frames_of_the_reset_after_a_lost_life(way: str, fire_reset: str, frames
     assert info["episode_frames"] - before["episode_frames"] == frames
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize("way", WAYS)
 def test_frames_of_resets_do_not_count_for_the_limit(way: str) -> None:
     parts = {"after_life_loss": way, "count_reset_frames": False, "max_episode_frames": 280}
@@ -85,6 +88,7 @@ def test_frames_of_resets_do_not_count_for_the_limit(way: str) -> None:
         assert lives_lost >= 1
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize("ask", [{"options": {"new_game": True}}, {"seed": 5}])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_new_game_can_be_asked_for(way: str, ask: dict[str, Any]) -> None:
@@ -96,6 +100,7 @@ def test_a_new_game_can_be_asked_for(way: str, ask: dict[str, Any]) -> None:
     assert info["episode_frames"] <= 30
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_a_reset_in_mid_game_starts_a_new_one() -> None:
     game = make_game(BREAKOUT, "baselines")
     game.reset(seed=0)
@@ -104,6 +109,7 @@ def test_a_reset_in_mid_game_starts_a_new_one() -> None:
     assert game.reset()[1]["episode_length"] == 0
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_going_on_shows_the_same_again() -> None:
     game = make_game(BREAKOUT, "default")
     play_until(game, "lives")
@@ -114,6 +120,7 @@ def test_going_on_shows_the_same_again() -> None:
     assert info["raw_reward"] == 0
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize("preset", ["default", "baselines", "gymnasium", "ale", "envpool"])
 def test_seeds_decide_everything(preset: str) -> None:
     games = [make_game("ALE/SpaceInvaders-v5", preset) for _ in range(2)]
@@ -127,11 +134,13 @@ def test_seeds_decide_everything(preset: str) -> None:
     assert len(others) > 1
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_without_a_seed_games_differ() -> None:
     frames = {make_game(BREAKOUT, "ale").reset()[1]["episode_frames"] for _ in range(8)}
     assert len(frames) > 1
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_infos_carry_the_record() -> None:
     game = make_game(BREAKOUT, "baselines")
     _, info = game.reset(seed=0)
@@ -139,6 +148,7 @@ def test_infos_carry_the_record() -> None:
     assert list(game.step(0)[4]) == list(RECORD)
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_a_game_that_ends_in_the_reset_after_a_lost_life_is_told() -> None:
     lost = play_until(make_game(BREAKOUT, "baselines"), "lives")
     limit = lost["episode_frames"] + 2
@@ -157,6 +167,7 @@ def test_a_game_that_ends_in_the_reset_after_a_lost_life_is_told() -> None:
     assert not game.reset()[1]["game_truncated"]
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_records_add_up() -> None:
     frames = []
     game = make_game("PongNoFrameskip-v4", "baselines", max_episode_frames=1500)
@@ -177,6 +188,7 @@ def test_records_add_up() -> None:
         assert info["episode_frames"] == len(frames) == 1500
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_a_step_needs_a_game_in_play() -> None:
     game = make_game(BREAKOUT, "default", max_episode_frames=4)
     with pytest.raises(ResetNeededError, match="call reset"):

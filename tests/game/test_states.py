@@ -47,6 +47,7 @@ def play(game: AtariGame, steps: int, seed: int) -> None:
             game.reset()
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize(("env_id", "preset", "parts"), CASES)
 def test_a_restored_game_replays(env_id: str, preset: str, parts: dict[str, Any]) -> None:
     game = make_game(env_id, preset, **parts)
@@ -74,6 +75,7 @@ def test_states_are_restored_in_another_process() -> None:
 
 
 # The action that a sticky one repeats is in no state of ALE's.
+@pytest.mark.usefixtures("each_emulator")
 def test_sticky_actions_go_on_after_any_action() -> None:
     game = make_game("SeaquestNoFrameskip-v4", "ale", sticky_actions=0.9)
     other = make_game("SeaquestNoFrameskip-v4", "ale", sticky_actions=0.9)
@@ -91,6 +93,7 @@ def test_sticky_actions_go_on_after_any_action() -> None:
         assert digest(other, 10) == digest(game, 10), seed
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize("grayscale", [True, False])
 def test_what_is_shown_is_restored(grayscale: bool) -> None:
     # With no frame between the state and what a reset sees.
@@ -110,6 +113,7 @@ def test_what_is_shown_is_restored(grayscale: bool) -> None:
 
 
 # A step that ends with its first frame shows what the pool has from before.
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize("last_frame", ["pooled", "dropped", "alone"])
 def test_pooled_frames_are_restored(last_frame: str) -> None:
     parts = {"noop_min": 1, "noop_max": 1, "fire_reset": "off", "max_episode_frames": 82}
@@ -124,6 +128,7 @@ def test_pooled_frames_are_restored(last_frame: str) -> None:
     np.testing.assert_array_equal(game.step(0)[0], expected)
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_an_ended_game_is_restored_as_ended() -> None:
     game = make_game("BreakoutNoFrameskip-v4", "default", max_episode_frames=8)
     game.reset(seed=0)
@@ -136,6 +141,7 @@ def test_an_ended_game_is_restored_as_ended() -> None:
         game.step(0)
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize(
     ("env_id", "preset", "parts"),
     [
@@ -150,10 +156,13 @@ def test_states_of_something_else_are_refused(
 ) -> None:
     game = make_game("BreakoutNoFrameskip-v4", "default")
     game.reset(seed=0)
+    other = make_game(env_id, preset, **parts)
+    other.reset()
     with pytest.raises(ValueError, match="the state of another game: "):
-        game.restore_state(make_game(env_id, preset, **parts).save_state())
+        game.restore_state(other.save_state())
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_what_is_no_state_is_refused_and_changes_nothing() -> None:
     game = make_game("BreakoutNoFrameskip-v4", "baselines")
     play(game, 30, seed=1)

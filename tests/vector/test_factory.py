@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 import gymnasium as gym
 import numpy as np
 import pytest
-from backends import BACKENDS
+from backends import BACKENDS, OPEN
 from gymnasium import registry
 from PIL import Image
 
@@ -26,19 +26,18 @@ OpenVec = Callable[..., VecEnv]
 def test_make_is_the_tch_rs_examples(tmp_path: Path) -> None:
     assert str(inspect.signature(make)).startswith("(env_name: ")
     vec = make(GAME, None, 2)
-    assert (vec.backend, vec.num_envs) == ("ale", 2)
+    assert (vec.backend, vec.num_envs) == ("native", 2)
     assert vec.reset(seed=0)[0].shape == (2, 4, 84, 84)
     vec.close()
     assert make(GAME).num_envs == 1
 
 
-@pytest.mark.parametrize("backend", ["auto", "async"])
+@pytest.mark.parametrize("backend", OPEN)
 def test_images_are_every_emulated_frame_of_every_env(
     backend: str, tmp_path: Path, open_vec: OpenVec
 ) -> None:
     folder = tmp_path / "made" / "here"
     vec = open_vec(GAME, 2, img_dir=folder, backend=backend, max_episode_frames=50)
-    assert vec.backend == ("sync" if backend == "auto" else "async")
     vec.reset(seed=0)
     frames = np.zeros(2, np.int64)
     for _ in range(20):
@@ -94,7 +93,11 @@ def test_sizes_follow_the_settings(backend: str, open_vec: OpenVec) -> None:
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"backend": "envpol"}, ValueError, "backend must be one of auto, ale, sync, async"),
+        (
+            {"backend": "envpol"},
+            ValueError,
+            "backend must be one of auto, native, ale, sync",
+        ),
         ({"autoreset": "later"}, ValueError, "same-step, next-step, disabled, not 'later'"),
         ({"autoreset": []}, ValueError, r"same-step, next-step, disabled, not \[\]"),
         ({"context": "fork"}, ValueError, "spawn, forkserver, not 'fork'"),
