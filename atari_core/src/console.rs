@@ -149,6 +149,14 @@ impl Console {
         &self.machine.tia.pictures.shown()[..self.height() * WIDTH]
     }
 
+    /// Shows a picture that was saved, until a frame is drawn; of another length, nothing.
+    pub(crate) fn show(&mut self, screen: &[u8]) {
+        let length = self.height() * WIDTH;
+        if screen.len() == length {
+            self.machine.tia.screen[..length].copy_from_slice(screen);
+        }
+    }
+
     /// Lines of the picture.
     #[must_use]
     pub fn height(&self) -> usize {

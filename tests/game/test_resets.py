@@ -109,7 +109,6 @@ def test_a_reset_in_mid_game_starts_a_new_one() -> None:
     assert game.reset()[1]["episode_length"] == 0
 
 
-@pytest.mark.usefixtures("each_emulator")
 def test_going_on_shows_the_same_again() -> None:
     game = make_game(BREAKOUT, "default")
     play_until(game, "lives")
@@ -167,7 +166,6 @@ def test_a_game_that_ends_in_the_reset_after_a_lost_life_is_told() -> None:
     assert not game.reset()[1]["game_truncated"]
 
 
-@pytest.mark.usefixtures("each_emulator")
 def test_records_add_up() -> None:
     frames = []
     game = make_game("PongNoFrameskip-v4", "baselines", max_episode_frames=1500)

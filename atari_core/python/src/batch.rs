@@ -175,7 +175,7 @@ impl AtariVecEnv {
     fn screen<'py>(&mut self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyArray2<u8>>> {
         let env = self.look(index)?;
         let size = [env.console().height(), atari_core::WIDTH];
-        PyArray1::from_slice(py, env.screen()).reshape(size)
+        PyArray1::from_slice(py, env.console().screen()).reshape(size)
     }
 
     fn ram<'py>(&mut self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyArray1<u8>>> {

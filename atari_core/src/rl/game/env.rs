@@ -52,8 +52,6 @@ pub struct AtariEnv {
     rules: GameRules,
     actions: &'static [Action],
     is_ready: bool,
-    /// What is shown of a state that was brought back, until the next frame.
-    screen: Option<Vec<u8>>,
     /// ROM and recipe, as states name them.
     kind: String,
 }
@@ -81,7 +79,6 @@ impl AtariEnv {
             rules: GameRules::new(emulator, observations, recipe, actions, fresh_seed()),
             actions,
             is_ready: false,
-            screen: None,
         }
     }
 
@@ -139,7 +136,6 @@ impl AtariEnv {
     /// anew, and a new game; `new_game` asks for one after a lost life too.
     pub fn reset(&mut self, seed: Option<u64>, new_game: bool) -> EnvStep {
         let rules = &mut self.rules;
-        self.screen = None;
         let goes_on = self.is_ready && rules.life_lost && !rules.is_over();
         if seed.is_some() || new_game || !goes_on {
             rules.new_game(seed);
@@ -179,7 +175,6 @@ impl AtariEnv {
                 console_action(polar, self.recipe().continuous_action_threshold)
             }
         };
-        self.screen = None;
         let raw_reward = self.rules.step(action, strength);
         let (terminated, truncated) = self.flags();
         let record = self.rules.record();
@@ -220,17 +215,10 @@ impl AtariEnv {
         self.rules.observations.write_to(out);
     }
 
-    /// The last frame that was drawn: one palette entry for each pixel, `[height, 160]`.
-    #[must_use]
-    pub fn screen(&self) -> &[u8] {
-        let screen = self.screen.as_deref();
-        screen.unwrap_or_else(|| self.console().screen())
-    }
-
     /// The last frame that was drawn, in colours: uint8 `[height, 160, 3]`.
     #[must_use]
     pub fn render(&self) -> Vec<u8> {
-        Palette::ntsc().rgb_of(self.screen())
+        Palette::ntsc().rgb_of(self.console().screen())
     }
 
     /// Writes one byte of the console's RAM (0 to 127; higher addresses wrap).
@@ -267,8 +255,7 @@ impl AtariEnv {
     pub(in crate::rl) fn save(&self, state: &mut Writer) {
         state.bool(self.is_ready);
         self.rules.save(state);
-        let screen = self.screen.as_deref();
-        state.bytes(screen.unwrap_or_else(|| self.console().screen()));
+        state.bytes(self.console().screen());
     }
 
     pub(in crate::rl) fn read<'a>(&self, state: &mut Reader<'a>) -> Result<EnvState<'a>, BadState> {
@@ -282,7 +269,8 @@ impl AtariEnv {
     pub(in crate::rl) fn put(&mut self, state: EnvState<'_>) {
         self.is_ready = state.is_ready;
         self.rules.put(state.rules);
-        self.screen = Some(state.screen.to_vec());
+        // A reset may observe it before another frame is drawn.
+        self.rules.emulator.console.show(state.screen);
     }
 }
 
