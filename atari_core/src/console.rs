@@ -153,7 +153,7 @@ impl Console {
     pub(crate) fn show(&mut self, screen: &[u8]) {
         let length = self.height() * WIDTH;
         if screen.len() == length {
-            self.machine.tia.screen[..length].copy_from_slice(screen);
+            self.machine.tia.pictures.shown_mut()[..length].copy_from_slice(screen);
         }
     }
 

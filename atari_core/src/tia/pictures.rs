@@ -28,6 +28,11 @@ impl Pictures {
         &self.pixels[usize::from(self.shown)]
     }
 
+    /// The same, to show another one until a frame is drawn.
+    pub(crate) fn shown_mut(&mut self) -> &mut [u8; PIXELS] {
+        &mut self.pixels[usize::from(self.shown)]
+    }
+
     /// The picture that this frame draws.
     #[inline(always)]
     pub(crate) fn current(&mut self) -> &mut [u8; PIXELS] {
