@@ -202,6 +202,7 @@ def test_a_wrong_command_line_is_status_2(trainer: Trainer, arguments: list[str]
     _, err = trainer.run(*arguments, status=2)
     assert "Usage" in err or "--help" in err
     assert err.count("\n") == 1 or not arguments
+    assert ":;" not in err
 
 
 def test_what_is_no_text_is_one_line_in_the_module_too(tmp_path: Path) -> None:

@@ -138,7 +138,8 @@ fn explain(error: &clap::Error) -> i32 {
         let parts: Vec<_> = parts
             .filter(|line| !line.is_empty() && !line.starts_with("For more"))
             .collect();
-        let _ = writeln!(io::stderr(), "{} (--help lists all)", parts.join("; "));
+        let line = parts.join("; ").replace(":;", ":"); // where a list begins
+        let _ = writeln!(io::stderr(), "{line} (--help lists all)");
     } else {
         let _ = error.print();
     }
