@@ -1,6 +1,6 @@
 //! One batch on each side, and what each call of both must agree in.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{ops::AddAssign, path::PathBuf, sync::Arc};
 
 use atari_core::{
     Cartridge,
@@ -155,13 +155,15 @@ impl Pair {
         });
     }
 
-    /// Plays so many steps; where ended environments wait, they are reset. Returns how many games ended.
-    pub fn play(&mut self, num_steps: usize) -> usize {
-        let mut num_games = 0;
+    /// Plays so many steps; where ended environments wait, they are reset. Returns how episodes have ended.
+    pub fn play(&mut self, num_steps: usize) -> Ends {
+        let mut ends = Ends::default();
         for _ in 0..num_steps {
             self.step();
-            num_games += self.step.episodes.len();
             let ended: Vec<bool> = (0..NUM_ENVS).map(|row| self.step.is_done(row)).collect();
+            for row in (0..NUM_ENVS).filter(|&row| ended[row]) {
+                ends += Ends::of(&self.step, row);
+            }
             if self.native.autoreset_mode() == AutoresetMode::Disabled && ended.contains(&true) {
                 self.reset(&ResetRequest {
                     mask: Some(ended),
@@ -169,7 +171,39 @@ impl Pair {
                 });
             }
         }
-        num_games
+        ends
+    }
+}
+
+/// How many episodes have ended in each way.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ends {
+    pub lives_lost: usize,
+    pub games_over: usize,
+    pub truncated: usize,
+}
+
+impl Ends {
+    fn of(step: &StepBatch, row: usize) -> Self {
+        let last = step.final_info.iter().find(|info| info.row == row);
+        let (lives, truncated) = last.map_or_else(
+            || (step.lives[row], step.game_truncated[row]),
+            |last| (last.lives, last.game_truncated),
+        );
+        let is_life = step.terminated[row] && lives > 0;
+        Self {
+            lives_lost: is_life.into(),
+            games_over: (step.terminated[row] && !is_life).into(),
+            truncated: truncated.into(),
+        }
+    }
+}
+
+impl AddAssign for Ends {
+    fn add_assign(&mut self, other: Self) {
+        self.lives_lost += other.lives_lost;
+        self.games_over += other.games_over;
+        self.truncated += other.truncated;
     }
 }
 
@@ -181,7 +215,7 @@ pub fn seeded(first: u64) -> ResetRequest {
 }
 
 /// Plays two seeds of a game on both sides.
-pub fn compare(game: &str, recipe: Recipe, autoreset: AutoresetMode, num_steps: usize) -> usize {
+pub fn compare(game: &str, recipe: Recipe, autoreset: AutoresetMode, num_steps: usize) -> Ends {
     let mut pair = Pair::new(
         game,
         &BatchOptions {
@@ -191,7 +225,8 @@ pub fn compare(game: &str, recipe: Recipe, autoreset: AutoresetMode, num_steps: 
         },
     );
     pair.reset(&seeded(1));
-    let num_games = pair.play(num_steps);
+    let mut ends = pair.play(num_steps);
     pair.reset(&seeded(11));
-    num_games + pair.play(num_steps / 4)
+    ends += pair.play(num_steps / 4);
+    ends
 }

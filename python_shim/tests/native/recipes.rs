@@ -8,7 +8,7 @@ use vec_env::AutoresetMode;
 
 use crate::{
     common,
-    pair::{compare, python_recipe},
+    pair::{Ends, compare, python_recipe},
 };
 
 #[test]
@@ -35,24 +35,51 @@ fn presets_are_those_of_python_in_every_part() {
     });
 }
 
+/// Games in which lives are soon lost: joysticks in either port, pictures that begin elsewhere, three ways to switch banks.
+const GAMES: [&str; 9] = [
+    "seaquest",
+    "wizard_of_wor",
+    "space_invaders",
+    "montezuma_revenge",
+    "asteroids",
+    "ms_pacman",
+    "qbert",
+    "up_n_down",
+    "atlantis",
+];
+/// Games that last, without lives: a joystick and no FIRE, a paddle.
+const LONG_GAMES: [&str; 2] = ["freeway", "pong"];
+/// A game that is soon over, with a paddle.
+const SHORT_GAME: &str = "breakout";
+
 #[test]
-fn whole_games_by_every_preset_are_those_of_python() {
-    let games = [
-        "space_invaders",
-        "breakout",
-        "pong",
-        "seaquest",
-        "ms_pacman",
-    ];
-    let mut num_games = 0;
-    for (game, preset) in games.into_iter().zip(Preset::ALL) {
-        let recipe = Recipe {
-            sticky_actions: 0.25,
-            ..Recipe::preset(*preset)
+fn games_by_every_preset_are_those_of_python() {
+    for (number, preset) in Preset::ALL.iter().enumerate() {
+        let recipe = Recipe::preset(*preset);
+        // A time limit of whichever kind the preset has, shorter.
+        let (most_frames, most_steps) = match recipe.max_episode_steps {
+            0 => (1000, 0),
+            _ => (0, 250),
         };
-        num_games += compare(game, recipe, AutoresetMode::SameStep, 800);
+        let recipe = |episodic_life| Recipe {
+            sticky_actions: 0.25,
+            episodic_life,
+            max_episode_frames: most_frames,
+            max_episode_steps: most_steps,
+            ..recipe.clone()
+        };
+        let same_step = AutoresetMode::SameStep;
+        let ends = compare(SHORT_GAME, recipe(false), same_step, 260);
+        assert!(ends.games_over > 0, "{ends:?} by {preset:?}");
+        let ends = compare(LONG_GAMES[number % 2], recipe(true), same_step, 260);
+        assert!(ends.truncated > 0, "{ends:?} by {preset:?}");
+        let mut ends = Ends::default();
+        for game in GAMES.iter().cycle().skip(3 * number).take(3) {
+            println!("{game} {}", preset.name());
+            ends += compare(game, recipe(true), same_step, 260);
+        }
+        assert!(ends.lives_lost > 0, "{ends:?} by {preset:?}");
     }
-    assert!(num_games > 0, "no game has ended");
 }
 
 /// Recipes with one part changed each, or a few, where that shows. Short limits and lost lives bring many ends.
@@ -106,13 +133,19 @@ fn varied(parts: &str) -> Recipe {
 
 #[test]
 fn every_part_of_a_recipe_alone_is_that_of_python() {
-    let mut num_games = 0;
-    for (index, parts) in VARIATIONS.into_iter().enumerate() {
-        let game = ["breakout", "breakout", "space_invaders"][index % 3];
-        println!("{game} {parts}");
+    let mut ends = Ends::default();
+    for (number, parts) in VARIATIONS.into_iter().enumerate() {
         let recipe = varied(parts);
-        let num_steps = 500 / recipe.frame_skip as usize;
-        num_games += compare(game, recipe, AutoresetMode::SameStep, num_steps);
+        let game = match number % 3 {
+            _ if recipe.episodic_life && number % 3 > 0 => "up_n_down",
+            0 => SHORT_GAME,
+            1 => LONG_GAMES[number % 2],
+            _ => GAMES[number % GAMES.len()],
+        };
+        println!("{game} {parts}");
+        let num_steps = 540 / recipe.frame_skip as usize;
+        ends += compare(game, recipe, AutoresetMode::SameStep, num_steps);
     }
-    assert!(num_games > 20, "{num_games} games are too few");
+    let enough = ends.lives_lost > 10 && ends.games_over > 2 && ends.truncated > 20;
+    assert!(enough, "{ends:?}");
 }
