@@ -5,12 +5,14 @@ use atari_core::{
     rl::{AtariVecEnv, BatchOptions, Part, Preset, Recipe},
 };
 use python_shim::{AtariRequest, MakeOptions, Value};
-use vec_env::EnvError;
+use vec_env::{AutoresetMode, EnvError};
 
-/// Makes `num_envs` games that `threads` threads emulate.
+/// Makes `num_envs` games that `threads` threads emulate. Beside the settings of recipes it knows `autoreset`,
+/// `batch_size`, `num_threads`, which takes the place of `threads`, `cores`, a list of those that the threads run on, and
+/// `draw_all`, which draws every frame.
 ///
 /// # Errors
-/// What `atari_wrappers` refuses; no Atari game, several players, recordings; a game that `atari_core` does not know.
+/// What `atari_wrappers` refuses; any other setting; no Atari game; a game that `atari_core` does not know.
 pub(super) fn make(
     env_id: &str,
     num_envs: usize,
@@ -21,30 +23,57 @@ pub(super) fn make(
         let message = format!("backend native cannot serve `{env_id}`: {why}; use another backend");
         EnvError::Unsupported(message)
     };
+    let mut recipe = Recipe::preset(Preset::Default);
+    let mut of_recipe = MakeOptions::new();
+    let mut batch = BatchOptions {
+        num_threads: threads,
+        ..BatchOptions::new(recipe.clone())
+    };
     for (name, value) in options.settings() {
-        let is_refused = match name.as_str() {
-            "img_dir" | "video_dir" => true,
-            "num_players" => *value != Value::Int(1),
-            _ => false,
-        };
-        if is_refused {
+        let is_part = recipe.parts().any(|(part, _)| part == name);
+        if is_part || ["preset", "recipe"].contains(&name.as_str()) {
+            of_recipe.set(name, value.clone());
+        } else if set(&mut batch, name, value).is_none() {
             return Err(refuse(&format!("{name}={value:?}")));
         }
     }
-    let Some(request) = AtariRequest::resolve(env_id, options)? else {
+    let Some(request) = AtariRequest::resolve(env_id, &of_recipe)? else {
         return Err(refuse("it is no Atari game"));
     };
-    let mut recipe = Recipe::preset(Preset::Default);
     for (name, value) in &request.recipe {
         let part = part(value).ok_or_else(|| refuse(&format!("{name}={value:?}")))?;
         recipe.set(name, &part).map_err(|error| refuse(&error))?;
     }
     let cartridge = Cartridge::load(&request.rom).map_err(|error| refuse(&error.to_string()))?;
-    let options = BatchOptions {
-        num_threads: threads,
-        ..BatchOptions::new(recipe)
+    batch.recipe = recipe;
+    AtariVecEnv::new(&[cartridge], num_envs, &batch)
+}
+
+/// Takes over a setting that says how a batch runs; `None` for one that is not known, or has no such value.
+fn set(batch: &mut BatchOptions, name: &str, value: &Value) -> Option<()> {
+    let count = |value: &Value| match value {
+        Value::Int(count) => usize::try_from(*count).ok(),
+        _ => None,
     };
-    AtariVecEnv::new(&[cartridge], num_envs, &options)
+    match (name, value) {
+        ("autoreset", Value::Str(mode)) => {
+            batch.autoreset = match mode.as_str() {
+                "same-step" => AutoresetMode::SameStep,
+                "next-step" => AutoresetMode::NextStep,
+                "disabled" => AutoresetMode::Disabled,
+                _ => return None,
+            };
+        }
+        ("batch_size", size) => batch.batch_size = count(size)?,
+        ("num_threads", threads) => batch.num_threads = count(threads)?,
+        ("cores", Value::List(cores)) => {
+            batch.cores = cores.iter().map(count).collect::<Option<_>>()?;
+        }
+        ("draw_all", Value::Bool(draws)) => batch.draw_all = *draws,
+        ("num_players", Value::Int(1)) => {}
+        _ => return None,
+    }
+    Some(())
 }
 
 fn part(value: &Value) -> Option<Part> {
@@ -71,7 +100,10 @@ mod tests {
         let options = MakeOptions::new();
         for (name, options) in [
             ("img_dir", options.clone().with("img_dir", "frames")),
-            ("num_players", options.with("num_players", 2_i64)),
+            ("num_players", options.clone().with("num_players", 2_i64)),
+            ("autoreset", options.clone().with("autoreset", "sometimes")),
+            ("num_workers", options.clone().with("num_workers", 2_i64)),
+            ("batch_size", options.with("batch_size", -1_i64)),
         ] {
             let error = make("PongNoFrameskip-v4", 1, 1, &options).unwrap_err();
             assert!(
@@ -79,5 +111,23 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn settings_say_how_the_batch_runs() {
+        let mut batch = BatchOptions::new(Recipe::preset(Preset::Default));
+        let cores = Value::List(vec![Value::Int(1), Value::Int(0)]);
+        for (name, value) in [
+            ("autoreset", "next-step".into()),
+            ("batch_size", Value::Int(3)),
+            ("num_threads", Value::Int(2)),
+            ("cores", cores),
+            ("draw_all", true.into()),
+        ] {
+            assert_eq!(set(&mut batch, name, &value), Some(()), "{name}");
+        }
+        assert_eq!(batch.autoreset, AutoresetMode::NextStep);
+        assert_eq!((batch.batch_size, batch.num_threads), (3, 2));
+        assert!(batch.cores == [1, 0] && batch.draw_all);
     }
 }
