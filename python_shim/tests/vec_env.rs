@@ -36,7 +36,7 @@ fn float_observations_are_what_python_receives() {
 
 #[test]
 fn specs_of_atari_and_of_flat_observations() {
-    let env = make(GAME, 2, &MakeOptions::new()).unwrap();
+    let env = make(GAME, 2, &MakeOptions::new().with("backend", "ale")).unwrap();
     assert_eq!((env.num_envs(), env.action_space()), (2, 6));
     assert_eq!(env.backend(), "ale");
     assert_eq!(

@@ -2,7 +2,8 @@
 
 Both of a pair run in this process, in turns of a few hundred milliseconds, with the same recipe,
 seeds and actions; the sums of their rewards must agree. The ratio is that of each round's two
-times, so that a slow moment of the machine meets both. Writes `docs/results/bench-envs.json`.
+times, so that a slow moment of the machine meets both. Writes `docs/results/bench-envs.json`, or
+what `--output` names.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import shlex
 import statistics
 import sys
 import time
@@ -31,10 +33,11 @@ from atari_wrappers import make_vec
 gym.register_envs(ale_py)
 GAME = "SpaceInvadersNoFrameskip-v4"
 NUM_ACTIONS = 6
-SIZES = (1, 8, 64, 256)
+SIZES = (1, 8, 64, 256, 1024)
 CHUNK_SECONDS = 0.4
-# The most envs of a pair: 64 processes of SubprocVecEnv, each with torch, do not fit into 24 GiB.
+# The most envs of a pair. 64 processes of SubprocVecEnv, each with torch, do not fit into 24 GiB.
 MOST = {"async, SB3 SubprocVecEnv": 8}
+MOST_OF_PYTHON = 256
 
 Step = Callable[[np.ndarray], float]  # actions to the sum of rewards
 Opened = tuple[Step, Callable[[], Any]]
@@ -82,6 +85,11 @@ def pool(num_envs: int) -> Opened:
 
 
 PAIRS: dict[str, tuple[Callable[[int], Opened], Callable[[int], Opened]]] = {
+    "native, AtariVectorEnv": (lambda n: ours(n, backend="native", preset="ale"), ale),
+    "native, EnvPool": (
+        lambda n: ours(n, backend="native", preset="envpool", autoreset="next-step"),
+        pool,
+    ),
     "ale, AtariVectorEnv": (lambda n: ours(n, backend="ale", preset="ale"), ale),
     "sync, gymnasium SyncVectorEnv": (
         lambda n: ours(n, backend="sync", preset="gymnasium"),
@@ -152,6 +160,7 @@ def main() -> None:
     parser.add_argument("pairs", nargs="*", metavar="PAIR", help=f"of: {'; '.join(PAIRS)}")
     parser.add_argument("--rounds", type=int, default=20, help="turns of both")
     parser.add_argument("--envs", type=int, nargs="+", default=SIZES, help="numbers of envs")
+    parser.add_argument("--output", default="bench-envs.json", help="file in docs/results")
     arguments = parser.parse_args()
     if unknown := set(arguments.pairs) - set(PAIRS):
         parser.error(f"no such pair: {', '.join(unknown)}")
@@ -160,13 +169,14 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for pair in arguments.pairs or PAIRS:
         for num_envs in arguments.envs:
-            if num_envs > MOST.get(pair, num_envs):
+            most = num_envs if pair.startswith("native") else MOST_OF_PYTHON
+            if num_envs > MOST.get(pair, most):
                 continue
             samples.append(measure(pair, num_envs, arguments.rounds))
             print(row(samples[-1]), flush=True)
             gc.collect()
-    command = f"./scripts/bench --rounds {arguments.rounds} envs"
-    path = RESULTS / "bench-envs.json"
+    command = shlex.join(["scripts/benchmarks/vector_envs.py", *sys.argv[1:]])
+    path = RESULTS / arguments.output
     record = {"command": command, "machine": machine(), "samples": samples}
     path.write_text(json.dumps(record, indent=1) + "\n")
     print(f"\nraw samples: {path.relative_to(ROOT)}")

@@ -38,7 +38,7 @@ def open_oracle() -> Iterator[Callable[..., AtariVectorEnv]]:
         env.close()
 
 
-@pytest.fixture(params=["ale", "sync"])
+@pytest.fixture(params=["ale", "native", "sync"])
 def open_like(request: pytest.FixtureRequest, open_vec: OpenVec) -> OpenVec:
     """A batch like the oracle's; `async` is `sync` in other processes, as other tests show."""
 
