@@ -149,6 +149,11 @@ impl Console {
         &self.machine.tia.pictures.shown()[..self.height() * WIDTH]
     }
 
+    /// Lets [`Console::screen`] show the last frame, if that was not drawn. Nothing else changes.
+    pub fn draw_last(&mut self) {
+        self.machine.draw_last();
+    }
+
     /// Shows a picture that was saved, until a frame is drawn; of another length, nothing.
     pub(crate) fn show(&mut self, screen: &[u8]) {
         let length = self.height() * WIDTH;

@@ -139,6 +139,17 @@ impl Machine {
         self.put(now);
     }
 
+    /// Draws the last frame, if it was not: for whoever looks at it after all.
+    pub(crate) fn draw_last(&mut self) {
+        if let Some(start) = self.undrawn[0].take() {
+            let now = self.chips();
+            self.put(start);
+            self.play(true);
+            self.tia.pictures.show();
+            self.put(now);
+        }
+    }
+
     fn chips(&self) -> Chips {
         let tia = &self.tia;
         Chips {

@@ -127,7 +127,7 @@ class NativeBackend:
         return []
 
     def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
-        """Return the newest frame of each env that was drawn: uint8 RGB `[210, 160, 3]`."""
+        """Return what each env shows: uint8 RGB `[210, 160, 3]`."""
         return [self._views[index].render() for index in indices]
 
     def call(

@@ -93,8 +93,6 @@ def open_core(
         asdict(recipe),
         autoreset=autoreset,
         num_threads=num_threads,
-        # Of what is not observed nothing is drawn otherwise.
-        draw_all=recipe.obs_type == "ram",
         film=settings.img_dir is not None or settings.video_dir is not None,
     )
 
@@ -183,11 +181,7 @@ class NativeView(gym.Env[np.ndarray, Any]):
         raise UnsupportedError(f"step of {self}: the batch steps it; step has an env_id")
 
     def render(self) -> np.ndarray:
-        """Return the newest frame that was drawn: uint8 RGB `[210, 160, 3]`.
-
-        It is the newest emulated one, unless a game ended within a step of the agent before the
-        frames that are observed.
-        """
+        """Return what the screen shows: uint8 RGB `[210, 160, 3]`."""
         if self._shown is None:
             return self._core.rgb(self._index)
         return _colours()[self._shown.screen]
@@ -368,7 +362,7 @@ class NativeConsole:
         self._core.set_ram(self._index, address, value)
 
     def getScreen(self) -> np.ndarray:  # noqa: N802 - ALE's name
-        """Return the palette entries of the newest frame drawn: uint8 `[210, 160]`."""
+        """Return the palette entries of the screen: uint8 `[210, 160]`."""
         return self._core.screen(self._index)
 
     def getScreenRGB(self) -> np.ndarray:  # noqa: N802 - ALE's name

@@ -25,8 +25,10 @@ def screens(game: str, seed: int, actions: list[int]) -> list[np.ndarray]:
     return [env.step(action)[0] for action in actions]
 
 
-def test_an_env_dumps_every_emulated_frame(tmp_path: Path) -> None:
-    settings = Settings(preset="gymnasium", noop_max=0, img_dir=tmp_path / "a" / "b")
+@pytest.mark.parametrize("backend", ["auto", "native"])
+def test_an_env_dumps_every_emulated_frame(tmp_path: Path, backend: str) -> None:
+    folder = tmp_path / "a" / "b"
+    settings = Settings(preset="gymnasium", noop_max=0, img_dir=folder, backend=backend)
     env = make_env("BreakoutNoFrameskip-v4", settings, env_index=2)
     env.reset(seed=5)
     assert names(tmp_path / "a" / "b") == []

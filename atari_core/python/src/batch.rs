@@ -41,14 +41,13 @@ pub(crate) enum Event {
 #[pymethods]
 impl AtariVecEnv {
     #[new]
-    #[pyo3(signature = (roms, num_envs, recipe, *, autoreset = "same-step", num_threads = 0, draw_all = false, film = false))]
+    #[pyo3(signature = (roms, num_envs, recipe, *, autoreset = "same-step", num_threads = 0, film = false))]
     fn new(
         roms: Vec<PathBuf>,
         num_envs: usize,
         recipe: &Bound<'_, PyDict>,
         autoreset: &str,
         num_threads: usize,
-        draw_all: bool,
         film: bool,
     ) -> PyResult<Self> {
         let (py, recipe) = (recipe.py(), self::recipe(recipe)?);
@@ -65,7 +64,6 @@ impl AtariVecEnv {
                 }
             },
             num_threads,
-            draw_all,
             film,
             ..BatchOptions::new(recipe)
         };
@@ -145,6 +143,9 @@ impl AtariVecEnv {
         py: Python<'py>,
         env_ids: Vec<usize>,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        for &index in &env_ids {
+            self.drawn(index)?; // a state has the picture
+        }
         let states = self.env.save_states(&env_ids);
         let states = states.map_err(|error| exception(&error))?;
         Ok(states.iter().map(|state| PyBytes::new(py, state)).collect())
@@ -167,13 +168,13 @@ impl AtariVecEnv {
     }
 
     fn rgb<'py>(&mut self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyArray3<u8>>> {
-        let env = self.look(index)?;
+        let env = self.drawn(index)?;
         let size = [env.console().height(), atari_core::WIDTH, 3];
         PyArray1::from_vec(py, env.render()).reshape(size)
     }
 
     fn screen<'py>(&mut self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyArray2<u8>>> {
-        let env = self.look(index)?;
+        let env = self.drawn(index)?;
         let size = [env.console().height(), atari_core::WIDTH];
         PyArray1::from_slice(py, env.console().screen()).reshape(size)
     }
@@ -183,10 +184,7 @@ impl AtariVecEnv {
     }
 
     fn set_ram(&mut self, index: usize, address: u8, value: u8) -> PyResult<()> {
-        self.look(index)?;
-        if let Some(env) = self.env.env_mut(index) {
-            env.set_ram(address, value);
-        }
+        self.drawn(index)?.set_ram(address, value);
         Ok(())
     }
 
@@ -211,9 +209,8 @@ impl AtariVecEnv {
         py: Python<'py>,
         index: usize,
     ) -> PyResult<(Vec<Event>, Bound<'py, PyArray3<u8>>)> {
-        let height = self.look(index)?.console().height();
-        let film = self.env.env_mut(index).map(rl::AtariEnv::take_film);
-        let film = film.unwrap_or_default();
+        let env = self.drawn(index)?;
+        let (height, film) = (env.console().height(), env.take_film());
         let events = film.events.iter().map(|event| match *event {
             FilmEvent::Frame {
                 number,
@@ -236,13 +233,20 @@ impl AtariVecEnv {
 }
 
 impl AtariVecEnv {
+    /// An environment that is not in flight, its last frame drawn.
+    fn drawn(&mut self, index: usize) -> PyResult<&mut rl::AtariEnv> {
+        let env = self.look(index)?;
+        env.draw_last();
+        Ok(env)
+    }
+
     /// An environment that is not in flight.
-    fn look(&mut self, index: usize) -> PyResult<&rl::AtariEnv> {
+    fn look(&mut self, index: usize) -> PyResult<&mut rl::AtariEnv> {
         let num_envs = self.num_envs();
         if index >= num_envs {
             return Err(exception(&EnvError::NoSuchEnv { index, num_envs }));
         }
-        self.env.env(index).ok_or_else(|| {
+        self.env.env_mut(index).ok_or_else(|| {
             let message = format!("environment {index} is in flight, or the batch was closed");
             PyRuntimeError::new_err(message)
         })

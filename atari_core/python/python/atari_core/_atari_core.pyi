@@ -31,7 +31,6 @@ class AtariVecEnv:
         autoreset: "same-step", "next-step" or "disabled".
         num_threads: Threads that emulate, the one that waits included; 0 is one for each core, and
             at most one for each environment.
-        draw_all: Draw every frame, and not only those that are observed.
         film: Keep a picture of every frame, for `take_film`.
 
     Raises:
@@ -48,7 +47,6 @@ class AtariVecEnv:
         *,
         autoreset: str = "same-step",
         num_threads: int = 0,
-        draw_all: bool = False,
         film: bool = False,
     ) -> AtariVecEnv: ...
     def begin_reset(
@@ -96,7 +94,7 @@ class AtariVecEnv:
         """Return the numbers of the console's actions, in the order of the agent's."""
 
     def rgb(self, index: int) -> np.ndarray:
-        """Return the last frame that was drawn: uint8 `[height, 160, 3]`."""
+        """Return what the console shows: uint8 `[height, 160, 3]`."""
 
     def screen(self, index: int) -> np.ndarray:
         """Return its palette entries: uint8 `[height, 160]`."""

@@ -190,8 +190,7 @@ impl AtariVecEnv {
         Some(&mut self.pool.as_mut()?.item(index)?.env)
     }
 
-    /// What an environment shows: uint8 RGB `[height, 160, 3]`, the last frame that was drawn
-    /// ([`BatchOptions::draw_all`]).
+    /// What an environment shows: uint8 RGB `[height, 160, 3]`, the last frame.
     ///
     /// # Errors
     /// [`EnvError::NoSuchEnv`], [`EnvError::Order`] while it is in flight.
@@ -202,7 +201,7 @@ impl AtariVecEnv {
         }
         self.open()?;
         let env = self
-            .env(index)
+            .env_mut(index)
             .ok_or_else(|| order("render: call recv first"))?;
         Ok(env.render())
     }

@@ -215,9 +215,14 @@ impl AtariEnv {
         self.rules.observations.write_to(out);
     }
 
-    /// The last frame that was drawn, in colours: uint8 `[height, 160, 3]`.
-    #[must_use]
-    pub fn render(&self) -> Vec<u8> {
+    /// Lets the console's screen show the last frame, if that was not drawn as nobody observes it.
+    pub fn draw_last(&mut self) {
+        self.rules.emulator.console.draw_last();
+    }
+
+    /// The last frame, in colours: uint8 `[height, 160, 3]`.
+    pub fn render(&mut self) -> Vec<u8> {
+        self.draw_last();
         Palette::ntsc().rgb_of(self.console().screen())
     }
 

@@ -171,6 +171,10 @@ impl GameRules {
         }
         if ends {
             self.decide_end();
+            if draws {
+                // A reset that takes no frame observes it.
+                self.emulator.console.draw_last();
+            }
         }
         self.observations
             .step_done(&self.emulator.console, left == 0);
