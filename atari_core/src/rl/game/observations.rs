@@ -18,6 +18,7 @@ use crate::{
 /// a place of its own (`Pooled`, as stable-baselines3 does), to the newer frame's, which the frame of an end does not
 /// reach (`Dropped`: gymnasium, ALE), or to the older one's, if the skip ran to its end (`Alone`: EnvPool).
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is of its own")]
 pub(super) struct Pictures {
     palette: Palette,
     simd: Simd,
@@ -25,6 +26,9 @@ pub(super) struct Pictures {
     grayscale: bool,
     pads: bool,
     channels_last: bool,
+    /// Frames are kept as the console's colours, and only their maximum is turned to gray: what is pooled in colours,
+    /// and goes nowhere else, is that of few pairs of them.
+    in_pairs: bool,
     /// Pixels of a screen; a frame has 1 or 3 planes of them.
     num_pixels: usize,
     older: Vec<u8>,
@@ -51,8 +55,11 @@ impl Pictures {
             last_frame => last_frame,
         };
         let num_pixels = height * WIDTH;
-        let frame = vec![0; num_pixels * if in_gray { 1 } else { 3 }];
-        let of_rgb = |is_gray: bool| recipe.grayscale == is_gray && !in_gray;
+        let in_pairs =
+            recipe.pooling == Pooling::Rgb && recipe.grayscale && last_frame == LastFrame::Pooled;
+        let is_flat = in_gray || in_pairs;
+        let frame = vec![0; num_pixels * if is_flat { 1 } else { 3 }];
+        let of_rgb = |is_gray: bool| recipe.grayscale == is_gray && !is_flat;
         let plane_bytes = recipe.screen_size.0 * recipe.screen_size.1;
         let frame_bytes = plane_bytes * if recipe.grayscale { 1 } else { 3 };
         Self {
@@ -62,6 +69,7 @@ impl Pictures {
             grayscale: recipe.grayscale,
             pads: recipe.padding == Padding::Reset,
             channels_last: recipe.channels_last,
+            in_pairs,
             num_pixels,
             apart: match last_frame {
                 LastFrame::Pooled => frame.clone(),
@@ -107,13 +115,22 @@ impl Pictures {
             } else {
                 &mut self.newer
             };
-            Self::grab(&self.palette, self.simd, console, place);
+            if self.in_pairs {
+                place.copy_from_slice(console.screen());
+            } else {
+                Self::grab(&self.palette, self.simd, console, place);
+            }
         }
     }
 
     fn step_done(&mut self, is_full: bool) {
         if is_full || self.last_frame != LastFrame::Alone {
             match self.last_frame {
+                LastFrame::Pooled if self.in_pairs => {
+                    let (older, newer) = (&self.older, &self.newer);
+                    self.simd
+                        .gray_of_maximum(&self.palette, older, newer, &mut self.apart);
+                }
                 LastFrame::Pooled => {
                     self.apart.copy_from_slice(&self.older);
                     maximum(&mut self.apart, &self.newer);

@@ -1,6 +1,8 @@
 //! The 128 colours of the NTSC console as ale-py shows them, read out of its pictures.
 
-use super::gray_of_rgb;
+use std::sync::LazyLock;
+
+use super::{Simd, gray_of_rgb};
 
 /// `0xrr_ggbb`, a row for each hue and a column for each brightness.
 #[rustfmt::skip]
@@ -49,5 +51,35 @@ impl Palette {
         colours
             .flat_map(|colour| [0, 1, 2].map(|part: usize| self.rgb[part][colour]))
             .collect()
+    }
+}
+
+/// The gray of two colours' maximum, each of red, green and blue taken alone: by half of ALE's number of either.
+static GRAY_OF_MAXIMUM: LazyLock<Vec<[u8; 128]>> = LazyLock::new(|| {
+    let Palette { rgb, .. } = Palette::ntsc();
+    let row = |first: usize| {
+        let [red, green, blue] = rgb.map(|part| part.map(|value| value.max(part[first])));
+        let mut gray = [0; 128];
+        gray_of_rgb(&red, &green, &blue, &mut gray);
+        gray
+    };
+    (0..128).map(row).collect()
+});
+
+impl Simd {
+    /// Writes the gray of the maximum of two screens, taken in colours. Most pixels are the same in both.
+    pub fn gray_of_maximum(self, palette: &Palette, first: &[u8], second: &[u8], out: &mut [u8]) {
+        /// Pixels that are compared at once.
+        const BLOCK: usize = 32;
+        self.look_up(&palette.gray, first, out);
+        let blocks = first.chunks(BLOCK).zip(second.chunks(BLOCK));
+        for ((first, second), out) in blocks.zip(out.chunks_mut(BLOCK)) {
+            if first == second {
+                continue;
+            }
+            for ((first, second), gray) in first.iter().zip(second).zip(out) {
+                *gray = GRAY_OF_MAXIMUM[usize::from(first >> 1)][usize::from(second >> 1)];
+            }
+        }
     }
 }
