@@ -18,6 +18,7 @@ use rust_trainer::{
     device::cpu_time,
     nn::{Memory, Network, PolicyValueNet},
     optimizer::{Optimizer, clip_grad_norm},
+    parallel::Threads,
     policy::{choose, seeded_rng},
     settings::{NetSettings, Precision},
 };
@@ -209,7 +210,7 @@ impl Bench {
         });
         clock.time("adam", || {
             let params = self.net.params.flat_mut();
-            self.optimizer.step(params, &gradient, 1e-9);
+            self.optimizer.step(params, &gradient, 1e-9, Threads::ONE);
         });
     }
 

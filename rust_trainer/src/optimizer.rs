@@ -2,15 +2,17 @@
 //!
 //! tch's own optimizers can neither save their state nor clip by norm without a round trip to the host.
 
+mod fused;
+
 use tch::{Device, Kind, Tensor, no_grad_guard};
+
+use crate::parallel::Threads;
+use fused::{MeanSquare, Moments};
 
 /// A first-order optimizer over a flat tensor of parameters.
 #[derive(Debug)]
 pub struct Optimizer {
     rule: Rule,
-    /// As large as the parameters, for what a step computes: memory got anew for it takes longer than the
-    /// arithmetic.
-    scratch: Tensor,
     /// Steps taken.
     pub(crate) steps: u64,
 }
@@ -49,7 +51,6 @@ impl Optimizer {
                 variance: zeros(),
                 eps,
             },
-            scratch: zeros(),
             steps: 0,
         }
     }
@@ -65,7 +66,6 @@ impl Optimizer {
                 mean: zeros(),
                 variance: zeros(),
             },
-            scratch: zeros(),
             steps: 0,
         }
     }
@@ -79,40 +79,62 @@ impl Optimizer {
     pub fn rms_prop(num_params: i64, device: Device, alpha: f64, eps: f64) -> Self {
         let square = Tensor::ones([num_params], (Kind::Float, device));
         Self {
-            scratch: square.empty_like(),
             rule: Rule::RmsProp { square, alpha, eps },
             steps: 0,
         }
     }
 
-    /// Moves `params` against `gradient`; both float32 `[num_params]`.
-    pub fn step(&mut self, params: &mut Tensor, gradient: &Tensor, learning_rate: f64) {
+    /// Moves `params` against `gradient`; both float32 `[num_params]`. On the CPU in one pass, in `threads`.
+    pub fn step(
+        &mut self,
+        params: &mut Tensor,
+        gradient: &Tensor,
+        learning_rate: f64,
+        threads: Threads,
+    ) {
         let _guard = no_grad_guard();
         self.steps += 1;
-        let scratch = &self.scratch;
-        match &mut self.rule {
-            Rule::Adam {
-                mean,
-                variance,
-                eps,
-            } => {
-                let correction1 = 1.0 - BETA1.powf(self.steps as f64);
-                let correction2 = 1.0 - BETA2.powf(self.steps as f64);
-                let _ = mean.lerp_(gradient, 1.0 - BETA1);
-                let _ = variance.lerp_(&gradient.square_out(scratch), 1.0 - BETA2);
-                let mut denominator = variance.sqrt_out(scratch);
+        let moments = self.moments(learning_rate);
+        match (&mut self.rule, moments) {
+            (Rule::Adam { mean, variance, .. } | Rule::RAdam { mean, variance }, Some(moments)) => {
+                if fused::is_possible(params) {
+                    moments.apply(threads, params, gradient, (mean, variance));
+                    return;
+                }
+                let _ = mean.lerp_(gradient, 1.0 - moments.beta1);
+                let _ = variance.lerp_(&gradient.square(), 1.0 - moments.beta2);
+                let mut denominator = variance.sqrt();
                 let _ = denominator
-                    .g_div_scalar_(correction2.sqrt())
-                    .g_add_scalar_(*eps);
-                let mut change = mean.divide_out(scratch, &denominator);
-                *params -= change.g_mul_scalar_(learning_rate / correction1);
+                    .g_mul_scalar_(moments.root)
+                    .g_add_scalar_(moments.eps);
+                *params -= (&*mean / denominator).g_mul_scalar_(moments.step);
             }
-            Rule::RAdam { mean, variance } => {
-                let steps = self.steps as f64;
-                let correction1 = 1.0 - BETA1.powf(steps);
-                let correction2 = 1.0 - BETA2.powf(steps);
-                let _ = mean.lerp_(gradient, 1.0 - BETA1);
-                let _ = variance.lerp_(&gradient.square_out(scratch), 1.0 - BETA2);
+            (Rule::RmsProp { square, alpha, eps }, _) => {
+                let (alpha, rate, eps) = (*alpha, learning_rate, *eps);
+                if fused::is_possible(params) {
+                    let rule = MeanSquare { alpha, rate, eps };
+                    rule.apply(threads, params, gradient, square);
+                    return;
+                }
+                let _ = square.lerp_(&gradient.square(), 1.0 - alpha);
+                let denominator = (&*square + eps).sqrt();
+                *params -= (gradient / denominator).g_mul_scalar_(rate);
+            }
+            (Rule::Adam { .. } | Rule::RAdam { .. }, None) => {}
+        }
+    }
+
+    /// What this step does with the moments, where the rule has two.
+    fn moments(&self, learning_rate: f64) -> Option<Moments> {
+        let steps = self.steps as f64;
+        let correction1 = 1.0 - BETA1.powf(steps);
+        let correction2 = 1.0 - BETA2.powf(steps);
+        let (step, root, eps) = match self.rule {
+            Rule::RmsProp { .. } => return None,
+            Rule::Adam { eps, .. } => {
+                (learning_rate / correction1, correction2.sqrt().recip(), eps)
+            }
+            Rule::RAdam { .. } => {
                 // ρ, the length of the simple moving average that the exponential one stands for.
                 let longest = 2.0 / (1.0 - BETA2) - 1.0;
                 let length = longest - 2.0 * steps * BETA2.powf(steps) / correction2;
@@ -120,20 +142,20 @@ impl Optimizer {
                     let rectification = ((length - 4.0) * (length - 2.0) * longest
                         / ((longest - 4.0) * (longest - 2.0) * length))
                         .sqrt();
-                    let scale = learning_rate * rectification * correction2.sqrt() / correction1;
-                    let denominator = variance.sqrt_out(scratch).g_add_scalar_(RADAM_EPS);
-                    let mut change = mean.divide_out(scratch, &denominator);
-                    *params -= change.g_mul_scalar_(scale);
+                    let step = learning_rate * rectification * correction2.sqrt() / correction1;
+                    (step, 1.0, RADAM_EPS)
                 } else {
-                    *params -= &*mean * (learning_rate / correction1);
+                    (learning_rate / correction1, 0.0, 1.0)
                 }
             }
-            Rule::RmsProp { square, alpha, eps } => {
-                let _ = square.lerp_(&gradient.square_out(scratch), 1.0 - *alpha);
-                let denominator = (&*square + *eps).sqrt();
-                *params -= (gradient / denominator).g_mul_scalar_(learning_rate);
-            }
-        }
+        };
+        Some(Moments {
+            beta1: BETA1,
+            beta2: BETA2,
+            step,
+            root,
+            eps,
+        })
     }
 
     /// The state as named tensors, `[num_params]` each.
@@ -152,12 +174,20 @@ impl Optimizer {
 }
 
 /// Scales `gradient` down to the global norm `max_norm` if it is longer, as
-/// `torch.nn.utils.clip_grad_norm_`; the norm before stays on the device.
+/// `torch.nn.utils.clip_grad_norm_`; returns the norm before, which stays on the device.
 ///
-/// Squares are summed pairwise by `sum`; libtorch's own `norm` of 1.7 million numbers on the CPU is off by
-/// 8e-5, ten times the tolerance of our tests.
+/// libtorch's own `norm` of 1.7 million numbers on the CPU is off by 8e-5, ten times the tolerance of our
+/// tests; its `sum` adds pairwise.
 pub fn clip_grad_norm(gradient: &mut Tensor, max_norm: f64) -> Tensor {
     let _guard = no_grad_guard();
+    if fused::is_possible(gradient) {
+        let norm = fused::sum_of_squares(gradient).sqrt();
+        let scale = max_norm / (norm + 1e-6);
+        if scale < 1.0 {
+            let _ = gradient.g_mul_scalar_(scale);
+        }
+        return Tensor::from(norm as f32);
+    }
     let norm = gradient.square().sum(Kind::Float).sqrt();
     let scale = ((&norm + 1e-6).reciprocal() * max_norm).clamp_max(1.0);
     *gradient *= scale;

@@ -35,6 +35,15 @@ impl Threads {
         }
     }
 
+    /// The thread that asks, and no other.
+    pub const ONE: Self = Self(1);
+
+    /// Into how many parts `numel` numbers are split that are each computed by itself.
+    #[must_use]
+    pub fn num_chunks(self, numel: usize) -> usize {
+        self.0.min(numel >> 18).max(1)
+    }
+
     /// In how many parts `rows` of a batch for a network of `num_params` weights are computed.
     #[must_use]
     pub fn num_parts(self, rows: usize, num_params: i64) -> usize {

@@ -13,6 +13,7 @@ use rust_trainer::{
     data::{Samples, advantage::gae},
     nn::{Body, BodyStyle, ParamsBuilder, PolicyValueNet},
     optimizer::{Optimizer, clip_grad_norm},
+    parallel::Threads,
     policy::seeded_rng,
     settings::{Net, NetSettings, Precision},
 };
@@ -244,6 +245,7 @@ fn optimizers() {
                 &mut params,
                 &tensors["gradients"].get(step as i64),
                 f64::from(rate),
+                Threads::ONE,
             );
         }
         let worst = difference(&params, &tensors[name]);

@@ -106,8 +106,9 @@ impl<N: Network> Learner<N> {
             more.push(of_part);
             sums = Some(match sums {
                 None => (gradient, total, terms),
-                Some((gradients, totals, all)) => {
-                    (gradients + gradient, totals + total, all + terms)
+                Some((mut gradients, totals, all)) => {
+                    gradients += gradient;
+                    (gradients, totals + total, all + terms)
                 }
             });
         }
@@ -124,7 +125,8 @@ impl<N: Network> Learner<N> {
             }
         }
         let params = self.net.params_mut().flat_mut();
-        self.optimizer.step(params, &gradient, learning_rate);
+        self.optimizer
+            .step(params, &gradient, learning_rate, self.threads);
         Ok((Tensor::cat(&[terms, norm.unsqueeze(0)], 0), more))
     }
 
