@@ -101,8 +101,8 @@ pub struct ActorCritic<S> {
     reward_normalizer: Option<RewardNormalizer>,
     /// The newest observations are a reset's, as the environments made them.
     is_reset: bool,
-    /// Of the observations before the newest.
-    memory: Memory,
+    /// Of each group of environments, of the observations before its newest.
+    memories: Vec<Memory>,
     num_envs: usize,
     obs_spec: ObsSpec,
     /// Updates done, and in the whole run; the last rollout is a whole one.
@@ -136,7 +136,10 @@ impl<S: OnPolicy> ActorCritic<S> {
         net.obs_normalizer = norm_obs.then(|| ObsNormalizer::new(spec)).transpose()?;
         let optimizer = settings.optimizer(net.params.numel(), device);
         let memory = net.new_memory(env.num_envs());
-        let rollout = Rollout::new(spec, num_steps, env.num_envs(), memory.clone(), device)?;
+        let num_groups = env.num_envs() / env.batch_size();
+        let memories = memory.split(num_groups);
+        let sizes = (env.num_envs(), num_groups);
+        let rollout = Rollout::in_groups(spec, num_steps, sizes, memory, device)?;
         let num_updates = run.run.total_steps.div_ceil(rollout.num_samples() as u64);
         Ok(Self {
             settings,
@@ -149,7 +152,7 @@ impl<S: OnPolicy> ActorCritic<S> {
             rollout,
             reward_normalizer: norm_reward.then(|| RewardNormalizer::new(env.num_envs())),
             is_reset: false,
-            memory,
+            memories,
             num_envs: env.num_envs(),
             obs_spec: spec.clone(),
             updates: 0,
@@ -178,10 +181,14 @@ impl<S: OnPolicy> ActorCritic<S> {
 
 impl<S: OnPolicy> Algorithm for ActorCritic<S> {
     fn next_obs(&mut self) -> ObsSlot {
-        if !self.rollout.has_acted() {
+        if self.rollout.is_empty() {
             self.is_reset = true;
         }
         self.rollout.next_obs()
+    }
+
+    fn can_act(&self) -> bool {
+        self.rollout.can_act()
     }
 
     fn act(&mut self) -> Result<ActionBatch, TrainerError> {
@@ -191,9 +198,10 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
                 normalizer.restart();
             }
         }
-        let obs = self.rollout.newest_obs();
+        let obs = self.rollout.obs_in_turn();
+        let memory = &mut self.memories[self.rollout.turns().0];
         let Learner { net, rng, .. } = &mut self.learner;
-        let choice = choose(net, &obs, &mut self.memory, rng, false);
+        let choice = choose(net, &obs, memory, rng, false);
         let actions = net.action_space().clipped(&choice.actions);
         self.rollout.add_choice(choice);
         Ok(actions)
@@ -208,15 +216,16 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
             Some(normalizer) => normalizer.normalize(step, gamma),
             None => step.reward.clone(),
         };
+        let group = self.rollout.turns().1;
         for (row, bytes) in truncated_obs(step)? {
             let obs = obs_tensor(bytes, 1, &self.obs_spec)?.to_device(self.device());
             let net = &self.learner.net;
-            let memory = self.memory.select(&[row as i64]);
+            let memory = self.memories[group].select(&[row as i64]);
             rewards[row] += gamma as f32 * values(net, &net.normalized(&obs), &memory)[0];
         }
         let dones = (0..rewards.len()).map(|row| step.is_done(row));
         let dones: Vec<bool> = dones.collect();
-        self.memory.forget(&dones);
+        self.memories[group].forget(&dones);
         self.rollout.add_step(&rewards, dones);
         Ok(())
     }
@@ -226,7 +235,8 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
             return Ok(Learning::NotYet);
         }
         let shared = self.settings.shared();
-        let last_values = values(&self.learner.net, &self.rollout.newest_obs(), &self.memory);
+        let memory = Memory::joined(&self.memories);
+        let last_values = values(&self.learner.net, &self.rollout.newest_obs(), &memory);
         let advantages = gae(
             &self.rollout.rewards,
             &self.rollout.values,
@@ -245,7 +255,7 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
             return Ok(Learning::BrokenOff);
         };
         update.check()?;
-        self.rollout.restart(self.memory.clone());
+        self.rollout.restart(memory);
         self.updates += 1;
         let mut metrics = Metrics(vec![("learning_rate", learning_rate)]);
         metrics.0.extend(update.0);
@@ -260,7 +270,8 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
 
     fn state(&self) -> Result<State, TrainerError> {
         let obs = self.rollout.obs_in_hand();
-        let in_hand = self.memory.named().chain([(Rollout::OBS_IN_HAND, &obs)]);
+        let memory = Memory::joined(&self.memories);
+        let in_hand = memory.named().chain([(Rollout::OBS_IN_HAND, &obs)]);
         let in_hand: Vec<_> = in_hand.collect();
         let mut state = self.learner.state(&in_hand)?;
         let values = &mut state.values;
@@ -291,14 +302,15 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         self.reward_normalizer = reward_normalizer;
         self.is_reset = false;
         self.updates = updates;
-        self.memory = memory;
-        self.rollout.restart(self.memory.clone()); // what another policy did is not this one's to learn from
+        self.memories = memory.split(self.memories.len());
+        self.rollout.restart(memory); // what another policy did is not this one's to learn from
         self.rollout.set_obs_in_hand(&obs)
     }
 
     fn forget_games(&mut self) {
-        self.memory = self.learner.net.new_memory(self.num_envs);
-        self.rollout.restart(self.memory.clone());
+        let memory = self.learner.net.new_memory(self.num_envs);
+        self.memories = memory.split(self.memories.len());
+        self.rollout.restart(memory);
     }
 
     fn num_params(&self) -> i64 {

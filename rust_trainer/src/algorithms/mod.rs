@@ -34,7 +34,16 @@ pub trait Algorithm {
     /// or the first ones, of a reset.
     fn next_obs(&mut self) -> ObsSlot;
 
-    /// Chooses actions for the observations written last; their slot must have been dropped.
+    /// Whether it takes another step before it learns. With groups of environments, more than one can be
+    /// in flight.
+    fn can_act(&self) -> bool {
+        true
+    }
+
+    /// Chooses actions for the observations written last; their slot must have been dropped. With groups
+    /// of environments ([`VecEnv::batch_size`] is a part of them), for those of the group whose turn it
+    /// is, and so are the other calls: actions, next observations and steps are a group's, one after
+    /// another. Only the first observations, of a reset, are written for all of them at once.
     ///
     /// # Errors
     /// What libtorch says.

@@ -125,13 +125,9 @@ impl Pqn {
         let (on, style) = ((device, run.machine.precision), settings.style());
         let net = QNet::new(spec, actions, &run.net, style, on, &mut rng)?;
         let optimizer = Optimizer::radam(net.params.numel(), device);
-        let rollout = Rollout::new(
-            spec,
-            settings.num_steps,
-            env.num_envs(),
-            Memory::default(),
-            device,
-        )?;
+        let sizes = (env.num_envs(), env.num_envs() / env.batch_size());
+        let memory = Memory::default();
+        let rollout = Rollout::in_groups(spec, settings.num_steps, sizes, memory, device)?;
         let num_updates = run.run.total_steps.div_ceil(rollout.num_samples() as u64);
         let net = EpsilonGreedy {
             net,
@@ -214,9 +210,13 @@ impl Algorithm for Pqn {
         self.rollout.next_obs()
     }
 
+    fn can_act(&self) -> bool {
+        self.rollout.can_act()
+    }
+
     fn act(&mut self) -> Result<ActionBatch, TrainerError> {
         let q_values = {
-            let obs = self.rollout.newest_obs();
+            let obs = self.rollout.obs_in_turn();
             self.q_values(&obs)
         };
         let epsilon = self.epsilon();

@@ -8,6 +8,7 @@
 //! their row is read for the first time; PPO reads each observation five times.
 
 use std::{
+    ops::Range,
     ptr::NonNull,
     sync::{
         Arc,
@@ -59,15 +60,17 @@ unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
 
-/// A row that is lent; dropping it gives the row back.
+/// Rows that are lent; dropping it gives them back.
 struct Lent {
     memory: Arc<Memory>,
-    row: usize,
+    rows: Range<usize>,
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        self.memory.lent[self.row].store(false, Ordering::Release);
+        for lent in &self.memory.lent[self.rows.clone()] {
+            lent.store(false, Ordering::Release);
+        }
     }
 }
 
@@ -136,6 +139,35 @@ impl Observations {
     /// If there is no such row, or it is lent already.
     #[must_use]
     pub fn lend(&mut self, row: usize) -> ObsSlot {
+        self.lend_rows(row..row + 1)
+    }
+
+    /// Lends several rows, one after another in memory.
+    ///
+    /// # Panics
+    /// If one of them is not there, or lent already.
+    #[must_use]
+    pub fn lend_rows(&mut self, rows: Range<usize>) -> ObsSlot {
+        for row in rows.clone() {
+            self.begin_lending(row);
+        }
+        let (memory, first) = (&self.memory, rows.start);
+        let numel = rows.len() * memory.row_bytes;
+        let owner = Lent {
+            memory: Arc::clone(memory),
+            rows,
+        };
+        #[expect(unsafe_code, reason = "tch has no safe view of a tensor's bytes")]
+        // SAFETY: the rows lie inside the tensor's memory, for their flags exist; the memory is initialized
+        // and lives as long as `owner`; the flags keep every other access away until `owner` is dropped,
+        // and no copy to the device is still reading it.
+        unsafe {
+            let start = memory.start.add(first * memory.row_bytes);
+            ObsSlot::from_raw_parts(start, numel, owner)
+        }
+    }
+
+    fn begin_lending(&mut self, row: usize) {
         let memory = &self.memory;
         let was_lent = memory.lent[row].swap(true, Ordering::Acquire);
         assert!(!was_lent, "row {row} of the observations is lent already");
@@ -152,18 +184,6 @@ impl Observations {
                 });
             }
             rows.state[row] = DeviceRow::Stale;
-        }
-        let owner = Lent {
-            memory: Arc::clone(memory),
-            row,
-        };
-        #[expect(unsafe_code, reason = "tch has no safe view of a tensor's bytes")]
-        // SAFETY: `row` lies inside the tensor's memory, for its flag exists; the memory is initialized
-        // and lives as long as `owner`; the flag keeps every other access away until `owner` is dropped,
-        // and no copy to the device is still reading it.
-        unsafe {
-            let start = memory.start.add(row * memory.row_bytes);
-            ObsSlot::from_raw_parts(start, memory.row_bytes, owner)
         }
     }
 

@@ -1,5 +1,7 @@
 //! A rollout: what `num_envs` environments did in `num_steps` steps.
 
+use std::ops::Range;
+
 use tch::{Device, Kind, Tensor};
 use vec_env::{ActionBatch, ObsSlot, ObsSpec};
 
@@ -9,20 +11,23 @@ use crate::{error::TrainerError, nn::Memory, policy::Choice};
 /// Observations, actions, rewards and ends of a rollout, step by step; then the next one.
 ///
 /// Its observations lie in `num_steps + 1` rows that are used in turn: the row behind the last step is
-/// the first of the next rollout and need not move.
+/// the first of the next rollout and need not move. With groups of environments each has a row of its own
+/// in every step, and samples are numbered as without: by the step, then by the environment.
 #[derive(Debug)]
 pub struct Rollout {
     observations: Observations,
     num_steps: usize,
+    num_envs: usize,
+    num_groups: usize,
     /// What the network remembered when it saw the first observation.
     memory: Memory,
     /// The row of the first observation.
     first_row: usize,
-    /// Steps that are over.
-    steps: usize,
-    /// Whether actions for the newest observation are chosen.
-    has_acted: bool,
-    /// Actions of each step as they were drawn, `[num_envs]` or `[num_envs, dims]`.
+    /// Steps for which actions are chosen, those of each group counted by themselves.
+    chosen: usize,
+    /// Those of them that are over.
+    received: usize,
+    /// Actions of each of them as they were drawn, `[envs of a group]` or `[envs of a group, dims]`.
     pub actions: Vec<ActionBatch>,
     /// log π(action | observation) when it was taken; this and what follows are
     /// `[num_steps · num_envs]`, step-major.
@@ -50,13 +55,30 @@ impl Rollout {
         memory: Memory,
         device: Device,
     ) -> Result<Self, TrainerError> {
+        Self::in_groups(spec, num_steps, (num_envs, 1), memory, device)
+    }
+
+    /// The same for environments in `num_groups` groups, which take turns in everything.
+    ///
+    /// # Errors
+    /// As [`Rollout::new`].
+    pub fn in_groups(
+        spec: &ObsSpec,
+        num_steps: usize,
+        (num_envs, num_groups): (usize, usize),
+        memory: Memory,
+        device: Device,
+    ) -> Result<Self, TrainerError> {
+        let (num_rows, of_group) = ((num_steps + 1) * num_groups, num_envs / num_groups);
         Ok(Self {
-            observations: Observations::new(spec, num_steps + 1, num_envs, device)?,
+            observations: Observations::new(spec, num_rows, of_group, device)?,
             num_steps,
+            num_envs,
+            num_groups,
             memory,
             first_row: 0,
-            steps: 0,
-            has_acted: false,
+            chosen: 0,
+            received: 0,
             actions: Vec::new(),
             log_probs: Vec::new(),
             values: Vec::new(),
@@ -65,23 +87,36 @@ impl Rollout {
         })
     }
 
-    /// Where the next observations are written: those that follow the actions chosen last, or the first.
+    /// Where the next observations are written: those of a group that follow the actions chosen last, or
+    /// the first, of all groups.
     pub fn next_obs(&mut self) -> ObsSlot {
-        let row = self.row_of(self.steps + usize::from(self.has_acted));
+        if self.chosen == 0 {
+            return self.observations.lend_rows(self.rows_of(0));
+        }
+        let row = self.row_of(self.chosen - 1 + self.num_groups);
         self.observations.lend(row)
     }
 
-    /// A copy of the observations written last, `[num_envs, ...]`.
+    /// A copy of the newest observations of the group whose turn it is to act, `[envs of a group, ...]`.
+    pub fn obs_in_turn(&mut self) -> Tensor {
+        self.observations.row(self.row_of(self.chosen))
+    }
+
+    /// A copy of the observations written last where no step is in flight, `[num_envs, ...]`.
     pub fn newest_obs(&mut self) -> Tensor {
-        self.observations.row(self.row_of(self.steps))
+        let rows = self.rows_of(self.received / self.num_groups);
+        let observations = &mut self.observations;
+        one_of(rows.map(|row| observations.row(row)).collect())
     }
 
-    /// The observations written last, on the host, for a checkpoint; `[num_envs, ...]`.
+    /// The newest observations of the step that all groups have done, on the host, for a checkpoint;
+    /// `[num_envs, ...]`.
     pub fn obs_in_hand(&self) -> Tensor {
-        self.observations.host_row(self.row_of(self.steps))
+        let rows = self.rows_of(self.received / self.num_groups);
+        one_of(rows.map(|row| self.observations.host_row(row)).collect())
     }
 
-    /// Writes the newest observations as [`Rollout::obs_in_hand`] gave them.
+    /// Writes the newest observations as [`Rollout::obs_in_hand`] gave them; the rollout is empty.
     ///
     /// # Errors
     /// What libtorch says.
@@ -92,47 +127,62 @@ impl Rollout {
         Ok(bytes.f_copy_data_u8(&mut slot, numel)?)
     }
 
-    /// Takes the actions chosen for the observations written last.
+    /// Takes the actions chosen for the observations of the group in turn.
     ///
     /// # Panics
-    /// If the rollout is full, or actions have been chosen already.
+    /// If the rollout is full, or actions have been chosen for the group already.
     pub fn add_choice(&mut self, choice: Choice) {
         assert!(!self.is_full(), "a full rollout must be learned from first");
-        assert!(!self.has_acted, "the step of the last actions is missing");
-        self.has_acted = true;
+        assert!(self.can_act(), "the step of the last actions is missing");
+        self.chosen += 1;
         self.actions.push(choice.actions);
         self.log_probs.extend(&choice.log_probs);
         self.values.extend(&choice.values);
     }
 
-    /// Takes what the step of these actions gave, `[num_envs]` each.
+    /// Takes what the step of the oldest actions in flight gave, an entry for each environment of the group.
     ///
     /// # Panics
     /// If no actions have been chosen.
     pub fn add_step(&mut self, rewards: &[f32], dones: impl IntoIterator<Item = bool>) {
-        assert!(self.has_acted, "a step without actions");
-        self.has_acted = false;
-        self.steps += 1;
+        assert!(self.received < self.chosen, "a step without actions");
+        self.received += 1;
         self.rewards.extend(rewards);
         self.dones.extend(dones);
     }
 
-    /// Whether a step is missing: that of the actions chosen last.
+    /// Whether there is room for the actions of another step, and its group's observations are there.
     #[must_use]
-    pub fn has_acted(&self) -> bool {
-        self.has_acted
+    pub fn can_act(&self) -> bool {
+        let has_room = self.chosen < self.num_steps * self.num_groups;
+        has_room && self.chosen < self.received + self.num_groups
+    }
+
+    /// Whether nothing has happened in it yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.chosen == 0
+    }
+
+    /// The group that acts next, and the one whose step comes next.
+    #[must_use]
+    pub fn turns(&self) -> (usize, usize) {
+        (
+            self.chosen % self.num_groups,
+            self.received % self.num_groups,
+        )
     }
 
     /// Whether all steps are there; [`Rollout::newest_obs`] are then those behind the last.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.steps == self.num_steps
+        self.received == self.num_steps * self.num_groups
     }
 
     /// Number of samples in a full rollout.
     #[must_use]
     pub fn num_samples(&self) -> usize {
-        self.num_steps * self.observations.num_envs()
+        self.num_steps * self.num_envs
     }
 
     /// Everything but the observations, as tensors where the network runs.
@@ -141,7 +191,7 @@ impl Rollout {
         let device = self.observations.device();
         let floats = |values: &[f32]| Tensor::from_slice(values).to_device(device);
         let (values, advantages) = (floats(&self.values), floats(advantages));
-        let num_envs = self.observations.num_envs();
+        let num_envs = self.observations.num_envs(); // in a group
         let actions = self
             .actions
             .iter()
@@ -162,7 +212,7 @@ impl Rollout {
     pub fn num_sequences(&self) -> usize {
         match self.memory.state() {
             None => self.num_samples(),
-            Some(_) => self.observations.num_envs(),
+            Some(_) => self.num_envs,
         }
     }
 
@@ -175,7 +225,7 @@ impl Rollout {
             episode_starts: Vec::new(),
         };
         if self.memory.state().is_some() {
-            let num_envs = self.observations.num_envs() as i64;
+            let num_envs = self.num_envs as i64;
             let steps = 0..self.num_steps as i64;
             let of_step = |step| sequences.iter().map(move |env| step * num_envs + env);
             batch.indices = steps.flat_map(of_step).collect();
@@ -193,10 +243,10 @@ impl Rollout {
 
     /// The observations of the samples at `indices`, `[len, ...]`.
     fn obs_of(&mut self, indices: &[i64]) -> Tensor {
-        let num_envs = self.observations.num_envs();
+        let of_group = self.observations.num_envs();
         let in_store = indices.iter().map(|index| {
-            let (step, env) = (*index as usize / num_envs, *index as usize % num_envs);
-            (self.row_of(step) * num_envs + env) as i64
+            let (step, env) = (*index as usize / of_group, *index as usize % of_group);
+            (self.row_of(step) * of_group + env) as i64
         });
         let in_store: Vec<i64> = in_store.collect();
         self.observations.gather(&in_store)
@@ -206,8 +256,8 @@ impl Rollout {
     /// network remembers before it sees them.
     pub fn restart(&mut self, memory: Memory) {
         self.memory = memory;
-        self.first_row = self.row_of(self.steps);
-        (self.steps, self.has_acted) = (0, false);
+        self.first_row = self.row_of(self.received / self.num_groups * self.num_groups);
+        (self.chosen, self.received) = (0, 0);
         self.actions.clear();
         self.log_probs.clear();
         self.values.clear();
@@ -215,8 +265,23 @@ impl Rollout {
         self.dones.clear();
     }
 
+    /// The row of a step, those of each group counted by themselves.
     fn row_of(&self, step: usize) -> usize {
-        (self.first_row + step) % (self.num_steps + 1)
+        (self.first_row + step) % ((self.num_steps + 1) * self.num_groups)
+    }
+
+    /// The rows of all groups in a step.
+    fn rows_of(&self, step: usize) -> Range<usize> {
+        let first = self.row_of(step * self.num_groups);
+        first..first + self.num_groups
+    }
+}
+
+/// Several tensors one after another; one alone as it is.
+fn one_of(mut tensors: Vec<Tensor>) -> Tensor {
+    match tensors.len() {
+        1 => tensors.remove(0),
+        _ => Tensor::cat(&tensors, 0),
     }
 }
 

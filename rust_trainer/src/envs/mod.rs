@@ -1,5 +1,6 @@
 //! Where environments come from: the one place that makes those of a run, from its settings.
 
+mod groups;
 mod native;
 mod opponent;
 mod policy_opponent;
@@ -12,8 +13,9 @@ use vec_env::{ActionSpace, AutoresetMode, VecEnv};
 
 use crate::{
     error::TrainerError,
-    settings::{Backend, FireReset, OrRecipe, Settings},
+    settings::{Backend, EnvSettings, FireReset, OrRecipe, Settings},
 };
+pub use groups::EnvGroups;
 pub use opponent::{AgainstOpponent, Opponent, RandomOpponent, Score, Scores};
 pub use policy_opponent::PolicyOpponent;
 pub use self_play::{NUM_PLAYERS, SelfPlay};
@@ -50,11 +52,28 @@ pub fn for_training(settings: &Settings) -> Result<Box<dyn VecEnv>, TrainerError
             settings.run.img_dir.to_string_lossy().into_owned(),
         );
     }
-    let made = make(settings, settings.env.num_envs, &options)?;
-    Ok(match made {
-        Made::ForOne(env) => env,
-        Made::ForTwo(players) => players,
-    })
+    let EnvSettings {
+        num_envs,
+        env_groups,
+        ..
+    } = settings.env;
+    let make_one = |settings: &Settings| {
+        let made = make(settings, num_envs / env_groups, &options)?;
+        Ok::<Box<dyn VecEnv>, TrainerError>(match made {
+            Made::ForOne(env) => env,
+            Made::ForTwo(players) => players,
+        })
+    };
+    if env_groups == 1 {
+        return make_one(settings);
+    }
+    let mut of_group = settings.clone();
+    of_group.machine.env_threads = env_threads(settings)
+        .unsigned_abs()
+        .div_ceil(env_groups as u64)
+        .cast_signed();
+    let groups = (0..env_groups).map(|_| make_one(&of_group));
+    Ok(Box::new(EnvGroups::new(groups.collect::<Result<_, _>>()?)?))
 }
 
 /// The environments to measure a policy in: whole games and raw rewards, whatever the recipe says. In
@@ -122,9 +141,9 @@ fn make_for_evaluation(
 ///
 /// # Errors
 /// [`TrainerError::Usage`] for actions that are several choices at once, for several players, for batches
-/// of a part of the environments, and for other autoreset modes than same-step: next-step makes a
+/// of another size than a group of `env_groups`, and for other autoreset modes than same-step: next-step makes a
 /// step per episode in which the action counts for nothing, and a learner would train on it.
-pub fn check(env_id: &str, env: &dyn VecEnv) -> Result<(), TrainerError> {
+pub fn check(env_id: &str, env_groups: usize, env: &dyn VecEnv) -> Result<(), TrainerError> {
     let unfit = |what: String| Err(TrainerError::Usage(format!("`{env_id}` {what}")));
     match env.action_space() {
         ActionSpace::Discrete { .. } => {}
@@ -138,11 +157,12 @@ pub fn check(env_id: &str, env: &dyn VecEnv) -> Result<(), TrainerError> {
     if env.num_players() != 1 {
         return unfit(format!("has {} players; one can learn", env.num_players()));
     }
-    if env.batch_size() != env.num_envs() {
+    if env.batch_size() * env_groups != env.num_envs() {
         return unfit(format!(
-            "gives {} of {} environments at once; all are needed",
+            "gives {} of {} environments at once; {} are needed",
             env.batch_size(),
-            env.num_envs()
+            env.num_envs(),
+            env.num_envs() / env_groups
         ));
     }
     match env.autoreset_mode() {
@@ -298,7 +318,7 @@ fn make_native(
 ) -> Result<Made, TrainerError> {
     match native::make(env_id, num_envs, threads, options) {
         Ok(env) => {
-            check(env_id, &env)?;
+            check(env_id, 1, &env)?;
             Ok(Made::ForOne(Box::new(env)))
         }
         Err(error) if error.is_usage_error() => Err(TrainerError::Usage(error.to_string())),
@@ -313,7 +333,7 @@ fn make_on(env_id: &str, num_envs: usize, options: &MakeOptions) -> Result<Made,
                 NUM_PLAYERS => Made::ForTwo(Box::new(SelfPlay::new(Box::new(env))?)),
                 _ => Made::ForOne(Box::new(env)),
             };
-            check(env_id, made.env())?;
+            check(env_id, 1, made.env())?;
             Ok(made)
         }
         // A typing mistake gets a line; anything else keeps its traceback.
@@ -325,7 +345,7 @@ fn make_on(env_id: &str, num_envs: usize, options: &MakeOptions) -> Result<Made,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Algorithm, EnvSettings, FireReset, ObsType, Recipe};
+    use crate::settings::{Algorithm, FireReset, ObsType, Recipe};
 
     fn names(options: &MakeOptions) -> Vec<&str> {
         let settings = options.settings().iter();

@@ -33,6 +33,28 @@ impl Memory {
         self.0 = self.0.as_ref().map(|state| zeroed_where(state, ended));
     }
 
+    /// What is remembered of `groups` of environments, as of all of them together.
+    #[must_use]
+    pub fn joined(groups: &[Self]) -> Self {
+        let states: Option<Vec<&Tensor>> = groups.iter().map(Self::state).collect();
+        Self(states.map(|states| match states.as_slice() {
+            [state] => state.shallow_clone(),
+            states => Tensor::cat(states, 1),
+        }))
+    }
+
+    /// What is remembered of each of `count` groups, equally many environments one after another.
+    #[must_use]
+    pub fn split(&self, count: usize) -> Vec<Self> {
+        match &self.0 {
+            None => (0..count).map(|_| Self(None)).collect(),
+            Some(state) => {
+                let parts = state.chunk(count as i64, 1).into_iter();
+                parts.map(|part| Self(Some(part))).collect()
+            }
+        }
+    }
+
     /// What is remembered of the environments at `indices`.
     #[must_use]
     pub fn select(&self, indices: &[i64]) -> Self {

@@ -109,6 +109,8 @@ pub struct Run {
     notices: Vec<String>,
     report: RunReport,
     step: StepBatch,
+    /// Groups of environments whose steps are in flight.
+    in_flight: usize,
     restarts: Restarts,
     times: Times,
     kept: Kept,
@@ -161,6 +163,7 @@ impl Run {
             notices: Vec::new(),
             report,
             step: StepBatch::default(),
+            in_flight: 0,
             restarts: Restarts::after(learned.worker_restarts),
             times: Times::start(),
             kept: Kept::new(),
@@ -280,22 +283,31 @@ impl Run {
         Ok(Outcome::Stopped)
     }
 
-    /// One step of every environment; `false` where a stop was asked for and they do not answer.
+    /// One step of every environment of a group, those that are in turn; `false` where a stop was asked
+    /// for and they do not answer. Meanwhile the other groups' steps are begun, as far as the algorithm
+    /// goes.
     fn step(&mut self, patience: &mut Patience<'_>) -> Result<bool, TrainerError> {
         self.at_boundary = false;
-        let acting = Instant::now();
-        let actions = self.algorithm.act()?;
-        self.times.act += acting.elapsed();
+        let num_groups = self.env.num_envs() / self.env.batch_size();
+        while self.in_flight < num_groups && self.algorithm.can_act() {
+            let acting = Instant::now();
+            let actions = self.algorithm.act()?;
+            self.times.act += acting.elapsed();
 
-        let stepping = Instant::now();
-        let slot = self.algorithm.next_obs();
-        self.env.send(actions.as_actions(), slot)?;
+            let sending = Instant::now();
+            let slot = self.algorithm.next_obs();
+            self.env.send(actions.as_actions(), slot)?;
+            self.in_flight += 1;
+            self.times.env += sending.elapsed();
+        }
+        let receiving = Instant::now();
         if !self.receive(patience)? {
             return Ok(false);
         }
-        self.times.env += stepping.elapsed();
+        self.in_flight -= 1;
+        self.times.env += receiving.elapsed();
 
-        self.step_count += self.settings.env.num_rows() as u64;
+        self.step_count += self.env.batch_size() as u64;
         self.algorithm.observe(&self.step)?;
         self.report.lives(&self.step.lives);
         for episode in &self.step.episodes {

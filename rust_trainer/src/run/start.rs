@@ -214,7 +214,7 @@ fn prepare(
     from: Option<&checkpoints::Found>,
     stop: &StopRequest,
 ) -> Result<Prepared, TrainerError> {
-    envs::check(&settings.env.env_id, &*env)?;
+    envs::check(&settings.env.env_id, settings.env.env_groups, &*env)?;
     let device = device::select(settings.machine.device)?;
     let mut algorithm = algorithms::new(settings, &*env, device)?;
     let mut done_before = 0;

@@ -158,7 +158,31 @@ impl Settings {
             *value != default_of(field, algorithm)
         })?;
         settings.algorithm.check(settings.env.num_rows())?;
+        settings.check_groups()?;
         Ok(settings)
+    }
+
+    /// Refuses groups of environments that cannot be made, or learned from.
+    fn check_groups(&self) -> Result<(), TrainerError> {
+        let (num_envs, groups) = (self.env.num_envs, self.env.env_groups);
+        let is_normalized = match &self.algorithm {
+            AlgorithmSettings::Ppo(ppo) => ppo.norm_obs || ppo.norm_reward,
+            AlgorithmSettings::A2c(a2c) => a2c.norm_obs || a2c.norm_reward,
+            AlgorithmSettings::Dqn(_) | AlgorithmSettings::Pqn(_) => false,
+        };
+        let problem = if groups == 1 {
+            return Ok(());
+        } else if !num_envs.is_multiple_of(groups) {
+            format!("does not divide the {num_envs} environments (num_envs)")
+        } else if is_normalized {
+            "must be 1 with norm_obs or norm_reward, whose statistics are of all environments"
+                .to_owned()
+        } else if !self.run.img_dir.as_os_str().is_empty() {
+            "must be 1 with img_dir: the groups' files would have the same names".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(TrainerError::setting("env_groups", groups, problem))
     }
 
     /// The settings from an optional TOML file and the command line, the latter winning.

@@ -45,6 +45,9 @@ settings! {
         env_id: String = "SpaceInvadersNoFrameskip-v4".to_owned(), Any,
         /// Environments stepped together
         num_envs: usize = 8, Between(1.0, 1_048_576.0),
+        /// Groups of environments that take turns: while the network acts for one, the others are stepped;
+        /// not with --norm-obs or --norm-reward
+        env_groups: usize = 1, Between(1.0, 1_048_576.0), if OneOf("algorithm", &["ppo", "a2c", "pqn"]),
         /// 2: self-play in games for two (Pong, Space Invaders); one network plays both sides and learns
         /// from both, so that each environment makes two agent steps at once
         num_players: usize = 1, Between(1.0, 2.0), if OneOf("algorithm", &["ppo", "a2c", "pqn"]),
