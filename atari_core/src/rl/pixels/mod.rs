@@ -25,3 +25,48 @@ pub fn gray_of_rgb(red: &[u8], green: &[u8], blue: &[u8], out: &mut [u8]) {
         *out = ((sum + (1 << 14)) >> 15) as u8;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use vec_env::env::Random;
+
+    use super::{Palette, Resizer, Simd};
+
+    /// OpenCV is asked where Python is; here memory is looked after, by Miri too: pictures of just their bytes.
+    #[test]
+    fn every_path_gives_the_same_and_stays_within_its_pictures() {
+        let (mut random, table) = (Random::new(1), Palette::ntsc().gray);
+        let mut noise = |length| -> Vec<u8> {
+            let bytes = (0..length).map(|_| random.next_u64() as u8 & !1);
+            bytes.collect()
+        };
+        for length in [0, 1, 31, 32, 64, 97, 200] {
+            let screen = noise(length);
+            let look_up = |simd: Simd| {
+                let mut out = vec![0; length];
+                simd.look_up(&table, &screen, &mut out);
+                out
+            };
+            let expected = look_up(Simd::Portable);
+            assert!(
+                Simd::available()
+                    .iter()
+                    .all(|simd| look_up(*simd) == expected)
+            );
+        }
+        for (from, to) in [((13, 160), (5, 84)), ((9, 40), (4, 21)), ((9, 17), (4, 16))] {
+            let picture = noise(from.0 * from.1);
+            let resize = |simd: Simd| {
+                let mut out = vec![0; to.0 * to.1];
+                Resizer::new(from, to, simd).resize(&picture, &mut out);
+                out
+            };
+            let expected = resize(Simd::Portable);
+            assert!(
+                Simd::available()
+                    .iter()
+                    .all(|simd| resize(*simd) == expected)
+            );
+        }
+    }
+}
