@@ -9,7 +9,7 @@ use super::{
     pool::Work,
     results::{fill_record, fill_step},
     rows::ObsRows,
-    seat::Command,
+    sub_env::Command,
 };
 use crate::rl::game::EnvAction;
 
@@ -68,34 +68,34 @@ impl AtariVecEnv {
         self.open()?;
         EnvError::check_length(obs, num_envs * row_bytes)?;
         request.check(num_envs, was_reset)?;
-        self.land();
+        self.drain();
         let rows = ObsRows::new(obs, row_bytes);
         let pool = self.open()?;
         for index in (0..num_envs).filter(|&index| request.is_chosen(index)) {
-            let Some(seat) = pool.item(index) else {
+            let Some(sub_env) = pool.item(index) else {
                 continue; // none is in flight
             };
-            seat.command = Command::Reset {
+            sub_env.command = Command::Reset {
                 seed: request.seeds.as_ref().and_then(|seeds| seeds[index]),
                 new_game: request.mask.is_none() || !was_reset,
             };
             #[expect(unsafe_code, reason = "lends the caller's rows to the pool")]
-            // SAFETY: `obs` is borrowed, and not looked into, until the rows were written: `land` waits for them.
+            // SAFETY: `obs` is borrowed, and not looked into, until the rows were written: `drain` waits for them.
             let destination = unsafe { rows.row(index) };
-            seat.destination = destination;
+            sub_env.destination = destination;
         }
         pool.begin((0..num_envs).filter(|&index| request.is_chosen(index)));
-        self.land();
+        self.drain();
         self.was_reset = true;
-        self.turn.extend(0..num_envs);
+        self.ready.extend(0..num_envs);
         step.clear(num_envs, 1);
         let pool = self.open()?;
         for (index, row) in obs.chunks_exact_mut(row_bytes).enumerate() {
-            if let Some(seat) = pool.item(index) {
+            if let Some(sub_env) = pool.item(index) {
                 let is_chosen = request.is_chosen(index);
-                fill_record(step, index, index, &seat.row, is_chosen);
+                fill_record(step, index, index, &sub_env.result, is_chosen);
                 if !is_chosen {
-                    seat.env.write_obs(row);
+                    sub_env.env.write_obs(row);
                 }
             }
         }
@@ -103,14 +103,14 @@ impl AtariVecEnv {
     }
 
     /// Waits for all that is in flight, and forgets it.
-    fn land(&mut self) {
+    fn drain(&mut self) {
         if let Some(pool) = &mut self.pool {
             pool.wait(self.num_envs);
             while pool.take().is_some() {}
         }
         self.slot = None;
-        self.begun.clear();
-        self.turn.clear();
+        self.in_flight.clear();
+        self.ready.clear();
     }
 
     /// Starts a step of the environments named (`None`: of those received last, after a reset all), whose actions are
@@ -129,32 +129,32 @@ impl AtariVecEnv {
         if !self.was_reset {
             return Err(order("send: call reset first"));
         }
-        let ids = env_ids.unwrap_or(&self.turn);
+        let ids = env_ids.unwrap_or(&self.ready);
         if self.slot.is_some() || ids.is_empty() {
             return Err(order("send: call recv first"));
         }
         self.check_actions(actions, ids)?;
         let is_whole = self.batch_size == self.num_envs;
         let num_rows = if is_whole { ids.len() } else { self.batch_size };
-        let num_begun = self.begun.len();
-        if num_begun + ids.len() < num_rows {
+        let num_in_flight = self.in_flight.len();
+        if num_in_flight + ids.len() < num_rows {
             return Err(EnvError::Order(format!(
                 "send: {} environments are in flight then, and a batch takes {num_rows}: send more at once",
-                num_begun + ids.len()
+                num_in_flight + ids.len()
             )));
         }
         let row_bytes = self.obs_spec.num_bytes();
         EnvError::check_length(&obs, num_rows * row_bytes)?;
-        self.begun.extend_from_slice(ids);
-        self.check_ids(num_begun, true)?;
+        self.in_flight.extend_from_slice(ids);
+        self.check_ids(num_in_flight, true)?;
         let rows = ObsRows::new(&mut obs, row_bytes);
         let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
-        let ids = &self.begun[num_begun..];
+        let ids = &self.in_flight[num_in_flight..];
         for (place, &index) in ids.iter().enumerate() {
-            let Some(seat) = pool.item(index) else {
+            let Some(sub_env) = pool.item(index) else {
                 continue; // `check_ids` has refused it
             };
-            seat.command = Command::Step(match actions {
+            sub_env.command = Command::Step(match actions {
                 Actions::Discrete(actions) => EnvAction::Index(actions[place] as usize),
                 Actions::Continuous(actions) => EnvAction::Polar(actions.as_chunks::<3>().0[place]),
             });
@@ -167,14 +167,14 @@ impl AtariVecEnv {
                 #[expect(unsafe_code, reason = "lends the slot's rows to the pool")]
                 // SAFETY: the slot is kept, and not looked into, until all is received, or the pool is gone.
                 let destination = unsafe { rows.row(row) };
-                seat.destination = destination;
+                sub_env.destination = destination;
             }
         }
         if !is_whole {
             // The first that are ready come to these, whichever that will be.
             for place in 0..num_rows {
                 #[expect(unsafe_code, reason = "lends the slot's rows to the pool")]
-                // SAFETY: the same; `recv` and `land` take as many items, and with each its row.
+                // SAFETY: the same; `recv` and `drain` take as many items, and with each its row.
                 if let Some(row) = unsafe { rows.row(place) } {
                     pool.offer(place, row);
                 }
@@ -182,25 +182,25 @@ impl AtariVecEnv {
         }
         pool.begin(ids.iter().copied());
         self.slot = Some(obs);
-        self.turn.clear();
+        self.ready.clear();
         Ok(())
     }
 
     /// Refuses environments that there are not, that are named twice, or whose episodes wait for a reset and not for a
-    /// step, among those begun from `first` on; then none of them is begun.
+    /// step, among those named from `first` on; then none of them is begun.
     pub(super) fn check_ids(&mut self, first: usize, is_step: bool) -> Result<(), EnvError> {
         let num_envs = self.num_envs;
         let by_hand = is_step && self.mode == AutoresetMode::Disabled;
         let Some(pool) = &mut self.pool else {
             return Err(EnvError::Closed);
         };
-        let (begun, named) = (&self.begun, &mut self.named);
+        let (in_flight, named) = (&self.in_flight, &mut self.named);
         named.fill(false);
-        for &index in &begun[..first] {
+        for &index in &in_flight[..first] {
             named[index] = true;
         }
-        let found = (first..begun.len()).find_map(|place| {
-            let index = begun[place];
+        let found = (first..in_flight.len()).find_map(|place| {
+            let index = in_flight[place];
             if index >= num_envs {
                 return Some(EnvError::NoSuchEnv { index, num_envs });
             }
@@ -210,14 +210,14 @@ impl AtariVecEnv {
                     "send: environment {index} {problem}"
                 )));
             }
-            let ended = by_hand && pool.item(index).is_some_and(|seat| seat.ended);
+            let ended = by_hand && pool.item(index).is_some_and(|sub_env| sub_env.ended);
             let problem = "needs a reset, as its episode has ended";
             ended.then(|| EnvError::Order(format!("send: environment {index} {problem}")))
         });
         match found {
             None => Ok(()),
             Some(error) => {
-                self.begun.truncate(first);
+                self.in_flight.truncate(first);
                 Err(error)
             }
         }
@@ -283,37 +283,37 @@ impl VecEnv for AtariVecEnv {
         let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
         let is_whole = self.batch_size == self.num_envs;
         let num_rows = if is_whole {
-            self.begun.len()
+            self.in_flight.len()
         } else {
             self.batch_size
         };
         pool.wait(num_rows);
         if is_whole {
             while pool.take().is_some() {}
-            self.turn.append(&mut self.begun);
+            self.ready.append(&mut self.in_flight);
             if num_rows == self.num_envs {
-                self.turn.sort_unstable();
+                self.ready.sort_unstable();
             }
         } else {
-            while self.turn.len() < num_rows
+            while self.ready.len() < num_rows
                 && let Some((index, row)) = pool.take()
             {
-                self.turn.push(index);
+                self.ready.push(index);
                 // It was ready before there was a slot.
-                if let (Some(row), Some(seat)) = (row, pool.item(index)) {
-                    seat.write_to(row);
+                if let (Some(row), Some(sub_env)) = (row, pool.item(index)) {
+                    sub_env.write_to(row);
                 }
             }
-            self.begun.retain(|&index| pool.is_busy(index));
+            self.in_flight.retain(|&index| pool.is_busy(index));
         }
         step.clear(num_rows, 1);
-        for (row, &index) in self.turn.iter().enumerate() {
-            if let Some(seat) = pool.item(index) {
-                if let Some(error) = seat.error.take() {
+        for (row, &index) in self.ready.iter().enumerate() {
+            if let Some(sub_env) = pool.item(index) {
+                if let Some(error) = sub_env.error.take() {
                     self.slot = None;
                     return Err(error);
                 }
-                fill_step(step, row, index, &mut seat.row);
+                fill_step(step, row, index, &mut sub_env.result);
             }
         }
         self.slot = None;
@@ -357,12 +357,12 @@ impl VecEnv for AtariVecEnv {
         self.restore_states(&(0..num_envs).collect::<Vec<_>>(), &states)?;
         let pool = self.open()?;
         for (index, row) in obs.chunks_exact_mut(row_bytes).enumerate() {
-            if let Some(seat) = pool.item(index) {
-                seat.env.write_obs(row);
+            if let Some(sub_env) = pool.item(index) {
+                sub_env.env.write_obs(row);
             }
         }
-        self.turn.clear();
-        self.turn.extend(0..num_envs);
+        self.ready.clear();
+        self.ready.extend(0..num_envs);
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use vec_env::{ActionSpace, AutoresetMode, Dtype, EnvError, ObsSlot, ObsSpec};
 
 use super::{
     pool::{Pool, Threads},
-    seat::Seat,
+    sub_env::SubEnv,
 };
 use crate::{
     Cartridge, CoreError,
@@ -66,7 +66,7 @@ impl BatchOptions {
 /// A batch of Atari games. Observations are uint8; rewards, flags and records are those of `atari_wrappers`.
 pub struct AtariVecEnv {
     // Dropped first: its threads may be writing to the slot.
-    pub(super) pool: Option<Pool<Seat>>,
+    pub(super) pool: Option<Pool<SubEnv>>,
     pub(super) slot: Option<ObsSlot>,
     pub(super) num_envs: usize,
     pub(super) batch_size: usize,
@@ -75,9 +75,9 @@ pub struct AtariVecEnv {
     pub(super) mode: AutoresetMode,
     pub(super) was_reset: bool,
     /// Environments in flight, in the order in which they were begun.
-    pub(super) begun: Vec<usize>,
+    pub(super) in_flight: Vec<usize>,
     /// Those whose actions the next `send` has: the rows received last, after a reset all.
-    pub(super) turn: Vec<usize>,
+    pub(super) ready: Vec<usize>,
     /// Which environments a `send` has named so far.
     pub(super) named: Vec<bool>,
 }
@@ -129,7 +129,7 @@ impl AtariVecEnv {
             )));
         }
         let consoles = consoles(cartridges, recipe)?;
-        let seat = |index: usize| {
+        let sub_env = |index: usize| {
             let powered_on = &consoles[index % consoles.len()];
             let mut env = AtariEnv::new(powered_on, recipe, options.simd);
             if options.draw_all {
@@ -138,10 +138,10 @@ impl AtariVecEnv {
             if options.film {
                 env.keep_film();
             }
-            Seat::new(env, options.autoreset)
+            SubEnv::new(env, options.autoreset)
         };
-        let seats: Vec<Seat> = (0..num_envs).map(seat).collect();
-        let num_actions = seats[0].env.actions().len();
+        let sub_envs: Vec<SubEnv> = (0..num_envs).map(sub_env).collect();
+        let num_actions = sub_envs[0].env.actions().len();
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         let num_threads = match options.num_threads {
             0 => cores().min(num_envs),
@@ -156,7 +156,7 @@ impl AtariVecEnv {
             cores: &options.cores,
             spin: options.spin,
         };
-        let pool = Pool::new(seats, obs_spec.num_bytes(), &threads);
+        let pool = Pool::new(sub_envs, obs_spec.num_bytes(), &threads);
         Ok(Self {
             pool: Some(pool.map_err(|error| usage(format!("num_threads={num_threads}: {error}")))?),
             slot: None,
@@ -166,8 +166,8 @@ impl AtariVecEnv {
             action_space: action_space(recipe, num_actions),
             mode: options.autoreset,
             was_reset: false,
-            begun: Vec::with_capacity(num_envs),
-            turn: Vec::with_capacity(num_envs),
+            in_flight: Vec::with_capacity(num_envs),
+            ready: Vec::with_capacity(num_envs),
             named: vec![false; num_envs],
         })
     }
@@ -206,7 +206,7 @@ impl AtariVecEnv {
         Ok(env.render())
     }
 
-    pub(super) fn open(&mut self) -> Result<&mut Pool<Seat>, EnvError> {
+    pub(super) fn open(&mut self) -> Result<&mut Pool<SubEnv>, EnvError> {
         let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
         if pool.has_panicked() {
             return Err(EnvError::Backend {

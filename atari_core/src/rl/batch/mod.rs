@@ -7,7 +7,7 @@ mod pool;
 mod queues;
 mod results;
 mod rows;
-mod seat;
+mod sub_env;
 mod subsets;
 
 pub use calls::ResetRequest;

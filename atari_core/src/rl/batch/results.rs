@@ -2,14 +2,14 @@
 
 use vec_env::{Episode, FinalInfo, StepBatch};
 
-use super::seat::Row;
+use super::sub_env::StepResult;
 
 /// Writes what the row of environment `env` says of its game; that one ended only if it took part in the call.
 pub(super) fn fill_record(
     step: &mut StepBatch,
     row: usize,
     env: usize,
-    result: &Row,
+    result: &StepResult,
     took_part: bool,
 ) {
     let record = &result.step.record;
@@ -36,7 +36,7 @@ pub(super) fn fill_row(
     step: &mut StepBatch,
     row: usize,
     env: usize,
-    result: &Row,
+    result: &StepResult,
     took_part: bool,
 ) {
     fill_record(step, row, env, result, took_part);
@@ -46,7 +46,7 @@ pub(super) fn fill_row(
 }
 
 /// Writes all of a row that took a step; the last observation moves there.
-pub(super) fn fill_step(step: &mut StepBatch, row: usize, env: usize, result: &mut Row) {
+pub(super) fn fill_step(step: &mut StepBatch, row: usize, env: usize, result: &mut StepResult) {
     fill_row(step, row, env, result, true);
     let Some(last) = result.last.take() else {
         return;

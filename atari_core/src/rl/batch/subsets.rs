@@ -7,7 +7,7 @@ use vec_env::{Actions, AutoresetMode, EnvError, StepBatch};
 use super::{
     env::{AtariVecEnv, order, usage},
     results::{fill_row, fill_step},
-    seat::{Command, Seat},
+    sub_env::{Command, SubEnv},
 };
 use crate::rl::game::EnvAction;
 
@@ -24,12 +24,12 @@ impl AtariVecEnv {
             return Err(order("send: call reset first"));
         }
         self.check_actions(actions, env_ids)?;
-        let num_begun = self.begun.len();
-        self.begun.extend_from_slice(env_ids);
-        self.check_ids(num_begun, false)?;
+        let num_in_flight = self.in_flight.len();
+        self.in_flight.extend_from_slice(env_ids);
+        self.check_ids(num_in_flight, false)?;
         let over = env_ids.iter().find(|&&index| self.is_over(index));
         if let Some(index) = over.copied() {
-            self.begun.truncate(num_begun);
+            self.in_flight.truncate(num_in_flight);
             let problem = "needs a reset, as its game is over";
             return Err(EnvError::Order(format!(
                 "send: environment {index} {problem}"
@@ -56,7 +56,7 @@ impl AtariVecEnv {
         new_game: bool,
     ) -> Result<(), EnvError> {
         self.open()?;
-        if !self.begun.is_empty() {
+        if !self.in_flight.is_empty() {
             return Err(order("reset: call recv first"));
         }
         if !self.was_reset && env_ids.len() != self.num_envs {
@@ -66,7 +66,7 @@ impl AtariVecEnv {
             let (given, needed) = (seeds.len(), env_ids.len());
             return Err(usage(format!("{given} seeds for {needed} environments")));
         }
-        self.begun.extend_from_slice(env_ids);
+        self.in_flight.extend_from_slice(env_ids);
         self.check_ids(0, false)?;
         self.was_reset = true;
         self.start(env_ids, |place| Command::Reset {
@@ -77,7 +77,9 @@ impl AtariVecEnv {
 
     fn is_over(&mut self, index: usize) -> bool {
         self.mode == AutoresetMode::Disabled
-            && self.seat(index).is_ok_and(|seat| !seat.env.is_in_play())
+            && self
+                .sub_env(index)
+                .is_ok_and(|sub_env| !sub_env.env.is_in_play())
     }
 
     /// Lets the pool begin with environments that were checked.
@@ -86,11 +88,11 @@ impl AtariVecEnv {
         env_ids: &[usize],
         command: impl Fn(usize) -> Command,
     ) -> Result<(), EnvError> {
-        self.turn.clear();
+        self.ready.clear();
         let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
         for (place, &index) in env_ids.iter().enumerate() {
-            if let Some(seat) = pool.item(index) {
-                seat.command = command(place);
+            if let Some(sub_env) = pool.item(index) {
+                sub_env.command = command(place);
             }
         }
         pool.begin(env_ids.iter().copied());
@@ -104,14 +106,14 @@ impl AtariVecEnv {
     /// [`EnvError::Order`] if fewer are in flight.
     pub fn receive(&mut self, count: usize) -> Result<Vec<usize>, EnvError> {
         self.open()?;
-        if self.slot.is_some() || self.begun.len() < count {
+        if self.slot.is_some() || self.in_flight.len() < count {
             return Err(order("recv: call send first"));
         }
         let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
         pool.wait(count);
-        let received = if self.begun.len() == count {
+        let received = if self.in_flight.len() == count {
             while pool.take().is_some() {}
-            let mut all = std::mem::take(&mut self.begun);
+            let mut all = std::mem::take(&mut self.in_flight);
             if count == self.num_envs {
                 all.sort_unstable();
             }
@@ -120,10 +122,10 @@ impl AtariVecEnv {
             let ready: Vec<usize> = (0..count)
                 .map_while(|_| pool.take().map(|(index, _)| index))
                 .collect();
-            self.begun.retain(|&index| pool.is_busy(index));
+            self.in_flight.retain(|&index| pool.is_busy(index));
             ready
         };
-        self.turn.clone_from(&received);
+        self.ready.clone_from(&received);
         self.open()?;
         Ok(received)
     }
@@ -150,17 +152,17 @@ impl AtariVecEnv {
         };
         step.clear(env_ids.len(), 1);
         for (row, &index) in env_ids.iter().enumerate() {
-            let seat = self.seat(index)?;
-            if let Some(error) = seat.error.take() {
+            let sub_env = self.sub_env(index)?;
+            if let Some(error) = sub_env.error.take() {
                 return Err(error);
             }
             if took_part.is_none_or(|took_part| took_part.get(index) == Some(&true)) {
-                fill_step(step, row, index, &mut seat.row);
+                fill_step(step, row, index, &mut sub_env.result);
             } else {
-                fill_row(step, row, index, &seat.row, false);
+                fill_row(step, row, index, &sub_env.result, false);
             }
             if let Some(out) = rows.as_mut().and_then(Iterator::next) {
-                seat.env.write_obs(out);
+                sub_env.env.write_obs(out);
             }
         }
         Ok(())
@@ -175,7 +177,7 @@ impl AtariVecEnv {
             self.open()?;
             return Err(order("save_state: call reset first"));
         }
-        let states = env_ids.iter().map(|&index| Ok(self.seat(index)?.save()));
+        let states = env_ids.iter().map(|&index| Ok(self.sub_env(index)?.save()));
         states.collect()
     }
 
@@ -191,24 +193,24 @@ impl AtariVecEnv {
         // All are read before one is put in place.
         for (&index, state) in env_ids.iter().zip(states) {
             let refuse = |error| EnvError::State(format!("that of environment {index}: {error}"));
-            self.seat(index)?.read(state).map(drop).map_err(refuse)?;
+            self.sub_env(index)?.read(state).map(drop).map_err(refuse)?;
         }
         for (&index, state) in env_ids.iter().zip(states) {
-            let seat = self.seat(index)?;
-            if let Ok(read) = seat.read(state) {
-                seat.put(read);
+            let sub_env = self.sub_env(index)?;
+            if let Ok(read) = sub_env.read(state) {
+                sub_env.put(read);
             }
         }
         Ok(())
     }
 
-    fn seat(&mut self, index: usize) -> Result<&mut Seat, EnvError> {
+    fn sub_env(&mut self, index: usize) -> Result<&mut SubEnv, EnvError> {
         let num_envs = self.num_envs;
         if index >= num_envs {
             return Err(EnvError::NoSuchEnv { index, num_envs });
         }
-        let seat = self.open()?.item(index);
-        seat.ok_or_else(|| {
+        let sub_env = self.open()?.item(index);
+        sub_env.ok_or_else(|| {
             EnvError::Order(format!("environment {index} is in flight: call recv first"))
         })
     }

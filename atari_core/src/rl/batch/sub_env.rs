@@ -1,4 +1,4 @@
-//! [`Seat`]: one environment of a batch with what it is to do, and the row that it brings: stepped, and restarted when
+//! [`SubEnv`]: one environment of a batch with what it is to do, and what that brings: stepped, and restarted when
 //! the autoreset mode says so.
 
 use vec_env::{AutoresetMode, EnvError};
@@ -18,22 +18,22 @@ pub(super) enum Command {
 
 /// The last step of an episode that was followed by another one at once.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Final {
+pub(super) struct FinalStep {
     pub(super) obs: Vec<u8>,
     pub(super) lives: i32,
 }
 
 /// What a step or a reset brought.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Row {
+pub(super) struct StepResult {
     pub(super) step: EnvStep,
     /// The end of the episode before, where the environment has restarted since.
-    pub(super) last: Option<Final>,
+    pub(super) last: Option<FinalStep>,
 }
 
-pub(super) struct Seat {
+pub(super) struct SubEnv {
     pub(super) env: AtariEnv,
-    pub(super) row: Row,
+    pub(super) result: StepResult,
     pub(super) command: Command,
     /// Where the observation goes as soon as it is there; `None` where it is fetched.
     pub(super) destination: Option<ObsRow>,
@@ -44,11 +44,11 @@ pub(super) struct Seat {
     mode: AutoresetMode,
 }
 
-impl Seat {
+impl SubEnv {
     pub(super) fn new(env: AtariEnv, mode: AutoresetMode) -> Self {
         Self {
             env,
-            row: Row::default(),
+            result: StepResult::default(),
             command: Command::Reset {
                 seed: None,
                 new_game: true,
@@ -61,7 +61,7 @@ impl Seat {
     }
 
     fn reset(&mut self, seed: Option<u64>, new_game: bool) {
-        self.row = Row {
+        self.result = StepResult {
             step: self.env.reset(seed, new_game),
             last: None,
         };
@@ -77,12 +77,12 @@ impl Seat {
             }
         };
         self.ended = step.terminated || step.truncated;
-        self.row.last = None;
+        self.result.last = None;
         if self.ended && self.mode == AutoresetMode::SameStep {
             let mut obs = vec![0; self.env.recipe().obs_shape().iter().product()];
             self.env.write_obs(&mut obs);
             let lives = step.lives;
-            self.row.last = Some(Final { obs, lives });
+            self.result.last = Some(FinalStep { obs, lives });
             let first = self.env.reset(None, false);
             self.ended = false;
             step.lives = first.lives;
@@ -91,14 +91,14 @@ impl Seat {
                 step.record = first.record;
             }
         }
-        self.row.step = step;
+        self.result.step = step;
     }
 
     /// The environment's state, and what it showed last.
     pub(super) fn save(&self) -> Vec<u8> {
         let mut state = Writer::new(self.env.kind());
         state.bool(self.ended);
-        let step = &self.row.step;
+        let step = &self.result.step;
         for number in [step.reward, step.raw_reward] {
             state.u32(number.to_bits());
         }
@@ -123,8 +123,8 @@ impl Seat {
         state.0
     }
 
-    /// Reads a saved state, which [`Seat::put`] goes to.
-    pub(super) fn read<'a>(&self, state: &'a [u8]) -> Result<SeatState<'a>, BadState> {
+    /// Reads a saved state, which [`SubEnv::put`] goes to.
+    pub(super) fn read<'a>(&self, state: &'a [u8]) -> Result<SubEnvState<'a>, BadState> {
         let mut state = Reader::new(state, self.env.kind())?;
         let ended = state.bool()?;
         let mut step = EnvStep {
@@ -149,19 +149,19 @@ impl Seat {
             env.is_in_play()
         };
         check(is_fit, "whether its episode has ended")?;
-        Ok(SeatState { step, ended, env })
+        Ok(SubEnvState { step, ended, env })
     }
 
-    pub(super) fn put(&mut self, state: SeatState<'_>) {
+    pub(super) fn put(&mut self, state: SubEnvState<'_>) {
         let step = state.step;
-        self.row = Row { step, last: None };
+        self.result = StepResult { step, last: None };
         self.ended = state.ended;
         self.error = None;
         self.env.put(state.env);
     }
 }
 
-impl Work for Seat {
+impl Work for SubEnv {
     fn work(&mut self) {
         match self.command {
             Command::Step(_) if self.ended && self.mode == AutoresetMode::NextStep => {
@@ -180,8 +180,8 @@ impl Work for Seat {
     }
 }
 
-/// What [`Seat::read`] has found, to be put in place.
-pub(super) struct SeatState<'a> {
+/// What [`SubEnv::read`] has found, to be put in place.
+pub(super) struct SubEnvState<'a> {
     step: EnvStep,
     ended: bool,
     env: EnvState<'a>,
