@@ -18,6 +18,8 @@ mod tests;
 use objects::{Line, Objects};
 use pictures::Pictures;
 
+use crate::rl::pixels::Simd;
+
 /// Pixels of a line.
 pub const WIDTH: usize = 160;
 /// Lines of the tallest picture that any game shows.
@@ -106,6 +108,7 @@ pub(crate) struct Tia {
     pub(crate) height: i32,
     /// A write from this cycle on ends a frame that has seen no vertical sync.
     pub(crate) last_cycle: i32,
+    simd: Simd,
     objects: Objects,
     /// The row above was drawn whole, from what the registers still hold.
     row_repeats: bool,
@@ -127,6 +130,7 @@ impl Tia {
             top,
             height: height.min(MAX_HEIGHT as i32),
             last_cycle: registers::last_cycle(height),
+            simd: Simd::detect(),
             objects: Objects::default(),
             row_repeats: false,
             pictures: Pictures::new(),
@@ -281,21 +285,18 @@ impl Tia {
     }
 
     fn draw_row(&mut self, from: usize, until: usize, blank: bool) {
-        let start = (self.row as usize % MAX_HEIGHT) * WIDTH;
-        let comb = self.registers.comb;
-        if self.row_repeats && until - from == WIDTH && !blank && !comb && start >= WIDTH {
-            self.pictures
-                .current()
-                .copy_within(start - WIDTH..start, start);
-            return;
-        }
-        self.row_repeats = until - from == WIDTH && !blank && !comb;
-        if let Some(row) = self.pictures.current().get_mut(start..start + WIDTH) {
-            if blank {
-                row[from..until].fill(0);
-            } else {
-                paint::segment(row, from, until, &self.objects, &self.registers);
-            }
+        let row = self.row as usize % MAX_HEIGHT;
+        let is_plain = until - from == WIDTH && !blank && !self.registers.comb;
+        let repeats = self.row_repeats && is_plain && row > 0;
+        self.row_repeats = is_plain;
+        let rows = self.pictures.current().as_chunks_mut::<WIDTH>().0;
+        if repeats {
+            rows[row] = rows[row - 1];
+        } else if blank {
+            rows[row][from..until].fill(0);
+        } else {
+            let row = &mut rows[row];
+            paint::segment(row, from, until, &self.objects, &self.registers, self.simd);
         }
     }
 

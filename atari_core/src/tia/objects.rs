@@ -242,20 +242,21 @@ fn ball(registers: &Registers) -> Line {
 }
 
 /// A pattern of up to 128 pixels, moved right to `position` and around the end of the line.
+#[inline(always)]
 fn place(pattern: [u64; 2], position: u32) -> Line {
     let shift = position & 63;
-    let first = (position >> 6) as usize & 3;
     let carry = |word: u64| (word >> 1) >> (63 - shift);
-    let mut words = [0; 6];
-    words[first] = pattern[0] << shift;
-    words[first + 1] = carry(pattern[0]) | pattern[1] << shift;
-    words[first + 2] = carry(pattern[1]);
+    let [a, b, c] = [
+        pattern[0] << shift,
+        carry(pattern[0]) | pattern[1] << shift,
+        carry(pattern[1]),
+    ];
     // Bit 160 is bit 0 again.
-    [
-        words[0] | words[2] >> 32 | words[3] << 32,
-        words[1] | words[3] >> 32 | words[4] << 32,
-        words[2] & 0xffff_ffff,
-    ]
+    match position >> 6 {
+        0 => [a | c >> 32, b, c & 0xffff_ffff],
+        1 => [b >> 32 | c << 32, a | c >> 32, b & 0xffff_ffff],
+        _ => [a >> 32 | b << 32, b >> 32 | c << 32, a & 0xffff_ffff],
+    }
 }
 
 /// Twenty bits of four pixels each, twice; the right half reflected or not.
