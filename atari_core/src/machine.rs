@@ -69,8 +69,8 @@ impl Machine {
         self.tia.reset();
         self.riot = Riot::new(self.riot.ram, timer);
         self.banks = Banks::new(mapper);
-        let low = self.image[self.banks.offset(0xfffc)];
-        let high = self.image[self.banks.offset(0xfffd)];
+        let low = self.image.bytes[self.banks.offset(0xfffc)];
+        let high = self.image.bytes[self.banks.offset(0xfffd)];
         self.cpu = Registers::power_on(u16::from_le_bytes([low, high]));
     }
 

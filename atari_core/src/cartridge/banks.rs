@@ -4,6 +4,7 @@
 //! looks at). An access that can neither switch nor touch cartridge RAM is one look-up; the others come here.
 
 use super::{IMAGE, Image, Mapper};
+use crate::cpu::Instruction;
 
 /// What bank switching remembers.
 #[derive(Clone)]
@@ -88,16 +89,14 @@ impl Banks {
         (usize::from(slice) + (address & 0x3ff) as usize) & (IMAGE - 1)
     }
 
-    /// The opcode and the two bytes after it, if the program counter is in the piece last entered.
+    /// The instruction at the program counter, if that is in the piece last entered.
     #[inline(always)]
-    pub(crate) fn instruction(&self, image: &Image, pc: u32) -> Option<(u8, u32)> {
+    pub(crate) fn instruction(&self, image: &Image, pc: u32) -> Option<Instruction> {
         let into = pc.wrapping_sub(self.code.first);
         if into >= self.code.length {
             return None;
         }
-        let at = (self.code.offset + into) as usize & (IMAGE - 1);
-        let operand = u16::from_le_bytes([image[at + 1], image[at + 2]]);
-        Some((image[at], operand.into()))
+        Some(image.instructions[(self.code.offset + into) as usize & (IMAGE - 1)])
     }
 
     /// Enters the piece of the program that an address lies in, if there is one.
@@ -126,7 +125,7 @@ impl Banks {
         let in_bank = address & 0xfff;
         let plain = address & 0x1000 != 0
             && in_bank.wrapping_sub(self.ram_below) < self.switches - self.ram_below;
-        plain.then(|| image[self.offset(address)])
+        plain.then(|| image.bytes[self.offset(address)])
     }
 
     /// A read of the cartridge.
@@ -149,7 +148,7 @@ impl Banks {
                 self.ram[(at & 0x7f) as usize]
             };
         }
-        image[self.offset(address)]
+        image.bytes[self.offset(address)]
     }
 
     /// A write: it switches as a read does, or goes to RAM.

@@ -7,13 +7,33 @@ use std::sync::Arc;
 
 use md5::{Digest, Md5};
 
+use crate::cpu::Instruction;
 use crate::{CoreError, Game, games};
 pub(crate) use banks::Banks;
 
 /// Room for the largest ROM; shorter ones repeat, so that no address needs a check.
 pub(crate) const IMAGE: usize = 0x8000;
-/// The image and the four bytes that an instruction's fetch may read past its end.
-pub(crate) type Image = [u8; IMAGE + 4];
+
+/// What a ROM says, wherever the processor may begin to read it.
+pub(crate) struct Image {
+    pub(crate) bytes: [u8; IMAGE],
+    /// The instruction that begins at each byte.
+    pub(crate) instructions: [Instruction; IMAGE],
+}
+
+impl Image {
+    /// Of a ROM that repeats.
+    fn new(rom: &[u8]) -> Arc<Self> {
+        let byte = |at: usize| rom[at % rom.len()];
+        let instructions: Vec<_> = (0..rom.len())
+            .map(|at| Instruction::new([byte(at), byte(at + 1), byte(at + 2)]))
+            .collect();
+        Arc::new(Self {
+            bytes: std::array::from_fn(byte),
+            instructions: std::array::from_fn(|at| instructions[at % rom.len()]),
+        })
+    }
+}
 
 /// How a cartridge shows a ROM larger than the 4 KiB that the processor can address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,16 +124,12 @@ impl Cartridge {
                 mapper,
             });
         }
-        let mut image = zeros::<{ IMAGE + 4 }>();
-        for (to, from) in image.iter_mut().zip(bytes.iter().cycle()) {
-            *to = *from;
-        }
         Ok(Arc::new(Self {
             name: name.to_owned(),
             md5: digest(bytes),
             length: bytes.len(),
             mapper,
-            image: image.into(),
+            image: Image::new(bytes),
         }))
     }
 

@@ -77,6 +77,28 @@ pub(crate) struct Held {
 /// chain ends after [`CHAIN`] calls, so that without that optimisation the stack is as little at risk.
 type Handler = fn(&mut Machine, At, u32, u32, u32, u32);
 
+/// An instruction as it is kept for every byte of a ROM: its operand bytes in the lower half, and, in the upper 9
+/// bits, which handler it has: the opcode's, or that of a store to one register of the TIA.
+#[derive(Clone, Copy)]
+pub(crate) struct Instruction(u32);
+
+impl Instruction {
+    pub(crate) fn new([opcode, low, high]: [u8; 3]) -> Self {
+        let handler = stores::handler(opcode, low).unwrap_or(opcode.into());
+        Self(u32::from(handler) << 23 | u32::from(high) << 8 | u32::from(low))
+    }
+
+    #[inline(always)]
+    fn operand(self) -> u32 {
+        self.0 & 0xffff
+    }
+
+    #[inline(always)]
+    fn handler(self) -> Handler {
+        opcodes::HANDLERS[(self.0 >> 23) as usize]
+    }
+}
+
 /// Program counter, cycle and the instructions that are left of the chain, so that one addition steps over an
 /// instruction: 20 bits of which the lower 16 are the program counter, 26 bits, and the rest, negative at the end.
 #[derive(Clone, Copy)]
@@ -210,8 +232,8 @@ impl<'a> Processor<'a> {
             return self.bus.pause(at, 0, self.a, x_y, self.zero_negative);
         }
         match self.bus.banks.instruction(&self.bus.image, at.pc()) {
-            Some((opcode, operand)) => {
-                let handler = opcodes::HANDLERS[usize::from(opcode)];
+            Some(instruction) => {
+                let (handler, operand) = (instruction.handler(), instruction.operand());
                 handler(self.bus, at, operand, self.a, x_y, self.zero_negative);
             }
             None => fetch_bytes(self.bus, at, 0, self.a, x_y, self.zero_negative),
@@ -447,15 +469,14 @@ impl Machine {
 fn fetch_bytes(bus: &mut Machine, at: At, _operand: u32, a: u32, x_y: u32, zero_negative: u32) {
     let pc = at.pc();
     bus.banks.enter(pc);
-    let (opcode, operand) = bus.banks.instruction(&bus.image, pc).unwrap_or_else(|| {
-        let mut byte = |address| bus.read(address & 0xffff, 0, at.with_pc(0)).0;
-        let opcode = byte(pc) as u8;
-        let length = opcodes::LENGTH[usize::from(opcode)];
-        let operand = (1..u32::from(length)).fold(0, |bytes, index| {
-            bytes | byte(pc + index) << (8 * (index - 1))
-        });
-        (opcode, operand)
+    let instruction = bus.banks.instruction(&bus.image, pc).unwrap_or_else(|| {
+        let mut byte = |address| bus.read(address & 0xffff, 0, at.with_pc(0)).0 as u8;
+        let mut bytes = [byte(pc), 0, 0];
+        for index in 1..usize::from(opcodes::LENGTH[usize::from(bytes[0])]) {
+            bytes[index] = byte(pc + index as u32);
+        }
+        Instruction::new(bytes)
     });
-    let at = at.with_pc(pc);
-    opcodes::HANDLERS[usize::from(opcode)](bus, at, operand, a, x_y, zero_negative);
+    let (at, operand) = (at.with_pc(pc), instruction.operand());
+    instruction.handler()(bus, at, operand, a, x_y, zero_negative);
 }

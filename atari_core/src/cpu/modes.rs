@@ -22,8 +22,6 @@ impl Place {
 pub(super) trait Mode {
     /// Bytes of the instruction.
     const LENGTH: u8;
-    /// Whether the byte is always in page zero.
-    const ZERO_PAGE: bool = false;
 
     /// Steps over the instruction; with `penalty` a read that crosses a page takes a cycle more.
     fn address<const PLAIN: bool>(cpu: &mut Processor<'_>, penalty: bool) -> Option<Place>;
@@ -74,12 +72,11 @@ fn pointer<const PLAIN: bool>(cpu: &mut Processor<'_>, at: u32) -> Option<u32> {
 }
 
 macro_rules! modes {
-    ($($(#[$doc:meta])* $name:ident $length:literal zero_page $zero_page:literal |$cpu:ident, $plain:ident, $penalty:ident| $body:expr;)*) => { $(
+    ($($(#[$doc:meta])* $name:ident $length:literal |$cpu:ident, $plain:ident, $penalty:ident| $body:expr;)*) => { $(
         $(#[$doc])*
         pub(super) struct $name;
         impl Mode for $name {
             const LENGTH: u8 = $length;
-            const ZERO_PAGE: bool = $zero_page;
             #[inline(always)]
             fn address<const $plain: bool>($cpu: &mut Processor<'_>, $penalty: bool) -> Option<Place> {
                 let (address, lines) = $body;
@@ -92,30 +89,30 @@ macro_rules! modes {
 
 modes! {
     /// `LDA $80`
-    ZeroPage 2 zero_page true |cpu, PLAIN, _penalty| (cpu.operand & 0xff, cpu.operand & 0xff);
+    ZeroPage 2 |cpu, PLAIN, _penalty| (cpu.operand & 0xff, cpu.operand & 0xff);
     /// `LDA $80,X`
-    ZeroPageX 2 zero_page true |cpu, PLAIN, _penalty| ((cpu.operand + cpu.x) & 0xff, cpu.operand & 0xff);
+    ZeroPageX 2 |cpu, PLAIN, _penalty| ((cpu.operand + cpu.x) & 0xff, cpu.operand & 0xff);
     /// `LDX $80,Y`
-    ZeroPageY 2 zero_page true |cpu, PLAIN, _penalty| ((cpu.operand + cpu.y) & 0xff, cpu.operand & 0xff);
+    ZeroPageY 2 |cpu, PLAIN, _penalty| ((cpu.operand + cpu.y) & 0xff, cpu.operand & 0xff);
     /// `LDA $F000`
-    Absolute 3 zero_page false |cpu, PLAIN, _penalty| (cpu.operand, cpu.operand >> 8);
+    Absolute 3 |cpu, PLAIN, _penalty| (cpu.operand, cpu.operand >> 8);
     /// `LDA $F000,X`
-    AbsoluteX 3 zero_page false |cpu, PLAIN, penalty| {
+    AbsoluteX 3 |cpu, PLAIN, penalty| {
         let base = cpu.operand;
         (index(cpu, base, cpu.x, penalty), base >> 8)
     };
     /// `LDA $F000,Y`
-    AbsoluteY 3 zero_page false |cpu, PLAIN, penalty| {
+    AbsoluteY 3 |cpu, PLAIN, penalty| {
         let base = cpu.operand;
         (index(cpu, base, cpu.y, penalty), base >> 8)
     };
     /// `LDA ($80,X)`
-    IndirectX 2 zero_page false |cpu, PLAIN, _penalty| {
+    IndirectX 2 |cpu, PLAIN, _penalty| {
         let address = pointer::<PLAIN>(cpu, cpu.operand + cpu.x)?;
         (address, address >> 8)
     };
     /// `LDA ($80),Y`
-    IndirectY 2 zero_page false |cpu, PLAIN, penalty| {
+    IndirectY 2 |cpu, PLAIN, penalty| {
         let base = pointer::<PLAIN>(cpu, cpu.operand)?;
         (index(cpu, base, cpu.y, penalty), base >> 8)
     };

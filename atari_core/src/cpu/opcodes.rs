@@ -36,27 +36,6 @@ macro_rules! handler {
     }};
 }
 
-/// The function of a store whose place is in RAM or in the TIA.
-macro_rules! zero_page_store {
-    ($mode:ident, $cycles:literal, $store:ident) => {{
-        fn handler(bus: &mut Machine, at: At, operand: u32, a: u32, x_y: u32, result: u32) {
-            let mut cpu = Processor::resume(bus, at, operand, a, x_y, result);
-            let Some(place) = $mode::address::<true>(&mut cpu, false) else {
-                return;
-            };
-            cpu.advance(0, $cycles);
-            let value = cpu.$store(place.lines + 1);
-            if place.address & 0x80 == 0 {
-                let store = stores::STORES[(place.address & 0x3f) as usize];
-                return store(cpu.bus, cpu.at, value, a, x_y, result);
-            }
-            cpu.store::<true>(place, value);
-            cpu.next();
-        }
-        handler
-    }};
-}
-
 /// Writes the table out as a function for each opcode, and as the length of each instruction. In `other` stands what has no
 /// operand in memory: opcode, bytes, cycles (0 where the operation counts them itself) and what is done.
 macro_rules! instructions {
@@ -76,27 +55,23 @@ macro_rules! instructions {
             length
         };
 
-        /// What each opcode does; its operand bytes are in `operand`.
-        pub(super) static HANDLERS: [Handler; 256] = {
+        /// What each opcode does; its operand bytes are in `operand`. After them, [`stores`].
+        pub(super) static HANDLERS: [Handler; 512] = {
             const JAM: Handler = handler!(|cpu, PLAIN| { cpu.jam() });
-            let mut handlers = [JAM; 256];
+            let mut handlers = stores::after([JAM; 512]);
             $($(handlers[$r] = handler!(|cpu, PLAIN| {
                 let place = $r_mode::address::<PLAIN>(cpu, true)?;
                 cpu.advance(0, $r_cycles);
                 let operand = $r_mode::load::<PLAIN>(cpu, place)?;
                 cpu.$read(operand);
             });)+)+
-            $($(handlers[$s] = if $s_mode::ZERO_PAGE {
-                zero_page_store!($s_mode, $s_cycles, $store)
-            } else {
-                handler!(|cpu, PLAIN| {
-                    let place = $s_mode::address::<PLAIN>(cpu, false)?;
-                    place.writable::<PLAIN>()?;
-                    cpu.advance(0, $s_cycles);
-                    let value = cpu.$store(place.lines + 1);
-                    cpu.store::<PLAIN>(place, value);
-                })
-            };)+)+
+            $($(handlers[$s] = handler!(|cpu, PLAIN| {
+                let place = $s_mode::address::<PLAIN>(cpu, false)?;
+                place.writable::<PLAIN>()?;
+                cpu.advance(0, $s_cycles);
+                let value = cpu.$store(place.lines + 1);
+                cpu.store::<PLAIN>(place, value);
+            });)+)+
             $($(handlers[$m] = handler!(|cpu, PLAIN| {
                 let place = $m_mode::address::<PLAIN>(cpu, false)?;
                 place.writable::<PLAIN>()?;

@@ -106,6 +106,8 @@ pub(crate) struct Tia {
     /// Line of the frame at which the picture begins, and how many lines it has.
     pub(crate) top: i32,
     pub(crate) height: i32,
+    /// The clock at which the picture ends.
+    bottom: i32,
     /// A write from this cycle on ends a frame that has seen no vertical sync.
     pub(crate) last_cycle: i32,
     simd: Simd,
@@ -129,6 +131,7 @@ impl Tia {
             no_comb: false,
             top,
             height: height.min(MAX_HEIGHT as i32),
+            bottom: (top + height.min(MAX_HEIGHT as i32)) * CLOCKS_PER_LINE,
             last_cycle: registers::last_cycle(height),
             simd: Simd::detect(),
             objects: Objects::default(),
@@ -149,7 +152,7 @@ impl Tia {
         self.sync_end = NEVER;
         self.frame_ended = false;
         self.picture_begins = true;
-        self.objects.all_changed();
+        self.objects.all_changed(&self.registers);
         self.start_picture();
     }
 
@@ -168,7 +171,7 @@ impl Tia {
 
     /// Whether the picture is done.
     pub(crate) fn is_whole(&self) -> bool {
-        self.clock >= (self.top + self.height) * CLOCKS_PER_LINE
+        self.clock >= self.bottom
     }
 
     fn start_picture(&mut self) {
@@ -214,18 +217,18 @@ impl Tia {
 
     #[inline(never)]
     fn draw_lines(&mut self, to: i32) {
-        let bottom = (self.top + self.height) * CLOCKS_PER_LINE;
+        let bottom = self.bottom;
         let to = to.min(bottom);
         while self.clock < to {
+            if !self.draw && self.is_idle() {
+                self.pass(to);
+                break;
+            }
             if self.objects.update(&self.registers) {
                 self.row_repeats = false;
             }
-            if !self.draw && self.quiet() {
-                // Nothing can touch and nothing changes from line to line.
-                let lines = (to - self.line_clock) / CLOCKS_PER_LINE;
-                self.line_clock += lines * CLOCKS_PER_LINE;
-                self.row += lines;
-                self.clock = to;
+            if !self.draw && self.objects.apart() && self.is_steady() {
+                self.pass(to);
                 break;
             }
             let next_line = self.line_clock + CLOCKS_PER_LINE;
@@ -247,13 +250,51 @@ impl Tia {
         }
     }
 
-    fn quiet(&self) -> bool {
+    /// Whether no collision can be found that is not latched already, whatever the objects' places.
+    #[inline(always)]
+    fn is_idle(&self) -> bool {
         let registers = &self.registers;
-        self.objects.apart()
-            && !registers.comb
-            && !registers.comb_next
-            && registers.suppressed == [false; 2]
-            && registers.reflect == (registers.ctrlpf & 1 != 0)
+        self.objects.possible_collisions() & !registers.collisions == 0 || registers.vblank & 2 != 0
+    }
+
+    /// Goes on to clock `to` where that is a matter of a few instructions: no pixel is wanted, no collision can be
+    /// found, `to` is at most on the next line and nothing but the comb ends with this one.
+    #[inline(always)]
+    fn pass_quickly(&mut self, to: i32) -> Option<()> {
+        if self.draw || !self.is_idle() {
+            return None;
+        }
+        let next_line = self.line_clock + CLOCKS_PER_LINE;
+        if to < next_line {
+            self.clock = self.clock.max(to);
+        } else if to < next_line + CLOCKS_PER_LINE && to < self.bottom && self.is_steady() {
+            self.clock = to;
+            self.line_clock = next_line;
+            self.row += 1;
+            self.registers.comb = self.registers.comb_next;
+            self.registers.comb_next = false;
+        } else {
+            return None;
+        }
+        Some(())
+    }
+
+    /// Whether all objects stay in their places from line to line.
+    #[inline(always)]
+    fn is_steady(&self) -> bool {
+        let registers = &self.registers;
+        registers.suppressed == [false; 2] && registers.reflect == (registers.ctrlpf & 1 != 0)
+    }
+
+    /// Goes on to clock `to` where there is nothing to be drawn and nothing can touch.
+    #[inline(always)]
+    fn pass(&mut self, to: i32) {
+        let lines = (to - self.line_clock) / CLOCKS_PER_LINE;
+        self.clock = to;
+        self.line_clock += lines * CLOCKS_PER_LINE;
+        self.row += lines;
+        // What waits for the next line is settled after two.
+        (0..lines.min(2)).for_each(|_| self.begin_line());
     }
 
     fn begin_line(&mut self) {
@@ -276,7 +317,7 @@ impl Tia {
     /// Pixels `from..until` of the current line.
     fn draw_segment(&mut self, from: usize, until: usize) {
         let blank = self.registers.vblank & 2 != 0;
-        if !blank {
+        if !self.objects.apart() && !self.is_idle() {
             self.registers.collisions |= self.objects.collisions(from, until);
         }
         if self.draw {
@@ -301,7 +342,7 @@ impl Tia {
     }
 
     pub(crate) fn objects_changed(&mut self) {
-        self.objects.all_changed();
+        self.objects.all_changed(&self.registers);
     }
 }
 

@@ -58,9 +58,9 @@ const fn pixels(cycle: i32, register: i32) -> i8 {
     }) as i8
 }
 
-/// Pixels to the left for a write of HMOVE that ends at `cycle` of its line.
-pub(super) fn distance(cycle: usize, register: u8) -> i32 {
-    TABLE[cycle % 76][usize::from(register & 15)].into()
+/// Pixels to the left for a write of HMOVE that ends at `cycle` of its line, by motion register.
+pub(super) fn distances(cycle: usize) -> &'static [i8; 16] {
+    &TABLE[cycle % 76]
 }
 
 /// Whether the first eight pixels of this line, or of the next, are black.

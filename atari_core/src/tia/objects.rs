@@ -14,6 +14,8 @@ pub(super) struct Objects {
     any_shared: bool,
     /// One bit for each mask that must be made anew.
     stale: u8,
+    /// One bit for each object that is drawn anywhere.
+    drawn: u8,
 }
 
 /// Where the copies of a player or missile begin, by NUSIZ: multiplying a pattern by this repeats it. The second
@@ -55,8 +57,31 @@ impl Objects {
         self.stale |= 1 << object;
     }
 
-    pub(super) fn all_changed(&mut self) {
+    pub(super) fn all_changed(&mut self, registers: &Registers) {
         self.stale = 0x3f;
+        self.drawn = 0;
+        for side in 0..2 {
+            self.set_drawn(PLAYER + side, graphics(registers, side) != 0);
+            self.set_drawn(MISSILE + side, missile_shown(registers, side));
+        }
+        self.set_drawn(BALL, ball_shown(registers));
+        self.set_drawn(PLAYFIELD, registers.playfield != 0);
+    }
+
+    #[inline(always)]
+    pub(super) fn set_drawn(&mut self, object: usize, drawn: bool) {
+        self.drawn = self.drawn & !(1 << object) | u8::from(drawn) << object;
+    }
+
+    #[inline(always)]
+    pub(super) fn is_drawn(&self, object: usize) -> bool {
+        self.drawn >> object & 1 != 0
+    }
+
+    /// The collisions that there can be of the objects that are drawn.
+    #[inline(always)]
+    pub(super) fn possible_collisions(&self) -> u16 {
+        POSSIBLE[usize::from(self.drawn & 0x3f)]
     }
 
     /// Whether no two objects touch anywhere on the line.
@@ -93,6 +118,10 @@ impl Objects {
         if stale >> PLAYFIELD & 1 != 0 {
             self.lines[PLAYFIELD] = playfield(registers.playfield, registers.reflect);
         }
+        if self.possible_collisions() == 0 {
+            self.any_shared = false;
+            return;
+        }
         let mut any = 0;
         for word in 0..3 {
             let mut seen = 0;
@@ -110,9 +139,6 @@ impl Objects {
     /// The collisions in pixels `from..until`, as the bits of the collision registers.
     #[inline(always)]
     pub(super) fn collisions(&self, from: usize, until: usize) -> u16 {
-        if !self.any_shared {
-            return 0;
-        }
         let mut found = 0;
         for word in from / 64..=(until - 1) / 64 {
             let mask = word_mask(word, from, until);
@@ -125,35 +151,56 @@ impl Objects {
 
     #[inline(never)]
     fn collisions_in(&self, word: usize, mask: u64) -> u16 {
-        let [p0, p1, m0, m1, ball, field] =
-            [0, 1, 2, 3, 4, 5].map(|object: usize| self.lines[object][word] & mask);
-        // CXM0P, CXM1P, CXP0FB, CXP1FB, CXM0FB, CXM1FB, CXBLPF, CXPPMM: bit 7 of each above bit 6.
-        let pairs = [
-            (m0, p0),
-            (m0, p1),
-            (m1, p1),
-            (m1, p0),
-            (p0, ball),
-            (p0, field),
-            (p1, ball),
-            (p1, field),
-            (m0, ball),
-            (m0, field),
-            (m1, ball),
-            (m1, field),
-            (0, 0),
-            (ball, field),
-            (m0, m1),
-            (p0, p1),
-        ];
-        pairs
-            .iter()
-            .enumerate()
-            .fold(0, |bits, (bit, (one, other))| {
-                bits | u16::from(one & other != 0) << bit
-            })
+        let mut found = 0;
+        for (bit, pair) in PAIRS.iter().enumerate() {
+            if let Some((one, other)) = *pair {
+                let both = self.lines[one][word] & self.lines[other][word] & mask;
+                found |= u16::from(both != 0) << bit;
+            }
+        }
+        found
     }
 }
+
+/// The pairs of the collision registers, CXM0P to CXPPMM: of each bit 6, then bit 7. One of them has no meaning.
+const PAIRS: [Option<(usize, usize)>; 16] = [
+    Some((MISSILE, PLAYER)),
+    Some((MISSILE, PLAYER + 1)),
+    Some((MISSILE + 1, PLAYER + 1)),
+    Some((MISSILE + 1, PLAYER)),
+    Some((PLAYER, BALL)),
+    Some((PLAYER, PLAYFIELD)),
+    Some((PLAYER + 1, BALL)),
+    Some((PLAYER + 1, PLAYFIELD)),
+    Some((MISSILE, BALL)),
+    Some((MISSILE, PLAYFIELD)),
+    Some((MISSILE + 1, BALL)),
+    Some((MISSILE + 1, PLAYFIELD)),
+    None,
+    Some((BALL, PLAYFIELD)),
+    Some((MISSILE, MISSILE + 1)),
+    Some((PLAYER, PLAYER + 1)),
+];
+
+/// The collisions that there can be when only some objects are drawn, one bit for each of these.
+static POSSIBLE: [u16; 64] = {
+    let mut table = [0; 64];
+    let mut drawn = 0;
+    while drawn < 64 {
+        let mut pair = 0;
+        while pair < 16 {
+            if let Some((one, other)) = PAIRS[pair]
+                && drawn >> one & 1 != 0
+                && drawn >> other & 1 != 0
+            {
+                table[drawn] |= 1 << pair;
+            }
+            pair += 1;
+        }
+        drawn += 1;
+    }
+    table
+};
 
 /// The bits of `from..until` that lie in a word.
 #[inline(always)]
@@ -164,6 +211,7 @@ pub(super) fn word_mask(word: usize, from: usize, until: usize) -> u64 {
 }
 
 /// The graphics of a player as shown: with vertical delay, those that were written before the other player's.
+#[inline(always)]
 pub(super) fn graphics(registers: &Registers, side: usize) -> u8 {
     if registers.delay[side] {
         registers.delayed[side]
@@ -172,10 +220,12 @@ pub(super) fn graphics(registers: &Registers, side: usize) -> u8 {
     }
 }
 
+#[inline(always)]
 pub(super) fn missile_shown(registers: &Registers, side: usize) -> bool {
     registers.missile[side] && !registers.locked[side]
 }
 
+#[inline(always)]
 pub(super) fn ball_shown(registers: &Registers) -> bool {
     if registers.delay_ball {
         registers.delayed_ball

@@ -38,10 +38,10 @@ const AFTER_HMOVE: [(usize, i32, i32, u8); 6] = [
 /// The pixel from which on a change of the reflection waits for the next line.
 const REFLECTION_FIXED: i32 = 79;
 
-/// The cycle at which the processor goes on after a strobe of WSYNC that ends at `cycle`: the end of the line.
+/// The cycles for which WSYNC, strobed at `cycle`, holds the processor: until the line ends.
 #[inline(always)]
-pub(crate) fn after_wsync(cycle: i32) -> i32 {
-    (cycle + CYCLES_PER_LINE - 1) / CYCLES_PER_LINE * CYCLES_PER_LINE
+pub(crate) fn until_wsync_ends(cycle: i32) -> i32 {
+    CYCLES_PER_LINE - 1 - (cycle + CYCLES_PER_LINE - 1) % CYCLES_PER_LINE
 }
 
 /// The first cycle at which a write ends a frame, for a picture of so many lines.
@@ -62,7 +62,7 @@ impl Tia {
         }
         let register = address & 0x3f;
         if register == WSYNC {
-            return after_wsync(cycle);
+            return cycle + until_wsync_ends(cycle);
         }
         let done = self.write_register::<false>(register, value, cycle);
         debug_assert!(done.is_some(), "the picture can always be drawn first");
@@ -119,8 +119,11 @@ impl Tia {
     /// Draws up to a clock before something changes that is to be seen.
     #[inline(always)]
     fn show<const QUICK: bool>(&mut self, to: i32) -> Option<()> {
+        if QUICK && self.is_behind(to) {
+            return self.pass_quickly(to);
+        }
         if QUICK {
-            return (!self.is_behind(to)).then_some(());
+            return Some(());
         }
         self.catch_up(to);
         Some(())
@@ -161,9 +164,7 @@ impl Tia {
         if self.registers.nusiz[side] == value && !suppressed {
             return Some(());
         }
-        let player = graphics(&self.registers, side) != 0;
-        let missile = missile_shown(&self.registers, side);
-        if player || missile {
+        if self.objects.is_drawn(PLAYER + side) || self.objects.is_drawn(MISSILE + side) {
             self.show::<QUICK>(clock + NUSIZ_DELAY)?;
             self.objects.changed(PLAYER + side);
             self.objects.changed(MISSILE + side);
@@ -215,7 +216,7 @@ impl Tia {
     /// Before a register of a player changes that does not decide whether it is seen.
     #[inline(always)]
     fn player_changes<const QUICK: bool>(&mut self, side: usize, clock: i32) -> Option<()> {
-        if graphics(&self.registers, side) != 0 {
+        if self.objects.is_drawn(PLAYER + side) {
             self.show::<QUICK>(clock)?;
             self.objects.changed(PLAYER + side);
         }
@@ -229,6 +230,7 @@ impl Tia {
             let phase = clock.rem_euclid(12) / 3;
             self.show::<QUICK>(clock + PLAYFIELD_DELAY[phase as usize])?;
             self.registers.playfield = changed;
+            self.objects.set_drawn(PLAYFIELD, changed != 0);
             self.objects.changed(PLAYFIELD);
         }
         Some(())
@@ -260,8 +262,25 @@ impl Tia {
         registers.delayed[other] = registers.graphics[other];
         if side == 1 {
             registers.delayed_ball = registers.ball;
+            let ball = ball_shown(registers);
+            self.objects.set_drawn(BALL, ball);
         }
+        self.players_drawn();
         Some(())
+    }
+
+    #[inline(always)]
+    fn players_drawn(&mut self) {
+        for side in 0..2 {
+            let drawn = graphics(&self.registers, side) != 0;
+            self.objects.set_drawn(PLAYER + side, drawn);
+        }
+    }
+
+    #[inline(always)]
+    fn missile_drawn(&mut self, side: usize) {
+        let drawn = missile_shown(&self.registers, side);
+        self.objects.set_drawn(MISSILE + side, drawn);
     }
 
     #[inline(always)]
@@ -277,6 +296,7 @@ impl Tia {
                 self.objects.changed(MISSILE + side);
             }
             self.registers.missile[side] = value;
+            self.missile_drawn(side);
         }
         Some(())
     }
@@ -289,6 +309,7 @@ impl Tia {
                 self.objects.changed(BALL);
             }
             self.registers.ball = value;
+            self.objects.set_drawn(BALL, ball_shown(&self.registers));
         }
         Some(())
     }
@@ -301,6 +322,7 @@ impl Tia {
                 self.objects.changed(PLAYER + side);
             }
             self.registers.delay[side] = value;
+            self.players_drawn();
         }
         Some(())
     }
@@ -313,6 +335,7 @@ impl Tia {
                 self.objects.changed(BALL);
             }
             self.registers.delay_ball = value;
+            self.objects.set_drawn(BALL, ball_shown(&self.registers));
         }
         Some(())
     }
@@ -336,6 +359,7 @@ impl Tia {
             self.follow_player(side);
         }
         self.registers.locked[side] = value;
+        self.missile_drawn(side);
         Some(())
     }
 
@@ -410,7 +434,7 @@ impl Tia {
         let position = exception.map_or(position, |case| case.3);
         if self.registers.position[object] != position {
             let delay = if object == BALL { 0 } else { 8 };
-            if self.shown(object) {
+            if self.objects.is_drawn(object) {
                 self.catch_up(clock + delay);
                 self.objects.changed(object);
             }
@@ -418,40 +442,51 @@ impl Tia {
         }
     }
 
-    /// Whether an object is drawn anywhere.
-    fn shown(&self, object: usize) -> bool {
-        match object {
-            BALL => ball_shown(&self.registers),
-            MISSILE.. => missile_shown(&self.registers, object - MISSILE),
-            _ => graphics(&self.registers, object) != 0,
-        }
-    }
-
     fn hmove(&mut self, clock: i32) {
         self.catch_up(clock);
         self.registers.moved_at = clock;
-        let cycle = (clock.rem_euclid(CLOCKS_PER_LINE) / 3) as usize;
+        let cycle = clock as usize % CLOCKS_PER_LINE as usize / 3;
         if !self.no_comb {
             let (now, next) = motion::comb(cycle);
             self.registers.comb |= now;
             self.registers.comb_next |= next;
         }
-        for object in PLAYER..=BALL {
-            let left = motion::distance(cycle, self.registers.motion[object]);
-            if left != 0 {
-                let position = i32::from(self.registers.position[object]) - left;
-                self.registers.position[object] = position.rem_euclid(WIDTH as i32) as u8;
-                self.objects.changed(object);
+        let distances = motion::distances(cycle);
+        // Many games strobe HMOVE on every line and move nothing.
+        if self.registers.motion != [0; 5] || distances[0] != 0 {
+            for object in PLAYER..=BALL {
+                let left = distances[usize::from(self.registers.motion[object] & 15)];
+                if left != 0 {
+                    let position = &mut self.registers.position[object];
+                    *position = moved_left(*position, left);
+                    self.objects.changed(object);
+                }
             }
         }
-        for side in 0..2 {
-            if self.registers.suppressed[side] {
-                self.registers.suppressed[side] = false;
-                self.objects.changed(PLAYER + side);
-            }
-            if self.registers.locked[side] {
-                self.follow_player(side);
+        if self.registers.suppressed != [false; 2] {
+            self.registers.suppressed = [false; 2];
+            self.objects.changed(PLAYER);
+            self.objects.changed(PLAYER + 1);
+        }
+        if self.registers.locked != [false; 2] {
+            for side in 0..2 {
+                if self.registers.locked[side] {
+                    self.follow_player(side);
+                }
             }
         }
     }
+}
+
+/// A position moved by -15 to 15 pixels, around the end of the line.
+fn moved_left(position: u8, left: i8) -> u8 {
+    let moved = i32::from(position) - i32::from(left);
+    let width = WIDTH as i32;
+    (if moved < 0 {
+        moved + width
+    } else if moved >= width {
+        moved - width
+    } else {
+        moved
+    }) as u8
 }

@@ -303,8 +303,9 @@ impl Painter {
         let cycle = (clock % CLOCKS_PER_LINE / 3) as usize;
         let (now, next) = motion::comb(cycle);
         self.comb = [self.comb[0] | now, self.comb[1] | next];
-        let moved =
-            |position: i32, motion| (position - motion::distance(cycle, motion)).rem_euclid(160);
+        let moved = |position: i32, motion| {
+            (position - i32::from(motion::distances(cycle)[usize::from(motion)])).rem_euclid(160)
+        };
         for sprite in &mut self.sprites {
             sprite.position = moved(sprite.position, sprite.motion[0]);
             sprite.missile_position = moved(sprite.missile_position, sprite.motion[1]);
