@@ -141,7 +141,8 @@ def spinning(threads: int) -> Contestants:
 
 PARTS = {"crossing": crossing, "training": training, "spinning": spinning}
 # Measured within one process each, by programs of their own.
-PROGRAMS = {"envs": "vector_envs.py", "memory": "memory.py"}
+PROGRAMS = {"emulator": "emulators.py", "envs": "vector_envs.py", "memory": "memory.py"}
+IN_ROUNDS = {"emulator", "envs"}
 
 
 def check_equal_work(samples: dict[str, list[Sample]]) -> None:
@@ -194,7 +195,7 @@ def main() -> None:
     RESULTS.mkdir(parents=True, exist_ok=True)
     for part in arguments.parts or PARTS | PROGRAMS:
         if part in PROGRAMS:
-            own = ["--rounds", str(arguments.rounds)] if part == "envs" else []
+            own = ["--rounds", str(arguments.rounds)] if part in IN_ROUNDS else []
             subprocess.run([sys.executable, str(HERE / PROGRAMS[part]), *own], check=True)
             continue
         contestants = PARTS[part](arguments.threads)
