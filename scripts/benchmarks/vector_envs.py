@@ -2,7 +2,8 @@
 
 Both of a pair run in this process, in turns of a few hundred milliseconds, with the same recipe,
 seeds and actions; the sums of their rewards must agree. The ratio is that of each round's two
-times, so that a slow moment of the machine meets both. Writes `docs/results/bench-envs.json`, or
+times, so that a slow moment of the machine meets both; that of CPU times, of pairs that run in this
+process alone, leaves out what else the machine does. Writes `docs/results/bench-envs.json`, or
 what `--output` names.
 """
 
@@ -114,34 +115,44 @@ PAIRS: dict[str, tuple[Callable[[int], Opened], Callable[[int], Opened]]] = {
 }
 
 
+# Neither side has worker processes, whose CPU time would be missing.
+IN_PROCESS = ("native, AtariVectorEnv", "native, EnvPool", "ale, AtariVectorEnv")
+
+
 def measure(pair: str, num_envs: int, rounds: int) -> dict[str, Any]:
     """Return the steps per second of both, round by round."""
     opened = [make(num_envs) for make in PAIRS[pair]]
     rng = np.random.default_rng(0)
     speeds: list[list[float]] = [[], []]
+    cpu: list[list[float]] = [[], []]
     rewards = [0.0, 0.0]
     chunk = 1
     try:
         for number in range(-2, rounds):  # two rounds to warm up, and to find the chunk's length
             actions = rng.integers(NUM_ACTIONS, size=(chunk, num_envs))
-            seconds = [0.0, 0.0]
+            seconds, busy = [0.0, 0.0], [0.0, 0.0]
             for which in (0, 1) if number % 2 else (1, 0):
                 step = opened[which][0]
-                started = time.perf_counter()
+                started, started_cpu = time.perf_counter(), time.process_time()
                 for row in actions:
                     rewards[which] += step(row)
                 seconds[which] = time.perf_counter() - started
+                busy[which] = time.process_time() - started_cpu
             if number < 0:
                 chunk = max(1, round(chunk * CHUNK_SECONDS / max(seconds)))
                 continue
             for which in (0, 1):
                 speeds[which].append(chunk * num_envs / seconds[which])
+                cpu[which].append(1e6 * busy[which] / (chunk * num_envs))
     finally:
         for _, close in opened:
             close()
     if rewards[0] != rewards[1]:
         sys.exit(f"{pair}, {num_envs} envs: unequal work, rewards {rewards}")
-    return {"pair": pair, "num_envs": num_envs, "ours": speeds[0], "peer": speeds[1]}
+    sample = {"pair": pair, "num_envs": num_envs, "ours": speeds[0], "peer": speeds[1]}
+    if pair in IN_PROCESS:
+        sample |= {"ours_cpu_us_per_step": cpu[0], "peer_cpu_us_per_step": cpu[1]}
+    return sample
 
 
 def row(sample: dict[str, Any]) -> str:
@@ -149,9 +160,14 @@ def row(sample: dict[str, Any]) -> str:
     ratios = sorted(a / b for a, b in zip(sample["ours"], sample["peer"], strict=True))
     low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75))
     backend, peer = sample["pair"].split(", ", 1)
+    cpu = ""
+    if "ours_cpu_us_per_step" in sample:
+        pairs = zip(sample["peer_cpu_us_per_step"], sample["ours_cpu_us_per_step"], strict=True)
+        cpu = f"{statistics.median(theirs / own for theirs, own in pairs):.2f}"
     return (
         f"| {backend} | {peer} | {sample['num_envs']} | {statistics.median(sample['ours']):.0f} "
-        f"| {statistics.median(sample['peer']):.0f} | **{middle:.3f}** | {low:.3f} to {high:.3f} |"
+        f"| {statistics.median(sample['peer']):.0f} | **{middle:.3f}** | {low:.3f} to {high:.3f} "
+        f"| {cpu} |"
     )
 
 
@@ -165,8 +181,8 @@ def main() -> None:
     if unknown := set(arguments.pairs) - set(PAIRS):
         parser.error(f"no such pair: {', '.join(unknown)}")
     samples = []
-    print("| ours | peer | envs | steps/s | peer's | ratio, median | its quartiles |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print("| ours | peer | envs | steps/s | peer's | ratio, median | its quartiles | of CPU time |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for pair in arguments.pairs or PAIRS:
         for num_envs in arguments.envs:
             most = num_envs if pair.startswith("native") else MOST_OF_PYTHON
