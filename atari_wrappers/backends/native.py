@@ -1,7 +1,7 @@
 """The `native` backend: games of `atari_core`, emulated in Rust by threads of this process.
 
 Observations are written by those threads, once, to the array that is handed out. The module is
-optional: `game.native` says what keeps a game from being played on it.
+optional: `game.native_core` says what keeps a game from being played on it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from atari_wrappers.backends.env_runner import get_or_call, set_attr
 from atari_wrappers.backends.python_envs import expect_same_spaces
 from atari_wrappers.backends.results import ObsArrays, add_final, add_games
 from atari_wrappers.game.env import NEW_GAME
-from atari_wrappers.game.native import NativeView, obstacles, open_core, spaces
+from atari_wrappers.game.native import NativeView
+from atari_wrappers.game.native_core import obstacles, open_core, spaces_of
 from atari_wrappers.recording.recorder import Recorder, make_recorder
 from atari_wrappers.request import BatchRequest
 
@@ -49,16 +50,17 @@ class NativeBackend:
 
     def __init__(self, request: BatchRequest) -> None:
         num_envs, settings = request.num_envs, request.settings
-        self.single_observation_space, self.single_action_space = first = spaces(request.envs[0])
+        spaces = spaces_of(request.envs[0])
+        self.single_observation_space, self.single_action_space = spaces
         for index, env in enumerate(request.envs[1:], 1):
-            expect_same_spaces(request, index, spaces(env), first)
+            expect_same_spaces(request, index, spaces_of(env), spaces)
         self._core = open_core(request.envs, num_envs, settings.autoreset, settings.num_threads)
         self._recorders: list[Recorder] = []
         self._views: list[NativeView] = []
         for index in range(num_envs):
             recorder = make_recorder(settings, index)
             on_frame = None if recorder is None else recorder.on_frame
-            view = NativeView(self._core, index, request.of(index), index, on_frame)
+            view = NativeView(self._core, index, request.of(index), spaces, index, on_frame)
             self._views.append(view)
             if recorder is not None:
                 recorder.watch(view)

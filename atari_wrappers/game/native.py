@@ -1,24 +1,19 @@
-"""Atari games on `atari_core`, which emulates them in Rust: one alone, or one of a batch.
-
-`atari_core` is a module of its own, which needs not be there: what keeps a game from being played
-on it is said by `obstacles`.
-"""
+"""Atari games on `atari_core`, which emulates them in Rust: one alone, or one of a batch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import ale_py
 import gymnasium as gym
 import numpy as np
-from ale_py import roms
 
-from atari_wrappers.backends.results import RECORD
 from atari_wrappers.errors import ResetNeededError, UnsupportedError
 from atari_wrappers.game.env import NEW_GAME
-from atari_wrappers.game.polar import polar_space
+from atari_wrappers.game.native_console import NativeConsole
+from atari_wrappers.game.native_core import obstacles, open_core, spaces_of
 from atari_wrappers.plain_data import differences, pack, unpack
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.request import EnvRequest
@@ -27,74 +22,6 @@ if TYPE_CHECKING:
     from atari_core import AtariVecEnv
 
 STATE_VERSION = 1
-_NOT_INSTALLED = "its module atari_core is not installed (pip install ./atari_core/python)"
-
-
-def obstacles(request: EnvRequest) -> Iterator[str]:
-    """Say what keeps `atari_core` from playing a game as it is asked for, if anything."""
-    settings = request.settings
-    if request.recipe is None:
-        yield "it is no Atari game"
-        return
-    if settings.num_players > 1:
-        yield f"num_players={settings.num_players}: it has one"
-        return
-    try:
-        from atari_core import obstacle
-    except ImportError:
-        yield _NOT_INSTALLED
-        return
-    problem = obstacle(rom_path(request), asdict(request.recipe))
-    if problem is not None:
-        yield problem
-
-
-def rom_path(request: EnvRequest) -> str:
-    """Return where ale-py has the ROM."""
-    return str(roms.get_rom_path(request.env_id.rom))
-
-
-def spaces(request: EnvRequest) -> tuple[gym.Space, gym.Space]:
-    """Return what a game observes, and what it takes."""
-    from atari_core import actions
-
-    recipe = request.recipe
-    if recipe.continuous:
-        takes: gym.Space = polar_space()
-    else:
-        takes = gym.spaces.Discrete(
-            len(ale_py.Action.__members__)
-            if recipe.full_action_space
-            else len(actions(rom_path(request)))
-        )
-    return gym.spaces.Box(0, 255, _obs_shape(recipe), np.uint8), takes
-
-
-def _obs_shape(recipe: Recipe) -> tuple[int, ...]:
-    if recipe.obs_type == "ram":
-        return (128,)
-    colours = () if recipe.grayscale else (3,)
-    if recipe.channels_last:
-        return (*recipe.screen_size, recipe.frame_stack * (colours or (1,))[0])
-    return (recipe.frame_stack, *recipe.screen_size, *colours)
-
-
-def open_core(
-    requests: Iterable[EnvRequest], num_envs: int, autoreset: str, num_threads: int
-) -> AtariVecEnv:
-    """Return a batch of `atari_core`: of one game, or of one for each env, by one recipe."""
-    from atari_core import AtariVecEnv
-
-    requests = list(requests)
-    settings, recipe = requests[0].settings, requests[0].recipe
-    return AtariVecEnv(
-        [rom_path(request) for request in requests],
-        num_envs,
-        asdict(recipe),
-        autoreset=autoreset,
-        num_threads=num_threads,
-        film=settings.img_dir is not None or settings.video_dir is not None,
-    )
 
 
 class _Shown(NamedTuple):
@@ -112,6 +39,7 @@ class NativeView(gym.Env[np.ndarray, Any]):
         core: The batch.
         index: The game's place in it.
         request: How it was made.
+        spaces: `spaces_of(request)`.
         env_index: Its place among all.
         on_frame: Called for each emulated frame by `play_film`; `render` then shows it.
     """
@@ -125,13 +53,14 @@ class NativeView(gym.Env[np.ndarray, Any]):
         core: AtariVecEnv,
         index: int,
         request: EnvRequest,
+        spaces: tuple[gym.Space, gym.Space],
         env_index: int,
         on_frame: Callable[[], None] | None = None,
     ) -> None:
         self.spec, self.env_index = request.env_id.spec, env_index
         self.render_mode = "rgb_array"
         self.recipe: Recipe = request.recipe
-        self.observation_space, self.action_space = spaces(request)
+        self.observation_space, self.action_space = spaces
         self._core, self._index, self._rom = core, index, request.env_id.rom
         self._on_frame = on_frame
         self._shown: _Shown | None = None
@@ -271,7 +200,7 @@ class NativeGame(NativeView):
                 ' use backend="auto"'
             )
         core = open_core([request], 1, "disabled", num_threads=1)
-        super().__init__(core, 0, request, env_index, on_frame)
+        super().__init__(core, 0, request, spaces_of(request), env_index, on_frame)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -340,72 +269,8 @@ class NativeGame(NativeView):
         self._core.close()
 
 
-class NativeConsole:
-    """A console of `atari_core` under the names that `ale_py.ALEInterface` has.
-
-    What it returns is a copy. States are the env's: `save_state` and `restore_state`.
-    """
-
-    def __init__(self, core: AtariVecEnv, index: int, rom: str) -> None:
-        self._core, self._index, self._rom = core, index, rom
-
-    def getRAM(self) -> np.ndarray:  # noqa: N802 - ALE's name
-        """Return the console's memory: uint8 `[128]`."""
-        return self._core.ram(self._index)
-
-    def getRAMSize(self) -> int:  # noqa: N802 - ALE's name
-        """Return its bytes."""
-        return 128
-
-    def setRAM(self, address: int, value: int) -> None:  # noqa: N802 - ALE's name
-        """Write one byte of it, 0 to 255, at 0 to 127."""
-        self._core.set_ram(self._index, address, value)
-
-    def getScreen(self) -> np.ndarray:  # noqa: N802 - ALE's name
-        """Return the palette entries of the screen: uint8 `[210, 160]`."""
-        return self._core.screen(self._index)
-
-    def getScreenRGB(self) -> np.ndarray:  # noqa: N802 - ALE's name
-        """Return it in colours: uint8 `[210, 160, 3]`."""
-        return self._core.rgb(self._index)
-
-    def getScreenGrayscale(self) -> np.ndarray:  # noqa: N802 - ALE's name
-        """Return it in ALE's gray: uint8 `[210, 160]`."""
-        from atari_core import gray_palette
-
-        return gray_palette()[self.getScreen()]
-
-    def getScreenDims(self) -> tuple[int, int]:  # noqa: N802 - ALE's name
-        """Return its height and width."""
-        height, width = self.getScreen().shape
-        return height, width
-
-    def lives(self) -> int:
-        """Return the lives left; 0 where the game has none."""
-        return self._core.lives(self._index)
-
-    def game_over(self) -> bool:
-        """Return whether the game has ended by itself."""
-        return self._core.game_over(self._index)
-
-    def getEpisodeFrameNumber(self) -> int:  # noqa: N802 - ALE's name
-        """Return the frames emulated since the game began."""
-        return self._core.frame_number(self._index)
-
-    def getMinimalActionSet(self) -> list[ale_py.Action]:  # noqa: N802 - ALE's name
-        """Return the actions that the game answers to."""
-        from atari_core import actions
-
-        return [ale_py.Action(number) for number in actions(str(roms.get_rom_path(self._rom)))]
-
-    def getLegalActionSet(self) -> list[ale_py.Action]:  # noqa: N802 - ALE's name
-        """Return all actions of the console."""
-        return list(ale_py.Action.__members__.values())
-
-
 def _info(results: Any) -> dict[str, Any]:
-    arrays = results[3]
-    return {name: arrays[name].item() for name in RECORD}
+    return {name: array.item() for name, array in results[3].items() if name != "env_id"}
 
 
 def _colours() -> np.ndarray:

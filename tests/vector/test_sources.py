@@ -10,6 +10,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+from backends import OPEN
 from gymnasium.wrappers import FrameStackObservation, TimeLimit, TransformReward
 from scripted import CarelessEnv, DictEnv, TupleEnv
 
@@ -19,6 +20,11 @@ from atari_wrappers.settings import Settings
 OpenVec = Callable[..., VecEnv]
 PYTHON = pytest.mark.parametrize(
     "where", [{"backend": "sync"}, {"backend": "async", "num_workers": 1}], ids=["sync", "async"]
+)
+GAMES_TOO = pytest.mark.parametrize(
+    "where",
+    [{"backend": "native"}, {"backend": "sync"}, {"backend": "async", "num_workers": 1}],
+    ids=OPEN,
 )
 gym.register("Limited-v0", partial(CarelessEnv, 10**6), max_episode_steps=9)
 GAMES = ["PongNoFrameskip-v4", "BreakoutNoFrameskip-v4"]
@@ -177,7 +183,7 @@ def test_wrappers_are_checked() -> None:
         make_vec(GAMES[0], 1, backend="ale", wrappers=[gym.Wrapper])
 
 
-@PYTHON
+@GAMES_TOO
 def test_several_games_share_a_batch(where: dict[str, Any], open_vec: OpenVec) -> None:
     settings = {"full_action_space": True, "preset": "baselines"}
     vec = open_vec([*GAMES, GAMES[0]], **where, **settings)
@@ -200,15 +206,16 @@ def test_spaces_of_a_batch_must_be_the_same(where: dict[str, Any]) -> None:
         r"env 1, `BreakoutNoFrameskip-v4`, takes Discrete\(4\), and env 0, `PongNoFrameskip-v4`,"
         r" Discrete\(6\): .*; full_action_space=True makes"
     )
-    with pytest.raises(UnsupportedError, match=message):
-        make_vec(GAMES, **where)
+    for backend in (where, {"backend": "native"}):
+        with pytest.raises(UnsupportedError, match=message):
+            make_vec(GAMES, **backend)
     with pytest.raises(UnsupportedError, match="env 2, `CartPole-v1`, observes Box"):
         make_vec(["Acrobot-v1", "Acrobot-v1", "CartPole-v1"], **where)
     with pytest.raises(UnsupportedError, match="several games: it has one"):
         make_vec(GAMES, backend="ale", full_action_space=True)
 
 
-@PYTHON
+@GAMES_TOO
 @pytest.mark.parametrize(
     ("settings", "shape"),
     [

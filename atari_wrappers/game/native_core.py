@@ -1,0 +1,91 @@
+"""What is asked of `atari_core`, which emulates Atari games in Rust: whether it can, and a batch.
+
+It is a module of its own, which needs not be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import ale_py
+import gymnasium as gym
+import numpy as np
+from ale_py import roms
+
+from atari_wrappers.game.polar import polar_space
+from atari_wrappers.recipes import Recipe
+from atari_wrappers.request import EnvRequest
+
+if TYPE_CHECKING:
+    from atari_core import AtariVecEnv
+
+_NOT_INSTALLED = "its module atari_core is not installed (pip install ./atari_core/python)"
+
+
+def obstacles(request: EnvRequest) -> Iterator[str]:
+    """Say what keeps `atari_core` from playing a game as it is asked for, if anything."""
+    settings = request.settings
+    if request.recipe is None:
+        yield "it is no Atari game"
+        return
+    if settings.num_players > 1:
+        yield f"num_players={settings.num_players}: it has one"
+        return
+    try:
+        from atari_core import obstacle
+    except ImportError:
+        yield _NOT_INSTALLED
+        return
+    problem = obstacle(rom_path(request), asdict(request.recipe))
+    if problem is not None:
+        yield problem
+
+
+def rom_path(request: EnvRequest) -> str:
+    """Return where ale-py has the ROM."""
+    return str(roms.get_rom_path(request.env_id.rom))
+
+
+def spaces_of(request: EnvRequest) -> tuple[gym.Space, gym.Space]:
+    """Return what a game observes, and what it takes."""
+    from atari_core import actions
+
+    recipe = request.recipe
+    if recipe.continuous:
+        takes: gym.Space = polar_space()
+    else:
+        takes = gym.spaces.Discrete(
+            len(ale_py.Action.__members__)
+            if recipe.full_action_space
+            else len(actions(rom_path(request)))
+        )
+    return gym.spaces.Box(0, 255, _obs_shape(recipe), np.uint8), takes
+
+
+def _obs_shape(recipe: Recipe) -> tuple[int, ...]:
+    if recipe.obs_type == "ram":
+        return (128,)
+    colours = () if recipe.grayscale else (3,)
+    if recipe.channels_last:
+        return (*recipe.screen_size, recipe.frame_stack * (colours or (1,))[0])
+    return (recipe.frame_stack, *recipe.screen_size, *colours)
+
+
+def open_core(
+    requests: Iterable[EnvRequest], num_envs: int, autoreset: str, num_threads: int
+) -> AtariVecEnv:
+    """Return a batch of `atari_core`: of one game, or of one for each env, by one recipe."""
+    from atari_core import AtariVecEnv
+
+    requests = list(requests)
+    settings, recipe = requests[0].settings, requests[0].recipe
+    return AtariVecEnv(
+        [rom_path(request) for request in requests],
+        num_envs,
+        asdict(recipe),
+        autoreset=autoreset,
+        num_threads=num_threads,
+        film=settings.img_dir is not None or settings.video_dir is not None,
+    )
