@@ -50,7 +50,13 @@ fn parts_of_a_batch_and_threads_change_no_game() {
     });
     let action = |step: usize, env: usize| ((step * 7 + env * 3) % 4) as i64;
     let mut seen: Vec<Vec<Seen>> = Vec::new();
-    for (num_threads, batch_size) in [(1, 0), (4, 0), (1, 3), (4, 3)] {
+    for (num_threads, batch_size, in_steps) in [
+        (1, 0, false),
+        (4, 0, false),
+        (1, 3, false),
+        (4, 3, false),
+        (4, 3, true),
+    ] {
         let options = BatchOptions {
             num_threads,
             batch_size,
@@ -69,9 +75,19 @@ fn parts_of_a_batch_and_threads_change_no_game() {
                 .map(|&env| action(games[env].len(), env))
                 .collect();
             let buffer = ObsBuffer::new(envs.batch_size() * row_bytes);
-            envs.send(Actions::Discrete(&actions), buffer.slot())
-                .unwrap();
-            envs.recv(&mut step).unwrap();
+            let actions = Actions::Discrete(&actions);
+            if in_steps {
+                // Rows are offered when some may be ready already.
+                envs.begin_step(actions, &ids).unwrap();
+                std::thread::yield_now();
+                envs.offer(buffer.slot()).unwrap();
+                assert!(envs.receive(batch_size + 1).is_err());
+                let received = envs.receive(batch_size).unwrap();
+                envs.read(&received, None, None, &mut step).unwrap();
+            } else {
+                envs.send(actions, buffer.slot()).unwrap();
+                envs.recv(&mut step).unwrap();
+            }
             let obs = buffer.take();
             ids.clone_from(&step.env_ids);
             for (row, obs) in obs.chunks(row_bytes).enumerate() {

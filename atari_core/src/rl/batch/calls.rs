@@ -109,6 +109,7 @@ impl AtariVecEnv {
             while pool.take().is_some() {}
         }
         self.slot = None;
+        self.num_offered = 0;
         self.in_flight.clear();
         self.ready.clear();
     }
@@ -170,20 +171,51 @@ impl AtariVecEnv {
                 sub_env.destination = destination;
             }
         }
-        if !is_whole {
-            // The first that are ready come to these, whichever that will be.
+        pool.begin(ids.iter().copied());
+        if is_whole {
+            self.slot = Some(obs);
+        } else {
+            self.offer_rows(obs, num_rows);
+        }
+        self.ready.clear();
+        Ok(())
+    }
+
+    /// Offers rows, no more than are in flight, to those that will be ready first, whichever that are.
+    pub(super) fn offer_rows(&mut self, mut obs: ObsSlot, num_rows: usize) {
+        let rows = ObsRows::new(&mut obs, self.obs_spec.num_bytes());
+        if let Some(pool) = &mut self.pool {
             for place in 0..num_rows {
                 #[expect(unsafe_code, reason = "lends the slot's rows to the pool")]
-                // SAFETY: the same; `recv` and `drain` take as many items, and with each its row.
+                // SAFETY: the slot is kept, and not looked into, until as many items were taken, and each row with its
+                // item (`take_offered`, `drain`), or the pool is gone.
                 if let Some(row) = unsafe { rows.row(place) } {
                     pool.offer(place, row);
                 }
             }
         }
-        pool.begin(ids.iter().copied());
         self.slot = Some(obs);
+        self.num_offered = num_rows;
+    }
+
+    /// Waits for as many environments as rows were offered, which are then `ready` in the order of their rows.
+    pub(super) fn take_offered(&mut self) {
+        let count = std::mem::take(&mut self.num_offered);
         self.ready.clear();
-        Ok(())
+        if let Some(pool) = &mut self.pool {
+            pool.wait(count);
+            while self.ready.len() < count
+                && let Some((index, row)) = pool.take()
+            {
+                self.ready.push(index);
+                // It was ready before a row was offered.
+                if let (Some(row), Some(sub_env)) = (row, pool.item(index)) {
+                    sub_env.write_to(row);
+                }
+            }
+            self.in_flight.retain(|&index| pool.is_busy(index));
+        }
+        self.slot = None;
     }
 
     /// Refuses environments that there are not, that are named twice, or whose episodes wait for a reset and not for a
@@ -280,43 +312,27 @@ impl VecEnv for AtariVecEnv {
         if self.slot.is_none() {
             return Err(order("recv: call send first"));
         }
-        let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
-        let is_whole = self.batch_size == self.num_envs;
-        let num_rows = if is_whole {
-            self.in_flight.len()
-        } else {
-            self.batch_size
-        };
-        pool.wait(num_rows);
-        if is_whole {
+        if self.num_offered > 0 {
+            self.take_offered();
+        } else if let Some(pool) = &mut self.pool {
+            pool.wait(self.in_flight.len());
             while pool.take().is_some() {}
             self.ready.append(&mut self.in_flight);
-            if num_rows == self.num_envs {
+            if self.ready.len() == self.num_envs {
                 self.ready.sort_unstable();
             }
-        } else {
-            while self.ready.len() < num_rows
-                && let Some((index, row)) = pool.take()
-            {
-                self.ready.push(index);
-                // It was ready before there was a slot.
-                if let (Some(row), Some(sub_env)) = (row, pool.item(index)) {
-                    sub_env.write_to(row);
-                }
-            }
-            self.in_flight.retain(|&index| pool.is_busy(index));
+            self.slot = None;
         }
-        step.clear(num_rows, 1);
+        let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
+        step.clear(self.ready.len(), 1);
         for (row, &index) in self.ready.iter().enumerate() {
             if let Some(sub_env) = pool.item(index) {
                 if let Some(error) = sub_env.error.take() {
-                    self.slot = None;
                     return Err(error);
                 }
                 fill_step(step, row, index, &mut sub_env.result);
             }
         }
-        self.slot = None;
         self.open()?;
         Ok(())
     }

@@ -68,6 +68,8 @@ pub struct AtariVecEnv {
     // Dropped first: its threads may be writing to the slot.
     pub(super) pool: Option<Pool<SubEnv>>,
     pub(super) slot: Option<ObsSlot>,
+    /// How many rows of the slot go to those that are ready first; 0 where each has its own.
+    pub(super) num_offered: usize,
     pub(super) num_envs: usize,
     pub(super) batch_size: usize,
     pub(super) obs_spec: ObsSpec,
@@ -160,6 +162,7 @@ impl AtariVecEnv {
         Ok(Self {
             pool: Some(pool.map_err(|error| usage(format!("num_threads={num_threads}: {error}")))?),
             slot: None,
+            num_offered: 0,
             num_envs,
             batch_size,
             obs_spec,

@@ -1,8 +1,8 @@
 //! Calls for some of the environments at a time: any may be begun while others are in flight, and received in parts.
-//! Here rows are written when they are read; a whole batch, whose rows are known beforehand, goes by
-//! [`AtariVecEnv::send_to`].
+//! Rows are written by the threads if memory for them is offered in time, else when they are read; a whole batch, whose
+//! rows are known beforehand, goes by [`AtariVecEnv::send_to`].
 
-use vec_env::{Actions, AutoresetMode, EnvError, StepBatch};
+use vec_env::{Actions, AutoresetMode, EnvError, ObsSlot, StepBatch};
 
 use super::{
     env::{AtariVecEnv, order, usage},
@@ -99,13 +99,37 @@ impl AtariVecEnv {
         Ok(())
     }
 
-    /// Waits for `count` of the environments in flight, and says which: in the order in which they were begun if these
-    /// are all that are in flight (and in their own if they are all there are), else in that in which they were ready.
+    /// Gives the next [`AtariVecEnv::receive`] memory for its rows, and says with it how many it waits for. What is ready
+    /// first is in the first row.
     ///
     /// # Errors
-    /// [`EnvError::Order`] if fewer are in flight.
+    /// [`EnvError::BufferSize`] for memory of no whole rows; [`EnvError::Order`] if fewer environments are in flight, or
+    /// memory was given before.
+    pub fn offer(&mut self, obs: ObsSlot) -> Result<(), EnvError> {
+        self.open()?;
+        let row_bytes = self.obs_spec.num_bytes();
+        let num_rows = (obs.len() / row_bytes).max(1);
+        EnvError::check_length(&obs, num_rows * row_bytes)?;
+        if self.slot.is_some() || self.in_flight.len() < num_rows {
+            return Err(order("offer: send more first, or receive what was sent"));
+        }
+        self.offer_rows(obs, num_rows);
+        Ok(())
+    }
+
+    /// Waits for `count` of the environments in flight, and says which: in the order in which they were begun if these
+    /// are all that are in flight (and in their own if they are all there are), else, and where rows were offered, in that
+    /// in which they were ready.
+    ///
+    /// # Errors
+    /// [`EnvError::Order`] if fewer are in flight, or rows were offered for another number.
     pub fn receive(&mut self, count: usize) -> Result<Vec<usize>, EnvError> {
         self.open()?;
+        if self.num_offered > 0 && self.num_offered == count {
+            self.take_offered();
+            self.open()?;
+            return Ok(self.ready.clone());
+        }
         if self.slot.is_some() || self.in_flight.len() < count {
             return Err(order("recv: call send first"));
         }
