@@ -60,12 +60,15 @@ class Settings:
             CleanRL), `"gymnasium"`, `"ale"`, `"envpool"`; `None` is `"default"`.
         recipe: In place of a preset, a recipe of your own, such as
             `dataclasses.replace(recipes.PRESETS["ale"], pooling="rgb")`.
-        backend: Who runs the envs: `"ale"` (ALE's C++ threads, for recipes that it can follow),
-            `"sync"` (this thread), `"async"` (worker processes), or `"auto"`: `ale` where it can
-            serve, else `sync`.
+        backend: Who runs the envs: `"native"` (threads in Rust, for games and settings in which it
+            is proved to be ale-py's), `"ale"` (ALE's C++ threads, for recipes that it can follow),
+            `"sync"` (this thread), `"async"` (worker processes), or `"auto"`: the first of
+            `native`, `ale` and `sync` that serves. A single env is ale-py's unless this is
+            `"native"`.
         autoreset: When an ended env restarts: `"same-step"` (`obs` is the new episode's first, the
             last one is `info["final_obs"]`), `"next-step"`, or `"disabled"` (not on `ale`).
-        num_threads: C++ threads of `ale`; 0 lets it choose. Where another backend runs the envs, a
+        num_threads: Threads of `native` (the one that waits is one of them) and of `ale`; 0 is one
+            per core, and lets `ale` choose. Where another backend runs the envs, a
             warning says that nothing reads this; so with the next five, which `async` reads (and
             `sync` the last of them).
         num_workers: Processes of `async`; 0 is one per core, and at most one per env.

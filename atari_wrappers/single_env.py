@@ -33,7 +33,8 @@ def make_env(
 
     Args:
         env_id: Any id that gymnasium knows, or a callable that makes an env.
-        settings: How; the defaults if `None`. What concerns batches is not read.
+        settings: How; the defaults if `None`. What concerns batches is not read, but for
+            `backend="native"`: an Atari game is played by `atari_core` then, else by ale-py.
         env_index: The env's place in its batch, which names its images and videos.
         **overrides: Any setting of `Settings`, in place of what `settings` says.
 

@@ -1,4 +1,4 @@
-"""The runners of a batch of envs: `ale` (C++ threads), `sync` (this thread), `async` (processes).
+"""The runners of a batch: `native` (Rust), `ale` (C++), `sync` (this thread), `async` (processes).
 
 A later backend is a class with `base.Backend`'s attributes and methods, and its place in
 `choose.BACKENDS`.

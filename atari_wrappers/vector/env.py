@@ -256,7 +256,7 @@ class VecEnv(Batch):
 
         Args:
             out: Where to write obs to, as many rows as come back, if `send` was not told.
-            timeout: Seconds to wait at most; `sync` and `ale` do not look at it.
+            timeout: Seconds to wait at most; only `async` looks at it.
 
         Raises:
             NoPendingStepError: Nothing was sent, or fewer envs than a batch takes.
