@@ -171,7 +171,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if plain:
             self._expect_plain_states("restore_state", chosen)
         obs, _, terminated, truncated, info = lifetime.ask(lifetime.backend.load, chosen, states)
-        lifetime.pending.end(0, info["env_id"], terminated | truncated)
+        lifetime.pending.end(0, info["env_id"], terminated, truncated)
         return obs, info
 
     def _expect_plain_states(self, call: str, indices: list[int]) -> None:

@@ -71,7 +71,7 @@ class Lifetime:
         """Wait for envs that were begun with, as `Backend.recv` does."""
         with _ClosingOnFailure(self):
             result = self.backend.recv(count, out, timeout, every=every)
-            self.pending.end(count, result[4]["env_id"], result[2] | result[3])
+            self.pending.end(count, result[4]["env_id"], result[2], result[3])
             return result
 
     def ask(self, call: Callable[..., _T], *args: Any) -> _T:

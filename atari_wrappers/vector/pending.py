@@ -125,11 +125,14 @@ class PendingCalls:
             )
         return self.count
 
-    def end(self, count: int, env_ids: np.ndarray, ended: np.ndarray) -> None:
+    def end(
+        self, count: int, env_ids: np.ndarray, terminated: np.ndarray, truncated: np.ndarray
+    ) -> None:
         """Note that `count` envs were received, the rows of their results, and what had ended."""
         self.count -= count
         self.has_failed = self.has_out = False
-        self._ended[env_ids] = ended
+        if self._resets_by_hand:  # else nobody asks
+            self._ended[env_ids] = terminated | truncated
         if len(env_ids) < self.num_envs:
             self._busy[env_ids] = False
             self.turn = env_ids.tolist()

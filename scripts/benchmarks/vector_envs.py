@@ -180,7 +180,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if unknown := set(arguments.pairs) - set(PAIRS):
         parser.error(f"no such pair: {', '.join(unknown)}")
-    samples = []
+    command = shlex.join(["scripts/benchmarks/vector_envs.py", *sys.argv[1:]])
+    path = RESULTS / arguments.output
+    record: dict[str, Any] = {"command": command, "machine": machine(), "samples": []}
     print("| ours | peer | envs | steps/s | peer's | ratio, median | its quartiles | of CPU time |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for pair in arguments.pairs or PAIRS:
@@ -188,13 +190,10 @@ def main() -> None:
             most = num_envs if pair.startswith("native") else MOST_OF_PYTHON
             if num_envs > MOST.get(pair, most):
                 continue
-            samples.append(measure(pair, num_envs, arguments.rounds))
-            print(row(samples[-1]), flush=True)
+            record["samples"].append(measure(pair, num_envs, arguments.rounds))
+            path.write_text(json.dumps(record, indent=1) + "\n")
+            print(row(record["samples"][-1]), flush=True)
             gc.collect()
-    command = shlex.join(["scripts/benchmarks/vector_envs.py", *sys.argv[1:]])
-    path = RESULTS / arguments.output
-    record = {"command": command, "machine": machine(), "samples": samples}
-    path.write_text(json.dumps(record, indent=1) + "\n")
     print(f"\nraw samples: {path.relative_to(ROOT)}")
 
 
