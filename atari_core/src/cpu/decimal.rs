@@ -24,7 +24,7 @@ pub(super) fn add(a: u32, operand: u32, carry: u32) -> (u32, u32, u32) {
     (result, overflow(a, operand, result), u32::from(sum > 99))
 }
 
-/// `a - operand - (1 - carry)`: the result, V and C.
+/// `a - operand - (1 - carry)`: the result, V and C, which compares the bytes as they are.
 pub(super) fn subtract(a: u32, operand: u32, carry: u32) -> (u32, u32, u32) {
     let difference = number(a) - number(operand) - (1 - carry as i32);
     let wrapped = if difference < 0 {
@@ -42,7 +42,7 @@ pub(super) fn subtract(a: u32, operand: u32, carry: u32) -> (u32, u32, u32) {
     (
         result,
         overflow(a, operand, result),
-        u32::from(difference >= 0),
+        u32::from(a > operand || a == operand && carry == 1),
     )
 }
 
