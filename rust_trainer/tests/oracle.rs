@@ -235,11 +235,24 @@ fn advantages() {
 fn optimizers() {
     let tensors = oracle("optimizers.safetensors");
     let numel = tensors["start"].numel() as i64;
-    let adam = Optimizer::adam(numel, Device::Cpu, 1e-5);
-    let rms_prop = Optimizer::rms_prop(numel, Device::Cpu, 0.99, 1e-5);
-    let radam = Optimizer::radam(numel, Device::Cpu);
-    for (name, mut optimizer) in [("adam", adam), ("radam", radam), ("rms_prop", rms_prop)] {
-        let mut params = tensors["start"].copy();
+    let new = |name: &str| match name {
+        "adam" => Optimizer::adam(numel, Device::Cpu, 1e-5),
+        "radam" => Optimizer::radam(numel, Device::Cpu),
+        _ => Optimizer::rms_prop(numel, Device::Cpu, 0.99, 1e-5),
+    };
+    let start = &tensors["start"];
+    let names = ["adam", "radam", "rms_prop"];
+    for (name, in_a_row) in names
+        .iter()
+        .flat_map(|name| [(*name, true), (*name, false)])
+    {
+        let mut optimizer = new(name);
+        // Numbers that lie apart are computed by libtorch's operations, as on a GPU.
+        let mut params = if in_a_row {
+            start.copy()
+        } else {
+            Tensor::stack(&[start, start], 1).select(1, 0)
+        };
         for (step, rate) in floats(&tensors["rates"]).into_iter().enumerate() {
             optimizer.step(
                 &mut params,

@@ -16,48 +16,64 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from machine import RESULTS, ROOT, machine, tree_memory
+from scaling import plot
 
 HERE = Path(__file__).parent
 TRAINER = ROOT / "target/release/rust_trainer"
 FLOORS = ROOT / "target/release/examples/learner_floors"
 THROUGHPUT = ROOT / "target/release/examples/throughput"
 
-# A whole training: as many updates of 8 by 128 steps, of which the first warms up.
+# A whole training of PPO: as many updates of 8 by 128 steps, of which the first warms up.
 UPDATES = 5
 TRAINING_STEPS = UPDATES * 1024
 MEMORY_SAMPLE_SECONDS = 1.0
 
 Sample = dict[str, Any]
-Contestants = dict[str, tuple[list[str], dict[str, str]]]
 
 
-def run(command: list[str], environment: dict[str, str]) -> Sample:
-    """Run one contestant; return what it printed and its peak memory."""
-    with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=os.environ | environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        peak = 0
-        while process.poll() is None:
-            peak = max(peak, tree_memory(process.pid))
-            time.sleep(MEMORY_SAMPLE_SECONDS)
-        assert process.stdout is not None
-        lines = process.stdout.read().splitlines()
-        if process.returncode:
-            sys.exit(f"{' '.join(command)} ended with status {process.returncode}")
-        sample = (
-            training_sample(Path(folder)) if command[0] == str(TRAINER) else json.loads(lines[-1])
-        )
-    return sample | {"peak_memory": peak}
+@dataclass
+class Contestant:
+    """A command to measure."""
+
+    command: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+    # Those of one name must do equal work.
+    work: str = ""
+    # How many cores it may use; 0: all.
+    cores: int = 0
+
+    def run(self) -> Sample:
+        """Run it; return what it printed and its peak memory."""
+        allowed = sorted(os.sched_getaffinity(0))[: self.cores or None]
+        with tempfile.TemporaryDirectory() as folder:
+            process = subprocess.Popen(
+                self.command,
+                cwd=folder,
+                env=os.environ | self.environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                preexec_fn=lambda: os.sched_setaffinity(0, allowed),
+            )
+            peak = 0
+            while process.poll() is None:
+                peak = max(peak, tree_memory(process.pid))
+                time.sleep(MEMORY_SAMPLE_SECONDS)
+            assert process.stdout is not None
+            lines = process.stdout.read().splitlines()
+            if process.returncode:
+                sys.exit(f"{' '.join(self.command)} ended with status {process.returncode}")
+            is_ours = self.command[0] == str(TRAINER)
+            sample = training_sample(Path(folder)) if is_ours else json.loads(lines[-1])
+        return sample | {"peak_memory": peak}
+
+
+Contestants = dict[str, Contestant]
 
 
 def training_sample(folder: Path) -> Sample:
@@ -88,45 +104,97 @@ def fill(row: str) -> str:
     return ",".join(cell or "nan" for cell in row.split(","))
 
 
-def crossing(_threads: int) -> Contestants:
-    """Stepping alone: `VecGymEnv` from Rust against ALE's vector env from Python."""
-    contestants = {}
-    for num_envs in (8, 64):
-        size = [str(num_envs), str(40_000 // num_envs)]
-        contestants[f"ours, {num_envs} envs"] = ([str(THROUGHPUT), *size], {})
-        contestants[f"ALE, {num_envs} envs"] = (
-            [sys.executable, str(HERE / "ale_throughput.py"), *size],
-            {},
-        )
-    return contestants
-
-
-def train(threads: int, *arguments: str) -> list[str]:
+def ours(threads: int, *arguments: str, steps: int = TRAINING_STEPS) -> list[str]:
     """Return the command of a short training run of ours."""
-    size = ["--total-steps", str(TRAINING_STEPS)]
+    size = ["--total-steps", str(steps)]
     threads_each = ["--torch-threads", str(threads), "--env-threads", str(threads)]
     return [str(TRAINER), "train", "--run-name", "bench", *size, *threads_each, *arguments]
 
 
-def training(threads: int) -> Contestants:
+def theirs(script: str, *arguments: object) -> list[str]:
+    """Return the command of a peer."""
+    return [sys.executable, str(HERE / script), *map(str, arguments)]
+
+
+def crossing(_threads: int) -> Contestants:
+    """Stepping alone: `VecGymEnv` from Rust against ALE's vector env from Python."""
+    contestants = {}
+    for num_envs in (8, 64):
+        work = f"{num_envs} envs"
+        size = [str(num_envs), str(40_000 // num_envs)]
+        contestants[f"ours, {work}"] = Contestant([str(THROUGHPUT), *size], work=work)
+        contestants[f"ALE, {work}"] = Contestant(theirs("ale_throughput.py", *size), work=work)
+    return contestants
+
+
+def train(threads: int) -> Contestants:
     """Whole PPO: ours against its peers, same hyper-parameters, envs and threads.
 
     Peers run as they come: with OpenMP's own spin and the kernel's own pages, unless the caller's
     environment says otherwise. Ours sets both by itself.
     """
-    size = [str(threads), str(TRAINING_STEPS)]
+    size = (threads, TRAINING_STEPS)
+    native, bf16 = ("--backend", "native"), ("--precision", "bf16")
     return {
-        "ours": (train(threads), {}),
-        "ours, bf16": (train(threads, "--precision", "bf16"), {}),
-        "PyTorch PPO on EnvPool": ([sys.executable, str(HERE / "torch_ppo.py"), *size], {}),
-        "stable-baselines3": ([sys.executable, str(HERE / "sb3_ppo.py"), *size], {}),
+        "ours": Contestant(ours(threads)),
+        "ours, native": Contestant(ours(threads, *native)),
+        "ours, bf16": Contestant(ours(threads, *bf16)),
+        "ours, bf16, native": Contestant(ours(threads, *bf16, *native)),
+        "PyTorch PPO on EnvPool": Contestant(theirs("torch_ppo.py", *size)),
+        "stable-baselines3": Contestant(theirs("sb3.py", "ppo", *size)),
     }
 
 
-def floors(threads: int) -> list[Sample]:
-    """Return where a gradient step's time goes beside its floors, and the bare emulator's rate."""
-    commands = [[str(FLOORS), precision, str(threads), "9"] for precision in ("fp32", "bf16")]
-    commands.append([sys.executable, str(HERE / "bare_emulator.py")])
+def algorithms(threads: int) -> Contestants:
+    """A2C, DQN and PQN in fp32 beside their nearest peers, with the settings of ours."""
+    sizes = {"a2c": 48 * 80, "dqn": 2 * 1024, "pqn": 2 * 4096}
+    options = {
+        "a2c": ["--backend", "native"],
+        "dqn": ["--backend", "native", "--learning-starts", "1000", "--replay-capacity", "20000"],
+        "pqn": ["--backend", "native"],
+    }
+    options["dqn"] += ["--steps-per-update", "1024"]
+    peers = {
+        "a2c": ("stable-baselines3", "sb3.py", "a2c"),
+        "dqn": ("stable-baselines3", "sb3.py", "dqn"),
+        "pqn": ("PyTorch PQN on EnvPool", "torch_pqn.py"),
+    }
+    contestants = {}
+    for name, steps in sizes.items():
+        command = ours(threads, "--algorithm", name, *options[name], steps=steps)
+        contestants[f"{name.upper()}: ours, native"] = Contestant(command, work=name)
+        peer, script, *of = peers[name]
+        command = theirs(script, *of, threads, steps)
+        contestants[f"{name.upper()}: {peer}"] = Contestant(command, work=name)
+    return contestants
+
+
+def scaling(threads: int) -> Contestants:
+    """PPO in updates of 1024 samples, by cores and environments."""
+    contestants = {}
+    for cores in sorted({1, threads}):
+        for num_envs in (8, 32, 128):
+            size = ["--num-envs", str(num_envs), "--num-steps", str(1024 // num_envs)]
+            at = f"{cores} cores, {num_envs} envs"
+            commands = {
+                "ours": ours(cores, *size, steps=3 * 1024),
+                "ours, bf16, native": ours(
+                    cores, *size, "--precision", "bf16", "--backend", "native", steps=3 * 1024
+                ),
+                "PyTorch PPO on EnvPool": theirs("torch_ppo.py", cores, 3 * 1024, num_envs),
+            }
+            for name, command in commands.items():
+                contestants[f"{name}; {at}"] = Contestant(command, work=at, cores=cores)
+    return contestants
+
+
+def floors() -> list[Sample]:
+    """Return where a gradient step's time goes beside its floors, and the bare emulator's rate.
+
+    In one thread: what several compute are parts of the same.
+    """
+    commands = [[str(FLOORS), precision, "1", "9"] for precision in ("fp32", "bf16")]
+    commands.append(theirs("bare_emulator.py"))
     return [
         json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
         for command in commands
@@ -136,23 +204,33 @@ def floors(threads: int) -> list[Sample]:
 def spinning(threads: int) -> Contestants:
     """Our PPO under different spins of idle OpenMP threads; 300000 is the runtime's own default."""
     counts = ("300000", "100000", "10000", "1000", "0")
-    return {f"{count} rounds": (train(threads), {"GOMP_SPINCOUNT": count}) for count in counts}
+    return {
+        f"{count} rounds": Contestant(ours(threads), {"GOMP_SPINCOUNT": count}) for count in counts
+    }
 
 
-PARTS = {"crossing": crossing, "training": training, "spinning": spinning}
+PARTS = {
+    "crossing": crossing,
+    "train": train,
+    "algorithms": algorithms,
+    "scaling": scaling,
+    "spinning": spinning,
+}
+# What a part was called before.
+OLD_NAMES = {"training": "train"}
 # Measured within one process each, by programs of their own.
 PROGRAMS = {"emulator": "emulators.py", "envs": "vector_envs.py", "memory": "memory.py"}
 IN_ROUNDS = {"emulator", "envs"}
 
 
-def check_equal_work(samples: dict[str, list[Sample]]) -> None:
-    """Where contestants report what they did, those of one size must agree."""
+def check_equal_work(contestants: Contestants, samples: dict[str, list[Sample]]) -> None:
+    """Where contestants report what they did, those that are compared must agree."""
     work: dict[str, set[str]] = {}
     for name, runs in samples.items():
         for sample in runs:
             if "work" in sample:
-                size = name.rpartition(", ")[2] if name.endswith(" envs") else ""
-                work.setdefault(size, set()).add(json.dumps(sample["work"]))
+                done = work.setdefault(contestants[name].work, set())
+                done.add(json.dumps(sample["work"]))
     unequal = {size: done for size, done in work.items() if len(done) > 1}
     if unequal:
         sys.exit(f"the contestants did not do equal work: {unequal}")
@@ -178,6 +256,30 @@ def table(samples: dict[str, list[Sample]]) -> str:
     return "\n".join(lines)
 
 
+def measure(part: str, rounds: int, threads: int) -> None:
+    """Run the contestants of a part in turns and store what they gave."""
+    contestants = PARTS[part](threads)
+    samples: dict[str, list[Sample]] = {name: [] for name in contestants}
+    for number in range(rounds):
+        for name, contestant in contestants.items():
+            samples[name].append(contestant.run())
+            speed = samples[name][-1]["steps_per_second"]
+            print(f"round {number + 1}: {name}: {speed:.0f} steps/s", file=sys.stderr)
+    check_equal_work(contestants, samples)
+    record: dict[str, Any] = {
+        "command": f"./scripts/bench --rounds {rounds} --threads {threads} {part}",
+        "machine": machine(),
+        "memory_sample_seconds": MEMORY_SAMPLE_SECONDS,
+    }
+    if part == "train":
+        record["floors"] = floors()
+    path = RESULTS / f"bench-{part}.json"
+    path.write_text(json.dumps(record | {"samples": samples}, indent=1) + "\n")
+    print(f"\n{table(samples)}\n\nraw samples: {path.relative_to(ROOT)}")
+    if part == "scaling":
+        print(f"plot: {plot(path).relative_to(ROOT)}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
@@ -187,6 +289,7 @@ def main() -> None:
     cores = len(os.sched_getaffinity(0))
     parser.add_argument("--threads", type=int, default=cores, help="of torch and of envs, each")
     arguments = parser.parse_args()
+    arguments.parts = [OLD_NAMES.get(part, part) for part in arguments.parts]
     unknown = set(arguments.parts) - set(PARTS | PROGRAMS)
     if unknown or arguments.rounds < 1:
         parser.error(
@@ -197,27 +300,8 @@ def main() -> None:
         if part in PROGRAMS:
             own = ["--rounds", str(arguments.rounds)] if part in IN_ROUNDS else []
             subprocess.run([sys.executable, str(HERE / PROGRAMS[part]), *own], check=True)
-            continue
-        contestants = PARTS[part](arguments.threads)
-        samples: dict[str, list[Sample]] = {name: [] for name in contestants}
-        for number in range(arguments.rounds):
-            for name, (command, environment) in contestants.items():
-                samples[name].append(run(command, environment))
-                speed = samples[name][-1]["steps_per_second"]
-                print(f"round {number + 1}: {name}: {speed:.0f} steps/s", file=sys.stderr)
-        check_equal_work(samples)
-        options = f"--rounds {arguments.rounds} --threads {arguments.threads}"
-        command = f"./scripts/bench {options} {part}"
-        record = {
-            "command": command,
-            "machine": machine(),
-            "memory_sample_seconds": MEMORY_SAMPLE_SECONDS,
-        }
-        if part == "training":
-            record["floors"] = floors(arguments.threads)
-        path = RESULTS / f"bench-{part}.json"
-        path.write_text(json.dumps(record | {"samples": samples}, indent=1) + "\n")
-        print(f"\n{table(samples)}\n\nraw samples: {path.relative_to(ROOT)}")
+        else:
+            measure(part, arguments.rounds, arguments.threads)
 
 
 if __name__ == "__main__":

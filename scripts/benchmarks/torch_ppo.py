@@ -1,4 +1,4 @@
-"""A plain PyTorch PPO on EnvPool, in one file: `torch_ppo.py THREADS TOTAL_STEPS`.
+"""A plain PyTorch PPO on EnvPool, in one file: `torch_ppo.py THREADS TOTAL_STEPS [NUM_ENVS]`.
 
 What people write: NCHW float32, `optim.Adam`, `clip_grad_norm_`, one process, as many threads of
 torch and EnvPool as asked for. It knows nothing of this project; its hyper-parameters are those of
@@ -15,8 +15,9 @@ import torch
 from torch import nn
 from torch.distributions import Categorical
 
-NUM_ENVS, NUM_STEPS, MINIBATCHES, EPOCHS = 8, 128, 4, 4
-BATCH = NUM_ENVS * NUM_STEPS
+BATCH, MINIBATCHES, EPOCHS = 1024, 4, 4
+NUM_ENVS = int(sys.argv[3]) if len(sys.argv) > 3 else 8
+NUM_STEPS = BATCH // NUM_ENVS
 GAMMA, LAMBDA, CLIP, ENT_COEF, VF_COEF, MAX_GRAD_NORM = 0.99, 0.95, 0.1, 0.01, 0.5, 0.5
 
 
@@ -53,7 +54,7 @@ class Agent(nn.Module):
 
 
 def main() -> None:
-    threads, total_steps = map(int, sys.argv[1:])
+    threads, total_steps = map(int, sys.argv[1:3])
     torch.set_num_threads(threads)
     torch.manual_seed(1)
     envs = envpool.make(
