@@ -32,6 +32,7 @@ fn main() {
         println!("cargo::rustc-link-arg={argument}");
     }
     println!("cargo::metadata=link_args={}", arguments.join(SEPARATOR));
+    println!("cargo::metadata=torch_lib={torch_lib}");
 }
 
 /// Lets a program find both libraries, and keeps the CUDA half of libtorch, of which no symbol is named

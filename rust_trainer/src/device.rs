@@ -5,9 +5,10 @@ use std::time::Duration;
 use tch::{Cuda, Device};
 
 use crate::{
+    cuda,
     envs::available_cores,
     error::TrainerError,
-    settings::{DeviceChoice, Precision},
+    settings::{DeviceChoice, MachineSettings, Precision},
 };
 
 /// The device that a choice means on this machine.
@@ -33,6 +34,25 @@ pub fn select(choice: DeviceChoice) -> Result<Device, TrainerError> {
             Err(TrainerError::setting("device", choice, problem))
         }
     }
+}
+
+/// The device that the settings mean, ready for training: see [`cuda::prepare`].
+///
+/// # Errors
+/// Those of [`select`]; a precision that the device does not have; what CUDA says.
+pub fn prepare(settings: &MachineSettings) -> Result<Device, TrainerError> {
+    let device = select(settings.device)?;
+    let is_tf32 = settings.precision == Precision::Tf32;
+    if is_tf32 && !device.is_cuda() {
+        let problem = format!("needs a CUDA device, and the device is {}", name(device));
+        return Err(TrainerError::setting(
+            "precision",
+            settings.precision,
+            problem,
+        ));
+    }
+    cuda::prepare(device, is_tf32)?;
+    Ok(device)
 }
 
 /// The number format that a choice means on `device`: for `auto`, bf16 on a processor that computes in it
@@ -104,6 +124,20 @@ pub fn name(device: Device) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tf32_needs_a_cuda_device() {
+        let settings = MachineSettings {
+            device: DeviceChoice::Cpu,
+            precision: Precision::Tf32,
+            ..MachineSettings::default()
+        };
+        let message = prepare(&settings).unwrap_err().to_string();
+        assert!(
+            message.contains("`precision` = tf32 needs a CUDA device"),
+            "{message}"
+        );
+    }
 
     #[test]
     #[cfg(target_os = "linux")]

@@ -7,7 +7,7 @@ use std::{
 
 use vec_env::EnvError;
 
-use crate::report::ReportError;
+use crate::{cuda::CudaError, report::ReportError};
 
 /// An error of the trainer.
 #[derive(Debug, thiserror::Error)]
@@ -126,6 +126,12 @@ impl From<tch::TchError> for TrainerError {
     fn from(error: tch::TchError) -> Self {
         let text = error.to_string();
         Self::libtorch(text.trim_start_matches("Internal torch error: "))
+    }
+}
+
+impl From<CudaError> for TrainerError {
+    fn from(error: CudaError) -> Self {
+        Self::libtorch(&error.0)
     }
 }
 

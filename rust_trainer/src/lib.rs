@@ -7,6 +7,7 @@
 
 pub mod algorithms;
 pub mod cli;
+pub mod cuda;
 pub mod data;
 pub mod device;
 pub mod envs;

@@ -7,129 +7,74 @@
 //! Images are written channels first and turned to channels last, which convolutions want, once, when
 //! their row is read for the first time; PPO reads each observation five times.
 
-use std::{
-    ops::Range,
-    ptr::NonNull,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+mod device;
+mod host;
 
-use tch::{Cuda, Device, Kind, Tensor};
+use std::ops::Range;
+
+use tch::{Device, Kind, Tensor};
 use vec_env::{Dtype, ObsSlot, ObsSpec};
 
+use self::{device::DeviceRows, host::HostRows};
 use crate::error::TrainerError;
 
 /// `num_rows` rows of `num_envs` observations each.
-///
-/// On a CUDA device the rows are pinned host memory, and beside them lies a copy on the device, to which
-/// each row travels once: for acting and for learning both.
 #[derive(Debug)]
 pub struct Observations {
-    memory: Arc<Memory>,
-    on_device: Option<DeviceRows>,
+    rows: Rows,
     num_envs: usize,
     /// Channels, height and width of images.
     image: Option<[i64; 3]>,
-    /// Which rows are as they were written, not yet turned.
-    is_raw: Vec<bool>,
-}
-
-/// The host's memory, kept alive by every row that is lent.
-#[derive(Debug)]
-struct Memory {
-    /// `[num_rows, num_envs, ...]`, contiguous, never resized.
-    tensor: Tensor,
-    start: NonNull<u8>,
-    row_bytes: usize,
-    lent: Box<[AtomicBool]>,
-}
-
-#[expect(
-    unsafe_code,
-    reason = "rows are written in other threads than the one that reads"
-)]
-// SAFETY: the tensor and its pointer are used by `Observations` alone, which never reads a row that is
-// lent; what is shared with other threads is the flags.
-unsafe impl Send for Memory {}
-#[expect(
-    unsafe_code,
-    reason = "rows are written in other threads than the one that reads"
-)]
-// SAFETY: as above.
-unsafe impl Sync for Memory {}
-
-/// Rows that are lent; dropping it gives them back.
-struct Lent {
-    memory: Arc<Memory>,
-    rows: Range<usize>,
-}
-
-impl Drop for Lent {
-    fn drop(&mut self) {
-        for lent in &self.memory.lent[self.rows.clone()] {
-            lent.store(false, Ordering::Release);
-        }
-    }
 }
 
 #[derive(Debug)]
-struct DeviceRows {
-    tensor: Tensor,
-    device: Device,
-    state: Vec<DeviceRow>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum DeviceRow {
-    /// The host's row has been written since it was sent.
-    Stale,
-    /// Being copied, as far as the host knows.
-    OnItsWay,
-    There,
+enum Rows {
+    OnHost {
+        rows: HostRows,
+        /// Which are as they were written, not yet turned.
+        is_raw: Vec<bool>,
+    },
+    OnDevice(DeviceRows),
 }
 
 impl Observations {
-    /// Rows of zeros.
+    /// Rows of zeros, of which each is lent by itself.
     ///
     /// # Errors
-    /// Memory that the host or the device does not have.
+    /// Memory that the host or the device does not have; what CUDA says.
     pub fn new(
         spec: &ObsSpec,
         num_rows: usize,
         num_envs: usize,
         device: Device,
     ) -> Result<Self, TrainerError> {
+        Self::in_groups(spec, num_rows, (num_envs, 1), device)
+    }
+
+    /// The same, of which up to `num_groups` are lent at once.
+    ///
+    /// # Errors
+    /// As [`Observations::new`].
+    pub fn in_groups(
+        spec: &ObsSpec,
+        num_rows: usize,
+        (num_envs, num_groups): (usize, usize),
+        device: Device,
+    ) -> Result<Self, TrainerError> {
         let shape = shape(&[num_rows, num_envs], spec);
-        let mut tensor = Tensor::f_zeros(&shape, (kind(spec), Device::Cpu))?;
-        let on_device = if device.is_cuda() {
-            tensor = tensor.f_pin_memory(device)?;
-            Some(DeviceRows {
-                tensor: Tensor::f_zeros(&shape, (kind(spec), device))?,
-                device,
-                state: vec![DeviceRow::Stale; num_rows],
-            })
+        let rows = if device == Device::Cpu {
+            Rows::OnHost {
+                rows: HostRows::new(&shape, kind(spec), device)?,
+                is_raw: vec![false; num_rows],
+            }
         } else {
-            None
-        };
-        let start = NonNull::new(tensor.data_ptr().cast()).unwrap_or(NonNull::dangling());
-        let memory = Memory {
-            tensor,
-            start,
-            row_bytes: spec.num_bytes() * num_envs,
-            lent: (0..num_rows).map(|_| AtomicBool::new(false)).collect(),
-        };
-        let image = match shape[2..] {
-            [channels, height, width] if spec.is_image() => Some([channels, height, width]),
-            _ => None,
+            let rows = DeviceRows::new(&shape, num_groups, image(spec), kind(spec), device)?;
+            Rows::OnDevice(rows)
         };
         Ok(Self {
-            memory: Arc::new(memory),
-            on_device,
+            rows,
             num_envs,
-            image,
-            is_raw: vec![false; num_rows],
+            image: image(spec),
         })
     }
 
@@ -145,45 +90,15 @@ impl Observations {
     /// Lends several rows, one after another in memory.
     ///
     /// # Panics
-    /// If one of them is not there, or lent already.
+    /// If one of them is not there, or lent already; if they are more than can be lent at once.
     #[must_use]
-    pub fn lend_rows(&mut self, rows: Range<usize>) -> ObsSlot {
-        for row in rows.clone() {
-            self.begin_lending(row);
-        }
-        let (memory, first) = (&self.memory, rows.start);
-        let numel = rows.len() * memory.row_bytes;
-        let owner = Lent {
-            memory: Arc::clone(memory),
-            rows,
-        };
-        #[expect(unsafe_code, reason = "tch has no safe view of a tensor's bytes")]
-        // SAFETY: the rows lie inside the tensor's memory, for their flags exist; the memory is initialized
-        // and lives as long as `owner`; the flags keep every other access away until `owner` is dropped,
-        // and no copy to the device is still reading it.
-        unsafe {
-            let start = memory.start.add(first * memory.row_bytes);
-            ObsSlot::from_raw_parts(start, numel, owner)
-        }
-    }
-
-    fn begin_lending(&mut self, row: usize) {
-        let memory = &self.memory;
-        let was_lent = memory.lent[row].swap(true, Ordering::Acquire);
-        assert!(!was_lent, "row {row} of the observations is lent already");
-        self.is_raw[row] = true;
-        if let Some(rows) = &mut self.on_device {
-            if rows.state[row] == DeviceRow::OnItsWay {
-                if let Device::Cuda(index) = rows.device {
-                    Cuda::synchronize(index as i64);
-                }
-                rows.state.iter_mut().for_each(|state| {
-                    if *state == DeviceRow::OnItsWay {
-                        *state = DeviceRow::There;
-                    }
-                });
+    pub fn lend_rows(&mut self, lent: Range<usize>) -> ObsSlot {
+        match &mut self.rows {
+            Rows::OnHost { rows, is_raw } => {
+                is_raw[lent.clone()].fill(true);
+                rows.lend(lent)
             }
-            rows.state[row] = DeviceRow::Stale;
+            Rows::OnDevice(rows) => rows.lend(lent),
         }
     }
 
@@ -193,10 +108,9 @@ impl Observations {
     /// If there is no such row, or it is lent.
     pub fn row(&mut self, row: usize) -> Tensor {
         self.make_readable(row);
-        let host = self.memory.tensor.get(row as i64);
-        let copy = match &mut self.on_device {
-            None => host.to_device_(Device::Cpu, host.kind(), false, true),
-            Some(rows) => rows.send(row, &host),
+        let copy = match &mut self.rows {
+            Rows::OnHost { rows, .. } => copy(&rows.view(row)),
+            Rows::OnDevice(rows) => rows.row(row),
         };
         self.in_order(copy)
     }
@@ -206,12 +120,16 @@ impl Observations {
     /// # Panics
     /// If there is no such row, or it is lent.
     pub fn host_row(&self, row: usize) -> Tensor {
-        self.check_readable(row);
-        let copy = self.memory.tensor.get(row as i64).copy();
-        if self.is_raw[row] {
-            return copy;
+        match &self.rows {
+            Rows::OnHost { rows, is_raw } => {
+                let written = copy(&rows.view(row));
+                if is_raw[row] {
+                    return written;
+                }
+                self.in_order(written).contiguous()
+            }
+            Rows::OnDevice(rows) => rows.host_row(row),
         }
-        self.in_order(copy).contiguous()
     }
 
     /// Copies of single observations where the network runs, `[samples, ...]`; sample
@@ -220,24 +138,30 @@ impl Observations {
     /// # Panics
     /// If there is no such row, or it is lent.
     pub fn gather(&mut self, samples: &[i64]) -> Tensor {
-        let indices = Tensor::from_slice(samples);
         for sample in samples {
-            let row = *sample as usize / self.num_envs;
-            self.make_readable(row);
-            if let Some(rows) = &mut self.on_device
-                && rows.state[row] == DeviceRow::Stale
-            {
-                let _ = rows.send(row, &self.memory.tensor.get(row as i64));
-            }
+            self.make_readable(*sample as usize / self.num_envs);
         }
-        let copies = match &self.on_device {
-            None => self.memory.tensor.flatten(0, 1).index_select(0, &indices),
-            Some(rows) => {
-                let indices = indices.to_device(rows.device);
-                rows.tensor.flatten(0, 1).index_select(0, &indices)
-            }
+        self.at(&Tensor::from_slice(samples).to_device(self.device()))
+    }
+
+    /// Makes these rows readable by [`Observations::at`].
+    ///
+    /// # Panics
+    /// If one of them is lent.
+    pub fn prepare(&mut self, rows: impl IntoIterator<Item = usize>) {
+        for row in rows {
+            self.make_readable(row);
+        }
+    }
+
+    /// As [`Observations::gather`], of rows that are [prepared](Observations::prepare), for samples int64
+    /// `[samples]` that lie where the network runs: nothing of it waits for the host.
+    pub fn at(&self, samples: &Tensor) -> Tensor {
+        let all = match &self.rows {
+            Rows::OnHost { rows, .. } => rows.views().flatten(0, 1),
+            Rows::OnDevice(rows) => rows.all(),
         };
-        self.in_order(copies)
+        self.in_order(all.index_select(0, samples))
     }
 
     /// Observations in each row.
@@ -249,9 +173,10 @@ impl Observations {
     /// Where copies are handed out.
     #[must_use]
     pub fn device(&self) -> Device {
-        self.on_device
-            .as_ref()
-            .map_or(Device::Cpu, |rows| rows.device)
+        match &self.rows {
+            Rows::OnHost { .. } => Device::Cpu,
+            Rows::OnDevice(rows) => rows.device(),
+        }
     }
 
     /// Copies of turned observations, `[count, ...]`, with their axes in the environment's order.
@@ -264,52 +189,33 @@ impl Observations {
         }
     }
 
-    /// Turns the images of a row to channels last, if that is not done yet.
+    /// Turns the images of a row to channels last and sends them where they are read, if that is not done
+    /// yet.
     fn make_readable(&mut self, row: usize) {
-        self.check_readable(row);
-        if !std::mem::take(&mut self.is_raw[row]) {
+        let (rows, is_raw) = match &mut self.rows {
+            Rows::OnHost { rows, is_raw } => (rows, is_raw),
+            Rows::OnDevice(rows) => return rows.send(row),
+        };
+        rows.check_readable(row);
+        if !std::mem::take(&mut is_raw[row]) {
             return;
         }
         let Some([channels, ..]) = self.image else {
             return;
         };
-        let memory = &self.memory;
-        #[expect(unsafe_code, reason = "tch has no safe view of a tensor's bytes")]
-        // SAFETY: as in `lend`; the row is not lent, nor can it be before this returns, and what was
-        // handed out of it are copies.
-        let bytes = unsafe {
-            let start = memory.start.add(row * memory.row_bytes);
-            std::slice::from_raw_parts_mut(start.as_ptr(), memory.row_bytes)
-        };
-        let obs_bytes = memory.row_bytes / self.num_envs;
+        let bytes = rows.bytes(row);
+        let obs_bytes = bytes.len() / self.num_envs;
         let mut planes = vec![0; obs_bytes];
         for image in bytes.chunks_exact_mut(obs_bytes) {
             planes.copy_from_slice(image);
             interleave(&planes, channels as usize, image);
         }
     }
-
-    fn check_readable(&self, row: usize) {
-        let is_lent = self.memory.lent[row].load(Ordering::Acquire);
-        assert!(
-            !is_lent,
-            "row {row} of the observations is lent: it cannot be read before its slot is dropped"
-        );
-    }
 }
 
-impl DeviceRows {
-    /// Sends a row that has not been sent yet, without waiting for it; returns a copy of it.
-    fn send(&mut self, row: usize, host: &Tensor) -> Tensor {
-        let mut target = self.tensor.get(row as i64);
-        if self.state[row] != DeviceRow::Stale {
-            return target.copy();
-        }
-        let sent = host.to_device_(self.device, host.kind(), true, true);
-        target.copy_(&sent);
-        self.state[row] = DeviceRow::OnItsWay;
-        sent
-    }
+/// `Tensor::copy` writes zeros first.
+fn copy(tensor: &Tensor) -> Tensor {
+    tensor.to_device_(tensor.device(), tensor.kind(), false, true)
 }
 
 /// Writes the bytes of `channels` planes, one after another, pixel by pixel.
@@ -348,6 +254,14 @@ pub fn obs_tensor(bytes: &[u8], count: usize, spec: &ObsSpec) -> Result<Tensor, 
 pub(super) fn shape(leading: &[usize], spec: &ObsSpec) -> Vec<i64> {
     let lengths = leading.iter().chain(&spec.shape);
     lengths.map(|length| *length as i64).collect()
+}
+
+/// Channels, height and width of an image.
+fn image(spec: &ObsSpec) -> Option<[i64; 3]> {
+    match *shape(&[], spec).as_slice() {
+        [channels, height, width] if spec.is_image() => Some([channels, height, width]),
+        _ => None,
+    }
 }
 
 pub(super) fn kind(spec: &ObsSpec) -> Kind {

@@ -59,6 +59,6 @@ fn pixels(images: &Tensor, kind: Kind) -> Tensor {
 fn compute_kind(precision: Precision, device: Device) -> Kind {
     match device::precision(precision, device) {
         Precision::Bf16 => Kind::BFloat16,
-        Precision::Fp32 | Precision::Auto => Kind::Float,
+        Precision::Fp32 | Precision::Tf32 | Precision::Auto => Kind::Float,
     }
 }

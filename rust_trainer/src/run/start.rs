@@ -215,7 +215,7 @@ fn prepare(
     stop: &StopRequest,
 ) -> Result<Prepared, TrainerError> {
     envs::check(&settings.env.env_id, settings.env.env_groups, &*env)?;
-    let device = device::select(settings.machine.device)?;
+    let device = device::prepare(&settings.machine)?;
     let mut algorithm = algorithms::new(settings, &*env, device)?;
     let mut done_before = 0;
     let mut states = Err(None);

@@ -80,6 +80,8 @@ choices! {
     pub enum Precision {
         /// 32-bit floating point.
         Fp32 = "fp32",
+        /// The same, with factors of products rounded to 10 bits of mantissa: faster, on a CUDA device.
+        Tf32 = "tf32",
         /// bfloat16: faster where the processor has instructions for it, 8 bits of mantissa.
         Bf16 = "bf16",
         /// bf16 on a processor that has instructions for it, else fp32.
