@@ -3,6 +3,7 @@
 //! tch's own optimizers can neither save their state nor clip by norm without a round trip to the host.
 
 mod fused;
+mod on_device;
 
 use tch::{Device, Kind, Tensor, no_grad_guard};
 
@@ -94,7 +95,7 @@ impl Optimizer {
     ) {
         let _guard = no_grad_guard();
         self.steps += 1;
-        let moments = self.moments(learning_rate);
+        let moments = self.moments(self.steps, learning_rate);
         match (&mut self.rule, moments) {
             (Rule::Adam { mean, variance, .. } | Rule::RAdam { mean, variance }, Some(moments)) => {
                 if fused::is_possible(params) {
@@ -124,9 +125,9 @@ impl Optimizer {
         }
     }
 
-    /// What this step does with the moments, where the rule has two.
-    fn moments(&self, learning_rate: f64) -> Option<Moments> {
-        let steps = self.steps as f64;
+    /// What the step of this number, from 1, does with the moments, where the rule has two.
+    fn moments(&self, step: u64, learning_rate: f64) -> Option<Moments> {
+        let steps = step as f64;
         let correction1 = 1.0 - BETA1.powf(steps);
         let correction2 = 1.0 - BETA2.powf(steps);
         let (step, root, eps) = match self.rule {

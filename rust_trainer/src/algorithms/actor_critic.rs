@@ -2,10 +2,11 @@
 
 use serde_json::json;
 use tch::Device;
-use vec_env::{ActionBatch, ObsSlot, ObsSpec, StepBatch, VecEnv};
+use vec_env::{ActionBatch, ActionSpace, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
-use super::{Algorithm, Learner, Learning, Metrics, State, schedule};
+use super::{Algorithm, Learner, Learning, Metrics, State, problems, recording, schedule};
 use crate::{
+    cuda::Recording,
     data::{
         Rollout, Samples,
         advantage::gae,
@@ -16,7 +17,7 @@ use crate::{
     nn::{Memory, PolicyValueNet},
     optimizer::Optimizer,
     parallel::Threads,
-    policy::{Policy, choose, seeded_rng, values},
+    policy::{Policy, choose, choose_recorded, seeded_rng, values},
     settings::Settings,
 };
 
@@ -97,6 +98,8 @@ pub struct Shared {
 pub struct ActorCritic<S> {
     settings: S,
     learner: Learner<PolicyValueNet>,
+    /// Acting on a device, where actions are discrete and nothing is remembered; else it is done as it comes.
+    acting: Option<Recording>,
     rollout: Rollout,
     reward_normalizer: Option<RewardNormalizer>,
     /// The newest observations are a reset's, as the environments made them.
@@ -141,13 +144,17 @@ impl<S: OnPolicy> ActorCritic<S> {
         let sizes = (env.num_envs(), num_groups);
         let rollout = Rollout::in_groups(spec, num_steps, sizes, memory, device)?;
         let num_updates = run.run.total_steps.div_ceil(rollout.num_samples() as u64);
+        let recorded = || recording(&run.machine, device).filter(|_| lstm_size == 0);
+        let is_discrete = matches!(actions, ActionSpace::Discrete { .. });
         Ok(Self {
             settings,
+            acting: recorded().filter(|_| is_discrete),
             learner: Learner {
                 net,
                 optimizer,
                 rng,
                 threads: Threads::new(&run.machine, device),
+                steps: recorded(),
             },
             rollout,
             reward_normalizer: norm_reward.then(|| RewardNormalizer::new(env.num_envs())),
@@ -201,7 +208,10 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         let obs = self.rollout.obs_in_turn();
         let memory = &mut self.memories[self.rollout.turns().0];
         let Learner { net, rng, .. } = &mut self.learner;
-        let choice = choose(net, &obs, memory, rng, false);
+        let choice = match &mut self.acting {
+            Some(recording) => choose_recorded(recording, net, &obs, rng),
+            None => choose(net, &obs, memory, rng, false),
+        };
         let actions = net.action_space().clipped(&choice.actions);
         self.rollout.add_choice(choice);
         Ok(actions)
@@ -307,6 +317,13 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         self.rollout.set_obs_in_hand(&obs)
     }
 
+    fn notices(&mut self) -> Vec<String> {
+        problems([
+            ("acting", &mut self.acting),
+            ("a gradient step", &mut self.learner.steps),
+        ])
+    }
+
     fn forget_games(&mut self) {
         let memory = self.learner.net.new_memory(self.num_envs);
         self.memories = memory.split(self.memories.len());
@@ -319,5 +336,13 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
 
     fn device(&self) -> Device {
         self.learner.net.params.device()
+    }
+}
+
+#[cfg(test)]
+impl<S> ActorCritic<S> {
+    /// Acts and learns as on a device, with these recordings.
+    pub(super) fn record(&mut self, acting: Recording, steps: Recording) {
+        (self.acting, self.learner.steps) = (Some(acting), Some(steps));
     }
 }

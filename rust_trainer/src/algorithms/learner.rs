@@ -6,6 +6,7 @@ use tch::{Device, Tensor};
 
 use super::State;
 use crate::{
+    cuda::Recording,
     data::{Batch, Rollout, Samples},
     error::TrainerError,
     nn::Network,
@@ -25,6 +26,9 @@ pub struct Learner<N> {
     pub rng: Pcg64,
     /// What computes its gradients.
     pub threads: Threads,
+    /// Gradient steps on a device, recorded; none where they are computed in parts: on the CPU, and for a
+    /// network with a memory.
+    pub steps: Option<Recording>,
 }
 
 /// What a part of a minibatch says: means over its samples.

@@ -7,6 +7,7 @@ pub mod a2c;
 mod actor_critic;
 pub mod dqn;
 mod learner;
+mod minibatches;
 pub mod ppo;
 pub mod pqn;
 mod schedule;
@@ -22,10 +23,11 @@ pub use pqn::Pqn;
 pub use state::State;
 
 use crate::{
+    cuda::Recording,
     error::TrainerError,
     nn::{PolicyValueNet, QNet},
     policy::{self, EpsilonGreedy, Policy, to_vec},
-    settings::{AlgorithmSettings, Settings},
+    settings::{AlgorithmSettings, MachineSettings, Settings},
 };
 
 /// Something that learns from environments.
@@ -91,6 +93,11 @@ pub trait Algorithm {
     /// are not finite.
     fn load_state(&mut self, state: &State) -> Result<(), TrainerError>;
 
+    /// What the user should know since this was asked last.
+    fn notices(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Every game has been broken off and another one begun, whose first observations are written next:
     /// what is in hand of the old ones must not flow into the new ones.
     fn forget_games(&mut self);
@@ -152,6 +159,22 @@ pub fn new(
         AlgorithmSettings::Dqn(dqn) => Box::new(Dqn::new(dqn, settings, env, device)?),
         AlgorithmSettings::Pqn(pqn) => Box::new(Pqn::new(pqn, settings, env, device)?),
     })
+}
+
+/// Work of an algorithm on `device` that is recorded if the settings say so; none on the CPU.
+fn recording(settings: &MachineSettings, device: Device) -> Option<Recording> {
+    (device != Device::Cpu).then(|| Recording::on(device, settings.cuda_graphs))
+}
+
+/// Why recordings are none any more, a sentence each.
+fn problems(recordings: [(&str, &mut Option<Recording>); 2]) -> Vec<String> {
+    let problems = recordings.into_iter().filter_map(|(what, recording)| {
+        let problem = recording.as_mut()?.problem()?;
+        Some(format!(
+            "{what} could not be recorded as a CUDA graph and goes on without: {problem}"
+        ))
+    });
+    problems.collect()
 }
 
 /// The policy that `state` holds, without what only learning needs.

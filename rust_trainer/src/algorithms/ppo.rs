@@ -3,20 +3,19 @@
 //!
 //! [`ActorCritic`](super::ActorCritic) collects a rollout; here is what PPO learns from it.
 
-use rand::seq::SliceRandom;
 use tch::{Device, Kind, Tensor, no_grad};
 
 use super::{
     Learner, Metrics,
     actor_critic::{OnPolicy, Shared},
     learner::Loss as PartLoss,
+    minibatches::{Descent, Minibatches},
 };
 use crate::{
     data::{Batch, Rollout, Samples},
     error::TrainerError,
     nn::{Output, PolicyValueNet},
     optimizer::Optimizer,
-    parallel,
     settings::settings,
 };
 
@@ -166,30 +165,30 @@ impl OnPolicy for PpoSettings {
         learning_rate: f64,
         should_stop: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Metrics>, TrainerError> {
-        let mut order: Vec<i64> = (0..rollout.num_sequences() as i64).collect();
+        let how = Descent {
+            norm_adv: self.norm_adv,
+            max_grad_norm: self.max_grad_norm,
+            learning_rate,
+        };
+        let passes = (self.update_epochs, self.num_minibatches);
+        let minibatches = Minibatches::draw(learner, rollout, passes, learning_rate);
         let mut terms = Vec::new();
-        for _ in 0..self.update_epochs {
-            order.shuffle(&mut learner.rng);
-            for sequences in parallel::split(&order, self.num_minibatches) {
-                if should_stop() {
-                    return Ok(None);
-                }
-                let parts = learner.parts(rollout, samples, sequences, self.norm_adv);
-                let loss = |net: &PolicyValueNet, (batch, samples): (Batch, Samples)| {
-                    let loss = loss(&net.forward_batch(&batch), &samples, self);
-                    let terms = vec![
-                        loss.policy,
-                        loss.value,
-                        loss.entropy,
-                        loss.approx_kl,
-                        loss.clip_fraction,
-                    ];
-                    PartLoss::new(loss.total, terms)
-                };
-                let (descent, _) =
-                    learner.descend(parts, loss, self.max_grad_norm, learning_rate)?;
-                terms.push(descent);
+        for minibatch in minibatches.iter() {
+            if should_stop() {
+                return Ok(None);
             }
+            let loss = |net: &PolicyValueNet, (batch, samples): (Batch, Samples)| {
+                let loss = loss(&net.forward_batch(&batch), &samples, self);
+                let terms = vec![
+                    loss.policy,
+                    loss.value,
+                    loss.entropy,
+                    loss.approx_kl,
+                    loss.clip_fraction,
+                ];
+                PartLoss::new(loss.total, terms)
+            };
+            terms.push(learner.step(rollout, samples, &minibatch, how, loss)?);
         }
         let names = [
             "policy_loss",

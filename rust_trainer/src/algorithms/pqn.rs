@@ -7,19 +7,24 @@
 //! `G_t = r_t + γ(1 − d_t)((1 − λ) max Q(s_{t+1}) + λ G_{t+1})`, with `d_t` 1 where the episode ended;
 //! which is to say `max Q(s_t)` and the generalized advantage over it.
 
-use rand::seq::SliceRandom;
 use serde_json::json;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 use vec_env::{ActionBatch, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
-use super::{Algorithm, Learner, Learning, Metrics, State, learner::Loss as PartLoss, schedule};
+use super::{
+    Algorithm, Learner, Learning, Metrics, State,
+    learner::Loss as PartLoss,
+    minibatches::{Descent, Minibatches},
+    problems, recording, schedule,
+};
 use crate::{
+    cuda::Recording,
     data::{Batch, Rollout, Samples, advantage::gae, obs_tensor, truncated_obs},
     error::TrainerError,
     nn::{Memory, QNet, QStyle},
     optimizer::Optimizer,
-    parallel::{self, Threads},
-    policy::{EpsilonGreedy, Policy, epsilon_greedy, seeded_rng, to_vec},
+    parallel::Threads,
+    policy::{EpsilonGreedy, Policy, epsilon_greedy, epsilon_greedy_recorded, seeded_rng, to_vec},
     settings::{Settings, settings},
 };
 
@@ -102,6 +107,8 @@ fn taken(q_values: &Tensor, samples: &Samples) -> Tensor {
 pub struct Pqn {
     settings: PqnSettings,
     learner: Learner<EpsilonGreedy>,
+    /// Acting on a device; on the CPU it is done as it comes.
+    acting: Option<Recording>,
     rollout: Rollout,
     obs_spec: ObsSpec,
     /// Updates done, and in the whole run; the last rollout is a whole one.
@@ -140,7 +147,9 @@ impl Pqn {
                 optimizer,
                 rng,
                 threads: Threads::new(&run.machine, device),
+                steps: recording(&run.machine, device),
             },
+            acting: recording(&run.machine, device),
             rollout,
             obs_spec: spec.clone(),
             updates: 0,
@@ -179,26 +188,26 @@ impl Pqn {
         should_stop: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Metrics>, TrainerError> {
         let (settings, learning_rate) = (&self.settings, self.learning_rate());
-        let mut order: Vec<i64> = (0..self.rollout.num_samples() as i64).collect();
+        let how = Descent {
+            norm_adv: false,
+            max_grad_norm: settings.max_grad_norm,
+            learning_rate,
+        };
+        let (learner, rollout) = (&mut self.learner, &mut self.rollout);
+        let passes = (settings.update_epochs, settings.num_minibatches);
+        let minibatches = Minibatches::draw(learner, rollout, passes, learning_rate);
         let mut terms = Vec::new();
-        for _ in 0..settings.update_epochs {
-            order.shuffle(&mut self.learner.rng);
-            for indices in parallel::split(&order, settings.num_minibatches) {
-                if should_stop() {
-                    return Ok(None);
-                }
-                let learner = &mut self.learner;
-                let parts = learner.parts(&mut self.rollout, samples, indices, false);
-                let loss = |net: &EpsilonGreedy, (batch, samples): (Batch, Samples)| {
-                    let q_values = net.net.values(&batch.obs);
-                    let mean = taken(&q_values, &samples).mean(Kind::Float);
-                    let loss = loss(&q_values, &samples);
-                    PartLoss::new(loss.shallow_clone(), vec![loss, mean])
-                };
-                let norm = settings.max_grad_norm;
-                let (descent, _) = learner.descend(parts, loss, norm, learning_rate)?;
-                terms.push(descent);
+        for minibatch in minibatches.iter() {
+            if should_stop() {
+                return Ok(None);
             }
+            let loss = |net: &EpsilonGreedy, (batch, samples): (Batch, Samples)| {
+                let q_values = net.net.values(&batch.obs);
+                let mean = taken(&q_values, &samples).mean(Kind::Float);
+                let loss = loss(&q_values, &samples);
+                PartLoss::new(loss.shallow_clone(), vec![loss, mean])
+            };
+            terms.push(learner.step(rollout, samples, &minibatch, how, loss)?);
         }
         let names = ["q_loss", "q_value", "grad_norm"];
         Ok(Some(Metrics::mean_of(&names, &terms)))
@@ -215,12 +224,13 @@ impl Algorithm for Pqn {
     }
 
     fn act(&mut self) -> Result<ActionBatch, TrainerError> {
-        let q_values = {
-            let obs = self.rollout.obs_in_turn();
-            self.q_values(&obs)
+        let (obs, epsilon) = (self.rollout.obs_in_turn(), self.epsilon());
+        let choice = if let Some(recording) = &mut self.acting {
+            let Learner { net, rng, .. } = &mut self.learner;
+            epsilon_greedy_recorded(recording, &net.net, &obs, epsilon, rng)
+        } else {
+            epsilon_greedy(&self.q_values(&obs), epsilon, &mut self.learner.rng)
         };
-        let epsilon = self.epsilon();
-        let choice = epsilon_greedy(&q_values, epsilon, &mut self.learner.rng);
         let actions = choice.actions.clone();
         self.rollout.add_choice(choice);
         Ok(actions)
@@ -290,6 +300,13 @@ impl Algorithm for Pqn {
         self.rollout.set_obs_in_hand(&obs)
     }
 
+    fn notices(&mut self) -> Vec<String> {
+        problems([
+            ("acting", &mut self.acting),
+            ("a gradient step", &mut self.learner.steps),
+        ])
+    }
+
     fn forget_games(&mut self) {
         self.rollout.restart(Memory::default());
     }
@@ -300,6 +317,14 @@ impl Algorithm for Pqn {
 
     fn device(&self) -> Device {
         self.learner.net.net.params.device()
+    }
+}
+
+#[cfg(test)]
+impl Pqn {
+    /// Acts and learns as on a device, with these recordings.
+    pub(super) fn record(&mut self, acting: Recording, steps: Recording) {
+        (self.acting, self.learner.steps) = (Some(acting), Some(steps));
     }
 }
 

@@ -71,7 +71,12 @@ impl Rollout {
     ) -> Result<Self, TrainerError> {
         let (num_rows, of_group) = ((num_steps + 1) * num_groups, num_envs / num_groups);
         Ok(Self {
-            observations: Observations::new(spec, num_rows, of_group, device)?,
+            observations: Observations::in_groups(
+                spec,
+                num_rows,
+                (of_group, num_groups),
+                device,
+            )?,
             num_steps,
             num_envs,
             num_groups,
@@ -239,6 +244,33 @@ impl Rollout {
         }
         batch.obs = self.obs_of(&batch.indices);
         batch
+    }
+
+    /// Sends what [`Rollout::batch_at`] reads where the network runs.
+    pub(crate) fn prepare(&mut self) {
+        let steps = 0..self.num_steps * self.num_groups;
+        let rows: Vec<usize> = steps.map(|step| self.row_of(step)).collect();
+        self.observations.prepare(rows);
+    }
+
+    /// Where the observation of each sample lies, for [`Rollout::batch_at`].
+    pub(crate) fn places(&self) -> Vec<i64> {
+        let of_group = self.observations.num_envs();
+        let steps = 0..self.num_steps * self.num_groups;
+        let firsts = steps.map(|step| self.row_of(step) * of_group);
+        let places = firsts.flat_map(|first| first..first + of_group);
+        places.map(|place| place as i64).collect()
+    }
+
+    /// [`Rollout::batch`] without a memory, of the samples that lie at these `places`, which lie where the
+    /// network runs.
+    pub(crate) fn batch_at(&self, places: &Tensor) -> Batch {
+        Batch {
+            indices: Vec::new(),
+            obs: self.observations.at(places),
+            memory: Memory::default(),
+            episode_starts: Vec::new(),
+        }
     }
 
     /// The observations of the samples at `indices`, `[len, ...]`.

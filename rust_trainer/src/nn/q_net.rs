@@ -127,6 +127,12 @@ impl QNet {
         })
     }
 
+    /// Actions that it values.
+    #[must_use]
+    pub fn num_actions(&self) -> i64 {
+        self.num_actions
+    }
+
     /// Action values of `obs`, `[batch, ...]` in the environment's own type → float32
     /// `[batch, num_actions]`. Noisy weights are what they are on average.
     pub fn values(&self, obs: &Tensor) -> Tensor {

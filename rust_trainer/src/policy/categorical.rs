@@ -54,6 +54,19 @@ pub(super) fn draw(
     log_probs[action]
 }
 
+/// As [`draw`] for many rows where they lie, `[batch, num_actions]`, with a uniform number of [0, 1) for each,
+/// float64 `[batch]`: actions, int64, and their log-probabilities, `[batch]` each.
+pub(super) fn draw_all(log_probs: &Tensor, uniforms: &Tensor) -> (Tensor, Tensor) {
+    let shares = log_probs.to_kind(Kind::Double).exp().cumsum(1, None);
+    let last = log_probs.size()[1] - 1;
+    let total = shares.narrow(1, last, 1);
+    let is_before = shares.le_tensor(&(total * uniforms.unsqueeze(1)));
+    let actions = is_before.sum_dim_intlist(1, false, Kind::Int64);
+    let actions = actions.clamp_max(last);
+    let chosen = log_probs.gather(1, &actions.unsqueeze(1), false);
+    (actions, chosen.squeeze_dim(1))
+}
+
 fn most_probable(log_probs: &[f32]) -> usize {
     let mut best = 0;
     for (action, log_prob) in log_probs.iter().enumerate() {
@@ -84,7 +97,9 @@ fn sample(log_probs: &[f32], uniform: f64) -> usize {
 mod tests {
     use rand::{RngExt, SeedableRng};
 
-    use super::{most_probable, sample};
+    use tch::Tensor;
+
+    use super::{draw_all, most_probable, sample};
 
     #[test]
     fn samples_follow_the_probabilities() {
@@ -106,6 +121,28 @@ mod tests {
         let log_probs = [0.25_f32, 0.75].map(f32::ln);
         assert_eq!(sample(&log_probs, 0.0), 0);
         assert_eq!(sample(&log_probs, 1.0 - f64::EPSILON), 1);
+    }
+
+    #[test]
+    fn many_rows_are_drawn_as_each_alone() {
+        let mut rng = rand_pcg::Pcg64::seed_from_u64(2);
+        let logits: Vec<f32> = (0..5_000 * 6).map(|_| 4.0 * rng.random::<f32>()).collect();
+        let log_probs = Tensor::from_slice(&logits)
+            .view([-1, 6])
+            .log_softmax(-1, None);
+        let mut uniforms: Vec<f64> = (0..5_000).map(|_| rng.random()).collect();
+        (uniforms[0], uniforms[1]) = (0.0, 1.0 - f64::EPSILON);
+        let (actions, chosen) = draw_all(&log_probs, &Tensor::from_slice(&uniforms));
+        let table = Vec::<Vec<f32>>::try_from(&log_probs).unwrap();
+        let alone: Vec<usize> = table
+            .iter()
+            .zip(&uniforms)
+            .map(|(row, uniform)| sample(row, *uniform))
+            .collect();
+        let actions = Vec::<i64>::try_from(actions).unwrap();
+        assert!(actions.iter().zip(&alone).all(|(a, b)| *a as usize == *b));
+        let expected: Vec<f32> = table.iter().zip(&alone).map(|(row, a)| row[*a]).collect();
+        assert_eq!(Vec::<f32>::try_from(chosen).unwrap(), expected);
     }
 
     #[test]

@@ -47,9 +47,22 @@ impl Network for EpsilonGreedy {
 pub fn epsilon_greedy(q_values: &Tensor, epsilon: f64, rng: &mut Pcg64) -> Choice {
     let num_actions = q_values.size()[1] as usize;
     let table = to_vec::<f32>(q_values);
-    let (mut actions, mut log_probs, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    for row in table.chunks_exact(num_actions) {
+    let best = table.chunks_exact(num_actions).map(|row| {
         let best = argmax(row);
+        (best, row[best])
+    });
+    explore(best, num_actions, epsilon, rng)
+}
+
+/// [`epsilon_greedy`] with the best of each row, an action and its value, found already.
+pub(super) fn explore(
+    best: impl Iterator<Item = (usize, f32)>,
+    num_actions: usize,
+    epsilon: f64,
+    rng: &mut Pcg64,
+) -> Choice {
+    let (mut actions, mut log_probs, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for (best, value) in best {
         let explores = epsilon > 0.0 && rng.random::<f64>() < epsilon;
         let action = if explores {
             rng.random_range(0..num_actions)
@@ -64,7 +77,7 @@ pub fn epsilon_greedy(q_values: &Tensor, epsilon: f64, rng: &mut Pcg64) -> Choic
         };
         actions.push(action as i64);
         log_probs.push(probability.ln() as f32);
-        values.push(row[best]);
+        values.push(value);
     }
     Choice {
         actions: ActionBatch::Discrete(actions),

@@ -9,11 +9,13 @@ mod categorical;
 mod distribution;
 mod epsilon_greedy;
 mod gaussian;
+mod on_device;
 
 pub use categorical::Categorical;
 pub use distribution::Distribution;
 pub use epsilon_greedy::{EpsilonGreedy, epsilon_greedy};
 pub use gaussian::DiagonalGaussian;
+pub use on_device::{choose_recorded, epsilon_greedy_recorded};
 use rand_pcg::Pcg64;
 use tch::{Device, Tensor, no_grad_guard};
 use vec_env::ActionBatch;

@@ -50,6 +50,7 @@ pub const CHANGEABLE: &[&str] = &[
     "total_steps",
     "device",
     "precision",
+    "cuda_graphs",
     "torch_threads",
     "env_threads",
     "env_timeout",
@@ -356,6 +357,9 @@ impl Run {
             .learn(&mut || may_break_off && patience.is_over())?;
         self.is_learning = learned == Learning::BrokenOff;
         self.times.learn += learning.elapsed();
+        for notice in self.algorithm.notices() {
+            self.report.message(&notice);
+        }
         let Learning::Done(metrics) = learned else {
             return Ok(false);
         };

@@ -113,8 +113,11 @@ settings! {
         /// Where the network runs: auto, cpu, cuda or cuda:N
         device: DeviceChoice = DeviceChoice::Auto, Any,
         /// Number format of the forward and backward pass; auto: bf16 on a processor with instructions for it,
-        /// else fp32
+        /// else fp32; tf32 on a CUDA device only
         precision: Precision = Precision::Fp32, Any,
+        /// Record acting and gradient steps as CUDA graphs and replay them (CUDA device, not with an LSTM or
+        /// with DQN)
+        cuda_graphs: bool = true, Any,
         /// Threads that compute, each a part of every batch; 0: as many as there are cores
         torch_threads: i32 = 0, Between(0.0, 1024.0),
         /// Threads (ale) or processes (async) that step the environments; 0: as many as there are cores,

@@ -105,6 +105,7 @@ impl Dqn {
                 optimizer,
                 rng,
                 threads: Threads::new(&run.machine, device),
+                steps: None,
             },
             target,
             replay,
