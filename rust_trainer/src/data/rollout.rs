@@ -71,12 +71,7 @@ impl Rollout {
     ) -> Result<Self, TrainerError> {
         let (num_rows, of_group) = ((num_steps + 1) * num_groups, num_envs / num_groups);
         Ok(Self {
-            observations: Observations::in_groups(
-                spec,
-                num_rows,
-                (of_group, num_groups),
-                device,
-            )?,
+            observations: Observations::in_groups(spec, num_rows, (of_group, num_groups), device)?,
             num_steps,
             num_envs,
             num_groups,

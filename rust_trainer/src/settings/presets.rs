@@ -36,6 +36,8 @@ impl Preset {
         "pqn-cartpole",
         "ppo-pendulum",
         "ppo-continuous",
+        "ppo-record",
+        "pqn-record",
     ];
 
     /// The preset of this name.

@@ -1,0 +1,201 @@
+"""Whole trainings on a GPU by number of environments: `./scripts/bench gpu [--seconds N] …`.
+
+PPO and PQN with 8 to 4096 environments on the backends `native` and `ale`, and what precision and
+recorded graphs change. Each case is a fresh process that trains for its share of the seconds,
+starting included; the first updates, in which libraries choose their algorithms, do not count.
+Writes `bench-gpu.json` after each case and prints a table. Runs on a CPU, too: `--device cpu`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import trainer
+from machine import RESULTS, tree_memory
+
+GAME = "SpaceInvadersNoFrameskip-v4"
+# A rollout has as many samples as a share of the seconds allows, a minibatch as many as pay.
+ROLLOUT_SAMPLES = 65_536
+MINIBATCH_SAMPLES = 16_384
+NUM_STEPS = {"ppo": 128, "pqn": 32}
+MINIBATCHES = {"ppo": 4, "pqn": 32}
+# Before these, algorithms of libraries are chosen and graphs recorded.
+WARM_UP_UPDATES = 2
+# Looking at its memory costs a large process milliseconds.
+POLL_SECONDS = 2.0
+ENDLESS = 10**12
+
+Sample = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One training."""
+
+    algorithm: str
+    backend: str
+    num_envs: int
+    precision: str
+    cuda_graphs: bool
+
+    def name(self) -> str:
+        """Return what the case is called."""
+        plain = "" if self.cuda_graphs else ", no graphs"
+        return f"{self.algorithm}, {self.backend}, {self.num_envs} envs, {self.precision}{plain}"
+
+    def settings(self) -> dict[str, Any]:
+        """Return its settings: those of the field where they are small enough."""
+        num_steps = max(8, min(NUM_STEPS[self.algorithm], ROLLOUT_SAMPLES // self.num_envs))
+        samples = num_steps * self.num_envs
+        minibatches = max(MINIBATCHES[self.algorithm], samples // MINIBATCH_SAMPLES)
+        return {
+            "algorithm": self.algorithm,
+            "env_id": GAME,
+            "backend": self.backend,
+            "num_envs": self.num_envs,
+            "num_steps": num_steps,
+            "num_minibatches": min(minibatches, samples // 2),
+            "precision": self.precision,
+            "cuda_graphs": str(self.cuda_graphs).lower(),
+            "total_steps": ENDLESS,
+            "checkpoint_every": ENDLESS,
+        }
+
+
+def cases(envs: list[int], precisions: list[str], on_gpu: bool) -> list[Case]:
+    """Return all cases, the most telling ones first: time may end before they do."""
+    best = precisions[0]
+    few, many = envs[0], envs[len(envs) // 2]
+    kinds = [("ppo", "native", num_envs, best) for num_envs in envs]
+    kinds += [("pqn", "native", num_envs, best) for num_envs in envs]
+    kinds += [
+        ("ppo", "native", num_envs, other) for num_envs in (few, many) for other in precisions
+    ]
+    # ALE makes and resets one environment after another: thousands would take the whole time.
+    of_ale = [num_envs for num_envs in envs if num_envs <= 1024]
+    kinds += [(name, "ale", num_envs, best) for num_envs in of_ale for name in ("ppo", "pqn")]
+    chosen = [Case(*kind, cuda_graphs=on_gpu) for kind in kinds]
+    if on_gpu:
+        plain = [("ppo", few), ("ppo", many), ("pqn", few)]
+        chosen += [Case(name, "native", n, best, cuda_graphs=False) for name, n in plain]
+    return list(dict.fromkeys(chosen))
+
+
+def measure(case: Case, seconds: float, device: str) -> Sample:
+    """Train one case for so many seconds."""
+    with tempfile.TemporaryDirectory() as folder, trainer.GpuSamples() as gpu:
+        settings = case.settings() | {"device": device, "runs_dir": folder, "run_name": "bench"}
+        if device == "cpu":
+            del settings["cuda_graphs"]
+        options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+        log = Path(folder) / "log"
+        started = time.monotonic()
+        process = trainer.start(["train", *options], log)
+        memory = 0
+        try:
+            while process.poll() is None and time.monotonic() - started < seconds:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(POLL_SECONDS)
+                memory = max(memory, tree_memory(process.pid))
+            has_failed = process.poll() not in (None, 0)
+        finally:
+            trainer.stop(process)
+        sample: Sample = {"settings": settings, "peak_memory": memory}
+        if has_failed:
+            return sample | {"problem": log.read_text().splitlines()[-1:]}
+        rows = trainer.table(Path(folder) / "bench" / "updates.csv")
+    if gpu.use:
+        # The first half starts, records and warms up.
+        sample["gpu_use_percent"] = statistics.mean(gpu.use[len(gpu.use) // 2 :])
+        sample["gpu_memory_mib"] = max(gpu.memory)
+    return sample | speed(rows)
+
+
+def speed(rows: list[dict[str, float]]) -> Sample:
+    """Return what the updates say behind those that warm up."""
+    if len(rows) < 2:
+        return {"problem": [f"{len(rows)} updates in the time given"]}
+    warm = rows[min(WARM_UP_UPDATES, len(rows) - 1) - 1 :]
+    steps = warm[-1]["step"] - warm[0]["step"]
+    parts = ("acting", "stepping", "learning")
+    spent = {part: sum(row[f"seconds_{part}"] for row in warm[1:]) for part in parts}
+    return {
+        "updates": len(warm) - 1,
+        "steps_per_second": steps / (warm[-1]["seconds"] - warm[0]["seconds"]),
+        "cpu_seconds_per_1000_steps": 1000 * sum(row["seconds_cpu"] for row in warm[1:]) / steps,
+        "seconds_per_1000_steps": {part: 1000 * spent[part] / steps for part in parts},
+        "seconds_to_first_update": rows[0]["seconds"],
+    }
+
+
+def table(samples: list[Sample]) -> str:
+    """Return the samples as a Markdown table."""
+    lines = [
+        "| algorithm | backend | envs | precision | graphs | steps/s | µs a step: act, env, learn "
+        "| CPU µs a step | GPU use, % | GPU memory, MiB | memory, MiB |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for sample in samples:
+        case = sample["case"]
+        names = [str(case[key]) for key in ("algorithm", "backend", "num_envs", "precision")]
+        names.append("yes" if case["cuda_graphs"] else "no")
+        if "problem" in sample:
+            cells = [" ".join(sample["problem"]) or "ended early", *[""] * 5]
+        else:
+            parts = sample["seconds_per_1000_steps"].values()
+            cells = [
+                f"{sample['steps_per_second']:.0f}",
+                ", ".join(f"{1000 * part:.1f}" for part in parts),
+                f"{1000 * sample['cpu_seconds_per_1000_steps']:.1f}",
+                f"{sample.get('gpu_use_percent', math.nan):.0f}",
+                f"{sample.get('gpu_memory_mib', math.nan):.0f}",
+                f"{sample['peak_memory'] / 2**20:.0f}",
+            ]
+        lines.append("| " + " | ".join([*names, *cells]).replace("nan", "-") + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=540.0, help="for all cases together")
+    parser.add_argument(
+        "--envs", type=int, nargs="+", default=[8, 32, 128, 512, 1024, 2048, 4096], metavar="N"
+    )
+    parser.add_argument(
+        "--precisions", nargs="+", default=["bf16", "tf32", "fp32"], metavar="P", help="best first"
+    )
+    parser.add_argument("--device", default="cuda", help="cuda, cuda:N or cpu")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of bench-gpu.json")
+    arguments = parser.parse_args()
+    if arguments.device == "cpu" and "tf32" in arguments.precisions:
+        arguments.precisions.remove("tf32")
+    chosen = cases(arguments.envs, arguments.precisions, arguments.device != "cpu")
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    path = arguments.out / "bench-gpu.json"
+    end = time.monotonic() + arguments.seconds
+    samples: list[Sample] = []
+    record = {"command": trainer.command_line(), "machine": trainer.machine_with_gpu()}
+    for number, case in enumerate(chosen):
+        # What one case leaves of its share is the others'.
+        share = (end - time.monotonic()) / (len(chosen) - number)
+        sample = {"case": asdict(case)} | measure(case, share, arguments.device)
+        samples.append(sample)
+        result = sample.get("problem") or f"{sample['steps_per_second']:.0f} steps/s"
+        print(f"{case.name()}: {result}", file=sys.stderr, flush=True)
+        path.write_text(json.dumps(record | {"samples": samples}, indent=1) + "\n")
+    print(f"\n{table(samples)}\n\nraw samples: {path}")
+
+
+if __name__ == "__main__":
+    main()
