@@ -261,3 +261,29 @@ pub use graph::Graph;
 
 /// Whether this program was built with CUDA graphs.
 pub const HAS_GRAPHS: bool = cfg!(cuda_graphs);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With a GPU or without: there are not so many devices, and graphs are not of the default stream.
+    #[test]
+    fn what_fails_is_an_error_of_one_line() {
+        let problems = [
+            Stream::new(99).unwrap_err(),
+            Stream::current(99).unwrap_err(),
+            Graph::record(|| ()).map(|_| ()).unwrap_err(),
+        ];
+        for CudaError(problem) in problems {
+            assert!(problem.len() > 10, "{problem}");
+            assert!(!problem.contains('\n'), "{problem}");
+        }
+    }
+
+    #[test]
+    fn tf32_is_a_choice_of_libtorchs() {
+        for allowed in [true, false] {
+            allow_tf32(allowed).unwrap();
+        }
+    }
+}
