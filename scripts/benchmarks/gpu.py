@@ -35,6 +35,7 @@ WARM_UP_UPDATES = 2
 # Looking at its memory costs a large process milliseconds.
 POLL_SECONDS = 2.0
 ENDLESS = 10**12
+COLUMNS = ("algorithm", "backend", "num_envs", "env_groups", "precision")
 
 Sample = dict[str, Any]
 
@@ -48,11 +49,14 @@ class Case:
     num_envs: int
     precision: str
     cuda_graphs: bool
+    env_groups: int = 1
 
     def name(self) -> str:
         """Return what the case is called."""
         plain = "" if self.cuda_graphs else ", no graphs"
-        return f"{self.algorithm}, {self.backend}, {self.num_envs} envs, {self.precision}{plain}"
+        groups = "" if self.env_groups == 1 else f" in {self.env_groups} groups"
+        envs = f"{self.num_envs} envs{groups}"
+        return f"{self.algorithm}, {self.backend}, {envs}, {self.precision}{plain}"
 
     def settings(self) -> dict[str, Any]:
         """Return its settings: those of the field where they are small enough."""
@@ -64,6 +68,7 @@ class Case:
             "env_id": GAME,
             "backend": self.backend,
             "num_envs": self.num_envs,
+            "env_groups": self.env_groups,
             "num_steps": num_steps,
             "num_minibatches": min(minibatches, samples // 2),
             "precision": self.precision,
@@ -86,6 +91,8 @@ def cases(envs: list[int], precisions: list[str], on_gpu: bool) -> list[Case]:
     of_ale = [num_envs for num_envs in envs if num_envs <= 1024]
     kinds += [(name, "ale", num_envs, best) for num_envs in of_ale for name in ("ppo", "pqn")]
     chosen = [Case(*kind, cuda_graphs=on_gpu) for kind in kinds]
+    # While the network acts for one half, the other half is emulated.
+    chosen += [Case("ppo", "native", n, best, on_gpu, env_groups=2) for n in (few, many)]
     if on_gpu:
         plain = [("ppo", few), ("ppo", many), ("pqn", few)]
         chosen += [Case(name, "native", n, best, cuda_graphs=False) for name, n in plain]
@@ -142,13 +149,14 @@ def speed(rows: list[dict[str, float]]) -> Sample:
 def table(samples: list[Sample]) -> str:
     """Return the samples as a Markdown table."""
     lines = [
-        "| algorithm | backend | envs | precision | graphs | steps/s | µs a step: act, env, learn "
-        "| CPU µs a step | GPU use, % | GPU memory, MiB | memory, MiB |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| algorithm | backend | envs | groups | precision | graphs | steps/s "
+        "| µs a step: act, env, learn | CPU µs a step "
+        "| GPU use, % | GPU memory, MiB | memory, MiB |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for sample in samples:
         case = sample["case"]
-        names = [str(case[key]) for key in ("algorithm", "backend", "num_envs", "precision")]
+        names = [str(case[key]) for key in COLUMNS]
         names.append("yes" if case["cuda_graphs"] else "no")
         if "problem" in sample:
             cells = [" ".join(sample["problem"]) or "ended early", *[""] * 5]

@@ -8,6 +8,7 @@ import json
 import random
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 
@@ -42,9 +43,7 @@ def test_a_training_is_measured_by_its_own_table(
     assert sample["peak_memory"] > 100 * 2**20
     # The table has a line for it, and one for what failed.
     failed = gpu.measure(gpu.Case("ppo", "native", 2, "no such", cuda_graphs=False), 60.0, "cpu")
-    names = {"algorithm": "ppo", "backend": "native", "num_envs": 2, "precision": "fp32"}
-    names["cuda_graphs"] = False
-    lines = gpu.table([{"case": names} | sample, {"case": names} | failed]).splitlines()
+    lines = gpu.table([{"case": asdict(case)} | run for run in (sample, failed)]).splitlines()
     assert f"| {sample['steps_per_second']:.0f} |" in lines[2]
     assert "no such" in lines[3]
     assert len({line.count("|") for line in lines}) == 1
