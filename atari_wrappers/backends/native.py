@@ -37,8 +37,8 @@ def obstacles_to_native(request: BatchRequest) -> Iterator[str]:
 class NativeBackend:
     """`atari_core.AtariVecEnv`.
 
-    A step of all envs has its destination before emulation starts. Of a part of them it is not
-    known which come first, so that their rows are written when they are received.
+    Steps have their destination before emulation starts. Of parts of a batch it is not known which
+    come first: whoever is ready takes the next row.
     """
 
     name = "native"
@@ -69,8 +69,10 @@ class NativeBackend:
         self._obs_arrays = ObsArrays(
             settings.obs_buffers, settings.batch_size or num_envs, self.single_observation_space
         )
-        self._is_whole = settings.batch_size in (0, num_envs)
-        # Of the step of all envs that is in flight: where its observations are written to.
+        self._batch_size = settings.batch_size or num_envs
+        self._is_whole = self._batch_size == num_envs
+        self._num_in_flight = 0
+        # Where the next observations are written to, if that is known: of all envs, or of a batch.
         self._obs: np.ndarray | None = None
         self._out: np.ndarray | None = None
 
@@ -79,6 +81,7 @@ class NativeBackend:
         indices = self._all if reset.indices is None else list(reset.indices)
         seeds = reset.seeds or [None] * len(indices)
         self._core.begin_reset(indices, seeds, bool(reset.options.get(NEW_GAME)))
+        self._num_in_flight = len(indices)
         self._out = reset.out
 
     def send(
@@ -90,8 +93,14 @@ class NativeBackend:
             self._core.send(actions, obs)
             self._obs = obs
         else:
-            self._core.begin_step(actions, self._all if indices is None else list(indices))
+            indices = self._all if indices is None else list(indices)
+            self._core.begin_step(actions, indices)
+            self._num_in_flight += len(indices)
             self._out = self._out if out is None else out
+            if self._obs is None and self._batch_size <= self._num_in_flight and not self._is_whole:
+                obs = self._obs_arrays.take(self._batch_size, self._out)
+                self._core.offer(obs)
+                self._obs, self._out = obs, None
 
     def recv(
         self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
@@ -100,13 +109,18 @@ class NativeBackend:
         del timeout  # a step ends by itself within milliseconds
         if self._obs is not None:
             obs, self._obs = self._obs, None
-            results = self._core.recv()
-            received = self._all
+            if self._is_whole:
+                results, received = self._core.recv(), self._all
+            else:
+                received = self._core.receive(count)
+                self._num_in_flight -= count
+                results = self._core.read(received)
             if out is not None:  # said too late
                 np.copyto(out, obs)
                 obs = out
         else:
             received = self._core.receive(count)
+            self._num_in_flight -= count
             out, self._out = self._out if out is None else out, None
             indices, took_part = received, None
             if every:

@@ -117,23 +117,36 @@ impl AtariVecEnv {
         results(py, &self.step, &self.obs_shape)
     }
 
-    fn receive(&mut self, py: Python<'_>, count: usize) -> PyResult<Vec<usize>> {
-        let env = &mut self.env;
-        py.detach(|| env.receive(count))
-            .map_err(|error| exception(&error))
+    fn offer(&mut self, obs: &Bound<'_, PyAny>) -> PyResult<()> {
+        let destination = Destination::new(obs)?;
+        let offered = self.env.offer(destination.slot());
+        offered.map_err(|error| exception(&error))?;
+        self.destination = Some(destination);
+        Ok(())
     }
 
-    #[pyo3(signature = (env_ids, obs, took_part = None))]
+    fn receive(&mut self, py: Python<'_>, count: usize) -> PyResult<Vec<usize>> {
+        let env = &mut self.env;
+        let received = py.detach(|| env.receive(count));
+        let received = received.map_err(|error| exception(&error))?;
+        self.destination = None;
+        Ok(received)
+    }
+
+    #[pyo3(signature = (env_ids, obs = None, took_part = None))]
     fn read<'py>(
         &mut self,
         py: Python<'py>,
         env_ids: Vec<usize>,
-        obs: &Bound<'py, PyAny>,
+        obs: Option<&Bound<'py, PyAny>>,
         took_part: Option<Vec<bool>>,
     ) -> PyResult<Results<'py>> {
-        let mut slot = Destination::new(obs)?.slot();
+        let mut slot = match obs {
+            Some(obs) => Some(Destination::new(obs)?.slot()),
+            None => None,
+        };
         let (env, step) = (&mut self.env, &mut self.step);
-        env.read(&env_ids, took_part.as_deref(), Some(&mut slot), step)
+        env.read(&env_ids, took_part.as_deref(), slot.as_deref_mut(), step)
             .map_err(|error| exception(&error))?;
         results(py, &self.step, &self.obs_shape)
     }

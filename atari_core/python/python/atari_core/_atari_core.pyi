@@ -69,15 +69,25 @@ class AtariVecEnv:
     def recv(self) -> Results:
         """Wait for what `send` began."""
 
+    def offer(self, obs: np.ndarray) -> None:
+        """Give the next `receive` memory: a row for each of as many environments as it waits for.
+
+        `obs`, uint8 `[count, *obs_shape]`, is the emulator's until `receive` or `close` returns;
+        what is ready first is in the first row.
+        """
+
     def receive(self, count: int) -> list[int]:
         """Wait for the first `count` of the environments begun, and return which.
 
-        In the order in which they were begun if nothing else is in flight (in their own if they are
-        all), else as they were ready. `read` says what they brought.
+        In the order in which they were begun if nothing else is in flight and no memory was offered
+        (in their own if they are all), else as they were ready. `read` says what they brought.
         """
 
     def read(
-        self, env_ids: Sequence[int], obs: np.ndarray, took_part: Sequence[bool] | None = None
+        self,
+        env_ids: Sequence[int],
+        obs: np.ndarray | None = None,
+        took_part: Sequence[bool] | None = None,
     ) -> Results:
         """Return what environments brought last, none in flight, and write what they show to `obs`.
 
