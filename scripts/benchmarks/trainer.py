@@ -24,7 +24,7 @@ def command() -> list[str]:
     has_module = "GPU_SITE" in os.environ
     if program.exists() and not has_module:
         return [str(program)]
-    return [sys.executable, "-m", "rust_trainer"]
+    return [sys.executable, "-P", "-m", "rust_trainer"]  # not the folder of sources
 
 
 def command_line() -> str:
