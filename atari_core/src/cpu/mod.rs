@@ -4,6 +4,8 @@
 //! Timing: an instruction is one step. Its bus accesses count at the cycle at which it ends, which is where
 //! the last access of a 6502 instruction falls.
 
+mod at;
+mod bus;
 mod decimal;
 mod modes;
 mod opcodes;
@@ -12,6 +14,8 @@ mod stores;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use at::{At, Instruction};
+use bus::fetch_bytes;
 use modes::Place;
 
 use crate::machine::Machine;
@@ -76,89 +80,6 @@ pub(crate) struct Held {
 /// call: no loop, no shared `match`, nothing saved or restored between two instructions. No guarantee is needed: a
 /// chain ends after [`CHAIN`] calls, so that without that optimisation the stack is as little at risk.
 type Handler = fn(&mut Machine, At, u32, u32, u32, u32);
-
-/// An instruction as it is kept for every byte of a ROM: its operand bytes in the lower half, and, in the upper 9
-/// bits, which handler it has: the opcode's, or that of a store to one register of the TIA.
-#[derive(Clone, Copy)]
-pub(crate) struct Instruction(u32);
-
-impl Instruction {
-    pub(crate) fn new([opcode, low, high]: [u8; 3]) -> Self {
-        let handler = stores::handler(opcode, low).unwrap_or(opcode.into());
-        Self(u32::from(handler) << 23 | u32::from(high) << 8 | u32::from(low))
-    }
-
-    #[inline(always)]
-    fn operand(self) -> u32 {
-        self.0 & 0xffff
-    }
-
-    #[inline(always)]
-    fn handler(self) -> Handler {
-        opcodes::HANDLERS[(self.0 >> 23) as usize]
-    }
-}
-
-/// Program counter, cycle and the instructions that are left of the chain, so that one addition steps over an
-/// instruction: 20 bits of which the lower 16 are the program counter, 26 bits, and the rest, negative at the end.
-#[derive(Clone, Copy)]
-struct At(u64);
-
-const CYCLE: u32 = 20;
-const LEFT: u32 = 46;
-
-impl At {
-    fn new(pc: u32, cycle: i32, left: u32) -> Self {
-        Self(u64::from(pc) | (cycle as u64) << CYCLE | u64::from(left) << LEFT)
-    }
-
-    #[inline(always)]
-    fn pc(self) -> u32 {
-        self.0 as u32 & 0xffff
-    }
-
-    #[inline(always)]
-    fn cycle(self) -> i32 {
-        (self.0 >> CYCLE) as i32 & ((1 << (LEFT - CYCLE)) - 1)
-    }
-
-    /// Goes on by `bytes` of the program and `cycles`.
-    #[inline(always)]
-    fn advanced(self, bytes: u8, cycles: i32) -> Self {
-        let step = u64::from(bytes).wrapping_add((cycles as u64) << CYCLE);
-        Self(self.0.wrapping_add(step))
-    }
-
-    #[inline(always)]
-    fn with_pc(self, pc: u32) -> Self {
-        Self(self.0 >> CYCLE << CYCLE | u64::from(pc))
-    }
-
-    #[inline(always)]
-    fn with_cycle(self, cycle: i32) -> Self {
-        Self::new(self.0 as u32 & ((1 << CYCLE) - 1), cycle, 0).with_left(self.left())
-    }
-
-    fn left(self) -> u32 {
-        (self.0 >> LEFT) as u32
-    }
-
-    fn with_left(self, left: u32) -> Self {
-        Self(self.0 << (64 - LEFT) >> (64 - LEFT) | u64::from(left) << LEFT)
-    }
-
-    /// One instruction less.
-    #[inline(always)]
-    fn counted(self) -> Self {
-        Self(self.0.wrapping_sub(1 << LEFT))
-    }
-
-    /// Whether more instructions were counted than there were.
-    #[inline(always)]
-    fn is_over(self) -> bool {
-        (self.0 as i64) < 0
-    }
-}
 
 /// Instructions that may be nested calls where the compiler makes no jumps of them.
 const CHAIN: u32 = 250;
@@ -368,115 +289,4 @@ impl<'a> Processor<'a> {
             negative | 1
         };
     }
-}
-
-/// What the processor asks of the bus less often. These are called and not inlined; they take values, because the
-/// fields of a [`Processor`] that was lent to them would have to live in memory.
-impl Machine {
-    /// Writes back what the processor holds: a chain is at its end.
-    #[inline(never)]
-    fn pause(&mut self, at: At, _operand: u32, a: u32, x_y: u32, zero_negative: u32) {
-        let processor = Processor::resume(self, at, 0, a, x_y, zero_negative);
-        let registers = Registers {
-            a: processor.a as u8,
-            x: processor.x as u8,
-            y: processor.y as u8,
-            sp: processor.bus.held.sp as u8,
-            p: processor.status() as u8,
-            pc: processor.at.pc() as u16,
-            cycle: processor.at.cycle(),
-        };
-        self.cpu = registers;
-    }
-
-    /// The byte at an address, and where the processor is then.
-    #[inline(never)]
-    fn read(&mut self, address: u32, lines: u32, mut at: At) -> (u32, At) {
-        let value = if address & 0x1000 != 0 {
-            self.banks.read(&self.image, address)
-        } else if address & 0x80 == 0 {
-            self.tia.read(address, lines, at.cycle(), &self.input)
-        } else if address & 0x200 == 0 {
-            self.riot.ram[(address & 0x7f) as usize]
-        } else {
-            // Most games wait for the end of the picture in `LDA INTIM` and a branch back to it; the turns of that
-            // loop change nothing.
-            if address & 0x285 == 0x284 {
-                at = self.skip_wait(at, address);
-            }
-            self.riot.read(address, at.cycle(), &self.input)
-        };
-        (value.into(), at)
-    }
-
-    /// Leaves out what passes after a load of `address`, which is INTIM, when a branch back to that load follows it.
-    fn skip_wait(&mut self, at: At, address: u32) -> At {
-        let pc = at.pc();
-        let byte = |ahead: u32| {
-            let address = pc.wrapping_add(ahead).wrapping_sub(3);
-            self.banks.plain(&self.image, address)
-        };
-        let [Some(load), Some(low), Some(high), Some(branch), Some(0xfb)] =
-            [0, 1, 2, 3, 4].map(byte)
-        else {
-            return at;
-        };
-        // The branch goes back over its own two bytes and the three of the load.
-        if u32::from(u16::from_le_bytes([low, high])) != address {
-            return at;
-        }
-        // LDA, LDX or LDY; BIT takes N from the timer, too, but Z from A as well.
-        let waits = matches!((load, branch), (0xac..=0xae, _) | (0x2c, 0x10 | 0x30));
-        if !waits {
-            return at;
-        }
-        let crosses_page = ((pc + 2) ^ pc.wrapping_sub(3)) & 0x100 != 0;
-        let period = 4 + 3 + i32::from(crosses_page);
-        let left = at.left() + self.held.later;
-        let turns = self
-            .riot
-            .skippable(at.cycle(), branch, period)
-            .min(left as i32 / 2);
-        // All that are left stay behind this chain.
-        self.held.later = left - 2 * turns as u32;
-        at.advanced(0, turns * period).with_left(0)
-    }
-
-    /// A write anywhere, and where the processor goes on.
-    #[inline(never)]
-    fn write(&mut self, address: u32, value: u8, at: At) -> At {
-        if address & 0x1000 != 0 {
-            self.banks.write(address, value);
-        } else if address & 0x80 == 0 {
-            let at = at.with_cycle(self.tia.write(address, value, at.cycle()));
-            return if self.tia.frame_ended {
-                at.with_left(0)
-            } else {
-                at
-            };
-        } else if address & 0x200 == 0 {
-            self.riot.ram[(address & 0x7f) as usize] = value;
-        } else {
-            self.riot.write(address, value, at.cycle());
-        }
-        at
-    }
-}
-
-/// An instruction that does not lie whole in one piece of the cartridge, or not in the piece of the last one.
-#[cold]
-#[inline(never)]
-fn fetch_bytes(bus: &mut Machine, at: At, _operand: u32, a: u32, x_y: u32, zero_negative: u32) {
-    let pc = at.pc();
-    bus.banks.enter(pc);
-    let instruction = bus.banks.instruction(&bus.image, pc).unwrap_or_else(|| {
-        let mut byte = |address| bus.read(address & 0xffff, 0, at.with_pc(0)).0 as u8;
-        let mut bytes = [byte(pc), 0, 0];
-        for index in 1..usize::from(opcodes::LENGTH[usize::from(bytes[0])]) {
-            bytes[index] = byte(pc + index as u32);
-        }
-        Instruction::new(bytes)
-    });
-    let (at, operand) = (at.with_pc(pc), instruction.operand());
-    instruction.handler()(bus, at, operand, a, x_y, zero_negative);
 }

@@ -12,6 +12,7 @@ mod paint;
 mod pictures;
 mod read;
 pub(crate) mod registers;
+mod strobes;
 #[cfg(test)]
 mod tests;
 
