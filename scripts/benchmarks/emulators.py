@@ -1,4 +1,4 @@
-"""The bare emulator beside ALE's: `emulators.py [--rounds N]`, on one core, in turns.
+"""The bare emulator beside ALE's: `emulators.py [--rounds N]`, on one core, in turns, CPU time.
 
 Ten games, each with the same file of random actions: ALE's `act`, which always draws, and
 atari_core drawing no frame, every fourth, and every one. RAM after every hundredth frame must be
@@ -72,25 +72,25 @@ def random_play(rom: Path) -> np.ndarray:
 
 
 def ale_turn(rom: Path, actions: list[int]) -> tuple[float, int]:
-    """Return the seconds that ALE's `act` took, and the checksum of RAM."""
+    """Return the CPU seconds that ALE's `act` took, and the checksum of RAM."""
     ale = loaded(rom)
     checksum, frames, seconds = 0, 0, 0.0
-    started = time.perf_counter()
+    started = time.process_time()
     for action in actions:
         if action == NEW_GAME:
-            seconds += time.perf_counter() - started
+            seconds += time.process_time() - started
             ale.reset_game()
-            started = time.perf_counter()
+            started = time.process_time()
             continue
         ale.act(action)
         frames += 1
         if frames % CHECKED_EVERY == 0:
             checksum = zlib.crc32(ale.getRAM(), checksum)
-    return seconds + time.perf_counter() - started, checksum
+    return seconds + time.process_time() - started, checksum
 
 
 def our_turn(rom: Path, actions: Path, drawn_every: int) -> tuple[float, int]:
-    """Return the seconds that atari_core took, and the checksum of RAM."""
+    """Return the CPU seconds that atari_core took, and the checksum of RAM."""
     command = [str(SPEED), str(rom), str(actions), str(drawn_every)]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     seconds, checksum = printed.split()
@@ -126,9 +126,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="turns of all four")
     arguments = parser.parse_args()
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+    about = machine()
     # The processes that are started inherit it.
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    print("| game | ALE, frames/s | ours: " + " | ".join(f"{d} drawn" for d in DRAWN) + " |")
+    ours = " | ".join(f"{drawn} drawn" for drawn in DRAWN)
+    print(f"| game | ALE, frames/s of CPU time | ours: {ours} |")
     print("| --- | --- | --- | --- | --- |")
     samples = []
     with tempfile.TemporaryDirectory() as folder:
@@ -136,14 +138,14 @@ def main() -> None:
             sample = measure(game, arguments.rounds, Path(folder))
             samples.append(sample)
             speeds = [statistics.median(sample[name]) for name in ("ale", *DRAWN)]
-            ours = (f"{s:.0f} ({r:.2f})" for s, r in zip(speeds[1:], ratios(sample), strict=True))
-            print(f"| {game} | {speeds[0]:.0f} | {' | '.join(ours)} |", flush=True)
+            cells = (f"{s:.0f} ({r:.2f})" for s, r in zip(speeds[1:], ratios(sample), strict=True))
+            print(f"| {game} | {speeds[0]:.0f} | {' | '.join(cells)} |", flush=True)
     medians = [statistics.median(each) for each in zip(*map(ratios, samples), strict=True)]
     print("| median of the games | | " + " | ".join(f"**{m:.2f}**" for m in medians) + " |")
     path = RESULTS / "bench-emulator.json"
     record = {
         "command": f"./scripts/bench --rounds {arguments.rounds} emulator",
-        "machine": machine(),
+        "machine": about,
         "ale_py": ale_py.__version__,
         "frames": FRAMES,
         "median_ratios": dict(zip(DRAWN, medians, strict=True)),

@@ -5,6 +5,7 @@
 
 use super::{CLOCKS_PER_LINE, MAX_HEIGHT, Tia, WIDTH, motion};
 use crate::input::Input;
+use crate::rl::pixels::Simd;
 
 const TOP: i32 = 34;
 const HEIGHT: i32 = 210;
@@ -377,6 +378,8 @@ fn random_writes_draw_what_a_painter_of_single_pixels_draws() {
     for game in 0..60u64 {
         let mut tias = [true, false].map(|draw| {
             let mut tia = Tia::new(TOP, HEIGHT);
+            let paths = Simd::available();
+            tia.simd = paths[game as usize % paths.len()];
             tia.start_frame(draw);
             tia
         });
