@@ -1,30 +1,45 @@
 //! Plays a file of actions and writes what every frame gave, for a comparison with another emulator.
 //!
-//! `replay ROM ACTIONS [--observed | --picture RECORD]`: ACTIONS holds one byte a frame, an action of 0 to 17, or 255 for a new
-//! game. For the loaded ROM and then for each byte a record goes to standard output, little endian: RAM (128 bytes),
-//! CRC-32 of the picture, reward, lives, game over, frame number, frame number of the episode (4 bytes each). With
-//! `--observed` only the last two of every four frames are drawn, as recipes do; the others have 0 as their CRC. With
-//! `--picture` the pixels after one record are written instead.
+//! `replay ROM ACTIONS [--mode N] [--difficulty N] [--observed] [--picture RECORD]`: ACTIONS holds one byte a frame, an
+//! action of 0 to 17, or 255 for a new game. For the loaded ROM and then for each byte a record goes to standard
+//! output, little endian: RAM (128 bytes), CRC-32 of the picture and, every tenth record, of the picture in gray (else
+//! 0), reward, lives, game over, frame number, frame number of the episode (4 bytes each). Mode and difficulty are
+//! those of the games that begin after the first record. With `--observed` only the last two of every four frames are
+//! drawn, as recipes do; the others have 0 as their CRCs. With `--picture` the pixels after one record are written
+//! instead.
 
 use std::io::{BufWriter, Write};
 
-use atari_core::{Action, Cartridge, Console};
+use atari_core::{Action, Cartridge, Console, rl::pixels::Palette};
 
 const NEW_GAME: u8 = 255;
+const GRAY_EVERY: usize = 10;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (rom, actions, observed, picture) = match arguments.as_slice() {
-        [rom, actions] => (rom, actions, false, None),
-        [rom, actions, option] if option == "--observed" => (rom, actions, true, None),
-        [rom, actions, option, record] if option == "--picture" => {
-            (rom, actions, false, Some(record.parse::<usize>()?))
-        }
-        _ => return Err("usage: replay ROM ACTIONS [--observed | --picture RECORD]".into()),
+    let [rom, actions, options @ ..] = arguments.as_slice() else {
+        return Err("usage: replay ROM ACTIONS [OPTIONS], see the head of replay.rs".into());
+    };
+    let place = |name: &str| options.iter().position(|option| option == name);
+    let observed = place("--observed").is_some();
+    let number = |name: &str| -> Result<Option<u32>, Box<dyn std::error::Error>> {
+        let Some(place) = place(name) else {
+            return Ok(None);
+        };
+        let value = options.get(place + 1).ok_or(format!("{name} of what?"))?;
+        Ok(Some(value.parse()?))
     };
     let cartridge = Cartridge::load(rom.as_ref())?;
     let game = cartridge.game()?;
     let mut console = Console::new(cartridge, game)?;
+    if let Some(mode) = number("--mode")? {
+        console.set_mode(mode)?;
+    }
+    if let Some(difficulty) = number("--difficulty")? {
+        console.set_difficulty(difficulty)?;
+    }
+    let picture = number("--picture")?.map(|record| record as usize);
+    let palette = Palette::ntsc();
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let actions = std::fs::read(actions)?;
     let mut reward = 0;
@@ -48,10 +63,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         match picture {
             Some(wanted) if wanted == record => return Ok(out.write_all(console.screen())?),
             Some(_) => {}
-            None => write_record(&mut out, &console, reward, drawn)?,
+            None => {
+                let gray = (drawn && record % GRAY_EVERY == 0).then(|| gray(&console, &palette));
+                write_record(&mut out, &console, reward, drawn, gray.unwrap_or(0))?;
+            }
         }
     }
     Ok(out.flush()?)
+}
+
+fn gray(console: &Console, palette: &Palette) -> u32 {
+    let colours = console.screen().iter();
+    let pixels: Vec<u8> = colours
+        .map(|&colour| palette.gray[usize::from(colour >> 1)])
+        .collect();
+    crc32fast::hash(&pixels)
 }
 
 fn write_record(
@@ -59,6 +85,7 @@ fn write_record(
     console: &Console,
     reward: i32,
     drawn: bool,
+    gray: u32,
 ) -> std::io::Result<()> {
     let picture = if drawn {
         crc32fast::hash(console.screen())
@@ -67,6 +94,7 @@ fn write_record(
     };
     out.write_all(console.ram())?;
     out.write_all(&picture.to_le_bytes())?;
+    out.write_all(&gray.to_le_bytes())?;
     out.write_all(&reward.to_le_bytes())?;
     out.write_all(&console.lives().to_le_bytes())?;
     out.write_all(&u32::from(console.game_over()).to_le_bytes())?;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::cartridge::Cartridge;
-use crate::games::{Game, Progress};
+use crate::games::{Game, Progress, Ram, Select};
 use crate::input::switch;
 use crate::machine::Machine;
 use crate::tia::WIDTH;
@@ -12,8 +12,28 @@ use crate::{Action, CoreError, start};
 
 /// Frames that pass untouched after power on.
 const IDLE_FRAMES: u32 = 60;
-/// Frames of RESET before a mode is selected.
-const FIRST_RESET_FRAMES: u32 = 4;
+/// Frames of RESET before a menu is opened, and after.
+const MENU_RESET_FRAMES: u32 = 4;
+/// Presses of SELECT after which a mode is taken for one that the ROM has not got: no game needs as many.
+const MAX_PRESSES: u32 = 256;
+
+/// The console before its power is switched on.
+fn switched_off(cartridge: &Cartridge, game: &Game) -> Machine {
+    let (image, top, height) = (cartridge.image(), game.top, game.height);
+    let mut machine = Machine::new(
+        image.clone(),
+        game.mapper,
+        top.into(),
+        height.into(),
+        start::RAM,
+    );
+    machine.tia.no_comb = game.no_comb;
+    machine
+}
+
+fn first(choices: &[u32]) -> u32 {
+    choices.first().copied().unwrap_or(0)
+}
 
 /// One console and one game. Plain data: a clone goes on exactly as the original would.
 #[derive(Clone)]
@@ -44,14 +64,7 @@ impl Console {
                 game: game.name,
             });
         }
-        let (image, top, height) = (cartridge.image(), game.top, game.height);
-        let machine = Machine::new(
-            image.clone(),
-            game.mapper,
-            top.into(),
-            height.into(),
-            start::RAM,
-        );
+        let machine = switched_off(&cartridge, game);
         let mut console = Self {
             cartridge,
             game,
@@ -60,14 +73,26 @@ impl Console {
             frame: 0,
             episode_frame: 0,
             power_ons: 0,
-            mode: game.modes.first().copied().unwrap_or(0),
-            difficulty: game.difficulties.first().copied().unwrap_or(0),
+            mode: first(game.modes),
+            difficulty: first(game.difficulties),
         };
-        console.machine.tia.no_comb = game.no_comb;
-        // Loading a ROM switches the console on twice; RAM keeps what the first time left in it.
-        console.power_on();
-        console.reset();
+        console.load_with(&mut |action| action);
         Ok(console)
+    }
+
+    /// Loads the ROM anew, as [`Console::new`] does, with sticky actions as [`Console::reset_with`] has them: the
+    /// game that this begins is one of the first mode and difficulty, later ones are of those that are set.
+    pub fn load_with(&mut self, sticky: &mut dyn FnMut(Action) -> Action) {
+        let (game, chosen) = (self.game, (self.mode, self.difficulty));
+        self.machine = switched_off(&self.cartridge, game);
+        self.mode = first(game.modes);
+        self.difficulty = first(game.difficulties);
+        self.frame = 0;
+        self.power_ons = 0;
+        // Loading a ROM switches the console on twice; RAM keeps what the first time left in it.
+        self.power_on();
+        self.reset_with(sticky);
+        (self.mode, self.difficulty) = chosen;
     }
 
     fn power_on(&mut self) {
@@ -79,28 +104,89 @@ impl Console {
         self.frames(IDLE_FRAMES);
     }
 
-    /// A new game, as ALE's `reset_game` begins one: power, the reset switch, the actions that start the game.
+    /// A new game, as ALE's `reset_game` begins one: power, the choice of the mode, the reset switch, the actions that
+    /// start the game.
     pub fn reset(&mut self) {
+        self.reset_with(&mut |action| action);
+    }
+
+    /// [`Console::reset`], where ALE's sticky actions reach into it: `sticky` is told each action by which the mode
+    /// is chosen, and gives the one that is played.
+    pub fn reset_with(&mut self, sticky: &mut dyn FnMut(Action) -> Action) {
         self.power_on();
-        let (presses, held) = self.game.select;
-        if presses > 0 {
-            self.press(switch::RESET, FIRST_RESET_FRAMES);
-        }
-        for _ in 0..presses {
-            self.press(switch::SELECT, held.into());
-            self.frames(1);
+        self.progress = self
+            .game
+            .rules
+            .map_or_else(Progress::default, |rules| rules.start);
+        self.episode_frame = 0;
+        if let Some(select) = self.game.select {
+            self.choose_mode(select, sticky);
         }
         self.press(switch::RESET, self.game.reset_frames.into());
         for &(action, frames) in self.game.start {
             self.machine.input.act(self.game.controller, action, 1.0);
             self.frames(frames.into());
         }
-        self.progress = self
-            .game
-            .rules
-            .map_or_else(Progress::default, |rules| rules.start);
-        self.frame += u32::from(presses);
-        self.episode_frame = presses.into();
+    }
+
+    /// Chooses the mode. The frames in which a player could act count as the game's, and its rules look at them.
+    fn choose_mode(&mut self, select: Select, sticky: &mut dyn FnMut(Action) -> Action) {
+        match select {
+            Select::Switch {
+                reset_frames,
+                idle_frames,
+                first_press,
+                select_frames,
+                shows,
+            } => {
+                self.press(switch::RESET, reset_frames.into());
+                for _ in 0..idle_frames {
+                    self.play(sticky(Action::Noop), 1.0, true);
+                }
+                let mode = self.mode.cast_signed();
+                if first_press > 0 {
+                    self.press(switch::SELECT, first_press.into());
+                    self.play(sticky(Action::Noop), 1.0, true);
+                }
+                for _ in 0..MAX_PRESSES {
+                    if shows(Ram::new(self.ram()), mode) {
+                        break;
+                    }
+                    self.press(switch::SELECT, select_frames.into());
+                    self.play(sticky(Action::Noop), 1.0, true);
+                }
+            }
+            Select::Menu {
+                first_row,
+                byte,
+                bits,
+            } => {
+                self.press(switch::RESET, MENU_RESET_FRAMES);
+                self.press(switch::SELECT, 1);
+                self.play(sticky(Action::Noop), 1.0, true);
+                let mut push = |console: &mut Self, action| {
+                    console.play(sticky(action), 1.0, true);
+                    console.play(sticky(Action::Noop), 1.0, true);
+                };
+                for _ in 1..first_row {
+                    push(self, Action::Down);
+                }
+                for (option, bit) in bits.iter().enumerate() {
+                    push(self, Action::Down);
+                    let wanted = self.mode >> option & 1 == 1;
+                    let toward = if wanted { Action::Right } else { Action::Left };
+                    for _ in 0..MAX_PRESSES {
+                        let set = self.ram()[usize::from(byte & 0x7f)] & bit != 0;
+                        if set == wanted {
+                            break;
+                        }
+                        push(self, toward);
+                    }
+                }
+                self.press(switch::RESET, MENU_RESET_FRAMES);
+                push(self, Action::UpFire);
+            }
+        }
     }
 
     /// Holds a switch of the console for some frames.
@@ -110,10 +196,13 @@ impl Console {
         self.machine.input.swchb |= switch;
     }
 
-    /// Some frames, of which the last is seen.
+    /// Some frames, of which the last is seen. The rules look at each, as ALE's do.
     fn frames(&mut self, count: u32) {
         for left in (0..count).rev() {
             self.machine.frame(left == 0);
+            if let Some(rules) = self.game.rules {
+                rules.step(&self.machine.riot.ram, &mut self.progress);
+            }
         }
     }
 
@@ -122,13 +211,22 @@ impl Console {
         (self.difficulty as u8 & 3) << 6
     }
 
-    /// One frame with an action held: the reward. Without `draw` the picture stays as it was; all else is the same.
+    /// One frame with an action held: the reward. Nothing happens after the game's end. Without `draw` the picture stays as it was; all else is the same.
     pub fn act(&mut self, action: Action, draw: bool) -> i32 {
         self.act_paddle(action, 1.0, draw)
     }
 
     /// One frame in which a paddle turns by `strength` (0 to 1) of what a pressed direction turns it.
     pub fn act_paddle(&mut self, action: Action, strength: f32, draw: bool) -> i32 {
+        if self.progress.over {
+            return 0;
+        }
+        self.play(action, strength, draw);
+        self.progress.reward
+    }
+
+    /// A frame that counts, with an action held.
+    fn play(&mut self, action: Action, strength: f32, draw: bool) {
         let ignored = self.game.no_button && action.fire();
         let action = if ignored { Action::Noop } else { action };
         self.machine
@@ -140,7 +238,6 @@ impl Console {
         if let Some(rules) = self.game.rules {
             rules.step(&self.machine.riot.ram, &mut self.progress);
         }
-        self.progress.reward
     }
 
     /// The picture: a palette entry of the NTSC TIA for each pixel, `[height, 160]`, every entry even.
@@ -218,7 +315,7 @@ impl Console {
     /// Chooses a mode for the games that begin from now on.
     ///
     /// # Errors
-    /// The game has no such mode.
+    /// The game has no such mode, or it is not known how games of it are begun.
     pub fn set_mode(&mut self, mode: u32) -> Result<(), CoreError> {
         if !self.game.modes.contains(&mode) {
             return Err(CoreError::Mode {
@@ -226,6 +323,10 @@ impl Console {
                 mode,
                 known: self.game.modes.to_vec(),
             });
+        }
+        if self.game.select.is_none() && mode != first(self.game.modes) {
+            let game = self.game.name;
+            return Err(CoreError::UnknownMode { game, mode });
         }
         self.mode = mode;
         Ok(())

@@ -61,6 +61,22 @@ pub enum CoreError {
         /// Those that the game has.
         known: Vec<u32>,
     },
+    /// How games of the mode are begun is not known.
+    #[error("{game}: how a game of mode {mode} begins is not known; play it on ale-py")]
+    UnknownMode {
+        /// The game.
+        game: &'static str,
+        /// The mode that was asked for.
+        mode: u32,
+    },
+    /// The game is not proved to be what ale-py makes of it.
+    #[error("{game} is not proved equal to ale-py's: {reason}; play it on ale-py")]
+    Unproved {
+        /// The game.
+        game: &'static str,
+        /// What is missing, or what is known to differ.
+        reason: &'static str,
+    },
     /// The game has no such difficulty.
     #[error("{game} has no difficulty {difficulty}; it has {known:?}")]
     Difficulty {

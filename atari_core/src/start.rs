@@ -14,8 +14,9 @@ pub(crate) const RAM: [u8; 128] = [
     0xaf, 0x99, 0x0d, 0x4b, 0xec, 0x0a, 0xba, 0x5e, 0xa7, 0xbd, 0xe6, 0xf7, 0xab, 0x14, 0x6f, 0xc0,
 ];
 
-/// The interval timer at each power on, the two of loading a ROM first.
-const TIMERS: [u8; 13] = [51, 74, 65, 64, 78, 39, 92, 49, 30, 94, 37, 86, 99];
+/// The interval timer at each power on, the two of loading a ROM first: as many as were read out, after which they
+/// repeat here and not in ale-py. Few games look at the timer before they set it.
+static TIMERS: &[u8; 8192] = include_bytes!("power_on_timers.bin");
 
 pub(crate) fn timer(power_on: u32) -> u8 {
     TIMERS[power_on as usize % TIMERS.len()]

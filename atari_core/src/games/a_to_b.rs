@@ -2,7 +2,7 @@
 
 use super::odd::{beam_rider_lives, boxing_points};
 use super::rules::{Progress, Rules, Score, no_lives};
-use super::{Controller, Game, game};
+use super::{Controller, Game, Select, game, select};
 use crate::Action::{
     Down, DownFire, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire,
     UpLeft, UpLeftFire, UpRight, UpRightFire,
@@ -22,7 +22,13 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        select: (8, 20),
+        select: Some(Select::Switch {
+            reset_frames: 4,
+            idle_frames: 0,
+            first_press: 20,
+            select_frames: 10,
+            shows: |ram, mode| ram.at(0xaa) == mode,
+        }),
         start: &[(Fire, 1)],
         height: 250,
         actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
@@ -30,7 +36,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("air_raid", "35be55426c1fec32dfb503b4f0651572", Mapper::Flat)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(1, |ram, mode| ram.at(0x81) == mode)),
         modes: &[0, 1, 2, 3],
         difficulties: &[0, 1, 2, 3],
         rules: Some(Rules {
@@ -39,6 +45,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xc0) & 15,
             over: |ram, _| ram.at(0xc0) & 15 == 0,
         }),
+        proved: true,
         ..game("alien", "f1a0a23e6464d954e3a9579c4ccd01c8", Mapper::Flat)
     },
     Game {
@@ -52,6 +59,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xd6) & 15,
             over: |ram, _| ram.at(0xd6) == 0x80,
         }),
+        proved: true,
         ..game("amidar", "acb7750b4d0c4bd34969802a7deb2990", Mapper::Flat)
     },
     Game {
@@ -62,6 +70,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xe5),
             over: |ram, _| ram.at(0xe5) == 0,
         }),
+        proved: true,
         ..game("assault", "de78b3a064d374390ac0710f95edde92", Mapper::Flat)
     },
     Game {
@@ -75,11 +84,12 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xd3) & 15,
             over: |ram, _| ram.at(0xc7) == 1 && ram.at(0xd3) & 15 == 1,
         }),
+        proved: true,
         ..game("asterix", "89a68746eff7f266bbf08de2483abe55", Mapper::F8)
     },
     Game {
+        select: Some(select(2, |ram, mode| ram.at(0x80) == mode)),
         no_comb: true,
-        reset_frames: 12,
         actions: &[
             Noop,
             Fire,
@@ -107,10 +117,11 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xbc) >> 4,
             over: |ram, _| ram.at(0xbc) >> 4 == 0,
         }),
+        proved: true,
         ..game("asteroids", "ccbd36746ed4525821a8083b0d6d2c2c", Mapper::F8)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0x8d) == mode)),
         actions: &[Noop, Fire, RightFire, LeftFire],
         modes: &[0, 1, 2, 3],
         rules: Some(Rules {
@@ -119,6 +130,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xf1),
             over: |ram, _| ram.at(0xf1) == 0xff,
         }),
+        proved: true,
         ..game("atlantis", "9ad36e699ef6f45d9eb6c4cf90475c9f", Mapper::Flat)
     },
     Game {
@@ -137,7 +149,7 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         controller: Controller::Paddles { player: 1 },
-        select: (2, 1),
+        select: Some(select(1, |ram, _| ram.at(0xdc) == 3)),
         actions: &[Fire, Right, Left],
         difficulties: &[3],
         ..game(
@@ -147,7 +159,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(1, |ram, mode| ram.at(0x80) == mode)),
         modes: &[0, 4, 8, 12, 16, 20, 24, 28],
         difficulties: &[0, 1, 2, 3],
         rules: Some(Rules {
@@ -156,6 +168,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xd5),
             over: |ram, _| ram.at(0xce) == 1 && ram.at(0xd5) == 0,
         }),
+        proved: true,
         ..game(
             "bank_heist",
             "00ce0bdd43aed84a983bef38fe7f5ee3",
@@ -163,7 +176,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        select: (5, 2),
+        select: Some(select(2, |ram, mode| ram.at(0xc5) == mode)),
         actions: &[Noop, Fire, Up, Right, Left, Down],
         modes: &[5, 6, 7, 8],
         difficulties: &[0, 2, 3],
@@ -174,8 +187,8 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
+        select: Some(select(2, |ram, mode| ram.at(0xa1) == mode)),
         no_comb: true,
-        reset_frames: 12,
         modes: &[1, 2, 3],
         rules: Some(Rules {
             start: Progress::at_start(5, 0),
@@ -187,6 +200,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xba) & 15,
             over: |ram, _| ram.at(0xba) & 15 == 0,
         }),
+        proved: true,
         ..game(
             "battle_zone",
             "41f252a66c6301f1e8ab3612c19bc5d4",
@@ -205,10 +219,17 @@ pub(super) static GAMES: &[Game] = &[
             lives: beam_rider_lives,
             over: |ram, _| ram.at(0x85) == 0xff,
         }),
+        proved: true,
         ..game("beam_rider", "79ab4123a83dc11d468fb2108ea09e2e", Mapper::F8)
     },
     Game {
-        select: (20, 0),
+        select: Some(Select::Switch {
+            reset_frames: 4,
+            idle_frames: 20,
+            first_press: 0,
+            select_frames: 2,
+            shows: |ram, mode| ram.at(0x80) == mode,
+        }),
         modes: &[1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 18],
         rules: Some(Rules {
             start: Progress::at_start(3, 0),
@@ -216,6 +237,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xda) + 1,
             over: |ram, _| ram.at(0xda) == 0xff,
         }),
+        proved: true,
         ..game("berzerk", "136f75c4dd02c29283752b7e5799f978", Mapper::Flat)
     },
     Game {
@@ -228,7 +250,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0x82) == mode)),
         actions: &[Noop, Fire, Up, Down, UpFire, DownFire],
         modes: &[0, 2, 4],
         difficulties: &[0, 1],
@@ -238,6 +260,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: no_lives,
             over: |ram, _| ram.at(0xa4) > 0x10,
         }),
+        proved: true,
         ..game("bowling", "c9b7afad3bfd922e006a6bfc1d4f3fe7", Mapper::Flat)
     },
     Game {
@@ -252,11 +275,12 @@ pub(super) static GAMES: &[Game] = &[
                     || ram.at(0x90) >> 4 == 0 && ram.at(0x91) == 0
             },
         }),
+        proved: true,
         ..game("boxing", "c3ef5c4653212088eda54dc91d787870", Mapper::Flat)
     },
     Game {
+        select: Some(select(1, |ram, mode| ram.at(0xb2) == mode)),
         controller: Controller::Paddles { player: 0 },
-        reset_frames: 12,
         actions: &[Noop, Fire, Right, Left],
         modes: &[0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44],
         difficulties: &[0, 1],
@@ -266,6 +290,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xb9),
             over: |ram, _| ram.at(0xb9) == 0,
         }),
+        proved: true,
         ..game("breakout", "f34f08e5eb96e500e851a80be3277a56", Mapper::Flat)
     },
 ];

@@ -2,9 +2,10 @@
 
 use super::odd::{demon_attack_score, enduro_cars};
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
-use super::{Controller, Game, game};
+use super::{Controller, Game, Select, game, select};
 use crate::Action::{
-    Down, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpLeft, UpRight,
+    Down, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire, UpLeft,
+    UpRight,
 };
 use crate::Mapper;
 
@@ -22,8 +23,8 @@ pub(super) static GAMES: &[Game] = &[
         ..game("carnival", "028024fb8e5e5f18ea586652f9799c96", Mapper::Flat)
     },
     Game {
+        select: Some(select(2, |ram, mode| ram.at(0xd4) == mode)),
         controller: Controller::Paddles { player: 0 },
-        reset_frames: 12,
         start: &[(Noop, 60), (Fire, 2)],
         actions: &[Noop, Fire, Up, Down],
         modes: &[0, 2, 3],
@@ -31,7 +32,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("casino", "b816296311019ab69a21cb9e9e235d12", Mapper::Flat)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0xa7) == mode)),
         modes: &[22, 86],
         rules: Some(Rules {
             start: Progress::at_start(3, 0),
@@ -39,10 +40,11 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| (ram.at(0xed) >> 4 & 7) + 1,
             over: |ram, _| ram.at(0xa6) & 0x40 != 0,
         }),
+        proved: true,
         ..game("centipede", "91c2098e88a6b13f977af8c003e0bca5", Mapper::F8)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0xe0) == mode)),
         modes: &[0, 2],
         difficulties: &[0, 1],
         rules: Some(Rules {
@@ -51,6 +53,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xe4) & 15,
             over: |ram, _| ram.at(0xe4) & 15 == 0,
         }),
+        proved: true,
         ..game(
             "chopper_command",
             "c1cb228470a87beb5f36e90ac745da26",
@@ -58,7 +61,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0x80) == mode)),
         actions: &[
             Noop, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft,
         ],
@@ -75,6 +78,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xaa),
             over: |ram, _| ram.at(0xaa) == 0,
         }),
+        proved: true,
         ..game(
             "crazy_climber",
             "55ef7b65066428367844342ed59f956c",
@@ -82,7 +86,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        select: (8, 2),
+        select: Some(select(2, |ram, mode| ram.at(0x8d) == mode + 1)),
         modes: &[0, 2, 4, 6],
         difficulties: &[0, 1],
         ..game("crossbow", "8cd26dcf249456fe4aeb8db42d49df74", Mapper::F6)
@@ -96,7 +100,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0x9b) == mode)),
         modes: &[1, 2, 3, 4, 5, 6, 7, 8, 9, 16],
         difficulties: &[0, 1],
         rules: Some(Rules {
@@ -105,10 +109,11 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xc2),
             over: |ram, _| ram.at(0xc2) == 0,
         }),
+        proved: true,
         ..game("defender", "0f643c34e40e3f1daafd9c524d3ffe64", Mapper::Flat)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(1, |ram, mode| ram.at(0xea) == mode)),
         actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
         modes: &[1, 3, 5, 7],
         difficulties: &[0, 1],
@@ -118,6 +123,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xf2) + 1,
             over: |ram, _| ram.at(0xf1) == 0xbd && ram.at(0xf2) == 0,
         }),
+        proved: true,
         ..game(
             "demon_attack",
             "f0e0addc07971561ab80d9abe1b8d333",
@@ -138,8 +144,23 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        select: (13, 2),
+        select: Some(Select::Menu {
+            first_row: 2,
+            byte: 0x80,
+            bits: &[0x08, 0x10, 0x04, 0x20],
+        }),
+        reset_frames: 4,
+        start: &[(UpFire, 1)],
         modes: &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+        rules: Some(Rules {
+            start: Progress::at_start(0, 0),
+            score: Score::Of(|ram| ram.bcd(&[0xf6]) - ram.bcd(&[0xf7])),
+            lives: no_lives,
+            over: |ram, _| {
+                ram.at(0xfe) == 0xe7 && (ram.bcd(&[0xf6]) >= 24 || ram.bcd(&[0xf7]) >= 24)
+            },
+        }),
+        proved: true,
         ..game(
             "double_dunk",
             "368d88a6c071caba60b4f778615aae94",
@@ -174,6 +195,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: no_lives,
             over: |ram, _| ram.at(0xaf) == 0xff,
         }),
+        proved: true,
         ..game("enduro", "94b92a882f6dbaa6993a46e2dcc58402", Mapper::Flat)
     },
     Game {
@@ -188,7 +210,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("entombed", "6b683be69f92958abe0e2a9945157ad5", Mapper::Flat)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(25, |ram, mode| ram.at(0xea) == mode + 1)),
         modes: &[0, 1, 2],
         difficulties: &[0, 1, 2, 3],
         ..game("et", "615a3bf251a38eb6638cdc7ffbde5480", Mapper::F8)
@@ -201,6 +223,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: no_lives,
             over: |ram, _| ram.at(0xbd) == 0x99 || ram.at(0xbe) == 0x99,
         }),
+        proved: true,
         ..game(
             "fishing_derby",
             "b8865f05676e64f3bec72b9defdacfa7",
@@ -208,7 +231,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        select: (7, 2),
+        select: Some(select(2, |ram, mode| ram.at(0xd6) == mode)),
         modes: &[8, 9, 10],
         rules: Some(Rules {
             start: Progress::at_start(1, 0),
@@ -223,7 +246,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(1, |ram, mode| ram.at(0x80) == mode)),
         actions: &[Noop, Up, Down],
         modes: &[0, 1, 2, 3, 4, 5, 6, 7],
         difficulties: &[0, 1],
@@ -233,10 +256,11 @@ pub(super) static GAMES: &[Game] = &[
             lives: no_lives,
             over: |ram, _| ram.at(0x96) == 1,
         }),
+        proved: true,
         ..game("freeway", "8e0ab801b1705a740b476b7f588c6d16", Mapper::Flat)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0xdd) == 2 * mode + 1)),
         actions: &[Noop, Up, Right, Left, Down],
         modes: &[0, 1, 2],
         difficulties: &[0, 1],
@@ -249,7 +273,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("frogger", "081e2c114c9c20b61acf25fc95c71bf4", Mapper::Flat)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(1, |ram, mode| ram.at(0x80) == mode)),
         modes: &[0, 2],
         rules: Some(Rules {
             start: Progress::at_start(4, 0),
@@ -257,6 +281,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| (ram.at(0xcc) & 15) + 1,
             over: |ram, _| ram.at(0xf1) & 0x80 != 0 && ram.at(0xcc) & 15 == 0,
         }),
+        proved: true,
         ..game(
             "frostbite",
             "4ca73eb959299471788f0b685c3ba0b5",

@@ -1,7 +1,7 @@
 //! The games from G to K.
 
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
-use super::{Controller, Game, game};
+use super::{Controller, Game, Select, game, select};
 use crate::Action::{
     Down, DownFire, DownLeft, DownLeftFire, DownRight, DownRightFire, Fire, Left, LeftFire, Noop,
     Right, RightFire, Up, UpFire, UpLeft, UpLeftFire, UpRight, UpRightFire,
@@ -10,7 +10,7 @@ use crate::Mapper;
 
 pub(super) static GAMES: &[Game] = &[
     Game {
-        reset_frames: 12,
+        select: Some(select(1, |ram, mode| ram.at(0xb3) == mode)),
         actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
         modes: &[1, 2, 3, 4, 5, 6, 7, 8, 9],
         difficulties: &[0, 1],
@@ -23,7 +23,13 @@ pub(super) static GAMES: &[Game] = &[
         ..game("galaxian", "211774f4c5739042618be8ff67351177", Mapper::F8)
     },
     Game {
-        reset_frames: 16,
+        select: Some(Select::Switch {
+            reset_frames: 8,
+            idle_frames: 0,
+            first_press: 0,
+            select_frames: 5,
+            shows: |ram, mode| ram.at(0xd3) == mode,
+        }),
         start: &[(Fire, 1)],
         actions: &[Noop, Fire, Up, Right, Left, UpFire, RightFire, LeftFire],
         modes: &[0, 2],
@@ -34,10 +40,11 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| (ram.at(0xb4) & 7).count_ones().cast_signed(),
             over: |ram, _| ram.at(0xb4) & 7 == 0,
         }),
+        proved: true,
         ..game("gopher", "c16c79aad6272baffb8aae9a7fff0864", Mapper::Flat)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(10, |ram, mode| ram.at(0x80) == mode)),
         start: &[(Fire, 16)],
         modes: &[0, 1, 2, 3, 4],
         rules: Some(Rules {
@@ -52,16 +59,17 @@ pub(super) static GAMES: &[Game] = &[
             },
             over: |ram, _| ram.at(0x81) == 1,
         }),
+        proved: true,
         ..game("gravitar", "8ac18076d01a6b63acf6e2cab4968940", Mapper::F8)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0xee) == mode)),
         modes: &[0, 1, 2, 3],
         difficulties: &[0, 1],
         ..game("hangman", "f16c709df0a6c52f47ff52b9d95b7d8d", Mapper::Flat)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0xcc) == mode)),
         modes: &[0, 1, 2, 3, 4, 5, 6, 7, 8],
         difficulties: &[0, 1],
         ..game(
@@ -71,7 +79,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(1, |ram, mode| ram.at(0x80) == mode)),
         modes: &[0, 1, 2, 3, 4],
         rules: Some(Rules {
             start: Progress::at_start(4, 0),
@@ -79,10 +87,13 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xb3),
             over: |ram, _| ram.at(0xb3) == 0,
         }),
+        proved: true,
         ..game("hero", "fca4a5be1251927027f2c24774a02160", Mapper::F8)
     },
     Game {
-        select: (16, 2),
+        select: Some(select(2, |ram, mode| {
+            ram.at(0xb6) == mode + 1 && ram.at(0xb7) == 1
+        })),
         modes: &[0, 1, 2, 3, 4, 5, 6, 7],
         difficulties: &[0, 1],
         ..game(
@@ -92,7 +103,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0x80) == mode)),
         modes: &[0, 2],
         difficulties: &[0, 1, 2, 3],
         rules: Some(Rules {
@@ -101,6 +112,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: no_lives,
             over: |ram, _| ram.at(0x86) == 0 && ram.at(0x87) == 0,
         }),
+        proved: true,
         ..game(
             "ice_hockey",
             "a4c08c4994eb9d24fb78be1793e82e26",
@@ -108,7 +120,9 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(20, |ram, mode| {
+            ram.at(0x8c) == mode || ram.at(0x8c) == mode + 0x48
+        })),
         modes: &[0, 1],
         rules: Some(Rules {
             start: Progress::at_start(6, 0),
@@ -116,6 +130,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| (ram.at(0x86) & 15) + 1,
             over: |ram, _| ram.at(0x8c) == 0x68 && ram.at(0x86) & 15 == 0,
         }),
+        proved: true,
         ..game("jamesbond", "e51030251e440cffaab1ac63438b44ae", Mapper::E0)
     },
     Game {
@@ -166,7 +181,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("kaboom", "5428cdfada281c569c74c7308c7f2c26", Mapper::Flat)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0xba) & 0x7f == mode)),
         modes: &[0, 1],
         rules: Some(Rules {
             start: Progress::at_start(3, 0),
@@ -174,6 +189,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| (ram.at(0xad) & 7) + 1,
             over: |ram, _| ram.at(0xad) == 0xff,
         }),
+        proved: true,
         ..game("kangaroo", "4326edb70ff20d0ee5ba58fa5cb09d60", Mapper::F8)
     },
     Game {
@@ -196,7 +212,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0xec) == 2 * mode)),
         height: 250,
         actions: &[Noop, Fire, Up, Right, Left, Down],
         modes: &[0, 1, 2, 3],
@@ -237,6 +253,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| (ram.at(0x9f) & 7) + 1,
             over: |ram, _| ram.at(0x80) == 0x80 && ram.at(0x9f) == 0 && ram.at(0xa2) == 3,
         }),
+        proved: true,
         ..game("krull", "4baada22435320d185c95b7dd2bcdb24", Mapper::F8)
     },
     Game {
@@ -262,6 +279,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| (ram.at(0x9d) & 7) + 1,
             over: |ram, _| ram.at(0x9d) == 0xff,
         }),
+        proved: true,
         ..game(
             "kung_fu_master",
             "5b92a93b23523ff16e2789b820e2a4c5",

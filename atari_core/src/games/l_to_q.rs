@@ -2,7 +2,7 @@
 
 use super::odd::{qbert_lives, qbert_over};
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
-use super::{Controller, Game, game};
+use super::{Controller, Game, game, select};
 use crate::Action::{
     Down, DownFire, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire,
     UpLeft, UpRight,
@@ -26,8 +26,8 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
+        select: Some(select(2, |ram, mode| ram.at(0x94) == 3 * mode + 1)),
         no_button: true,
-        select: (38, 2),
         start: &[(Fire, 1)],
         actions: &[
             Noop, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft,
@@ -41,7 +41,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(5, |ram, mode| ram.at(0x80) == mode)),
         start: &[(Noop, 10), (Fire, 7)],
         modes: &[0, 2, 4, 6],
         rules: Some(Rules {
@@ -67,6 +67,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| (ram.at(0xba) & 7) + 1,
             over: |ram, _| ram.at(0xba) == 0 && ram.at(0xfe) == 0x60,
         }),
+        proved: true,
         ..game(
             "montezuma_revenge",
             "3347a6dd59049b15a38394aa2dafa585",
@@ -74,7 +75,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(5, |ram, mode| ram.at(0x80) == mode)),
         start: &[(Fire, 1)],
         height: 250,
         actions: &[
@@ -90,8 +91,10 @@ pub(super) static GAMES: &[Game] = &[
         ..game("mr_do", "aa7bb54d2c189a31bb1fa20099e42859", Mapper::F8)
     },
     Game {
+        select: Some(select(10, |ram, mode| {
+            ram.at(0x99) == mode.max(1) && ram.at(0xa1) == i32::from(mode == 0)
+        })),
         no_comb: true,
-        start: &[(Fire, 4)],
         actions: &[
             Noop, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft,
         ],
@@ -102,13 +105,21 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| (ram.at(0xfb) & 7) + 1,
             over: |ram, _| ram.at(0xa7) == 0x53 && ram.at(0xfb) & 15 == 0,
         }),
+        proved: true,
         ..game("ms_pacman", "87e79cd41ce136fd4f72cc6e2c161bee", Mapper::F8)
     },
     Game {
-        select: (134, 2),
+        select: Some(select(2, |ram, mode| ram.at(0xde) == mode)),
         actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
         modes: &[8, 24, 40],
+        rules: Some(Rules {
+            start: Progress::at_start(3, 0),
+            score: Score::Of(|ram| ram.bcd(&[0xc4, 0xc5, 0xc6])),
+            lives: |ram, _| ram.at(0xc7) & 7,
+            over: |ram, _| ram.at(0xc7) & 7 == 0,
+        }),
         difficulties: &[0, 1],
+        proved: true,
         ..game(
             "name_this_game",
             "36306070f0c90a72461551a7a4f3a209",
@@ -116,7 +127,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        select: (4, 2),
+        select: Some(select(2, |ram, mode| ram.at(0xde) == mode + 1)),
         actions: &[
             Noop, Fire, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft,
         ],
@@ -125,7 +136,9 @@ pub(super) static GAMES: &[Game] = &[
         ..game("othello", "113cd09c9771ac278544b7e90efe7df2", Mapper::Flat)
     },
     Game {
-        select: (16, 2),
+        select: Some(select(2, |ram, mode| {
+            ram.at(0xcc) == mode + 1 && ram.at(0xe6) == 0
+        })),
         height: 250,
         actions: &[Noop, Up, Right, Left, Down],
         modes: &[0, 1, 2, 3, 4, 5, 6, 7],
@@ -140,6 +153,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xcb) & 7,
             over: |ram, _| ram.at(0xcc) == 0x80,
         }),
+        proved: true,
         ..game("phoenix", "7e52a95074a66640fcfde124fffd491a", Mapper::F8)
     },
     Game {
@@ -154,6 +168,7 @@ pub(super) static GAMES: &[Game] = &[
             },
             over: |ram, _| ram.at(0x9e) != 0 && ram.at(0x80) >> 4 == 0,
         }),
+        proved: true,
         ..game("pitfall", "3e90cf23106f2e08b2781e41299de556", Mapper::Flat)
     },
     Game {
@@ -167,8 +182,8 @@ pub(super) static GAMES: &[Game] = &[
         ..game("pitfall2", "6d842c96d5a01967be9680080dd5be54", Mapper::Dpc)
     },
     Game {
+        select: Some(select(2, |ram, mode| ram.at(0x96) == mode)),
         controller: Controller::Paddles { player: 1 },
-        reset_frames: 12,
         actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
         modes: &[0, 1],
         difficulties: &[0, 1, 2, 3],
@@ -178,10 +193,11 @@ pub(super) static GAMES: &[Game] = &[
             lives: no_lives,
             over: |ram, _| ram.at(0x8d) == 21 || ram.at(0x8e) == 21,
         }),
+        proved: true,
         ..game("pong", "60e0ea3cbe0913d39803477945e9e5ec", Mapper::Flat)
     },
     Game {
-        select: (1, 2),
+        select: Some(select(2, |ram, mode| ram.at(0xbd) == mode)),
         top: 26,
         height: 220,
         actions: &[Noop, Fire, Up, Down, UpFire, DownFire],
@@ -195,7 +211,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("pooyan", "4799a40b6e889370b7ee55c17ba65141", Mapper::Flat)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0x80) == mode)),
         start: &[(Up, 1)],
         modes: &[0, 1, 2, 3, 4],
         difficulties: &[0, 1, 2, 3],
@@ -205,6 +221,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: no_lives,
             over: |ram, _| ram.at(0xc2) > 1,
         }),
+        proved: true,
         ..game(
             "private_eye",
             "ef3a4f64b6494ba770862768caf04b86",
@@ -221,6 +238,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: qbert_lives,
             over: qbert_over,
         }),
+        proved: true,
         ..game("qbert", "484b0076816a104875e00467d431c2d2", Mapper::Flat)
     },
 ];

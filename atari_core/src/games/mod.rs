@@ -34,10 +34,9 @@ pub struct Game {
     pub no_comb: bool,
     /// Actions with the button count as none: in Skiing it would begin the run anew.
     pub no_button: bool,
-    /// How often SELECT is pressed to come to the first mode, and for how many frames each time. A free frame follows
-    /// each, which counts as one of the game's.
-    pub select: (u16, u16),
-    /// Frames for which the RESET switch is held when a game begins.
+    /// How a mode is chosen; none where there is only one, or where it is not known how the others are begun.
+    pub select: Option<Select>,
+    /// Frames for which the RESET switch is held when a game begins, the mode being chosen.
     pub reset_frames: u16,
     /// What is pressed after that, and for how many frames.
     pub start: &'static [(Action, u16)],
@@ -45,12 +44,60 @@ pub struct Game {
     pub actions: &'static [Action],
     /// Score, lives and end; none where they are not known yet.
     pub rules: Option<Rules>,
+    /// Whether the sweep found every frame equal to ale-py's, in all modes and difficulties: the ROM's line in
+    /// `docs/results/atari_core/sweep.txt` says `exact`.
+    pub proved: bool,
     /// Where it is known not to be what ale-py makes of it.
     pub differs: Option<&'static str>,
     /// The modes that can be set.
     pub modes: &'static [u32],
     /// The difficulties that can be set.
     pub difficulties: &'static [u32],
+}
+
+/// How a mode is chosen before a game begins, after RESET was held. The frames between the presses count as the
+/// game's.
+#[derive(Clone, Copy, Debug)]
+pub enum Select {
+    /// SELECT is pressed until RAM shows the mode, a frame in which nothing is touched after each press.
+    Switch {
+        /// Frames for which RESET is held before.
+        reset_frames: u16,
+        /// Frames that pass untouched after that, and count as the game's.
+        idle_frames: u16,
+        /// Frames for which SELECT is held once before RAM is looked at; 0 for not at all.
+        first_press: u16,
+        /// Frames for which SELECT is held each time after that.
+        select_frames: u16,
+        /// Whether RAM shows a mode.
+        shows: fn(Ram, i32) -> bool,
+    },
+    /// SELECT opens a menu of options, each in a row of its own and either set (by the stick to the right) or not (to
+    /// the left); bit `i` of the mode is option `i`.
+    Menu {
+        /// The first option's row.
+        first_row: u16,
+        /// The byte of RAM that shows what is set.
+        byte: u8,
+        /// The options' bits in it.
+        bits: &'static [u8],
+    },
+}
+
+/// SELECT held for some frames each time, until RAM shows the mode.
+const fn select(select_frames: u16, shows: fn(Ram, i32) -> bool) -> Select {
+    Select::Switch {
+        reset_frames: 4,
+        idle_frames: 0,
+        first_press: 0,
+        select_frames,
+        shows,
+    }
+}
+
+/// A number below 100 as two decimal digits of a byte.
+fn bcd(number: i32) -> i32 {
+    number / 10 * 16 + number % 10
 }
 
 /// What most games have in common.
@@ -64,14 +111,28 @@ const fn game(name: &'static str, md5: &'static str, mapper: Mapper) -> Game {
         height: 210,
         no_comb: false,
         no_button: false,
-        select: (0, 0),
+        select: None,
         reset_frames: 8,
         start: &[],
         actions: &Action::ALL,
         rules: None,
+        proved: false,
         differs: None,
         modes: &[0],
         difficulties: &[0],
+    }
+}
+
+impl Game {
+    /// Why it might not be what ale-py makes of it, if so.
+    #[must_use]
+    pub fn unproved(&self) -> Option<&'static str> {
+        match (self.differs, self.rules, self.proved) {
+            (Some(difference), _, _) => Some(difference),
+            (None, None, _) => Some("its score, lives and end are not known"),
+            (None, Some(_), false) => Some("it was not compared frame by frame"),
+            (None, Some(_), true) => None,
+        }
     }
 }
 
@@ -99,4 +160,43 @@ pub fn by_md5(md5: &str) -> Option<&'static Game> {
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Game> {
     all().find(|game| game.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::all;
+
+    /// What `scripts/atari_sweep --modes` printed last.
+    const SWEEP: &str = include_str!("../../../docs/results/atari_core/sweep.txt");
+
+    fn numbers(choices: &[u32]) -> String {
+        let numbers: Vec<String> = choices.iter().map(u32::to_string).collect();
+        numbers.join(" ")
+    }
+
+    #[test]
+    fn a_game_is_proved_if_the_sweep_says_so_of_all_its_modes() {
+        for game in all() {
+            let line = SWEEP
+                .lines()
+                .find(|line| line.split_whitespace().next() == Some(game.name));
+            let (modes, difficulties) = (numbers(game.modes), numbers(game.difficulties));
+            let proof = format!("exact; modes {modes}; difficulties {difficulties}");
+            let proved = line.is_some_and(|line| line.ends_with(&proof));
+            let frames = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
+            assert_eq!(game.proved, proved, "{}: {line:?}", game.name);
+            assert!(
+                !proved || frames >= Some(100_000),
+                "{}: {line:?}",
+                game.name
+            );
+            assert_eq!(
+                proved,
+                game.unproved().is_none(),
+                "{}: {:?}",
+                game.name,
+                game.unproved()
+            );
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::odd::{river_raid_lives, river_raid_over, river_raid_score, star_gunner_lives};
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
-use super::{Controller, Game, game};
+use super::{Controller, Game, bcd, game, select};
 use crate::Action::{Down, Fire, Left, LeftFire, Noop, Right, RightFire, Up};
 use crate::Mapper;
 
@@ -15,6 +15,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: river_raid_lives,
             over: river_raid_over,
         }),
+        proved: true,
         ..game(
             "riverraid",
             "393948436d1f4cc3192410bb918f9724",
@@ -28,6 +29,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| (ram.at(0xc4) & 7) + 1,
             over: |ram, _| (ram.at(0xb9) != 0 || ram.at(0xbd) != 0) && ram.at(0xc4) & 7 == 0,
         }),
+        proved: true,
         ..game(
             "road_runner",
             "ce5cc62608be2cd3ed8abd844efb8919",
@@ -41,6 +43,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| (ram.at(0xa8) & 15) + 1,
             over: |ram, _| ram.at(0xb4) == 0xff && ram.at(0xa8) == 0,
         }),
+        proved: true,
         ..game("robotank", "4f618c2429138e0280969193ed6c107e", Mapper::Fe)
     },
     Game {
@@ -51,6 +54,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xbb) + 1,
             over: |ram, _| ram.at(0xa3) != 0,
         }),
+        proved: true,
         ..game("seaquest", "240bfbac5163af4df5ae713985386f92", Mapper::Flat)
     },
     Game {
@@ -81,6 +85,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: no_lives,
             over: |ram, _| ram.at(0x91) == 0xff,
         }),
+        proved: true,
         ..game("skiing", "b76fbadc8ffb1f83e2ca08b6fb4d6c9f", Mapper::Flat)
     },
     Game {
@@ -91,10 +96,11 @@ pub(super) static GAMES: &[Game] = &[
             over: |ram, _| ram.at(0xd9) == 0,
         }),
         differs: Some("one byte of RAM, in one of 25,005 frames"),
+        proved: true,
         ..game("solaris", "e72eb8d4410152bdcb69e7fba327b420", Mapper::F6)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0xdc) == mode)),
         actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
         modes: &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
         difficulties: &[0, 1],
@@ -104,6 +110,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xc9),
             over: |ram, _| ram.at(0x98) & 0x80 != 0 || ram.at(0xc9) == 0,
         }),
+        proved: true,
         ..game(
             "space_invaders",
             "72ffbef6504b75e69ee1045af9075f66",
@@ -111,8 +118,8 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
+        select: Some(select(2, |ram, mode| ram.at(0xa7) == bcd(mode))),
         controller: Controller::RightJoystick,
-        select: (5, 2),
         height: 250,
         modes: &[6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17],
         ..game(
@@ -122,7 +129,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(15, |ram, mode| ram.at(0xf4) == mode)),
         modes: &[0, 1, 2, 3],
         rules: Some(Rules {
             start: Progress::at_start(5, 0),
@@ -130,6 +137,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: star_gunner_lives,
             over: |ram, _| ram.at(0x87) == 0,
         }),
+        proved: true,
         ..game(
             "star_gunner",
             "a3c1c70024d7aabb41381adbfb6d3b25",
@@ -141,8 +149,8 @@ pub(super) static GAMES: &[Game] = &[
         ..game("superman", "a9531c763077464307086ec9a1fd057d", Mapper::Flat)
     },
     Game {
+        select: Some(select(2, |ram, mode| ram.at(0xf9) == mode + 1)),
         controller: Controller::RightJoystick,
-        select: (1, 2),
         actions: &[Noop, Up, Right, Left, Down],
         modes: &[0, 2],
         difficulties: &[0, 1, 2, 3],
@@ -152,6 +160,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: one_life,
             over: |ram, _| ram.bcd(&[0xf6]) == 10 || ram.bcd(&[0xf7]) == 10,
         }),
+        proved: true,
         ..game("surround", "4d7517ae69f95cfbc053be01312b7dba", Mapper::Flat)
     },
 ];

@@ -7,7 +7,11 @@
 #[derive(Clone, Copy)]
 pub struct Ram<'a>(&'a [u8; 128]);
 
-impl Ram<'_> {
+impl<'a> Ram<'a> {
+    pub(crate) fn new(ram: &'a [u8; 128]) -> Self {
+        Self(ram)
+    }
+
     /// The byte at an address.
     #[must_use]
     pub fn at(self, address: u8) -> i32 {

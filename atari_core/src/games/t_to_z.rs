@@ -4,7 +4,7 @@ use super::odd::{
     tennis, tennis_is_over, time_pilot_lives, wizard_of_wor_lives, wizard_of_wor_score,
 };
 use super::rules::{Progress, Rules, Score, no_lives};
-use super::{Controller, Game, game};
+use super::{Controller, Game, Select, bcd, game, select};
 use crate::Action::{
     Down, DownFire, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire,
     UpLeft, UpRight,
@@ -13,7 +13,7 @@ use crate::Mapper;
 
 pub(super) static GAMES: &[Game] = &[
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0x80) == mode)),
         modes: &[0, 2],
         difficulties: &[0, 1, 2, 3],
         rules: Some(Rules {
@@ -22,6 +22,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: no_lives,
             over: |ram, _| tennis_is_over(ram.at(0xc7), ram.at(0xc8)),
         }),
+        proved: true,
         ..game("tennis", "42cdd6a9e42a3639e190722b8ea3fc51", Mapper::Flat)
     },
     Game {
@@ -29,7 +30,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("tetris", "b0e1ee07fbc73493eac5651a52f90f00", Mapper::Flat)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0x88) == mode)),
         actions: &[
             Noop, Fire, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft,
         ],
@@ -52,6 +53,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: time_pilot_lives,
             over: |ram, _| ram.at(0xa0) != 0,
         }),
+        proved: true,
         ..game("time_pilot", "fc2104dd2dadf9a6176c1c1c8f87ced9", Mapper::F8)
     },
     Game {
@@ -65,7 +67,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("trondead", "fb27afe896e7c928089307b32e5642ee", Mapper::Flat)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0xea) == mode)),
         start: &[(Fire, 1)],
         actions: &[
             Noop, Fire, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft, RightFire,
@@ -75,7 +77,7 @@ pub(super) static GAMES: &[Game] = &[
         ..game("turmoil", "7a5463545dfb2dcfdafa6074b2f2c15e", Mapper::Flat)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0xab) == mode)),
         actions: &[Noop, Up, Right, Left, Down, UpFire, RightFire, LeftFire],
         modes: &[0, 4, 8, 12],
         rules: Some(Rules {
@@ -84,6 +86,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0x9e) & 3,
             over: |ram, _| ram.at(0x9e) == 0,
         }),
+        proved: true,
         ..game("tutankham", "085322bae40d904f53bdcc56df0593fc", Mapper::E0)
     },
     Game {
@@ -97,6 +100,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| (ram.at(0x86) & 15) + 1,
             over: |ram, _| ram.at(0x94) > 0x40 && ram.at(0x86) & 15 == 0,
         }),
+        proved: true,
         ..game("up_n_down", "a499d720e7ee35c62424de882a3351b6", Mapper::F8)
     },
     Game {
@@ -107,10 +111,11 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| (ram.at(0xc6) & 7) + 1,
             over: |ram, _| ram.at(0xcd) == 0xff && ram.at(0xbf) & 0x80 != 0 && ram.at(0xc6) == 0,
         }),
+        proved: true,
         ..game("venture", "3e899eba0ca8cd2972da1ae5479b4f0d", Mapper::Flat)
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(1, |ram, mode| ram.at(0xf6) == bcd(mode))),
         actions: &[Fire, UpRight, UpLeft, DownRight, DownLeft],
         modes: &[
             1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19,
@@ -122,7 +127,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(1, |ram, mode| ram.at(0xea) == mode)),
         actions: &[
             Noop, Fire, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft,
         ],
@@ -156,7 +161,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0xc1) == mode)),
         actions: &[
             Noop, Fire, Up, Right, Left, Down, UpFire, RightFire, LeftFire,
         ],
@@ -168,6 +173,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| 4 - (ram.at(0x99) & 7) + (ram.at(0xa8) & 1),
             over: |ram, _| ram.at(0xaf) & 1 != 0,
         }),
+        proved: true,
         ..game(
             "video_pinball",
             "107cc025334211e6d29da0b6be46aec7",
@@ -186,6 +192,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: wizard_of_wor_lives,
             over: |ram, _| ram.at(0x8d) & 15 == 0 && ram.at(0xf4) == 0xf8,
         }),
+        proved: true,
         ..game(
             "wizard_of_wor",
             "7e8aa18bc9502eb57daaf5e7c1e94da7",
@@ -193,7 +200,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(2, |ram, mode| ram.at(0xdb) == mode)),
         start: &[(Noop, 486), (Fire, 1), (Noop, 2)],
         modes: &[
             0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
@@ -206,10 +213,23 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        select: (7, 2),
+        select: Some(Select::Switch {
+            reset_frames: 4,
+            idle_frames: 0,
+            first_press: 2,
+            select_frames: 1,
+            shows: |ram, mode| ram.at(0xe3) == mode,
+        }),
         start: &[(Fire, 1)],
         modes: &[0, 32, 64, 96],
+        rules: Some(Rules {
+            start: Progress::at_start(4, 0),
+            score: Score::Of(|ram| ram.bcd(&[0xe0, 0xe1, 0xe2])),
+            lives: |ram, _| ram.at(0x9e) >> 4,
+            over: |ram, _| ram.at(0x9e) >> 4 == 0,
+        }),
         difficulties: &[0, 1],
+        proved: true,
         ..game(
             "yars_revenge",
             "c5930d0e8cdae3e037349bfa08e871be",
@@ -217,7 +237,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        reset_frames: 12,
+        select: Some(select(10, |ram, mode| ram.at(0x82) == mode)),
         modes: &[0, 8, 16, 24],
         rules: Some(Rules {
             start: Progress::at_start(5, 0),
@@ -225,6 +245,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xea) & 7,
             over: |ram, _| ram.at(0xea) & 7 == 0,
         }),
+        proved: true,
         ..game("zaxxon", "eea0da9b987d661264cce69a7c13c3bd", Mapper::F8)
     },
 ];

@@ -254,14 +254,7 @@ fn consoles(cartridges: &[Arc<Cartridge>], recipe: &Recipe) -> Result<Vec<Powere
 /// Why a game by a recipe might not be what ale-py makes of it, if so.
 #[must_use]
 pub fn unproved(game: &Game, recipe: &Recipe) -> Option<String> {
-    if game.rules.is_none() {
-        return Some("score and lives of this game are not known to atari_core".to_owned());
-    }
-    if let Some(difference) = game.differs {
-        return Some(format!("it is known to differ from ale-py's: {difference}"));
-    }
-    if game.name == "double_dunk" && recipe.sticky_actions > 0.0 {
-        let problem = "sticky actions reach into how ALE starts this game; use sticky_actions=0";
+    if let Some(problem) = game.unproved() {
         return Some(problem.to_owned());
     }
     if game.height == PAL_HEIGHT && recipe.obs_type == ObsType::Screen {
@@ -269,18 +262,7 @@ pub fn unproved(game: &Game, recipe: &Recipe) -> Option<String> {
             "the colours of PAL consoles, for which it was made, are not all known to atari_core";
         return Some(problem.to_owned());
     }
-    let choices = [
-        ("mode", recipe.mode, game.modes),
-        ("difficulty", recipe.difficulty, game.difficulties),
-    ];
-    let other = choices
-        .into_iter()
-        .find(|(_, chosen, known)| chosen.is_some_and(|chosen| known.first() != Some(&chosen)));
-    other.map(|(what, _, known)| {
-        format!(
-            "how a game of another {what} than {known:?}'s first begins is not known to atari_core"
-        )
-    })
+    None
 }
 
 fn action_space(recipe: &Recipe, num_actions: usize) -> ActionSpace {

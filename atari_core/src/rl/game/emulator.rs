@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     Action, Cartridge, Console, CoreError,
+    games::Select,
     rl::{random::MersenneTwister, recipe::Recipe},
     state::{BadState, Numbers, Reader, Writer, check},
 };
@@ -17,9 +18,14 @@ impl PoweredOn {
     /// Switches a console on.
     ///
     /// # Errors
-    /// The ROM is no game of the table, whose rules are known; or the game has no such mode or difficulty.
+    /// The ROM is no game of the table, or one that is not proved equal to ale-py's; or the game has no such mode or difficulty.
     pub fn new(cartridge: &Arc<Cartridge>, recipe: &Recipe) -> Result<Self, CoreError> {
-        let mut console = Console::new(cartridge.clone(), cartridge.game()?)?;
+        let game = cartridge.game()?;
+        if let Some(reason) = game.unproved() {
+            let game = game.name;
+            return Err(CoreError::Unproved { game, reason });
+        }
+        let mut console = Console::new(cartridge.clone(), game)?;
         if let Some(mode) = recipe.mode {
             console.set_mode(mode)?;
         }
@@ -73,24 +79,32 @@ impl Emulator {
     pub(super) fn load(&mut self, seed: u32) {
         self.console.clone_from(&self.powered_on.0);
         self.twister = MersenneTwister::new(seed);
-        // Loading a ROM begins a game.
-        self.draw_start();
-    }
-
-    /// Draws what ALE draws for sticky actions while it starts a game: in Berzerk it waits for 20 frames as a player
-    /// would, who does nothing.
-    fn draw_start(&mut self) {
-        if self.console.game().name == "berzerk" {
-            for _ in 0..20 {
+        // Loading a ROM begins a game, for which ALE draws as for any other.
+        let game = self.console.game();
+        if self.sticky > 0.0 && matches!(game.select, Some(Select::Menu { .. })) {
+            self.begin(Console::load_with);
+        } else {
+            for _ in 0..self.console.episode_frame_number() {
                 self.twister.next_f64();
             }
         }
     }
 
     pub(super) fn new_game(&mut self) {
-        self.console.reset();
-        self.draw_start();
+        self.begin(Console::reset_with);
         self.frames = 0;
+    }
+
+    /// Begins a game, in whose choice of a mode sticky actions play a part.
+    fn begin(&mut self, how: fn(&mut Console, &mut dyn FnMut(Action) -> Action)) {
+        let (twister, probability) = (&mut self.twister, self.sticky);
+        let mut held = Action::Noop;
+        how(&mut self.console, &mut |action| {
+            if twister.next_f64() >= probability {
+                held = action;
+            }
+            held
+        });
         self.held = (Action::Noop, 1.0);
     }
 
