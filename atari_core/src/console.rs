@@ -76,23 +76,10 @@ impl Console {
             mode: first(game.modes),
             difficulty: first(game.difficulties),
         };
-        console.load_with(&mut |action| action);
-        Ok(console)
-    }
-
-    /// Loads the ROM anew, as [`Console::new`] does, with sticky actions as [`Console::reset_with`] has them: the
-    /// game that this begins is one of the first mode and difficulty, later ones are of those that are set.
-    pub fn load_with(&mut self, sticky: &mut dyn FnMut(Action) -> Action) {
-        let (game, chosen) = (self.game, (self.mode, self.difficulty));
-        self.machine = switched_off(&self.cartridge, game);
-        self.mode = first(game.modes);
-        self.difficulty = first(game.difficulties);
-        self.frame = 0;
-        self.power_ons = 0;
         // Loading a ROM switches the console on twice; RAM keeps what the first time left in it.
-        self.power_on();
-        self.reset_with(sticky);
-        (self.mode, self.difficulty) = chosen;
+        console.power_on();
+        console.reset();
+        Ok(console)
     }
 
     fn power_on(&mut self) {
@@ -145,15 +132,13 @@ impl Console {
                 }
                 let mode = self.mode.cast_signed();
                 if first_press > 0 {
-                    self.press(switch::SELECT, first_press.into());
-                    self.play(sticky(Action::Noop), 1.0, true);
+                    self.select(first_press.into());
                 }
                 for _ in 0..MAX_PRESSES {
                     if shows(Ram::new(self.ram()), mode) {
                         break;
                     }
-                    self.press(switch::SELECT, select_frames.into());
-                    self.play(sticky(Action::Noop), 1.0, true);
+                    self.select(select_frames.into());
                 }
             }
             Select::Menu {
@@ -162,8 +147,7 @@ impl Console {
                 bits,
             } => {
                 self.press(switch::RESET, MENU_RESET_FRAMES);
-                self.press(switch::SELECT, 1);
-                self.play(sticky(Action::Noop), 1.0, true);
+                self.select(1);
                 let mut push = |console: &mut Self, action| {
                     console.play(sticky(action), 1.0, true);
                     console.play(sticky(Action::Noop), 1.0, true);
@@ -187,6 +171,12 @@ impl Console {
                 push(self, Action::UpFire);
             }
         }
+    }
+
+    /// Presses SELECT. The frame after that counts, but sticky actions have no part in it.
+    fn select(&mut self, frames: u32) {
+        self.press(switch::SELECT, frames);
+        self.play(Action::Noop, 1.0, true);
     }
 
     /// Holds a switch of the console for some frames.

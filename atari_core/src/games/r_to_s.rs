@@ -95,7 +95,6 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xd9) & 15,
             over: |ram, _| ram.at(0xd9) == 0,
         }),
-        differs: Some("one byte of RAM, in one of 25,005 frames"),
         proved: true,
         ..game("solaris", "e72eb8d4410152bdcb69e7fba327b420", Mapper::F6)
     },

@@ -276,7 +276,6 @@ fn walk_tia(registers: &mut tia::Registers, tape: &mut impl Tape) -> Result<(), 
         collisions,
         comb,
         comb_next,
-        latch,
         grounded,
         released_at,
         moved_at,
@@ -284,7 +283,7 @@ fn walk_tia(registers: &mut tia::Registers, tape: &mut impl Tape) -> Result<(), 
     for register in [vsync, vblank, ctrlpf] {
         tape.byte(register)?;
     }
-    for pair in [nusiz, graphics, delayed, latch] {
+    for pair in [nusiz, graphics, delayed] {
         tape.bytes(pair)?;
     }
     tape.bytes(colour)?;

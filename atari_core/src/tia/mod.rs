@@ -76,8 +76,6 @@ pub(crate) struct Registers {
     /// The first eight pixels are black on this line, on the next.
     pub(crate) comb: bool,
     pub(crate) comb_next: bool,
-    /// Latches of the buttons.
-    pub(crate) latch: [u8; 2],
     /// The colour clock of the last HMOVE.
     pub(crate) moved_at: i32,
     /// The paddles' capacitors are held empty; the cycle at which they were let go.
@@ -146,7 +144,6 @@ impl Tia {
     /// As at power on; the picture stays.
     pub(crate) fn reset(&mut self) {
         self.registers = Registers {
-            latch: [0x80; 2],
             moved_at: -NEVER,
             ..Registers::default()
         };

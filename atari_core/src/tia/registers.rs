@@ -129,7 +129,7 @@ impl Tia {
         }
     }
 
-    /// Bit 1 blanks the picture, bit 6 latches the buttons, bit 7 empties the paddles' capacitors.
+    /// Bit 1 blanks the picture, bit 7 empties the paddles' capacitors.
     fn vblank(&mut self, value: u8, cycle: i32) {
         if (value ^ self.registers.vblank) & 2 != 0 {
             self.catch_up(cycle.wrapping_mul(3) + GRAPHICS_DELAY);
@@ -140,9 +140,6 @@ impl Tia {
         } else if !value & registers.vblank & 0x80 != 0 {
             registers.grounded = false;
             registers.released_at = cycle;
-        }
-        if value & 0x40 == 0 {
-            registers.latch = [0x80; 2];
         }
         registers.vblank = value;
     }

@@ -149,3 +149,29 @@ fn every_part_of_a_recipe_alone_is_that_of_python() {
     let enough = ends.lives_lost > 10 && ends.games_over > 2 && ends.truncated > 20;
     assert!(enough, "{ends:?}");
 }
+
+/// Sticky actions reach into the start of Berzerk, and into that of no other game but Double Dunk, which is played here
+/// without them.
+#[test]
+fn modes_and_difficulties_begin_as_in_python() {
+    let cases = [
+        ("berzerk", 3, 0),
+        ("breakout", 8, 1),
+        ("double_dunk", 0, 0),
+        ("double_dunk", 11, 0),
+        ("gravitar", 3, 0),
+        ("pong", 1, 3),
+        ("up_n_down", 0, 2),
+    ];
+    for (game, mode, difficulty) in cases {
+        println!("{game} {mode} {difficulty}");
+        let mut recipe = varied("frame_skip=2 obs_type=ram frame_stack=1");
+        (recipe.mode, recipe.difficulty) = (Some(mode), Some(difficulty));
+        if game == "double_dunk" {
+            recipe.sticky_actions = 0.0;
+        }
+        recipe.max_episode_frames = 60;
+        let ends = compare(game, recipe, AutoresetMode::SameStep, 150);
+        assert!(ends.truncated > 0, "{ends:?}");
+    }
+}

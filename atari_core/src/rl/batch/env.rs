@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Cartridge, CoreError,
-    games::Game,
+    games::{Game, Select},
     rl::{
         game::{AtariEnv, PoweredOn},
         pixels::Simd,
@@ -255,6 +255,10 @@ fn consoles(cartridges: &[Arc<Cartridge>], recipe: &Recipe) -> Result<Vec<Powere
 #[must_use]
 pub fn unproved(game: &Game, recipe: &Recipe) -> Option<String> {
     if let Some(problem) = game.unproved() {
+        return Some(problem.to_owned());
+    }
+    if matches!(game.select, Some(Select::Menu { .. })) && recipe.sticky_actions > 0.0 {
+        let problem = "sticky actions reach into how ALE starts this game; use sticky_actions=0";
         return Some(problem.to_owned());
     }
     if game.height == PAL_HEIGHT && recipe.obs_type == ObsType::Screen {

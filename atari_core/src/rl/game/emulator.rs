@@ -80,31 +80,23 @@ impl Emulator {
         self.console.clone_from(&self.powered_on.0);
         self.twister = MersenneTwister::new(seed);
         // Loading a ROM begins a game, for which ALE draws as for any other.
-        let game = self.console.game();
-        if self.sticky > 0.0 && matches!(game.select, Some(Select::Menu { .. })) {
-            self.begin(Console::load_with);
-        } else {
-            for _ in 0..self.console.episode_frame_number() {
+        if let Some(Select::Switch { idle_frames, .. }) = self.console.game().select {
+            for _ in 0..idle_frames {
                 self.twister.next_f64();
             }
         }
     }
 
     pub(super) fn new_game(&mut self) {
-        self.begin(Console::reset_with);
-        self.frames = 0;
-    }
-
-    /// Begins a game, in whose choice of a mode sticky actions play a part.
-    fn begin(&mut self, how: fn(&mut Console, &mut dyn FnMut(Action) -> Action)) {
         let (twister, probability) = (&mut self.twister, self.sticky);
         let mut held = Action::Noop;
-        how(&mut self.console, &mut |action| {
+        self.console.reset_with(&mut |action| {
             if twister.next_f64() >= probability {
                 held = action;
             }
             held
         });
+        self.frames = 0;
         self.held = (Action::Noop, 1.0);
     }
 
