@@ -17,6 +17,11 @@ from ale_py import roms
 REPOSITORY = Path(__file__).parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
 FRAMES = 100
+# RAM that shows ale-py the first mode, where a game that has begun does not; else it would press
+# SELECT for ever.
+SHOWS_MODE = {"name_this_game": {0xDE: 8}, "yars_revenge": {0xE3: 0}}
+# Its menu takes RAM that answers to the stick: its rules are compared by the sweep alone.
+MENU = "double_dunk"
 # RAM copied from $f000 when the power comes on; then frames of 3 + 20 lines for ever.
 PROGRAM = bytes.fromhex(
     "78d8a27fbd00f09580ca10f8"  # SEI CLD; LDX #$7f; LDA $f000,X; STA $80,X; DEX; BPL
@@ -45,8 +50,11 @@ def test_rules_agree_with_ale_for_any_ram(tmp_path: Path) -> None:
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     known = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
     assert len(known) >= 74
+    known.remove(MENU)
     for game in known:
         start = load(roms.get_rom_path(game)).getRAM().copy()
+        for address, value in SHOWS_MODE.get(game, {}).items():
+            start[address - 0x80] = value
         rom = tmp_path / f"{game}.bin"
         rom.write_bytes(still_rom(start))
         ale, rng = load(rom), np.random.default_rng(0)

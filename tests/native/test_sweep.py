@@ -13,10 +13,31 @@ ROOT = Path(__file__).resolve().parents[2]
 GAMES = ["breakout", "asteroids", "solaris", "tutankham", "robotank", "wizard_of_wor", "berzerk"]
 
 
+def sweep(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, ROOT / "scripts" / "atari_sweep", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.parametrize("game", GAMES)
 def test_every_frame_is_ales(game: str) -> None:
-    command = [sys.executable, ROOT / "scripts" / "atari_sweep", game, "--seeds", "1"]
-    done = subprocess.run(
-        [*command, "--frames", "500"], capture_output=True, text=True, check=False
-    )
+    done = sweep(game, "--seeds", "1", "--frames", "500")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+# Modes by many presses of SELECT, a menu, a start that waits for the player, lives by difficulty.
+@pytest.mark.parametrize("game", ["breakout", "double_dunk", "berzerk", "up_n_down"])
+def test_every_mode_and_difficulty_is_ales(game: str) -> None:
+    done = sweep(game, "--seeds", "1", "--frames", "50", "--modes", "50")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "modes 0" in done.stdout or "modes 1" in done.stdout
+
+
+def test_what_cannot_be_compared_is_refused_in_a_line() -> None:
+    for arguments, reason in [
+        (["pong", "--seeds", "0"], "0 is not a number of 1 or more"),
+        (["pongg"], "no ROM 'pongg'"),
+        (["pong", "--fields", "rams"], "no field 'rams'"),
+    ]:
+        done = sweep(*arguments)
+        assert done.returncode == 2, arguments
+        assert reason in done.stderr.splitlines()[-1], done.stderr
