@@ -12,7 +12,15 @@ use crate::{
 /// A console as the first game finds it: switched on, mode and difficulty set. Emulators of one game share it, so that
 /// a seed costs a copy and not a start.
 #[derive(Clone)]
-pub struct PoweredOn(Arc<Console>);
+pub struct PoweredOn(Arc<Consoles>);
+
+struct Consoles {
+    powered_on: Console,
+    /// After its first reset, which is the same each time where sticky actions play no part in it.
+    first_game: Console,
+    /// How many random numbers that takes: one for each action by which the mode is chosen.
+    num_draws: u32,
+}
 
 impl PoweredOn {
     /// Switches a console on.
@@ -32,13 +40,22 @@ impl PoweredOn {
         if let Some(difficulty) = recipe.difficulty {
             console.set_difficulty(difficulty)?;
         }
-        Ok(Self(Arc::new(console)))
+        let (mut first_game, mut num_draws) = (console.clone(), 0);
+        first_game.reset_with(&mut |action| {
+            num_draws += 1;
+            action
+        });
+        Ok(Self(Arc::new(Consoles {
+            powered_on: console,
+            first_game,
+            num_draws,
+        })))
     }
 
     /// The console.
     #[must_use]
     pub fn console(&self) -> &Console {
-        &self.0
+        &self.0.powered_on
     }
 
     /// The actions that a recipe gives an agent, in order.
@@ -47,13 +64,15 @@ impl PoweredOn {
         if recipe.full_action_space || recipe.continuous {
             &Action::ALL
         } else {
-            self.0.game().actions
+            self.console().game().actions
         }
     }
 }
 
 pub(super) struct Emulator {
     powered_on: PoweredOn,
+    /// The next game is the first on the console that was switched on.
+    is_first: bool,
     pub(super) console: Console,
     /// Frames since the game began.
     pub(super) frames: i64,
@@ -66,8 +85,9 @@ pub(super) struct Emulator {
 impl Emulator {
     pub(super) fn new(powered_on: PoweredOn, recipe: &Recipe) -> Self {
         Self {
-            console: powered_on.0.as_ref().clone(),
+            console: powered_on.console().clone(),
             powered_on,
+            is_first: true,
             frames: 0,
             sticky: f64::from(recipe.sticky_actions),
             twister: MersenneTwister::new(0),
@@ -77,7 +97,7 @@ impl Emulator {
 
     /// Switches the console on anew, with random numbers from `seed`: some games remember those before them.
     pub(super) fn load(&mut self, seed: u32) {
-        self.console.clone_from(&self.powered_on.0);
+        self.is_first = true;
         self.twister = MersenneTwister::new(seed);
         // Loading a ROM begins a game, for which ALE draws as for any other.
         if let Some(Select::Switch { idle_frames, .. }) = self.console.game().select {
@@ -88,6 +108,19 @@ impl Emulator {
     }
 
     pub(super) fn new_game(&mut self) {
+        self.frames = 0;
+        self.held = (Action::Noop, 1.0);
+        let consoles = &self.powered_on.0;
+        if std::mem::take(&mut self.is_first) {
+            if consoles.num_draws == 0 || self.sticky == 0.0 {
+                self.console.clone_from(&consoles.first_game);
+                for _ in 0..consoles.num_draws {
+                    self.twister.next_f64();
+                }
+                return;
+            }
+            self.console.clone_from(&consoles.powered_on);
+        }
         let (twister, probability) = (&mut self.twister, self.sticky);
         let mut held = Action::Noop;
         self.console.reset_with(&mut |action| {
@@ -96,8 +129,6 @@ impl Emulator {
             }
             held
         });
-        self.frames = 0;
-        self.held = (Action::Noop, 1.0);
     }
 
     /// Emulates a frame and returns its reward; `strength`, 0 to 1, is how far a paddle turns. Without `draw` the
@@ -134,6 +165,7 @@ impl Emulator {
     }
 
     pub(super) fn put(&mut self, state: EmulatorState) {
+        self.is_first = false;
         self.console.put(state.console);
         self.frames = state.frames;
         self.twister = state.twister;
