@@ -35,6 +35,8 @@ WARM_UP_UPDATES = 2
 # Looking at its memory costs a large process milliseconds.
 POLL_SECONDS = 2.0
 ENDLESS = 10**12
+CHECKED_UPDATES = 6
+CHECKED = ("policy_loss", "value_loss", "entropy", "grad_norm")
 COLUMNS = ("algorithm", "backend", "num_envs", "env_groups", "precision")
 
 Sample = dict[str, Any]
@@ -129,6 +131,23 @@ def measure(case: Case, seconds: float, device: str) -> Sample:
     return sample | speed(rows)
 
 
+def differences(device: str) -> dict[str, float]:
+    """Train twice alike, with graphs and without; return how far the losses differ at most."""
+    size = {"num_envs": 8, "num_steps": 32, "total_steps": 8 * 32 * CHECKED_UPDATES}
+    alike = size | {"env_id": GAME, "backend": "native", "precision": "fp32", "device": device}
+    tables = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("true", "false"):
+            settings = alike | {"runs_dir": folder, "run_name": name, "cuda_graphs": name}
+            options = [f"--{key.replace('_', '-')}={value}" for key, value in settings.items()]
+            log = Path(folder) / "log"
+            if trainer.start(["train", *options], log).wait():
+                sys.exit(log.read_text(errors="replace").splitlines()[-1])
+            tables.append(trainer.table(Path(folder) / name / "updates.csv"))
+    pairs = list(zip(*tables, strict=True))
+    return {column: max(abs(a[column] - b[column]) for a, b in pairs) for column in CHECKED}
+
+
 def speed(rows: list[dict[str, float]]) -> Sample:
     """Return what the updates say behind those that warm up."""
     if len(rows) < 2:
@@ -193,7 +212,12 @@ def main() -> None:
     path = arguments.out / "bench-gpu.json"
     end = time.monotonic() + arguments.seconds
     samples: list[Sample] = []
-    record = {"command": trainer.command_line(), "machine": trainer.machine_with_gpu()}
+    record = {
+        "command": trainer.command_line(),
+        "machine": trainer.machine_with_gpu(),
+        "graphs_differ_from_none_by": differences(arguments.device),
+    }
+    print(f"graphs differ from none by {record['graphs_differ_from_none_by']}", file=sys.stderr)
     for number, case in enumerate(chosen):
         # What one case leaves of its share is the others'.
         share = (end - time.monotonic()) / (len(chosen) - number)
