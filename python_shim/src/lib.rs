@@ -30,6 +30,7 @@
 struct Readme;
 
 mod atari;
+pub mod distributed;
 pub mod doctor;
 mod error;
 mod extension;

@@ -8,6 +8,7 @@ use crate::{
     cuda,
     envs::available_cores,
     error::TrainerError,
+    ranks,
     settings::{DeviceChoice, MachineSettings, Precision},
 };
 
@@ -17,8 +18,11 @@ use crate::{
 /// A CUDA device that is not there.
 pub fn select(choice: DeviceChoice) -> Result<Device, TrainerError> {
     match choice {
-        DeviceChoice::Auto => Ok(Device::cuda_if_available()),
-        DeviceChoice::Cpu => Ok(Device::Cpu),
+        // Each rank on a machine has a GPU of its own.
+        DeviceChoice::Auto if Cuda::is_available() => {
+            select(DeviceChoice::Cuda(ranks::launch::rank_here()))
+        }
+        DeviceChoice::Auto | DeviceChoice::Cpu => Ok(Device::Cpu),
         DeviceChoice::Cuda(index) => {
             let count = if Cuda::is_available() {
                 Cuda::device_count()

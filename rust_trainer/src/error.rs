@@ -82,6 +82,25 @@ pub enum TrainerError {
         /// Index of the environment.
         env: usize,
     },
+    /// The other ranks of a training cannot be reached any more.
+    #[error("{reason}")]
+    Lost {
+        /// What the engine says.
+        reason: String,
+    },
+    /// What went wrong at a rank, or with it.
+    #[error("{rank}{}: {cause}", if *is_gone { " was killed, is frozen, or cannot be reached" } else { "" })]
+    Rank {
+        /// Which one, of how many, on which machine.
+        rank: String,
+        /// Whether the others lost it.
+        is_gone: bool,
+        /// Why.
+        cause: Box<TrainerError>,
+    },
+    /// Something that another rank has told already.
+    #[error("another rank says why")]
+    Told,
     /// A run that had begun could not go on.
     #[error("{cause} (at agent step {step}); {}", kept(cause, folder, *saved))]
     Run {
@@ -141,7 +160,7 @@ impl TrainerError {
     pub fn details(&self) -> Option<&str> {
         match self {
             Self::Env(error) => error.details(),
-            Self::Run { cause, .. } => cause.details(),
+            Self::Run { cause, .. } | Self::Rank { cause, .. } => cause.details(),
             _ => None,
         }
     }
@@ -162,6 +181,15 @@ impl TrainerError {
         let end = line.find("is free.").map(|at| at + "is free.".len());
         let line = &line[..end.unwrap_or(line.len())];
         Self::OutOfMemory(format!("libtorch: {}.", line.trim_end_matches(['.', ' '])))
+    }
+
+    /// Whether it is another rank that is missing.
+    pub(crate) fn is_lost(&self) -> bool {
+        match self {
+            Self::Lost { .. } => true,
+            Self::Run { cause, .. } => cause.is_lost(),
+            _ => false,
+        }
     }
 
     pub(crate) fn setting(name: &'static str, value: impl fmt::Display, problem: String) -> Self {

@@ -18,6 +18,7 @@ pub mod optimizer;
 pub mod panics;
 pub mod parallel;
 pub mod policy;
+pub mod ranks;
 pub mod report;
 pub mod run;
 pub mod seeds;

@@ -7,7 +7,7 @@ use tch::{Device, Kind, Tensor};
 use super::{
     Learner, Metrics,
     actor_critic::{OnPolicy, Shared},
-    learner::Loss as PartLoss,
+    learner::{AllSamples, Loss as PartLoss},
 };
 use crate::{
     data::{Batch, Rollout, Samples},
@@ -117,14 +117,14 @@ impl OnPolicy for A2cSettings {
         &self,
         learner: &mut Learner<PolicyValueNet>,
         rollout: &mut Rollout,
-        samples: &Samples,
+        samples: (&Samples, &AllSamples),
         learning_rate: f64,
         should_stop: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Metrics>, TrainerError> {
         if should_stop() {
             return Ok(None);
         }
-        let all: Vec<i64> = (0..rollout.num_sequences() as i64).collect();
+        let all: Vec<i64> = (0..learner.num_sequences(rollout)).collect();
         let parts = learner.parts(rollout, samples, &all, self.norm_adv);
         let loss = |net: &PolicyValueNet, (batch, samples): (Batch, Samples)| {
             let loss = loss(&net.forward_batch(&batch), &samples, self);
@@ -132,6 +132,6 @@ impl OnPolicy for A2cSettings {
         };
         let (terms, _) = learner.descend(parts, loss, self.max_grad_norm, learning_rate)?;
         let names = ["policy_loss", "value_loss", "entropy", "grad_norm"];
-        Ok(Some(Metrics::mean_of(&names, &[terms])))
+        learner.metrics(&names, &[terms]).map(Some)
     }
 }

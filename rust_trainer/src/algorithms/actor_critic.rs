@@ -4,7 +4,10 @@ use serde_json::json;
 use tch::Device;
 use vec_env::{ActionBatch, ActionSpace, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
-use super::{Algorithm, Learner, Learning, Metrics, State, problems, recording, schedule};
+use super::{
+    Algorithm, Learner, Learning, Metrics, State, learner::AllSamples, problems, recording,
+    schedule,
+};
 use crate::{
     cuda::Recording,
     data::{
@@ -17,7 +20,8 @@ use crate::{
     nn::{Memory, PolicyValueNet},
     optimizer::Optimizer,
     parallel::Threads,
-    policy::{Policy, choose, choose_recorded, seeded_rng, values},
+    policy::{Policy, choose, choose_recorded, seeded_rng, skip, values},
+    ranks::Ranks,
     settings::Settings,
 };
 
@@ -58,7 +62,7 @@ pub trait OnPolicy: 'static {
     /// A fresh optimizer.
     fn optimizer(&self, num_params: i64, device: Device) -> Optimizer;
 
-    /// Learns from a full rollout; `None` where `should_stop`, asked before each gradient step, said yes.
+    /// Learns from a full rollout, and from those of other ranks; `None` where `should_stop`, asked before each gradient step, said yes.
     ///
     /// # Errors
     /// [`TrainerError::Diverged`].
@@ -66,7 +70,7 @@ pub trait OnPolicy: 'static {
         &self,
         learner: &mut Learner<PolicyValueNet>,
         rollout: &mut Rollout,
-        samples: &Samples,
+        samples: (&Samples, &AllSamples),
         learning_rate: f64,
         should_stop: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Metrics>, TrainerError>;
@@ -124,6 +128,20 @@ impl<S: OnPolicy> ActorCritic<S> {
         env: &dyn VecEnv,
         device: Device,
     ) -> Result<Self, TrainerError> {
+        Self::of_rank(settings, run, env, device, &Ranks::alone())
+    }
+
+    /// The same at one of several ranks, for its share of the environments.
+    ///
+    /// # Errors
+    /// As [`super::of_rank`].
+    pub fn of_rank(
+        settings: S,
+        run: &Settings,
+        env: &dyn VecEnv,
+        device: Device,
+        ranks: &Ranks,
+    ) -> Result<Self, TrainerError> {
         let (spec, actions) = (env.obs_spec(), env.action_space());
         let mut rng = seeded_rng(run.run.seed);
         let (body, precision) = (&run.net, run.machine.precision);
@@ -143,8 +161,12 @@ impl<S: OnPolicy> ActorCritic<S> {
         let memories = memory.split(num_groups);
         let sizes = (env.num_envs(), num_groups);
         let rollout = Rollout::in_groups(spec, num_steps, sizes, memory, device)?;
-        let num_updates = run.run.total_steps.div_ceil(rollout.num_samples() as u64);
-        let recorded = || recording(&run.machine, device).filter(|_| lstm_size == 0);
+        let of_all = (rollout.num_samples() * ranks.count()) as u64;
+        let num_updates = run.run.total_steps.div_ceil(of_all);
+        let num_envs = env.num_envs() * ranks.count();
+        // What several ranks do together is not all on the device, and cannot be recorded.
+        let is_recordable = lstm_size == 0 && ranks.is_alone();
+        let recorded = || recording(&run.machine, device).filter(|_| is_recordable);
         let is_discrete = matches!(actions, ActionSpace::Discrete { .. });
         Ok(Self {
             settings,
@@ -155,9 +177,10 @@ impl<S: OnPolicy> ActorCritic<S> {
                 rng,
                 threads: Threads::new(&run.machine, device),
                 steps: recorded(),
+                ranks: ranks.clone(),
             },
             rollout,
-            reward_normalizer: norm_reward.then(|| RewardNormalizer::new(env.num_envs())),
+            reward_normalizer: norm_reward.then(|| RewardNormalizer::new(num_envs)),
             is_reset: false,
             memories,
             num_envs: env.num_envs(),
@@ -176,13 +199,36 @@ impl<S: OnPolicy> ActorCritic<S> {
         schedule::learning_rate(learning_rate, anneal_lr, self.updates, self.num_updates)
     }
 
-    /// Takes the observations written last into the statistics and normalizes them in their place, once.
-    fn normalize_obs(&mut self) {
+    /// Takes the observations written last, at all ranks, into the statistics and normalizes those of this
+    /// one in their place, once.
+    fn normalize_obs(&mut self) -> Result<(), TrainerError> {
         if let Some(normalizer) = &mut self.learner.net.obs_normalizer {
             let mut obs = self.rollout.next_obs();
-            normalizer.update(&obs);
+            normalizer.update(&self.learner.ranks.all_gather(&obs)?.concat());
             normalizer.apply(&mut obs);
         }
+        Ok(())
+    }
+
+    /// The rewards of a step to learn from, by the statistics of all ranks where they are normalized.
+    fn rewards(&mut self, step: &StepBatch, gamma: f64) -> Result<Vec<f32>, TrainerError> {
+        let Some(normalizer) = &mut self.reward_normalizer else {
+            return Ok(step.reward.clone());
+        };
+        let ranks = &self.learner.ranks;
+        if ranks.is_alone() {
+            return Ok(normalizer.normalize(step, gamma));
+        }
+        let mut all = StepBatch::default();
+        let (reward, terminated, truncated) = (&step.reward, &step.terminated, &step.truncated);
+        let own = (reward.clone(), terminated.clone(), truncated.clone());
+        for (reward, terminated, truncated) in ranks.tell(&own)? {
+            all.reward.extend(reward);
+            all.terminated.extend(terminated);
+            all.truncated.extend(truncated);
+        }
+        let rewards = normalizer.normalize(&all, gamma);
+        Ok(rewards[ranks.share(rewards.len())].to_vec())
     }
 }
 
@@ -200,17 +246,24 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
 
     fn act(&mut self) -> Result<ActionBatch, TrainerError> {
         if std::mem::take(&mut self.is_reset) {
-            self.normalize_obs();
+            self.normalize_obs()?;
             if let Some(normalizer) = &mut self.reward_normalizer {
                 normalizer.restart();
             }
         }
         let obs = self.rollout.obs_in_turn();
         let memory = &mut self.memories[self.rollout.turns().0];
-        let Learner { net, rng, .. } = &mut self.learner;
+        let Learner {
+            net, rng, ranks, ..
+        } = &mut self.learner;
         let choice = match &mut self.acting {
             Some(recording) => choose_recorded(recording, net, &obs, rng),
-            None => choose(net, &obs, memory, rng, false),
+            None => ranks.draw(
+                rng,
+                obs.size()[0] as usize,
+                |rng| skip(net.action_space(), rng),
+                |rng| choose(net, &obs, memory, rng, false),
+            ),
         };
         let actions = net.action_space().clipped(&choice.actions);
         self.rollout.add_choice(choice);
@@ -220,12 +273,9 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
     /// A truncated episode's last reward has γV of its last observation added, by what is remembered of
     /// that episode: see [`truncated_obs`].
     fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError> {
-        self.normalize_obs();
+        self.normalize_obs()?;
         let gamma = self.settings.shared().gamma;
-        let mut rewards = match &mut self.reward_normalizer {
-            Some(normalizer) => normalizer.normalize(step, gamma),
-            None => step.reward.clone(),
-        };
+        let mut rewards = self.rewards(step, gamma)?;
         let group = self.rollout.turns().1;
         for (row, bytes) in truncated_obs(step)? {
             let obs = obs_tensor(bytes, 1, &self.obs_spec)?.to_device(self.device());
@@ -256,11 +306,16 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
             shared.gae_lambda,
         );
         let samples = self.rollout.samples(&advantages);
+        let all = self.learner.gather(&self.rollout, &samples)?;
         let learning_rate = self.learning_rate();
         let (learner, rollout) = (&mut self.learner, &mut self.rollout);
-        let update =
-            self.settings
-                .update(learner, rollout, &samples, learning_rate, should_stop)?;
+        let update = self.settings.update(
+            learner,
+            rollout,
+            (&samples, &all),
+            learning_rate,
+            should_stop,
+        )?;
         let Some(update) = update else {
             return Ok(Learning::BrokenOff);
         };
@@ -269,7 +324,7 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         self.updates += 1;
         let mut metrics = Metrics(vec![("learning_rate", learning_rate)]);
         metrics.0.extend(update.0);
-        let explained_variance = samples.explained_variance();
+        let explained_variance = all.explained_variance();
         metrics.0.push(("explained_variance", explained_variance));
         Ok(Learning::Done(metrics))
     }
@@ -279,10 +334,16 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
     }
 
     fn state(&self) -> Result<State, TrainerError> {
-        let obs = self.rollout.obs_in_hand();
+        let ranks = &self.learner.ranks;
+        let obs = ranks.rows_at_first(&self.rollout.obs_in_hand(), 0)?;
         let memory = Memory::joined(&self.memories);
-        let in_hand = memory.named().chain([(Rollout::OBS_IN_HAND, &obs)]);
-        let in_hand: Vec<_> = in_hand.collect();
+        let memory = memory.named().map(|(name, state)| {
+            let all = ranks.rows_at_first(state, Memory::ENVS);
+            all.map(|all| (name, all))
+        });
+        let memory: Vec<_> = memory.collect::<Result<_, _>>()?;
+        let memory = memory.iter().map(|(name, state)| (*name, state));
+        let in_hand: Vec<_> = memory.chain([(Rollout::OBS_IN_HAND, &obs)]).collect();
         let mut state = self.learner.state(&in_hand)?;
         let values = &mut state.values;
         values.insert("updates".to_owned(), json!(self.updates));
@@ -297,6 +358,7 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
 
     fn load_state(&mut self, state: &State) -> Result<(), TrainerError> {
         let (updates, obs) = (state.value("updates")?, self.rollout.obs_in_hand());
+        let obs = self.learner.ranks.room_for_all(&obs, 0);
         let has_any = self.learner.net.obs_normalizer.is_some();
         let obs_normalizer = has_any.then(|| load_obs_normalizer(state, &self.obs_spec));
         let obs_normalizer = obs_normalizer.transpose()?;
@@ -304,7 +366,8 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
             Some(present) => Some(load_reward_normalizer(state, present.num_envs())?),
             None => None,
         };
-        let memory = self.learner.net.new_memory(self.num_envs);
+        let num_envs = self.num_envs * self.learner.ranks.count();
+        let memory = self.learner.net.new_memory(num_envs);
         let in_hand = memory.named().chain([(Rollout::OBS_IN_HAND, &obs)]);
         let in_hand: Vec<_> = in_hand.collect();
         self.learner.load_state(state, &in_hand)?;
@@ -312,9 +375,12 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         self.reward_normalizer = reward_normalizer;
         self.is_reset = false;
         self.updates = updates;
+        let own = self.learner.ranks.share(num_envs);
+        let memory = memory.select(&own.map(|env| env as i64).collect::<Vec<_>>());
         self.memories = memory.split(self.memories.len());
         self.rollout.restart(memory); // what another policy did is not this one's to learn from
-        self.rollout.set_obs_in_hand(&obs)
+        let own = self.learner.ranks.own_rows(&obs, 0);
+        self.rollout.set_obs_in_hand(&own)
     }
 
     fn notices(&mut self) -> Vec<String> {

@@ -4,14 +4,16 @@ use rand_pcg::Pcg64;
 use serde_json::{Map, json};
 use tch::{Device, Tensor};
 
-use super::State;
+use super::{Metrics, State};
 use crate::{
     cuda::Recording,
-    data::{Batch, Rollout, Samples},
+    data::{Batch, Rollout, Samples, explained_variance, moments},
     error::TrainerError,
     nn::Network,
     optimizer::{Optimizer, clip_grad_norm},
     parallel::{self, Shared, Threads},
+    policy::to_vec,
+    ranks::Ranks,
 };
 
 /// A network, its optimizer, and the random numbers of an algorithm.
@@ -26,9 +28,18 @@ pub struct Learner<N> {
     pub rng: Pcg64,
     /// What computes its gradients.
     pub threads: Threads,
-    /// Gradient steps on a device, recorded; none where they are computed in parts: on the CPU, and for a
-    /// network with a memory.
+    /// Gradient steps on a device, recorded; none where they are computed in parts: on the CPU, for a
+    /// network with a memory, and at one of several ranks.
     pub steps: Option<Recording>,
+    /// Who else learns the same.
+    pub ranks: Ranks,
+}
+
+/// Samples of a rollout of all ranks, float32 `[num_steps · envs of all ranks]`, step-major; on the device of
+/// the network.
+pub struct AllSamples {
+    advantages: Tensor,
+    values: Tensor,
 }
 
 /// What a part of a minibatch says: means over its samples.
@@ -54,25 +65,104 @@ impl Loss {
 /// A part of a minibatch, and its share of the samples.
 pub(super) type Part<P> = (f64, P);
 
+impl AllSamples {
+    /// Mean and deviation of the advantages of these `sequences` of `length` steps each, scalars.
+    fn moments(&self, sequences: &[i64], length: usize, num_envs: usize) -> (Tensor, Tensor) {
+        let steps = (0..length as i64).map(|step| step * num_envs as i64);
+        let indices = steps.flat_map(|first| sequences.iter().map(move |index| first + index));
+        let indices = Tensor::from_slice(&indices.collect::<Vec<i64>>());
+        let indices = indices.to_device(self.advantages.device());
+        moments(&self.advantages.index_select(0, &indices))
+    }
+
+    /// Explained variance of the value function: see [`explained_variance`].
+    pub fn explained_variance(&self) -> f64 {
+        explained_variance(&(&self.advantages + &self.values), &self.values)
+    }
+}
+
 impl<N: Network> Learner<N> {
-    /// The samples of these `sequences` of a full rollout, in as many parts as they are computed in; with
-    /// `norm_adv` their advantages are normalized over all parts together.
+    /// The samples of this rank among these `sequences` of a full rollout, in as many parts as they are
+    /// computed in; with `norm_adv` their advantages are normalized over all parts of all ranks together.
+    /// Sequences are numbered over all ranks, [`Learner::num_sequences`] of them.
     pub(super) fn parts(
         &self,
         rollout: &mut Rollout,
-        samples: &Samples,
+        (samples, all): (&Samples, &AllSamples),
         sequences: &[i64],
         norm_adv: bool,
     ) -> Vec<Part<(Batch, Samples)>> {
-        let num_samples = sequences.len() * rollout.num_samples() / rollout.num_sequences();
-        let count = self.num_parts(num_samples).min(sequences.len());
-        let batches: Vec<Batch> = parallel::split(sequences, count)
+        let length = rollout.num_samples() / rollout.num_sequences();
+        let num_samples = sequences.len() * length;
+        let mut own = self.ranks.own(sequences, rollout.num_envs());
+        // One that has none takes part with a sample that counts for nothing.
+        let weight = if own.is_empty() { 0.0 } else { 1.0 };
+        own.resize(own.len().max(1), 0);
+        let count = self.num_parts(own.len() * length).min(own.len());
+        let batches: Vec<Batch> = parallel::split(&own, count)
             .map(|sequences| rollout.batch(sequences))
             .collect();
-        let samples = samples.of_batches(&batches, norm_adv);
-        let share = |batch: &Batch| batch.indices.len() as f64 / num_samples as f64;
+        let is_alone = self.ranks.is_alone();
+        let mut samples = samples.of_batches(&batches, norm_adv && is_alone);
+        if norm_adv && !is_alone {
+            let num_envs = rollout.num_envs() * self.ranks.count();
+            let moments = all.moments(sequences, length, num_envs);
+            let normalized = samples.into_iter().map(|part| part.normalized_by(&moments));
+            samples = normalized.collect();
+        }
+        let share = |batch: &Batch| weight * batch.indices.len() as f64 / num_samples as f64;
         let parts = batches.into_iter().zip(samples);
         parts.map(|part| (share(&part.0), part)).collect()
+    }
+
+    /// Number of sequences, of all ranks together, that a minibatch takes whole.
+    pub(super) fn num_sequences(&self, rollout: &Rollout) -> i64 {
+        (rollout.num_sequences() * self.ranks.count()) as i64
+    }
+
+    /// What learning from a rollout needs of the samples of all ranks.
+    ///
+    /// # Errors
+    /// [`TrainerError::Lost`].
+    pub(super) fn gather(
+        &self,
+        rollout: &Rollout,
+        samples: &Samples,
+    ) -> Result<AllSamples, TrainerError> {
+        let num_envs = rollout.num_envs() as i64;
+        let all = |numbers: &Tensor| -> Result<Tensor, TrainerError> {
+            let by_step = numbers.view([-1, num_envs]);
+            Ok(self.ranks.all_rows(&by_step, 1)?.reshape([-1]))
+        };
+        Ok(AllSamples {
+            advantages: all(&samples.advantages)?,
+            values: all(&samples.values)?,
+        })
+    }
+
+    /// The mean of each term over several gradient steps, which [`Learner::descend`] returned: of all
+    /// ranks' samples, and the gradient's norm, which is the same at each.
+    ///
+    /// # Errors
+    /// [`TrainerError::Lost`].
+    pub(super) fn metrics(
+        &self,
+        names: &[&'static str],
+        terms: &[Tensor],
+    ) -> Result<Metrics, TrainerError> {
+        let mut metrics = Metrics::mean_of(names, terms);
+        if self.ranks.is_alone() {
+            return Ok(metrics);
+        }
+        let own = metrics.0.iter().map(|(_, value)| *value);
+        let mut sums = Tensor::from_slice(&own.collect::<Vec<f64>>());
+        self.ranks.sum(&mut sums)?;
+        let num_terms = names.len() - 1;
+        let terms = metrics.0.iter_mut().take(num_terms);
+        for ((_, value), sum) in terms.zip(to_vec::<f64>(&sums)) {
+            *value = sum;
+        }
+        Ok(metrics)
     }
 
     /// In how many parts a minibatch is computed.
@@ -84,7 +174,8 @@ impl<N: Network> Learner<N> {
     /// One gradient step on the mean of a `loss` over the samples of all `parts`. Returns the means of its
     /// terms and behind them the gradient's norm before clipping, one axis; and what else the parts gave.
     ///
-    /// Each part has its own graph in its own thread; gradients are added in the order of the parts.
+    /// Each part has its own graph in its own thread; gradients are added in the order of the parts, then
+    /// over all ranks.
     ///
     /// # Errors
     /// [`TrainerError::Diverged`] before anything changes, on the CPU; on other devices a look at the
@@ -120,9 +211,12 @@ impl<N: Network> Learner<N> {
             let problem = "a minibatch without samples".to_owned();
             return Err(TrainerError::Usage(problem));
         };
+        self.ranks.sum(&mut gradient)?;
         let norm = clip_grad_norm(&mut gradient, max_grad_norm);
         if norm.device() == Device::Cpu {
-            for (what, number) in [("the loss", &total), ("the gradient", &norm)] {
+            // What all ranks see alike, so that all end here: a loss that is no number is in the gradient.
+            let loss = if self.ranks.is_alone() { &total } else { &norm };
+            for (what, number) in [("the loss", loss), ("the gradient", &norm)] {
                 if !number.double_value(&[]).is_finite() {
                     return Err(TrainerError::Diverged { what });
                 }

@@ -4,7 +4,10 @@
 use rand::seq::SliceRandom;
 use tch::Tensor;
 
-use super::{Learner, learner::Loss};
+use super::{
+    Learner,
+    learner::{AllSamples, Loss},
+};
 use crate::{
     data::{Batch, Rollout, Samples},
     error::TrainerError,
@@ -64,7 +67,7 @@ impl Minibatches {
         (passes, count): (usize, usize),
         learning_rate: f64,
     ) -> Self {
-        let mut pass: Vec<i64> = (0..rollout.num_sequences() as i64).collect();
+        let mut pass: Vec<i64> = (0..learner.num_sequences(rollout)).collect();
         let mut order = Vec::with_capacity(passes * pass.len());
         for _ in 0..passes {
             pass.shuffle(&mut learner.rng);
@@ -109,7 +112,7 @@ impl Minibatches {
 }
 
 impl<N: Network> Learner<N> {
-    /// One gradient step on the mean of a `loss` over the samples of a minibatch; returns the means of its
+    /// One gradient step on the mean of a `loss` over the samples of a minibatch, those of all ranks; returns the means of its
     /// terms and behind them the gradient's norm before clipping, one axis.
     ///
     /// # Errors
@@ -117,7 +120,7 @@ impl<N: Network> Learner<N> {
     pub(super) fn step(
         &mut self,
         rollout: &mut Rollout,
-        samples: &Samples,
+        samples: (&Samples, &AllSamples),
         minibatch: &Minibatch<'_>,
         how: Descent,
         loss: impl Fn(&N, (Batch, Samples)) -> Loss + Sync,
@@ -127,7 +130,7 @@ impl<N: Network> Learner<N> {
             let indices = all.order.narrow(0, step.start, length);
             let coefficients = all.coefficients.get(step.number);
             let which = [&indices, &all.places, &coefficients];
-            return Ok(self.step_on_device(rollout, samples, which, how, loss));
+            return Ok(self.step_on_device(rollout, samples.0, which, how, loss));
         }
         let parts = self.parts(rollout, samples, minibatch.sequences, how.norm_adv);
         let (terms, _) = self.descend(parts, loss, how.max_grad_norm, how.learning_rate)?;

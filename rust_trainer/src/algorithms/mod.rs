@@ -27,6 +27,7 @@ use crate::{
     error::TrainerError,
     nn::{PolicyValueNet, QNet},
     policy::{self, EpsilonGreedy, Policy, to_vec},
+    ranks::Ranks,
     settings::{AlgorithmSettings, MachineSettings, Settings},
 };
 
@@ -153,11 +154,39 @@ pub fn new(
     env: &dyn VecEnv,
     device: Device,
 ) -> Result<Box<dyn Algorithm>, TrainerError> {
+    of_rank(settings, env, device, &Ranks::alone())
+}
+
+/// The same at one of several ranks, for its share of the environments.
+///
+/// # Errors
+/// As [`new`]; an algorithm that several ranks cannot learn with.
+pub fn of_rank(
+    settings: &Settings,
+    env: &dyn VecEnv,
+    device: Device,
+    ranks: &Ranks,
+) -> Result<Box<dyn Algorithm>, TrainerError> {
     Ok(match settings.algorithm.clone() {
-        AlgorithmSettings::Ppo(ppo) => Box::new(ActorCritic::new(ppo, settings, env, device)?),
-        AlgorithmSettings::A2c(a2c) => Box::new(ActorCritic::new(a2c, settings, env, device)?),
-        AlgorithmSettings::Dqn(dqn) => Box::new(Dqn::new(dqn, settings, env, device)?),
-        AlgorithmSettings::Pqn(pqn) => Box::new(Pqn::new(pqn, settings, env, device)?),
+        AlgorithmSettings::Ppo(ppo) => {
+            Box::new(ActorCritic::of_rank(ppo, settings, env, device, ranks)?)
+        }
+        AlgorithmSettings::A2c(a2c) => {
+            Box::new(ActorCritic::of_rank(a2c, settings, env, device, ranks)?)
+        }
+        AlgorithmSettings::Dqn(dqn) if ranks.is_alone() => {
+            Box::new(Dqn::new(dqn, settings, env, device)?)
+        }
+        AlgorithmSettings::Dqn(_) => {
+            let problem = "learns in one process, for its replay memory is not divided; ppo, a2c \
+                and pqn learn on several ranks";
+            return Err(TrainerError::setting(
+                "algorithm",
+                "dqn",
+                problem.to_owned(),
+            ));
+        }
+        AlgorithmSettings::Pqn(pqn) => Box::new(Pqn::of_rank(pqn, settings, env, device, ranks)?),
     })
 }
 

@@ -8,7 +8,7 @@ use tch::{Device, Kind, Tensor, no_grad};
 use super::{
     Learner, Metrics,
     actor_critic::{OnPolicy, Shared},
-    learner::Loss as PartLoss,
+    learner::{AllSamples, Loss as PartLoss},
     minibatches::{Descent, Minibatches},
 };
 use crate::{
@@ -161,7 +161,7 @@ impl OnPolicy for PpoSettings {
         &self,
         learner: &mut Learner<PolicyValueNet>,
         rollout: &mut Rollout,
-        samples: &Samples,
+        samples: (&Samples, &AllSamples),
         learning_rate: f64,
         should_stop: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Metrics>, TrainerError> {
@@ -198,6 +198,6 @@ impl OnPolicy for PpoSettings {
             "clip_fraction",
             "grad_norm",
         ];
-        Ok(Some(Metrics::mean_of(&names, &terms)))
+        learner.metrics(&names, &terms).map(Some)
     }
 }

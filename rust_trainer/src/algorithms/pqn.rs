@@ -7,13 +7,14 @@
 //! `G_t = r_t + γ(1 − d_t)((1 − λ) max Q(s_{t+1}) + λ G_{t+1})`, with `d_t` 1 where the episode ended;
 //! which is to say `max Q(s_t)` and the generalized advantage over it.
 
+use rand_pcg::Pcg64;
 use serde_json::json;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 use vec_env::{ActionBatch, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
 use super::{
     Algorithm, Learner, Learning, Metrics, State,
-    learner::Loss as PartLoss,
+    learner::{AllSamples, Loss as PartLoss},
     minibatches::{Descent, Minibatches},
     problems, recording, schedule,
 };
@@ -24,7 +25,11 @@ use crate::{
     nn::{Memory, QNet, QStyle},
     optimizer::Optimizer,
     parallel::Threads,
-    policy::{EpsilonGreedy, Policy, epsilon_greedy, epsilon_greedy_recorded, seeded_rng, to_vec},
+    policy::{
+        EpsilonGreedy, Policy, epsilon_greedy, epsilon_greedy_recorded, seeded_rng,
+        skip_epsilon_greedy, to_vec,
+    },
+    ranks::Ranks,
     settings::{Settings, settings},
 };
 
@@ -127,6 +132,20 @@ impl Pqn {
         env: &dyn VecEnv,
         device: Device,
     ) -> Result<Self, TrainerError> {
+        Self::of_rank(settings, run, env, device, &Ranks::alone())
+    }
+
+    /// The same at one of several ranks, for its share of the environments.
+    ///
+    /// # Errors
+    /// As [`super::of_rank`].
+    pub fn of_rank(
+        settings: PqnSettings,
+        run: &Settings,
+        env: &dyn VecEnv,
+        device: Device,
+        ranks: &Ranks,
+    ) -> Result<Self, TrainerError> {
         let (spec, actions) = (env.obs_spec(), env.action_space());
         let mut rng = seeded_rng(run.run.seed);
         let (on, style) = ((device, run.machine.precision), settings.style());
@@ -135,7 +154,10 @@ impl Pqn {
         let sizes = (env.num_envs(), env.num_envs() / env.batch_size());
         let memory = Memory::default();
         let rollout = Rollout::in_groups(spec, settings.num_steps, sizes, memory, device)?;
-        let num_updates = run.run.total_steps.div_ceil(rollout.num_samples() as u64);
+        let of_all = (rollout.num_samples() * ranks.count()) as u64;
+        let num_updates = run.run.total_steps.div_ceil(of_all);
+        // What several ranks do together is not all on the device, and cannot be recorded.
+        let recorded = || recording(&run.machine, device).filter(|_| ranks.is_alone());
         let net = EpsilonGreedy {
             net,
             epsilon: settings.end_e,
@@ -147,9 +169,10 @@ impl Pqn {
                 optimizer,
                 rng,
                 threads: Threads::new(&run.machine, device),
-                steps: recording(&run.machine, device),
+                steps: recorded(),
+                ranks: ranks.clone(),
             },
-            acting: recording(&run.machine, device),
+            acting: recorded(),
             rollout,
             obs_spec: spec.clone(),
             updates: 0,
@@ -184,7 +207,7 @@ impl Pqn {
     /// replacement. The metrics are means over all of them; `None` where `should_stop` said yes.
     fn update(
         &mut self,
-        samples: &Samples,
+        samples: (&Samples, &AllSamples),
         should_stop: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Metrics>, TrainerError> {
         let (settings, learning_rate) = (&self.settings, self.learning_rate());
@@ -210,7 +233,7 @@ impl Pqn {
             terms.push(learner.step(rollout, samples, &minibatch, how, loss)?);
         }
         let names = ["q_loss", "q_value", "grad_norm"];
-        Ok(Some(Metrics::mean_of(&names, &terms)))
+        self.learner.metrics(&names, &terms).map(Some)
     }
 }
 
@@ -229,7 +252,12 @@ impl Algorithm for Pqn {
             let Learner { net, rng, .. } = &mut self.learner;
             epsilon_greedy_recorded(recording, &net.net, &obs, epsilon, rng)
         } else {
-            epsilon_greedy(&self.q_values(&obs), epsilon, &mut self.learner.rng)
+            let q_values = self.q_values(&obs);
+            let (rows, num_actions) = (q_values.size()[0] as usize, q_values.size()[1] as usize);
+            let Learner { rng, ranks, .. } = &mut self.learner;
+            let skip = |rng: &mut Pcg64| skip_epsilon_greedy(num_actions, epsilon, rng);
+            let draw = |rng: &mut Pcg64| epsilon_greedy(&q_values, epsilon, rng);
+            ranks.draw(rng, rows, skip, draw)
         };
         let actions = choice.actions.clone();
         self.rollout.add_choice(choice);
@@ -263,18 +291,19 @@ impl Algorithm for Pqn {
             self.settings.q_lambda,
         );
         let samples = self.rollout.samples(&advantages);
+        let all = self.learner.gather(&self.rollout, &samples)?;
         let mut metrics = Metrics(vec![
             ("learning_rate", self.learning_rate()),
             ("epsilon", self.epsilon()),
         ]);
-        let Some(update) = self.update(&samples, should_stop)? else {
+        let Some(update) = self.update((&samples, &all), should_stop)? else {
             return Ok(Learning::BrokenOff);
         };
         update.check()?;
         self.rollout.restart(Memory::default());
         self.updates += 1;
         metrics.0.extend(update.0);
-        let explained_variance = samples.explained_variance();
+        let explained_variance = all.explained_variance();
         metrics.0.push(("explained_variance", explained_variance));
         Ok(Learning::Done(metrics))
     }
@@ -285,6 +314,7 @@ impl Algorithm for Pqn {
 
     fn state(&self) -> Result<State, TrainerError> {
         let obs = self.rollout.obs_in_hand();
+        let obs = self.learner.ranks.rows_at_first(&obs, 0)?;
         let mut state = self.learner.state(&[(Rollout::OBS_IN_HAND, &obs)])?;
         let updates = json!(self.updates);
         state.values.insert("updates".to_owned(), updates);
@@ -293,11 +323,13 @@ impl Algorithm for Pqn {
 
     fn load_state(&mut self, state: &State) -> Result<(), TrainerError> {
         let (updates, obs) = (state.value("updates")?, self.rollout.obs_in_hand());
+        let obs = self.learner.ranks.room_for_all(&obs, 0);
         let in_hand = [(Rollout::OBS_IN_HAND, &obs)];
         self.learner.load_state(state, &in_hand)?;
         self.updates = updates;
         self.rollout.restart(Memory::default()); // what another policy did is not this one's to learn from
-        self.rollout.set_obs_in_hand(&obs)
+        let own = self.learner.ranks.own_rows(&obs, 0);
+        self.rollout.set_obs_in_hand(&own)
     }
 
     fn notices(&mut self) -> Vec<String> {

@@ -23,6 +23,7 @@ use crate::{
     error::TrainerError,
     panics::catch_panics,
     policy::Policy,
+    ranks::Launch,
     run::{
         StopRequest,
         checkpoints::{self, Found},
@@ -110,11 +111,16 @@ pub fn run(args: Vec<OsString>) -> i32 {
     let shut_down = catch_panics(|| Ok(python_shim::shutdown()?));
     match result.and_then(|status| shut_down.map(|()| status)) {
         Ok(status) => status,
+        Err(TrainerError::Told) => EXIT_ERROR,
         Err(error) => fail(&error),
     }
 }
 
 fn dispatch(cli: Cli, stop: &StopRequest) -> Result<i32, TrainerError> {
+    if !matches!(cli.command, Command::Train(_)) && Launch::from_env()?.is_some() {
+        let problem = "RANK and WORLD_SIZE are set: several ranks can `train`, and nothing else";
+        return Err(TrainerError::Usage(problem.to_owned()));
+    }
     match cli.command {
         Command::Train(args) => train::train(&args, stop),
         Command::Seeds(args) => seeds::seeds(&args, stop),

@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use tch::Device;
@@ -17,8 +17,9 @@ use crate::{
     device,
     envs::{self, Recording},
     error::TrainerError,
-    run::{Counters, Outcome, Resume, Run, RunFolder, StopRequest, machine},
-    settings::{EnvSettings, Precision, Preset, RunSettings, Settings},
+    ranks::{Launch, Ranks},
+    run::{CHANGEABLE, Counters, Outcome, Resume, Run, RunFolder, StopRequest, machine, stop},
+    settings::{EnvSettings, Precision, Preset, RunSettings, Settings, shown},
 };
 
 #[derive(clap::Args)]
@@ -36,15 +37,60 @@ pub(super) struct TrainArgs {
     resume: Option<PathBuf>,
     #[command(flatten)]
     settings: SettingArgs,
+    /// Seconds after which a rank of several gives up waiting for the others (torchrun)
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
+    rank_timeout: f64,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.1..=86_400.0).contains(&seconds) => Ok(seconds),
+        _ => Err("must be a number of seconds from 0.1 to 86400".to_owned()),
+    }
 }
 
 pub(super) fn train(args: &TrainArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
-    let run = match &args.resume {
-        Some(folder) => resume(folder, args, stop)?,
-        None => start(args, stop)?,
+    let Some(launch) = Launch::from_env()? else {
+        return train_at(&Ranks::alone(), 0, args, stop);
+    };
+    if launch.rank > 0 {
+        stop::be_quiet();
+    }
+    let ranks = launch.join(Duration::from_secs_f64(args.rank_timeout), stop)?;
+    let trained = train_at(&ranks, launch.restarts, args, stop);
+    match trained {
+        Ok(_) => ranks.leave(),
+        Err(TrainerError::Stopped) => {}
+        Err(error) => return Err(ranks.explain(error)),
+    }
+    trained
+}
+
+/// Trains at one of the `ranks`, which have been started anew so many times.
+fn train_at(
+    ranks: &Ranks,
+    restarts: u64,
+    args: &TrainArgs,
+    stop: &StopRequest,
+) -> Result<i32, TrainerError> {
+    ranks.check_alike(&facts(args))?;
+    let begun = named_run(args).filter(|_| restarts > 0);
+    // Where torchrun has started the ranks anew, the run that has a name goes on; rank 0 sees its folder.
+    let is_begun = |folder: &PathBuf| folder.join("settings.toml").is_file();
+    let goes_on = ranks.any(ranks.is_first() && begun.as_ref().is_some_and(is_begun))?;
+    let begun = begun.filter(|_| goes_on);
+    let run = match args.resume.as_ref().or(begun.as_ref()) {
+        Some(folder) => resume(ranks, folder, args, stop)?,
+        None => start(ranks, args, stop)?,
     };
     let folder = run.folder().to_owned();
     let summary = run.train(stop)?;
+    if !ranks.is_first() {
+        return Ok(match summary.outcome {
+            Outcome::Finished => EXIT_OK,
+            Outcome::Stopped => stop.exit_status(),
+        });
+    }
     let Counters { step, seconds, .. } = summary.counters;
     match summary.mean_length.or(summary.mean_return) {
         Some((mean, games)) if summary.mean_length.is_some() => say(format_args!(
@@ -89,48 +135,117 @@ pub(super) fn train(args: &TrainArgs, stop: &StopRequest) -> Result<i32, Trainer
     }
 }
 
-fn start(args: &TrainArgs, stop: &StopRequest) -> Result<Run, TrainerError> {
+/// What must be the same at all ranks.
+fn facts(args: &TrainArgs) -> Vec<(String, String)> {
+    let preset = args.preset.as_ref().map_or("none", |preset| preset.name);
+    let mut facts = vec![
+        (
+            "rust_trainer".to_owned(),
+            env!("CARGO_PKG_VERSION").to_owned(),
+        ),
+        ("preset".to_owned(), preset.to_owned()),
+    ];
+    let named = args.settings.0.iter();
+    facts.extend(named.map(|(name, value)| (name.clone(), shown(value))));
+    facts
+}
+
+/// The folder of the run that the command line names.
+fn named_run(args: &TrainArgs) -> Option<PathBuf> {
+    let text = |name| args.settings.0.get(name).and_then(toml::Value::as_str);
+    let default = RunSettings::default().runs_dir;
+    let runs = text("runs_dir").map_or(default, PathBuf::from);
+    Some(runs.join(text("run_name")?))
+}
+
+/// This rank's share of the environments.
+fn own_envs(settings: &Settings, ranks: &Ranks) -> Result<Settings, TrainerError> {
+    let (num_envs, count) = (settings.env.num_envs, ranks.count());
+    if !num_envs.is_multiple_of(count) {
+        let problem = format!("is not divided by the {count} ranks, which take equally many each");
+        return Err(TrainerError::setting("num_envs", num_envs, problem));
+    }
+    let (of_rank, groups) = (num_envs / count, settings.env.env_groups);
+    if !of_rank.is_multiple_of(groups) {
+        let problem =
+            format!("does not divide the {of_rank} environments of each of {count} ranks");
+        return Err(TrainerError::setting("env_groups", groups, problem));
+    }
+    if count > 1 && !settings.run.img_dir.as_os_str().is_empty() {
+        let problem =
+            format!("must be empty with {count} ranks: their files would have the same names");
+        let folder = settings.run.img_dir.display();
+        return Err(TrainerError::setting("img_dir", folder, problem));
+    }
+    let mut own = settings.clone();
+    own.env.num_envs /= count;
+    Ok(own)
+}
+
+fn start(ranks: &Ranks, args: &TrainArgs, stop: &StopRequest) -> Result<Run, TrainerError> {
     let named = &args.settings.0;
     let mut settings = Settings::layered(args.preset.as_ref(), args.config.as_deref(), named)?;
+    let table = settings.table().into_iter();
+    let table: Vec<_> = table.map(|(name, value)| (name, shown(&value))).collect();
+    ranks.check_alike(&table)?;
+    let for_env = own_envs(&settings, ranks)?;
     let name_is_asked_for = named.contains_key("run_name");
     if settings.run.run_name.is_empty() && !name_is_asked_for {
         let (env, seed) = (&settings.env.env_id, settings.run.seed);
         let (env, seed) = (envs::name_in_files(env), format!("seed{seed}"));
         settings.run.run_name = run_name(&settings, &env, &seed);
     }
-    if !name_is_asked_for {
-        settings.run.run_name = free_name(&settings);
+    if ranks.is_first() {
+        if !name_is_asked_for {
+            settings.run.run_name = free_name(&settings);
+        }
+        RunFolder::check_free(&settings)?;
     }
-    RunFolder::check_free(&settings)?;
+    let name = ranks.of_first(settings.run.run_name.as_bytes())?;
+    settings.run.run_name = String::from_utf8_lossy(&name).into_owned();
     let threads = device::set_torch_threads(settings.machine.torch_threads);
-    let for_env = settings.clone();
     let env = make_envs(stop, move || envs::for_training(&for_env))?;
     let default = EnvSettings::default().env_timeout;
     let is_in_file = settings.env.env_timeout.to_bits() != default.to_bits();
     check_timeout(named.contains_key(TIMEOUT) || is_in_file, &settings, &*env)?;
-    let for_evaluation = evaluation_envs(&settings, stop)?;
-    let mut run = Run::create(settings, env, stop)?;
-    announce(&run, threads)?;
+    let for_evaluation = evaluation_envs(ranks, &settings, stop)?;
+    let mut run = Run::create_on(ranks.clone(), settings, env, stop)?;
+    announce(ranks, &run, threads)?;
     evaluate_in(&mut run, for_evaluation)?;
     Ok(run)
 }
 
-fn resume(folder: &Path, args: &TrainArgs, stop: &StopRequest) -> Result<Run, TrainerError> {
-    let resume = Resume::open(folder, &args.settings.0)?;
-    for notice in resume.notices() {
-        warn(notice);
+fn resume(
+    ranks: &Ranks,
+    folder: &Path,
+    args: &TrainArgs,
+    stop: &StopRequest,
+) -> Result<Run, TrainerError> {
+    let mut changes = args.settings.0.clone();
+    if args.resume.is_none() {
+        // What began the run is in its settings.
+        changes.retain(|name, _| CHANGEABLE.contains(&name));
+    }
+    let resume = Resume::open_at_first(folder, &changes, ranks)?;
+    if ranks.is_first() {
+        for notice in resume.notices() {
+            warn(notice);
+        }
     }
     let threads = device::set_torch_threads(resume.settings.machine.torch_threads);
-    let for_env = resume.settings.clone();
+    let for_env = own_envs(&resume.settings, ranks)?;
     let env = make_envs(stop, move || envs::for_training(&for_env))?;
     let is_named = args.settings.0.contains_key(TIMEOUT);
     check_timeout(is_named, &resume.settings, &*env)?;
-    let for_evaluation = evaluation_envs(&resume.settings, stop)?;
-    let mut run = Run::resume(resume, env, stop)?;
+    let for_evaluation = evaluation_envs(ranks, &resume.settings, stop)?;
+    let mut run = Run::resume_on(ranks.clone(), resume, env, stop)?;
+    if !ranks.is_first() {
+        return Ok(run);
+    }
     for notice in run.notices() {
         warn(notice);
     }
-    announce(&run, threads)?;
+    announce(ranks, &run, threads)?;
     evaluate_in(&mut run, for_evaluation)?;
     say(format_args!(
         "going on from agent step {}",
@@ -165,6 +280,7 @@ fn check_timeout(
 
 /// The environments to evaluate in while training, where the settings ask for it.
 fn evaluation_envs(
+    ranks: &Ranks,
     settings: &Settings,
     stop: &StopRequest,
 ) -> Result<Option<Box<dyn VecEnv>>, TrainerError> {
@@ -179,7 +295,8 @@ fn evaluation_envs(
         let num_envs = eval_num_envs.min(eval_episodes);
         envs::for_evaluation(&settings, num_envs, &Recording::default())
     };
-    (eval_every > 0).then(|| make_envs(stop, make)).transpose()
+    let evaluates = eval_every > 0 && ranks.is_first();
+    evaluates.then(|| make_envs(stop, make)).transpose()
 }
 
 fn evaluate_in(run: &mut Run, env: Option<Box<dyn VecEnv>>) -> Result<(), TrainerError> {
@@ -208,7 +325,10 @@ fn evaluate_in(run: &mut Run, env: Option<Box<dyn VecEnv>>) -> Result<(), Traine
     run.evaluate_in(env)
 }
 
-fn announce(run: &Run, torch_threads: i32) -> Result<(), TrainerError> {
+fn announce(ranks: &Ranks, run: &Run, torch_threads: i32) -> Result<(), TrainerError> {
+    if !ranks.is_first() {
+        return Ok(());
+    }
     let settings = run.settings();
     let device = run.algorithm().device();
     let precision = device::precision(settings.machine.precision, device);
@@ -218,7 +338,7 @@ fn announce(run: &Run, torch_threads: i32) -> Result<(), TrainerError> {
         );
     }
     let device = device::name(device);
-    machine::record(run.folder(), &device, run.counters().step)?;
+    machine::record(run.folder(), &device, run.counters().step, ranks.hosts())?;
     say(format_args!(
         "{} with {}: {} {}; {} parameters on {device}, {}, {torch_threads} libtorch threads",
         settings.env.env_id,
@@ -231,6 +351,13 @@ fn announce(run: &Run, torch_threads: i32) -> Result<(), TrainerError> {
             chosen => chosen.to_string(),
         },
     ));
+    if !ranks.is_alone() {
+        say(format_args!(
+            "{} ranks, each with {} of the environments",
+            ranks.count(),
+            run.env().num_envs()
+        ));
+    }
     say(format_args!("run folder: {}", run.folder().display()));
     Ok(())
 }

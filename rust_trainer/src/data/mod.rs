@@ -12,4 +12,5 @@ pub use observations::{Observations, obs_tensor};
 pub use priorities::Priorities;
 pub use replay::{Replay, Transitions};
 pub use rollout::{Batch, Rollout, Samples};
+pub(crate) use rollout::{explained_variance, moments};
 pub use truncation::truncated_obs;

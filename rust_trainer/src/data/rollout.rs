@@ -179,6 +179,12 @@ impl Rollout {
         self.received == self.num_steps * self.num_groups
     }
 
+    /// Number of environments.
+    #[must_use]
+    pub fn num_envs(&self) -> usize {
+        self.observations.num_envs()
+    }
+
     /// Number of samples in a full rollout.
     #[must_use]
     pub fn num_samples(&self) -> usize {
@@ -391,18 +397,27 @@ impl Samples {
     /// The same with advantages shifted and scaled to mean 0 and deviation 1.
     #[must_use]
     pub fn normalized(self) -> Self {
-        let centered = &self.advantages - self.advantages.mean(Kind::Float);
-        let advantages = centered / (self.advantages.std(true) + 1e-8);
-        Self { advantages, ..self }
+        let moments = moments(&self.advantages);
+        self.normalized_by(&moments)
     }
 
-    /// Explained variance of the value function, `1 − Var(returns − values) / Var(returns)`.
-    #[must_use]
-    pub fn explained_variance(&self) -> f64 {
-        let variance = self.returns.var(false);
-        let residual = (&self.returns - &self.values).var(false);
-        1.0 - (residual / variance).double_value(&[])
+    /// The same by the mean and the deviation of more advantages than these.
+    pub(crate) fn normalized_by(self, (mean, deviation): &(Tensor, Tensor)) -> Self {
+        let advantages = (&self.advantages - mean) / (deviation + 1e-8);
+        Self { advantages, ..self }
     }
+}
+
+/// Mean and deviation of numbers, scalars.
+pub(crate) fn moments(numbers: &Tensor) -> (Tensor, Tensor) {
+    (numbers.mean(Kind::Float), numbers.std(true))
+}
+
+/// Explained variance of the value function, `1 − Var(returns − values) / Var(returns)`.
+pub(crate) fn explained_variance(returns: &Tensor, values: &Tensor) -> f64 {
+    let variance = returns.var(false);
+    let residual = (returns - values).var(false);
+    1.0 - (residual / variance).double_value(&[])
 }
 
 #[cfg(test)]

@@ -6,13 +6,14 @@ mod opponent;
 mod policy_opponent;
 mod self_play;
 
-use std::{path::PathBuf, thread};
+use std::{num::NonZero, path::PathBuf, thread};
 
 use python_shim::{MakeOptions, Value, VecGymEnv};
 use vec_env::{ActionSpace, AutoresetMode, VecEnv};
 
 use crate::{
     error::TrainerError,
+    ranks::launch::ranks_here,
     settings::{Backend, EnvSettings, FireReset, OrRecipe, Settings},
 };
 pub use groups::EnvGroups;
@@ -211,10 +212,11 @@ pub fn name_in_files(env_id: &str) -> String {
     env_id.replace(['/', ':'], "-")
 }
 
-/// Cores that this process may use.
+/// Cores that this process may use; ranks on one machine share its cores.
 #[must_use]
 pub fn available_cores() -> i64 {
-    thread::available_parallelism().map_or(1, |cores| cores.get() as i64)
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    (cores / ranks_here()).max(1) as i64
 }
 
 fn options(settings: &Settings) -> MakeOptions {

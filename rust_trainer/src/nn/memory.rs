@@ -12,6 +12,9 @@ use super::lstm::zeroed_where;
 pub struct Memory(Option<Tensor>);
 
 impl Memory {
+    /// The axis of a state on which the environments lie.
+    pub(crate) const ENVS: i64 = 1;
+
     /// Of `state`, float32 `[2, num_envs, size]`: h and c of an LSTM.
     pub(super) fn of_lstm(state: Tensor) -> Self {
         Self(Some(state))

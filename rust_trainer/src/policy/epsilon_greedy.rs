@@ -86,6 +86,13 @@ pub(super) fn explore(
     }
 }
 
+/// Draws what [`epsilon_greedy`] draws for one row of `num_actions` values, and leaves it.
+pub fn skip_epsilon_greedy(num_actions: usize, epsilon: f64, rng: &mut Pcg64) {
+    if epsilon > 0.0 && rng.random::<f64>() < epsilon {
+        let _ = rng.random_range(0..num_actions);
+    }
+}
+
 /// The index of the greatest number, of equals the first.
 fn argmax(row: &[f32]) -> usize {
     let mut best = 0;

@@ -13,12 +13,14 @@ mod on_device;
 
 pub use categorical::Categorical;
 pub use distribution::Distribution;
-pub use epsilon_greedy::{EpsilonGreedy, epsilon_greedy};
+pub use epsilon_greedy::{EpsilonGreedy, epsilon_greedy, skip_epsilon_greedy};
 pub use gaussian::DiagonalGaussian;
 pub use on_device::{choose_recorded, epsilon_greedy_recorded};
+use rand::RngExt;
+use rand_distr::{Distribution as _, StandardNormal};
 use rand_pcg::Pcg64;
 use tch::{Device, Tensor, no_grad_guard};
-use vec_env::ActionBatch;
+use vec_env::{ActionBatch, ActionSpace};
 
 use crate::nn::{Memory, Output, PolicyValueNet};
 
@@ -103,6 +105,21 @@ pub fn choose(
         choice.values.push(value);
     }
     choice
+}
+
+/// Draws what [`choose`] draws for one environment with these `actions`, and leaves it.
+pub fn skip(actions: &ActionSpace, rng: &mut Pcg64) {
+    match actions {
+        ActionSpace::Discrete { .. } => {
+            let _: f64 = rng.random();
+        }
+        ActionSpace::Box { low, .. } => {
+            for _ in low {
+                let _: f64 = StandardNormal.sample(rng);
+            }
+        }
+        ActionSpace::MultiDiscrete { .. } => {} // never learned in
+    }
 }
 
 /// The values of normalized `obs`, `[num_envs, ...]`, behind what `memory` holds.

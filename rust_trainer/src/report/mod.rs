@@ -56,10 +56,8 @@ const CHARTS: [&str; 6] = [
 pub struct RunReport {
     folder: PathBuf,
     title: String,
-    episodes: EpisodeTable,
-    updates: ScalarTable,
-    evaluations: EvaluationTable,
-    events: EventWriter,
+    /// At rank 0.
+    files: Option<Files>,
     progress: Progress,
     games: GameWindow,
     /// Lengths of games in agent steps, where they are shown for returns that say nothing.
@@ -69,6 +67,14 @@ pub struct RunReport {
     seconds_before: f64,
     has_lives: bool,
     flushed: Instant,
+}
+
+/// What is written while the run lasts.
+struct Files {
+    episodes: EpisodeTable,
+    updates: ScalarTable,
+    evaluations: EvaluationTable,
+    events: EventWriter,
 }
 
 impl RunReport {
@@ -106,12 +112,7 @@ impl RunReport {
         let table = folder.join("episodes.csv");
         let episodes = EpisodeTable::open(&table, at_step)?;
         let played = read_episodes(&table)?;
-        let mut games = GameWindow::default();
-        for game in &played {
-            games.push(game.raw_return);
-        }
-        let now = Instant::now();
-        Ok(Self {
+        let files = Files {
             episodes,
             updates: ScalarTable::open(&folder.join("updates.csv"), updated_at)?,
             evaluations: EvaluationTable::open(&folder.join("evaluations.csv"), at_step)?,
@@ -119,17 +120,44 @@ impl RunReport {
                 Some(at_step) => EventWriter::resume(folder, at_step)?,
                 None => EventWriter::create(folder)?,
             },
-            progress: Progress::new(at_step.unwrap_or(0), total_steps),
-            games,
+        };
+        let at_step = at_step.unwrap_or(0);
+        let progress = Progress::new(at_step, total_steps);
+        let mut report = Self::with(Some(files), progress, folder, title, at_step);
+        for game in &played {
+            report.games.push(game.raw_return);
+        }
+        Ok(report)
+    }
+
+    fn with(
+        files: Option<Files>,
+        progress: Progress,
+        folder: &Path,
+        title: &str,
+        step: u64,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            folder: folder.into(),
+            title: title.into(),
+            files,
+            progress,
+            games: GameWindow::default(),
             lengths: None,
-            step: at_step.unwrap_or(0),
+            step,
             started: now,
             seconds_before: 0.0,
             has_lives: false,
             flushed: now,
-            folder: folder.into(),
-            title: title.into(),
-        })
+        }
+    }
+
+    /// That of another rank than rank 0, which hears everything and says nothing.
+    #[must_use]
+    pub fn of_another_rank(folder: &Path, title: &str, total_steps: u64, at_step: u64) -> Self {
+        let progress = Progress::hidden(at_step, total_steps);
+        Self::with(None, progress, folder, title, at_step)
     }
 
     /// Shows how long games last, in agent steps, where it showed what they return: in self-play one side
@@ -159,19 +187,22 @@ impl RunReport {
         if let (Some(lengths), Some(length)) = (&mut self.lengths, length_of_both(env, length)) {
             lengths.push(length);
         }
-        self.episodes.write(&Episode {
-            step,
-            env,
-            raw_return,
-            length,
-            frames,
-            seconds: self.seconds(),
-        })?;
-        let values = [
-            ("charts/raw_return", raw_return),
-            ("charts/episode_length", length as f64),
-        ];
-        self.events.scalars(step, values)?;
+        let seconds = self.seconds();
+        if let Some(files) = &mut self.files {
+            files.episodes.write(&Episode {
+                step,
+                env,
+                raw_return,
+                length,
+                frames,
+                seconds,
+            })?;
+            let values = [
+                ("charts/raw_return", raw_return),
+                ("charts/episode_length", length as f64),
+            ];
+            files.events.scalars(step, values)?;
+        }
         self.tick(step)
     }
 
@@ -188,13 +219,16 @@ impl RunReport {
         let lengths = lengths.map(|lengths| ("length_mean_100", lengths.mean()));
         let scalars = scalars.iter().map(|&(name, value)| (name, Some(value)));
         let row: Vec<_> = scalars.chain(own).chain(lengths).collect();
-        self.updates.write(step, &row)?;
+        let Some(files) = &mut self.files else {
+            return Ok(());
+        };
+        files.updates.write(step, &row)?;
         let tagged: Vec<_> = row
             .iter()
             .filter_map(|&(name, value)| Some((tag(name), value?)))
             .collect();
         let values = tagged.iter().map(|(tag, value)| (tag.as_str(), *value));
-        self.events.scalars(step, values)
+        files.events.scalars(step, values)
     }
 
     /// Records an evaluation, and says whether it is the best so far.
@@ -208,19 +242,23 @@ impl RunReport {
             row.seconds,
             if is_best { ", the best so far" } else { "" }
         ));
-        self.evaluations.write(row)?;
+        let Some(files) = &mut self.files else {
+            return Ok(());
+        };
+        files.evaluations.write(row)?;
         let values = [
             ("eval/raw_return_mean", row.mean),
             ("eval/raw_return_std", row.std),
             ("eval/episode_length_mean", row.length),
         ];
-        self.events.scalars(row.step, values)
+        files.events.scalars(row.step, values)
     }
 
     /// The evaluations of the run so far.
     #[must_use]
     pub fn evaluations(&self) -> &[Evaluation] {
-        &self.evaluations.rows
+        let files = self.files.as_ref();
+        files.map_or(&[], |files| &files.evaluations.rows)
     }
 
     /// Leaves out the last `time` of the seconds of training: it went into something else.
@@ -236,7 +274,10 @@ impl RunReport {
 
     /// Records a text (Markdown) for `TensorBoard`, such as the settings of the run.
     pub fn text(&mut self, tag: &str, markdown: &str) -> Result<(), ReportError> {
-        self.events.text(self.step, tag, markdown)
+        match &mut self.files {
+            Some(files) => files.events.text(self.step, tag, markdown),
+            None => Ok(()),
+        }
     }
 
     /// Moves the progress display to `step`, and the buffers to the disk when they are due.
@@ -258,17 +299,23 @@ impl RunReport {
     /// Brings everything recorded so far to the disk. To be called before a checkpoint is written: a
     /// run that resumes from it relies on all rows up to its step.
     pub fn sync(&mut self) -> Result<(), ReportError> {
-        self.episodes.sync()?;
-        self.updates.sync()?;
-        self.events.flush()
+        let Some(files) = &mut self.files else {
+            return Ok(());
+        };
+        files.episodes.sync()?;
+        files.updates.sync()?;
+        files.events.flush()
     }
 
     /// Hands everything recorded so far to the operating system.
     pub fn flush(&mut self) -> Result<(), ReportError> {
         self.flushed = Instant::now();
-        self.episodes.flush()?;
-        self.updates.flush()?;
-        self.events.flush()
+        let Some(files) = &mut self.files else {
+            return Ok(());
+        };
+        files.episodes.flush()?;
+        files.updates.flush()?;
+        files.events.flush()
     }
 
     /// Mean raw return of the last true games, at most 100, and how many they are; `None` before
@@ -289,6 +336,10 @@ impl RunReport {
     /// Draws the games recorded so far to `curve.png` in the run's folder and returns its path.
     pub fn draw_curve(&mut self) -> Result<PathBuf, ReportError> {
         self.flush()?;
+        let path = self.folder.join("curve.png");
+        if self.files.is_none() {
+            return Ok(path);
+        }
         let games = read_episodes(&self.folder.join("episodes.csv"))?;
         let curve = Curve {
             games: games
@@ -303,7 +354,6 @@ impl RunReport {
                 .map(|row| (row.step, row.mean))
                 .collect(),
         };
-        let path = self.folder.join("curve.png");
         draw_curve(&path, &self.title, self.returns(), &curve)?;
         Ok(path)
     }

@@ -40,6 +40,13 @@ impl Progress {
         Self::on(display, start_step, total_steps)
     }
 
+    /// Shows nothing.
+    #[must_use]
+    pub fn hidden(start_step: u64, total_steps: u64) -> Self {
+        let nowhere = Display::Lines(Box::new(io::sink()));
+        Self::on(nowhere, start_step, total_steps)
+    }
+
     fn on(display: Display, start_step: u64, total_steps: u64) -> Self {
         let now = Instant::now();
         Self {

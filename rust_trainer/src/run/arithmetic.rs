@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::machine::cpu_model;
-use crate::{device, settings::Settings};
+use crate::{device, ranks::Launch, settings::Settings};
 
 /// By name, as resolved on this machine; the program's version stands for that of libtorch, too.
 pub(super) fn of(settings: &Settings) -> BTreeMap<String, String> {
@@ -24,10 +24,17 @@ pub(super) fn of(settings: &Settings) -> BTreeMap<String, String> {
             "torch_threads",
             device::num_threads(machine.torch_threads).to_string(),
         ),
+        ("ranks", ranks().to_string()),
         ("processor", cpu_model().unwrap_or_default()),
         ("rust_trainer", env!("CARGO_PKG_VERSION").to_owned()),
     ];
     entries.map(|(name, text)| (name.to_owned(), text)).into()
+}
+
+/// How many ranks add up their gradients.
+fn ranks() -> usize {
+    let launch = Launch::from_env().ok().flatten();
+    launch.map_or(1, |launch| launch.num_ranks)
 }
 
 /// What of it is other `now` than `before`, a sentence each.

@@ -200,8 +200,16 @@ impl Checkpoint {
     /// cannot be read, or is of another format.
     pub fn read(path: &Path) -> Result<Self, TrainerError> {
         let bytes = fs::read(path).map_err(|source| TrainerError::io("read", path, source))?;
+        Self::parse(path, &bytes)
+    }
+
+    /// The checkpoint that the `bytes` of the file at `path` are.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::read`].
+    pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Self, TrainerError> {
         let damaged = |problem| TrainerError::checkpoint(path, problem);
-        let metadata = read_metadata(&bytes).map_err(damaged)?;
+        let metadata = read_metadata(bytes).map_err(damaged)?;
         let version = text(&metadata, "format_version").map_err(damaged)?;
         if version != FORMAT_VERSION.to_string() {
             return Err(TrainerError::Usage(format!(
@@ -209,7 +217,7 @@ impl Checkpoint {
                 path.display()
             )));
         }
-        Self::from_bytes(&bytes, metadata).map_err(damaged)
+        Self::from_bytes(bytes, metadata).map_err(damaged)
     }
 
     fn from_bytes(bytes: &[u8], mut metadata: BTreeMap<String, String>) -> Result<Self, String> {

@@ -22,6 +22,11 @@ use crate::{
 /// Keeps the seeds of evaluation apart from those of training: seeds of environments end at 2³⁰.
 const SEED_OFFSET: u64 = 1 << 29;
 
+/// Why a best checkpoint has no states of environments.
+const BEST: &str = "the best checkpoint is there to be played";
+/// What the other ranks wait for while rank 0 plays.
+const EVALUATED: &str = "evaluation";
+
 /// What evaluates.
 pub(super) struct Evaluator {
     env: Box<dyn VecEnv>,
@@ -82,14 +87,40 @@ impl Run {
     /// Evaluates what is learned, if it is time to. `false`: a stop was asked for meanwhile, and there is
     /// no result; the resumed run begins with this evaluation.
     pub(super) fn evaluate(&mut self, stop: &StopRequest) -> Result<bool, TrainerError> {
+        if self.settings.run.eval_every == 0 {
+            return Ok(true);
+        }
         let learned = self.learned.step;
+        let evaluator = self.evaluator.as_ref();
         if !self
-            .evaluator
-            .as_ref()
-            .is_some_and(|one| one.is_due(learned))
+            .ranks
+            .any(evaluator.is_some_and(|one| one.is_due(learned)))?
         {
             return Ok(true);
         }
+        if self.ranks.is_alone() {
+            return self.evaluate_here(stop, None);
+        }
+        // A state takes all ranks; what is played has no use for those of the environments.
+        let checkpoint = self.checkpoint(EnvStates::Missing(BEST.to_owned()))?;
+        let goes_on = if self.ranks.is_first() {
+            let goes_on = self.evaluate_here(stop, Some(checkpoint))?;
+            self.ranks.release(EVALUATED, learned)?;
+            goes_on
+        } else {
+            self.ranks.wait_for_release(EVALUATED, learned)?;
+            true
+        };
+        Ok(!self.ranks.any(!goes_on)?)
+    }
+
+    /// The same at the rank that evaluates, with the checkpoint of what is learned, if it is there already.
+    fn evaluate_here(
+        &mut self,
+        stop: &StopRequest,
+        checkpoint: Option<Checkpoint>,
+    ) -> Result<bool, TrainerError> {
+        let learned = self.learned.step;
         let began = Instant::now();
         let games = self.play(stop)?;
         let took = began.elapsed();
@@ -108,8 +139,10 @@ impl Run {
             evaluator.best = Some(evaluation);
         }
         if is_best {
-            let why = "the best checkpoint is there to be played".to_owned();
-            let mut checkpoint = self.checkpoint(EnvStates::Missing(why))?;
+            let mut checkpoint = match checkpoint {
+                Some(checkpoint) => checkpoint,
+                None => self.checkpoint(EnvStates::Missing(BEST.to_owned()))?,
+            };
             checkpoint.state.replay.clear();
             checkpoint.evaluation = Some(evaluation);
             checkpoint.save_best(&self.folder.checkpoints())?;

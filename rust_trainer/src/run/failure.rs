@@ -12,10 +12,13 @@ impl Run {
         // Rows that are missing are no reason to lose the weights, too.
         let _ = self.report.sync();
         // Where this fails too, the message tells of the checkpoint before.
-        let _ = catch_panics(|| self.save_somewhere());
+        // Several ranks have a state together; where one fails, there is none but on the disk.
+        if self.ranks.is_alone() {
+            let _ = catch_panics(|| self.save_somewhere());
+        }
         let _ = catch_panics(|| self.close_evaluation());
         let _ = catch_panics(|| Ok(self.env.close()?));
-        let has_folder = self.folder.is_there();
+        let has_folder = self.folder.is_there() || !self.ranks.is_first();
         TrainerError::Run {
             cause: Box::new(cause),
             step: self.step_count,

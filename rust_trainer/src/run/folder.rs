@@ -15,8 +15,8 @@ use crate::{error::TrainerError, settings::Settings};
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    /// The lock is on the folder itself, and goes with this handle or with the process.
-    lock: File,
+    /// The lock is on the folder itself, and goes with this handle or with the process; rank 0 has it.
+    lock: Option<File>,
     /// The folders that were made for it, the outermost last.
     made: Vec<PathBuf>,
 }
@@ -40,7 +40,7 @@ impl RunFolder {
         files::sync_folder(&settings.run.runs_dir).map_err(failed)?;
         made.insert(0, path.clone());
         let folder = Self {
-            lock: lock(&path)?,
+            lock: Some(lock(&path)?),
             path,
             made,
         };
@@ -73,10 +73,19 @@ impl RunFolder {
             )));
         }
         Ok(Self {
-            lock: lock(path)?,
+            lock: Some(lock(path)?),
             path: path.to_owned(),
             made: Vec::new(),
         })
+    }
+
+    /// The folder that rank 0 has, for another rank's messages.
+    pub(crate) fn of_another_rank(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            lock: None,
+            made: Vec::new(),
+        }
     }
 
     /// The folder that a new run would have.
@@ -123,8 +132,9 @@ impl RunFolder {
     #[must_use]
     pub fn is_there(&self) -> bool {
         let found = fs::metadata(&self.path).map(|found| (found.dev(), found.ino()));
-        let ours = self.lock.metadata().map(|ours| (ours.dev(), ours.ino()));
-        matches!((found, ours), (Ok(found), Ok(ours)) if found == ours)
+        let ours = self.lock.as_ref().map(File::metadata);
+        let ours = ours.map(|ours| ours.map(|ours| (ours.dev(), ours.ino())));
+        matches!((found, ours), (Ok(found), Some(Ok(ours))) if found == ours)
     }
 
     /// Where its checkpoints are.

@@ -33,7 +33,9 @@ impl Kept {
 impl Run {
     /// Takes a checkpoint of the update that has just ended, if it is time to.
     pub(super) fn keep(&mut self) -> Result<(), TrainerError> {
-        if !self.kept.is_possible || self.kept.taken.elapsed() < EVERY {
+        // Of several ranks one would have to ask all others for it.
+        let is_possible = self.kept.is_possible && self.ranks.is_alone();
+        if !is_possible || self.kept.taken.elapsed() < EVERY {
             return Ok(());
         }
         let envs = self.env_states();

@@ -8,11 +8,16 @@ use super::files;
 use crate::{envs::available_cores, error::TrainerError};
 
 /// Writes the versions and the machine at hand into a run's folder; what an earlier start had written
-/// goes to `earlier`.
+/// goes to `earlier`. `hosts` has the machine of each rank; it is empty for a process on its own.
 ///
 /// # Errors
 /// A file that cannot be written; Python that does not start.
-pub fn record(folder: &Path, device: &str, from_step: u64) -> Result<(), TrainerError> {
+pub fn record(
+    folder: &Path,
+    device: &str,
+    from_step: u64,
+    hosts: &[String],
+) -> Result<(), TrainerError> {
     let path = folder.join("machine.json");
     let python = python_shim::doctor::python_facts()?;
     let packages: Map<_, _> = python
@@ -35,6 +40,7 @@ pub fn record(folder: &Path, device: &str, from_step: u64) -> Result<(), Trainer
         "cpu": cpu_model(),
         "cores": available_cores(),
         "device": device,
+        "ranks": hosts,
         "earlier": earlier,
     });
     let text = format!("{machine:#}\n");

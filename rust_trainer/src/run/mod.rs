@@ -34,6 +34,7 @@ use crate::{
     device,
     error::TrainerError,
     panics::catch_panics,
+    ranks::{Game, Meeting, Pace, Ranks, Word},
     report::{Evaluation, RunReport},
     settings::Settings,
 };
@@ -118,6 +119,12 @@ pub struct Run {
     evaluator: Option<Evaluator>,
     /// In the midst of an update, which may have failed there.
     is_learning: bool,
+    ranks: Ranks,
+    /// Games that ended at this rank since the last update.
+    games: Vec<Game>,
+    pace: Pace,
+    /// The signal that any rank had received at the end of the last update, 0 for none.
+    agreed_signal: i32,
 }
 
 /// Where the time of one update went.
@@ -147,6 +154,7 @@ impl Run {
         algorithm: Box<dyn Algorithm>,
         learned: Counters,
         mut report: RunReport,
+        ranks: Ranks,
     ) -> Self {
         if settings.env.num_players > 1 {
             report.show_lengths();
@@ -165,11 +173,16 @@ impl Run {
             report,
             step: StepBatch::default(),
             in_flight: 0,
-            restarts: Restarts::after(learned.worker_restarts),
+            // They are counted together; those before are rank 0's.
+            restarts: Restarts::after(learned.worker_restarts * u64::from(ranks.is_first())),
             times: Times::start(),
             kept: Kept::new(),
             evaluator: None,
             is_learning: false,
+            ranks,
+            games: Vec::new(),
+            pace: Pace::default(),
+            agreed_signal: 0,
         }
     }
 
@@ -234,7 +247,8 @@ impl Run {
     }
 
     fn iterate(&mut self, stop: &StopRequest) -> Result<Outcome, TrainerError> {
-        if self.settings.run.eval_every > 0 && self.evaluator.is_none() {
+        let evaluates = self.settings.run.eval_every > 0 && self.ranks.is_first();
+        if evaluates && self.evaluator.is_none() {
             let problem = "needs environments to evaluate in".to_owned();
             let every = self.settings.run.eval_every;
             return Err(TrainerError::setting("eval_every", every, problem));
@@ -244,14 +258,17 @@ impl Run {
         if is_updated && !self.evaluate(stop)? {
             return self.stop_here();
         }
-        let mut patience = Patience::new(stop);
+        // They have waited for one another's environments to be made.
+        let _ = self.ranks.take_waited();
+        let mut patience = Patience::new(stop).shared(!self.ranks.is_alone());
         loop {
             // At first this is what a stop broke off, if anything.
-            let has_learned = self.learn(&mut patience)?;
+            let has_learned = self.learn(&mut patience, stop)?;
             if has_learned {
                 patience.done();
             }
-            let stopping = stop.is_asked() && (has_learned || patience.is_over());
+            let may_stop = has_learned || patience.is_over();
+            let stopping = may_stop && self.is_stop_agreed(stop);
             let every = self.settings.run.checkpoint_every;
             let is_due = self.learned.step / every > self.saved.unwrap_or(0) / every;
             if stopping || (has_learned && is_due) {
@@ -308,17 +325,22 @@ impl Run {
         self.in_flight -= 1;
         self.times.env += receiving.elapsed();
 
-        self.step_count += self.env.batch_size() as u64;
+        self.step_count += (self.env.batch_size() * self.ranks.count()) as u64;
         self.algorithm.observe(&self.step)?;
         self.report.lives(&self.step.lives);
+        let first = self.ranks.share(self.settings.env.num_rows()).start;
         for episode in &self.step.episodes {
-            self.report.episode(
+            self.games.push((
                 self.step_count,
-                episode.env,
+                first + episode.env,
                 episode.raw_return,
                 episode.length as u64,
                 episode.frames as u64,
-            )?;
+            ));
+        }
+        if self.ranks.is_alone() {
+            let games = mem::take(&mut self.games);
+            self.report_games(games)?;
         }
         self.report.tick(self.step_count)?;
         if self.algorithm.is_whole_between_steps() {
@@ -348,7 +370,11 @@ impl Run {
 
     /// Lets the algorithm learn; whether an update is done. One that a stop does not wait for is broken off
     /// where the run can go on from before it, or from its middle.
-    fn learn(&mut self, patience: &mut Patience<'_>) -> Result<bool, TrainerError> {
+    fn learn(
+        &mut self,
+        patience: &mut Patience<'_>,
+        stop: &StopRequest,
+    ) -> Result<bool, TrainerError> {
         let learning = Instant::now();
         let may_break_off = self.may_break_off();
         self.is_learning = true;
@@ -372,6 +398,9 @@ impl Run {
         };
         self.at_boundary = true;
         let times = mem::replace(&mut self.times, Times::start());
+        let waited = self.ranks.take_waited();
+        let met = self.meet(&times, waited, stop)?;
+        self.learned.worker_restarts = met.worker_restarts;
         let mut scalars = vec![("update", self.learned.update as f64)];
         scalars.extend(metrics.0);
         scalars.extend([
@@ -382,9 +411,62 @@ impl Run {
                 "seconds_cpu",
                 self.times.cpu.saturating_sub(times.cpu).as_secs_f64(),
             ),
-            ("worker_restarts", self.restarts.total as f64),
+            ("worker_restarts", met.worker_restarts as f64),
         ]);
+        if !self.ranks.is_alone() {
+            let busiest = met.busy.iter().copied().fold(0.0, f64::max);
+            scalars.push(("seconds_waiting", waited.as_secs_f64()));
+            scalars.push(("seconds_busiest_rank", busiest));
+        }
         self.report.update(self.learned.step, &scalars)?;
         Ok(true)
+    }
+
+    /// Hears from all ranks at the end of an update: their games are recorded, whoever was asked to stop has
+    /// all of them stop, and one that the others wait for is named.
+    fn meet(
+        &mut self,
+        times: &Times,
+        waited: Duration,
+        stop: &StopRequest,
+    ) -> Result<Meeting, TrainerError> {
+        let worked = (times.act + times.env + times.learn).saturating_sub(waited);
+        let met = self.ranks.meet(Word {
+            signal: stop.signal(),
+            games: mem::take(&mut self.games),
+            worker_restarts: self.restarts.total,
+            busy: worked.as_secs_f64(),
+        })?;
+        if self.ranks.is_alone() {
+            return Ok(met);
+        }
+        self.agreed_signal = met.signal;
+        self.report_games(met.games.clone())?;
+        if let Some((rank, seconds, others)) = self.pace.note(&met.busy) {
+            let name = self.ranks.name(rank);
+            self.report.message(&format!(
+                "{name} is slower than the rest, who wait for it: {seconds:.1} s of work in the last 100 \
+                 updates, the others {others:.1} s"
+            ));
+        }
+        Ok(met)
+    }
+
+    /// Whether the run stops here: with several ranks by what they said at the end of the update.
+    fn is_stop_agreed(&self, stop: &StopRequest) -> bool {
+        if self.ranks.is_alone() {
+            return stop.is_asked();
+        }
+        if self.agreed_signal != 0 {
+            stop.ask_by(self.agreed_signal);
+        }
+        self.agreed_signal != 0
+    }
+
+    fn report_games(&mut self, games: Vec<Game>) -> Result<(), TrainerError> {
+        for (step, env, raw_return, length, frames) in games {
+            self.report.episode(step, env, raw_return, length, frames)?;
+        }
+        Ok(())
     }
 }

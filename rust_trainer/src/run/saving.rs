@@ -1,7 +1,7 @@
 //! What a run writes as checkpoints, and when there is nothing new to write.
 
 use super::{Checkpoint, EnvStates, Run, checkpoints};
-use crate::error::TrainerError;
+use crate::{error::TrainerError, ranks::Ranks};
 
 impl Run {
     /// Writes a checkpoint of what is learned, unless there is one.
@@ -19,6 +19,10 @@ impl Run {
     pub(super) fn write_checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<(), TrainerError> {
         let folder = self.folder.checkpoints();
         let step = checkpoint.counters.step;
+        if !self.ranks.is_first() {
+            self.saved = Some(step);
+            return Ok(());
+        }
         if self.saved.is_some_and(|saved| saved >= step) {
             return Ok(());
         }
@@ -57,9 +61,43 @@ impl Run {
             let why = "the run was ended in the middle of an update, which is lost";
             return EnvStates::Missing(why.to_owned());
         }
-        match self.env.save_state() {
+        let states = match self.env.save_state() {
             Ok(states) => EnvStates::Saved(states),
             Err(error) => EnvStates::Missing(error.to_string()),
+        };
+        if self.ranks.is_alone() {
+            return states;
         }
+        let of_all = states_at_first(&self.ranks, &states);
+        of_all.unwrap_or_else(|error| EnvStates::Missing(error.to_string()))
     }
+}
+
+/// The states of the environments of all ranks, at rank 0; elsewhere those that are given.
+fn states_at_first(ranks: &Ranks, own: &EnvStates) -> Result<EnvStates, TrainerError> {
+    let (states, missing) = match own {
+        EnvStates::Saved(states) => (states.as_slice(), ""),
+        EnvStates::Missing(why) => (&[][..], why.as_str()),
+    };
+    let reasons = ranks.all_gather(missing.as_bytes())?;
+    if let Some(why) = reasons.iter().find(|why| !why.is_empty()) {
+        let why = String::from_utf8_lossy(why).into_owned();
+        return Ok(EnvStates::Missing(why));
+    }
+    // Before each state its length, for they differ.
+    let mut bytes = Vec::new();
+    for state in states {
+        bytes.extend((state.len() as u64).to_le_bytes());
+        bytes.extend(state);
+    }
+    let gathered = ranks.gather(&bytes)?.concat();
+    let mut states = Vec::new();
+    let mut rest = gathered.as_slice();
+    while let Some((length, after)) = rest.split_first_chunk() {
+        let state = after.split_at_checked(u64::from_le_bytes(*length) as usize);
+        let Some((state, after)) = state else { break };
+        states.push(state.to_vec());
+        rest = after;
+    }
+    Ok(EnvStates::Saved(states))
 }

@@ -1,16 +1,20 @@
 //! How runs start: anew, or from their newest checkpoint.
 
-use std::path::Path;
+use std::{fs, path::Path};
+
+use serde::{Deserialize, Serialize};
 
 use vec_env::{EnvError, VecEnv};
 
 use super::{
-    CHANGEABLE, Counters, EnvStates, Run, RunFolder, StopRequest, arithmetic, checkpoints,
+    CHANGEABLE, Checkpoint, Counters, EnvStates, Run, RunFolder, StopRequest, arithmetic,
+    checkpoints,
 };
 use crate::{
     algorithms::{self, Algorithm},
     device, envs,
     error::TrainerError,
+    ranks::Ranks,
     report::RunReport,
     settings::Settings,
 };
@@ -57,6 +61,53 @@ impl Resume {
         })
     }
 
+    /// The same for several ranks: rank 0 opens the run and hands the others what they need of it, who need
+    /// not see the folder.
+    ///
+    /// # Errors
+    /// Those of [`Resume::open`], at rank 0; [`TrainerError::Lost`].
+    pub fn open_at_first(
+        folder: &Path,
+        changes: &toml::Table,
+        ranks: &Ranks,
+    ) -> Result<Self, TrainerError> {
+        if ranks.is_first() {
+            let opened = Self::open(folder, changes)?;
+            if ranks.is_alone() {
+                return Ok(opened);
+            }
+            let mut bytes = Vec::new();
+            if let Some(found) = &opened.checkpoint {
+                let failed = |source| TrainerError::io("read", &found.path, source);
+                bytes = fs::read(&found.path).map_err(failed)?;
+            }
+            let run = RunOfFirst {
+                settings: opened.settings.clone(),
+                has_checkpoint: opened.checkpoint.is_some(),
+            };
+            let run = serde_json::to_vec(&run).map_err(|error| not_handed(&error))?;
+            ranks.of_first(&run)?;
+            ranks.of_first(&bytes)?;
+            return Ok(opened);
+        }
+        let run = ranks.of_first(&[])?;
+        let run: RunOfFirst = serde_json::from_slice(&run).map_err(|error| not_handed(&error))?;
+        let bytes = ranks.of_first(&[])?;
+        let found = |bytes: &[u8]| -> Result<checkpoints::Found, TrainerError> {
+            Ok(checkpoints::Found {
+                path: folder.to_owned(),
+                checkpoint: Checkpoint::parse(folder, bytes)?,
+                damaged: Vec::new(),
+            })
+        };
+        Ok(Self {
+            folder: RunFolder::of_another_rank(folder),
+            checkpoint: run.has_checkpoint.then(|| found(&bytes)).transpose()?,
+            replay_problem: None,
+            settings: run.settings,
+        })
+    }
+
     /// What the user should know: what is wrong with newer checkpoints, that there is none, what keeps
     /// the run from going on as if it had not been interrupted.
     #[must_use]
@@ -100,6 +151,17 @@ impl Resume {
     }
 }
 
+/// What rank 0 hands the others of a run that goes on, beside the bytes of its checkpoint.
+#[derive(Serialize, Deserialize)]
+struct RunOfFirst {
+    settings: Settings,
+    has_checkpoint: bool,
+}
+
+fn not_handed(error: &serde_json::Error) -> TrainerError {
+    TrainerError::State(format!("settings for the other ranks: {error}"))
+}
+
 /// What falls or rises over a whole run and decides what is learned from: with a longer run it goes back.
 fn stretched(settings: &Settings) -> Option<&'static str> {
     let table = settings.table();
@@ -125,10 +187,35 @@ impl Run {
         env: Box<dyn VecEnv>,
         stop: &StopRequest,
     ) -> Result<Self, TrainerError> {
-        RunFolder::check_free(&settings)?;
-        let Prepared { env, algorithm, .. } = prepare(&settings, env, None, stop)?;
-        let folder = RunFolder::create(&settings)?;
+        Self::create_on(Ranks::alone(), settings, env, stop)
+    }
+
+    /// The same at one of several ranks, with its share of the environments. The folder is rank 0's, which
+    /// must have found it [free](RunFolder::check_free).
+    ///
+    /// # Errors
+    /// Those of [`Run::create`]; [`TrainerError::Lost`].
+    pub fn create_on(
+        ranks: Ranks,
+        settings: Settings,
+        env: Box<dyn VecEnv>,
+        stop: &StopRequest,
+    ) -> Result<Self, TrainerError> {
+        if ranks.is_first() {
+            RunFolder::check_free(&settings)?;
+        }
+        let Prepared { env, algorithm, .. } = prepare(&settings, env, None, stop, &ranks)?;
         let (title, total) = (title(&settings), settings.run.total_steps);
+        if !ranks.is_first() {
+            let path = settings.run.runs_dir.join(&settings.run.run_name);
+            let folder = RunFolder::of_another_rank(&path);
+            let report = RunReport::of_another_rank(&path, &title, total, 0);
+            let learned = Counters::default();
+            return Ok(Self::new(
+                folder, settings, env, algorithm, learned, report, ranks,
+            ));
+        }
+        let folder = RunFolder::create(&settings)?;
         let mut report = match RunReport::create(folder.path(), &title, total) {
             Ok(report) => report,
             Err(error) => {
@@ -144,6 +231,7 @@ impl Run {
             algorithm,
             Counters::default(),
             report,
+            ranks,
         ))
     }
 
@@ -153,6 +241,20 @@ impl Run {
     /// A checkpoint of another environment or network, or with numbers that are not finite; those of
     /// [`Run::create`].
     pub fn resume(
+        resume: Resume,
+        env: Box<dyn VecEnv>,
+        stop: &StopRequest,
+    ) -> Result<Self, TrainerError> {
+        Self::resume_on(Ranks::alone(), resume, env, stop)
+    }
+
+    /// The same at one of several ranks, with its share of the environments; there may have been more ranks
+    /// before, or fewer.
+    ///
+    /// # Errors
+    /// Those of [`Run::resume`]; [`TrainerError::Lost`].
+    pub fn resume_on(
+        ranks: Ranks,
         resume: Resume,
         env: Box<dyn VecEnv>,
         stop: &StopRequest,
@@ -172,25 +274,29 @@ impl Run {
             env,
             algorithm,
             notices,
-        } = prepare(&settings, env, checkpoint.as_ref(), stop)?;
-        folder.write_settings(&settings)?;
-        checkpoints::drop_unfinished(&folder.checkpoints())?;
-        if let Some(found) = &checkpoint {
-            checkpoints::set_damaged_apart(&found.path)?;
-            if replay_problem.is_some() {
-                checkpoints::set_replay_apart(&found.path)?;
-            }
-        }
+        } = prepare(&settings, env, checkpoint.as_ref(), stop, &ranks)?;
         let counters = checkpoint.as_ref().map(|found| found.checkpoint.counters);
         let start = counters.unwrap_or_default();
         let (title, total) = (title(&settings), settings.run.total_steps);
-        let updated_at = match start.updated_at {
-            0 => start.step, // older checkpoints do not say
-            updated_at => updated_at,
+        let report = if ranks.is_first() {
+            folder.write_settings(&settings)?;
+            checkpoints::drop_unfinished(&folder.checkpoints())?;
+            if let Some(found) = &checkpoint {
+                checkpoints::set_damaged_apart(&found.path)?;
+                if replay_problem.is_some() {
+                    checkpoints::set_replay_apart(&found.path)?;
+                }
+            }
+            let updated_at = match start.updated_at {
+                0 => start.step, // older checkpoints do not say
+                updated_at => updated_at,
+            };
+            let path = folder.path();
+            RunReport::resume(path, &title, total, start.step, updated_at, start.seconds)?
+        } else {
+            RunReport::of_another_rank(folder.path(), &title, total, start.step)
         };
-        let path = folder.path();
-        let report = RunReport::resume(path, &title, total, start.step, updated_at, start.seconds)?;
-        let mut run = Self::new(folder, settings, env, algorithm, start, report);
+        let mut run = Self::new(folder, settings, env, algorithm, start, report, ranks);
         run.notices = notices;
         run.saved = counters.map(|counters| counters.step);
         Ok(run)
@@ -213,10 +319,11 @@ fn prepare(
     env: Box<dyn VecEnv>,
     from: Option<&checkpoints::Found>,
     stop: &StopRequest,
+    ranks: &Ranks,
 ) -> Result<Prepared, TrainerError> {
     envs::check(&settings.env.env_id, settings.env.env_groups, &*env)?;
     let device = device::prepare(&settings.machine)?;
-    let mut algorithm = algorithms::new(settings, &*env, device)?;
+    let mut algorithm = algorithms::of_rank(settings, &*env, device, ranks)?;
     let mut done_before = 0;
     let mut states = Err(None);
     if let Some(checkpoints::Found {
@@ -233,17 +340,29 @@ fn prepare(
             .map_err(|error| TrainerError::checkpoint(path, error))?;
         done_before = checkpoint.counters.step;
         states = match &checkpoint.envs {
-            EnvStates::Saved(states) => Ok(states.clone()),
+            EnvStates::Saved(states) => Ok(states[ranks.share(states.len())].to_vec()),
             EnvStates::Missing(why) => Err(Some(why.clone())),
         };
     }
     // New games of a resumed run: a seed of their own keeps them from repeating the first ones.
-    let seed = envs::env_seed(settings.run.seed.wrapping_add(done_before));
-    let (env, first) = stop
+    let first_env = ranks.share(settings.env.num_envs).start as u64;
+    let seed = envs::env_seed(settings.run.seed.wrapping_add(done_before)) + first_env;
+    let (mut env, first) = stop
         .unless_asked(move || begin(env, seed, states))
         .ok_or(TrainerError::Stopped)?;
+    let mut first = first?;
     let mut notices = Vec::new();
-    if let First::NewGames { obs, why } = first? {
+    // The games go on at all ranks, or at none.
+    let whys = ranks.all_gather(first.why().as_bytes())?;
+    let has_new = ranks.any(matches!(first, First::NewGames { .. }))?;
+    if has_new && matches!(first, First::Restored) {
+        let why = whys.into_iter().find(|why| !why.is_empty());
+        let why = why.map(|why| String::from_utf8_lossy(&why).into_owned());
+        let anew;
+        (env, anew) = begin(env, seed, Err(why));
+        first = anew?;
+    }
+    if let First::NewGames { obs, why } = first {
         if from.is_some() {
             algorithm.forget_games();
         }
@@ -263,6 +382,15 @@ enum First {
     Restored,
     /// With new games, and why, if it is not what a new run does.
     NewGames { obs: Vec<u8>, why: Option<String> },
+}
+
+impl First {
+    fn why(&self) -> &str {
+        match self {
+            Self::NewGames { why: Some(why), .. } => why,
+            _ => "",
+        }
+    }
 }
 
 /// Begins new games, and goes on with the old ones if their `states` are there and fit.

@@ -8,7 +8,7 @@ use std::{
     io, mem, panic, ptr,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicI32, Ordering},
+        atomic::{AtomicBool, AtomicI32, Ordering},
         mpsc::{self, RecvTimeoutError},
     },
     thread,
@@ -34,6 +34,14 @@ static INSTALLED: Mutex<Installed> = Mutex::new(Installed {
     users: 0,
     before: Vec::new(),
 });
+
+/// Whether a signal is answered with a line: among several ranks one says it.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Lets signals be answered in silence.
+pub(crate) fn be_quiet() {
+    IS_QUIET.store(true, Ordering::SeqCst);
+}
 
 struct Installed {
     users: usize,
@@ -101,6 +109,13 @@ impl StopRequest {
         self.asked.store(SIGINT, Ordering::SeqCst);
     }
 
+    /// Asks for a stop as `signal` would: another rank received it.
+    pub(crate) fn ask_by(&self, signal: i32) {
+        if !self.is_asked() {
+            self.asked.store(signal, Ordering::SeqCst);
+        }
+    }
+
     /// Whether the program was asked to stop.
     #[must_use]
     pub fn is_asked(&self) -> bool {
@@ -113,7 +128,8 @@ impl StopRequest {
         EXIT_BASE + self.signal()
     }
 
-    fn signal(&self) -> i32 {
+    /// The signal that asked for it, 0 for none.
+    pub(crate) fn signal(&self) -> i32 {
         match self.asked.load(Ordering::SeqCst) {
             0 if self.hears_signals => RECEIVED.load(Ordering::SeqCst),
             asked => asked,
@@ -168,6 +184,9 @@ extern "C" fn note(signal: c_int) {
     unsafe {
         if is_second {
             libc::_exit(EXIT_BASE + signal);
+        }
+        if IS_QUIET.load(Ordering::SeqCst) {
+            return;
         }
         let errno = *libc::__errno_location();
         libc::write(libc::STDERR_FILENO, TEXT.as_ptr().cast(), TEXT.len());

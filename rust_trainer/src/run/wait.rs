@@ -15,6 +15,8 @@ pub struct Patience<'a> {
     began: Instant,
     /// How long the last piece of work took.
     took: Option<Duration>,
+    /// Other ranks are in the same piece of work, which ends for all of them or for none.
+    is_shared: bool,
 }
 
 impl<'a> Patience<'a> {
@@ -25,7 +27,13 @@ impl<'a> Patience<'a> {
             noticed: None,
             began: Instant::now(),
             took: None,
+            is_shared: false,
         }
+    }
+
+    /// This, where nothing in hand is given up if `is_shared`.
+    pub fn shared(self, is_shared: bool) -> Self {
+        Self { is_shared, ..self }
     }
 
     /// Notes that a piece of work is done: the next one will take about as long.
@@ -41,7 +49,7 @@ impl<'a> Patience<'a> {
     /// Whether a stop was asked for and what is in hand is given up: it has taken the patience since then,
     /// or will, for the last one took longer.
     pub fn is_over(&mut self) -> bool {
-        if !self.stop.is_asked() {
+        if self.is_shared || !self.stop.is_asked() {
             return false;
         }
         let now = Instant::now();

@@ -27,6 +27,7 @@ use crate::{
     optimizer::Optimizer,
     parallel::{self, Shared, Threads},
     policy::{EpsilonGreedy, Policy, epsilon_greedy, seeded_rng, to_vec},
+    ranks::Ranks,
     settings::Settings,
 };
 
@@ -106,6 +107,7 @@ impl Dqn {
                 rng,
                 threads: Threads::new(&run.machine, device),
                 steps: None,
+                ranks: Ranks::alone(),
             },
             target,
             replay,

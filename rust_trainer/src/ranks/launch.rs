@@ -1,0 +1,145 @@
+//! How a program learns that it is one of several ranks: from the variables that `torchrun` and Ray Train
+//! set, the same on Slurm.
+
+use std::{env, sync::Arc, time::Duration};
+
+use super::{Ranks, torch::TorchDistributed};
+use crate::{error::TrainerError, run::StopRequest};
+
+/// Which of how many ranks the environment says that this process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Which one.
+    pub rank: usize,
+    /// Of how many.
+    pub num_ranks: usize,
+    /// How often torchrun has started all of them anew.
+    pub restarts: u64,
+}
+
+impl Launch {
+    /// `None` for a process on its own.
+    ///
+    /// # Errors
+    /// Variables that are no numbers, or do not fit together.
+    pub fn from_env() -> Result<Option<Self>, TrainerError> {
+        Self::from_variables(|name| env::var(name).ok())
+    }
+
+    fn from_variables(
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Self>, TrainerError> {
+        let number = |name: &str| match variable(name) {
+            None => Ok(None),
+            Some(text) => text.parse::<usize>().map(Some).map_err(|_| {
+                TrainerError::Usage(format!("the variable {name} = `{text}` is no number"))
+            }),
+        };
+        let (Some(rank), Some(num_ranks)) = (number("RANK")?, number("WORLD_SIZE")?) else {
+            return Ok(None);
+        };
+        if rank >= num_ranks {
+            return Err(TrainerError::Usage(format!(
+                "the variables RANK = {rank} and WORLD_SIZE = {num_ranks} do not fit together"
+            )));
+        }
+        let restarts = number("TORCHELASTIC_RESTART_COUNT")?.unwrap_or(0) as u64;
+        Ok((num_ranks > 1).then_some(Self {
+            rank,
+            num_ranks,
+            restarts,
+        }))
+    }
+
+    /// Waits for all others, at most for `timeout`; so long each later exchange waits at most, too.
+    ///
+    /// # Errors
+    /// [`TrainerError::Usage`] for others that do not come, a port in use; [`TrainerError::Stopped`].
+    pub fn join(self, timeout: Duration, stop: &StopRequest) -> Result<Ranks, TrainerError> {
+        let Self {
+            rank, num_ranks, ..
+        } = self;
+        python_shim::interpreter::start()?;
+        let join = move || TorchDistributed::join(rank, num_ranks, timeout);
+        let joined = stop.unless_asked(join).ok_or(TrainerError::Stopped)?;
+        let failed = |reason: String| {
+            let at = |name: &str| env::var(name).unwrap_or_default();
+            TrainerError::Usage(format!(
+                "rank {rank} of {num_ranks} ({}) did not find the others at {}:{} within {} s: {reason}",
+                host(),
+                at("MASTER_ADDR"),
+                at("MASTER_PORT"),
+                timeout.as_secs_f64()
+            ))
+        };
+        let engine = Arc::new(joined.map_err(failed)?);
+        let alone = Ranks::new(rank, vec![String::new(); num_ranks], engine.clone());
+        let hosts = alone.all_gather(host().as_bytes())?;
+        let hosts = hosts.iter().map(|host| String::from_utf8_lossy(host));
+        let hosts = hosts.map(std::borrow::Cow::into_owned).collect();
+        Ok(Ranks::new(rank, hosts, engine))
+    }
+}
+
+/// How many ranks share this machine, 1 for a process on its own: they share its cores, too.
+#[must_use]
+pub fn ranks_here() -> usize {
+    let of_machine = env::var("LOCAL_WORLD_SIZE").ok();
+    let count = of_machine.and_then(|count| count.parse().ok());
+    match Launch::from_env() {
+        Ok(Some(_)) => count.unwrap_or(1).max(1),
+        _ => 1,
+    }
+}
+
+/// Which rank of this machine this is; its GPU has the same number.
+#[must_use]
+pub fn rank_here() -> usize {
+    let rank = env::var("LOCAL_RANK").ok();
+    let rank = rank.and_then(|rank| rank.parse().ok());
+    match Launch::from_env() {
+        Ok(Some(_)) => rank.unwrap_or(0),
+        _ => 0,
+    }
+}
+
+fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    name.map_or_else(|_| "unknown host".to_owned(), |name| name.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn torchruns_variables_are_read_and_nonsense_is_named() {
+        let launch = |variables: &[(&str, &str)]| {
+            let variables: Vec<(String, String)> = variables
+                .iter()
+                .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+                .collect();
+            Launch::from_variables(move |name| {
+                let found = variables.iter().find(|(other, _)| other == name);
+                found.map(|(_, text)| text.clone())
+            })
+        };
+        assert_eq!(launch(&[]).unwrap(), None);
+        assert_eq!(launch(&[("RANK", "0"), ("WORLD_SIZE", "1")]).unwrap(), None);
+        let third = [
+            ("RANK", "2"),
+            ("WORLD_SIZE", "4"),
+            ("TORCHELASTIC_RESTART_COUNT", "1"),
+        ];
+        let expected = Launch {
+            rank: 2,
+            num_ranks: 4,
+            restarts: 1,
+        };
+        assert_eq!(launch(&third).unwrap(), Some(expected));
+        for (rank, size, named) in [("two", "4", "RANK = `two`"), ("4", "4", "WORLD_SIZE = 4")] {
+            let error = launch(&[("RANK", rank), ("WORLD_SIZE", size)]).unwrap_err();
+            assert!(error.to_string().contains(named), "{error}");
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! Several processes that train one network: each is a rank, steps its own environments and computes the
+//! gradient of its own samples; gradients are added up before each step of the optimizer.
+//!
+//! What a run does is what one process would do, but for rounding: settings count environments and
+//! minibatches of all ranks together; rank r of W has the environments `r·N/W..(r+1)·N/W` with the seeds
+//! that they have in one process; all ranks draw the same random numbers and use their own part of them.
+//! So every rank holds the same weights, and nothing has to be handed out.
+//!
+//! Here is what ranks say to one another ([`Ranks`]), what carries it ([`Engine`]; `torch.distributed` is
+//! [`torch`]), how a program learns that it is one of several ([`launch`]), and who tells of errors
+//! ([`failure`]).
+
+mod failure;
+pub mod launch;
+mod meeting;
+mod pace;
+pub mod torch;
+
+use std::{
+    fmt::Debug,
+    ops::Range,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rand_pcg::Pcg64;
+use tch::{Kind, Tensor};
+
+use crate::{error::TrainerError, run::stop::LOOK};
+pub use launch::Launch;
+pub(crate) use meeting::{Game, Meeting, Word};
+pub(crate) use pace::Pace;
+
+/// What carries words and numbers between ranks. All ranks make the same calls in the same order.
+pub trait Engine: Debug + Send + Sync {
+    /// Adds up a contiguous tensor over all ranks, in its place; the sum is the same bits at each of them.
+    ///
+    /// # Errors
+    /// Why the others cannot be reached.
+    fn sum(&self, tensor: &mut Tensor) -> Result<(), String>;
+
+    /// The bytes of every rank, at every rank, in the order of the ranks.
+    ///
+    /// # Errors
+    /// Why the others cannot be reached.
+    fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, String>;
+
+    /// The bytes of every rank, at rank 0; elsewhere nothing.
+    ///
+    /// # Errors
+    /// Why the others cannot be reached.
+    fn gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, String>;
+
+    /// Whether this rank is the first to take this name. Waits for nobody.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn is_first_to(&self, name: &str) -> Result<bool, String>;
+
+    /// Whether any rank has taken this name. Waits for nobody.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn is_taken(&self, name: &str) -> Result<bool, String>;
+
+    /// Takes leave of the others.
+    fn leave(&self);
+}
+
+/// The ranks of a training, and which of them this is.
+#[derive(Clone, Debug)]
+pub struct Ranks {
+    rank: usize,
+    /// Machine of each rank.
+    hosts: Arc<[String]>,
+    engine: Option<Arc<dyn Engine>>,
+    waited: Arc<Mutex<Duration>>,
+}
+
+impl Ranks {
+    /// The only one.
+    #[must_use]
+    pub fn alone() -> Self {
+        Self {
+            rank: 0,
+            hosts: Arc::new([String::new()]),
+            engine: None,
+            waited: Arc::default(),
+        }
+    }
+
+    /// Rank `rank` of those that run on `hosts`, one each.
+    #[must_use]
+    pub fn new(rank: usize, hosts: Vec<String>, engine: Arc<dyn Engine>) -> Self {
+        Self {
+            rank,
+            hosts: hosts.into(),
+            engine: Some(engine),
+            waited: Arc::default(),
+        }
+    }
+
+    /// Whether there is no other.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.engine.is_none()
+    }
+
+    /// Whether this is rank 0, which writes and reports.
+    #[must_use]
+    pub fn is_first(&self) -> bool {
+        self.rank == 0
+    }
+
+    /// Which one this is.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// The machine of each, none for one alone.
+    #[must_use]
+    pub fn hosts(&self) -> &[String] {
+        if self.is_alone() { &[] } else { &self.hosts }
+    }
+
+    /// A rank as messages name it.
+    pub(crate) fn name(&self, rank: usize) -> String {
+        let host = self.hosts.get(rank).map_or("", String::as_str);
+        format!("rank {rank} of {} ({host})", self.count())
+    }
+
+    /// The part of `total` that is this rank's; the ranks divide it.
+    #[must_use]
+    pub fn share(&self, total: usize) -> Range<usize> {
+        let size = total / self.count();
+        size * self.rank..size * (self.rank + 1)
+    }
+
+    /// Of samples or environments numbered over all ranks, those of this rank, as numbered here. They are
+    /// numbered step by step, `num_envs` of each rank in a step.
+    #[must_use]
+    pub fn own(&self, indices: &[i64], num_envs: usize) -> Vec<i64> {
+        if self.is_alone() {
+            return indices.to_vec();
+        }
+        let (num_envs, all) = (num_envs as i64, (num_envs * self.count()) as i64);
+        let first = num_envs * self.rank as i64;
+        let own = indices.iter().filter_map(|index| {
+            let (step, env) = (index / all, index % all - first);
+            (0..num_envs)
+                .contains(&env)
+                .then_some(step * num_envs + env)
+        });
+        own.collect()
+    }
+
+    /// Lets `draw` draw for the `rows` of this rank; `skip` draws what another one's row takes.
+    pub fn draw<T>(
+        &self,
+        rng: &mut Pcg64,
+        rows: usize,
+        skip: impl Fn(&mut Pcg64),
+        draw: impl FnOnce(&mut Pcg64) -> T,
+    ) -> T {
+        (0..rows * self.rank).for_each(|_| skip(rng));
+        let drawn = draw(rng);
+        (0..rows * (self.count() - 1 - self.rank)).for_each(|_| skip(rng));
+        drawn
+    }
+
+    /// Adds up a contiguous tensor over all ranks, in its place.
+    ///
+    /// # Errors
+    /// [`TrainerError::Lost`].
+    pub fn sum(&self, tensor: &mut Tensor) -> Result<(), TrainerError> {
+        self.with_engine(|engine| engine.sum(tensor))
+            .unwrap_or(Ok(()))
+    }
+
+    /// The bytes of every rank, at every rank.
+    ///
+    /// # Errors
+    /// [`TrainerError::Lost`].
+    pub fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TrainerError> {
+        self.with_engine(|engine| engine.all_gather(bytes))
+            .unwrap_or_else(|| Ok(vec![bytes.to_vec()]))
+    }
+
+    /// The bytes of every rank at rank 0, nothing elsewhere.
+    ///
+    /// # Errors
+    /// [`TrainerError::Lost`].
+    pub fn gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TrainerError> {
+        self.with_engine(|engine| engine.gather(bytes))
+            .unwrap_or_else(|| Ok(vec![bytes.to_vec()]))
+    }
+
+    /// What rank 0 says. The others say nothing that counts.
+    ///
+    /// # Errors
+    /// [`TrainerError::Lost`].
+    pub fn of_first(&self, bytes: &[u8]) -> Result<Vec<u8>, TrainerError> {
+        if self.is_alone() {
+            return Ok(bytes.to_vec());
+        }
+        // A sum to which the others add nothing: each holds it once, however many there are.
+        let said = if self.is_first() { bytes } else { &[] };
+        let mut length = Tensor::from_slice(&[said.len() as f64]);
+        self.sum(&mut length)?;
+        let length = length.double_value(&[0]) as usize;
+        let mut padded = said.to_vec();
+        padded.resize(length, 0);
+        let mut sum = Tensor::from_slice(&padded);
+        self.sum(&mut sum)?;
+        sum.f_copy_data_u8(&mut padded, length)?;
+        Ok(padded)
+    }
+
+    /// Whether any rank says yes.
+    ///
+    /// # Errors
+    /// [`TrainerError::Lost`].
+    pub fn any(&self, yes: bool) -> Result<bool, TrainerError> {
+        let said = self.all_gather(&[u8::from(yes)])?;
+        Ok(said.iter().any(|said| said == &[1]))
+    }
+
+    /// The rows of all ranks' tensors along `dim`, one rank's after another's, at every rank.
+    ///
+    /// # Errors
+    /// [`TrainerError::Lost`].
+    pub fn all_rows(&self, tensor: &Tensor, dim: i64) -> Result<Tensor, TrainerError> {
+        if self.is_alone() {
+            return Ok(tensor.shallow_clone());
+        }
+        joined(tensor, dim, &self.all_gather(&bytes_of(tensor)?)?)
+    }
+
+    /// The same at rank 0; elsewhere the tensor as it is.
+    ///
+    /// # Errors
+    /// [`TrainerError::Lost`].
+    pub fn rows_at_first(&self, tensor: &Tensor, dim: i64) -> Result<Tensor, TrainerError> {
+        if self.is_alone() {
+            return Ok(tensor.shallow_clone());
+        }
+        let gathered = self.gather(&bytes_of(tensor)?)?;
+        if self.is_first() {
+            joined(tensor, dim, &gathered)
+        } else {
+            Ok(tensor.shallow_clone())
+        }
+    }
+
+    /// A tensor like this one with room for the rows of all ranks along `dim`; the tensor itself where this
+    /// is the only one.
+    pub fn room_for_all(&self, tensor: &Tensor, dim: i64) -> Tensor {
+        if self.is_alone() {
+            return tensor.shallow_clone();
+        }
+        let mut size = tensor.size();
+        size[dim as usize] *= self.count() as i64;
+        Tensor::zeros(size, (tensor.kind(), tensor.device()))
+    }
+
+    /// This rank's rows, along `dim`, of a tensor of all ranks'.
+    pub fn own_rows(&self, all: &Tensor, dim: i64) -> Tensor {
+        let own = self.share(all.size()[dim as usize] as usize);
+        all.narrow(dim, own.start as i64, own.len() as i64)
+    }
+
+    /// Time that this rank has waited for the others since it was asked last, the exchange included.
+    #[must_use]
+    pub fn take_waited(&self) -> Duration {
+        let mut waited = self.waited.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *waited)
+    }
+
+    /// Lets those go on who [wait](Ranks::wait_for_release) for `what`.
+    ///
+    /// # Errors
+    /// [`TrainerError::Lost`].
+    pub(crate) fn release(&self, what: &str, step: u64) -> Result<(), TrainerError> {
+        self.with_engine(|engine| engine.is_first_to(&released(what, step)).map(|_| ()))
+            .unwrap_or(Ok(()))
+    }
+
+    /// Waits until another rank [releases](Ranks::release) this one, however long that takes.
+    ///
+    /// # Errors
+    /// [`TrainerError::Lost`] where a rank has failed meanwhile.
+    pub(crate) fn wait_for_release(&self, what: &str, step: u64) -> Result<(), TrainerError> {
+        let wait = |engine: &dyn Engine| {
+            while !engine.is_taken(&released(what, step))? {
+                if engine.is_taken(failure::TELLER)? {
+                    return Err(format!("another rank failed during an {what}"));
+                }
+                thread::sleep(LOOK);
+            }
+            Ok(())
+        };
+        self.with_engine(wait).unwrap_or(Ok(()))
+    }
+
+    fn with_engine<T>(
+        &self,
+        call: impl FnOnce(&dyn Engine) -> Result<T, String>,
+    ) -> Option<Result<T, TrainerError>> {
+        let engine = self.engine.as_ref()?;
+        let began = Instant::now();
+        let result = call(&**engine).map_err(|reason| TrainerError::Lost { reason });
+        *self.waited.lock().unwrap_or_else(PoisonError::into_inner) += began.elapsed();
+        Some(result)
+    }
+}
+
+fn released(what: &str, step: u64) -> String {
+    format!("rust_trainer/{what}/{step}")
+}
+
+fn bytes_of(tensor: &Tensor) -> Result<Vec<u8>, TrainerError> {
+    let tensor = tensor.to_device(tch::Device::Cpu).f_contiguous()?;
+    let bytes = tensor.f_reshape([-1])?.f_view_dtype(Kind::Uint8)?;
+    let mut copy = vec![0; bytes.numel()];
+    bytes.f_copy_data_u8(&mut copy, bytes.numel())?;
+    Ok(copy)
+}
+
+/// Tensors like this one, one rank's after another's along `dim`, on its device.
+fn joined(like: &Tensor, dim: i64, ranks: &[Vec<u8>]) -> Result<Tensor, TrainerError> {
+    let parts = ranks.iter().map(|bytes| {
+        let part = Tensor::f_from_data_size(bytes, &like.size(), like.kind())?;
+        Ok(part.to_device(like.device()))
+    });
+    let parts: Result<Vec<Tensor>, TrainerError> = parts.collect();
+    Ok(Tensor::f_cat(&parts?, dim)?)
+}

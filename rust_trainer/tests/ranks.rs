@@ -1,0 +1,222 @@
+//! Ranks that share an update against one process that does it alone: the same weights, whatever is divided.
+//! Threads stand in for processes, and a table that they share for the network between them.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Barrier, Mutex},
+    thread,
+};
+
+use rust_trainer::{
+    algorithms::{self, Learning, State},
+    ranks::{Engine, Ranks},
+    settings::{Algorithm, Settings},
+};
+use tch::{Device, Kind, Tensor};
+use vec_env::{
+    StepBatch, SyncVecEnv, VecEnv,
+    envs::{CartPole, Pendulum},
+};
+
+use support::{largest, weights_of};
+
+const NUM_ENVS: usize = 8;
+
+/// What the threads share.
+#[derive(Debug)]
+struct Table {
+    all_are_here: Barrier,
+    said: Mutex<Vec<Vec<u8>>>,
+    names: Mutex<HashSet<String>>,
+}
+
+/// The place of one thread at it.
+#[derive(Debug)]
+struct Seat {
+    rank: usize,
+    table: Arc<Table>,
+}
+
+impl Engine for Seat {
+    fn sum(&self, tensor: &mut Tensor) -> Result<(), String> {
+        let numbers = Vec::<f64>::try_from(tensor.to_kind(Kind::Double).reshape(-1)).unwrap();
+        let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_ne_bytes()).collect();
+        let rows = self.all_gather(&bytes)?;
+        let rows = rows.iter().map(|row| {
+            let numbers = row.as_chunks().0.iter().map(|x| f64::from_ne_bytes(*x));
+            Tensor::from_slice(&numbers.collect::<Vec<f64>>())
+        });
+        let sum = Tensor::stack(&rows.collect::<Vec<_>>(), 0).sum_dim_intlist(0, false, None);
+        tensor.copy_(&sum.view_as(tensor));
+        Ok(())
+    }
+
+    fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+        self.table.said.lock().unwrap()[self.rank] = bytes.to_vec();
+        self.table.all_are_here.wait();
+        let all = self.table.said.lock().unwrap().clone();
+        self.table.all_are_here.wait();
+        Ok(all)
+    }
+
+    fn gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+        let all = self.all_gather(bytes)?;
+        Ok(if self.rank == 0 { all } else { Vec::new() })
+    }
+
+    fn is_first_to(&self, name: &str) -> Result<bool, String> {
+        Ok(self.table.names.lock().unwrap().insert(name.to_owned()))
+    }
+
+    fn is_taken(&self, name: &str) -> Result<bool, String> {
+        Ok(self.table.names.lock().unwrap().contains(name))
+    }
+
+    fn leave(&self) {}
+}
+
+/// Lets `work` run at each of so many ranks.
+fn at_ranks<T: Send>(count: usize, work: impl Fn(&Ranks) -> T + Sync) -> Vec<T> {
+    if count == 1 {
+        return vec![work(&Ranks::alone())];
+    }
+    let table = Arc::new(Table {
+        all_are_here: Barrier::new(count),
+        said: Mutex::new(vec![Vec::new(); count]),
+        names: Mutex::default(),
+    });
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..count)
+            .map(|rank| {
+                let seat = Seat {
+                    rank,
+                    table: table.clone(),
+                };
+                let hosts = vec!["here".to_owned(); count];
+                let work = &work;
+                scope.spawn(move || work(&Ranks::new(rank, hosts, Arc::new(seat))))
+            })
+            .collect();
+        threads.into_iter().map(|one| one.join().unwrap()).collect()
+    })
+}
+
+/// This rank's environments: each has the seed that it has among all of them.
+fn envs(settings: &Settings, ranks: &Ranks) -> Box<dyn VecEnv> {
+    let count = NUM_ENVS / ranks.count();
+    if settings.env.env_id.starts_with("Pendulum") {
+        Box::new(SyncVecEnv::new(count, |index| Pendulum::new(index as u64)).unwrap())
+    } else {
+        Box::new(SyncVecEnv::new(count, |index| CartPole::new(index as u64)).unwrap())
+    }
+}
+
+/// The states at rank 0 after each of so many updates, and how far the ranks' weights are apart in the end.
+fn train(settings: &Settings, num_ranks: usize, updates: usize) -> (Vec<State>, f64) {
+    let mut all = at_ranks(num_ranks, |ranks| {
+        let mut env = envs(settings, ranks);
+        let mut learner = algorithms::of_rank(settings, &*env, Device::Cpu, ranks).unwrap();
+        let first = ranks.share(NUM_ENVS).start as u64;
+        env.reset(Some(1 + first), &mut learner.next_obs()).unwrap();
+        let (mut step, mut states) = (StepBatch::default(), Vec::new());
+        while states.len() < updates {
+            let actions = learner.act().unwrap();
+            env.send(actions.as_actions(), learner.next_obs()).unwrap();
+            env.recv(&mut step).unwrap();
+            learner.observe(&step).unwrap();
+            if let Learning::Done(_) = learner.learn(&mut || false).unwrap() {
+                states.push(learner.state().unwrap());
+            }
+        }
+        states
+    });
+    let last = weights_of(all[0].last().unwrap());
+    let apart = all
+        .iter()
+        .map(|states| largest(&(weights_of(states.last().unwrap()) - &last)));
+    let apart = apart.fold(0.0, f64::max);
+    (all.swap_remove(0), apart)
+}
+
+fn settings(algorithm: Algorithm, changes: &str) -> Settings {
+    let env_id = if changes.contains("norm_obs") {
+        "Pendulum-v1"
+    } else {
+        "CartPole-v1"
+    };
+    let changes = format!(
+        "env_id = '{env_id}'\nnum_envs = {NUM_ENVS}\ntorch_threads = 1\ntotal_steps = 100000\n{changes}"
+    );
+    let settings = Settings::defaults(algorithm);
+    settings.with(&toml::from_str(&changes).unwrap()).unwrap()
+}
+
+/// Minibatches of 22 or 23 samples and of 2 or 3 environments, which fall to the ranks unequally, and now
+/// and then leave one without any.
+#[test]
+fn ranks_make_the_update_of_one_process() {
+    let on = "norm_adv = true";
+    for (algorithm, changes) in [
+        (Algorithm::Ppo, "num_steps = 17\nnum_minibatches = 6"),
+        (
+            Algorithm::Ppo,
+            "num_steps = 17\nnum_minibatches = 3\nlstm_size = 8",
+        ),
+        (
+            Algorithm::Ppo,
+            "num_steps = 17\nnorm_obs = true\nnorm_reward = true",
+        ),
+        (Algorithm::A2c, on),
+        (Algorithm::A2c, "num_steps = 9\nlstm_size = 8"),
+        (
+            Algorithm::Pqn,
+            "num_steps = 17\nnum_minibatches = 5\nstart_e = 0.5",
+        ),
+    ] {
+        let settings = settings(algorithm, changes);
+        let (alone, _) = train(&settings, 1, 3);
+        for num_ranks in [2, 4] {
+            let (together, apart) = train(&settings, num_ranks, 3);
+            assert!(apart <= 0.0, "{algorithm} {changes}: {apart} apart");
+            for (update, (one, other)) in alone.iter().zip(&together).enumerate() {
+                let case = format!("{algorithm} {changes}: {num_ranks} ranks, update {update}");
+                for (name, tensor) in &one.tensors {
+                    let found = other.tensors.iter().find(|(other, _)| other == name);
+                    let (_, found) = found.unwrap_or_else(|| panic!("{case}: no {name}"));
+                    assert_eq!(found.size(), tensor.size(), "{case}: {name}");
+                    let off =
+                        largest(&(found.to_kind(Kind::Double) - tensor.to_kind(Kind::Double)));
+                    assert!(off < 1e-5, "{case}: {name} is off by {off}");
+                }
+                assert_eq!(one.values["rng"], other.values["rng"], "{case}");
+            }
+        }
+        let moved = largest(&(weights_of(&alone[0]) - weights_of(&alone[2])));
+        assert!(
+            moved > 1e-4,
+            "{algorithm} {changes}: weights moved by {moved}"
+        );
+    }
+}
+
+#[test]
+fn weights_are_the_same_bits_at_all_ranks_after_a_hundred_updates() {
+    let settings = settings(Algorithm::Ppo, "num_steps = 8\nnum_minibatches = 2");
+    let (_, apart) = train(&settings, 4, 100);
+    assert!(apart <= 0.0, "{apart} apart");
+}
+
+#[test]
+fn dqn_is_refused_by_name() {
+    let settings = settings(Algorithm::Dqn, "");
+    let refused = at_ranks(2, |ranks| {
+        let env = envs(&settings, ranks);
+        let made = algorithms::of_rank(&settings, &*env, Device::Cpu, ranks);
+        made.err().unwrap().to_string()
+    });
+    assert!(refused[0].contains("`algorithm` = dqn"), "{}", refused[0]);
+}

@@ -1,0 +1,148 @@
+"""Several ranks of the trainer against one process, and what becomes of them when one fails."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from torchrun import FEW, PROGRAM, Ranks, free_port, weights
+
+LONG = ["--total-steps", "1000000", "--run-name", "run"]
+
+
+def differences(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> float:
+    """Return the largest difference between tensors of the same names."""
+    assert one.keys() == other.keys()
+    return max(float(np.abs(one[name] - other[name]).max()) for name in one)
+
+
+def test_two_ranks_learn_what_one_process_does_and_any_number_goes_on(ranks: Ranks) -> None:
+    """A run of one process, two ranks, one and four: the same updates and the same games."""
+    arguments = ["train", *FEW, "--num-minibatches", "4", "--checkpoint-every", "256"]
+    ranks.run(1, *arguments, "--total-steps", "768", "--run-name", "one")
+    said = ranks.run(2, *arguments, "--total-steps", "768", "--run-name", "same")
+    assert said.count("2 ranks, each with 4 of the environments") == 1
+    for ours, theirs in zip(ranks.checkpoints("one"), ranks.checkpoints("same"), strict=True):
+        assert differences(weights(ours), weights(theirs)) < 1e-5, ours.name
+    moved = differences(weights(ranks.checkpoints("one")[0]), ranks.weights("one"))
+    assert moved > 1e-3, "weights that do not change are equal for no reason"
+    games = [
+        [line.split(",")[:5] for line in (ranks.folder / f"runs/{name}/episodes.csv").open()]
+        for name in ("one", "same")
+    ]
+    assert games[0] == games[1]
+    for count, steps in [(1, 1024), (4, 1280)]:
+        said = ranks.run(count, "train", "--resume", "runs/same", "--total-steps", steps)
+        assert "start anew" in said, "CartPole's games cannot be saved, and the run says so"
+        assert "ranks was" in said
+    assert ranks.checkpoints("same")[-1].stem == "step-000000001280"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
+def test_a_rank_that_is_gone_ends_the_others_and_is_named(
+    ranks: Ranks, number: signal.Signals
+) -> None:
+    """Within the stated time, in one line, and the last checkpoint is whole."""
+    ranks.start(2, "train", *FEW, *LONG, "--checkpoint-every", "1024", "--rank-timeout", "5")
+    ranks.await_checkpoint(2)
+    pids = ranks.pids()
+    began = time.monotonic()
+    os.kill(pids[1], number)
+    while Path(f"/proc/{pids[0]}").exists():
+        took = time.monotonic() - began
+        assert took < 15, "rank 0 goes on alone"
+        time.sleep(0.05)
+    if number == signal.SIGSTOP:
+        os.kill(pids[1], signal.SIGKILL)  # torchrun would do so after 30 s
+    status, said = ranks.end()
+    assert status != 0
+    errors = [line for line in said.splitlines() if line.startswith("error:")]
+    assert len(errors) == 1, said
+    assert re.match(r"error: rank 1 of 2 \(.+\) was killed, is frozen, or cannot be", errors[0])
+    assert "go on by train --resume 'runs/run'" in errors[0]
+    said = ranks.run(1, "train", "--resume", "runs/run", "--total-steps", "1024")
+    assert "damaged" not in said
+
+
+def test_torchruns_restart_goes_on_from_the_last_checkpoint(ranks: Ranks) -> None:
+    """A run that has a name is found again; what was saved is not learned twice."""
+    arguments = ["--total-steps", "16384", "--checkpoint-every", "1024", "--run-name", "run"]
+    ranks.start(2, "train", *FEW, *arguments, torchrun=("--max-restarts=1",))
+    ranks.await_checkpoint(2)
+    os.kill(ranks.pids()[1], signal.SIGKILL)
+    status, said = ranks.end()
+    assert status == 0, said
+    resumed = re.findall(r"going on from agent step (\d+)", said)
+    assert len(resumed) == 1
+    assert int(resumed[0]) >= 2048
+    assert "done: 16384 agent steps" in said
+
+
+def test_two_machines_meet_at_the_address_of_one(ranks: Ranks) -> None:
+    """Loopback stands in for the network: a torchrun for each machine, with a rank each."""
+    network = (
+        "--nnodes=2",
+        "--rdzv-backend=c10d",
+        f"--rdzv-endpoint=127.0.0.1:{free_port()}",
+        "--rdzv-id=run1",
+    )
+    arguments = ["train", *FEW, "--total-steps", "512", "--run-name", "run"]
+    for _ in range(2):
+        ranks.start(1, *arguments, torchrun=network)
+    said = "".join("".join(process.communicate(timeout=120)) for process in ranks.started)
+    assert [process.returncode for process in ranks.started] == [0, 0], said
+    assert said.count("2 ranks, each with 4 of the environments") == 1
+    assert said.count("done: 512 agent steps") == 1
+
+
+def test_a_stop_at_torchrun_stops_all_at_the_same_update(ranks: Ranks) -> None:
+    """SIGTERM as a scheduler sends it; the run goes on from there."""
+    ranks.start(2, "train", *FEW, *LONG, "--checkpoint-every", "1000000")
+    deadline = time.monotonic() + 120
+    while not (ranks.folder / "runs/run/updates.csv").is_file():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(1)
+    ranks.started[-1].send_signal(signal.SIGTERM)
+    _, said = ranks.end()
+    stopped = re.findall(r"stopped at agent step (\d+)", said)
+    assert len(stopped) == 1, said
+    assert "error:" not in said
+    assert ranks.checkpoints()[-1].stem == f"step-{int(stopped[0]):012}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--num-envs", "7"], "`num_envs` = 7 is not divided by the 2 ranks"),
+        (["--algorithm", "dqn"], "`algorithm` = dqn learns in one process"),
+    ],
+)
+def test_what_ranks_cannot_do_is_said_once(ranks: Ranks, arguments: list[str], named: str) -> None:
+    """Not by each of them, and nothing is left."""
+    ranks.start(2, "train", "--env-id", "CartPole-v1", *arguments)
+    status, said = ranks.end()
+    assert status != 0
+    assert said.count("error:") == 1, said
+    assert named in said
+    assert not list(ranks.folder.glob("runs/*"))
+
+
+def test_ranks_with_other_settings_are_named(ranks: Ranks) -> None:
+    """Two processes as on two machines, one of them with another command line."""
+    variables = ranks.environment() | {
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(free_port()),
+    }
+    for rank, rate in enumerate(["1e-3", "2e-3"]):
+        command = [*PROGRAM, "train", *FEW, "--learning-rate", rate]
+        ranks.launch(command, variables | {"RANK": str(rank)})
+    said = "".join("".join(process.communicate(timeout=60)) for process in ranks.started)
+    assert said.count("error:") == 1, said
+    assert re.search(r"`learning_rate` is 0\.001 at rank 0 of 2 \(.+\) and 0\.002 at rank 1", said)

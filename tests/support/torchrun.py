@@ -1,0 +1,117 @@
+"""The trainer as several ranks on this machine, started by torchrun over loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from program import PROGRAM, read_checkpoint
+
+# CPU and memory of a test are for the trainers; what torchrun says of them beside is not looked at.
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--no-python"]
+
+FEW = ["--env-id", "CartPole-v1", "--num-envs", "8", "--num-steps", "32", "--torch-threads", "1"]
+
+
+class Ranks:
+    """Starts ranks in a folder of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.started: list[subprocess.Popen[str]] = []
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables of a process; gloo is told to use loopback."""
+        return os.environ | {"VIRTUAL_ENV": sys.prefix, "GLOO_SOCKET_IFNAME": "lo"}
+
+    def start(self, count: int, *arguments: object, torchrun: tuple[str, ...] = ()) -> None:
+        """Start `count` ranks of the trainer under torchrun."""
+        command = [*TORCHRUN, f"--nproc-per-node={count}", f"--master-port={free_port()}"]
+        self.launch([*command, *torchrun, *PROGRAM, *map(str, arguments)], self.environment())
+
+    def launch(self, command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
+        """Start one process."""
+        process = subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+        )
+        self.started.append(process)
+        return process
+
+    def end(self, timeout: float = 120) -> tuple[int, str]:
+        """Await the end of what was started last: its status and all that it printed."""
+        out, err = self.started[-1].communicate(timeout=timeout)
+        return self.started[-1].returncode, out + err
+
+    def run(self, count: int, *arguments: object) -> str:
+        """Run ranks to their end, which must be a good one; one rank runs without torchrun."""
+        if count > 1:
+            self.start(count, *arguments)
+        else:
+            self.launch([*PROGRAM, *map(str, arguments)], self.environment())
+        status, said = self.end()
+        assert status == 0, said
+        return said
+
+    def pids(self) -> list[int]:
+        """Return the processes of the ranks, in the order of the ranks."""
+        parent = self.started[-1].pid
+        found = {}
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                is_child = f"PPid:\t{parent}\n" in (entry / "status").read_text()
+                variables = (entry / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            ranks = [int(text[5:]) for text in variables if text.startswith(b"RANK=")]
+            if is_child and ranks:
+                found[ranks[0]] = int(entry.name)
+        return [found[rank] for rank in sorted(found)]
+
+    def await_checkpoint(self, number: int = 1, name: str = "run") -> None:
+        """Wait until the run has that many checkpoints."""
+        deadline = time.monotonic() + 120
+        while len(self.checkpoints(name)) < number:
+            process = self.started[-1]
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline, "no checkpoint within two minutes"
+            time.sleep(0.05)
+
+    def checkpoints(self, name: str = "run") -> list[Path]:
+        """Return the whole checkpoints of a run, oldest first."""
+        return sorted(self.folder.glob(f"runs/{name}/checkpoints/step-????????????.safetensors"))
+
+    def weights(self, name: str) -> dict[str, np.ndarray]:
+        """Return the tensors of float32 in the newest checkpoint of a run, by name."""
+        return weights(self.checkpoints(name)[-1])
+
+
+def weights(path: Path) -> dict[str, np.ndarray]:
+    """Return the tensors of float32 in a checkpoint, by name."""
+    data = path.read_bytes()
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:end])
+    _, tensors = read_checkpoint(path)
+    return {
+        name: np.frombuffer(tensors[slice(*entry["data_offsets"])], np.float32)
+        for name, entry in header.items()
+        if name != "__metadata__" and entry["dtype"] == "F32"
+    }
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on now."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
