@@ -111,12 +111,13 @@ def measure(case: Case, seconds: float, device: str) -> Sample:
         log = Path(folder) / "log"
         started = time.monotonic()
         process = trainer.start(["train", *options], log)
-        memory = 0
+        memory, pause = 0, 0.1
         try:
             while process.poll() is None and time.monotonic() - started < seconds:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(POLL_SECONDS)
                 memory = max(memory, tree_memory(process.pid))
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(pause)
+                pause = min(2 * pause, POLL_SECONDS)
             has_failed = process.poll() not in (None, 0)
         finally:
             trainer.stop(process)
