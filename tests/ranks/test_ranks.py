@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -41,6 +42,25 @@ def test_two_ranks_learn_what_one_process_does_and_any_number_goes_on(ranks: Ran
         assert "start anew" in said, "CartPole's games cannot be saved, and the run says so"
         assert "ranks was" in said
     assert ranks.checkpoints("same")[-1].stem == "step-000000001280"
+
+
+def test_games_and_memories_go_on_at_another_number_of_ranks(ranks: Ranks) -> None:
+    """What two ranks saved goes on in one process as in four, in the midst of games."""
+    recurrent = ["--lstm-size", "16", "--num-steps", "8", "--num-minibatches", "2"]
+    games = ["--env-id", "PongNoFrameskip-v4", "--backend", "native", "--num-envs", "4"]
+    threads = ["--torch-threads", "1", "--env-threads", "1", "--checkpoint-every", "32"]
+    said = ranks.run(
+        *(2, "train", *games, *recurrent, *threads, "--total-steps", "64", "--run-name", "one")
+    )
+    assert "done: 64 agent steps" in said
+    shutil.copytree(ranks.folder / "runs/one", ranks.folder / "runs/four")
+    for name, count in [("one", 1), ("four", 4)]:
+        said = ranks.run(count, "train", "--resume", f"runs/{name}", "--total-steps", "96")
+        assert "start anew" not in said
+    before, one, four = ranks.checkpoints("one")[-2], ranks.weights("one"), ranks.weights("four")
+    assert {"lstm_state", "hidden.weight"} <= one.keys()
+    assert differences(one, four) < 1e-5
+    assert differences(one, weights(before)) > 1e-3
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
