@@ -214,9 +214,10 @@ impl<N: Network> Learner<N> {
         self.ranks.sum(&mut gradient)?;
         let norm = clip_grad_norm(&mut gradient, max_grad_norm);
         if norm.device() == Device::Cpu {
-            // What all ranks see alike, so that all end here: a loss that is no number is in the gradient.
-            let loss = if self.ranks.is_alone() { &total } else { &norm };
-            for (what, number) in [("the loss", loss), ("the gradient", &norm)] {
+            let numbers = [("the loss", &total), ("the gradient", &norm)];
+            // The gradient is what all ranks see alike, so that all end here; a loss that is no number is in it.
+            let of_all = usize::from(!self.ranks.is_alone());
+            for &(what, number) in &numbers[of_all..] {
                 if !number.double_value(&[]).is_finite() {
                     return Err(TrainerError::Diverged { what });
                 }
