@@ -14,7 +14,6 @@ from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.ids import EnvId
 from atari_wrappers.recipes import Recipe
 
-SCREEN = (210, 160)
 RAM_BYTES = 128
 # ALE greets on stderr at each loaded ROM otherwise.
 ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
@@ -27,6 +26,7 @@ class _Cartridge(NamedTuple):
     own_actions: list[Action]
     modes: list[int]
     difficulties: list[int]
+    screen_size: tuple[int, int]
 
 
 _CARTRIDGES: dict[str, _Cartridge] = {}
@@ -83,6 +83,11 @@ class Emulator:
         return cartridge.all_actions if all_of_them else cartridge.own_actions
 
     @property
+    def screen_size(self) -> tuple[int, int]:
+        """Height and width of the screen: 210 by 160, or a few lines more."""
+        return _CARTRIDGES[self._rom].screen_size
+
+    @property
     def ale(self) -> ALEInterface:
         """The interface itself."""
         if not self._is_loaded:
@@ -112,6 +117,7 @@ class Emulator:
                 ale.getMinimalActionSet(),
                 ale.getAvailableModes(),
                 ale.getAvailableDifficulties(),
+                ale.getScreenDims(),
             ),
         )
         if self._mode in cartridge.modes:
@@ -149,7 +155,7 @@ class Emulator:
         return reward
 
     def grab(self, picture: np.ndarray) -> None:
-        """Copy the screen to `picture`: uint8 `[210, 160]` in gray or `[210, 160, 3]` in RGB."""
+        """Copy the screen to `picture`: uint8 `[height, width]` in gray or `[…, 3]` in RGB."""
         if self._shown is not None:
             gray = picture.ndim == 2
             picture[:] = cv2.cvtColor(self._shown, cv2.COLOR_RGB2GRAY) if gray else self._shown
@@ -159,8 +165,8 @@ class Emulator:
             self.ale.getScreenRGB(picture)
 
     def screen(self) -> np.ndarray:
-        """Return the screen as a new array: uint8 RGB `[210, 160, 3]`."""
-        picture = np.empty((*SCREEN, 3), np.uint8)
+        """Return the screen as a new array: uint8 RGB `[height, width, 3]`."""
+        picture = np.empty((*self.screen_size, 3), np.uint8)
         self.grab(picture)
         return picture
 

@@ -194,7 +194,7 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         return {"raw_reward": raw_reward, "lives": rules.lives, **rules.record()}
 
     def render(self) -> np.ndarray:
-        """Return what the screen shows: uint8 RGB `[210, 160, 3]`."""
+        """Return what the screen shows: uint8 RGB `[height, width, 3]`."""
         return self._emulator.screen()
 
     def save_state(self) -> bytes:

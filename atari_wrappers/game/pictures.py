@@ -10,7 +10,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from atari_wrappers.game.emulator import RAM_BYTES, SCREEN, Emulator
+from atari_wrappers.game.emulator import RAM_BYTES, Emulator
 from atari_wrappers.recipes import Recipe
 
 
@@ -38,7 +38,8 @@ class Pictures:
         self._emulator = emulator
         gray = recipe.pooling == "gray" and recipe.grayscale
         # The older frame, the newer one, and a place for their maximum.
-        self._older, self._newer, apart = np.zeros((3, *SCREEN, *(() if gray else (3,))), np.uint8)
+        shape = (*emulator.screen_size, *(() if gray else (3,)))
+        self._older, self._newer, apart = np.zeros((3, *shape), np.uint8)
         self._last_frame = recipe.last_frame
         if recipe.frame_skip == 1 and self._last_frame == "alone":
             self._last_frame = "pooled"  # the older one stays black: the newer is seen as it is

@@ -111,6 +111,11 @@ class TwoPlayerEmulator(Emulator):
         self.lives = self._lives
         self._pressed = np.zeros(NUM_PLAYERS, np.int32)
 
+    @property
+    def screen_size(self) -> tuple[int, int]:
+        """Height and width of the screen, those of all games for two here."""
+        return 210, 160
+
     def _make_interface(self) -> Any:
         return _loaded(self._rom)
 

@@ -11,6 +11,7 @@ import pytest
 from ale_py import Action
 from games import make_game
 from gymnasium.utils.env_checker import check_env
+from oracles import Ale, assert_alike
 
 from atari_wrappers import UnsupportedError, make_vec
 from atari_wrappers.game.env import AtariGame
@@ -159,3 +160,17 @@ def test_polar_actions(polar: tuple[float, float, float], action: Action) -> Non
     console, strength = console_action(np.array(polar, np.float32), 0.5)
     assert console == action
     assert strength == np.float32(polar[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "rom", "lines"),
+    [
+        ("Pooyan", "pooyan", 220),
+        ("JourneyEscape", "journey_escape", 230),
+        ("AirRaid", "air_raid", 250),
+    ],
+)
+def test_screens_of_more_lines(name: str, rom: str, lines: int) -> None:
+    game = make_game(f"{name}NoFrameskip-v4", "ale")
+    assert_alike(game, Ale(rom), steps=200, seed=3)
+    assert game.render().shape == (lines, 160, 3)
