@@ -376,8 +376,8 @@ fn environments(settings: &Settings) -> String {
 /// Where environments run: the backend chosen is never a secret.
 fn stepped_by(backend: &str, count: i64) -> String {
     match (backend, count) {
-        ("ale", 1) => "on a thread (ale)".to_owned(),
-        ("ale", _) => format!("on {count} threads (ale)"),
+        ("ale" | "native", 1) => format!("on a thread ({backend})"),
+        ("ale" | "native", _) => format!("on {count} threads ({backend})"),
         ("async", 1) => "in a worker process (async)".to_owned(),
         ("async", _) => format!("in {count} worker processes (async)"),
         _ => format!("one after another ({backend})"),

@@ -266,8 +266,8 @@ fn set<T: Into<Value>>(options: &mut MakeOptions, name: &str, setting: OrRecipe<
     }
 }
 
-/// Makes the environments on the backend that the settings name. Where they leave it open: on `ale` if
-/// it can serve them; else in worker processes if they show images, whose making takes longer than
+/// Makes the environments on the backend that the settings name. Where they leave it open: on `native`, or
+/// else on `ale`, if it can serve them; else in worker processes if they show images, whose making takes longer than
 /// passing them on, and there are several environments and cores; else in this process.
 fn make(settings: &Settings, num_envs: usize, options: &MakeOptions) -> Result<Made, TrainerError> {
     let threads = env_threads(settings).min(num_envs as i64);
@@ -289,13 +289,15 @@ fn make(settings: &Settings, num_envs: usize, options: &MakeOptions) -> Result<M
     if settings.env.backend != Backend::Auto {
         return on(settings.env.backend, num_envs);
     }
-    // Behind ALE's threads there are no raw frames to save.
+    // Behind their threads there are no raw frames to save.
     let mut named = options.settings().iter().map(|(name, _)| name);
     if !named.any(|name| name == "img_dir" || name == "video_dir") {
-        match on(Backend::Ale, num_envs) {
-            // Also what no backend can serve: the next one says so, too.
-            Err(TrainerError::Usage(_)) => {}
-            made => return made,
+        for backend in [Backend::Native, Backend::Ale] {
+            match on(backend, num_envs) {
+                // Also what no backend can serve: the next one says so, too.
+                Err(TrainerError::Usage(_)) => {}
+                made => return made,
+            }
         }
     }
     let mut made = on(Backend::Sync, 1)?;

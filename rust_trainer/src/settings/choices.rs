@@ -52,7 +52,8 @@ pub(super) use choices;
 choices! {
     /// What steps the environments; see `atari_wrappers.make_vec`.
     pub enum Backend {
-        /// `ale` where it can serve what is asked; else `async` for images where cores allow, else `sync`.
+        /// `native` where it is proved for what is asked, or `ale` where that can serve it; else `async` for images where
+        /// cores allow, else `sync`.
         Auto = "auto",
         /// ALE's C++ vector environment.
         Ale = "ale",
