@@ -34,11 +34,19 @@ impl ProcessGroup {
     /// them; returns when all have come. Gloo carries what lies on the CPU, NCCL what lies on GPUs, which
     /// takes `with_cuda`. A call that waits longer than `timeout` for the others fails.
     ///
+    /// `attempt` tells starts apart that share a store: torchrun keeps one over its restarts, and what was
+    /// written there by processes that are gone would be taken for the others' addresses.
+    ///
     /// A group that this process is in already, such as that of a worker of Ray Train's, is used as it is.
     ///
     /// # Errors
     /// [`EnvError::Backend`]: Python's exception, for a port in use, or others that do not come in time.
-    pub fn join(num_ranks: usize, timeout: Duration, with_cuda: bool) -> Result<Self, EnvError> {
+    pub fn join(
+        num_ranks: usize,
+        attempt: u64,
+        timeout: Duration,
+        with_cuda: bool,
+    ) -> Result<Self, EnvError> {
         interpreter::start()?;
         attached(|py| {
             // Brings the signals' handlers in order before anything else imports `signal`.
@@ -59,6 +67,8 @@ impl ProcessGroup {
                 let found = found.call_method0("__iter__")?.call_method0("__next__")?;
                 let (store, rank, world_size): (Bound<'_, PyAny>, usize, usize) =
                     found.extract()?;
+                let prefix = format!("attempt {attempt}");
+                let store = distributed.call_method1("PrefixStore", (prefix, store))?;
                 options.set_item("store", &store)?;
                 options.set_item("rank", rank)?;
                 options.set_item("world_size", world_size)?;

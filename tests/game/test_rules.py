@@ -19,6 +19,7 @@ class ScriptedEmulator:
     """A game whose lives are given frame by frame, and which ends where they do."""
 
     actions: Sequence[Action] = (Action.NOOP,)
+    screen_size = 210, 160
 
     def __init__(self, lives: Sequence[int]) -> None:
         self._lives = lives

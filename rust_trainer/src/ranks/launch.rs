@@ -15,6 +15,9 @@ pub struct Launch {
     pub num_ranks: usize,
     /// How often torchrun has started all of them anew.
     pub restarts: u64,
+    /// Which of the starts that share a store: where several torchruns meet, each counts its own restarts, and
+    /// every meeting has a new store.
+    attempt: u64,
 }
 
 impl Launch {
@@ -44,10 +47,13 @@ impl Launch {
             )));
         }
         let restarts = number("TORCHELASTIC_RESTART_COUNT")?.unwrap_or(0) as u64;
+        let is_one_torchrun = number("GROUP_WORLD_SIZE")?.is_none_or(|torchruns| torchruns == 1);
+        let attempt = if is_one_torchrun { restarts } else { 0 };
         Ok((num_ranks > 1).then_some(Self {
             rank,
             num_ranks,
             restarts,
+            attempt,
         }))
     }
 
@@ -57,10 +63,13 @@ impl Launch {
     /// [`TrainerError::Usage`] for others that do not come, a port in use; [`TrainerError::Stopped`].
     pub fn join(self, timeout: Duration, stop: &StopRequest) -> Result<Ranks, TrainerError> {
         let Self {
-            rank, num_ranks, ..
+            rank,
+            num_ranks,
+            attempt,
+            ..
         } = self;
         python_shim::interpreter::start()?;
-        let join = move || TorchDistributed::join(rank, num_ranks, timeout);
+        let join = move || TorchDistributed::join(rank, num_ranks, attempt, timeout);
         let joined = stop.unless_asked(join).ok_or(TrainerError::Stopped)?;
         let failed = |reason: String| {
             let at = |name: &str| env::var(name).unwrap_or_default();
@@ -135,8 +144,15 @@ mod tests {
             rank: 2,
             num_ranks: 4,
             restarts: 1,
+            attempt: 1,
         };
         assert_eq!(launch(&third).unwrap(), Some(expected));
+        let of_two = [&third[..], &[("GROUP_WORLD_SIZE", "2")]].concat();
+        let expected = Launch {
+            attempt: 0,
+            ..expected
+        };
+        assert_eq!(launch(&of_two).unwrap(), Some(expected));
         for (rank, size, named) in [("two", "4", "RANK = `two`"), ("4", "4", "WORLD_SIZE = 4")] {
             let error = launch(&[("RANK", rank), ("WORLD_SIZE", size)]).unwrap_err();
             assert!(error.to_string().contains(named), "{error}");

@@ -20,8 +20,13 @@ impl TorchDistributed {
     ///
     /// # Errors
     /// What torch says; a torch that is not installed.
-    pub fn join(rank: usize, num_ranks: usize, timeout: Duration) -> Result<Self, String> {
-        let group = ProcessGroup::join(num_ranks, timeout, Cuda::is_available());
+    pub fn join(
+        rank: usize,
+        num_ranks: usize,
+        attempt: u64,
+        timeout: Duration,
+    ) -> Result<Self, String> {
+        let group = ProcessGroup::join(num_ranks, attempt, timeout, Cuda::is_available());
         let group = group.map_err(|error| plain(&error))?;
         Ok(Self { group, rank })
     }
