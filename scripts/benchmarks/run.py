@@ -134,11 +134,11 @@ def train(threads: int) -> Contestants:
     environment says otherwise. Ours sets both by itself.
     """
     size = (threads, TRAINING_STEPS)
-    native, bf16 = ("--backend", "native"), ("--precision", "bf16")
+    ale, native, bf16 = ("--backend", "ale"), ("--backend", "native"), ("--precision", "bf16")
     return {
-        "ours": Contestant(ours(threads)),
+        "ours": Contestant(ours(threads, *ale)),
         "ours, native": Contestant(ours(threads, *native)),
-        "ours, bf16": Contestant(ours(threads, *bf16)),
+        "ours, bf16": Contestant(ours(threads, *bf16, *ale)),
         "ours, bf16, native": Contestant(ours(threads, *bf16, *native)),
         "PyTorch PPO on EnvPool": Contestant(theirs("torch_ppo.py", *size)),
         "stable-baselines3": Contestant(theirs("sb3.py", "ppo", *size)),
