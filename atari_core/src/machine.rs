@@ -30,17 +30,17 @@ pub(crate) struct Machine {
 
 /// The chips without the pictures.
 #[derive(Clone)]
-struct Chips {
-    cpu: Registers,
-    riot: Riot,
-    banks: Banks,
-    input: Input,
-    registers: tia::Registers,
-    clock: i32,
-    line_clock: i32,
-    row: i32,
-    sync_end: i32,
-    picture_begins: bool,
+pub(crate) struct Chips {
+    pub(crate) cpu: Registers,
+    pub(crate) riot: Riot,
+    pub(crate) banks: Banks,
+    pub(crate) input: Input,
+    pub(crate) registers: tia::Registers,
+    pub(crate) clock: i32,
+    pub(crate) line_clock: i32,
+    pub(crate) row: i32,
+    pub(crate) sync_end: i32,
+    pub(crate) picture_begins: bool,
 }
 
 impl Machine {
@@ -150,7 +150,8 @@ impl Machine {
         }
     }
 
-    fn chips(&self) -> Chips {
+    /// As they are now.
+    pub(crate) fn chips(&self) -> Chips {
         let tia = &self.tia;
         Chips {
             cpu: self.cpu,
@@ -181,9 +182,9 @@ impl Machine {
         tia.objects_changed();
     }
 
-    /// After the chips were changed from outside: nothing is known of the frames before.
-    pub(crate) fn restored(&mut self) {
-        self.tia.objects_changed();
+    /// Goes on from other chips: nothing is known of the frames before.
+    pub(crate) fn restore(&mut self, chips: Chips) {
+        self.put(chips);
         self.undrawn = [None, None];
     }
 }

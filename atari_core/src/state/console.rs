@@ -2,12 +2,10 @@
 //! console shows what it showed before.
 
 use super::{BadState, Reader, Tape, Writer, check};
-use crate::cartridge::Banks;
 use crate::console::Console;
 use crate::games::Progress;
-use crate::input::{Input, PADDLE_MAX};
-use crate::machine::LONGEST_FRAME;
-use crate::riot::Riot;
+use crate::input::PADDLE_MAX;
+use crate::machine::{Chips, LONGEST_FRAME};
 use crate::tia::{self, CLOCKS_PER_LINE, NEVER};
 use crate::{CoreError, cpu};
 
@@ -18,16 +16,7 @@ const MOST_FRAMES: u32 = i32::MAX as u32;
 
 /// Some 460 bytes.
 pub(crate) struct Numbers {
-    cpu: cpu::Registers,
-    riot: Riot,
-    banks: Banks,
-    input: Input,
-    tia: tia::Registers,
-    picture_begins: bool,
-    clock: i32,
-    line_clock: i32,
-    row: i32,
-    sync_end: i32,
+    chips: Chips,
     progress: Progress,
     frame: u32,
     episode_frame: u32,
@@ -83,18 +72,7 @@ impl Console {
 
     /// Goes on from numbers of [`Console::read`].
     pub(crate) fn put(&mut self, numbers: Numbers) {
-        let machine = &mut self.machine;
-        machine.cpu = numbers.cpu;
-        machine.riot = numbers.riot;
-        machine.banks = numbers.banks;
-        machine.input = numbers.input;
-        machine.tia.registers = numbers.tia;
-        machine.tia.picture_begins = numbers.picture_begins;
-        machine.tia.clock = numbers.clock;
-        machine.tia.line_clock = numbers.line_clock;
-        machine.tia.row = numbers.row;
-        machine.tia.sync_end = numbers.sync_end;
-        machine.restored();
+        self.machine.restore(numbers.chips);
         self.progress = numbers.progress;
         self.frame = numbers.frame;
         self.episode_frame = numbers.episode_frame;
@@ -106,18 +84,8 @@ impl Console {
 
 impl Numbers {
     fn of(console: &Console) -> Self {
-        let machine = &console.machine;
         Self {
-            cpu: machine.cpu,
-            riot: machine.riot.clone(),
-            banks: machine.banks.clone(),
-            input: machine.input.clone(),
-            tia: machine.tia.registers,
-            picture_begins: machine.tia.picture_begins,
-            clock: machine.tia.clock,
-            line_clock: machine.tia.line_clock,
-            row: machine.tia.row,
-            sync_end: machine.tia.sync_end,
+            chips: console.machine.chips(),
             progress: console.progress,
             frame: console.frame,
             episode_frame: console.episode_frame,
@@ -130,34 +98,45 @@ impl Numbers {
     /// Every clock is one that a frame can come to, and every table is looked up within its bounds: arithmetic on these
     /// is not checked, and a frame's length depends on them.
     fn check(&self, console: &Console) -> Result<(), BadState> {
-        let cycle = self.cpu.cycle;
+        let cycle = self.chips.cpu.cycle;
         check((0..=LONGEST_FRAME).contains(&cycle), "the cycle")?;
         let (top, height) = (console.machine.tia.top, console.machine.tia.height);
-        check((0..=height).contains(&self.row), "the row")?;
-        let begins = (top + self.row) * CLOCKS_PER_LINE;
+        check((0..=height).contains(&self.chips.row), "the row")?;
+        let begins = (top + self.chips.row) * CLOCKS_PER_LINE;
         check(
-            [begins, NEVER].contains(&self.line_clock),
+            [begins, NEVER].contains(&self.chips.line_clock),
             "the clock of a line",
         )?;
         let clocks = begins - CLOCKS_PER_LINE..=begins + CLOCKS_PER_LINE;
-        check(clocks.contains(&self.clock), "the clock")?;
-        let clocks = [self.sync_end, self.tia.moved_at];
+        check(clocks.contains(&self.chips.clock), "the clock")?;
+        let clocks = [self.chips.sync_end, self.chips.registers.moved_at];
         let clocks = clocks.map(|clock| (-NEVER..=NEVER).contains(&clock));
         check(clocks == [true; 2], "a clock")?;
-        let written = [self.riot.set_at, self.riot.read_at, self.tia.released_at];
+        let written = [
+            self.chips.riot.set_at,
+            self.chips.riot.read_at,
+            self.chips.registers.released_at,
+        ];
         check(
             written.iter().all(|&written| written <= cycle),
             "when a timer was set",
         )?;
-        check([0, 3, 6, 10].contains(&self.riot.shift), "an interval")?;
         check(
-            self.tia
+            [0, 3, 6, 10].contains(&self.chips.riot.shift),
+            "an interval",
+        )?;
+        check(
+            self.chips
+                .registers
                 .position
                 .iter()
                 .all(|&pixel| usize::from(pixel) < tia::WIDTH),
             "a position",
         )?;
-        check((0..=PADDLE_MAX).contains(&self.input.paddle), "a paddle")?;
+        check(
+            (0..=PADDLE_MAX).contains(&self.chips.input.paddle),
+            "a paddle",
+        )?;
         let Progress {
             score,
             reward,
@@ -185,14 +164,14 @@ impl Numbers {
             p,
             pc,
             cycle,
-        } = &mut self.cpu;
+        } = &mut self.chips.cpu;
         for register in [a, x, y, sp, p] {
             tape.byte(register)?;
         }
         tape.half(pc)?;
         tape.int(cycle)?;
 
-        let riot = &mut self.riot;
+        let riot = &mut self.chips.riot;
         tape.bytes(&mut riot.ram)?;
         tape.byte(&mut riot.timer)?;
         tape.byte(&mut riot.shift)?;
@@ -202,12 +181,12 @@ impl Numbers {
         tape.bytes(&mut riot.direction)?;
         tape.bytes(&mut riot.output)?;
 
-        for window in &mut self.banks.windows {
+        for window in &mut self.chips.banks.windows {
             tape.half(window)?;
         }
-        tape.bytes(&mut self.banks.ram)?;
+        tape.bytes(&mut self.chips.banks.ram)?;
 
-        let input = &mut self.input;
+        let input = &mut self.chips.input;
         tape.byte(&mut input.swcha)?;
         tape.byte(&mut input.swchb)?;
         tape.bytes(&mut input.buttons)?;
@@ -216,13 +195,13 @@ impl Numbers {
         }
         tape.int(&mut input.paddle)?;
 
-        walk_tia(&mut self.tia, tape)?;
-        tape.flag(&mut self.picture_begins)?;
+        walk_tia(&mut self.chips.registers, tape)?;
+        tape.flag(&mut self.chips.picture_begins)?;
         for clock in [
-            &mut self.clock,
-            &mut self.line_clock,
-            &mut self.row,
-            &mut self.sync_end,
+            &mut self.chips.clock,
+            &mut self.chips.line_clock,
+            &mut self.chips.row,
+            &mut self.chips.sync_end,
         ] {
             tape.int(clock)?;
         }
