@@ -141,6 +141,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xf1),
             over: |ram, _| ram.at(0xf1) == 0xff,
         }),
+        proved: true,
         ..game(
             "atlantis2",
             "826481f6fc53ea47c9f272f7050eedf7",

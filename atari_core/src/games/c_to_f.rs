@@ -20,6 +20,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: no_lives,
             over: |ram, _| ram.at(0x83) == 0,
         }),
+        proved: true,
         ..game("carnival", "028024fb8e5e5f18ea586652f9799c96", Mapper::Flat)
     },
     Game {
@@ -137,6 +138,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xa3),
             over: |ram, _| ram.at(0xa3) == 0 && ram.at(0x8b) == 0x1f && ram.at(0x8f) == 3,
         }),
+        proved: true,
         ..game(
             "donkey_kong",
             "36b20c427975760cb9cf4a47e41369e4",
@@ -174,6 +176,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: one_life,
             over: |ram, _| ram.bcd(&[0xa7]) == 10,
         }),
+        proved: true,
         ..game("earthworld", "5aea9974b975a6a844e6df10d2b861c4", Mapper::F8)
     },
     Game {
@@ -207,6 +210,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: one_life,
             over: |ram, _| ram.at(0xc7) & 3 == 0,
         }),
+        proved: true,
         ..game("entombed", "6b683be69f92958abe0e2a9945157ad5", Mapper::Flat)
     },
     Game {
@@ -239,6 +243,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: one_life,
             over: |ram, _| ram.at(0xeb) == 0,
         }),
+        proved: true,
         ..game(
             "flag_capture",
             "30512e0e83903fc05541d2f6a6a62654",
@@ -270,6 +275,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xd0),
             over: |ram, _| ram.at(0xd0) == 0xff,
         }),
+        proved: true,
         ..game("frogger", "081e2c114c9c20b61acf25fc95c71bf4", Mapper::Flat)
     },
     Game {

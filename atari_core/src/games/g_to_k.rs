@@ -20,6 +20,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xb9) + 1,
             over: |ram, _| ram.at(0xbf) & 0x80 != 0,
         }),
+        proved: true,
         ..game("galaxian", "211774f4c5739042618be8ff67351177", Mapper::F8)
     },
     Game {
@@ -178,6 +179,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: one_life,
             over: |ram, _| ram.at(0xa1) == 0,
         }),
+        proved: true,
         ..game("kaboom", "5428cdfada281c569c74c7308c7f2c26", Mapper::Flat)
     },
     Game {
@@ -244,6 +246,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: no_lives,
             over: |ram, _| ram.at(0xd1) == 0x80,
         }),
+        proved: true,
         ..game("koolaid", "534e23210dd1993c828d944c6ac4d9fb", Mapper::Flat)
     },
     Game {

@@ -50,6 +50,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0x87),
             over: |ram, _| ram.at(0x87) == 0,
         }),
+        proved: true,
         ..game("mario_bros", "e908611d99890733be31733a979c62d8", Mapper::F8)
     },
     Game {

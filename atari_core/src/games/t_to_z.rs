@@ -64,6 +64,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| 5 - ram.at(0xc8),
             over: |ram, _| ram.at(0xc8) == 5,
         }),
+        proved: true,
         ..game("trondead", "fb27afe896e7c928089307b32e5642ee", Mapper::Flat)
     },
     Game {
