@@ -121,7 +121,7 @@ impl Bench {
         let (body, mut rng) = (NetSettings::default(), seeded_rng(1));
         let net = PolicyValueNet::new(&spec, &actions, &body, 0, Device::Cpu, precision, &mut rng)?;
         let memory = Memory::default();
-        let mut rollout = Rollout::new(&spec, NUM_STEPS, NUM_ENVS, memory, Device::Cpu)?;
+        let mut rollout = Rollout::new(&spec, NUM_STEPS, (NUM_ENVS, 1), memory, Device::Cpu)?;
         let mut random = Random::new(1);
         let mut fill = |rollout: &mut Rollout| {
             for byte in rollout.next_obs().chunks_exact_mut(8) {

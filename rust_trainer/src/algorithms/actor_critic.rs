@@ -5,8 +5,11 @@ use tch::Device;
 use vec_env::{ActionBatch, ActionSpace, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
 use super::{
-    Algorithm, Learner, Learning, Metrics, State, learner::AllSamples, problems, recording,
-    schedule,
+    Algorithm, Learner, Learning, Metrics, State,
+    learner::AllSamples,
+    problems, recording,
+    schedule::Updates,
+    statistics::{NORM_OBS, NORM_REWARD, load_obs_normalizer, load_reward_normalizer},
 };
 use crate::{
     cuda::Recording,
@@ -19,40 +22,10 @@ use crate::{
     error::TrainerError,
     nn::{Memory, PolicyValueNet},
     optimizer::Optimizer,
-    parallel::Threads,
     policy::{Policy, choose, choose_recorded, seeded_rng, skip, values},
     ranks::Ranks,
     settings::Settings,
 };
-
-/// Names of the statistics in a state.
-pub(super) const NORM_OBS: &str = "norm_obs";
-const NORM_REWARD: &str = "norm_reward";
-
-/// The statistics of observations in a state, for observations of `spec`.
-pub(super) fn load_obs_normalizer(
-    state: &State,
-    spec: &ObsSpec,
-) -> Result<ObsNormalizer, TrainerError> {
-    let loaded: ObsNormalizer = state.value(NORM_OBS)?;
-    if loaded.fits(spec) {
-        return Ok(loaded);
-    }
-    let problem = format!("value `{NORM_OBS}`: is of other observations");
-    Err(TrainerError::State(problem))
-}
-
-fn load_reward_normalizer(
-    state: &State,
-    num_envs: usize,
-) -> Result<RewardNormalizer, TrainerError> {
-    let loaded: RewardNormalizer = state.value(NORM_REWARD)?;
-    if loaded.fits(num_envs) {
-        return Ok(loaded);
-    }
-    let problem = format!("value `{NORM_REWARD}`: is not of {num_envs} environments");
-    Err(TrainerError::State(problem))
-}
 
 /// What tells one actor-critic algorithm from another: its settings, and how it learns from a rollout.
 pub trait OnPolicy: 'static {
@@ -112,9 +85,7 @@ pub struct ActorCritic<S> {
     memories: Vec<Memory>,
     num_envs: usize,
     obs_spec: ObsSpec,
-    /// Updates done, and in the whole run; the last rollout is a whole one.
-    updates: u64,
-    num_updates: u64,
+    updates: Updates,
 }
 
 impl<S: OnPolicy> ActorCritic<S> {
@@ -156,37 +127,21 @@ impl<S: OnPolicy> ActorCritic<S> {
             PolicyValueNet::new(spec, actions, body, lstm_size, device, precision, &mut rng)?;
         net.obs_normalizer = norm_obs.then(|| ObsNormalizer::new(spec)).transpose()?;
         let optimizer = settings.optimizer(net.params.numel(), device);
-        let memory = net.new_memory(env.num_envs());
-        let num_groups = env.num_envs() / env.batch_size();
-        let memories = memory.split(num_groups);
-        let sizes = (env.num_envs(), num_groups);
-        let rollout = Rollout::in_groups(spec, num_steps, sizes, memory, device)?;
-        let of_all = (rollout.num_samples() * ranks.count()) as u64;
-        let num_updates = run.run.total_steps.div_ceil(of_all);
-        let num_envs = env.num_envs() * ranks.count();
-        // What several ranks do together is not all on the device, and cannot be recorded.
-        let is_recordable = lstm_size == 0 && ranks.is_alone();
-        let recorded = || recording(&run.machine, device).filter(|_| is_recordable);
+        let rollout = Rollout::of_envs(env, num_steps, net.new_memory(env.num_envs()), device)?;
+        let num_rewards = env.num_envs() * ranks.count();
+        let recorded = || recording(&run.machine, device, ranks).filter(|_| lstm_size == 0);
         let is_discrete = matches!(actions, ActionSpace::Discrete { .. });
         Ok(Self {
             settings,
             acting: recorded().filter(|_| is_discrete),
-            learner: Learner {
-                net,
-                optimizer,
-                rng,
-                threads: Threads::new(&run.machine, device),
-                steps: recorded(),
-                ranks: ranks.clone(),
-            },
+            updates: Updates::of(run.run.total_steps, &rollout, ranks),
+            memories: net.new_memory(env.num_envs()).split(rollout.num_groups()),
+            learner: Learner::new(net, optimizer, rng, recorded(), &run.machine, ranks),
             rollout,
-            reward_normalizer: norm_reward.then(|| RewardNormalizer::new(num_envs)),
+            reward_normalizer: norm_reward.then(|| RewardNormalizer::new(num_rewards)),
             is_reset: false,
-            memories,
             num_envs: env.num_envs(),
             obs_spec: spec.clone(),
-            updates: 0,
-            num_updates,
         })
     }
 
@@ -196,7 +151,7 @@ impl<S: OnPolicy> ActorCritic<S> {
             anneal_lr,
             ..
         } = self.settings.shared();
-        schedule::learning_rate(learning_rate, anneal_lr, self.updates, self.num_updates)
+        self.updates.learning_rate(learning_rate, anneal_lr)
     }
 
     /// Takes the observations written last, at all ranks, into the statistics and normalizes those of this
@@ -321,7 +276,7 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         };
         update.check()?;
         self.rollout.restart(memory);
-        self.updates += 1;
+        self.updates.done += 1;
         let mut metrics = Metrics(vec![("learning_rate", learning_rate)]);
         metrics.0.extend(update.0);
         let explained_variance = all.explained_variance();
@@ -346,7 +301,7 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         let in_hand: Vec<_> = memory.chain([(Rollout::OBS_IN_HAND, &obs)]).collect();
         let mut state = self.learner.state(&in_hand)?;
         let values = &mut state.values;
-        values.insert("updates".to_owned(), json!(self.updates));
+        values.insert("updates".to_owned(), json!(self.updates.done));
         if let Some(normalizer) = &self.learner.net.obs_normalizer {
             values.insert(NORM_OBS.to_owned(), json!(normalizer));
         }
@@ -374,7 +329,7 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         self.learner.net.obs_normalizer = obs_normalizer;
         self.reward_normalizer = reward_normalizer;
         self.is_reset = false;
-        self.updates = updates;
+        self.updates.done = updates;
         let own = self.learner.ranks.share(num_envs);
         let memory = memory.select(&own.map(|env| env as i64).collect::<Vec<_>>());
         self.memories = memory.split(self.memories.len());

@@ -14,6 +14,7 @@ use crate::{
     parallel::{self, Shared, Threads},
     policy::to_vec,
     ranks::Ranks,
+    settings::MachineSettings,
 };
 
 /// A network, its optimizer, and the random numbers of an algorithm.
@@ -82,6 +83,25 @@ impl AllSamples {
 }
 
 impl<N: Network> Learner<N> {
+    /// A fresh one at one of the `ranks`; its gradient steps are recorded in `steps`.
+    pub(super) fn new(
+        net: N,
+        optimizer: Optimizer,
+        rng: Pcg64,
+        steps: Option<Recording>,
+        machine: &MachineSettings,
+        ranks: &Ranks,
+    ) -> Self {
+        Self {
+            threads: Threads::new(machine, net.params().device()),
+            net,
+            optimizer,
+            rng,
+            steps,
+            ranks: ranks.clone(),
+        }
+    }
+
     /// The samples of this rank among these `sequences` of a full rollout, in as many parts as they are
     /// computed in; with `norm_adv` their advantages are normalized over all parts of all ranks together.
     /// Sequences are numbered over all ranks, [`Learner::num_sequences`] of them.
@@ -94,7 +114,7 @@ impl<N: Network> Learner<N> {
     ) -> Vec<Part<(Batch, Samples)>> {
         let length = rollout.num_samples() / rollout.num_sequences();
         let num_samples = sequences.len() * length;
-        let mut own = self.ranks.own(sequences, rollout.num_envs());
+        let mut own = self.ranks.own(sequences, rollout.envs_per_group());
         // One that has none takes part with a sample that counts for nothing.
         let weight = if own.is_empty() { 0.0 } else { 1.0 };
         own.resize(own.len().max(1), 0);
@@ -129,7 +149,7 @@ impl<N: Network> Learner<N> {
         rollout: &Rollout,
         samples: &Samples,
     ) -> Result<AllSamples, TrainerError> {
-        let num_envs = rollout.num_envs() as i64;
+        let num_envs = rollout.envs_per_group() as i64;
         let all = |numbers: &Tensor| -> Result<Tensor, TrainerError> {
             let by_step = numbers.view([-1, num_envs]);
             Ok(self.ranks.all_rows(&by_step, 1)?.reshape([-1]))

@@ -12,6 +12,7 @@ pub mod ppo;
 pub mod pqn;
 mod schedule;
 mod state;
+mod statistics;
 
 use tch::{Device, Kind, Tensor};
 use vec_env::{ActionBatch, ActionSpace, ObsSlot, ObsSpec, StepBatch, VecEnv};
@@ -190,9 +191,10 @@ pub fn of_rank(
     })
 }
 
-/// Work of an algorithm on `device` that is recorded if the settings say so; none on the CPU.
-fn recording(settings: &MachineSettings, device: Device) -> Option<Recording> {
-    (device != Device::Cpu).then(|| Recording::on(device, settings.cuda_graphs))
+/// Work of an algorithm on `device` that is recorded if the settings say so; none on the CPU. What several
+/// ranks do together is not all on the device, and cannot be recorded.
+fn recording(settings: &MachineSettings, device: Device, ranks: &Ranks) -> Option<Recording> {
+    (device != Device::Cpu && ranks.is_alone()).then(|| Recording::on(device, settings.cuda_graphs))
 }
 
 /// Why recordings are none any more, a sentence each.
@@ -232,8 +234,8 @@ pub fn load_policy(
         AlgorithmSettings::Pqn(pqn) => return of_values(pqn.style(), pqn.end_e),
     };
     let mut net = PolicyValueNet::new(spec, actions, body, lstm_size, device, precision, &mut rng)?;
-    if state.values.contains_key(actor_critic::NORM_OBS) {
-        net.obs_normalizer = Some(actor_critic::load_obs_normalizer(state, spec)?);
+    if state.values.contains_key(statistics::NORM_OBS) {
+        net.obs_normalizer = Some(statistics::load_obs_normalizer(state, spec)?);
     }
     state.copy_to(net.params.named())?;
     Ok(Box::new(net))

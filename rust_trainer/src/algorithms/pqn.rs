@@ -16,7 +16,8 @@ use super::{
     Algorithm, Learner, Learning, Metrics, State,
     learner::{AllSamples, Loss as PartLoss},
     minibatches::{Descent, Minibatches},
-    problems, recording, schedule,
+    problems, recording,
+    schedule::{self, Updates},
 };
 use crate::{
     cuda::Recording,
@@ -24,7 +25,6 @@ use crate::{
     error::TrainerError,
     nn::{Memory, QNet, QStyle},
     optimizer::Optimizer,
-    parallel::Threads,
     policy::{
         EpsilonGreedy, Policy, epsilon_greedy, epsilon_greedy_recorded, seeded_rng,
         skip_epsilon_greedy, to_vec,
@@ -116,9 +116,7 @@ pub struct Pqn {
     acting: Option<Recording>,
     rollout: Rollout,
     obs_spec: ObsSpec,
-    /// Updates done, and in the whole run; the last rollout is a whole one.
-    updates: u64,
-    num_updates: u64,
+    updates: Updates,
 }
 
 impl Pqn {
@@ -151,37 +149,26 @@ impl Pqn {
         let (on, style) = ((device, run.machine.precision), settings.style());
         let net = QNet::new(spec, actions, &run.net, style, on, &mut rng)?;
         let optimizer = Optimizer::radam(net.params.numel(), device);
-        let sizes = (env.num_envs(), env.num_envs() / env.batch_size());
         let memory = Memory::default();
-        let rollout = Rollout::in_groups(spec, settings.num_steps, sizes, memory, device)?;
-        let of_all = (rollout.num_samples() * ranks.count()) as u64;
-        let num_updates = run.run.total_steps.div_ceil(of_all);
-        // What several ranks do together is not all on the device, and cannot be recorded.
-        let recorded = || recording(&run.machine, device).filter(|_| ranks.is_alone());
+        let rollout = Rollout::of_envs(env, settings.num_steps, memory, device)?;
+        let recorded = || recording(&run.machine, device, ranks);
         let net = EpsilonGreedy {
             net,
             epsilon: settings.end_e,
         };
         Ok(Self {
             settings,
-            learner: Learner {
-                net,
-                optimizer,
-                rng,
-                threads: Threads::new(&run.machine, device),
-                steps: recorded(),
-                ranks: ranks.clone(),
-            },
+            learner: Learner::new(net, optimizer, rng, recorded(), &run.machine, ranks),
             acting: recorded(),
+            updates: Updates::of(run.run.total_steps, &rollout, ranks),
             rollout,
             obs_spec: spec.clone(),
-            updates: 0,
-            num_updates,
         })
     }
 
     fn epsilon(&self) -> f64 {
-        self.settings.epsilon(self.updates, self.num_updates)
+        let Updates { done, total } = self.updates;
+        self.settings.epsilon(done, total)
     }
 
     fn learning_rate(&self) -> f64 {
@@ -190,7 +177,7 @@ impl Pqn {
             anneal_lr,
             ..
         } = self.settings;
-        schedule::learning_rate(learning_rate, anneal_lr, self.updates, self.num_updates)
+        self.updates.learning_rate(learning_rate, anneal_lr)
     }
 
     fn q_values(&self, obs: &Tensor) -> Tensor {
@@ -301,7 +288,7 @@ impl Algorithm for Pqn {
         };
         update.check()?;
         self.rollout.restart(Memory::default());
-        self.updates += 1;
+        self.updates.done += 1;
         metrics.0.extend(update.0);
         let explained_variance = all.explained_variance();
         metrics.0.push(("explained_variance", explained_variance));
@@ -316,7 +303,7 @@ impl Algorithm for Pqn {
         let obs = self.rollout.obs_in_hand();
         let obs = self.learner.ranks.rows_at_first(&obs, 0)?;
         let mut state = self.learner.state(&[(Rollout::OBS_IN_HAND, &obs)])?;
-        let updates = json!(self.updates);
+        let updates = json!(self.updates.done);
         state.values.insert("updates".to_owned(), updates);
         Ok(state)
     }
@@ -326,7 +313,7 @@ impl Algorithm for Pqn {
         let obs = self.learner.ranks.room_for_all(&obs, 0);
         let in_hand = [(Rollout::OBS_IN_HAND, &obs)];
         self.learner.load_state(state, &in_hand)?;
-        self.updates = updates;
+        self.updates.done = updates;
         self.rollout.restart(Memory::default()); // what another policy did is not this one's to learn from
         let own = self.learner.ranks.own_rows(&obs, 0);
         self.rollout.set_obs_in_hand(&own)

@@ -6,11 +6,13 @@ mod observations;
 mod priorities;
 mod replay;
 mod rollout;
+mod samples;
 mod truncation;
 
 pub use observations::{Observations, obs_tensor};
 pub use priorities::Priorities;
 pub use replay::{Replay, Transitions};
-pub use rollout::{Batch, Rollout, Samples};
-pub(crate) use rollout::{explained_variance, moments};
+pub use rollout::Rollout;
+pub use samples::{Batch, Samples};
+pub(crate) use samples::{explained_variance, moments};
 pub use truncation::truncated_obs;

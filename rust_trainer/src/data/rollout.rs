@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use tch::{Device, Kind, Tensor};
-use vec_env::{ActionBatch, ObsSlot, ObsSpec};
+use vec_env::{ActionBatch, ObsSlot, ObsSpec, VecEnv};
 
-use super::Observations;
+use super::{Batch, Observations, Samples};
 use crate::{error::TrainerError, nn::Memory, policy::Choice};
 
 /// Observations, actions, rewards and ends of a rollout, step by step; then the next one.
@@ -44,25 +44,25 @@ impl Rollout {
     /// The name of [`Rollout::obs_in_hand`] in a state.
     pub const OBS_IN_HAND: &str = "obs_in_hand";
 
-    /// Room for `num_steps` steps of `num_envs` environments, for a network that begins with `memory`.
+    /// Room for `num_steps` steps of the environments of `env`, for a network that begins with `memory`.
     ///
     /// # Errors
     /// Memory that the host or the device does not have.
-    pub fn new(
-        spec: &ObsSpec,
+    pub fn of_envs(
+        env: &dyn VecEnv,
         num_steps: usize,
-        num_envs: usize,
         memory: Memory,
         device: Device,
     ) -> Result<Self, TrainerError> {
-        Self::in_groups(spec, num_steps, (num_envs, 1), memory, device)
+        let sizes = (env.num_envs(), env.num_envs() / env.batch_size());
+        Self::new(env.obs_spec(), num_steps, sizes, memory, device)
     }
 
-    /// The same for environments in `num_groups` groups, which take turns in everything.
+    /// The same for `num_envs` environments in `num_groups` groups, which take turns in everything.
     ///
     /// # Errors
-    /// As [`Rollout::new`].
-    pub fn in_groups(
+    /// As [`Rollout::of_envs`].
+    pub fn new(
         spec: &ObsSpec,
         num_steps: usize,
         (num_envs, num_groups): (usize, usize),
@@ -179,9 +179,21 @@ impl Rollout {
         self.received == self.num_steps * self.num_groups
     }
 
-    /// Number of environments.
+    /// Number of groups of environments.
+    #[must_use]
+    pub fn num_groups(&self) -> usize {
+        self.num_groups
+    }
+
+    /// Number of environments, of all groups.
     #[must_use]
     pub fn num_envs(&self) -> usize {
+        self.num_envs
+    }
+
+    /// Number of environments in a group.
+    #[must_use]
+    pub fn envs_per_group(&self) -> usize {
         self.observations.num_envs()
     }
 
@@ -197,7 +209,7 @@ impl Rollout {
         let device = self.observations.device();
         let floats = |values: &[f32]| Tensor::from_slice(values).to_device(device);
         let (values, advantages) = (floats(&self.values), floats(advantages));
-        let num_envs = self.observations.num_envs(); // in a group
+        let num_envs = self.envs_per_group();
         let actions = self
             .actions
             .iter()
@@ -256,7 +268,7 @@ impl Rollout {
 
     /// Where the observation of each sample lies, for [`Rollout::batch_at`].
     pub(crate) fn places(&self) -> Vec<i64> {
-        let of_group = self.observations.num_envs();
+        let of_group = self.envs_per_group();
         let steps = 0..self.num_steps * self.num_groups;
         let firsts = steps.map(|step| self.row_of(step) * of_group);
         let places = firsts.flat_map(|first| first..first + of_group);
@@ -276,7 +288,7 @@ impl Rollout {
 
     /// The observations of the samples at `indices`, `[len, ...]`.
     fn obs_of(&mut self, indices: &[i64]) -> Tensor {
-        let of_group = self.observations.num_envs();
+        let of_group = self.envs_per_group();
         let in_store = indices.iter().map(|index| {
             let (step, env) = (*index as usize / of_group, *index as usize % of_group);
             (self.row_of(step) * of_group + env) as i64
@@ -327,99 +339,6 @@ fn action_tensor(actions: &ActionBatch, num_envs: usize) -> Tensor {
     }
 }
 
-/// Samples that are learned from together, and what a network with a memory needs of them.
-#[derive(Debug)]
-pub struct Batch {
-    /// Which they are; sequences are step-major, `[steps · sequences]`.
-    pub indices: Vec<i64>,
-    /// Their observations, `[samples, ...]`.
-    pub obs: Tensor,
-    /// What the network remembered before the first step of each sequence.
-    pub memory: Memory,
-    /// Where an episode starts inside, `[steps · sequences]`; empty without a memory.
-    pub episode_starts: Vec<bool>,
-}
-
-/// What is learned from beside the observations; `[samples]` each.
-#[derive(Debug)]
-pub struct Samples {
-    /// Actions: int64, or float32 `[samples, dims]` where they are continuous.
-    pub actions: Tensor,
-    /// Log-probabilities of the actions under the policy that took them, float32.
-    pub log_probs: Tensor,
-    /// Values under the network that acted, float32.
-    pub values: Tensor,
-    /// Advantages, float32.
-    pub advantages: Tensor,
-    /// Targets of the value function, advantage + value, float32.
-    pub returns: Tensor,
-}
-
-impl Samples {
-    /// The samples at `indices`.
-    #[must_use]
-    pub fn select(&self, indices: &[i64]) -> Self {
-        let indices = Tensor::from_slice(indices).to_device(self.actions.device());
-        let pick = |tensor: &Tensor| tensor.index_select(0, &indices);
-        Self {
-            actions: pick(&self.actions),
-            log_probs: pick(&self.log_probs),
-            values: pick(&self.values),
-            advantages: pick(&self.advantages),
-            returns: pick(&self.returns),
-        }
-    }
-
-    /// The samples of each of `batches`, with `norm_adv` normalized over all of them together.
-    pub(crate) fn of_batches(&self, batches: &[Batch], norm_adv: bool) -> Vec<Self> {
-        let indices: Vec<&[i64]> = batches.iter().map(|batch| &*batch.indices).collect();
-        let mut all = self.select(&indices.concat());
-        if norm_adv {
-            all = all.normalized();
-        }
-        let mut start = 0;
-        let parts = indices.iter().map(|indices| {
-            let length = indices.len() as i64;
-            let part = |tensor: &Tensor| tensor.narrow(0, start, length);
-            let samples = Self {
-                actions: part(&all.actions),
-                log_probs: part(&all.log_probs),
-                values: part(&all.values),
-                advantages: part(&all.advantages),
-                returns: part(&all.returns),
-            };
-            start += length;
-            samples
-        });
-        parts.collect()
-    }
-
-    /// The same with advantages shifted and scaled to mean 0 and deviation 1.
-    #[must_use]
-    pub fn normalized(self) -> Self {
-        let moments = moments(&self.advantages);
-        self.normalized_by(&moments)
-    }
-
-    /// The same by the mean and the deviation of more advantages than these.
-    pub(crate) fn normalized_by(self, (mean, deviation): &(Tensor, Tensor)) -> Self {
-        let advantages = (&self.advantages - mean) / (deviation + 1e-8);
-        Self { advantages, ..self }
-    }
-}
-
-/// Mean and deviation of numbers, scalars.
-pub(crate) fn moments(numbers: &Tensor) -> (Tensor, Tensor) {
-    (numbers.mean(Kind::Float), numbers.std(true))
-}
-
-/// Explained variance of the value function, `1 − Var(returns − values) / Var(returns)`.
-pub(crate) fn explained_variance(returns: &Tensor, values: &Tensor) -> f64 {
-    let variance = returns.var(false);
-    let residual = (returns - values).var(false);
-    1.0 - (residual / variance).double_value(&[])
-}
-
 #[cfg(test)]
 mod tests {
     use vec_env::Dtype;
@@ -432,7 +351,7 @@ mod tests {
             shape: vec![1],
             dtype: Dtype::Float32,
         };
-        let mut rollout = Rollout::new(&spec, 3, 2, Memory::default(), Device::Cpu).unwrap();
+        let mut rollout = Rollout::new(&spec, 3, (2, 1), Memory::default(), Device::Cpu).unwrap();
         let mut count = 0_f32;
         // Environment 0 counts up from 1 at the reset, environment 1 shows the negative.
         let mut write = |rollout: &mut Rollout| {
