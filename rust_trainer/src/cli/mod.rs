@@ -1,5 +1,6 @@
 //! The command line. What it can do lives in the library; here are arguments, messages and exit codes.
 
+mod announce;
 mod doctor;
 mod dump_frames;
 mod eval;

@@ -5,11 +5,12 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tch::Device;
 use vec_env::VecEnv;
 
 use super::{
-    EXIT_OK, make_envs, say,
+    EXIT_OK,
+    announce::{announce, end, evaluate_in},
+    make_envs, say,
     setting_args::{self, SettingArgs},
     warn,
 };
@@ -18,8 +19,8 @@ use crate::{
     envs::{self, Recording},
     error::TrainerError,
     ranks::{Launch, Ranks},
-    run::{CHANGEABLE, Counters, Outcome, Resume, Run, RunFolder, StopRequest, machine, stop},
-    settings::{EnvSettings, Precision, Preset, RunSettings, Settings, shown},
+    run::{CHANGEABLE, Outcome, Resume, Run, RunFolder, StopRequest, stop},
+    settings::{EnvSettings, Preset, RunSettings, Settings, shown},
 };
 
 #[derive(clap::Args)]
@@ -91,48 +92,7 @@ fn train_at(
             Outcome::Stopped => stop.exit_status(),
         });
     }
-    let Counters { step, seconds, .. } = summary.counters;
-    match summary.mean_length.or(summary.mean_return) {
-        Some((mean, games)) if summary.mean_length.is_some() => say(format_args!(
-            "mean length of the last {games} games: {mean:.0} agent steps; how well they are played \
-             `eval` and `versus` tell"
-        )),
-        Some((mean, 1)) => say(format_args!("raw return of the only game: {mean:.1}")),
-        Some((mean, games)) => say(format_args!(
-            "mean raw return of the last {games} games: {mean:.1}"
-        )),
-        None => say("no game ended"),
-    }
-    if let Some(best) = summary.best {
-        say(format_args!(
-            "best evaluation: {:.1} over {} games at agent step {}; play it by: eval '{}' --best",
-            best.mean,
-            best.episodes,
-            best.step,
-            folder.display()
-        ));
-    }
-    match summary.worker_restarts {
-        0 => {}
-        1 => say("a worker failed once and was made anew"),
-        times => say(format_args!(
-            "workers failed {times} times and were made anew"
-        )),
-    }
-    say(format_args!("learning curve: {}", summary.curve.display()));
-    match summary.outcome {
-        Outcome::Finished => {
-            say(format_args!("done: {step} agent steps in {seconds:.0} s"));
-            Ok(EXIT_OK)
-        }
-        Outcome::Stopped => {
-            say(format_args!(
-                "stopped at agent step {step}; go on by: train --resume '{}'",
-                folder.display()
-            ));
-            Ok(stop.exit_status())
-        }
-    }
+    Ok(end(&summary, &folder, stop))
 }
 
 /// What must be the same at all ranks.
@@ -297,91 +257,6 @@ fn evaluation_envs(
     };
     let evaluates = eval_every > 0 && ranks.is_first();
     evaluates.then(|| make_envs(stop, make)).transpose()
-}
-
-fn evaluate_in(run: &mut Run, env: Option<Box<dyn VecEnv>>) -> Result<(), TrainerError> {
-    let Some(env) = env else {
-        return Ok(());
-    };
-    let RunSettings {
-        eval_every,
-        eval_episodes,
-        eval_greedy,
-        ..
-    } = run.settings().run;
-    say(format_args!(
-        "evaluation every {eval_every} agent steps: {eval_episodes} games, {}, {} environments {}",
-        if eval_greedy {
-            "the best actions"
-        } else {
-            "actions drawn"
-        },
-        env.num_envs(),
-        stepped_by(
-            env.backend(),
-            envs::env_threads(run.settings()).min(env.num_envs() as i64)
-        ),
-    ));
-    run.evaluate_in(env)
-}
-
-fn announce(ranks: &Ranks, run: &Run, torch_threads: i32) -> Result<(), TrainerError> {
-    if !ranks.is_first() {
-        return Ok(());
-    }
-    let settings = run.settings();
-    let device = run.algorithm().device();
-    let precision = device::precision(settings.machine.precision, device);
-    if precision == Precision::Bf16 && device == Device::Cpu && !device::computes_in_bf16() {
-        warn(
-            "precision = bf16: this processor has no instructions for it; `fp32` takes half the time",
-        );
-    }
-    let device = device::name(device);
-    machine::record(run.folder(), &device, run.counters().step, ranks.hosts())?;
-    say(format_args!(
-        "{} with {}: {} {}; {} parameters on {device}, {}, {torch_threads} libtorch threads",
-        settings.env.env_id,
-        settings.algorithm.algorithm().name().to_uppercase(),
-        environments(settings),
-        stepped_by(run.env().backend(), envs::env_threads(settings)),
-        run.algorithm().num_params(),
-        match settings.machine.precision {
-            Precision::Auto => format!("{precision} (auto)"),
-            chosen => chosen.to_string(),
-        },
-    ));
-    if !ranks.is_alone() {
-        say(format_args!(
-            "{} ranks, each with {} of the environments",
-            ranks.count(),
-            run.env().num_envs()
-        ));
-    }
-    say(format_args!("run folder: {}", run.folder().display()));
-    Ok(())
-}
-
-/// How many environments there are, and for whom.
-fn environments(settings: &Settings) -> String {
-    match settings.env.num_players {
-        1 => format!("{} environments", settings.env.num_envs),
-        players => format!(
-            "self-play of {players} in {} environments",
-            settings.env.num_envs
-        ),
-    }
-}
-
-/// Where environments run: the backend chosen is never a secret.
-fn stepped_by(backend: &str, count: i64) -> String {
-    match (backend, count) {
-        ("ale" | "native", 1) => format!("on a thread ({backend})"),
-        ("ale" | "native", _) => format!("on {count} threads ({backend})"),
-        ("async", 1) => "in a worker process (async)".to_owned(),
-        ("async", _) => format!("in {count} worker processes (async)"),
-        _ => format!("one after another ({backend})"),
-    }
 }
 
 /// `<environments>-<algorithm>-<seeds>-<time>`.

@@ -15,6 +15,7 @@ pub mod episodes;
 pub mod error;
 pub mod evaluations;
 pub mod events;
+mod files;
 pub mod format;
 pub mod human;
 mod picture;
@@ -31,26 +32,12 @@ pub use episodes::{Episode, read_episodes};
 pub use error::ReportError;
 pub use evaluations::{Evaluation, read_evaluations};
 
-use episodes::EpisodeTable;
-use evaluations::EvaluationTable;
-use events::EventWriter;
+use files::{EPISODES, Files};
 use progress::Progress;
-use scalars::ScalarTable;
 use stats::GameWindow;
 
 /// Unwritten rows are at most this old; killing the program loses no more.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Scalars that describe the run, as do those that begin with `seconds`; `TensorBoard` shows them
-/// under `charts/`, all others under `losses/`.
-const CHARTS: [&str; 6] = [
-    "update",
-    "learning_rate",
-    "epsilon",
-    "steps_per_second",
-    "raw_return_mean_100",
-    "length_mean_100",
-];
 
 /// The outputs of one run, all in the run's folder.
 pub struct RunReport {
@@ -67,14 +54,6 @@ pub struct RunReport {
     seconds_before: f64,
     has_lives: bool,
     flushed: Instant,
-}
-
-/// What is written while the run lasts.
-struct Files {
-    episodes: EpisodeTable,
-    updates: ScalarTable,
-    evaluations: EvaluationTable,
-    events: EventWriter,
 }
 
 impl RunReport {
@@ -108,20 +87,9 @@ impl RunReport {
         total_steps: u64,
         at: Option<(u64, u64)>,
     ) -> Result<Self, ReportError> {
-        let (at_step, updated_at) = at.unzip();
-        let table = folder.join("episodes.csv");
-        let episodes = EpisodeTable::open(&table, at_step)?;
-        let played = read_episodes(&table)?;
-        let files = Files {
-            episodes,
-            updates: ScalarTable::open(&folder.join("updates.csv"), updated_at)?,
-            evaluations: EvaluationTable::open(&folder.join("evaluations.csv"), at_step)?,
-            events: match at_step {
-                Some(at_step) => EventWriter::resume(folder, at_step)?,
-                None => EventWriter::create(folder)?,
-            },
-        };
-        let at_step = at_step.unwrap_or(0);
+        let files = Files::open(folder, at)?;
+        let played = read_episodes(&folder.join(EPISODES))?;
+        let at_step = at.map_or(0, |(step, _)| step);
         let progress = Progress::new(at_step, total_steps);
         let mut report = Self::with(Some(files), progress, folder, title, at_step);
         for game in &played {
@@ -165,7 +133,7 @@ impl RunReport {
     /// an even `env`.
     pub fn show_lengths(&mut self) {
         let mut lengths = GameWindow::of("length");
-        for game in read_episodes(&self.folder.join("episodes.csv")).unwrap_or_default() {
+        for game in read_episodes(&self.folder.join(EPISODES)).unwrap_or_default() {
             if let Some(length) = length_of_both(game.env, game.length) {
                 lengths.push(length);
             }
@@ -189,7 +157,7 @@ impl RunReport {
         }
         let seconds = self.seconds();
         if let Some(files) = &mut self.files {
-            files.episodes.write(&Episode {
+            files.episode(&Episode {
                 step,
                 env,
                 raw_return,
@@ -197,11 +165,6 @@ impl RunReport {
                 frames,
                 seconds,
             })?;
-            let values = [
-                ("charts/raw_return", raw_return),
-                ("charts/episode_length", length as f64),
-            ];
-            files.events.scalars(step, values)?;
         }
         self.tick(step)
     }
@@ -219,16 +182,10 @@ impl RunReport {
         let lengths = lengths.map(|lengths| ("length_mean_100", lengths.mean()));
         let scalars = scalars.iter().map(|&(name, value)| (name, Some(value)));
         let row: Vec<_> = scalars.chain(own).chain(lengths).collect();
-        let Some(files) = &mut self.files else {
-            return Ok(());
-        };
-        files.updates.write(step, &row)?;
-        let tagged: Vec<_> = row
-            .iter()
-            .filter_map(|&(name, value)| Some((tag(name), value?)))
-            .collect();
-        let values = tagged.iter().map(|(tag, value)| (tag.as_str(), *value));
-        files.events.scalars(step, values)
+        match &mut self.files {
+            Some(files) => files.update(step, &row),
+            None => Ok(()),
+        }
     }
 
     /// Records an evaluation, and says whether it is the best so far.
@@ -242,16 +199,10 @@ impl RunReport {
             row.seconds,
             if is_best { ", the best so far" } else { "" }
         ));
-        let Some(files) = &mut self.files else {
-            return Ok(());
-        };
-        files.evaluations.write(row)?;
-        let values = [
-            ("eval/raw_return_mean", row.mean),
-            ("eval/raw_return_std", row.std),
-            ("eval/episode_length_mean", row.length),
-        ];
-        files.events.scalars(row.step, values)
+        match &mut self.files {
+            Some(files) => files.evaluation(row),
+            None => Ok(()),
+        }
     }
 
     /// The evaluations of the run so far.
@@ -299,23 +250,19 @@ impl RunReport {
     /// Brings everything recorded so far to the disk. To be called before a checkpoint is written: a
     /// run that resumes from it relies on all rows up to its step.
     pub fn sync(&mut self) -> Result<(), ReportError> {
-        let Some(files) = &mut self.files else {
-            return Ok(());
-        };
-        files.episodes.sync()?;
-        files.updates.sync()?;
-        files.events.flush()
+        match &mut self.files {
+            Some(files) => files.sync(),
+            None => Ok(()),
+        }
     }
 
     /// Hands everything recorded so far to the operating system.
     pub fn flush(&mut self) -> Result<(), ReportError> {
         self.flushed = Instant::now();
-        let Some(files) = &mut self.files else {
-            return Ok(());
-        };
-        files.episodes.flush()?;
-        files.updates.flush()?;
-        files.events.flush()
+        match &mut self.files {
+            Some(files) => files.flush(),
+            None => Ok(()),
+        }
     }
 
     /// Mean raw return of the last true games, at most 100, and how many they are; `None` before
@@ -340,7 +287,7 @@ impl RunReport {
         if self.files.is_none() {
             return Ok(path);
         }
-        let games = read_episodes(&self.folder.join("episodes.csv"))?;
+        let games = read_episodes(&self.folder.join(EPISODES))?;
         let curve = Curve {
             games: games
                 .iter()
@@ -395,11 +342,4 @@ impl RunReport {
 /// The length of a game that both players' rows report, from the first one's.
 fn length_of_both(env: usize, length: u64) -> Option<f64> {
     env.is_multiple_of(2).then_some(length as f64)
-}
-
-/// The `TensorBoard` tag of a named scalar.
-fn tag(name: &str) -> String {
-    let describes_run = CHARTS.contains(&name) || name.starts_with("seconds");
-    let group = if describes_run { "charts" } else { "losses" };
-    format!("{group}/{name}")
 }

@@ -1,0 +1,148 @@
+//! What `train` says of a run before its first step and behind its last one.
+
+use std::path::Path;
+
+use tch::Device;
+use vec_env::VecEnv;
+
+use super::{EXIT_OK, say, warn};
+use crate::{
+    device, envs,
+    error::TrainerError,
+    ranks::Ranks,
+    run::{Counters, Outcome, Run, StopRequest, Summary, machine},
+    settings::{Precision, RunSettings, Settings},
+};
+
+/// How the run begins: who steps what, and what learns where.
+pub(super) fn announce(ranks: &Ranks, run: &Run, torch_threads: i32) -> Result<(), TrainerError> {
+    if !ranks.is_first() {
+        return Ok(());
+    }
+    let settings = run.settings();
+    let device = run.algorithm().device();
+    let precision = device::precision(settings.machine.precision, device);
+    if precision == Precision::Bf16 && device == Device::Cpu && !device::computes_in_bf16() {
+        warn(
+            "precision = bf16: this processor has no instructions for it; `fp32` takes half the time",
+        );
+    }
+    let device = device::name(device);
+    machine::record(run.folder(), &device, run.counters().step, ranks.hosts())?;
+    say(format_args!(
+        "{} with {}: {} {}; {} parameters on {device}, {}, {torch_threads} libtorch threads",
+        settings.env.env_id,
+        settings.algorithm.algorithm().name().to_uppercase(),
+        environments(settings),
+        stepped_by(run.env().backend(), envs::env_threads(settings)),
+        run.algorithm().num_params(),
+        match settings.machine.precision {
+            Precision::Auto => format!("{precision} (auto)"),
+            chosen => chosen.to_string(),
+        },
+    ));
+    if !ranks.is_alone() {
+        say(format_args!(
+            "{} ranks, each with {} of the environments",
+            ranks.count(),
+            run.env().num_envs()
+        ));
+    }
+    say(format_args!("run folder: {}", run.folder().display()));
+    Ok(())
+}
+
+/// How many environments there are, and for whom.
+fn environments(settings: &Settings) -> String {
+    match settings.env.num_players {
+        1 => format!("{} environments", settings.env.num_envs),
+        players => format!(
+            "self-play of {players} in {} environments",
+            settings.env.num_envs
+        ),
+    }
+}
+
+/// Where environments run: the backend chosen is never a secret.
+fn stepped_by(backend: &str, count: i64) -> String {
+    match (backend, count) {
+        ("ale" | "native", 1) => format!("on a thread ({backend})"),
+        ("ale" | "native", _) => format!("on {count} threads ({backend})"),
+        ("async", 1) => "in a worker process (async)".to_owned(),
+        ("async", _) => format!("in {count} worker processes (async)"),
+        _ => format!("one after another ({backend})"),
+    }
+}
+
+/// Has the run evaluated in `env`, if there is any, and says how.
+pub(super) fn evaluate_in(run: &mut Run, env: Option<Box<dyn VecEnv>>) -> Result<(), TrainerError> {
+    let Some(env) = env else {
+        return Ok(());
+    };
+    let RunSettings {
+        eval_every,
+        eval_episodes,
+        eval_greedy,
+        ..
+    } = run.settings().run;
+    say(format_args!(
+        "evaluation every {eval_every} agent steps: {eval_episodes} games, {}, {} environments {}",
+        if eval_greedy {
+            "the best actions"
+        } else {
+            "actions drawn"
+        },
+        env.num_envs(),
+        stepped_by(
+            env.backend(),
+            envs::env_threads(run.settings()).min(env.num_envs() as i64)
+        ),
+    ));
+    run.evaluate_in(env)
+}
+
+/// How the run ended; returns the exit status.
+pub(super) fn end(summary: &Summary, folder: &Path, stop: &StopRequest) -> i32 {
+    let Counters { step, seconds, .. } = summary.counters;
+    match summary.mean_length.or(summary.mean_return) {
+        Some((mean, games)) if summary.mean_length.is_some() => say(format_args!(
+            "mean length of the last {games} games: {mean:.0} agent steps; how well they are played \
+             `eval` and `versus` tell"
+        )),
+        Some((mean, 1)) => say(format_args!("raw return of the only game: {mean:.1}")),
+        Some((mean, games)) => say(format_args!(
+            "mean raw return of the last {games} games: {mean:.1}"
+        )),
+        None => say("no game ended"),
+    }
+    if let Some(best) = summary.best {
+        say(format_args!(
+            "best evaluation: {:.1} over {} games at agent step {}; play it by: eval '{}' --best",
+            best.mean,
+            best.episodes,
+            best.step,
+            folder.display()
+        ));
+    }
+    match summary.worker_restarts {
+        0 => {}
+        1 => say("a worker failed once and was made anew"),
+        times => say(format_args!(
+            "workers failed {times} times and were made anew"
+        )),
+    }
+    say(format_args!("learning curve: {}", summary.curve.display()));
+    match summary.outcome {
+        Outcome::Finished => {
+            say(format_args!("done: {step} agent steps in {seconds:.0} s"));
+            EXIT_OK
+        }
+        Outcome::Stopped => {
+            say(format_args!(
+                "stopped at agent step {step}; go on by: train --resume '{}'",
+                folder.display()
+            ));
+            stop.exit_status()
+        }
+    }
+}

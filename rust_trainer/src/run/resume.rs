@@ -1,0 +1,165 @@
+//! What a run that goes on is read from: its folder, its settings, its newest checkpoint.
+
+use std::{fs, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use super::{CHANGEABLE, Checkpoint, RunFolder, arithmetic, checkpoints};
+use crate::{error::TrainerError, ranks::Ranks, settings::Settings};
+
+/// A run that is to go on.
+#[derive(Debug)]
+pub struct Resume {
+    pub(super) folder: RunFolder,
+    pub(super) checkpoint: Option<checkpoints::Found>,
+    /// What is wrong with the replay memory that the checkpoint should have.
+    pub(super) replay_problem: Option<TrainerError>,
+    /// Its settings, changed as asked for.
+    pub settings: Settings,
+}
+
+impl Resume {
+    /// Opens the run in `folder`: its newest checkpoint that can be read, or, where it was ended before
+    /// the first, its settings alone.
+    ///
+    /// # Errors
+    /// A folder without a run, or one that another process works on; changes of other settings than
+    /// [`CHANGEABLE`]; a checkpoint of another run; no readable one among those that are there.
+    pub fn open(folder: &Path, changes: &toml::Table) -> Result<Self, TrainerError> {
+        let mut names = changes.keys();
+        if let Some(name) = names.find(|name| !CHANGEABLE.contains(&name.as_str())) {
+            return Err(TrainerError::Usage(format!(
+                "`{name}` cannot change in a resumed run; what can: {}",
+                CHANGEABLE.join(", ")
+            )));
+        }
+        let folder = RunFolder::open(folder)?;
+        let settings = folder.settings()?;
+        let mut found = checkpoints::newest(&folder.checkpoints())?;
+        let mut replay_problem = None;
+        if let Some(found) = &mut found {
+            found.checkpoint.check_belongs(&found.path, &settings)?;
+            replay_problem = found.checkpoint.read_replay(&found.path).err();
+        }
+        Ok(Self {
+            folder,
+            checkpoint: found,
+            replay_problem,
+            settings: settings.with(changes)?,
+        })
+    }
+
+    /// The same for several ranks: rank 0 opens the run and hands the others what they need of it, who need
+    /// not see the folder.
+    ///
+    /// # Errors
+    /// Those of [`Resume::open`], at rank 0; [`TrainerError::Lost`].
+    pub fn open_at_first(
+        folder: &Path,
+        changes: &toml::Table,
+        ranks: &Ranks,
+    ) -> Result<Self, TrainerError> {
+        if ranks.is_first() {
+            let opened = Self::open(folder, changes)?;
+            if ranks.is_alone() {
+                return Ok(opened);
+            }
+            let mut bytes = Vec::new();
+            if let Some(found) = &opened.checkpoint {
+                let failed = |source| TrainerError::io("read", &found.path, source);
+                bytes = fs::read(&found.path).map_err(failed)?;
+            }
+            let run = RunOfFirst {
+                settings: opened.settings.clone(),
+                has_checkpoint: opened.checkpoint.is_some(),
+            };
+            let run = serde_json::to_vec(&run).map_err(|error| not_handed(&error))?;
+            ranks.of_first(&run)?;
+            ranks.of_first(&bytes)?;
+            return Ok(opened);
+        }
+        let run = ranks.of_first(&[])?;
+        let run: RunOfFirst = serde_json::from_slice(&run).map_err(|error| not_handed(&error))?;
+        let bytes = ranks.of_first(&[])?;
+        let found = |bytes: &[u8]| -> Result<checkpoints::Found, TrainerError> {
+            Ok(checkpoints::Found {
+                path: folder.to_owned(),
+                checkpoint: Checkpoint::parse(folder, bytes)?,
+                damaged: Vec::new(),
+            })
+        };
+        Ok(Self {
+            folder: RunFolder::of_another_rank(folder),
+            checkpoint: run.has_checkpoint.then(|| found(&bytes)).transpose()?,
+            replay_problem: None,
+            settings: run.settings,
+        })
+    }
+
+    /// What the user should know: what is wrong with newer checkpoints, that there is none, what keeps
+    /// the run from going on as if it had not been interrupted.
+    #[must_use]
+    pub fn notices(&self) -> Vec<String> {
+        let Some(found) = &self.checkpoint else {
+            let folder = self.folder.path().display();
+            return vec![format!(
+                "`{folder}` has no checkpoint yet: starting again from its settings"
+            )];
+        };
+        let damaged = found.damaged.iter();
+        let mut notices: Vec<String> = damaged
+            .map(|error| format!("{error}; taking an older one"))
+            .collect();
+        if let Some(problem) = &self.replay_problem {
+            notices.push(format!("{problem}; the replay memory is filled anew"));
+        }
+        let checkpoint = &found.checkpoint;
+        let before = if checkpoint.arithmetic.is_empty() {
+            arithmetic::of(&checkpoint.settings)
+        } else {
+            checkpoint.arithmetic.clone()
+        };
+        notices.extend(arithmetic::changes(
+            &before,
+            &arithmetic::of(&self.settings),
+        ));
+        let (before, now) = (
+            checkpoint.settings.run.total_steps,
+            self.settings.run.total_steps,
+        );
+        if before != now {
+            notices.extend(stretched(&self.settings).map(|what| {
+                format!(
+                    "total_steps was {before} and is {now} now: {what} goes on as it would stand here in \
+                     a run of that length"
+                )
+            }));
+        }
+        notices
+    }
+}
+
+/// What rank 0 hands the others of a run that goes on, beside the bytes of its checkpoint.
+#[derive(Serialize, Deserialize)]
+struct RunOfFirst {
+    settings: Settings,
+    has_checkpoint: bool,
+}
+
+fn not_handed(error: &serde_json::Error) -> TrainerError {
+    TrainerError::State(format!("settings for the other ranks: {error}"))
+}
+
+/// What falls or rises over a whole run and decides what is learned from: with a longer run it goes back.
+fn stretched(settings: &Settings) -> Option<&'static str> {
+    let table = settings.table();
+    let is_on = |name: &str| table.get(name).and_then(toml::Value::as_bool) == Some(true);
+    let has_epsilon = table.contains_key("exploration_fraction") && !is_on("noisy");
+    if has_epsilon {
+        Some("epsilon")
+    } else if is_on("prioritized") {
+        Some("the exponent of the importance weights")
+    } else {
+        None
+    }
+}

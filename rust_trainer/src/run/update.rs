@@ -1,0 +1,137 @@
+//! An update: learning, what all ranks hear of one another at its end, and its row in the report.
+
+use std::{
+    mem,
+    time::{Duration, Instant},
+};
+
+use super::{Counters, Run, StopRequest, wait::Patience};
+use crate::{
+    algorithms::Learning,
+    device,
+    error::TrainerError,
+    ranks::{Game, Meeting, Word},
+};
+
+/// Where the time of one update went.
+#[derive(Default)]
+pub(super) struct Times {
+    pub act: Duration,
+    pub env: Duration,
+    pub learn: Duration,
+    /// CPU time of the process when the update began.
+    cpu: Duration,
+}
+
+impl Times {
+    pub fn start() -> Self {
+        Self {
+            cpu: device::cpu_time(),
+            ..Self::default()
+        }
+    }
+}
+
+impl Run {
+    /// Lets the algorithm learn; whether an update is done. One that a stop does not wait for is broken off
+    /// where the run can go on from before it, or from its middle.
+    pub(super) fn learn(
+        &mut self,
+        patience: &mut Patience<'_>,
+        stop: &StopRequest,
+    ) -> Result<bool, TrainerError> {
+        let learning = Instant::now();
+        let may_break_off = self.may_break_off();
+        self.is_learning = true;
+        let learned = self
+            .algorithm
+            .learn(&mut || may_break_off && patience.is_over())?;
+        self.is_learning = learned == Learning::BrokenOff;
+        self.times.learn += learning.elapsed();
+        for notice in self.algorithm.notices() {
+            self.report.message(&notice);
+        }
+        let Learning::Done(metrics) = learned else {
+            return Ok(false);
+        };
+        self.learned = Counters {
+            step: self.step_count,
+            update: self.learned.update + 1,
+            updated_at: self.step_count,
+            seconds: self.report.seconds(),
+            worker_restarts: self.restarts.total,
+        };
+        self.at_boundary = true;
+        let times = mem::replace(&mut self.times, Times::start());
+        let waited = self.ranks.take_waited();
+        let met = self.meet(&times, waited, stop)?;
+        self.learned.worker_restarts = met.worker_restarts;
+        let mut scalars = vec![("update", self.learned.update as f64)];
+        scalars.extend(metrics.0);
+        scalars.extend([
+            ("seconds_acting", times.act.as_secs_f64()),
+            ("seconds_stepping", times.env.as_secs_f64()),
+            ("seconds_learning", times.learn.as_secs_f64()),
+            (
+                "seconds_cpu",
+                self.times.cpu.saturating_sub(times.cpu).as_secs_f64(),
+            ),
+            ("worker_restarts", met.worker_restarts as f64),
+        ]);
+        if !self.ranks.is_alone() {
+            let busiest = met.busy.iter().copied().fold(0.0, f64::max);
+            scalars.push(("seconds_waiting", waited.as_secs_f64()));
+            scalars.push(("seconds_busiest_rank", busiest));
+        }
+        self.report.update(self.learned.step, &scalars)?;
+        Ok(true)
+    }
+
+    /// Hears from all ranks at the end of an update: their games are recorded, whoever was asked to stop has
+    /// all of them stop, and one that the others wait for is named.
+    fn meet(
+        &mut self,
+        times: &Times,
+        waited: Duration,
+        stop: &StopRequest,
+    ) -> Result<Meeting, TrainerError> {
+        let worked = (times.act + times.env + times.learn).saturating_sub(waited);
+        let met = self.ranks.meet(Word {
+            signal: stop.signal(),
+            games: mem::take(&mut self.games),
+            worker_restarts: self.restarts.total,
+            busy: worked.as_secs_f64(),
+        })?;
+        if self.ranks.is_alone() {
+            return Ok(met);
+        }
+        self.agreed_signal = met.signal;
+        self.report_games(met.games.clone())?;
+        if let Some((rank, seconds, others)) = self.pace.note(&met.busy) {
+            let name = self.ranks.name(rank);
+            self.report.message(&format!(
+                "{name} is slower than the rest, who wait for it: {seconds:.1} s of work in the last 100 \
+                 updates, the others {others:.1} s"
+            ));
+        }
+        Ok(met)
+    }
+
+    /// Whether the run stops here: with several ranks by what they said at the end of the update.
+    pub(super) fn is_stop_agreed(&self, stop: &StopRequest) -> bool {
+        if self.ranks.is_alone() {
+            return stop.is_asked();
+        }
+        if self.agreed_signal != 0 {
+            stop.ask_by(self.agreed_signal);
+        }
+        self.agreed_signal != 0
+    }
+
+    pub(super) fn report_games(&mut self, games: Vec<Game>) -> Result<(), TrainerError> {
+        for (step, env, raw_return, length, frames) in games {
+            self.report.episode(step, env, raw_return, length, frames)?;
+        }
+        Ok(())
+    }
+}
