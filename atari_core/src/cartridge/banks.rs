@@ -3,8 +3,9 @@
 //! The 4 KiB of the cartridge are eight windows of 1 KiB (four for each state of address line 13, which only `FE`
 //! looks at). An access that can neither switch nor touch cartridge RAM is one look-up; the others come here.
 
+use std::ops::Range;
+
 use super::{IMAGE, Image, Mapper};
-use crate::cpu::Instruction;
 
 /// What bank switching remembers.
 #[derive(Clone)]
@@ -15,26 +16,48 @@ pub(crate) struct Banks {
     /// Below this offset in the 4 KiB an access may touch RAM.
     pub(crate) ram_below: u32,
     pub(crate) ram: [u8; 128],
-    /// From this offset in the 4 KiB an access may switch.
-    switches: u32,
-    /// `windows` by bits 10 to 13 of an address.
-    slices: [u16; 16],
-    code: Code,
+    /// How many bytes from there on neither switch nor are RAM.
+    plain_length: u32,
+    /// By bits 10 to 14 of an address: what is added to it for its place in the image.
+    slices: [u16; 32],
+    piece: Piece,
 }
 
-/// A piece of the program in which every instruction lies whole, in one window, clear of RAM and switches.
+/// The piece of the program that the processor is in ([`Mapper::piece`]).
 #[derive(Clone, Default)]
-struct Code {
-    /// Its first address, as the program counter says it.
-    first: u32,
-    /// Addresses at which an instruction may begin.
+struct Piece {
+    /// The program counter less the position in the image.
+    base: u32,
+    /// Where in the image it begins.
+    start: u32,
+    /// At how many bytes of it an instruction may begin; 0: the processor is in none.
     length: u32,
-    /// Where it lies in the image.
-    offset: u32,
 }
 
-/// From this offset in the 4 KiB an access may switch, in cartridges that have a switch.
-const SWITCHES: u32 = 0xfe0;
+impl Mapper {
+    /// Below this offset in the 4 KiB an access may touch RAM.
+    fn ram_below(self) -> u32 {
+        match self {
+            Mapper::F8Ram | Mapper::F6Ram => 0x100,
+            _ => 0,
+        }
+    }
+
+    /// From this offset in the 4 KiB an access may switch.
+    fn switches(self) -> u32 {
+        if self == Mapper::Flat { 0x1000 } else { 0xfe0 }
+    }
+
+    /// Where around an offset in the 4 KiB an instruction may begin so that it and the byte after it lie in one window,
+    /// clear of RAM and switches: what is run from there needs no look at the addresses of its bytes.
+    pub(super) fn piece(self, in_bank: u32) -> Range<u32> {
+        let window = match self {
+            Mapper::E0 | Mapper::Fe => in_bank & 0xc00..(in_bank & 0xc00) + 0x400,
+            _ => 0..0x1000,
+        };
+        window.start.max(self.ram_below())..window.end.min(self.switches()) - 3
+    }
+}
 
 impl Banks {
     /// As the console finds the cartridge at power-on.
@@ -42,18 +65,11 @@ impl Banks {
         let mut banks = Self {
             mapper,
             windows: [0; 8],
-            ram_below: match mapper {
-                Mapper::F8Ram | Mapper::F6Ram => 0x100,
-                _ => 0,
-            },
+            ram_below: mapper.ram_below(),
             ram: [0; 128],
-            switches: if mapper == Mapper::Flat {
-                0x1000
-            } else {
-                SWITCHES
-            },
-            slices: [0; 16],
-            code: Code::default(),
+            plain_length: mapper.switches() - mapper.ram_below(),
+            slices: [0; 32],
+            piece: Piece::default(),
         };
         match mapper {
             Mapper::F8 | Mapper::F8Ram | Mapper::Dpc => banks.select(1),
@@ -71,8 +87,11 @@ impl Banks {
 
     /// After a change of `windows`: everything that follows from them.
     pub(crate) fn refresh(&mut self) {
-        self.slices = std::array::from_fn(|bits| self.windows[bits & 3 | bits >> 1 & 4]);
-        self.code.length = 0;
+        self.slices = std::array::from_fn(|bits| {
+            let window = self.windows[bits & 3 | bits >> 1 & 4];
+            window.wrapping_sub((bits as u16) << 10)
+        });
+        self.piece.length = 0;
     }
 
     fn select(&mut self, bank: u16) {
@@ -85,46 +104,62 @@ impl Banks {
     /// Where an address of the cartridge lies in the image.
     #[inline(always)]
     pub(crate) fn offset(&self, address: u32) -> usize {
-        let slice = self.slices[(address >> 10 & 15) as usize];
-        (usize::from(slice) + (address & 0x3ff) as usize) & (IMAGE - 1)
+        let slice = self.slices[(address >> 10 & 31) as usize];
+        (u32::from(slice).wrapping_add(address)) as usize & (IMAGE - 1)
     }
 
-    /// The instruction at the program counter, if that is in the piece last entered.
+    /// The program counter at a position in the image, in the piece of program entered last.
     #[inline(always)]
-    pub(crate) fn instruction(&self, image: &Image, pc: u32) -> Option<Instruction> {
-        let into = pc.wrapping_sub(self.code.first);
-        if into >= self.code.length {
+    pub(crate) fn pc(&self, position: u32) -> u32 {
+        (position + self.piece.base) & 0xffff
+    }
+
+    /// Where in the image an instruction at `pc` lies, if that is in the piece entered last.
+    #[inline(always)]
+    pub(crate) fn position(&self, pc: u32) -> Option<u32> {
+        let position = pc.wrapping_sub(self.piece.base) & 0xffff;
+        (position.wrapping_sub(self.piece.start) < self.piece.length).then_some(position)
+    }
+
+    /// Whether the windows were changed, or the processor left, since a piece was entered.
+    #[inline(always)]
+    pub(crate) fn is_outside(&self) -> bool {
+        self.piece.length == 0
+    }
+
+    /// Enters the piece of the program that an address lies in, if there is one: where in the image it lies.
+    pub(crate) fn enter(&mut self, pc: u32) -> Option<u32> {
+        let in_bank = pc & 0xfff;
+        let piece = self.mapper.piece(in_bank);
+        let position = self.offset(pc) as u32;
+        // A slice that lies in another window than its own may be barred from either.
+        let is_barred = |at: u32| !self.mapper.piece(at).contains(&at);
+        if pc & 0x1000 == 0 || is_barred(in_bank) || is_barred(position & 0xfff) {
             return None;
         }
-        Some(image.instructions[(self.code.offset + into) as usize & (IMAGE - 1)])
+        self.piece = Piece {
+            base: pc.wrapping_sub(position) & 0xffff,
+            start: position - (in_bank - piece.start),
+            length: piece.end - piece.start,
+        };
+        Some(position)
     }
 
-    /// Enters the piece of the program that an address lies in, if there is one.
-    pub(crate) fn enter(&mut self, pc: u32) {
-        let in_bank = pc & 0xfff;
-        let window = match self.mapper {
-            Mapper::E0 | Mapper::Fe => in_bank & 0xc00..(in_bank & 0xc00) + 0x400,
-            _ => 0..0x1000,
+    /// Leaves the pieces of program for an address anywhere: the position that stands for it.
+    pub(crate) fn leave(&mut self, pc: u32) -> u32 {
+        self.piece = Piece {
+            base: pc & 0x8000,
+            ..Piece::default()
         };
-        let start = window.start.max(self.ram_below);
-        let end = window.end.min(self.switches) - 2;
-        self.code.length = 0;
-        if pc & 0x1000 != 0 && (start..end).contains(&in_bank) {
-            let first = pc & !0xfff | start;
-            self.code = Code {
-                first,
-                length: end - start,
-                offset: self.offset(first) as u32,
-            };
-        }
+        pc & 0x7fff
     }
 
     /// The byte at an address where an access neither switches nor touches RAM.
     #[inline(always)]
     pub(crate) fn plain(&self, image: &Image, address: u32) -> Option<u8> {
         let in_bank = address & 0xfff;
-        let plain = address & 0x1000 != 0
-            && in_bank.wrapping_sub(self.ram_below) < self.switches - self.ram_below;
+        let plain =
+            address & 0x1000 != 0 && in_bank.wrapping_sub(self.ram_below) < self.plain_length;
         plain.then(|| image.bytes[self.offset(address)])
     }
 

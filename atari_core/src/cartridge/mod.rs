@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use md5::{Digest, Md5};
 
-use crate::cpu::Instruction;
+use crate::cpu::{Instruction, Program};
 use crate::{CoreError, Game, games};
 pub(crate) use banks::Banks;
 
@@ -17,20 +17,23 @@ pub(crate) const IMAGE: usize = 0x8000;
 /// What a ROM says, wherever the processor may begin to read it.
 pub(crate) struct Image {
     pub(crate) bytes: [u8; IMAGE],
-    /// The instruction that begins at each byte.
-    pub(crate) instructions: [Instruction; IMAGE],
+    pub(crate) program: Program<IMAGE>,
 }
 
 impl Image {
     /// Of a ROM that repeats.
-    fn new(rom: &[u8]) -> Arc<Self> {
+    fn new(rom: &[u8], mapper: Mapper) -> Arc<Self> {
         let byte = |at: usize| rom[at % rom.len()];
-        let instructions: Vec<_> = (0..rom.len())
-            .map(|at| Instruction::new([byte(at), byte(at + 1), byte(at + 2)]))
-            .collect();
+        let instruction = |at: usize| {
+            let in_bank = at as u32 & 0xfff;
+            let bytes = [byte(at), byte(at + 1), byte(at + 2)];
+            Instruction::in_piece(bytes, in_bank, &mapper.piece(in_bank))
+        };
+        let length = rom.len().max(0x1000);
+        let instructions: Vec<_> = (0..length).map(instruction).collect();
         Arc::new(Self {
             bytes: std::array::from_fn(byte),
-            instructions: std::array::from_fn(|at| instructions[at % rom.len()]),
+            program: Program::new(&instructions),
         })
     }
 }
@@ -129,7 +132,7 @@ impl Cartridge {
             md5: digest(bytes),
             length: bytes.len(),
             mapper,
-            image: Image::new(bytes),
+            image: Image::new(bytes, mapper),
         }))
     }
 

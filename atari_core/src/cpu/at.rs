@@ -1,50 +1,31 @@
-//! Numbers that are packed for speed: an instruction as a ROM holds it, and where the processor is.
+//! Where the processor is, packed for speed.
 
-use super::{Handler, opcodes, stores};
-
-/// An instruction as it is kept for every byte of a ROM: its operand bytes in the lower half, and, in the upper 9
-/// bits, which handler it has: the opcode's, or that of a store to one register of the TIA.
-#[derive(Clone, Copy)]
-pub(crate) struct Instruction(u32);
-
-impl Instruction {
-    pub(crate) fn new([opcode, low, high]: [u8; 3]) -> Self {
-        let handler = stores::handler(opcode, low).unwrap_or(opcode.into());
-        Self(u32::from(handler) << 23 | u32::from(high) << 8 | u32::from(low))
-    }
-
-    #[inline(always)]
-    pub(super) fn operand(self) -> u32 {
-        self.0 & 0xffff
-    }
-
-    #[inline(always)]
-    pub(super) fn handler(self) -> Handler {
-        opcodes::HANDLERS[(self.0 >> 23) as usize]
-    }
-}
-
-/// Program counter, cycle and the instructions that are left of the chain, so that one addition steps over an
-/// instruction: 20 bits of which the lower 16 are the program counter, 26 bits, and the rest, negative at the end.
+/// Where the processor is, so that one addition steps over an instruction: from the lowest bit on the position in the
+/// image (16 bits, of which one is spare), the instructions that are left of the chain, counted up to bit 31, and
+/// the cycle.
+///
+/// The program counter is the position and what [`crate::cartridge::Banks`] says that the piece of program begins with.
 #[derive(Clone, Copy)]
 pub(crate) struct At(u64);
 
-const CYCLE: u32 = 20;
-const LEFT: u32 = 46;
+const COUNT: u32 = 16;
+const CYCLE: u32 = 32;
+/// The bit that is 1 as soon as more instructions were counted than there were.
+const OVER: u32 = 1 << 31;
 
 impl At {
-    pub(super) fn new(pc: u32, cycle: i32, left: u32) -> Self {
-        Self(u64::from(pc) | (cycle as u64) << CYCLE | u64::from(left) << LEFT)
+    pub(super) fn new(position: u32, cycle: i32, left: u32) -> Self {
+        Self(u64::from(position) | (cycle as u64) << CYCLE).with_left(left)
     }
 
     #[inline(always)]
-    pub(super) fn pc(self) -> u32 {
+    pub(super) fn position(self) -> u32 {
         self.0 as u32 & 0xffff
     }
 
     #[inline(always)]
     pub(super) fn cycle(self) -> i32 {
-        (self.0 >> CYCLE) as i32 & ((1 << (LEFT - CYCLE)) - 1)
+        (self.0 >> CYCLE) as i32
     }
 
     /// Goes on by `bytes` of the program and `cycles`.
@@ -54,33 +35,41 @@ impl At {
         Self(self.0.wrapping_add(step))
     }
 
+    /// Goes on by `bytes`, which are not too many for the piece of program, in either direction.
     #[inline(always)]
-    pub(super) fn with_pc(self, pc: u32) -> Self {
-        Self(self.0 >> CYCLE << CYCLE | u64::from(pc))
+    pub(super) fn moved(self, bytes: i8) -> Self {
+        Self(self.0.wrapping_add_signed(bytes.into()))
+    }
+
+    #[inline(always)]
+    pub(super) fn with_position(self, position: u32) -> Self {
+        Self(self.0 >> COUNT << COUNT | u64::from(position))
     }
 
     #[inline(always)]
     pub(super) fn with_cycle(self, cycle: i32) -> Self {
-        Self::new(self.0 as u32 & ((1 << CYCLE) - 1), cycle, 0).with_left(self.left())
+        Self(u64::from(self.0 as u32) | (cycle as u64) << CYCLE)
     }
 
     pub(super) fn left(self) -> u32 {
-        (self.0 >> LEFT) as u32
+        ((OVER - 1 - (self.0 as u32)) >> COUNT) & 0x7fff
     }
 
+    /// `left` is less than 2^15.
     pub(super) fn with_left(self, left: u32) -> Self {
-        Self(self.0 << (64 - LEFT) >> (64 - LEFT) | u64::from(left) << LEFT)
+        let count = (OVER >> COUNT) - 1 - left;
+        Self(self.0 & !0xffff_0000 | u64::from(count) << COUNT)
     }
 
     /// One instruction less.
     #[inline(always)]
     pub(super) fn counted(self) -> Self {
-        Self(self.0.wrapping_sub(1 << LEFT))
+        Self(self.0.wrapping_add(1 << COUNT))
     }
 
     /// Whether more instructions were counted than there were.
     #[inline(always)]
     pub(super) fn is_over(self) -> bool {
-        (self.0 as i64) < 0
+        self.0 as u32 & OVER != 0
     }
 }

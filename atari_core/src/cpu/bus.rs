@@ -16,7 +16,7 @@ impl Machine {
             y: processor.y as u8,
             sp: processor.bus.held.sp as u8,
             p: processor.status() as u8,
-            pc: processor.at.pc() as u16,
+            pc: processor.pc() as u16,
             cycle: processor.at.cycle(),
         };
         self.cpu = registers;
@@ -25,26 +25,31 @@ impl Machine {
     /// The byte at an address, and where the processor is then.
     #[inline(never)]
     pub(super) fn read(&mut self, address: u32, lines: u32, mut at: At) -> (u32, At) {
-        let value = if address & 0x1000 != 0 {
+        // Most games wait for the end of the picture in `LDA INTIM` and a branch back to it; the turns of that loop
+        // change nothing.
+        if address & 0x1285 == 0x284 {
+            at = self.skip_wait(at, address);
+        }
+        (self.byte(address, lines, at.cycle()).into(), at)
+    }
+
+    /// The byte at an address at a cycle.
+    #[inline(always)]
+    fn byte(&mut self, address: u32, lines: u32, cycle: i32) -> u8 {
+        if address & 0x1000 != 0 {
             self.banks.read(&self.image, address)
         } else if address & 0x80 == 0 {
-            self.tia.read(address, lines, at.cycle(), &self.input)
+            self.tia.read(address, lines, cycle, &self.input)
         } else if address & 0x200 == 0 {
             self.riot.ram[(address & 0x7f) as usize]
         } else {
-            // Most games wait for the end of the picture in `LDA INTIM` and a branch back to it; the turns of that
-            // loop change nothing.
-            if address & 0x285 == 0x284 {
-                at = self.skip_wait(at, address);
-            }
-            self.riot.read(address, at.cycle(), &self.input)
-        };
-        (value.into(), at)
+            self.riot.read(address, cycle, &self.input)
+        }
     }
 
     /// Leaves out what passes after a load of `address`, which is INTIM, when a branch back to that load follows it.
     fn skip_wait(&mut self, at: At, address: u32) -> At {
-        let pc = at.pc();
+        let pc = self.banks.pc(at.position());
         let byte = |ahead: u32| {
             let address = pc.wrapping_add(ahead).wrapping_sub(3);
             self.banks.plain(&self.image, address)
@@ -96,10 +101,10 @@ impl Machine {
     }
 }
 
-/// An instruction that does not lie whole in one piece of the cartridge, or not in the piece of the last one.
+/// Goes on at the program counter where the instruction there is not one of the piece entered last.
 #[cold]
 #[inline(never)]
-pub(super) fn fetch_bytes(
+pub(super) fn fetch(
     bus: &mut Machine,
     at: At,
     _operand: u32,
@@ -107,16 +112,18 @@ pub(super) fn fetch_bytes(
     x_y: u32,
     zero_negative: u32,
 ) {
-    let pc = at.pc();
-    bus.banks.enter(pc);
-    let instruction = bus.banks.instruction(&bus.image, pc).unwrap_or_else(|| {
-        let mut byte = |address| bus.read(address & 0xffff, 0, at.with_pc(0)).0 as u8;
+    let pc = bus.banks.pc(at.position());
+    let (at, (handler, operand)) = if let Some(position) = bus.banks.enter(pc) {
+        (at.with_position(position), bus.image.program.at(position))
+    } else {
+        let mut byte = |address| bus.byte(address & 0xffff, 0, at.cycle());
         let mut bytes = [byte(pc), 0, 0];
         for index in 1..usize::from(opcodes::LENGTH[usize::from(bytes[0])]) {
             bytes[index] = byte(pc + index as u32);
         }
-        Instruction::new(bytes)
-    });
-    let (at, operand) = (at.with_pc(pc), instruction.operand());
-    instruction.handler()(bus, at, operand, a, x_y, zero_negative);
+        let instruction = Instruction::anywhere(bytes);
+        let at = at.with_position(bus.banks.leave(pc));
+        (at, (instruction.handler(), instruction.operand()))
+    };
+    handler(bus, at, operand, a, x_y, zero_negative);
 }

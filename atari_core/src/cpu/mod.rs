@@ -10,13 +10,15 @@ mod decimal;
 mod modes;
 mod opcodes;
 mod operations;
+mod program;
 mod stores;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use at::{At, Instruction};
-use bus::fetch_bytes;
+pub(crate) use at::At;
+use bus::fetch;
 use modes::Place;
+pub(crate) use program::{Instruction, Program};
 
 use crate::machine::Machine;
 
@@ -108,9 +110,10 @@ impl Machine {
             self.held.later -= left;
             let registers = self.cpu;
             self.held.sp = registers.sp.into();
+            let position = self.banks.leave(registers.pc.into());
             let mut processor = Processor {
                 bus: self,
-                at: At::new(registers.pc.into(), registers.cycle, left),
+                at: At::new(position, registers.cycle, left),
                 operand: 0,
                 a: registers.a.into(),
                 x: registers.x.into(),
@@ -118,7 +121,7 @@ impl Machine {
                 zero_negative: 0,
             };
             processor.set_status(registers.p.into());
-            processor.next();
+            processor.next_anywhere();
         }
     }
 }
@@ -144,7 +147,7 @@ impl<'a> Processor<'a> {
         }
     }
 
-    /// The instruction at the program counter, and with it all that follow.
+    /// The next instruction of this piece of the program, and with it all that follow.
     #[inline(always)]
     fn next(self) {
         let x_y = self.x | self.y << 8;
@@ -152,13 +155,20 @@ impl<'a> Processor<'a> {
         if at.is_over() {
             return self.bus.pause(at, 0, self.a, x_y, self.zero_negative);
         }
-        match self.bus.banks.instruction(&self.bus.image, at.pc()) {
-            Some(instruction) => {
-                let (handler, operand) = (instruction.handler(), instruction.operand());
-                handler(self.bus, at, operand, self.a, x_y, self.zero_negative);
-            }
-            None => fetch_bytes(self.bus, at, 0, self.a, x_y, self.zero_negative),
+        let (handler, operand) = self.bus.image.program.at(at.position());
+        handler(self.bus, at, operand, self.a, x_y, self.zero_negative);
+    }
+
+    /// The next instruction, after one that may have left the piece of the program or switched banks.
+    #[inline(always)]
+    fn next_anywhere(self) {
+        if self.bus.banks.is_outside() {
+            let at = self.at.counted();
+            let x_y = self.x | self.y << 8;
+            let go_on = if at.is_over() { Machine::pause } else { fetch };
+            return go_on(self.bus, at, 0, self.a, x_y, self.zero_negative);
         }
+        self.next();
     }
 
     /// Steps over `bytes` of the program in `cycles`.
@@ -167,9 +177,23 @@ impl<'a> Processor<'a> {
         self.at = self.at.advanced(bytes, cycles);
     }
 
+    /// Goes on at `pc`; a `PLAIN` instruction gives up where that is in another piece of the program.
     #[inline(always)]
-    fn jump(&mut self, pc: u32) {
-        self.at = self.at.with_pc(pc);
+    fn jump<const PLAIN: bool>(&mut self, pc: u32) -> Option<()> {
+        let banks = &mut self.bus.banks;
+        let position = match banks.position(pc) {
+            None if PLAIN => return None,
+            None => banks.leave(pc),
+            Some(position) => position,
+        };
+        self.at = self.at.with_position(position);
+        Some(())
+    }
+
+    /// The program counter.
+    #[inline(always)]
+    fn pc(&self) -> u32 {
+        self.bus.banks.pc(self.at.position())
     }
 
     /// This instruction is the last.
@@ -182,15 +206,14 @@ impl<'a> Processor<'a> {
     /// The byte at an address; `lines` is what the bus last carried, which floats into unconnected TIA bits.
     #[inline(always)]
     fn load<const PLAIN: bool>(&mut self, address: u32, lines: u32) -> Option<u32> {
-        if address & 0x1280 == 0x80 {
-            Some(self.bus.riot.ram[(address & 0x7f) as usize].into())
-        } else if PLAIN {
-            self.bus
-                .banks
-                .plain(&self.bus.image, address)
-                .map(u32::from)
-        } else {
+        if !PLAIN {
             Some(self.load_anywhere(address, lines))
+        } else if address & 0x1000 != 0 {
+            let byte = self.bus.banks.plain(&self.bus.image, address)?;
+            Some(byte.into())
+        } else {
+            let is_ram = address & 0x280 == 0x80;
+            is_ram.then(|| self.ram(address))
         }
     }
 
@@ -201,12 +224,18 @@ impl<'a> Processor<'a> {
         value
     }
 
+    /// A byte of RAM.
+    #[inline(always)]
+    fn ram(&self, address: u32) -> u32 {
+        self.bus.riot.ram[(address & 0x7f) as usize].into()
+    }
+
     /// A byte of page zero, which is RAM and TIA.
     #[inline(always)]
     fn load_zero_page<const PLAIN: bool>(&mut self, address: u32, lines: u32) -> Option<u32> {
         if PLAIN {
             let is_ram = address & 0x80 != 0;
-            is_ram.then(|| self.bus.riot.ram[(address & 0x7f) as usize].into())
+            is_ram.then(|| self.ram(address))
         } else {
             Some(self.load_anywhere(address, lines))
         }
@@ -248,7 +277,7 @@ impl<'a> Processor<'a> {
         let place = (before + 1) & 0xff;
         self.bus.held.sp = place;
         if PLAIN || place & 0x80 != 0 {
-            return self.bus.riot.ram[(place & 0x7f) as usize].into();
+            return self.ram(place);
         }
         let lines = self.load_anywhere(before, opcode);
         self.load_anywhere(place, lines)

@@ -9,11 +9,27 @@ pub(super) struct Place {
     pub(super) lines: u32,
 }
 
-impl Place {
-    /// Gives up where a write would not go to RAM.
-    #[inline(always)]
-    pub(super) fn writable<const PLAIN: bool>(self) -> Option<()> {
-        (!PLAIN || self.address & 0x1280 == 0x80).then_some(())
+/// What an operand must be for an instruction to be a `PLAIN` one.
+#[derive(Clone, Copy)]
+pub(super) enum Needs {
+    Nothing,
+    /// An address of RAM in page zero.
+    ZeroPage,
+    /// The address of two bytes of RAM in page zero.
+    Pointer,
+    /// An address in RAM or in the cartridge.
+    Address,
+}
+
+impl Needs {
+    /// Whether an operand is such a one.
+    pub(super) fn are_met(self, operand: u16) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::ZeroPage => operand & 0x80 != 0,
+            Self::Pointer => operand & 0x80 != 0 && operand & 0xff != 0xff,
+            Self::Address => operand & 0x1000 != 0 || operand & 0x280 == 0x80,
+        }
     }
 }
 
@@ -22,13 +38,25 @@ impl Place {
 pub(super) trait Mode {
     /// Bytes of the instruction.
     const LENGTH: u8;
+    /// What the operand of a `PLAIN` one is known to be.
+    const NEEDS: Needs;
 
     /// Steps over the instruction; with `penalty` a read that crosses a page takes a cycle more.
     fn address<const PLAIN: bool>(cpu: &mut Processor<'_>, penalty: bool) -> Option<Place>;
 
     #[inline(always)]
     fn load<const PLAIN: bool>(cpu: &mut Processor<'_>, place: Place) -> Option<u32> {
+        if PLAIN && matches!(Self::NEEDS, Needs::ZeroPage) {
+            return Some(cpu.ram(place.address));
+        }
         cpu.load::<PLAIN>(place.address, place.lines)
+    }
+
+    /// Gives up where a write would not go to RAM.
+    #[inline(always)]
+    fn writable<const PLAIN: bool>(place: Place) -> Option<()> {
+        let is_known = !PLAIN || matches!(Self::NEEDS, Needs::ZeroPage);
+        (is_known || place.address & 0x1280 == 0x80).then_some(())
     }
 }
 
@@ -37,6 +65,7 @@ pub(super) struct Immediate;
 
 impl Mode for Immediate {
     const LENGTH: u8 = 2;
+    const NEEDS: Needs = Needs::Nothing;
 
     #[inline(always)]
     fn address<const PLAIN: bool>(cpu: &mut Processor<'_>, _penalty: bool) -> Option<Place> {
@@ -72,11 +101,12 @@ fn pointer<const PLAIN: bool>(cpu: &mut Processor<'_>, at: u32) -> Option<u32> {
 }
 
 macro_rules! modes {
-    ($($(#[$doc:meta])* $name:ident $length:literal |$cpu:ident, $plain:ident, $penalty:ident| $body:expr;)*) => { $(
+    ($($(#[$doc:meta])* $name:ident $length:literal $needs:ident |$cpu:ident, $plain:ident, $penalty:ident| $body:expr;)*) => { $(
         $(#[$doc])*
         pub(super) struct $name;
         impl Mode for $name {
             const LENGTH: u8 = $length;
+            const NEEDS: Needs = Needs::$needs;
             #[inline(always)]
             fn address<const $plain: bool>($cpu: &mut Processor<'_>, $penalty: bool) -> Option<Place> {
                 let (address, lines) = $body;
@@ -89,31 +119,35 @@ macro_rules! modes {
 
 modes! {
     /// `LDA $80`
-    ZeroPage 2 |cpu, PLAIN, _penalty| (cpu.operand & 0xff, cpu.operand & 0xff);
+    ZeroPage 2 ZeroPage |cpu, PLAIN, _penalty| (cpu.operand & 0xff, cpu.operand & 0xff);
     /// `LDA $80,X`
-    ZeroPageX 2 |cpu, PLAIN, _penalty| ((cpu.operand + cpu.x) & 0xff, cpu.operand & 0xff);
+    ZeroPageX 2 Nothing |cpu, PLAIN, _penalty| ((cpu.operand + cpu.x) & 0xff, cpu.operand & 0xff);
     /// `LDX $80,Y`
-    ZeroPageY 2 |cpu, PLAIN, _penalty| ((cpu.operand + cpu.y) & 0xff, cpu.operand & 0xff);
+    ZeroPageY 2 Nothing |cpu, PLAIN, _penalty| ((cpu.operand + cpu.y) & 0xff, cpu.operand & 0xff);
     /// `LDA $F000`
-    Absolute 3 |cpu, PLAIN, _penalty| (cpu.operand, cpu.operand >> 8);
+    Absolute 3 Address |cpu, PLAIN, _penalty| (cpu.operand, cpu.operand >> 8);
     /// `LDA $F000,X`
-    AbsoluteX 3 |cpu, PLAIN, penalty| {
+    AbsoluteX 3 Nothing |cpu, PLAIN, penalty| {
         let base = cpu.operand;
         (index(cpu, base, cpu.x, penalty), base >> 8)
     };
     /// `LDA $F000,Y`
-    AbsoluteY 3 |cpu, PLAIN, penalty| {
+    AbsoluteY 3 Nothing |cpu, PLAIN, penalty| {
         let base = cpu.operand;
         (index(cpu, base, cpu.y, penalty), base >> 8)
     };
     /// `LDA ($80,X)`
-    IndirectX 2 |cpu, PLAIN, _penalty| {
+    IndirectX 2 Nothing |cpu, PLAIN, _penalty| {
         let address = pointer::<PLAIN>(cpu, cpu.operand + cpu.x)?;
         (address, address >> 8)
     };
     /// `LDA ($80),Y`
-    IndirectY 2 |cpu, PLAIN, penalty| {
-        let base = pointer::<PLAIN>(cpu, cpu.operand)?;
+    IndirectY 2 Pointer |cpu, PLAIN, penalty| {
+        let base = if PLAIN {
+            cpu.ram(cpu.operand) | cpu.ram(cpu.operand + 1) << 8
+        } else {
+            pointer::<PLAIN>(cpu, cpu.operand)?
+        };
         (index(cpu, base, cpu.y, penalty), base >> 8)
     };
 }

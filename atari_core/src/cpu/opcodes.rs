@@ -1,14 +1,27 @@
 //! Which instruction an opcode is: every one of the 256, by operation, with addressing mode and cycles.
 
+use super::bus::fetch;
 use super::modes::{
-    Absolute, AbsoluteX, AbsoluteY, Immediate, IndirectX, IndirectY, Mode, ZeroPage, ZeroPageX,
-    ZeroPageY,
+    Absolute, AbsoluteX, AbsoluteY, Immediate, IndirectX, IndirectY, Mode, Needs, ZeroPage,
+    ZeroPageX, ZeroPageY,
 };
 use super::{At, Handler, Processor, flag, stores};
 use crate::machine::Machine;
 
-/// The functions of an instruction, which go on to the next: one that finds its bytes in RAM and ROM, and, where that
-/// one gives up with `None` (it must not have changed anything by then), one that finds them wherever they are.
+/// Numbers of handlers: those of the 256 opcodes where the instruction and what it works on are in a piece of the
+/// program, in RAM and in ROM; those of the opcodes anywhere; [`stores`]; what looks for an instruction.
+pub(super) const ANYWHERE: u16 = 256;
+pub(super) const STORES: u16 = 512;
+pub(super) const FETCH: u16 = 704;
+const COUNT: usize = FETCH as usize + 1;
+
+/// Whether it is one of the eight conditional branches.
+pub(super) fn is_branch(opcode: u8) -> bool {
+    opcode & 0x1f == 0x10
+}
+
+/// The functions of an instruction, which go on to the next: one for `PLAIN` ones, and, where that one gives up with `None`
+/// (it must not have changed anything by then), one for what is anywhere.
 macro_rules! handler {
     (|$cpu:ident, $plain:ident| $do:block) => {{
         #[inline(always)]
@@ -17,12 +30,11 @@ macro_rules! handler {
             Some(())
         }
 
-        #[inline(never)]
         fn anywhere(bus: &mut Machine, at: At, operand: u32, a: u32, x_y: u32, result: u32) {
             let mut processor = Processor::resume(bus, at, operand, a, x_y, result);
             let done = attempt::<false>(&mut processor);
             debug_assert!(done.is_some(), "every byte is somewhere");
-            processor.next();
+            processor.next_anywhere();
         }
 
         fn handler(bus: &mut Machine, at: At, operand: u32, a: u32, x_y: u32, result: u32) {
@@ -32,7 +44,7 @@ macro_rules! handler {
             }
             processor.next();
         }
-        handler
+        (handler, anywhere)
     }};
 }
 
@@ -55,40 +67,52 @@ macro_rules! instructions {
             length
         };
 
-        /// What each opcode does; its operand bytes are in `operand`. After them, [`stores`].
-        pub(super) static HANDLERS: [Handler; 512] = {
-            const JAM: Handler = handler!(|cpu, PLAIN| { cpu.jam() });
-            let mut handlers = stores::after([JAM; 512]);
-            $($(handlers[$r] = handler!(|cpu, PLAIN| {
+        /// What each opcode needs to be a `PLAIN` one.
+        pub(super) const NEEDS: [Needs; 256] = {
+            let mut needs = [Needs::Nothing; 256];
+            $($(needs[$r] = $r_mode::NEEDS;)+)+
+            $($(needs[$s] = $s_mode::NEEDS;)+)+
+            $($(needs[$m] = $m_mode::NEEDS;)+)+
+            needs
+        };
+
+        /// By number; an instruction's operand bytes are in `operand`.
+        pub(super) static HANDLERS: [Handler; COUNT] = {
+            let mut handlers = stores::put_into([fetch as Handler; COUNT]);
+            macro_rules! put {
+                ($opcode:literal, $both:expr) => {
+                    (handlers[$opcode], handlers[$opcode + ANYWHERE as usize]) = $both;
+                };
+            }
+            $($(put!($r, handler!(|cpu, PLAIN| {
                 let place = $r_mode::address::<PLAIN>(cpu, true)?;
                 cpu.advance(0, $r_cycles);
                 let operand = $r_mode::load::<PLAIN>(cpu, place)?;
                 cpu.$read(operand);
-            });)+)+
-            $($(handlers[$s] = handler!(|cpu, PLAIN| {
+            }));)+)+
+            $($(put!($s, handler!(|cpu, PLAIN| {
                 let place = $s_mode::address::<PLAIN>(cpu, false)?;
-                place.writable::<PLAIN>()?;
+                $s_mode::writable::<PLAIN>(place)?;
                 cpu.advance(0, $s_cycles);
                 let value = cpu.$store(place.lines + 1);
                 cpu.store::<PLAIN>(place, value);
-            });)+)+
-            $($(handlers[$m] = handler!(|cpu, PLAIN| {
+            }));)+)+
+            $($(put!($m, handler!(|cpu, PLAIN| {
                 let place = $m_mode::address::<PLAIN>(cpu, false)?;
-                place.writable::<PLAIN>()?;
+                $m_mode::writable::<PLAIN>(place)?;
                 cpu.advance(0, $m_cycles);
                 let operand = $m_mode::load::<PLAIN>(cpu, place)?;
                 let result = cpu.$modify(operand);
                 cpu.store::<PLAIN>(place, result);
-            });)+)+
+            }));)+)+
             $({
-                const HANDLER: Handler = handler!(|$cpu, $plain| {
-
+                const BOTH: (Handler, Handler) = handler!(|$cpu, $plain| {
                     if $o_cycles != 0 {
                         $cpu.advance($o_length, $o_cycles);
                     }
                     $do;
                 });
-                $(handlers[$o] = HANDLER;)+
+                $(put!($o, BOTH);)+
             })+
             handlers
         };
@@ -193,16 +217,16 @@ instructions! {
         0xF8, 1, 2: cpu.bus.held.decimal = flag::DECIMAL;
         0xEA | 0x1A | 0x3A | 0x5A | 0x7A | 0xDA | 0xFA, 1, 2: cpu.nop(0);
         // Branches.
-        0x10, 2, 0: cpu.branch(cpu.zero_negative & 0x8080 == 0);
-        0x30, 2, 0: cpu.branch(cpu.zero_negative & 0x8080 != 0);
-        0x50, 2, 0: cpu.branch(cpu.bus.held.overflow == 0);
-        0x70, 2, 0: cpu.branch(cpu.bus.held.overflow != 0);
-        0x90, 2, 0: cpu.branch(cpu.bus.held.carry == 0);
-        0xB0, 2, 0: cpu.branch(cpu.bus.held.carry != 0);
-        0xD0, 2, 0: cpu.branch(cpu.zero_negative & 0xff != 0);
-        0xF0, 2, 0: cpu.branch(cpu.zero_negative & 0xff == 0);
+        0x10, 2, 0: cpu.branch::<PLAIN>(cpu.zero_negative & 0x8080 == 0);
+        0x30, 2, 0: cpu.branch::<PLAIN>(cpu.zero_negative & 0x8080 != 0);
+        0x50, 2, 0: cpu.branch::<PLAIN>(cpu.bus.held.overflow == 0);
+        0x70, 2, 0: cpu.branch::<PLAIN>(cpu.bus.held.overflow != 0);
+        0x90, 2, 0: cpu.branch::<PLAIN>(cpu.bus.held.carry == 0);
+        0xB0, 2, 0: cpu.branch::<PLAIN>(cpu.bus.held.carry != 0);
+        0xD0, 2, 0: cpu.branch::<PLAIN>(cpu.zero_negative & 0xff != 0);
+        0xF0, 2, 0: cpu.branch::<PLAIN>(cpu.zero_negative & 0xff == 0);
         // Jumps.
-        0x4C, 3, 3: cpu.jump(cpu.operand);
+        0x4C, 3, 3: cpu.jump::<PLAIN>(cpu.operand)?;
         0x6C, 3, 0: cpu.jump_indirect::<PLAIN>()?;
         0x20, 3, 0: cpu.jsr::<PLAIN>()?;
         0x60, 1, 0: cpu.rts::<PLAIN>()?;

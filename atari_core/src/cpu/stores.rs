@@ -2,6 +2,7 @@
 //!
 //! Each register has a handler of its own for A, X and Y, so that nothing of the operand is left to be looked at.
 
+use super::opcodes::STORES;
 use super::{At, Handler, Processor};
 use crate::machine::Machine;
 use crate::tia::registers::{WSYNC, until_wsync_ends};
@@ -19,24 +20,25 @@ macro_rules! stores {
     };
 }
 
-/// The stores' handlers come after those of the 256 opcodes: 64 each for STA, STX and STY.
-const FIRST: u16 = 256;
+/// 64 handlers each for STA, STX and STY.
 const OPCODES: [u8; 3] = [0x85, 0x86, 0x84];
 
 /// The number of the handler for an instruction, if it is a store to the TIA.
 pub(super) fn handler(opcode: u8, address: u8) -> Option<u16> {
     let source = OPCODES.iter().position(|store| *store == opcode)?;
-    (address < 0x80).then(|| FIRST + 64 * source as u16 + u16::from(address & 0x3f))
+    (address < 0x80).then(|| STORES + 64 * source as u16 + u16::from(address & 0x3f))
 }
 
-/// Puts the stores after the opcodes.
-pub(super) const fn after(mut handlers: [Handler; 512]) -> [Handler; 512] {
+/// Puts the stores among the handlers.
+pub(super) const fn put_into<const COUNT: usize>(
+    mut handlers: [Handler; COUNT],
+) -> [Handler; COUNT] {
     let mut source = 0;
     while source < 3 {
         let stores = [&STORES_OF_A, &STORES_OF_X, &STORES_OF_Y][source];
         let mut register = 0;
         while register < 64 {
-            handlers[FIRST as usize + 64 * source + register] = stores[register];
+            handlers[STORES as usize + 64 * source + register] = stores[register];
             register += 1;
         }
         source += 1;
