@@ -1,7 +1,11 @@
 //! Ranks that share an update against one process that does it alone: the same weights, whatever is divided.
 //! Threads stand in for processes, and a table that they share for the network between them.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 
@@ -43,6 +47,7 @@ struct Seat {
 
 impl Engine for Seat {
     fn sum(&self, tensor: &mut Tensor) -> Result<(), String> {
+        assert!(tensor.numel() > 0, "torch.distributed takes no such tensor");
         let numbers = Vec::<f64>::try_from(tensor.to_kind(Kind::Double).reshape(-1)).unwrap();
         let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_ne_bytes()).collect();
         let rows = self.all_gather(&bytes)?;
@@ -117,19 +122,53 @@ fn envs(settings: &Settings, ranks: &Ranks) -> Box<dyn VecEnv> {
 
 /// The states at rank 0 after each of so many updates, and how far the ranks' weights are apart in the end.
 fn train(settings: &Settings, num_ranks: usize, updates: usize) -> (Vec<State>, f64) {
+    let is_enough = |updates_done, _| updates_done == updates;
+    go_on(settings, num_ranks, None, is_enough)
+}
+
+/// The same from a state, as rank 0 reads it from a checkpoint, with new games; until so many updates and
+/// steps are done, behind which there is a last state.
+fn go_on(
+    settings: &Settings,
+    num_ranks: usize,
+    from: Option<&State>,
+    is_enough: impl Fn(usize, usize) -> bool + Sync,
+) -> (Vec<State>, f64) {
+    let from = Mutex::new(from.map(copy_of));
     let mut all = at_ranks(num_ranks, |ranks| {
         let mut env = envs(settings, ranks);
         let mut learner = algorithms::of_rank(settings, &*env, Device::Cpu, ranks).unwrap();
+        let from = from.lock().unwrap().as_ref().map(copy_of);
+        if let Some(mut state) = from {
+            if !ranks.is_first() {
+                state.replay.clear(); // it lies in a file that the others need not see
+            }
+            learner.load_state(&state).unwrap();
+            learner.forget_games();
+        }
         let first = ranks.share(NUM_ENVS).start as u64;
         env.reset(Some(1 + first), &mut learner.next_obs()).unwrap();
         let (mut step, mut states) = (StepBatch::default(), Vec::new());
-        while states.len() < updates {
+        for steps in 1.. {
             let actions = learner.act().unwrap();
             env.send(actions.as_actions(), learner.next_obs()).unwrap();
             env.recv(&mut step).unwrap();
             learner.observe(&step).unwrap();
-            if let Learning::Done(_) = learner.learn(&mut || false).unwrap() {
-                states.push(learner.state().unwrap());
+            let outcome = learner.learn(&mut || false).unwrap();
+            let updates = states.len() + usize::from(matches!(outcome, Learning::Done(_)));
+            let is_enough = is_enough(updates, steps);
+            if is_enough || updates > states.len() {
+                // It has views of the replay memory.
+                let mut state = copy_of(&learner.state().unwrap());
+                if let Learning::Done(metrics) = outcome {
+                    let metrics: Vec<f64> = metrics.0.iter().map(|(_, value)| *value).collect();
+                    let metrics = Tensor::from_slice(&metrics).nan_to_num(0.0, None, None);
+                    state.tensors.push(("metrics".to_owned(), metrics));
+                }
+                states.push(state);
+            }
+            if is_enough {
+                break;
             }
         }
         states
@@ -140,6 +179,20 @@ fn train(settings: &Settings, num_ranks: usize, updates: usize) -> (Vec<State>, 
         .map(|states| largest(&(weights_of(states.last().unwrap()) - &last)));
     let apart = apart.fold(0.0, f64::max);
     (all.swap_remove(0), apart)
+}
+
+fn copy_of(state: &State) -> State {
+    let copied = |tensors: &[(String, Tensor)]| {
+        let copied = tensors.iter();
+        copied
+            .map(|(name, tensor)| (name.clone(), tensor.copy()))
+            .collect()
+    };
+    State {
+        tensors: copied(&state.tensors),
+        values: state.values.clone(),
+        replay: copied(&state.replay),
+    }
 }
 
 fn settings(algorithm: Algorithm, changes: &str) -> Settings {
@@ -153,6 +206,24 @@ fn settings(algorithm: Algorithm, changes: &str) -> Settings {
     );
     let settings = Settings::defaults(algorithm);
     settings.with(&toml::from_str(&changes).unwrap()).unwrap()
+}
+
+/// But for rounding.
+fn check_alike(one: &State, other: &State, case: &str) {
+    for (ours, theirs) in [(&one.tensors, &other.tensors), (&one.replay, &other.replay)] {
+        assert_eq!(ours.len(), theirs.len(), "{case}");
+        for (name, tensor) in ours {
+            let found = theirs.iter().find(|(other, _)| other == name);
+            let (_, found) = found.unwrap_or_else(|| panic!("{case}: no {name}"));
+            assert_eq!(found.size(), tensor.size(), "{case}: {name}");
+            if tensor.numel() == 0 {
+                continue;
+            }
+            let off = largest(&(found.to_kind(Kind::Double) - tensor.to_kind(Kind::Double)));
+            assert!(off < 1e-5, "{case}: {name} is off by {off}");
+        }
+    }
+    assert_eq!(one.values["rng"], other.values["rng"], "{case}");
 }
 
 /// Minibatches of 22 or 23 samples and of 2 or 3 environments, which fall to the ranks unequally, and now
@@ -184,15 +255,7 @@ fn ranks_make_the_update_of_one_process() {
             assert!(apart <= 0.0, "{algorithm} {changes}: {apart} apart");
             for (update, (one, other)) in alone.iter().zip(&together).enumerate() {
                 let case = format!("{algorithm} {changes}: {num_ranks} ranks, update {update}");
-                for (name, tensor) in &one.tensors {
-                    let found = other.tensors.iter().find(|(other, _)| other == name);
-                    let (_, found) = found.unwrap_or_else(|| panic!("{case}: no {name}"));
-                    assert_eq!(found.size(), tensor.size(), "{case}: {name}");
-                    let off =
-                        largest(&(found.to_kind(Kind::Double) - tensor.to_kind(Kind::Double)));
-                    assert!(off < 1e-5, "{case}: {name} is off by {off}");
-                }
-                assert_eq!(one.values["rng"], other.values["rng"], "{case}");
+                check_alike(one, other, &case);
             }
         }
         let moved = largest(&(weights_of(&alone[0]) - weights_of(&alone[2])));
@@ -210,13 +273,54 @@ fn weights_are_the_same_bits_at_all_ranks_after_a_hundred_updates() {
     assert!(apart <= 0.0, "{apart} apart");
 }
 
+/// A replay memory that is overwritten, batches that leave ranks without a transition, with priorities and
+/// without; and a state in the midst of an update, for the terms of its gradient steps.
 #[test]
-fn dqn_is_refused_by_name() {
-    let settings = settings(Algorithm::Dqn, "");
-    let refused = at_ranks(2, |ranks| {
-        let env = envs(&settings, ranks);
-        let made = algorithms::of_rank(&settings, &*env, Device::Cpu, ranks);
-        made.err().unwrap().to_string()
-    });
-    assert!(refused[0].contains("`algorithm` = dqn"), "{}", refused[0]);
+fn ranks_replay_what_one_process_does_and_any_number_goes_on() {
+    let shared = "learning_starts = 40\nreplay_capacity = 100\ntrain_frequency = 16\ntarget_update = 3\n\
+                  learning_rate = 1e-3\nsteps_per_update = 64";
+    let rainbow = "batch_size = 3\nprioritized = true\nnoisy = true\ndueling = true\ndouble_q = true\n\
+                   n_step = 3\ndistributional = 'c51'";
+    for changes in ["batch_size = 16\nstart_e = 0.5", rainbow] {
+        let settings = settings(Algorithm::Dqn, &format!("{shared}\n{changes}"));
+        let (alone, _) = train(&settings, 1, 4);
+        let priorities = alone[3]
+            .replay
+            .iter()
+            .any(|(name, _)| name == "replay.priorities");
+        assert_eq!(priorities, changes == rainbow);
+        for num_ranks in [2, 4] {
+            let (together, apart) = train(&settings, num_ranks, 4);
+            assert!(apart <= 0.0, "{changes}: {apart} apart");
+            for (update, (one, other)) in alone.iter().zip(&together).enumerate() {
+                check_alike(
+                    one,
+                    other,
+                    &format!("{changes}: {num_ranks} ranks, update {update}"),
+                );
+            }
+        }
+        let moved = largest(&(weights_of(&alone[0]) - weights_of(&alone[3])));
+        assert!(moved > 1e-4, "{changes}: weights moved by {moved}");
+        let midway = |_, steps| steps == 21;
+        let (alone, _) = go_on(&settings, 1, None, midway);
+        let (from, _) = go_on(&settings, 2, None, midway);
+        let from = from.last().unwrap();
+        check_alike(alone.last().unwrap(), from, "midway");
+        assert!(
+            from.tensors
+                .iter()
+                .any(|(name, _)| name == "terms_of_update")
+        );
+        let from_there =
+            |num_ranks| go_on(&settings, num_ranks, Some(from), |updates, _| updates == 2);
+        let (alone, _) = from_there(1);
+        for num_ranks in [2, 4] {
+            let (together, apart) = from_there(num_ranks);
+            assert!(apart <= 0.0, "{changes}: {apart} apart");
+            for (one, other) in alone.iter().zip(&together) {
+                check_alike(one, other, &format!("{changes}: on with {num_ranks} ranks"));
+            }
+        }
+    }
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 from torchrun import FEW, PROGRAM, Ranks, free_port, weights
 
 LONG = ["--total-steps", "1000000", "--run-name", "run"]
@@ -61,6 +62,47 @@ def test_games_and_memories_go_on_at_another_number_of_ranks(ranks: Ranks) -> No
     assert {"lstm_state", "hidden.weight"} <= one.keys()
     assert differences(one, four) < 1e-5
     assert differences(one, weights(before)) > 1e-3
+
+
+def test_a_replay_memory_of_two_ranks_is_that_of_one_process_and_goes_on(ranks: Ranks) -> None:
+    """Stacks of frames and priorities, saved in the midst of games and overwritten later."""
+    games = ["--env-id", "BreakoutNoFrameskip-v4", "--backend", "native", "--num-envs", "4"]
+    replay = ["--learning-starts", "64", "--replay-capacity", "400", "--n-step", "3"]
+    learning = [
+        "--prioritized",
+        "true",
+        "--priority-alpha",
+        "1",
+        "--batch-size",
+        "8",
+        "--train-frequency",
+        "16",
+    ]
+    saving = ["--steps-per-update", "64", "--checkpoint-every", "192", "--torch-threads", "1"]
+    arguments = ["--algorithm", "dqn", *games, *replay, *learning, *saving, "--env-threads", "1"]
+    for name, count in [("alone", 1), ("one", 2)]:
+        steps = ["--total-steps", "384", "--run-name", name]
+        ranks.run(count, "train", *arguments, *steps)
+    held = check_replay(ranks, "alone", "one", 384)
+    assert len(held["replay.older_places"]) == 4, "games begin with stacks of their own"
+    shutil.copytree(ranks.folder / "runs/one", ranks.folder / "runs/four")
+    for name, count in [("one", 1), ("four", 4)]:
+        said = ranks.run(count, "train", "--resume", f"runs/{name}", "--total-steps", "576")
+        assert "start anew" not in said
+        assert "filled anew" not in said
+    check_replay(ranks, "one", "four", 576)
+
+
+def check_replay(ranks: Ranks, one: str, other: str, step: int) -> dict[str, np.ndarray]:
+    """Check that two runs learned the same and hold the same transitions."""
+    assert differences(ranks.weights(one), ranks.weights(other)) < 1e-5
+    names = (f"runs/{name}/checkpoints/step-{step:012}.replay.safetensors" for name in (one, other))
+    ours, theirs = (load_file(ranks.folder / name) for name in names)
+    assert ours.keys() == theirs.keys()
+    for name, held in ours.items():
+        tolerance = 1e-5 if name == "replay.priorities" else 0
+        np.testing.assert_allclose(held, theirs[name], tolerance, tolerance, err_msg=name)
+    return ours
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
@@ -140,7 +182,6 @@ def test_a_stop_at_torchrun_stops_all_at_the_same_update(ranks: Ranks) -> None:
     ("arguments", "named"),
     [
         (["--num-envs", "7"], "`num_envs` = 7 is not divided by the 2 ranks"),
-        (["--algorithm", "dqn"], "`algorithm` = dqn learns in one process"),
     ],
 )
 def test_what_ranks_cannot_do_is_said_once(ranks: Ranks, arguments: list[str], named: str) -> None:

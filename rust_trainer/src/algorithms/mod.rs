@@ -79,6 +79,15 @@ pub trait Algorithm {
     /// What libtorch says.
     fn state(&self) -> Result<State, TrainerError>;
 
+    /// The same without the replay memory, which playing does not need: it may take gigabytes, and be those
+    /// of several ranks.
+    ///
+    /// # Errors
+    /// As [`Algorithm::state`].
+    fn state_to_play(&self) -> Result<State, TrainerError> {
+        self.state()
+    }
+
     /// Whether [`Algorithm::state`] is whole now, and not at the end of an update alone: between any two
     /// gradient steps, also where the second one failed before it changed anything. What was broken off,
     /// [`Algorithm::learn`] then does first of all.
@@ -161,7 +170,7 @@ pub fn new(
 /// The same at one of several ranks, for its share of the environments.
 ///
 /// # Errors
-/// As [`new`]; an algorithm that several ranks cannot learn with.
+/// As [`new`].
 pub fn of_rank(
     settings: &Settings,
     env: &dyn VecEnv,
@@ -175,18 +184,7 @@ pub fn of_rank(
         AlgorithmSettings::A2c(a2c) => {
             Box::new(ActorCritic::of_rank(a2c, settings, env, device, ranks)?)
         }
-        AlgorithmSettings::Dqn(dqn) if ranks.is_alone() => {
-            Box::new(Dqn::new(dqn, settings, env, device)?)
-        }
-        AlgorithmSettings::Dqn(_) => {
-            let problem = "learns in one process, for its replay memory is not divided; ppo, a2c \
-                and pqn learn on several ranks";
-            return Err(TrainerError::setting(
-                "algorithm",
-                "dqn",
-                problem.to_owned(),
-            ));
-        }
+        AlgorithmSettings::Dqn(dqn) => Box::new(Dqn::of_rank(dqn, settings, env, device, ranks)?),
         AlgorithmSettings::Pqn(pqn) => Box::new(Pqn::of_rank(pqn, settings, env, device, ranks)?),
     })
 }

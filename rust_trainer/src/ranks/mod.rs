@@ -34,7 +34,8 @@ pub(crate) use pace::Pace;
 
 /// What carries words and numbers between ranks. All ranks make the same calls in the same order.
 pub trait Engine: Debug + Send + Sync {
-    /// Adds up a contiguous tensor over all ranks, in its place; the sum is the same bits at each of them.
+    /// Adds up a contiguous tensor of one number or more over all ranks, in its place; the sum is the same bits
+    /// at each of them.
     ///
     /// # Errors
     /// Why the others cannot be reached.
@@ -148,18 +149,19 @@ impl Ranks {
     /// numbered step by step, `num_envs` of each rank in a step.
     #[must_use]
     pub fn own(&self, indices: &[i64], num_envs: usize) -> Vec<i64> {
-        if self.is_alone() {
-            return indices.to_vec();
-        }
+        let own = indices.iter();
+        own.filter_map(|&index| self.own_index(index, num_envs))
+            .collect()
+    }
+
+    /// One of them, if it is this rank's.
+    #[must_use]
+    pub fn own_index(&self, index: i64, num_envs: usize) -> Option<i64> {
         let (num_envs, all) = (num_envs as i64, (num_envs * self.count()) as i64);
-        let first = num_envs * self.rank as i64;
-        let own = indices.iter().filter_map(|index| {
-            let (step, env) = (index / all, index % all - first);
-            (0..num_envs)
-                .contains(&env)
-                .then_some(step * num_envs + env)
-        });
-        own.collect()
+        let (step, env) = (index / all, index % all - num_envs * self.rank as i64);
+        (0..num_envs)
+            .contains(&env)
+            .then_some(step * num_envs + env)
     }
 
     /// Lets `draw` draw for the `rows` of this rank; `skip` draws what another one's row takes.
@@ -216,6 +218,9 @@ impl Ranks {
         let mut length = Tensor::from_slice(&[said.len() as f64]);
         self.sum(&mut length)?;
         let length = length.double_value(&[0]) as usize;
+        if length == 0 {
+            return Ok(Vec::new()); // torch has no tensors without numbers of a memory that is given
+        }
         let mut padded = said.to_vec();
         padded.resize(length, 0);
         let mut sum = Tensor::from_slice(&padded);
@@ -326,7 +331,14 @@ fn released(what: &str, step: u64) -> String {
     format!("rust_trainer/{what}/{step}")
 }
 
-fn bytes_of(tensor: &Tensor) -> Result<Vec<u8>, TrainerError> {
+/// A tensor's bytes, row by row.
+///
+/// # Errors
+/// What libtorch says.
+pub(crate) fn bytes_of(tensor: &Tensor) -> Result<Vec<u8>, TrainerError> {
+    if tensor.numel() == 0 {
+        return Ok(Vec::new());
+    }
     let tensor = tensor.to_device(tch::Device::Cpu).f_contiguous()?;
     let bytes = tensor.f_reshape([-1])?.f_view_dtype(Kind::Uint8)?;
     let mut copy = vec![0; bytes.numel()];

@@ -102,7 +102,7 @@ impl Run {
             return self.evaluate_here(stop, None);
         }
         // A state takes all ranks; what is played has no use for those of the environments.
-        let checkpoint = self.checkpoint(EnvStates::Missing(BEST.to_owned()))?;
+        let checkpoint = self.checkpoint_to_play(EnvStates::Missing(BEST.to_owned()))?;
         let goes_on = if self.ranks.is_first() {
             let goes_on = self.evaluate_here(stop, Some(checkpoint))?;
             self.ranks.release(EVALUATED, learned)?;
@@ -141,9 +141,8 @@ impl Run {
         if is_best {
             let mut checkpoint = match checkpoint {
                 Some(checkpoint) => checkpoint,
-                None => self.checkpoint(EnvStates::Missing(BEST.to_owned()))?,
+                None => self.checkpoint_to_play(EnvStates::Missing(BEST.to_owned()))?,
             };
-            checkpoint.state.replay.clear();
             checkpoint.evaluation = Some(evaluation);
             checkpoint.save_best(&self.folder.checkpoints())?;
         }

@@ -1,7 +1,7 @@
 //! What a run writes as checkpoints, and when there is nothing new to write.
 
 use super::{Checkpoint, EnvStates, Run, checkpoints};
-use crate::{error::TrainerError, ranks::Ranks};
+use crate::{algorithms::State, error::TrainerError, ranks::Ranks};
 
 impl Run {
     /// Writes a checkpoint of what is learned, unless there is one.
@@ -36,13 +36,22 @@ impl Run {
 
     /// What is learned, as a checkpoint holds it.
     pub(super) fn checkpoint(&self, envs: EnvStates) -> Result<Checkpoint, TrainerError> {
+        self.checkpoint_of(self.algorithm.state()?, envs)
+    }
+
+    /// The same without what only learning needs.
+    pub(super) fn checkpoint_to_play(&self, envs: EnvStates) -> Result<Checkpoint, TrainerError> {
+        self.checkpoint_of(self.algorithm.state_to_play()?, envs)
+    }
+
+    fn checkpoint_of(&self, state: State, envs: EnvStates) -> Result<Checkpoint, TrainerError> {
         let checkpoint = Checkpoint {
             settings: self.settings.clone(),
             counters: self.learned,
             arithmetic: self.arithmetic.clone(),
             obs_spec: self.env.obs_spec().clone(),
             action_space: self.env.action_space().clone(),
-            state: self.algorithm.state()?,
+            state,
             envs,
             replay: None,
             evaluation: None,

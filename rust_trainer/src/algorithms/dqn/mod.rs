@@ -3,11 +3,19 @@
 //! Actions are ε-greedy, or greedy by noisy weights; each transition goes to the replay memory; for every
 //! `train_frequency` agent steps the network learns from a batch of what is there; every `target_update`
 //! such steps the target network becomes a copy of it.
+//!
+//! Several ranks have a replay memory together: each holds the transitions of its own environments, and all
+//! draw the same batch out of those of all, of which each computes what it holds. The priorities are at
+//! every rank, one number a transition.
 
+mod divided;
 mod loss;
 mod settings;
 mod state;
 
+use std::ops::Range;
+
+use rand::RngExt;
 use rand_pcg::Pcg64;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 use vec_env::{ActionBatch, ObsBuffer, ObsSlot, ObsSpec, StepBatch, VecEnv};
@@ -26,8 +34,8 @@ use crate::{
     nn::QNet,
     optimizer::Optimizer,
     parallel::{self, Shared},
-    policy::{EpsilonGreedy, Policy, epsilon_greedy, seeded_rng, to_vec},
-    ranks::Ranks,
+    policy::{EpsilonGreedy, Policy, epsilon_greedy, seeded_rng, skip_epsilon_greedy, to_vec},
+    ranks::{Ranks, launch::ranks_here},
     settings::Settings,
 };
 
@@ -36,12 +44,15 @@ use crate::{
 pub struct Dqn {
     settings: DqnSettings,
     obs_spec: ObsSpec,
+    /// Environments of this rank.
     num_envs: usize,
     num_actions: i64,
     total_steps: u64,
     learner: Learner<EpsilonGreedy>,
     target: QNet,
+    /// The transitions of this rank's environments.
     replay: Replay,
+    /// The priorities of those of all ranks.
     priorities: Option<Priorities>,
     /// Where the environments write.
     arriving: ObsBuffer,
@@ -57,6 +68,21 @@ pub struct Dqn {
 /// Transitions with the weights of their losses, `[batch]`; none where all count alike.
 type Weighted = (Transitions, Option<Tensor>);
 
+/// A batch drawn out of the transitions of all ranks.
+struct Drawn {
+    /// Their numbers, `step · environments of all ranks + environment`.
+    numbers: Vec<u64>,
+    /// The weights of their losses, none where all count alike.
+    weights: Option<Vec<f32>>,
+}
+
+/// What of a batch this rank holds.
+struct Own {
+    /// Places in the batch.
+    places: Vec<usize>,
+    parts: Vec<Part<Weighted>>,
+}
+
 /// How far learning has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Progress {
@@ -70,28 +96,28 @@ struct Progress {
 }
 
 impl Dqn {
-    /// Fresh weights, drawn by the seed of `run`, and an empty replay memory.
+    /// Fresh weights, drawn by the seed of `run`, and an empty replay memory: at one of several `ranks`, for
+    /// its share of the environments.
     ///
     /// # Errors
-    /// As [`super::new`]; a replay memory larger than the machine's.
-    pub fn new(
+    /// As [`super::of_rank`]; a replay memory larger than the machine's.
+    pub fn of_rank(
         settings: DqnSettings,
         run: &Settings,
         env: &dyn VecEnv,
         device: Device,
+        ranks: &Ranks,
     ) -> Result<Self, TrainerError> {
         let (spec, num_envs, actions) = (env.obs_spec(), env.num_envs(), env.action_space());
-        let (capacity, n_step) = (settings.replay_capacity, settings.n_step);
-        let bytes = Replay::num_bytes(spec, num_envs, capacity, n_step);
-        memory::check("replay_capacity", capacity, bytes)?;
+        check_memory(&settings, spec, num_envs, ranks)?;
         let mut rng = seeded_rng(run.run.seed);
         let (on, style) = ((device, run.machine.precision), settings.style());
         let net = QNet::new(spec, actions, &run.net, style, on, &mut rng)?;
         let mut target = QNet::new(spec, actions, &run.net, style, on, &mut seeded_rng(0))?;
         target.params.copy_from(&net.params);
         let optimizer = Optimizer::adam(net.params.numel(), device, settings.adam_eps);
-        let replay = new_replay(&settings, spec, num_envs)?;
-        let priorities = new_priorities(&settings, &replay);
+        let replay = new_replay(&settings, spec, num_envs, ranks)?;
+        let priorities = new_priorities(&settings, &replay, ranks);
         let net = EpsilonGreedy {
             net,
             epsilon: settings.eval_e,
@@ -101,7 +127,7 @@ impl Dqn {
             num_envs,
             num_actions: actions.num_actions(),
             total_steps: run.run.total_steps,
-            learner: Learner::new(net, optimizer, rng, None, &run.machine, &Ranks::alone()),
+            learner: Learner::new(net, optimizer, rng, None, &run.machine, ranks),
             target,
             replay,
             priorities,
@@ -133,47 +159,78 @@ impl Dqn {
         self.settings.priority_beta + done * (1.0 - self.settings.priority_beta)
     }
 
-    /// Draws a batch: numbers of transitions, and the weights of their losses.
-    fn draw(&self, rng: &mut Pcg64) -> (Vec<u64>, Option<Vec<f32>>) {
-        let count = self.settings.batch_size;
+    /// Numbers of the transitions, of all ranks, that can be drawn.
+    fn held(&self) -> Range<u64> {
+        of_all(&self.learner.ranks, &self.replay.held())
+    }
+
+    /// How many can be drawn at most, of all ranks.
+    fn capacity(&self) -> u64 {
+        (self.replay.capacity() * self.learner.ranks.count()) as u64
+    }
+
+    /// Draws a batch, the same at all ranks.
+    fn draw(&self, rng: &mut Pcg64) -> Drawn {
+        let (count, held) = (self.settings.batch_size, self.held());
         let Some(priorities) = &self.priorities else {
-            return (self.replay.sample(count, rng), None);
+            let numbers = (0..count).map(|_| rng.random_range(held.clone()));
+            return Drawn {
+                numbers: numbers.collect(),
+                weights: None,
+            };
         };
-        let held = self.replay.held();
         let leaves = priorities.sample(count, rng);
         let weights = priorities.weights(&leaves, (held.end - held.start) as usize, self.beta());
-        let capacity = self.replay.capacity() as u64;
+        let capacity = self.capacity();
         // Leaves are numbers modulo the capacity; those held are as many at most.
         let behind = |&leaf: &usize| (leaf as u64 + capacity - held.start % capacity) % capacity;
         let numbers = leaves.iter().map(|leaf| held.start + behind(leaf));
-        (numbers.collect(), Some(weights))
+        Drawn {
+            numbers: numbers.collect(),
+            weights: Some(weights),
+        }
     }
 
-    /// The transitions of these `numbers` with the `weights` of their losses, in as many parts as they are
-    /// computed in.
-    fn parts(
-        &self,
-        numbers: &[u64],
-        weights: Option<&[f32]>,
-    ) -> Result<Vec<Part<Weighted>>, TrainerError> {
-        let (device, count) = (self.device(), self.learner.num_parts(numbers.len()));
-        let mut weights = weights.map(|weights| parallel::split(weights, count));
-        let parts = parallel::split(numbers, count).map(|part| {
+    /// The transitions of this rank in a batch with the weights of their losses, in as many parts as they
+    /// are computed in.
+    fn own(&self, drawn: &Drawn) -> Result<Own, TrainerError> {
+        let (ranks, device) = (&self.learner.ranks, self.device());
+        let batch = drawn.numbers.iter().enumerate();
+        let own = batch.filter_map(|(place, &number)| {
+            let own = ranks.own_index(number as i64, self.num_envs)?;
+            Some((place, own as u64))
+        });
+        let (places, numbers): (Vec<usize>, Vec<u64>) = own.unzip();
+        if places.is_empty() {
+            // One that holds none takes part with a transition that counts for nothing.
+            let any = self.replay.get(&[self.replay.held().start])?;
+            let parts = vec![(0.0, (any.to_device(device), None))];
+            return Ok(Own { places, parts });
+        }
+        let weights = drawn.weights.as_ref();
+        let weights = weights.map(|weights| places.iter().map(|&place| weights[place]).collect());
+        let weights: Option<Vec<f32>> = weights;
+        let count = self.learner.num_parts(numbers.len());
+        let mut weights = weights
+            .as_deref()
+            .map(|weights| parallel::split(weights, count));
+        let parts = parallel::split(&numbers, count).map(|part| {
             let weights = weights.as_mut().and_then(Iterator::next);
             let weights = weights.map(|weights| Tensor::from_slice(weights).to_device(device));
-            let share = part.len() as f64 / numbers.len() as f64;
+            let share = part.len() as f64 / drawn.numbers.len() as f64;
             let transitions = self.replay.get(part)?.to_device(device);
             Ok((share, (transitions, weights)))
         });
-        parts.collect()
+        let parts = parts.collect::<Result<_, TrainerError>>()?;
+        Ok(Own { places, parts })
     }
 
     /// One gradient step on a batch of transitions. Where it fails before the optimizer moves the weights,
     /// nothing has changed, nor has anything been drawn.
     fn gradient_step(&mut self) -> Result<(), TrainerError> {
         let mut rng = self.learner.rng.clone();
-        let (numbers, weights) = self.draw(&mut rng);
-        let parts = self.parts(&numbers, weights.as_deref())?;
+        let drawn = self.draw(&mut rng);
+        let Own { places, parts } = self.own(&drawn)?;
         let net = &self.learner.net.net;
         let noise = net.draw_noise(&mut rng);
         let target_noise = self.target.draw_noise(&mut rng);
@@ -216,15 +273,7 @@ impl Dqn {
         let (max_grad_norm, rate) = (settings.max_grad_norm, settings.learning_rate);
         let (terms, errors) = self.learner.descend(parts, loss, max_grad_norm, rate)?;
         self.learner.rng = rng;
-        if let Some(priorities) = &mut self.priorities {
-            let capacity = self.replay.capacity() as u64;
-            for (number, error) in numbers.iter().zip(to_vec::<f32>(&Tensor::cat(&errors, 0))) {
-                if !error.is_finite() {
-                    return Err(TrainerError::Diverged { what: "the error" });
-                }
-                priorities.set((number % capacity) as usize, f64::from(error));
-            }
-        }
+        self.learn_priorities(&drawn.numbers, &places, &errors)?;
         self.terms.push(terms);
 
         let gradient_steps = self.progress.gradient_steps + 1;
@@ -236,17 +285,45 @@ impl Dqn {
         Ok(())
     }
 
+    /// Sets the priorities of a batch by how wrong the network was about it: this rank has the `errors` at its
+    /// own `places`, in parts, and hears the others'.
+    fn learn_priorities(
+        &mut self,
+        numbers: &[u64],
+        places: &[usize],
+        errors: &[Tensor],
+    ) -> Result<(), TrainerError> {
+        let capacity = self.capacity();
+        let Some(priorities) = &mut self.priorities else {
+            return Ok(());
+        };
+        let mut of_all = vec![0.0_f32; numbers.len()];
+        for (&place, error) in places.iter().zip(to_vec::<f32>(&Tensor::cat(errors, 0))) {
+            of_all[place] = error;
+        }
+        // Each place is one rank's, and the others add zero.
+        let mut of_all = Tensor::from_slice(&of_all);
+        self.learner.ranks.sum(&mut of_all)?;
+        for (number, error) in numbers.iter().zip(to_vec::<f32>(&of_all)) {
+            if !error.is_finite() {
+                return Err(TrainerError::Diverged { what: "the error" });
+            }
+            priorities.set((number % capacity) as usize, f64::from(error));
+        }
+        Ok(())
+    }
+
     /// What the gradient steps since the last update say; not numbers where there were none.
     fn metrics(&self) -> Result<Metrics, TrainerError> {
         let names = ["loss", "q_value", "grad_norm"];
         let means = if self.terms.is_empty() {
             Metrics(names.map(|name| (name, f64::NAN)).into())
         } else {
-            let means = Metrics::mean_of(&names, &self.terms);
+            let means = self.learner.metrics(&names, &self.terms)?;
             means.check()?;
             means
         };
-        let held = self.replay.held();
+        let held = self.held();
         let mut metrics = Metrics(vec![
             ("epsilon", self.epsilon()),
             ("replay_size", (held.end - held.start) as f64),
@@ -270,13 +347,18 @@ impl Algorithm for Dqn {
         }
         let obs = obs_tensor(self.replay.in_hand(), self.num_envs, &self.obs_spec)?;
         let (epsilon, obs) = (self.epsilon(), obs.to_device(self.device()));
-        let Learner { net, rng, .. } = &mut self.learner;
+        let Learner {
+            net, rng, ranks, ..
+        } = &mut self.learner;
         let values = {
             let _guard = no_grad_guard();
             let noise = net.net.draw_noise(rng);
             net.net.returns.mean(&net.net.forward(&obs, noise.as_ref()))
         };
-        let chosen = epsilon_greedy(&values, epsilon, rng).actions;
+        let num_actions = self.num_actions as usize;
+        let skip = |rng: &mut Pcg64| skip_epsilon_greedy(num_actions, epsilon, rng);
+        let draw = |rng: &mut Pcg64| epsilon_greedy(&values, epsilon, rng).actions;
+        let chosen = ranks.draw(rng, self.num_envs, skip, draw);
         if let ActionBatch::Discrete(actions) = &chosen {
             self.actions.clone_from(actions);
         }
@@ -285,16 +367,16 @@ impl Algorithm for Dqn {
 
     fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError> {
         let obs = self.arrived();
-        let held_before = self.replay.held();
+        let held_before = self.held();
         self.replay
             .push(&std::mem::take(&mut self.actions), step, obs)?;
-        let held = self.replay.held();
+        let (held, capacity) = (self.held(), self.capacity());
         if let Some(priorities) = &mut self.priorities {
             for number in held_before.end..held.end {
-                priorities.push((number % self.replay.capacity() as u64) as usize);
+                priorities.push((number % capacity) as usize);
             }
         }
-        let steps = self.num_envs as u64;
+        let steps = (self.num_envs * self.learner.ranks.count()) as u64;
         self.progress.steps += steps;
         self.progress.steps_of_update += steps;
         if held.end - held.start >= self.settings.learning_starts as u64 {
@@ -333,6 +415,10 @@ impl Algorithm for Dqn {
         self.to_state()
     }
 
+    fn state_to_play(&self) -> Result<State, TrainerError> {
+        self.learned()
+    }
+
     /// Not within a gradient step that the optimizer has begun with and that did not come to its end.
     fn is_whole_between_steps(&self) -> bool {
         self.learner.optimizer.steps == self.progress.gradient_steps
@@ -366,16 +452,46 @@ fn of_actions(outputs: &Tensor, actions: &Tensor) -> Tensor {
     outputs.gather(1, &index, false).squeeze_dim(1)
 }
 
+/// Transitions that each rank holds: those of its environments, of as many steps as make the capacity.
+fn capacity_of_rank(settings: &DqnSettings, num_envs: usize, ranks: &Ranks) -> usize {
+    let of_all = num_envs * ranks.count();
+    settings.replay_capacity.div_ceil(of_all) * num_envs
+}
+
 fn new_replay(
     settings: &DqnSettings,
     spec: &ObsSpec,
     num_envs: usize,
+    ranks: &Ranks,
 ) -> Result<Replay, TrainerError> {
-    let (capacity, n_step) = (settings.replay_capacity, settings.n_step);
-    Replay::new(spec, num_envs, capacity, n_step, settings.gamma)
+    let capacity = capacity_of_rank(settings, num_envs, ranks);
+    Replay::new(spec, num_envs, capacity, settings.n_step, settings.gamma)
 }
 
-fn new_priorities(settings: &DqnSettings, replay: &Replay) -> Option<Priorities> {
-    let new = || Priorities::new(replay.capacity(), settings.priority_alpha);
+fn new_priorities(settings: &DqnSettings, replay: &Replay, ranks: &Ranks) -> Option<Priorities> {
+    let capacity = replay.capacity() * ranks.count();
+    let new = || Priorities::new(capacity, settings.priority_alpha);
     settings.prioritized.then(new)
+}
+
+/// Refuses a replay memory that the machine has no room for, be it in parts: of the ranks on it, and where
+/// rank 0 is, once more whole, as it is gathered there for a checkpoint.
+fn check_memory(
+    settings: &DqnSettings,
+    spec: &ObsSpec,
+    num_envs: usize,
+    ranks: &Ranks,
+) -> Result<(), TrainerError> {
+    let capacity = capacity_of_rank(settings, num_envs, ranks);
+    let bytes = Replay::num_bytes(spec, num_envs, capacity, settings.n_step);
+    let is_gathered = ranks.is_first() && !ranks.is_alone();
+    let copies = ranks_here() + if is_gathered { ranks.count() } else { 0 };
+    let bytes = bytes.saturating_mul(copies);
+    memory::check("replay_capacity", settings.replay_capacity, bytes)
+}
+
+/// Numbers of transitions at one rank, whole steps of its environments, among those of all.
+fn of_all(ranks: &Ranks, own: &Range<u64>) -> Range<u64> {
+    let count = ranks.count() as u64;
+    own.start * count..own.end * count
 }

@@ -1,14 +1,17 @@
 //! Everything that DQN's future depends on, as plain data, and back.
 
-use serde_json::json;
-use tch::{Device, Tensor};
+use std::ops::Range;
 
-use super::{Dqn, Progress, new_priorities, new_replay};
+use serde_json::json;
+use tch::{Device, Kind, Tensor};
+
+use super::{Dqn, Progress, divided, new_priorities, new_replay, of_all};
 use crate::{
     algorithms::State,
-    data::{Priorities, Replay, obs_tensor},
+    data::{Priorities, obs_tensor},
     error::TrainerError,
     policy::to_vec,
+    ranks::Ranks,
 };
 
 /// What the gradient steps since the last update say.
@@ -18,24 +21,17 @@ const PRIORITIES: &str = "replay.priorities";
 const LARGEST_PRIORITY: &str = "replay.largest_priority";
 
 impl Dqn {
-    /// What [`Algorithm::state`](crate::algorithms::Algorithm::state) returns.
+    /// What [`Algorithm::state`](crate::algorithms::Algorithm::state) returns; the replay memory is that of all
+    /// ranks at rank 0, and none elsewhere.
     pub(super) fn to_state(&self) -> Result<State, TrainerError> {
-        let target = self.target_tensors();
-        let mut state = self.learner.state(&borrowed(&target))?;
-        let progress = serde_json::to_value(self.progress)
-            .map_err(|error| TrainerError::State(format!("value `progress`: {error}")))?;
-        state.values.insert("progress".to_owned(), progress);
-        if !self.terms.is_empty() {
-            let terms = Tensor::stack(&self.terms, 0).to_device(Device::Cpu);
-            state.tensors.push((TERMS.to_owned(), terms));
-        }
-        state.replay = self.replay.state();
-        if state.replay.is_empty() {
-            return Ok(state); // nothing has been seen yet
-        }
-        let obs = obs_tensor(self.replay.in_hand(), self.num_envs, &self.obs_spec)?;
-        state.tensors.push((OBS_IN_HAND.to_owned(), obs));
-        if let Some(priorities) = &self.priorities {
+        let mut state = self.learned()?;
+        let ranks = &self.learner.ranks;
+        state.replay = divided::gathered(ranks, &self.replay.state(), self.num_envs)?;
+        if let Some(priorities) = self
+            .priorities
+            .as_ref()
+            .filter(|_| !state.replay.is_empty())
+        {
             let (leaves, largest) = priorities.state();
             let leaves = Tensor::from_slice(leaves);
             state.replay.push((PRIORITIES.to_owned(), leaves));
@@ -46,25 +42,53 @@ impl Dqn {
         Ok(state)
     }
 
-    /// What [`Algorithm::load_state`](crate::algorithms::Algorithm::load_state) does. Without the replay
-    /// memory it begins an empty one with the observations in hand.
+    /// The same without the replay memory.
+    pub(super) fn learned(&self) -> Result<State, TrainerError> {
+        let target = self.target_tensors();
+        let mut state = self.learner.state(&borrowed(&target))?;
+        let progress = serde_json::to_value(self.progress)
+            .map_err(|error| TrainerError::State(format!("value `progress`: {error}")))?;
+        state.values.insert("progress".to_owned(), progress);
+        let ranks = &self.learner.ranks;
+        if !self.terms.is_empty() {
+            let terms = Tensor::stack(&self.terms, 0).to_device(Device::Cpu);
+            let mut sums = of_samples(&terms).contiguous();
+            ranks.sum(&mut sums)?;
+            of_samples(&terms).copy_(&sums);
+            state.tensors.push((TERMS.to_owned(), terms));
+        }
+        if !self.replay.in_hand().is_empty() {
+            let obs = obs_tensor(self.replay.in_hand(), self.num_envs, &self.obs_spec)?;
+            let obs = ranks.rows_at_first(&obs, 0)?;
+            state.tensors.push((OBS_IN_HAND.to_owned(), obs));
+        }
+        Ok(state)
+    }
+
+    /// What [`Algorithm::load_state`](crate::algorithms::Algorithm::load_state) does; rank 0 has the replay memory
+    /// of all. Without one each begins an empty one with the observations in hand.
     pub(super) fn take_state(&mut self, state: &State) -> Result<(), TrainerError> {
+        let ranks = self.learner.ranks.clone();
         let mut progress: Progress = state.value("progress")?;
-        let mut replay = new_replay(&self.settings, &self.obs_spec, self.num_envs)?;
-        let mut priorities = new_priorities(&self.settings, &replay);
-        if state.replay.is_empty() {
+        let mut replay = new_replay(&self.settings, &self.obs_spec, self.num_envs, &ranks)?;
+        let mut priorities = new_priorities(&self.settings, &replay, &ranks);
+        let held = divided::handed_out(&ranks, &state.replay, &replay, self.num_envs)?;
+        if held.is_empty() {
             // Gradient steps that a stop broke off have nothing to be taken on.
             progress.steps_to_learn %= self.settings.train_frequency;
         }
         let in_hand = state.tensors.iter().find(|(name, _)| name == OBS_IN_HAND);
         if let Some((_, obs)) = in_hand {
-            let obs = bytes(obs, self.num_envs * self.obs_spec.num_bytes())?;
-            if state.replay.is_empty() {
+            let of_rank = self.num_envs * self.obs_spec.num_bytes();
+            let obs = bytes(obs, of_rank * ranks.count())?;
+            let obs = obs[ranks.share(obs.len())].to_vec();
+            if held.is_empty() {
                 replay.restart(obs)?;
             } else {
-                replay.load(&state.replay, obs, self.num_actions)?;
+                replay.load(&held, obs, self.num_actions)?;
                 if let Some(priorities) = &mut priorities {
-                    load_priorities(priorities, &replay, state)?;
+                    let held = of_all(&ranks, &replay.held());
+                    load_priorities(priorities, held, state, &ranks)?;
                 }
             }
         }
@@ -73,7 +97,10 @@ impl Dqn {
         (self.replay, self.priorities, self.progress) = (replay, priorities, progress);
         self.actions.clear();
         let terms = state.tensors.iter().find(|(name, _)| name == TERMS);
-        let terms = terms.map(|(_, terms)| terms.to_device(self.target.params.device()));
+        let terms = terms.map(|(_, terms)| terms.copy().to_device(self.target.params.device()));
+        if let Some(terms) = terms.as_ref().filter(|_| !ranks.is_first()) {
+            let _ = of_samples(terms).zero_(); // they are sums over the ranks
+        }
         self.terms = terms.map_or_else(Vec::new, |terms| terms.unbind(0));
         self.is_reset = false;
         Ok(())
@@ -94,21 +121,33 @@ fn borrowed(tensors: &[(String, Tensor)]) -> Vec<(&str, &Tensor)> {
         .collect()
 }
 
+/// Of the terms of gradient steps, `[steps, terms]`, those of which each rank has its share: all but the last,
+/// the gradient's norm.
+fn of_samples(terms: &Tensor) -> Tensor {
+    terms.narrow(1, 0, terms.size()[1] - 1)
+}
+
+/// Takes the priorities that rank 0 has; the transitions `held` must all have theirs.
 fn load_priorities(
     priorities: &mut Priorities,
-    replay: &Replay,
+    mut held: Range<u64>,
     state: &State,
+    ranks: &Ranks,
 ) -> Result<(), TrainerError> {
     let largest = state.value(LARGEST_PRIORITY)?;
     let leaves = state.replay.iter().find(|(name, _)| name == PRIORITIES);
-    let Some((_, leaves)) = leaves else {
-        return Err(TrainerError::State(format!(
-            "tensor `{PRIORITIES}` is missing"
-        )));
-    };
-    let leaves = to_vec::<f64>(&leaves.to_kind(tch::Kind::Double));
-    let is_held = replay.held().all(|number| {
-        let leaf = leaves.get((number % replay.capacity() as u64) as usize);
+    if leaves.is_none() && ranks.is_first() {
+        let problem = format!("tensor `{PRIORITIES}` is missing");
+        return Err(TrainerError::State(problem));
+    }
+    let leaves = leaves.map(|(_, leaves)| to_vec::<f64>(&leaves.to_kind(Kind::Double)));
+    let bytes = leaves.iter().flatten().flat_map(|leaf| leaf.to_ne_bytes());
+    let bytes = ranks.of_first(&bytes.collect::<Vec<u8>>())?;
+    let leaves = bytes.as_chunks().0.iter();
+    let leaves: Vec<f64> = leaves.map(|bytes| f64::from_ne_bytes(*bytes)).collect();
+    let capacity = leaves.len().max(1) as u64;
+    let is_held = held.all(|number| {
+        let leaf = leaves.get((number % capacity) as usize);
         leaf.is_some_and(|leaf| *leaf > 0.0)
     });
     if !is_held {

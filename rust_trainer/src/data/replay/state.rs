@@ -15,13 +15,14 @@ impl Replay {
         if self.in_hand.is_empty() {
             return Vec::new();
         }
-        let places = self.filled_rows(self.steps) * self.num_envs;
+        let frames = self.room(self.steps);
+        let places = frames.size()[0] as usize;
         let ends: Vec<u8> = self.ends[..places].iter().map(|end| *end as u8).collect();
         let (older_places, older) = joined(&self.older);
         let (last_places, last) = joined(&self.last);
         let tensors = [
             ("steps", Tensor::from_slice(&[self.steps as i64])),
-            ("frames", self.frames.narrow(0, 0, places as i64)),
+            ("frames", frames),
             ("actions", Tensor::from_slice(&self.actions[..places])),
             ("rewards", Tensor::from_slice(&self.rewards[..places])),
             ("ends", Tensor::from_slice(&ends)),
@@ -34,6 +35,13 @@ impl Replay {
         named
             .map(|(name, tensor)| (format!("replay.{name}"), tensor))
             .collect()
+    }
+
+    /// The memory of the frames that are there when so many steps are over, `[places, ...]`. Who has them to
+    /// [load](Replay::load) in pieces writes them here first, and gives this for them.
+    pub fn room(&self, steps: u64) -> Tensor {
+        let places = self.filled_rows(steps) * self.num_envs;
+        self.frames.narrow(0, 0, places as i64)
     }
 
     /// Goes on from what [`Replay::state`] gave, with the observations in hand, in a memory of the same
@@ -61,7 +69,7 @@ impl Replay {
         let rows = self.filled_rows(steps);
         let places = rows * self.num_envs;
         let frames = find("frames", self.frames.kind())?;
-        let mut target = self.frames.narrow(0, 0, places as i64);
+        let mut target = self.room(steps);
         let actions = to_vec::<i64>(find("actions", Kind::Int64)?);
         let rewards = to_vec::<f32>(find("rewards", Kind::Float)?);
         let ends = to_vec::<u8>(find("ends", Kind::Uint8)?);
@@ -98,7 +106,9 @@ impl Replay {
         if !is_first_there || !cut.all(|place| last.contains_key(&place)) {
             return Err(unfit("stacks"));
         }
-        target.copy_(frames);
+        if frames.data_ptr() != target.data_ptr() {
+            target.copy_(frames);
+        }
         self.steps = steps;
         self.actions[..places].copy_from_slice(&actions);
         self.rewards[..places].copy_from_slice(&rewards);
