@@ -1,12 +1,12 @@
-//! Links the program as `python_shim` says (see its build script), and compiles `csrc/cuda.cpp` against the
-//! same libtorch: with CUDA graphs where that has CUDA and CUDA's own headers are there.
+//! Links the program as `python_shim` says (see its build script), and compiles `csrc` against the same
+//! libtorch: with CUDA graphs where that has CUDA and CUDA's own headers are there.
 
 use std::{
     env,
     path::{Path, PathBuf},
 };
 
-const SOURCE: &str = "csrc/cuda.cpp";
+const SOURCES: [&str; 2] = ["csrc/cuda.cpp", "csrc/convolution.cpp"];
 
 fn main() {
     println!("cargo::rerun-if-env-changed=DEP_PYTHON_SHIM_LINK_ARGS");
@@ -21,13 +21,15 @@ fn compile() {
     for name in ["DEP_PYTHON_SHIM_TORCH_LIB", "CUDA_HOME"] {
         println!("cargo::rerun-if-env-changed={name}");
     }
-    println!("cargo::rerun-if-changed={SOURCE}");
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={source}");
+    }
     println!("cargo::rustc-check-cfg=cfg(cuda_graphs)");
     let torch_lib = PathBuf::from(env::var_os("DEP_PYTHON_SHIM_TORCH_LIB").unwrap_or_default());
     let mut build = cc::Build::new();
     build
         .cpp(true)
-        .file(SOURCE)
+        .files(SOURCES)
         .std("c++20")
         .opt_level(1)
         .flag("-isystem")
@@ -38,7 +40,7 @@ fn compile() {
         build.flag("-isystem").flag(headers);
         println!("cargo::rustc-cfg=cuda_graphs");
     }
-    build.compile("rust_trainer_cuda");
+    build.compile("rust_trainer_torch");
     println!("cargo::rustc-link-search=native={}", torch_lib.display());
     if headers.is_some() {
         println!("cargo::rustc-link-lib=torch_cuda");

@@ -97,13 +97,14 @@ impl ImpalaResNet {
 
     /// uint8 `[batch, channels, height, width]` → `[batch, features]`, computed in `kind`.
     pub fn forward(&self, obs: &Tensor, kind: Kind) -> Tensor {
-        let hidden = self.stage1.forward(&pixels(obs, kind));
-        let hidden = self.stage2.forward(&hidden);
-        let hidden = self.stage3.forward(&hidden).relu();
+        let hidden = self.stage1.forward(&pixels(obs), kind);
+        let hidden = self.stage2.forward(&hidden, kind);
+        let hidden = self.stage3.forward(&hidden, kind).relu();
         let hidden = hidden.flatten(1, -1);
-        match &self.hidden {
-            Some(last) => LayerNorm::apply(self.hidden_norm.as_ref(), last.forward(&hidden)).relu(),
-            None => hidden,
+        match (&self.hidden, &self.hidden_norm) {
+            (Some(last), Some(norm)) => norm.forward(&last.forward(&hidden)).relu_(),
+            (Some(last), None) => last.rectified(&hidden),
+            (None, _) => hidden,
         }
     }
 }
@@ -133,8 +134,8 @@ impl Stage {
     }
 
     /// `[batch, inputs, height, width]` → `[batch, outputs, ⌈height / 2⌉, ⌈width / 2⌉]`.
-    fn forward(&self, x: &Tensor) -> Tensor {
-        let x = LayerNorm::apply(self.norm.as_ref(), self.conv.forward(x));
+    fn forward(&self, x: &Tensor, kind: Kind) -> Tensor {
+        let x = LayerNorm::apply(self.norm.as_ref(), self.conv.forward(x, kind));
         let x = x.max_pool2d([3, 3], [2, 2], [1, 1], [1, 1], false);
         self.block2.forward(&self.block1.forward(&x))
     }
@@ -158,7 +159,8 @@ impl Block {
     }
 
     fn forward(&self, x: &Tensor) -> Tensor {
-        let inner = LayerNorm::apply(self.norm1.as_ref(), self.conv1.forward(&x.relu()));
-        x + LayerNorm::apply(self.norm2.as_ref(), self.conv2.forward(&inner.relu()))
+        let kind = x.kind();
+        let inner = LayerNorm::apply(self.norm1.as_ref(), self.conv1.forward(&x.relu(), kind));
+        x + LayerNorm::apply(self.norm2.as_ref(), self.conv2.forward(&inner.relu(), kind))
     }
 }

@@ -2,7 +2,14 @@
 
 use tch::{Device, Kind, Tensor, utils};
 
-use super::ParamsBuilder;
+use super::{
+    ParamsBuilder,
+    convolution::{Convolution, convolved},
+};
+
+/// From how many rows and weights on a layer is large.
+const ROWS: i64 = 64;
+const WEIGHTS: usize = 1 << 16;
 
 /// `x · Wᵀ + b`.
 #[derive(Debug)]
@@ -28,21 +35,52 @@ impl Linear {
 
     /// `[batch, inputs]` → `[batch, outputs]`.
     pub fn forward(&self, x: &Tensor) -> Tensor {
+        self.computed(x, false)
+    }
+
+    /// The same through rectified linear units.
+    pub fn rectified(&self, x: &Tensor) -> Tensor {
+        self.computed(x, true)
+    }
+
+    fn computed(&self, x: &Tensor, rectified: bool) -> Tensor {
         let kind = x.kind();
-        if self.suits_onednn(x) {
+        if let Some(y) = self.as_convolution(x, rectified) {
+            return y;
+        }
+        let mut y = if self.suits_onednn(x) {
             let product = x.g_to_mkldnn(Kind::Float);
             let product = product.mkldnn_linear(&self.weight, Some(&self.bias));
-            return product.to_dense(Kind::Float, false);
+            product.to_dense(Kind::Float, false)
+        } else {
+            x.linear(&self.weight.to_kind(kind), Some(&self.bias.to_kind(kind)))
+        };
+        if rectified { y.relu_() } else { y }
+    }
+
+    /// A large layer: its rows as the pixels of one image.
+    fn as_convolution(&self, x: &Tensor, rectified: bool) -> Option<Tensor> {
+        let &[rows, inputs] = x.size().as_slice() else {
+            return None;
+        };
+        if self.weight.numel() < WEIGHTS || rows < ROWS {
+            return None;
         }
-        x.linear(&self.weight.to_kind(kind), Some(&self.bias.to_kind(kind)))
+        let conv = Convolution {
+            kernel: 1,
+            stride: 1,
+            of_bytes: false,
+            rectified,
+        };
+        let pixels = x.view([1, 1, rows, inputs]).permute([0, 3, 1, 2]);
+        let y = convolved(&conv, &pixels, (&self.weight, &self.bias), x.kind())?;
+        Some(y.permute([0, 2, 3, 1]).view([rows, -1]))
     }
 
     /// Whether oneDNN is asked by name: libtorch gives float32 products to MKL, which on processors that
     /// are not Intel's reaches 84 GFLOP/s a core where oneDNN reaches 150 to 200. Convolutions and
     /// bfloat16 go there by themselves; with few rows, what passing them over takes is not earned back.
     fn suits_onednn(&self, x: &Tensor) -> bool {
-        const ROWS: i64 = 64;
-        const WEIGHTS: usize = 1 << 16;
         x.kind() == Kind::Float
             && x.device() == Device::Cpu
             && x.size()[0] >= ROWS
@@ -98,16 +136,37 @@ impl Conv2d {
         }
     }
 
-    /// `[batch, inputs, height, width]` → `[batch, outputs, ...]`, in the memory layout of `x`.
-    pub fn forward(&self, x: &Tensor) -> Tensor {
-        let kind = x.kind();
+    /// `[batch, inputs, height, width]` → `[batch, outputs, ...]`, computed in `kind`, in the memory layout
+    /// of `x`.
+    pub fn forward(&self, x: &Tensor, kind: Kind) -> Tensor {
+        self.computed(x, kind, false)
+    }
+
+    /// The same through rectified linear units.
+    pub fn rectified(&self, x: &Tensor, kind: Kind) -> Tensor {
+        self.computed(x, kind, true)
+    }
+
+    fn computed(&self, x: &Tensor, kind: Kind, rectified: bool) -> Tensor {
+        if self.padding == 0 {
+            let conv = Convolution {
+                kernel: self.weight.size()[2],
+                stride: self.stride,
+                of_bytes: self.of_bytes,
+                rectified,
+            };
+            if let Some(y) = convolved(&conv, x, (&self.weight, &self.bias), kind) {
+                return y;
+            }
+        }
         let weight = if self.of_bytes {
             (&self.weight / 255.0).to_kind(kind)
         } else {
             self.weight.to_kind(kind)
         };
-        let bias = self.bias.to_kind(kind);
-        x.conv2d(&weight, Some(&bias), self.stride, self.padding, 1, 1)
+        let (x, bias) = (x.to_kind(kind), self.bias.to_kind(kind));
+        let mut y = x.conv2d(&weight, Some(&bias), self.stride, self.padding, 1, 1);
+        if rectified { y.relu_() } else { y }
     }
 }
 

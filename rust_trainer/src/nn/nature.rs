@@ -87,17 +87,21 @@ impl NatureCnn {
 
     /// uint8 `[batch, channels, height, width]` → `[batch, features]`, computed in `kind`.
     ///
-    /// The units work in the memory of what they are given: nothing else needs it, and memory got anew
-    /// takes longer than they do.
+    /// Units without a norm before them are computed with their layer, the others in the memory of what
+    /// they are given: nothing else needs it, and memory got anew takes longer than they do.
     pub fn forward(&self, obs: &Tensor, kind: Kind) -> Tensor {
-        let norm = |norm: &Option<LayerNorm>, x| LayerNorm::apply(norm.as_ref(), x);
-        let hidden = norm(&self.norm1, self.conv1.forward(&pixels(obs, kind))).relu_();
-        let hidden = norm(&self.norm2, self.conv2.forward(&hidden)).relu_();
-        let hidden = norm(&self.norm3, self.conv3.forward(&hidden)).relu_();
+        let units = |conv: &Conv2d, norm: &Option<LayerNorm>, x: &Tensor| match norm {
+            Some(norm) => norm.forward(&conv.forward(x, kind)).relu_(),
+            None => conv.rectified(x, kind),
+        };
+        let hidden = units(&self.conv1, &self.norm1, &pixels(obs));
+        let hidden = units(&self.conv2, &self.norm2, &hidden);
+        let hidden = units(&self.conv3, &self.norm3, &hidden);
         let hidden = hidden.flatten(1, -1);
-        match &self.hidden {
-            Some(last) => norm(&self.hidden_norm, last.forward(&hidden)).relu_(),
-            None => hidden,
+        match (&self.hidden, &self.hidden_norm) {
+            (Some(last), Some(norm)) => norm.forward(&last.forward(&hidden)).relu_(),
+            (Some(last), None) => last.rectified(&hidden),
+            (None, _) => hidden,
         }
     }
 }

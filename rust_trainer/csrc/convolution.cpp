@@ -1,0 +1,91 @@
+// A convolution in libtorch's graph whose arithmetic is ours: what src/nn/convolution.rs is called with goes
+// to src/nn/kernels. Tensors are contiguous here, and channels last: that file asks for it.
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/saved_variable.h>
+
+#include <mutex>
+
+namespace {
+
+using at::Tensor;
+using torch::autograd::SavedVariable;
+
+// As in src/nn/kernels/mod.rs.
+struct Conv {
+  size_t images, height, width, channels, kernel, stride, outputs;
+  bool rectified, of_bytes, bfloat16;
+};
+
+struct Gradients {
+  void* x;
+  float* weight;
+  float* bias;
+};
+
+struct Kernels {
+  void (*forward)(const Conv*, const void* x, const float* weight, const float* bias, void* y);
+  void (*backward)(const Conv*, const void* x, const float* weight, const void* y, const void* of_y,
+                   const Gradients*);
+};
+
+struct Backward : torch::autograd::Node {
+  Conv conv;
+  const Kernels* kernels;
+  SavedVariable x, weight, y;
+
+  torch::autograd::variable_list apply(torch::autograd::variable_list&& of_outputs) override {
+    TORCH_CHECK(!at::GradMode::is_enabled(), "this convolution has no second derivatives");
+    if (!of_outputs[0].defined()) return {Tensor(), Tensor(), Tensor()};
+    std::lock_guard<std::mutex> lock(mutex_);
+    Tensor of_y = of_outputs[0].contiguous(), x = this->x.unpack(), weight = this->weight.unpack();
+    Tensor y = conv.rectified ? this->y.unpack(shared_from_this()) : of_y;
+    Tensor of_x = task_should_compute_output(0) ? at::empty_like(x) : Tensor();
+    Tensor of_weight = at::empty_like(weight), of_bias = weight.new_empty(weight.size(0));
+    Gradients of{of_x.defined() ? of_x.data_ptr() : nullptr, of_weight.data_ptr<float>(),
+                 of_bias.data_ptr<float>()};
+    kernels->backward(&conv, x.const_data_ptr(), weight.const_data_ptr<float>(), y.const_data_ptr(),
+                      of_y.const_data_ptr(), &of);
+    return {of_x, of_weight, of_bias};
+  }
+
+  void release_variables() override {
+    for (SavedVariable* saved : {&x, &weight, &y}) saved->reset_data();
+  }
+
+  std::string name() const override { return "ConvolutionBackward"; }
+};
+
+Tensor convolution(const Conv& conv, const Kernels& kernels, const Tensor& x, const Tensor& weight,
+                   const Tensor& bias) {
+  auto pixels = [&](size_t length) {
+    return static_cast<int64_t>((length - conv.kernel) / conv.stride + 1);
+  };
+  Tensor y = at::empty({x.size(0), pixels(conv.height), pixels(conv.width), weight.size(0)},
+                       x.options().dtype(conv.bfloat16 ? at::kBFloat16 : at::kFloat));
+  kernels.forward(&conv, x.const_data_ptr(), weight.const_data_ptr<float>(),
+                  bias.const_data_ptr<float>(), y.data_ptr());
+  if (!at::GradMode::is_enabled() || !weight.requires_grad()) return y;
+  std::shared_ptr<Backward> node(new Backward(), torch::autograd::deleteNode);
+  node->conv = conv;
+  node->kernels = &kernels;
+  node->set_next_edges(torch::autograd::collect_next_edges(x, weight, bias));
+  torch::autograd::set_history(y, node);
+  node->x = SavedVariable(x, false);
+  node->weight = SavedVariable(weight, false);
+  if (conv.rectified) node->y = SavedVariable(y, true);
+  return y;
+}
+
+}  // namespace
+
+// The result is the caller's; none where libtorch threw.
+extern "C" Tensor* trainer_convolution(const Conv* conv, const Kernels* kernels, const Tensor* x,
+                                       const Tensor* weight, const Tensor* bias) {
+  try {
+    return new Tensor(convolution(*conv, *kernels, *x, *weight, *bias));
+  } catch (...) {
+    return nullptr;
+  }
+}
