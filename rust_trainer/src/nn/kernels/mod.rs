@@ -13,7 +13,7 @@
     unsafe_code,
     reason = "functions compiled for one processor, on memory that C++ shows them"
 )]
-#![expect(
+#![allow(
     clippy::wildcard_imports,
     reason = "std::arch, whose names say where they are from"
 )]
