@@ -139,15 +139,15 @@ impl Machine {
         self.put(now);
     }
 
-    /// Draws the last frame, if it was not: for whoever looks at it after all.
+    /// Shows the last frame, drawn now if it was not: for whoever looks at it after all.
     pub(crate) fn draw_last(&mut self) {
         if let Some(start) = self.undrawn[0].take() {
             let now = self.chips();
             self.put(start);
             self.play(true);
-            self.tia.pictures.show();
             self.put(now);
         }
+        self.tia.pictures.show();
     }
 
     /// As they are now.
@@ -186,6 +186,7 @@ impl Machine {
     pub(crate) fn restore(&mut self, chips: Chips) {
         self.put(chips);
         self.undrawn = [None, None];
+        self.tia.pictures.go_on();
     }
 }
 
@@ -237,7 +238,11 @@ mod tests {
             let draw = frame * frame % 11 < 4;
             sometimes.frame(draw);
             assert_eq!(always.cpu, sometimes.cpu, "frame {frame}");
-            if draw {
+            let looks = frame % 3 == 0;
+            if looks {
+                sometimes.draw_last();
+            }
+            if draw || looks {
                 let pictures = [&always, &sometimes].map(|one| one.tia.pictures.shown());
                 assert!(pictures[0] == pictures[1], "the picture of frame {frame}");
             }

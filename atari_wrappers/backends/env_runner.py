@@ -170,6 +170,10 @@ class EnvRunner:
             state = unpack("env", STATE_VERSION, data)
         except ValueError as error:
             raise ValueError(f"this is not what save_state returned: {error}") from error
+        if "native" in state:
+            raise ValueError(
+                f'{self._not_its_state}: backend "native" saved it, and alone reads it'
+            )
         check, restore = _method(self.env, "check_state"), _method(self.env, "restore_state")
         self._check_maker(state, judges_itself=restore is not None)
         if state["ended"] and self._mode == AutoresetMode.SAME_STEP:

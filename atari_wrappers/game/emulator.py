@@ -128,7 +128,8 @@ class Emulator:
     def new_game(self) -> None:
         """Begin a game."""
         self.ale.reset_game()
-        self.frames = 0
+        # Not always 0: frames in which the start of a game chooses its mode are the game's for ALE.
+        self.frames = self._ale.getEpisodeFrameNumber()
         self._held = self._shown = None
         self._is_fresh = False
         self._follow()
@@ -175,6 +176,8 @@ class Emulator:
 
         ALE's own lacks the screen, and the action that a sticky one may repeat. Which that is, ALE
         tells nobody, so that `act` follows its random numbers: one double of 53 bits per frame.
+        Nor can the screen be put back where ALE draws: rows that the next frames leave out, as
+        those of Q*bert and now and then of Yars' Revenge do, show what ALE drew there last.
         """
         return {
             "ale": self.ale.cloneState(include_rng=True).serialize(),

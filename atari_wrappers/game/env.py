@@ -215,6 +215,8 @@ class AtariGame(gym.Env[np.ndarray, Any]):
             ValueError: It is the state of something else, of another version, or damaged.
         """
         values = unpack("game", STATE_VERSION, state)
+        if "native" in values:
+            raise ValueError('this is not the state of a game on ale-py: backend "native" saved it')
         differing = differences(values["made_by"], self._made_by)
         if differing:
             raise ValueError(f"this is the state of another game: {differing}")
@@ -222,6 +224,9 @@ class AtariGame(gym.Env[np.ndarray, Any]):
 
     def restore_state(self, state: bytes) -> None:
         """Go to a state that `save_state` returned; what follows is the same to the last bit.
+
+        Of Q*bert and Yars' Revenge the game is, and not every pixel: their frames leave rows of the
+        picture out, and ale-py's states do not say what it shows there; those of `native` do.
 
         Args:
             state: Of this env, or of another one with the same game and recipe.

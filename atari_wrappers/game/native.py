@@ -149,7 +149,9 @@ class NativeView(gym.Env[np.ndarray, Any]):
         except ValueError as error:
             raise ValueError(f"this is not what save_state returned: {error}") from error
         if "native" not in values:
-            raise ValueError('this is the state of another backend\'s env, and not of "native"')
+            raise ValueError(
+                'this is not the state of a game on "native": another backend saved it'
+            )
         differing = differences(values["made_by"], self._made_by)
         if differing:
             raise ValueError(f"this is the state of another game: {differing}")
@@ -205,16 +207,7 @@ class NativeGame(NativeView):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Start an episode: after a lost life as the recipe says, else with a new game.
-
-        Args:
-            seed: Begins all random numbers anew, and a new game; `None` goes on with them, and
-                without any seed before takes one from entropy.
-            options: `{"new_game": True}` starts a new game after a lost life too.
-
-        Returns:
-            The observation, a fresh array, and its info.
-        """
+        """Start an episode; arguments and results are those of `AtariGame.reset`."""
         gym.Env.reset(self, seed=seed)
         self._core.begin_reset([0], [seed], bool((options or {}).get(NEW_GAME)))
         self._core.receive(1)
@@ -222,18 +215,7 @@ class NativeGame(NativeView):
         return obs, _info(results)
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Take a step of `frame_skip` frames.
-
-        Args:
-            action: An integer, or with `continuous=True` `[radius, angle, fire]`.
-
-        Returns:
-            Observation (a fresh array), reward, terminated, truncated, info.
-
-        Raises:
-            ValueError: There is no such action.
-            ResetNeededError: The game is over, or none has begun.
-        """
+        """Take a step; arguments, results and errors are those of `AtariGame.step`."""
         if not self._core.is_in_play(0):
             raise ResetNeededError(f"step of {self} without a game in play: call reset() first")
         dtype = np.float32 if self.recipe.continuous else np.int64

@@ -42,7 +42,9 @@ def test_lives_are_episodes(env_id: str, steps: int) -> None:
     assert seen["lost"] == 0
 
 
-@pytest.mark.parametrize(("name", "max_frames"), [("Breakout", 10), ("SpaceInvaders", 101)])
+@pytest.mark.parametrize(
+    ("name", "max_frames"), [("Breakout", 10), ("SpaceInvaders", 101), ("Berzerk", 61)]
+)
 def test_time_limits(name: str, max_frames: int) -> None:
     env_id = f"ALE/{name}-v5"
     theirs = Gymnasium(env_id, env_settings={"max_num_frames_per_episode": max_frames})

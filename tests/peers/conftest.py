@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from backends import BACKENDS, HOSTED
+from backends import BACKENDS, HOSTED, OPEN
 
 from atari_wrappers import VecEnv
 
@@ -26,6 +26,14 @@ def open_hosted(
     request: pytest.FixtureRequest, open_vec: Callable[..., VecEnv]
 ) -> Callable[..., VecEnv]:
     """`make_vec` on each backend that runs any id."""
+    return partial(open_vec, **SETTINGS[request.param])
+
+
+@pytest.fixture(params=OPEN)
+def open_atari(
+    request: pytest.FixtureRequest, open_vec: Callable[..., VecEnv]
+) -> Callable[..., VecEnv]:
+    """`make_vec` on each backend that steps Atari games in parts, in any mode."""
     return partial(open_vec, **SETTINGS[request.param])
 
 

@@ -49,12 +49,12 @@ def test_the_full_action_space_has_eighteen_actions(game: str, open_any: OpenVec
     assert open_any(name, 2).single_action_space.n == {"Pong": 6, "Breakout": 4}[game]
 
 
-def test_mode_and_difficulty_change_what_is_seen(open_hosted: OpenVec) -> None:
+def test_mode_and_difficulty_change_what_is_seen(open_atari: OpenVec) -> None:
     """`atari_envpool_test.py::test_mode_and_difficulty_change_reset_observation`."""
     for game, setting in (("Breakout", {"difficulty": 1}), ("Freeway", {"mode": 1})):
         seen = []
         for chosen in ({}, setting):
-            vec = open_hosted(f"{game}NoFrameskip-v4", 1, grayscale=False, **RAW, **chosen)
+            vec = open_atari(f"{game}NoFrameskip-v4", 1, grayscale=False, **RAW, **chosen)
             vec.reset(seed=0)
             seen.append([vec.step([0])[0] for _ in range(8)])
         assert any((plain != other).any() for plain, other in zip(*seen, strict=True)), game
@@ -101,10 +101,10 @@ def test_an_explicit_reset_brings_all_lives(open_any: OpenVec) -> None:
     assert min(left) < 5, "no reset came after a lost life"
 
 
-def test_envs_are_stepped_in_parts(open_hosted: OpenVec) -> None:
+def test_envs_are_stepped_in_parts(open_atari: OpenVec) -> None:
     """`atari_envpool_test.py::test_partial_step`: each env keeps its own count of steps."""
     limit, num_envs = 10, 5
-    vec = open_hosted("DefenderNoFrameskip-v4", num_envs, max_episode_steps=limit)
+    vec = open_atari("DefenderNoFrameskip-v4", num_envs, max_episode_steps=limit)
     even, odd = np.arange(num_envs)[::2], np.arange(num_envs)[1::2]
 
     def step(ids: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
@@ -122,10 +122,10 @@ def test_envs_are_stepped_in_parts(open_hosted: OpenVec) -> None:
         assert step(even)[0].all()
 
 
-def test_colours_are_resized_like_gray(open_hosted: OpenVec) -> None:
+def test_colours_are_resized_like_gray(open_atari: OpenVec) -> None:
     """`atari_envpool_test.py::test_no_gray_scale`; colours are our last axis."""
-    small = open_hosted("BreakoutNoFrameskip-v4", 1, grayscale=False)
-    whole = open_hosted("BreakoutNoFrameskip-v4", 1, grayscale=False, screen_size=(210, 160))
+    small = open_atari("BreakoutNoFrameskip-v4", 1, grayscale=False)
+    whole = open_atari("BreakoutNoFrameskip-v4", 1, grayscale=False, screen_size=(210, 160))
     assert small.single_observation_space.shape == (4, 84, 84, 3)
     assert whole.single_observation_space.shape == (4, 210, 160, 3)
     pairs = [(small.reset(seed=0)[0], whole.reset(seed=0)[0])]
@@ -163,10 +163,10 @@ def test_batches_answer_who_sent_the_actions(
         pytest.fail(f"some envs starve: {steps}")
 
 
-def test_a_batch_larger_than_the_envs_is_refused(open_hosted: OpenVec) -> None:
+def test_a_batch_larger_than_the_envs_is_refused(open_atari: OpenVec) -> None:
     """`api_test.py::test_invalid_batch_size`."""
     with pytest.raises(ValueError, match=r"batch_size must be at most num_envs \(4\), not 5"):
-        open_hosted("PongNoFrameskip-v4", 4, batch_size=5)
+        open_atari("PongNoFrameskip-v4", 4, batch_size=5)
 
 
 def test_sizes_say_whether_batches_are_partial(open_hosted: OpenVec) -> None:

@@ -1,4 +1,4 @@
-"""The `ale` backend against `sync`, with all that is random.
+"""The backends `ale` and `native` against `sync`, with all that is random.
 
 That the games of `sync` are those of ALE's own vector env, `conformance/test_ale.py` shows; and
 `test_ale_conformance`, that the records of this backend are true.
@@ -71,20 +71,28 @@ def open_theirs() -> Iterator[Callable[..., AtariVectorEnv]]:
         ),
     ],
 )
-def test_ale_and_sync_say_the_same(rom: str, settings: dict, ends: int, open_vec: OpenVec) -> None:
-    ale, sync = (open_vec(rom_id(rom), 2, backend=name, **settings) for name in ("ale", "sync"))
-    assert_same((*ale.reset(seed=3),), (*sync.reset(seed=3),))
+def test_ale_and_native_say_what_sync_says(
+    rom: str, settings: dict, ends: int, open_vec: OpenVec
+) -> None:
+    names = ("ale", "native", "sync")
+    ale, native, sync = (open_vec(rom_id(rom), 2, backend=name, **settings) for name in names)
+    expected = (*sync.reset(seed=3),)
+    for vec in (ale, native):
+        assert_same((*vec.reset(seed=3),), expected)
     ale.action_space.seed(0)
     ended = 0
     for step in range(300):
         actions = ale.action_space.sample()
-        mine, other = ale.step(actions), sync.step(actions)
-        assert_same(mine, other)
-        ended += int((mine[2] | mine[3]).sum())
+        other = sync.step(actions)
+        for vec in (ale, native):
+            assert_same(vec.step(actions), other)
+        ended += int((other[2] | other[3]).sum())
         if step % 100 == 99:
             mask = np.array([step % 200 == 99, True])
             seed = [step, None] if step < 200 else None
-            assert_same(ale.reset(seed=seed, mask=mask), sync.reset(seed=seed, mask=mask))
+            other = sync.reset(seed=seed, mask=mask)
+            for vec in (ale, native):
+                assert_same(vec.reset(seed=seed, mask=mask), other)
     assert ended >= ends
 
 
@@ -194,7 +202,7 @@ def test_a_life_lost_with_the_last_frame_is_truncated_on_every_backend(open_vec:
 
     lost = next(step for step, result in enumerate(play("sync", 200)) if result[2][0])
     frames = 4 * (lost + 1)
-    for backend in ("sync", "ale"):
+    for backend in ("sync", "ale", "native"):
         *_, (_, _, terminated, truncated, info) = play(backend, lost + 1, frames)
         assert (terminated[0], truncated[0]) == (False, True)
         assert (info["game_terminated"][0], info["game_truncated"][0]) == (False, True)

@@ -139,8 +139,9 @@ def test_results_of_all_envs_are_in_their_order(backend: str, open_vec: OpenVec)
     np.testing.assert_array_equal(vec.step([3, 1, 2])[0], twin.step([3, 1, 2])[0])
 
 
-def test_batches_of_a_ring_are_lent_in_turn(open_vec: OpenVec) -> None:
-    vec = open_vec(GAME, 4, backend="sync", batch_size=2, obs_buffers=2)
+@pytest.mark.parametrize("backend", OPEN)
+def test_batches_of_a_ring_are_lent_in_turn(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 4, backend=backend, batch_size=2, obs_buffers=2)
     vec.reset(seed=0)
     vec.send([0, 0, 0, 0])
     lent = []
@@ -152,8 +153,9 @@ def test_batches_of_a_ring_are_lent_in_turn(open_vec: OpenVec) -> None:
     assert not np.shares_memory(lent[0], lent[1])
 
 
-def test_the_way_out_of_less_than_a_batch_is_named(open_vec: OpenVec) -> None:
-    vec = open_vec(GAME, 3, backend="sync", batch_size=2)
+@pytest.mark.parametrize("backend", OPEN)
+def test_the_way_out_of_less_than_a_batch_is_named(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 3, backend=backend, batch_size=2)
     vec.reset(seed=0)
     vec.step([0, 0, 0])
     with pytest.raises(PendingStepError, match="call send for 1 more envs, then recv first"):

@@ -103,7 +103,7 @@ def test_arrays_are_never_written_to_again(vec: VecEnv) -> None:
 
 
 def test_writing_into_results_changes_nothing(open_vec: OpenVec) -> None:
-    for backend in ("ale", "sync"):
+    for backend in ("ale", "native", "sync"):
         spoiled, twin = (open_vec(GAME, 2, backend=backend) for _ in range(2))
         spoiled.reset(seed=0)[1]["lives"][:] = 99
         twin.reset(seed=0)
@@ -118,7 +118,7 @@ def test_writing_into_results_changes_nothing(open_vec: OpenVec) -> None:
 
 @pytest.mark.parametrize("clips", [True, False])
 def test_the_learner_sees_signs_and_the_score_is_kept(clips: bool, open_vec: OpenVec) -> None:
-    for backend in ("ale", "sync"):
+    for backend in ("ale", "native", "sync"):
         vec = open_vec("SpaceInvadersNoFrameskip-v4", 2, backend=backend, clip_reward=clips)
         vec.reset(seed=0)
         rng = np.random.default_rng(0)

@@ -57,18 +57,19 @@ def test_without_a_seed_games_go_on_differing(backend: str, open_vec: OpenVec) -
 
 
 @pytest.mark.parametrize(("preset", "game"), [("default", "SpaceInvaders"), ("ale", "Breakout")])
-def test_a_seed_gives_the_same_games_on_every_backend_and_number_of_workers(
+def test_a_seed_gives_the_same_games_on_every_backend_and_number_of_threads_or_workers(
     preset: str, game: str, open_vec: OpenVec
 ) -> None:
-    runs = {"ale": ("ale", 0), "sync": ("sync", 0)} | {f"async {n}": ("async", n) for n in (1, 3)}
+    runs = {name: {"backend": name} for name in ("ale", "sync")}
+    runs |= {f"native {n}": {"backend": "native", "num_threads": n} for n in (1, 3)}
+    runs |= {f"async {n}": {"backend": "async", "num_workers": n} for n in (1, 3)}
     played = {}
-    for name, (backend, workers) in runs.items():
+    for name, run in runs.items():
         vec = open_vec(
             f"{game}NoFrameskip-v4",
             3,
             preset=preset,
-            backend=backend,
-            num_workers=workers,
+            **run,
             sticky_actions=0.25,
             max_episode_frames=1500,
         )
@@ -78,10 +79,12 @@ def test_a_seed_gives_the_same_games_on_every_backend_and_number_of_workers(
         assert same(played["ale"], played[name]), name
 
 
-def test_env_i_of_sync_is_the_single_env_with_seed_plus_i(open_vec: OpenVec) -> None:
-    obs, _ = open_vec(GAME, 3, backend="sync").reset(seed=20)
+@pytest.mark.parametrize("backend", ["native", "sync"])
+def test_env_i_is_the_single_env_with_seed_plus_i(backend: str, open_vec: OpenVec) -> None:
+    obs, _ = open_vec(GAME, 3, backend=backend).reset(seed=20)
     for index in range(3):
-        np.testing.assert_array_equal(obs[index], make_env(GAME).reset(seed=20 + index)[0])
+        single = make_env(GAME, backend=backend)
+        np.testing.assert_array_equal(obs[index], single.reset(seed=20 + index)[0])
 
 
 @pytest.mark.parametrize(
@@ -98,7 +101,7 @@ def test_env_i_of_sync_is_the_single_env_with_seed_plus_i(open_vec: OpenVec) -> 
 def test_bad_seeds_are_refused(
     seed: Any, error: type[Exception], message: str, open_vec: OpenVec
 ) -> None:
-    for backend in ("ale", "sync"):
+    for backend in ("ale", "native", "sync"):
         with pytest.raises(error, match=message):
             open_vec(GAME, 2, backend=backend).reset(seed=seed)
 

@@ -26,6 +26,7 @@ pub(crate) struct AtariVecEnv {
     step: StepBatch,
     obs_shape: Vec<usize>,
     all: Vec<usize>,
+    is_open: bool,
     /// Where a whole step in flight writes to; held here as well, so that it is let go of with the GIL in hand.
     destination: Option<Destination>,
 }
@@ -75,6 +76,7 @@ impl AtariVecEnv {
             all: (0..num_envs).collect(),
             env,
             step: StepBatch::default(),
+            is_open: true,
             destination: None,
         })
     }
@@ -241,6 +243,7 @@ impl AtariVecEnv {
         let env = &mut self.env;
         let closed = py.detach(|| env.close());
         self.destination = None;
+        self.is_open = false;
         closed.map_err(|error| exception(&error))
     }
 }
@@ -259,8 +262,11 @@ impl AtariVecEnv {
         if index >= num_envs {
             return Err(exception(&EnvError::NoSuchEnv { index, num_envs }));
         }
+        if !self.is_open {
+            return Err(exception(&EnvError::Closed));
+        }
         self.env.env_mut(index).ok_or_else(|| {
-            let message = format!("environment {index} is in flight, or the batch was closed");
+            let message = format!("environment {index} is in flight: call recv or receive first");
             PyRuntimeError::new_err(message)
         })
     }

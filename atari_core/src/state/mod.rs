@@ -31,6 +31,9 @@ pub enum BadState {
         /// The same part here.
         here: String,
     },
+    /// An environment that waits for a reset, where none ever does.
+    #[error("it is of an ended episode, which same-step mode has not")]
+    Ended,
     /// A number is out of range, or does not fit the others.
     #[error("it was damaged: {0} is out of range")]
     Range(&'static str),

@@ -49,6 +49,11 @@ impl Pictures {
         self.shown = self.current;
     }
 
+    /// What is seen is the picture that frames go on from: the current one is not known.
+    pub(crate) fn go_on(&mut self) {
+        self.current = self.shown;
+    }
+
     /// Takes the current picture away and puts another in its place.
     pub(crate) fn replace(&mut self, picture: Box<[u8; PIXELS]>) -> Box<[u8; PIXELS]> {
         std::mem::replace(&mut self.pixels[usize::from(self.current)], picture)

@@ -143,12 +143,10 @@ impl SubEnv {
         let env = self.env.read(&mut state)?;
         state.end()?;
         // In same-step mode no episode stays ended; and whoever may step must find a game in play.
-        let is_fit = if ended {
-            self.mode != AutoresetMode::SameStep
-        } else {
-            env.is_in_play()
-        };
-        check(is_fit, "whether its episode has ended")?;
+        if ended && self.mode == AutoresetMode::SameStep {
+            return Err(BadState::Ended);
+        }
+        check(ended || env.is_in_play(), "whether its episode has ended")?;
         Ok(SubEnvState { step, ended, env })
     }
 

@@ -108,7 +108,12 @@ impl Emulator {
     }
 
     pub(super) fn new_game(&mut self) {
-        self.frames = 0;
+        self.begin();
+        // Not always 0: frames in which the start of a game chooses its mode are the game's for ALE.
+        self.frames = self.console.episode_frame_number().into();
+    }
+
+    fn begin(&mut self) {
         self.held = (Action::Noop, 1.0);
         let consoles = &self.powered_on.0;
         if std::mem::take(&mut self.is_first) {
