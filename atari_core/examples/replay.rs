@@ -1,16 +1,16 @@
 //! Plays a file of actions and writes what every frame gave, for a comparison with another emulator.
 //!
-//! `replay ROM ACTIONS [--mode N] [--difficulty N] [--observed] [--picture RECORD]`: ACTIONS holds one byte a frame, an
+//! `replay ROM ACTIONS [--game NAME] [--mode N] [--difficulty N] [--observed] [--picture RECORD]`: ACTIONS holds one byte a frame, an
 //! action of 0 to 17, or 255 for a new game. For the loaded ROM and then for each byte a record goes to standard
 //! output, little endian: RAM (128 bytes), CRC-32 of the picture and, every tenth record, of the picture in gray (else
 //! 0), reward, lives, game over, frame number, frame number of the episode (4 bytes each). Mode and difficulty are
 //! those of the games that begin after the first record. With `--observed` only the last two of every four frames are
 //! drawn, as recipes do; the others have 0 as their CRCs. With `--picture` the pixels after one record are written
-//! instead.
+//! instead. With `--game` the ROM may be any, and is switched and begun as that game's.
 
 use std::io::{BufWriter, Write};
 
-use atari_core::{Action, Cartridge, Console, rl::pixels::Palette};
+use atari_core::{Action, Cartridge, Console, games, rl::pixels::Palette};
 
 const NEW_GAME: u8 = 255;
 const GRAY_EVERY: usize = 10;
@@ -29,8 +29,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let value = options.get(place + 1).ok_or(format!("{name} of what?"))?;
         Ok(Some(value.parse()?))
     };
-    let cartridge = Cartridge::load(rom.as_ref())?;
-    let game = cartridge.game()?;
+    let (cartridge, game) = if let Some(at) = place("--game") {
+        let name = options.get(at + 1).ok_or("--game of what?")?;
+        let game = games::by_name(name).ok_or(format!("no game `{name}`"))?;
+        let bytes = std::fs::read(rom)?;
+        (Cartridge::with_mapper(name, &bytes, game.mapper)?, game)
+    } else {
+        let cartridge = Cartridge::load(rom.as_ref())?;
+        let game = cartridge.game()?;
+        (cartridge, game)
+    };
     let mut console = Console::new(cartridge, game)?;
     if let Some(mode) = number("--mode")? {
         console.set_mode(mode)?;

@@ -94,7 +94,7 @@ macro_rules! instructions {
                 let place = $s_mode::address::<PLAIN>(cpu, false)?;
                 $s_mode::writable::<PLAIN>(place)?;
                 cpu.advance(0, $s_cycles);
-                let value = cpu.$store(place.lines + 1);
+                let value = cpu.$store((place.address >> 8) + 1);
                 cpu.store::<PLAIN>(place, value);
             }));)+)+
             $($(put!($m, handler!(|cpu, PLAIN| {
@@ -125,7 +125,8 @@ instructions! {
             0xB9 AbsoluteY 4, 0xA1 IndirectX 6, 0xB1 IndirectY 5;
         ldx: 0xA2 Immediate 2, 0xA6 ZeroPage 3, 0xB6 ZeroPageY 4, 0xAE Absolute 4, 0xBE AbsoluteY 4;
         ldy: 0xA0 Immediate 2, 0xA4 ZeroPage 3, 0xB4 ZeroPageX 4, 0xAC Absolute 4, 0xBC AbsoluteX 4;
-        lax: 0xA7 ZeroPage 3, 0xB7 ZeroPageY 4, 0xAF Absolute 4, 0xBF AbsoluteY 4, 0xA3 IndirectX 6,
+        // In ale-py the first of these takes a cycle more than on the hardware.
+        lax: 0xA7 ZeroPage 4, 0xB7 ZeroPageY 4, 0xAF Absolute 4, 0xBF AbsoluteY 4, 0xA3 IndirectX 6,
             0xB3 IndirectY 5;
         las: 0xBB AbsoluteY 4;
         ora: 0x09 Immediate 2, 0x05 ZeroPage 3, 0x15 ZeroPageX 4, 0x0D Absolute 4, 0x1D AbsoluteX 4,
