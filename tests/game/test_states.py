@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import games
 import numpy as np
 import pytest
 from games import make_game
@@ -61,12 +62,15 @@ def test_a_restored_game_replays(env_id: str, preset: str, parts: dict[str, Any]
     assert digest(game) == expected
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_states_are_restored_in_another_process() -> None:
     jobs, expected = [], []
     for env_id, preset, parts in CASES:
+        if (games.emulator, env_id) == ("native", "ALE/DoubleDunk-v5"):
+            continue  # refused with sticky actions
         game = make_game(env_id, preset, **parts)
         play(game, 90, seed=3)
-        jobs.append((env_id, preset, parts, game.save_state()))
+        jobs.append((games.emulator, env_id, preset, parts, game.save_state()))
         expected.append(digest(game))
     done = subprocess.run(
         [sys.executable, str(REPLAY)], input=pickle.dumps(jobs), stdout=subprocess.PIPE, check=True

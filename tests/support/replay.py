@@ -1,7 +1,7 @@
 """Restores games from states, in whatever process it runs, and says how they go on.
 
-As a program: reads pickled `(env_id, preset, parts, state)` tuples from stdin, writes pickled
-digests to stdout.
+As a program: reads pickled `(emulator, env_id, preset, parts, state)` tuples from stdin, writes
+pickled digests to stdout.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import pickle
 import sys
 from typing import Any
 
+import games
 import numpy as np
 from games import make_game
 
@@ -42,7 +43,7 @@ def digest(game: AtariGame, steps: int = STEPS) -> str:
 def main() -> None:
     """Run as a program."""
     digests = []
-    for env_id, preset, parts, state in pickle.load(sys.stdin.buffer):
+    for games.emulator, env_id, preset, parts, state in pickle.load(sys.stdin.buffer):
         game = make_game(env_id, preset, **parts)
         game.restore_state(state)
         digests.append(digest(game))

@@ -22,6 +22,11 @@ pub(crate) fn exception(error: &EnvError) -> PyErr {
     }
 }
 
+/// A ROM that cannot be read is the `OSError` that opening it would be; else a `ValueError`.
 pub(crate) fn core_exception(error: &CoreError) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    let message = error.to_string();
+    match error {
+        CoreError::Read { source, .. } => std::io::Error::new(source.kind(), message).into(),
+        _ => PyValueError::new_err(message),
+    }
 }

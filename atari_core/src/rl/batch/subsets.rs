@@ -158,7 +158,8 @@ impl AtariVecEnv {
     /// to `step`. What ended is told of those that `took_part`, `None` for all, and can be told once.
     ///
     /// # Errors
-    /// [`EnvError::BufferSize`], [`EnvError::NoSuchEnv`], [`EnvError::Order`].
+    /// [`EnvError::BufferSize`], [`EnvError::NoSuchEnv`], [`EnvError::Order`]; [`EnvError::Backend`] for flags that are
+    /// not as many as the environments.
     pub fn read(
         &mut self,
         env_ids: &[usize],
@@ -174,13 +175,21 @@ impl AtariVecEnv {
             }
             None => None,
         };
+        if let Some(flags) = took_part
+            && flags.len() != self.num_envs
+        {
+            let (given, num_envs) = (flags.len(), self.num_envs);
+            return Err(usage(format!(
+                "took_part has {given} flags for {num_envs} environments"
+            )));
+        }
         step.clear(env_ids.len(), 1);
         for (row, &index) in env_ids.iter().enumerate() {
             let sub_env = self.sub_env(index)?;
             if let Some(error) = sub_env.error.take() {
                 return Err(error);
             }
-            if took_part.is_none_or(|took_part| took_part.get(index) == Some(&true)) {
+            if took_part.is_none_or(|took_part| took_part[index]) {
                 fill_step(step, row, index, &mut sub_env.result);
             } else {
                 fill_row(step, row, index, &sub_env.result, false);
@@ -205,14 +214,21 @@ impl AtariVecEnv {
         states.collect()
     }
 
-    /// Brings the environments named to states that were saved: all of them, or none where one is refused.
+    /// Brings the environments named to states that were saved: all of them, or none where one is refused. States of
+    /// the whole batch stand for a first reset.
     ///
     /// # Errors
     /// [`EnvError::State`]; those of [`AtariVecEnv::save_states`].
     pub fn restore_states(&mut self, env_ids: &[usize], states: &[&[u8]]) -> Result<(), EnvError> {
-        if !self.was_reset {
+        if !self.was_reset && !(0..self.num_envs).all(|index| env_ids.contains(&index)) {
             self.open()?;
             return Err(order("restore_state: call reset first"));
+        }
+        if states.len() != env_ids.len() {
+            let (given, wanted) = (states.len(), env_ids.len());
+            return Err(EnvError::State(format!(
+                "{given} states for {wanted} environments"
+            )));
         }
         // All are read before one is put in place.
         for (&index, state) in env_ids.iter().zip(states) {
@@ -225,6 +241,7 @@ impl AtariVecEnv {
                 sub_env.put(read);
             }
         }
+        self.was_reset = true;
         Ok(())
     }
 
