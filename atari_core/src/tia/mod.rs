@@ -111,8 +111,9 @@ pub(crate) struct Tia {
     pub(crate) last_cycle: i32,
     simd: Simd,
     objects: Objects,
-    /// The row above was drawn whole, from what the registers still hold.
-    row_repeats: bool,
+    /// No pixel is wanted and no collision can be found ([`Tia::is_idle`]): what was written since is not looked at
+    /// before an object appears.
+    is_unseen: bool,
     pub(crate) pictures: Pictures,
 }
 
@@ -134,7 +135,7 @@ impl Tia {
             last_cycle: registers::last_cycle(height),
             simd: Simd::detect(),
             objects: Objects::default(),
-            row_repeats: false,
+            is_unseen: false,
             pictures: Pictures::new(),
         };
         tia.reset();
@@ -150,14 +151,14 @@ impl Tia {
         self.sync_end = NEVER;
         self.frame_ended = false;
         self.picture_begins = true;
-        self.objects.all_changed(&self.registers);
+        self.objects_changed();
         self.start_picture();
     }
 
     /// Begins a frame, which is drawn or is not; a given-up picture goes on.
     pub(crate) fn start_frame(&mut self, draw: bool) {
         self.draw = draw;
-        self.row_repeats = false;
+        self.look_again();
     }
 
     /// How many pixels of the current picture, from its beginning on, are drawn or passed over.
@@ -176,7 +177,6 @@ impl Tia {
         self.clock = self.top * CLOCKS_PER_LINE;
         self.line_clock = self.clock;
         self.row = 0;
-        self.row_repeats = false;
     }
 
     /// Ends the frame at this line, from which the clocks of the next one count: the lines that went by. The picture
@@ -218,28 +218,32 @@ impl Tia {
         let bottom = self.bottom;
         let to = to.min(bottom);
         while self.clock < to {
-            if !self.draw && self.is_idle() {
+            if self.is_unseen {
                 self.pass(to);
                 break;
             }
-            if self.objects.update(&self.registers) {
-                self.row_repeats = false;
-            }
+            self.objects.update(&self.registers);
             if !self.draw && self.objects.apart() && self.is_steady() {
                 self.pass(to);
                 break;
             }
-            let next_line = self.line_clock + CLOCKS_PER_LINE;
-            let end = to.min(next_line);
             let from = (self.clock - self.line_clock - BLANK).max(0);
-            let until = end - self.line_clock - BLANK;
+            let lines = (to - self.line_clock) / CLOCKS_PER_LINE;
+            let lines = if from == 0 && lines > 1 && self.is_steady() && !self.is_combed() {
+                lines
+            } else {
+                1
+            };
+            let next_line = self.line_clock + lines * CLOCKS_PER_LINE;
+            let end = to.min(next_line);
+            let until = end - (next_line - CLOCKS_PER_LINE) - BLANK;
             self.clock = end;
             if until > from {
-                self.draw_segment(from as usize, until as usize);
+                self.draw_segment(lines as usize, from as usize, until as usize);
             }
             if end == next_line {
                 self.line_clock = next_line;
-                self.row += 1;
+                self.row += lines;
                 self.begin_line();
             }
         }
@@ -255,24 +259,25 @@ impl Tia {
         self.objects.possible_collisions() & !registers.collisions == 0 || registers.vblank & 2 != 0
     }
 
-    /// Goes on to clock `to` where that is a matter of a few instructions: no pixel is wanted, no collision can be
-    /// found, `to` is at most on the next line and nothing but the comb ends with this one.
+    /// After a change of what [`Tia::is_unseen`] follows from.
+    #[inline(always)]
+    fn look_again(&mut self) {
+        self.is_unseen = !self.draw && self.is_idle();
+    }
+
+    /// Goes on to clock `to` of the picture where nothing is seen and nothing but the comb ends with a line.
     #[inline(always)]
     fn pass_quickly(&mut self, to: i32) -> Option<()> {
-        if self.draw || !self.is_idle() {
+        if to >= self.bottom || !self.is_steady() {
             return None;
         }
-        let next_line = self.line_clock + CLOCKS_PER_LINE;
-        if to < next_line {
-            self.clock = self.clock.max(to);
-        } else if to < next_line + CLOCKS_PER_LINE && to < self.bottom && self.is_steady() {
-            self.clock = to;
-            self.line_clock = next_line;
-            self.row += 1;
-            self.registers.comb = self.registers.comb_next;
+        let lines = (to - self.line_clock) / CLOCKS_PER_LINE;
+        self.clock = to;
+        if lines > 0 {
+            self.line_clock += lines * CLOCKS_PER_LINE;
+            self.row += lines;
+            self.registers.comb = self.registers.comb_next && lines == 1;
             self.registers.comb_next = false;
-        } else {
-            return None;
         }
         Some(())
     }
@@ -282,6 +287,12 @@ impl Tia {
     fn is_steady(&self) -> bool {
         let registers = &self.registers;
         registers.suppressed == [false; 2] && registers.reflect == (registers.ctrlpf & 1 != 0)
+    }
+
+    /// Whether the first pixels of this line are black, or of the next.
+    #[inline(always)]
+    fn is_combed(&self) -> bool {
+        self.registers.comb || self.registers.comb_next
     }
 
     /// Goes on to clock `to` where there is nothing to be drawn and nothing can touch.
@@ -312,35 +323,30 @@ impl Tia {
         }
     }
 
-    /// Pixels `from..until` of the current line.
-    fn draw_segment(&mut self, from: usize, until: usize) {
-        let blank = self.registers.vblank & 2 != 0;
-        if !self.objects.apart() && !self.is_idle() {
+    /// Pixels `from..until` of the current line, and of as many as are the same.
+    fn draw_segment(&mut self, lines: usize, from: usize, until: usize) {
+        if !self.is_idle() && !self.objects.apart() {
             self.registers.collisions |= self.objects.collisions(from, until);
+            self.look_again();
         }
         if self.draw {
-            self.draw_row(from, until, blank);
-        }
-    }
-
-    fn draw_row(&mut self, from: usize, until: usize, blank: bool) {
-        let row = self.row as usize % MAX_HEIGHT;
-        let is_plain = until - from == WIDTH && !blank && !self.registers.comb;
-        let repeats = self.row_repeats && is_plain && row > 0;
-        self.row_repeats = is_plain;
-        let rows = self.pictures.current().as_chunks_mut::<WIDTH>().0;
-        if repeats {
-            rows[row] = rows[row - 1];
-        } else if blank {
-            rows[row][from..until].fill(0);
-        } else {
-            let row = &mut rows[row];
-            paint::segment(row, from, until, &self.objects, &self.registers, self.simd);
+            let rows = self.pictures.current().as_chunks_mut::<WIDTH>().0;
+            let first = (self.row as usize).min(MAX_HEIGHT - lines);
+            let rows = &mut rows[first..first + lines];
+            if self.registers.vblank & 2 == 0 {
+                let (objects, registers) = (&self.objects, &self.registers);
+                paint::segment(rows, from, until, objects, registers, self.simd);
+            } else {
+                for row in rows {
+                    row[from..until].fill(0);
+                }
+            }
         }
     }
 
     pub(crate) fn objects_changed(&mut self) {
         self.objects.all_changed(&self.registers);
+        self.look_again();
     }
 }
 

@@ -9,9 +9,10 @@ pub(super) type Line = [u64; 3];
 #[derive(Clone, Default)]
 pub(super) struct Objects {
     pub(super) lines: [Line; 6],
-    /// Pixels that more than one object has.
+    /// Pixels that more than one object has, if they were asked for since the masks were made.
     shared: Line,
     any_shared: bool,
+    knows_shared: bool,
     /// One bit for each mask that must be made anew.
     stale: u8,
     /// One bit for each object that is drawn anywhere.
@@ -86,18 +87,40 @@ impl Objects {
 
     /// Whether no two objects touch anywhere on the line.
     #[inline(always)]
-    pub(super) fn apart(&self) -> bool {
+    pub(super) fn apart(&mut self) -> bool {
+        if !self.knows_shared {
+            self.look_for_shared();
+        }
         !self.any_shared
     }
 
-    /// Makes the masks that registers have changed; whether there were any.
+    #[inline(never)]
+    fn look_for_shared(&mut self) {
+        self.knows_shared = true;
+        let [p0, p1, m0, m1, ball, field] = &self.lines;
+        let two = |part: fn(&Line) -> u128| {
+            let (p0, p1, m0, m1) = (part(p0), part(p1), part(m0), part(m1));
+            let (ball, field) = (part(ball), part(field));
+            let (players, missiles) = (p0 | p1, m0 | m1);
+            p0 & p1
+                | m0 & m1
+                | ball & field
+                | players & missiles
+                | (players | missiles) & (ball | field)
+        };
+        // As whole numbers, not as vectors: these would have to wait for the words that were just written.
+        let left = two(|line| u128::from(line[0]) | u128::from(line[1]) << 64);
+        let right = two(|line| line[2].into());
+        self.shared = [left as u64, (left >> 64) as u64, right as u64];
+        self.any_shared = left | right != 0;
+    }
+
+    /// Makes the masks that registers have changed.
     #[inline(always)]
-    pub(super) fn update(&mut self, registers: &Registers) -> bool {
-        let stale = self.stale != 0;
-        if stale {
+    pub(super) fn update(&mut self, registers: &Registers) {
+        if self.stale != 0 {
             self.rebuild(registers);
         }
-        stale
     }
 
     #[inline(never)]
@@ -118,22 +141,7 @@ impl Objects {
         if stale >> PLAYFIELD & 1 != 0 {
             self.lines[PLAYFIELD] = playfield(registers.playfield, registers.reflect);
         }
-        if self.possible_collisions() == 0 {
-            self.any_shared = false;
-            return;
-        }
-        let mut any = 0;
-        for word in 0..3 {
-            let mut seen = 0;
-            let mut shared = 0;
-            for line in &self.lines {
-                shared |= seen & line[word];
-                seen |= line[word];
-            }
-            self.shared[word] = shared;
-            any |= shared;
-        }
-        self.any_shared = any != 0;
+        self.knows_shared = false;
     }
 
     /// The collisions in pixels `from..until`, as the bits of the collision registers.

@@ -4,35 +4,108 @@
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_blendv_epi8, _mm256_cmpeq_epi8, _mm256_loadu_si256,
     _mm256_set1_epi8, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi8, _mm256_shuffle_epi8,
-    _mm256_storeu_si256, _mm512_mask_mov_epi8, _mm512_mask_storeu_epi8, _mm512_set1_epi8,
+    _mm256_storeu_si256, _mm512_castsi256_si512, _mm512_castsi512_si256, _mm512_cmpge_epu8_mask,
+    _mm512_loadu_si512, _mm512_mask_cmplt_epu8_mask, _mm512_mask_mov_epi8, _mm512_set1_epi8,
+    _mm512_storeu_si512,
 };
 
 use super::objects::{Line, Objects, ball_shown, graphics, missile_shown, word_mask};
-use super::{Registers, WIDTH};
+use super::{BALL, MISSILE, PLAYER, PLAYFIELD, Registers, WIDTH};
 use crate::rl::pixels::Simd;
 
-/// What is painted over the background, one after the other: pixels and colour. The last one is the comb.
-type Layers = [(Line, u8); 4];
+/// Pixels of a mask's word.
+const WORD: usize = 64;
 
-/// Paints pixels `from..until` of a row.
+/// The left half of a row.
+const LEFT_HALF: Line = [!0, 0xffff, 0];
+
+/// What is painted over the background, one after the other.
+struct Layers<'a> {
+    objects: &'a Objects,
+    order: Order,
+    background: u8,
+    colours: [u8; 3],
+    /// The first eight pixels are black.
+    comb: bool,
+}
+
+/// Which of the three layers is what, the lowest first.
+#[derive(Clone, Copy)]
+enum Order {
+    /// Playfield and ball, player 1, player 0, each with its missile.
+    FieldFirst,
+    /// Player 1, player 0, playfield and ball.
+    FieldLast,
+    /// Ball, player 1, player 0: each half of the playfield goes with a player.
+    Score,
+}
+
+impl<'a> Layers<'a> {
+    #[inline(always)]
+    fn new(objects: &'a Objects, registers: &Registers) -> Self {
+        let [player0, player1, field, background] = registers.colour;
+        let score = registers.ctrlpf & 2 != 0;
+        let field_last = registers.ctrlpf & 4 != 0;
+        let (order, colours) = if field_last && !(score && field_alone(registers)) {
+            (Order::FieldLast, [player1, player0, field])
+        } else if score {
+            (Order::Score, [field, player1, player0])
+        } else {
+            (Order::FieldFirst, [field, player1, player0])
+        };
+        Self {
+            objects,
+            order,
+            background,
+            colours,
+            comb: registers.comb,
+        }
+    }
+
+    /// The pixels of each layer in a word.
+    #[inline(always)]
+    fn masks(&self, word: usize) -> [u64; 3] {
+        let line = |object: usize| self.objects.lines[object][word];
+        let sprite0 = line(PLAYER) | line(MISSILE);
+        let sprite1 = line(PLAYER + 1) | line(MISSILE + 1);
+        let (field, ball) = (line(PLAYFIELD), line(BALL));
+        match self.order {
+            Order::FieldFirst => [field | ball, sprite1, sprite0],
+            Order::FieldLast => [sprite1, sprite0, field | ball],
+            Order::Score => {
+                let left = LEFT_HALF[word] & field;
+                [ball, sprite1 | field & !left, sprite0 | left]
+            }
+        }
+    }
+
+    /// The pixels in a word that are black whatever is there.
+    #[inline(always)]
+    fn black(&self, word: usize) -> u64 {
+        u64::from(self.comb && word == 0) * 0xff
+    }
+}
+
+/// Rows of a picture that are the same in the pixels to be painted.
+type Rows<'a> = &'a mut [[u8; WIDTH]];
+
+/// Paints pixels `from..until` of rows.
 #[inline(always)]
 pub(super) fn segment(
-    row: &mut [u8; WIDTH],
+    rows: Rows<'_>,
     from: usize,
     until: usize,
     objects: &Objects,
     registers: &Registers,
     simd: Simd,
 ) {
-    let background = registers.colour[3];
-    let layers = layers(objects, registers);
     match simd {
         #[cfg(target_arch = "x86_64")]
         Simd::Avx512 => {
             #[expect(unsafe_code, reason = "needs AVX-512BW")]
             // SAFETY: `Simd::detect` found AVX-512F and BW.
             unsafe {
-                paint_avx512(row, from, until, background, &layers);
+                paint_avx512(rows, from, until, objects, registers);
             }
         }
         #[cfg(target_arch = "x86_64")]
@@ -40,31 +113,77 @@ pub(super) fn segment(
             #[expect(unsafe_code, reason = "needs AVX2")]
             // SAFETY: `Simd::detect` found AVX2.
             unsafe {
-                paint_avx2(row, from, until, background, &layers);
+                paint_avx2(rows, from, until, objects, registers);
             }
         }
-        _ => paint(row, from, until, background, &layers),
+        _ => paint(rows, from, until, objects, registers),
     }
 }
 
-/// 64 pixels at a time: a mask of bits is what these instructions take.
+/// The places of a row's pixels.
+static PLACES: [u8; 3 * WORD] = {
+    let mut places = [0; 3 * WORD];
+    let mut place = 0;
+    while place < places.len() {
+        places[place] = place as u8;
+        place += 1;
+    }
+    places
+};
+
+/// 64 pixels at a time: a mask of bits is what these instructions take. All three words of a row, whichever are wanted: that
+/// is less work than a loop of which nobody can guess the end. Whole vectors are stored, because what a masked store has
+/// written cannot be loaded again at once.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw")]
-#[expect(unsafe_code, reason = "a store of chosen bytes")]
-fn paint_avx512(row: &mut [u8; WIDTH], from: usize, until: usize, background: u8, layers: &Layers) {
-    debug_assert!(from < until && until <= WIDTH);
-    let background = _mm512_set1_epi8(background as i8);
-    let colours = layers.map(|(_, colour)| _mm512_set1_epi8(colour as i8));
-    for word in from / 64..until.div_ceil(64) {
-        let mut pixels = background;
-        for ((bits, _), colour) in layers.iter().zip(colours) {
-            pixels = _mm512_mask_mov_epi8(pixels, bits[word], colour);
-        }
-        let wanted = word_mask(word, from, until);
-        // SAFETY: the bytes that are stored are `from..until` of the row.
+#[expect(unsafe_code, reason = "loads and stores of vectors")]
+fn paint_avx512(
+    rows: Rows<'_>,
+    from: usize,
+    until: usize,
+    objects: &Objects,
+    registers: &Registers,
+) {
+    let layers = Layers::new(objects, registers);
+    let background = _mm512_set1_epi8(layers.background as i8);
+    let [lowest, middle, highest] = layers.colours;
+    let lowest = _mm512_set1_epi8(lowest as i8);
+    let middle = _mm512_set1_epi8(middle as i8);
+    let highest = _mm512_set1_epi8(highest as i8);
+    let (first, end) = (_mm512_set1_epi8(from as i8), _mm512_set1_epi8(until as i8));
+    let pixels = |word: usize| {
+        let masks = layers.masks(word);
+        let pixels = _mm512_mask_mov_epi8(background, masks[0], lowest);
+        let pixels = _mm512_mask_mov_epi8(pixels, masks[1], middle);
+        _mm512_mask_mov_epi8(pixels, masks[2], highest)
+    };
+    let wanted = |word: usize| {
+        // SAFETY: 64 bytes.
+        let places = unsafe { _mm512_loadu_si512(PLACES[word * WORD..][..WORD].as_ptr().cast()) };
+        let begun = _mm512_cmpge_epu8_mask(places, first);
+        _mm512_mask_cmplt_epu8_mask(begun, places, end)
+    };
+    let black = _mm512_set1_epi8(0);
+    let new = [
+        _mm512_mask_mov_epi8(pixels(0), layers.black(0), black),
+        pixels(1),
+        pixels(2),
+    ];
+    let wanted = [wanted(0), wanted(1), wanted(2)];
+    for row in rows {
+        let place: *mut u8 = row.as_mut_ptr();
+        // SAFETY: 64, 64 and 32 bytes of the row's 160.
         unsafe {
-            let to = row.as_mut_ptr().add(64 * word).cast();
-            _mm512_mask_storeu_epi8(to, wanted, pixels);
+            for word in 0..2 {
+                let place = place.add(word * WORD);
+                let old = _mm512_loadu_si512(place.cast());
+                let pixels = _mm512_mask_mov_epi8(old, wanted[word], new[word]);
+                _mm512_storeu_si512(place.cast(), pixels);
+            }
+            let place = place.add(2 * WORD);
+            let old = _mm512_castsi256_si512(_mm256_loadu_si256(place.cast()));
+            let pixels = _mm512_mask_mov_epi8(old, wanted[2], new[2]);
+            _mm256_storeu_si256(place.cast(), _mm512_castsi512_si256(pixels));
         }
     }
 }
@@ -73,24 +192,28 @@ fn paint_avx512(row: &mut [u8; WIDTH], from: usize, until: usize, background: u8
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 #[expect(unsafe_code, reason = "loads and stores of vectors")]
-fn paint_avx2(row: &mut [u8; WIDTH], from: usize, until: usize, background: u8, layers: &Layers) {
+fn paint_avx2(rows: Rows<'_>, from: usize, until: usize, objects: &Objects, registers: &Registers) {
     const PIXELS: usize = 32;
-    let background = _mm256_set1_epi8(background as i8);
-    let colours = layers.map(|(_, colour)| _mm256_set1_epi8(colour as i8));
-    let part = |word: u64, group: usize| bytes_avx2((word >> (PIXELS * (group % 2))) as u32);
-    let groups = row.as_chunks_mut::<PIXELS>().0.iter_mut().enumerate();
-    for (group, row) in groups.take(until.div_ceil(PIXELS)).skip(from / PIXELS) {
+    let layers = Layers::new(objects, registers);
+    let background = _mm256_set1_epi8(layers.background as i8);
+    let colours = layers.colours.map(|colour| _mm256_set1_epi8(colour as i8));
+    let black = _mm256_set1_epi8(0);
+    for group in from / PIXELS..until.div_ceil(PIXELS) {
         let word = group / 2;
+        let part = |word: u64| bytes_avx2((word >> (PIXELS * (group % 2))) as u32);
         let mut pixels = background;
-        for ((bits, _), colour) in layers.iter().zip(colours) {
-            pixels = _mm256_blendv_epi8(pixels, colour, part(bits[word], group));
+        for (mask, colour) in layers.masks(word).into_iter().zip(colours) {
+            pixels = _mm256_blendv_epi8(pixels, colour, part(mask));
         }
-        let wanted = part(word_mask(word, from, until), group);
-        let place = row.as_mut_ptr().cast();
-        // SAFETY: 32 bytes.
-        unsafe {
-            let old = _mm256_loadu_si256(place);
-            _mm256_storeu_si256(place, _mm256_blendv_epi8(old, pixels, wanted));
+        pixels = _mm256_blendv_epi8(pixels, black, part(layers.black(word)));
+        let wanted = part(word_mask(word, from, until));
+        for row in &mut *rows {
+            let place = row.as_chunks_mut::<PIXELS>().0[group].as_mut_ptr().cast();
+            // SAFETY: 32 bytes.
+            unsafe {
+                let old = _mm256_loadu_si256(place);
+                _mm256_storeu_si256(place, _mm256_blendv_epi8(old, pixels, wanted));
+            }
         }
     }
 }
@@ -109,19 +232,23 @@ fn bytes_avx2(bits: u32) -> __m256i {
 }
 
 /// Eight pixels at a time, on every processor.
-fn paint(row: &mut [u8; WIDTH], from: usize, until: usize, background: u8, layers: &Layers) {
+fn paint(rows: Rows<'_>, from: usize, until: usize, objects: &Objects, registers: &Registers) {
     const PIXELS: usize = 8;
-    let part = |word: u64, group: usize| BYTES[usize::from((word >> (PIXELS * (group % 8))) as u8)];
-    let groups = row.as_chunks_mut::<PIXELS>().0.iter_mut().enumerate();
-    for (group, row) in groups.take(until.div_ceil(PIXELS)).skip(from / PIXELS) {
+    let layers = Layers::new(objects, registers);
+    for group in from / PIXELS..until.div_ceil(PIXELS) {
         let word = group / 8;
-        let mut pixels = spread(background);
-        for (bits, colour) in layers {
-            let bytes = part(bits[word], group);
-            pixels = pixels & !bytes | spread(*colour) & bytes;
+        let part = |word: u64| BYTES[usize::from((word >> (PIXELS * (group % 8))) as u8)];
+        let mut pixels = spread(layers.background);
+        for (mask, colour) in layers.masks(word).into_iter().zip(layers.colours) {
+            let bytes = part(mask);
+            pixels = pixels & !bytes | spread(colour) & bytes;
         }
-        let wanted = part(word_mask(word, from, until), group);
-        *row = (u64::from_le_bytes(*row) & !wanted | pixels & wanted).to_le_bytes();
+        pixels &= !part(layers.black(word));
+        let wanted = part(word_mask(word, from, until));
+        for row in &mut *rows {
+            let place = &mut row.as_chunks_mut::<PIXELS>().0[group];
+            *place = (u64::from_le_bytes(*place) & !wanted | pixels & wanted).to_le_bytes();
+        }
     }
 }
 
@@ -144,49 +271,6 @@ static BYTES: [u64; 256] = {
 
 fn spread(colour: u8) -> u64 {
     u64::from(colour) * 0x0101_0101_0101_0101
-}
-
-#[inline(always)]
-fn layers(objects: &Objects, registers: &Registers) -> Layers {
-    let [p0, p1, m0, m1, ball, field] = objects.lines;
-    let [colour0, colour1, field_colour, _] = registers.colour;
-    let (sprite0, sprite1) = (either(p0, m0), either(p1, m1));
-    let score = registers.ctrlpf & 2 != 0;
-    let field_first = registers.ctrlpf & 4 != 0;
-    let comb = ([u64::from(registers.comb) * 0xff, 0, 0], 0);
-    if field_first && !(score && field_alone(registers)) {
-        let field = either(field, ball);
-        [
-            (sprite1, colour1),
-            (sprite0, colour0),
-            (field, field_colour),
-            comb,
-        ]
-    } else if score {
-        // In score mode each half of the playfield takes its player's colour and place.
-        let left = [field[0], field[1] & 0xffff, 0];
-        let right = [0, field[1] & !0xffff, field[2]];
-        let (sprite0, sprite1) = (either(sprite0, left), either(sprite1, right));
-        [
-            (ball, field_colour),
-            (sprite1, colour1),
-            (sprite0, colour0),
-            comb,
-        ]
-    } else {
-        let field = either(field, ball);
-        [
-            (field, field_colour),
-            (sprite1, colour1),
-            (sprite0, colour0),
-            comb,
-        ]
-    }
-}
-
-#[inline(always)]
-fn either(one: Line, other: Line) -> Line {
-    [one[0] | other[0], one[1] | other[1], one[2] | other[2]]
 }
 
 fn field_alone(registers: &Registers) -> bool {

@@ -96,26 +96,43 @@ impl Tia {
             0x28..=0x29 => self.lock_missile::<QUICK>((register - 0x28) as usize, bit(1), clock)?,
             0x2a => self.hmove(clock),
             0x2b => self.registers.motion = [0; 5],
-            0x2c => {
-                self.show::<QUICK>(clock)?;
-                self.registers.collisions = 0;
-            }
+            0x2c => self.clear_collisions::<QUICK>(clock)?,
             _ => {}
         }
         Some(())
     }
 
-    /// Draws up to a clock before something changes that is to be seen.
+    /// Draws up to a clock before something changes that is to be seen; `appears` says whether an object is there then
+    /// that was not.
     #[inline(always)]
-    fn show<const QUICK: bool>(&mut self, to: i32) -> Option<()> {
-        if QUICK && self.is_behind(to) {
+    fn show<const QUICK: bool>(&mut self, to: i32, appears: bool) -> Option<()> {
+        if !QUICK {
+            self.catch_up(to);
+        } else if !self.is_unseen {
+            return (!self.is_behind(to)).then_some(());
+        } else if appears && self.is_behind(to) {
             return self.pass_quickly(to);
         }
-        if QUICK {
-            return Some(());
-        }
-        self.catch_up(to);
         Some(())
+    }
+
+    #[inline(always)]
+    fn clear_collisions<const QUICK: bool>(&mut self, clock: i32) -> Option<()> {
+        // More can be found afterwards than before.
+        let appears = self.registers.collisions != 0;
+        self.show::<QUICK>(clock, appears)?;
+        self.registers.collisions = 0;
+        self.look_again();
+        Some(())
+    }
+
+    /// From the clock on to which the picture is drawn, an object is there or is not.
+    #[inline(always)]
+    fn set_drawn(&mut self, object: usize, drawn: bool) {
+        if self.objects.is_drawn(object) != drawn {
+            self.objects.set_drawn(object, drawn);
+            self.look_again();
+        }
     }
 
     /// A frame ends when VSYNC is cleared a line or more after it was set.
@@ -142,6 +159,7 @@ impl Tia {
             registers.released_at = cycle;
         }
         registers.vblank = value;
+        self.look_again();
     }
 
     #[inline(always)]
@@ -151,7 +169,7 @@ impl Tia {
             return Some(());
         }
         if self.objects.is_drawn(PLAYER + side) || self.objects.is_drawn(MISSILE + side) {
-            self.show::<QUICK>(clock + NUSIZ_DELAY)?;
+            self.show::<QUICK>(clock + NUSIZ_DELAY, false)?;
             self.objects.changed(PLAYER + side);
             self.objects.changed(MISSILE + side);
         }
@@ -164,10 +182,9 @@ impl Tia {
     fn colour<const QUICK: bool>(&mut self, object: usize, value: u8, clock: i32) -> Option<()> {
         if self.registers.colour[object] != value {
             if self.draw {
-                self.show::<QUICK>(clock)?;
+                self.show::<QUICK>(clock, false)?;
             }
             self.registers.colour[object] = value;
-            self.row_repeats = false;
         }
         Some(())
     }
@@ -178,9 +195,8 @@ impl Tia {
         if self.registers.ctrlpf == value && self.registers.reflect == (value & 1 != 0) {
             return Some(());
         }
-        self.show::<QUICK>(clock)?;
+        self.show::<QUICK>(clock, true)?;
         self.registers.ctrlpf = value;
-        self.row_repeats = false;
         self.objects.changed(PLAYFIELD);
         self.objects.changed(BALL);
         // Once the right half is being drawn, its reflection stays for the line.
@@ -203,7 +219,7 @@ impl Tia {
     #[inline(always)]
     fn player_changes<const QUICK: bool>(&mut self, side: usize, clock: i32) -> Option<()> {
         if self.objects.is_drawn(PLAYER + side) {
-            self.show::<QUICK>(clock)?;
+            self.show::<QUICK>(clock, false)?;
             self.objects.changed(PLAYER + side);
         }
         Some(())
@@ -214,9 +230,10 @@ impl Tia {
         let changed = self.registers.playfield & !bits | value;
         if self.registers.playfield != changed {
             let phase = clock.rem_euclid(12) / 3;
-            self.show::<QUICK>(clock + PLAYFIELD_DELAY[phase as usize])?;
+            let appears = self.registers.playfield == 0;
+            self.show::<QUICK>(clock + PLAYFIELD_DELAY[phase as usize], appears)?;
             self.registers.playfield = changed;
-            self.objects.set_drawn(PLAYFIELD, changed != 0);
+            self.set_drawn(PLAYFIELD, changed != 0);
             self.objects.changed(PLAYFIELD);
         }
         Some(())
@@ -231,42 +248,37 @@ impl Tia {
         let others =
             registers.delay[other] && registers.delayed[other] != registers.graphics[other];
         let ball = side == 1 && registers.delay_ball && registers.delayed_ball != registers.ball;
+        let (new_ball, new_others) = (registers.ball, registers.graphics[other]);
         if own || others || ball {
-            self.show::<QUICK>(clock + GRAPHICS_DELAY)?;
+            let appears = own && value != 0 && !self.objects.is_drawn(PLAYER + side)
+                || others && new_others != 0 && !self.objects.is_drawn(PLAYER + other)
+                || ball && new_ball;
+            self.show::<QUICK>(clock + GRAPHICS_DELAY, appears)?;
             if own {
                 self.objects.changed(PLAYER + side);
+                self.set_drawn(PLAYER + side, value != 0);
             }
             if others {
                 self.objects.changed(PLAYER + other);
+                self.set_drawn(PLAYER + other, new_others != 0);
             }
             if ball {
                 self.objects.changed(BALL);
+                self.set_drawn(BALL, new_ball);
             }
         }
         let registers = &mut self.registers;
         registers.graphics[side] = value;
-        registers.delayed[other] = registers.graphics[other];
+        registers.delayed[other] = new_others;
         if side == 1 {
-            registers.delayed_ball = registers.ball;
-            let ball = ball_shown(registers);
-            self.objects.set_drawn(BALL, ball);
+            registers.delayed_ball = new_ball;
         }
-        self.players_drawn();
         Some(())
     }
 
     #[inline(always)]
-    fn players_drawn(&mut self) {
-        for side in 0..2 {
-            let drawn = graphics(&self.registers, side) != 0;
-            self.objects.set_drawn(PLAYER + side, drawn);
-        }
-    }
-
-    #[inline(always)]
     fn missile_drawn(&mut self, side: usize) {
-        let drawn = missile_shown(&self.registers, side);
-        self.objects.set_drawn(MISSILE + side, drawn);
+        self.set_drawn(MISSILE + side, missile_shown(&self.registers, side));
     }
 
     #[inline(always)]
@@ -278,7 +290,7 @@ impl Tia {
     ) -> Option<()> {
         if self.registers.missile[side] != value {
             if !self.registers.locked[side] {
-                self.show::<QUICK>(clock)?;
+                self.show::<QUICK>(clock, value)?;
                 self.objects.changed(MISSILE + side);
             }
             self.registers.missile[side] = value;
@@ -291,11 +303,11 @@ impl Tia {
     fn enable_ball<const QUICK: bool>(&mut self, value: bool, clock: i32) -> Option<()> {
         if self.registers.ball != value {
             if !self.registers.delay_ball {
-                self.show::<QUICK>(clock)?;
+                self.show::<QUICK>(clock, value)?;
                 self.objects.changed(BALL);
             }
             self.registers.ball = value;
-            self.objects.set_drawn(BALL, ball_shown(&self.registers));
+            self.set_drawn(BALL, ball_shown(&self.registers));
         }
         Some(())
     }
@@ -304,11 +316,11 @@ impl Tia {
     fn delay<const QUICK: bool>(&mut self, side: usize, value: bool, clock: i32) -> Option<()> {
         if self.registers.delay[side] != value {
             if self.registers.delayed[side] != self.registers.graphics[side] {
-                self.show::<QUICK>(clock)?;
+                self.show::<QUICK>(clock, true)?;
                 self.objects.changed(PLAYER + side);
             }
             self.registers.delay[side] = value;
-            self.players_drawn();
+            self.set_drawn(PLAYER + side, graphics(&self.registers, side) != 0);
         }
         Some(())
     }
@@ -317,11 +329,11 @@ impl Tia {
     fn delay_ball<const QUICK: bool>(&mut self, value: bool, clock: i32) -> Option<()> {
         if self.registers.delay_ball != value {
             if self.registers.delayed_ball != self.registers.ball {
-                self.show::<QUICK>(clock)?;
+                self.show::<QUICK>(clock, true)?;
                 self.objects.changed(BALL);
             }
             self.registers.delay_ball = value;
-            self.objects.set_drawn(BALL, ball_shown(&self.registers));
+            self.set_drawn(BALL, ball_shown(&self.registers));
         }
         Some(())
     }
@@ -338,7 +350,7 @@ impl Tia {
             return Some(());
         }
         if self.registers.missile[side] {
-            self.show::<QUICK>(clock)?;
+            self.show::<QUICK>(clock, true)?;
             self.objects.changed(MISSILE + side);
         }
         if self.registers.locked[side] {
