@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         console.set_difficulty(difficulty)?;
     }
     let picture = number("--picture")?.map(|record| record as usize);
-    let palette = Palette::ntsc();
+    let palette = Palette::of(game);
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let actions = std::fs::read(actions)?;
     let mut reward = 0;

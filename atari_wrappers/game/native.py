@@ -113,7 +113,7 @@ class NativeView(gym.Env[np.ndarray, Any]):
         """Return what the screen shows: uint8 RGB `[210, 160, 3]`."""
         if self._shown is None:
             return self._core.rgb(self._index)
-        return _colours()[self._shown.screen]
+        return self._core.rgb_palette(self._index)[self._shown.screen]
 
     def play_film(self, on_step: Callable[..., None]) -> None:
         """Show each frame that was emulated since the last call, and tell of the agent's steps.
@@ -253,9 +253,3 @@ class NativeGame(NativeView):
 
 def _info(results: Any) -> dict[str, Any]:
     return {name: array.item() for name, array in results[3].items() if name != "env_id"}
-
-
-def _colours() -> np.ndarray:
-    from atari_core import rgb_palette
-
-    return rgb_palette()

@@ -43,9 +43,7 @@ class NativeConsole:
 
     def getScreenGrayscale(self) -> np.ndarray:  # noqa: N802 - ALE's name
         """Return it in ALE's gray: uint8 `[210, 160]`."""
-        from atari_core import gray_palette
-
-        return gray_palette()[self.getScreen()]
+        return self._core.gray_palette(self._index)[self.getScreen()]
 
     def getScreenDims(self) -> tuple[int, int]:  # noqa: N802 - ALE's name
         """Return its height and width."""

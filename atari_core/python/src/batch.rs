@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use atari_core::rl::{self, BatchOptions, game::FilmEvent};
+use atari_core::rl::{self, BatchOptions, game::FilmEvent, pixels::Palette};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArrayDyn};
 use pyo3::{
     exceptions::{PyRuntimeError, PyTypeError, PyValueError},
@@ -192,6 +192,29 @@ impl AtariVecEnv {
         let env = self.drawn(index)?;
         let size = [env.console().height(), atari_core::WIDTH];
         PyArray1::from_slice(py, env.console().screen()).reshape(size)
+    }
+
+    fn rgb_palette<'py>(
+        &mut self,
+        py: Python<'py>,
+        index: usize,
+    ) -> PyResult<Bound<'py, PyArray2<u8>>> {
+        let palette = Palette::of(self.look(index)?.console().game());
+        let entry = |entry: usize| palette.rgb.map(|part| part[entry / 2]).to_vec();
+        let entries: Vec<Vec<u8>> = (0..256).map(entry).collect();
+        Ok(PyArray2::from_vec2(py, &entries)?)
+    }
+
+    fn gray_palette<'py>(
+        &mut self,
+        py: Python<'py>,
+        index: usize,
+    ) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        let gray = Palette::of(self.look(index)?.console().game()).gray;
+        Ok(PyArray1::from_iter(
+            py,
+            (0..256).map(|entry| gray[entry / 2]),
+        ))
     }
 
     fn ram<'py>(&mut self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyArray1<u8>>> {

@@ -7,9 +7,8 @@ use std::{
 
 use atari_core::{
     Cartridge,
-    rl::{batch::unproved, game::PoweredOn, pixels::Palette},
+    rl::{batch::unproved, game::PoweredOn},
 };
-use numpy::{PyArray1, PyArray2};
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{errors::core_exception, recipe::recipe};
@@ -38,20 +37,4 @@ pub(crate) fn actions(rom: PathBuf) -> PyResult<Vec<u8>> {
     let cartridge = cartridge(&rom)?;
     let game = cartridge.game().map_err(|error| core_exception(&error))?;
     Ok(game.actions.iter().map(|&action| action as u8).collect())
-}
-
-/// Red, green and blue of each palette entry (two neighbours share a colour): uint8 `[256, 3]`.
-#[pyfunction]
-pub(crate) fn rgb_palette(py: Python<'_>) -> PyResult<Bound<'_, PyArray2<u8>>> {
-    let palette = Palette::ntsc();
-    let entry = |entry: usize| palette.rgb.map(|part| part[entry / 2]).to_vec();
-    let entries: Vec<Vec<u8>> = (0..256).map(entry).collect();
-    Ok(PyArray2::from_vec2(py, &entries)?)
-}
-
-/// ale-py's gray of each palette entry: uint8 `[256]`.
-#[pyfunction]
-pub(crate) fn gray_palette(py: Python<'_>) -> Bound<'_, PyArray1<u8>> {
-    let gray = Palette::ntsc().gray;
-    PyArray1::from_iter(py, (0..256).map(|entry| gray[entry / 2]))
 }

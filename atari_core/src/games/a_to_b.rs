@@ -1,8 +1,8 @@
 //! The games from A to B.
 
-use super::odd::{beam_rider_lives, boxing_points};
-use super::rules::{Progress, Rules, Score, no_lives};
-use super::{Controller, Game, Select, game, select};
+use super::odd::{beam_rider_lives, blackjack_chips, blackjack_is_broke, boxing_points};
+use super::rules::{Progress, Rules, Score, no_lives, one_life};
+use super::{Controller, Game, Select, game, pal, select};
 use crate::Action::{
     Down, DownFire, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire,
     UpLeft, UpLeftFire, UpRight, UpRightFire,
@@ -12,10 +12,16 @@ use crate::Mapper;
 pub(super) static GAMES: &[Game] = &[
     Game {
         reset_frames: 12,
-        height: 250,
         modes: &[0, 1, 2],
         difficulties: &[0, 1, 2, 3],
-        ..game(
+        rules: Some(Rules {
+            start: Progress::at_start(1, 0),
+            score: Score::Quest(|ram| ram.at(0xb9) == 0x12),
+            lives: one_life,
+            over: |ram, _| ram.at(0xe0) == 2 || ram.at(0xb9) == 0x12,
+        }),
+        proved: true,
+        ..pal(
             "adventure",
             "4b27f5397c442d25f0c418ccdacf1926",
             Mapper::Flat,
@@ -30,10 +36,15 @@ pub(super) static GAMES: &[Game] = &[
             shows: |ram, mode| ram.at(0xaa) == mode,
         }),
         start: &[(Fire, 1)],
-        height: 250,
         actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
         modes: &[1, 2, 3, 4, 5, 6, 7, 8],
-        ..game("air_raid", "35be55426c1fec32dfb503b4f0651572", Mapper::Flat)
+        rules: Some(Rules {
+            start: Progress::at_start(1, 0),
+            score: Score::Of(|ram| ram.bcd(&[0xa8, 0xa9, 0xaa])),
+            lives: one_life,
+            over: |ram, _| ram.at(0xa7) == 0xff,
+        }),
+        ..pal("air_raid", "35be55426c1fec32dfb503b4f0651572", Mapper::Flat)
     },
     Game {
         select: Some(select(1, |ram, mode| ram.at(0x81) == mode)),
@@ -181,6 +192,13 @@ pub(super) static GAMES: &[Game] = &[
         actions: &[Noop, Fire, Up, Right, Left, Down],
         modes: &[5, 6, 7, 8],
         difficulties: &[0, 2, 3],
+        rules: Some(Rules {
+            start: Progress::at_start(1, 0),
+            score: Score::Of(|ram| ram.bcd(&[0x84])),
+            lives: one_life,
+            over: |ram, _| ram.at(0x86) != 0,
+        }),
+        proved: true,
         ..game(
             "basic_math",
             "819aeeb9a2e11deb54e6de334f843894",
@@ -244,6 +262,12 @@ pub(super) static GAMES: &[Game] = &[
     Game {
         actions: &[Noop, Fire, Up, Down],
         difficulties: &[0, 1, 2, 3],
+        rules: Some(Rules {
+            start: Progress::at_start(1, 200),
+            score: Score::Of(blackjack_chips),
+            lives: one_life,
+            over: |ram, _| blackjack_chips(ram) >= 1000 || blackjack_is_broke(ram),
+        }),
         ..game(
             "blackjack",
             "0a981c03204ac2b278ba392674682560",

@@ -1,6 +1,9 @@
 //! The games from C to F.
 
-use super::odd::{demon_attack_score, enduro_cars};
+use super::odd::{
+    casino, casino_is_over, dark_chambers, dark_chambers_is_over, demon_attack_score, enduro_cars,
+    signed,
+};
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
 use super::{Controller, Game, Select, game, select};
 use crate::Action::{
@@ -30,6 +33,12 @@ pub(super) static GAMES: &[Game] = &[
         actions: &[Noop, Fire, Up, Down],
         modes: &[0, 2, 3],
         difficulties: &[0, 1, 2, 3],
+        rules: Some(Rules {
+            start: Progress::at_start(1, 1000),
+            score: Score::Rewards(casino),
+            lives: one_life,
+            over: casino_is_over,
+        }),
         ..game("casino", "b816296311019ab69a21cb9e9e235d12", Mapper::Flat)
     },
     Game {
@@ -90,10 +99,23 @@ pub(super) static GAMES: &[Game] = &[
         select: Some(select(2, |ram, mode| ram.at(0x8d) == mode + 1)),
         modes: &[0, 2, 4, 6],
         difficulties: &[0, 1],
+        rules: Some(Rules {
+            start: Progress::at_start(1, 0),
+            score: Score::Of(|ram| ram.bcd(&[0x8b, 0x8c, 0x8d])),
+            lives: one_life,
+            over: |ram, _| ram.at(0xe7) == 0x82,
+        }),
+        proved: true,
         ..game("crossbow", "8cd26dcf249456fe4aeb8db42d49df74", Mapper::F6)
     },
     Game {
         start: &[(Fire, 5)],
+        rules: Some(Rules {
+            start: Progress::at_start(1, 0),
+            score: Score::Rewards(dark_chambers),
+            lives: one_life,
+            over: dark_chambers_is_over,
+        }),
         ..game(
             "darkchambers",
             "106855474c69d08c8ffa308d47337269",
@@ -181,6 +203,12 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         start: &[(Fire, 16)],
+        rules: Some(Rules {
+            start: Progress::at_start(4, 0),
+            score: Score::Of(|ram| ram.bcd(&[0x87, 0x88, 0x89])),
+            lives: |ram, _| ram.at(0x83),
+            over: |ram, _| ram.at(0x83) == 0 && ram.at(0x81) != 0,
+        }),
         ..game(
             "elevator_action",
             "71f8bacfbdca019113f3f0801849057e",
@@ -217,6 +245,13 @@ pub(super) static GAMES: &[Game] = &[
         select: Some(select(25, |ram, mode| ram.at(0xea) == mode + 1)),
         modes: &[0, 1, 2],
         difficulties: &[0, 1, 2, 3],
+        rules: Some(Rules {
+            start: Progress::at_start(3, 0),
+            score: Score::Of(|ram| ram.bcd(&[0xdf, 0xe0, 0xe1])),
+            lives: |ram, _| signed((ram.at(0xe5) + 1) & 0xff),
+            over: |_, _| false,
+        }),
+        proved: true,
         ..game("et", "615a3bf251a38eb6638cdc7ffbde5480", Mapper::F8)
     },
     Game {

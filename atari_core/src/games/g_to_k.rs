@@ -1,7 +1,8 @@
 //! The games from G to K.
 
+use super::odd::{hangman_lives, hangman_over, haunted_house};
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
-use super::{Controller, Game, Select, game, select};
+use super::{Controller, Game, Select, game, pal, select};
 use crate::Action::{
     Down, DownFire, DownLeft, DownLeftFire, DownRight, DownRightFire, Fire, Left, LeftFire, Noop,
     Right, RightFire, Up, UpFire, UpLeft, UpLeftFire, UpRight, UpRightFire,
@@ -67,12 +68,26 @@ pub(super) static GAMES: &[Game] = &[
         select: Some(select(2, |ram, mode| ram.at(0xee) == mode)),
         modes: &[0, 1, 2, 3],
         difficulties: &[0, 1],
+        rules: Some(Rules {
+            start: Progress::at_start(1, 0),
+            score: Score::Of(|ram| ram.bcd(&[0xeb]) - ram.bcd(&[0xec])),
+            lives: hangman_lives,
+            over: hangman_over,
+        }),
+        proved: true,
         ..game("hangman", "f16c709df0a6c52f47ff52b9d95b7d8d", Mapper::Flat)
     },
     Game {
         select: Some(select(2, |ram, mode| ram.at(0xcc) == mode)),
         modes: &[0, 1, 2, 3, 4, 5, 6, 7, 8],
         difficulties: &[0, 1],
+        rules: Some(Rules {
+            start: Progress::at_start(9, 0),
+            score: Score::Rewards(haunted_house),
+            lives: |ram, _| ram.at(0x96),
+            over: |ram, _| ram.at(0x96) == 0 || ram.at(0x99) == 0x44,
+        }),
+        proved: true,
         ..game(
             "haunted_house",
             "f0a6e99f5875891246c3dbecbf2d2cea",
@@ -97,6 +112,13 @@ pub(super) static GAMES: &[Game] = &[
         })),
         modes: &[0, 1, 2, 3, 4, 5, 6, 7],
         difficulties: &[0, 1],
+        rules: Some(Rules {
+            start: Progress::at_start(1, 0),
+            score: Score::Of(|ram| ram.bcd(&[0xb6])),
+            lives: one_life,
+            over: |ram, _| ram.at(0xb6) == 7 || ram.at(0xb7) == 7,
+        }),
+        proved: true,
         ..game(
             "human_cannonball",
             "7972e5101fa548b952d852db24ad6060",
@@ -196,7 +218,6 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         reset_frames: 9,
-        height: 250,
         actions: &[
             Noop, Fire, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft, UpFire,
             RightFire, LeftFire, DownFire,
@@ -207,7 +228,8 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0x96),
             over: |ram, _| ram.at(0x96) == 0 && ram.at(0x88) == 0,
         }),
-        ..game(
+        proved: true,
+        ..pal(
             "keystone_kapers",
             "6c1f3f2e359dbf55df462ccbcdd2f6bf",
             Mapper::Flat,
@@ -215,7 +237,6 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         select: Some(select(2, |ram, mode| ram.at(0xec) == 2 * mode)),
-        height: 250,
         actions: &[Noop, Fire, Up, Right, Left, Down],
         modes: &[0, 1, 2, 3],
         rules: Some(Rules {
@@ -224,7 +245,8 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xee),
             over: |ram, _| ram.at(0xee) == 0,
         }),
-        ..game(
+        proved: true,
+        ..pal(
             "king_kong",
             "0dd4c69b5f9a7ae96a7a08329496779a",
             Mapper::Flat,
@@ -232,9 +254,8 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         start: &[(Fire, 16)],
-        height: 250,
         modes: &[0, 1, 2],
-        ..game("klax", "eed9eaf1a0b6a2b9bc4c8032cb43e3fb", Mapper::F6Ram)
+        ..pal("klax", "eed9eaf1a0b6a2b9bc4c8032cb43e3fb", Mapper::F6Ram)
     },
     Game {
         actions: &[

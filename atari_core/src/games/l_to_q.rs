@@ -2,7 +2,7 @@
 
 use super::odd::{qbert_lives, qbert_over};
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
-use super::{Controller, Game, game, select};
+use super::{Controller, Game, Select, game, pal, select};
 use crate::Action::{
     Down, DownFire, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire,
     UpLeft, UpRight,
@@ -12,14 +12,14 @@ use crate::Mapper;
 pub(super) static GAMES: &[Game] = &[
     Game {
         reset_frames: 9,
-        height: 250,
         rules: Some(Rules {
             start: Progress::at_start(0, 0),
             score: Score::Of(|ram| ram.bcd(&[0x80, 0x81, 0x82])),
             lives: no_lives,
             over: |ram, _| ram.at(0x83) == 0,
         }),
-        ..game(
+        proved: true,
+        ..pal(
             "laser_gates",
             "8e4cd60d93fcde8065c1a2b972a26377",
             Mapper::Flat,
@@ -34,6 +34,15 @@ pub(super) static GAMES: &[Game] = &[
         ],
         modes: &[0, 1],
         difficulties: &[0, 1],
+        rules: Some(Rules {
+            start: Progress::at_start(3, 0),
+            score: Score::Of(|ram| ram.bcd(&[0x94, 0x95, 0x96])),
+            lives: |ram, _| ram.at(0xca),
+            over: |ram, _| {
+                ram.at(0xca) == 0 && ram.at(0xc8) == 10 && ram.at(0xa9) == 0 && ram.at(0xa5) == 0
+            },
+        }),
+        proved: true,
         ..game(
             "lost_luggage",
             "2d76c5d1aad506442b9e9fb67765e051",
@@ -78,7 +87,6 @@ pub(super) static GAMES: &[Game] = &[
     Game {
         select: Some(select(5, |ram, mode| ram.at(0x80) == mode)),
         start: &[(Fire, 1)],
-        height: 250,
         actions: &[
             Noop, Fire, Up, Right, Left, Down, UpFire, RightFire, LeftFire, DownFire,
         ],
@@ -89,7 +97,8 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xdb),
             over: |ram, _| ram.at(0xda) == 0x40,
         }),
-        ..game("mr_do", "aa7bb54d2c189a31bb1fa20099e42859", Mapper::F8)
+        proved: true,
+        ..pal("mr_do", "aa7bb54d2c189a31bb1fa20099e42859", Mapper::F8)
     },
     Game {
         select: Some(select(10, |ram, mode| {
@@ -134,17 +143,30 @@ pub(super) static GAMES: &[Game] = &[
         ],
         modes: &[0, 1, 2],
         difficulties: &[0, 2],
+        rules: Some(Rules {
+            start: Progress::at_start(1, 0),
+            score: Score::Of(|ram| ram.bcd(&[0xce]) - ram.bcd(&[0xd0])),
+            lives: one_life,
+            over: |_, _| false,
+        }),
+        proved: true,
         ..game("othello", "113cd09c9771ac278544b7e90efe7df2", Mapper::Flat)
     },
     Game {
         select: Some(select(2, |ram, mode| {
             ram.at(0xcc) == mode + 1 && ram.at(0xe6) == 0
         })),
-        height: 250,
         actions: &[Noop, Up, Right, Left, Down],
         modes: &[0, 1, 2, 3, 4, 5, 6, 7],
         difficulties: &[0, 1],
-        ..game("pacman", "fc2233fc116faef0d3c31541717ca2db", Mapper::Flat)
+        rules: Some(Rules {
+            start: Progress::at_start(4, 0),
+            score: Score::Of(|ram| ram.bcd(&[0xd0, 0xce, 0xcc])),
+            lives: |ram, _| ram.at(0x98) + 1,
+            over: |ram, _| ram.at(0x98) == 0 && ram.at(0xe4) == 0x3f,
+        }),
+        proved: true,
+        ..pal("pacman", "fc2233fc116faef0d3c31541717ca2db", Mapper::Flat)
     },
     Game {
         actions: &[Noop, Fire, Right, Left, Down, RightFire, LeftFire, DownFire],
@@ -198,7 +220,13 @@ pub(super) static GAMES: &[Game] = &[
         ..game("pong", "60e0ea3cbe0913d39803477945e9e5ec", Mapper::Flat)
     },
     Game {
-        select: Some(select(2, |ram, mode| ram.at(0xbd) == mode)),
+        select: Some(Select::Switch {
+            reset_frames: 4,
+            idle_frames: 0,
+            first_press: 2,
+            select_frames: 2,
+            shows: |ram, mode| ram.at(0xbd) == mode,
+        }),
         top: 26,
         height: 220,
         actions: &[Noop, Fire, Up, Down, UpFire, DownFire],
@@ -209,6 +237,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| (ram.at(0x96) & 7) + 1,
             over: |ram, _| ram.at(0x98) == 5 && ram.at(0x96) == 0,
         }),
+        proved: true,
         ..game("pooyan", "4799a40b6e889370b7ee55c17ba65141", Mapper::Flat)
     },
     Game {

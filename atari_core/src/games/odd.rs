@@ -2,6 +2,11 @@
 
 use super::rules::{Progress, Ram};
 
+/// A byte that counts below zero.
+pub(super) fn signed(byte: i32) -> i32 {
+    if byte < 0x80 { byte } else { byte - 0x100 }
+}
+
 /// Beam Rider: a ship lost counts once the sector is cleared away.
 pub(super) fn beam_rider_lives(ram: Ram, progress: &mut Progress) -> i32 {
     let ships = ram.at(0x85) + 1;
@@ -12,6 +17,20 @@ pub(super) fn beam_rider_lives(ram: Ram, progress: &mut Progress) -> i32 {
     }
 }
 
+/// Blackjack: the chips, of which 200 are there at first; eleven in each digit is a blank.
+pub(super) fn blackjack_chips(ram: Ram) -> i32 {
+    if blackjack_is_broke(ram) {
+        0
+    } else {
+        ram.bcd(&[0x86, 0x89])
+    }
+}
+
+/// Blackjack: no chips are shown.
+pub(super) fn blackjack_is_broke(ram: Ram) -> bool {
+    ram.at(0x86) == 0x0b && ram.at(0x89) == 0xbb
+}
+
 /// Boxing: the points of a boxer; $c0 is a knockout.
 pub(super) fn boxing_points(byte: i32) -> i32 {
     if byte == 0xc0 {
@@ -19,6 +38,53 @@ pub(super) fn boxing_points(byte: i32) -> i32 {
     } else {
         (byte >> 4) * 10 + (byte & 15)
     }
+}
+
+/// Casino: no money is shown while a hand of the games that are not poker is asked about.
+fn casino_shows_no_money(ram: Ram) -> bool {
+    ram.at(0xd4) != 3 && ram.at(0xd3) & 0x80 != 0
+}
+
+/// Casino: the money won or lost; ale-py gives the last of it again while none is shown.
+pub(super) fn casino(ram: Ram, progress: &mut Progress) -> i32 {
+    let money = ram.bcd(&[0x8c, 0x95]);
+    let before = std::mem::replace(&mut progress.score, money);
+    if casino_shows_no_money(ram) {
+        progress.reward
+    } else {
+        money - before
+    }
+}
+
+/// Casino: no money is left, or none is shown any more.
+pub(super) fn casino_is_over(ram: Ram, _: &Progress) -> bool {
+    let is_lost = ram.bcd(&[0x8c, 0x95]) == 0 || casino_shows_no_money(ram) && ram.at(0x9e) != 0;
+    ram.at(0xd4) != 3 && is_lost
+}
+
+/// Dark Chambers: the score.
+fn dark_chambers_score(ram: Ram) -> i32 {
+    ram.bcd(&[0xcf, 0xcc]) * 10
+}
+
+/// Dark Chambers: what was found, but nothing in a frame that begins anew.
+pub(super) fn dark_chambers(ram: Ram, progress: &mut Progress) -> i32 {
+    if dark_chambers_begins_anew(ram, progress) {
+        return 0;
+    }
+    progress.memory[0] = ram.at(0xd5);
+    let score = dark_chambers_score(ram);
+    score - std::mem::replace(&mut progress.score, score)
+}
+
+/// Dark Chambers: the score or another count falls.
+fn dark_chambers_begins_anew(ram: Ram, progress: &Progress) -> bool {
+    dark_chambers_score(ram) < progress.score || ram.at(0xd5) < progress.memory[0]
+}
+
+/// Dark Chambers: no strength is left.
+pub(super) fn dark_chambers_is_over(ram: Ram, progress: &Progress) -> bool {
+    ram.at(0xca) & 0x1f == 0 || dark_chambers_begins_anew(ram, progress)
 }
 
 /// Demon Attack: before a game the digits hold $ab, $cd and $ea.
@@ -36,6 +102,24 @@ pub(super) fn enduro_cars(ram: Ram) -> i32 {
         0 => 0,
         day => 200 + (day - 1) * 300 - ram.bcd(&[0xac, 0xab]),
     }
+}
+
+/// Hangman: one, and what [`hangman_over`] looks back at.
+pub(super) fn hangman_lives(ram: Ram, progress: &mut Progress) -> i32 {
+    progress.memory[0] = ram.at(0xf1);
+    1
+}
+
+/// Hangman: a word was won or lost, or the time is over: 0 after -1.
+pub(super) fn hangman_over(ram: Ram, progress: &Progress) -> bool {
+    ram.bcd(&[0xeb]) != ram.bcd(&[0xec]) || ram.at(0xf1) == 0 && progress.memory[0] == 0xff
+}
+
+/// Haunted House: the urn brought out is worth 100, and each match struck costs one.
+pub(super) fn haunted_house(ram: Ram, progress: &mut Progress) -> i32 {
+    let matches = ram.bcd(&[0x82]);
+    let before = std::mem::replace(&mut progress.memory[0], matches);
+    i32::from(ram.at(0x99) == 0x44) * 100 - i32::from(matches != before)
 }
 
 /// Q*bert: the byte counts the lives down, -1 for the last.
@@ -112,6 +196,11 @@ pub(super) fn tennis_is_over(mine: i32, theirs: i32) -> bool {
     mine >= 6 && mine - theirs >= 2 || theirs >= 6 && theirs - mine >= 2 || mine == 7 || theirs == 7
 }
 
+/// 3-D Tic-Tac-Toe: the console has four in a row.
+pub(super) fn tic_tac_toe_is_lost(ram: Ram) -> bool {
+    ram.at(0xfe) == 0x10 && ram.at(0xff) == 0xf3
+}
+
 /// Time Pilot: the count holds while a screen is played.
 pub(super) fn time_pilot_lives(ram: Ram, progress: &mut Progress) -> i32 {
     if ram.at(0x80) & 15 == 2 {
@@ -138,4 +227,14 @@ pub(super) fn wizard_of_wor_score(ram: Ram) -> i32 {
     } else {
         score
     }
+}
+
+/// Word Zapper: one for each letter that is missing no more; ale-py gives the last reward again while no word is asked
+/// for.
+pub(super) fn word_zapper(ram: Ram, progress: &mut Progress) -> i32 {
+    if ram.at(0xcf) == 0 {
+        return progress.reward;
+    }
+    let missing = signed(ram.at(0xdc));
+    std::mem::replace(&mut progress.score, missing) - missing
 }

@@ -2,7 +2,7 @@
 
 use super::odd::{river_raid_lives, river_raid_over, river_raid_score, star_gunner_lives};
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
-use super::{Controller, Game, bcd, game, select};
+use super::{Controller, Game, bcd, game, pal, select};
 use crate::Action::{Down, Fire, Left, LeftFire, Noop, Right, RightFire, Up};
 use crate::Mapper;
 
@@ -60,7 +60,6 @@ pub(super) static GAMES: &[Game] = &[
     Game {
         reset_frames: 9,
         start: &[(Left, 1)],
-        height: 250,
         actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
         rules: Some(Rules {
             start: Progress::at_start(3, 0),
@@ -69,7 +68,7 @@ pub(super) static GAMES: &[Game] = &[
             over: |ram, _| ram.at(0xa9) == 0 && ram.at(0xa7) == 0xa0,
         }),
         differs: Some("pictures and RAM within the first frames"),
-        ..game(
+        ..pal(
             "sir_lancelot",
             "dd0cbe5351551a538414fb9e37fc56e8",
             Mapper::F8,
@@ -119,9 +118,14 @@ pub(super) static GAMES: &[Game] = &[
     Game {
         select: Some(select(2, |ram, mode| ram.at(0xa7) == bcd(mode))),
         controller: Controller::RightJoystick,
-        height: 250,
         modes: &[6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17],
-        ..game(
+        rules: Some(Rules {
+            start: Progress::at_start(1, 0),
+            score: Score::Of(|ram| ram.bcd(&[0xa7])),
+            lives: one_life,
+            over: |ram, _| ram.at(0x80) == 0 || ram.bcd(&[0xa7]) == 10,
+        }),
+        ..pal(
             "space_war",
             "b702641d698c60bcdc922dbd8c9dd49c",
             Mapper::Flat,

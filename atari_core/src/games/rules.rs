@@ -99,6 +99,8 @@ pub enum Score {
     AtMostOne(fn(Ram) -> i32),
     /// One point whenever the score rises.
     Rises(fn(Ram) -> i32),
+    /// One point for a quest that is fulfilled, in a game whose one life ale-py counts to the end and beyond it.
+    Quest(fn(Ram) -> bool),
     /// The game tells the reward itself.
     Rewards(fn(Ram, &mut Progress) -> i32),
 }
@@ -149,10 +151,12 @@ impl Rules {
                 progress.score = score(ram);
                 i32::from(progress.score > before)
             }
+            Score::Quest(fulfilled) => fulfilled(ram).into(),
             Score::Rewards(reward) => reward(ram, progress),
         };
         let lives = (self.lives)(ram, progress);
-        progress.lives = if progress.over { 0 } else { lives };
+        let lost = progress.over && !matches!(self.score, Score::Quest(_));
+        progress.lives = if lost { 0 } else { lives };
     }
 }
 

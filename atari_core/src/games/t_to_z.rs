@@ -1,9 +1,10 @@
 //! The games from T to Z.
 
 use super::odd::{
-    tennis, tennis_is_over, time_pilot_lives, wizard_of_wor_lives, wizard_of_wor_score,
+    tennis, tennis_is_over, tic_tac_toe_is_lost, time_pilot_lives, wizard_of_wor_lives,
+    wizard_of_wor_score, word_zapper,
 };
-use super::rules::{Progress, Rules, Score, no_lives};
+use super::rules::{Progress, Rules, Score, no_lives, one_life};
 use super::{Controller, Game, Select, bcd, game, select};
 use crate::Action::{
     Down, DownFire, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire,
@@ -27,6 +28,13 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         actions: &[Noop, Fire, Right, Left, Down],
+        rules: Some(Rules {
+            start: Progress::at_start(0, 0),
+            score: Score::Gains(|ram| ram.bcd(&[0xf2, 0xf1])),
+            lives: no_lives,
+            over: |ram, _| ram.at(0xf3) & 0x80 != 0,
+        }),
+        proved: true,
         ..game("tetris", "b0e1ee07fbc73493eac5651a52f90f00", Mapper::Flat)
     },
     Game {
@@ -36,6 +44,15 @@ pub(super) static GAMES: &[Game] = &[
         ],
         modes: &[0, 1, 2, 3, 4, 5, 6, 7, 8],
         difficulties: &[0, 2],
+        rules: Some(Rules {
+            start: Progress::at_start(1, 0),
+            score: Score::Rewards(|ram, _| -i32::from(tic_tac_toe_is_lost(ram))),
+            lives: one_life,
+            over: |ram, _| {
+                tic_tac_toe_is_lost(ram) || (0x9a..0xda).all(|square| ram.at(square) != 0)
+            },
+        }),
+        proved: true,
         ..game(
             "tic_tac_toe_3d",
             "0db4f4150fecf77e4ce72ca4d04c052f",
@@ -75,6 +92,13 @@ pub(super) static GAMES: &[Game] = &[
             LeftFire,
         ],
         modes: &[0, 1, 2, 3, 4, 5, 6, 7, 8],
+        rules: Some(Rules {
+            start: Progress::at_start(3, 0),
+            score: Score::Of(|ram| (ram.bcd(&[0x8a, 0x89]) + ram.at(0xd3)) * 10),
+            lives: |ram, _| ram.at(0xb9),
+            over: |ram, _| ram.at(0xb9) == 0 && ram.at(0xc5) == 1,
+        }),
+        proved: true,
         ..game("turmoil", "7a5463545dfb2dcfdafa6074b2f2c15e", Mapper::Flat)
     },
     Game {
@@ -133,6 +157,16 @@ pub(super) static GAMES: &[Game] = &[
             Noop, Fire, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft,
         ],
         modes: &[0, 1, 2, 3, 4],
+        rules: Some(Rules {
+            start: Progress::at_start(1, 0),
+            score: Score::Rewards(|ram, _| match (ram.at(0xe1), ram.at(0xee)) {
+                (0x82, 0) => 1,
+                (0x82, 1) => -1,
+                _ => 0,
+            }),
+            lives: one_life,
+            over: |ram, _| ram.at(0xe1) == 0x82 && ram.at(0xee) < 2,
+        }),
         ..game(
             "video_chess",
             "f0b7db930ca0e548c41a97160b9f6275",
@@ -207,6 +241,12 @@ pub(super) static GAMES: &[Game] = &[
             0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
         ],
         difficulties: &[0, 1, 2, 3],
+        rules: Some(Rules {
+            start: Progress::at_start(1, 2),
+            score: Score::Rewards(word_zapper),
+            lives: one_life,
+            over: |ram, _| ram.at(0xcf) != 0 && (ram.at(0xdc) == 0xff || ram.at(0xde) == 0),
+        }),
         ..game(
             "word_zapper",
             "ec3beb6d8b5689e867bafb5d5f507491",

@@ -3,6 +3,6 @@
 What `atari_wrappers` builds its backend `native` on; `_atari_core.pyi` says what there is.
 """
 
-from atari_core._atari_core import AtariVecEnv, actions, gray_palette, obstacle, rgb_palette
+from atari_core._atari_core import AtariVecEnv, actions, obstacle
 
-__all__ = ["AtariVecEnv", "actions", "gray_palette", "obstacle", "rgb_palette"]
+__all__ = ["AtariVecEnv", "actions", "obstacle"]

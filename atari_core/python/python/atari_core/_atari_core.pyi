@@ -109,6 +109,12 @@ class AtariVecEnv:
     def screen(self, index: int) -> np.ndarray:
         """Return its palette entries: uint8 `[height, 160]`."""
 
+    def rgb_palette(self, index: int) -> np.ndarray:
+        """Return the colour of each of its palette's entries: uint8 `[256, 3]`."""
+
+    def gray_palette(self, index: int) -> np.ndarray:
+        """Return ale-py's gray of each: uint8 `[256]`."""
+
     def ram(self, index: int) -> np.ndarray:
         """Return the console's memory: uint8 `[128]`."""
 
@@ -143,9 +149,3 @@ def obstacle(rom: str, recipe: Mapping[str, Any]) -> str | None:
 
 def actions(rom: str) -> list[int]:
     """Return the numbers of the actions that a game answers to, in ale-py's order."""
-
-def rgb_palette() -> np.ndarray:
-    """Return the colour of each palette entry: uint8 `[256, 3]`."""
-
-def gray_palette() -> np.ndarray:
-    """Return ale-py's gray of each palette entry: uint8 `[256]`."""

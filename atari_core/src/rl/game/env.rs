@@ -223,7 +223,7 @@ impl AtariEnv {
     /// The last frame, in colours: uint8 `[height, 160, 3]`.
     pub fn render(&mut self) -> Vec<u8> {
         self.draw_last();
-        Palette::ntsc().rgb_of(self.console().screen())
+        Palette::of(self.console().game()).rgb_of(self.console().screen())
     }
 
     /// Writes one byte of the console's RAM (0 to 127; higher addresses wrap).

@@ -47,7 +47,8 @@ pub(super) struct Pictures {
 }
 
 impl Pictures {
-    fn new(height: usize, recipe: &Recipe, simd: Simd) -> Self {
+    fn new(console: &Console, recipe: &Recipe, simd: Simd) -> Self {
+        let height = console.height();
         let in_gray = recipe.pooling == Pooling::Gray && recipe.grayscale;
         let last_frame = match recipe.last_frame {
             // The older frame stays black: the newer one is seen as it is.
@@ -63,7 +64,7 @@ impl Pictures {
         let plane_bytes = recipe.screen_size.0 * recipe.screen_size.1;
         let frame_bytes = plane_bytes * if recipe.grayscale { 1 } else { 3 };
         Self {
-            palette: Palette::ntsc(),
+            palette: Palette::of(console.game()),
             simd,
             last_frame,
             grayscale: recipe.grayscale,
@@ -96,10 +97,15 @@ impl Pictures {
         }
     }
 
-    fn grab(palette: &Palette, simd: Simd, console: &Console, picture: &mut [u8]) {
+    fn grab(palette: &Palette, in_pairs: bool, simd: Simd, console: &Console, picture: &mut [u8]) {
         let screen = console.screen();
         if picture.len() == screen.len() {
-            simd.look_up(&palette.gray, screen, picture);
+            let table = if in_pairs {
+                &palette.gray_of_rgb
+            } else {
+                &palette.gray
+            };
+            simd.look_up(table, screen, picture);
         } else {
             let planes = picture.chunks_exact_mut(screen.len());
             for (table, plane) in palette.rgb.iter().zip(planes) {
@@ -118,7 +124,7 @@ impl Pictures {
             if self.in_pairs {
                 place.copy_from_slice(console.screen());
             } else {
-                Self::grab(&self.palette, self.simd, console, place);
+                Self::grab(&self.palette, false, self.simd, console, place);
             }
         }
     }
@@ -144,7 +150,7 @@ impl Pictures {
 
     fn restarted(&mut self, console: &Console) {
         let (palette, simd) = (self.palette.clone(), self.simd);
-        Self::grab(&palette, simd, console, self.maximum());
+        Self::grab(&palette, self.in_pairs, simd, console, self.maximum());
         if self.last_frame == LastFrame::Dropped {
             self.older.fill(0);
         }
@@ -272,9 +278,7 @@ pub(super) enum Observations {
 impl Observations {
     pub(super) fn new(console: &Console, recipe: &Recipe, simd: Simd) -> Self {
         match recipe.obs_type {
-            ObsType::Screen => {
-                Self::Pictures(Box::new(Pictures::new(console.height(), recipe, simd)))
-            }
+            ObsType::Screen => Self::Pictures(Box::new(Pictures::new(console, recipe, simd))),
             ObsType::Ram => Self::Ram(Box::new(Ram {
                 read: [0; 128],
                 observed: [0; 128],
