@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("ale_py")
 ROOT = Path(__file__).resolve().parents[2]
 
-# One of each bank switching and controller that the Atari-57 have, and a game that SELECT begins.
-GAMES = ["breakout", "asteroids", "solaris", "tutankham", "robotank", "wizard_of_wor", "berzerk"]
+# One of each bank switching and controller, a game that SELECT begins, and one for PAL consoles.
+GAMES = ["breakout", "asteroids", "solaris", "tutankham", "robotank", "berzerk", "mr_do"]
 
 
 def sweep(*arguments: str) -> subprocess.CompletedProcess[str]:

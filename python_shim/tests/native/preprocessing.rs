@@ -110,19 +110,20 @@ fn gray_is_opencvs_and_tables_are_looked_up_alike_on_every_path() {
     gray_of_rgb(&red, &green, &blue, &mut gray);
     assert!(gray == ask("gray", pixels));
 
-    let palette = Palette::ntsc();
     let first: Vec<u8> = (0..33_600).map(|_| twister.next_u32() as u8 & !1).collect();
     let mut second = first.clone();
     for _ in 0..2_000 {
         second[twister.below(33_600) as usize] = twister.next_u32() as u8 & !1;
     }
-    let mut brightest = palette.rgb_of(&first);
-    maximum(&mut brightest, &palette.rgb_of(&second));
-    let expected = ask("gray", brightest);
-    for &simd in Simd::available() {
-        let mut out = vec![0; first.len()];
-        simd.gray_of_maximum(&palette, &first, &second, &mut out);
-        assert!(out == expected, "{simd:?}");
+    for palette in [Palette::ntsc(), Palette::pal()] {
+        let mut brightest = palette.rgb_of(&first);
+        maximum(&mut brightest, &palette.rgb_of(&second));
+        let expected = ask("gray", brightest);
+        for &simd in Simd::available() {
+            let mut out = vec![0; first.len()];
+            simd.gray_of_maximum(&palette, &first, &second, &mut out);
+            assert!(out == expected, "{simd:?}");
+        }
     }
 
     let table = &Palette::ntsc().gray;

@@ -14,12 +14,9 @@ use crate::{
     rl::{
         game::{AtariEnv, PoweredOn},
         pixels::Simd,
-        recipe::{ObsType, Recipe},
+        recipe::Recipe,
     },
 };
-
-/// Lines that ALE shows of games for PAL consoles, and of these alone.
-const PAL_HEIGHT: u16 = 250;
 
 /// How a batch runs its games.
 #[derive(Clone, Debug)]
@@ -259,11 +256,6 @@ pub fn unproved(game: &Game, recipe: &Recipe) -> Option<String> {
     }
     if matches!(game.select, Some(Select::Menu { .. })) && recipe.sticky_actions > 0.0 {
         let problem = "sticky actions reach into how ALE starts this game; use sticky_actions=0";
-        return Some(problem.to_owned());
-    }
-    if game.height == PAL_HEIGHT && recipe.obs_type == ObsType::Screen {
-        let problem =
-            "the colours of PAL consoles, for which it was made, are not all known to atari_core";
         return Some(problem.to_owned());
     }
     None
