@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 
 import atari_wrappers.adapters.gymnasium  # noqa: F401 - registers ids
 from atari_wrappers import UnknownEnvError, UnsupportedError, VecEnv
@@ -73,8 +74,10 @@ def test_our_ids_have_no_sticky_actions_unless_given(mode: str) -> None:
         envs.close()
 
 
-def test_make_makes_one_env_of_it() -> None:
-    env = gym.make(PONG, render_mode="rgb_array", frame_stack=2)
+@pytest.mark.parametrize("backend", ["auto", "native"])
+def test_make_makes_one_env_of_it(backend: str) -> None:
+    env = gym.make(PONG, render_mode="rgb_array", frame_stack=2, backend=backend)
+    check_env(env.unwrapped)
     obs, info = env.reset(seed=0)
     assert obs.shape == (2, 84, 84)
     assert info["episode_length"] == 0

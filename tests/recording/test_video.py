@@ -147,9 +147,10 @@ def test_each_env_of_a_batch_is_recorded(tmp_path: Path, backend: str, autoreset
         assert len(read_video(tmp_path / name)[0]) == count, name
 
 
-def test_envs_of_a_batch_do_not_mix_their_pictures(tmp_path: Path) -> None:
+@pytest.mark.parametrize("backend", ["native", "sync"])
+def test_envs_of_a_batch_do_not_mix_their_pictures(tmp_path: Path, backend: str) -> None:
     settings = Settings(preset="baselines", sticky_actions=0.25, video_dir=tmp_path)
-    vec = make_vec("SpaceInvadersNoFrameskip-v4", 2, settings, backend="sync")
+    vec = make_vec("SpaceInvadersNoFrameskip-v4", 2, settings, backend=backend)
     vec.reset(seed=[4, 9])
     for _ in range(8):
         vec.step([2, 3])
@@ -288,10 +289,11 @@ def test_a_game_that_was_given_up_leaves_nothing_if_so_set(tmp_path: Path) -> No
     assert names(tmp_path) == ["env0-game0.mp4", "env0-game1.mp4"]
 
 
-def test_a_game_that_ends_within_a_reset_was_not_given_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize("backend", ["native", "sync"])
+def test_a_game_that_ends_within_a_reset_was_not_given_up(tmp_path: Path, backend: str) -> None:
     # This life is lost at frame 405, and the no-op after it reaches the limit.
     limit = {"max_episode_frames": 407}
-    settings = {"preset": "baselines", "backend": "sync", "record_unfinished": False, **limit}
+    settings = {"preset": "baselines", "backend": backend, "record_unfinished": False, **limit}
     with make_vec("BreakoutNoFrameskip-v4", 1, video_dir=tmp_path, **settings) as vec:
         _, info = vec.reset(seed=1)
         while "_episode" not in info:
@@ -334,7 +336,8 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    ("backend", "way"), [("sync", "exit"), ("async", "exit"), ("sync", "kill")]
+    ("backend", "way"),
+    [("native", "exit"), ("sync", "exit"), ("async", "exit"), ("sync", "kill")],
 )
 def test_a_process_that_ends_without_close(tmp_path: Path, backend: str, way: str) -> None:
     script = tmp_path / "leave.py"

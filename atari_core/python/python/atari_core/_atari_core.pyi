@@ -1,6 +1,7 @@
 """The extension module: a batch of games, and what is known of games before one is played."""
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -35,13 +36,14 @@ class AtariVecEnv:
 
     Raises:
         ValueError: Something of this cannot be; the message names it, and the remedy.
+        OSError: A ROM cannot be read.
     """
 
     num_envs: int
 
     def __new__(
         cls,
-        roms: Sequence[str],
+        roms: Sequence[str | PathLike[str]],
         num_envs: int,
         recipe: Mapping[str, Any],
         *,
@@ -98,7 +100,10 @@ class AtariVecEnv:
         """Return the whole state of each environment: plain data."""
 
     def restore_states(self, env_ids: Sequence[int], states: Sequence[bytes]) -> None:
-        """Bring environments to their states: all of them, or none where one is refused."""
+        """Bring environments to their states: all of them, or none where one is refused.
+
+        Those of the whole batch stand for a first reset.
+        """
 
     def actions(self, index: int) -> list[int]:
         """Return the numbers of the console's actions, in the order of the agent's."""
@@ -144,8 +149,8 @@ class AtariVecEnv:
     def close(self) -> None:
         """End the threads. A step in flight is given up."""
 
-def obstacle(rom: str, recipe: Mapping[str, Any]) -> str | None:
+def obstacle(rom: str | PathLike[str], recipe: Mapping[str, Any]) -> str | None:
     """Say why a game by a recipe might not be ale-py's to the last bit; `None` if it is proved."""
 
-def actions(rom: str) -> list[int]:
+def actions(rom: str | PathLike[str]) -> list[int]:
     """Return the numbers of the actions that a game answers to, in ale-py's order."""
