@@ -15,7 +15,7 @@ import pytest
 from atari_wrappers import VecEnv
 
 OpenVec = Callable[..., VecEnv]
-SHORT = {"max_episode_frames": 90}
+SHORT = {"max_episode_frames": 60}
 # Between them: every preset and autoreset mode, every kind of observation and of action, and games
 # that end by themselves, by a lost life and by a limit.
 CASES: list[tuple[str | list[str], dict[str, Any]]] = [
