@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde_json::json;
+
 use super::{
     EXIT_ERROR, EXIT_OK, print, say,
     setting_args::{self, SettingArgs},
@@ -48,6 +50,10 @@ pub(super) struct SeedsArgs {
     #[arg(long, value_name = "FOLDER",
           conflicts_with_all = ["config", "preset", "seeds", "env_ids"])]
     resume: Option<PathBuf>,
+    /// Start nothing: make the plan, and print the command of each run that is not finished, a list of words
+    /// in JSON a line, for whatever else starts them (scripts/ray_sweep); report on those that are
+    #[arg(long)]
+    print_commands: bool,
     #[command(flatten)]
     settings: SettingArgs,
 }
@@ -90,6 +96,16 @@ pub(super) fn seeds(args: &SeedsArgs, stop: &StopRequest) -> Result<i32, Trainer
     let runs = plan.runs();
     let unfinished = runs.iter().filter(|run| !run.is_finished(total)).count();
     let division = Division::of(&plan.settings, unfinished, jobs(args));
+    if args.print_commands {
+        for command in seeds::commands(&plan, &division)? {
+            print(json!(command))?;
+        }
+        let results = Results::read(&plan)?;
+        if results.count() > 0 {
+            results.write(&plan.folder)?;
+        }
+        return Ok(EXIT_OK);
+    }
     say(format_args!(
         "{} on {}: {unfinished} of {} runs to do, {division}",
         plan.settings.algorithm.algorithm().name().to_uppercase(),

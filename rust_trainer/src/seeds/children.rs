@@ -67,7 +67,8 @@ impl Program {
     }
 }
 
-fn arguments(
+/// The words behind the program's name that start `run`, or go on with it.
+pub(super) fn arguments(
     plan: &Plan,
     run: &PlannedRun,
     division: &Division,

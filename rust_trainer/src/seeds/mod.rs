@@ -28,6 +28,24 @@ pub struct Trained {
     pub stopped: bool,
 }
 
+/// The words behind the program's name that start each run of `plan` which is not finished, or go on with it:
+/// for who starts them otherwise than [`train`].
+///
+/// # Errors
+/// Settings that cannot be written where the runs look for them.
+pub fn commands(plan: &Plan, division: &Division) -> Result<Vec<Vec<String>>, TrainerError> {
+    let total = plan.settings.run.total_steps;
+    let runs = plan.runs().into_iter();
+    let unfinished = runs.filter(|run| !run.is_finished(total));
+    let commands = unfinished.map(|run| {
+        let words = children::arguments(plan, &run, division)?.into_iter();
+        Ok(words
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect())
+    });
+    commands.collect()
+}
+
 /// Trains what is not finished of `plan`, and shows one line of progress for all. A run that fails does
 /// not keep the others from going on.
 ///
