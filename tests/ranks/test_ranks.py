@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
-from torchrun import FEW, PROGRAM, Ranks, free_port, weights
+from torchrun import FEW, Ranks, free_port, weights
 
 LONG = ["--total-steps", "1000000", "--run-name", "run"]
 
@@ -192,18 +192,3 @@ def test_what_ranks_cannot_do_is_said_once(ranks: Ranks, arguments: list[str], n
     assert said.count("error:") == 1, said
     assert named in said
     assert not list(ranks.folder.glob("runs/*"))
-
-
-def test_ranks_with_other_settings_are_named(ranks: Ranks) -> None:
-    """Two processes as on two machines, one of them with another command line."""
-    variables = ranks.environment() | {
-        "WORLD_SIZE": "2",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(free_port()),
-    }
-    for rank, rate in enumerate(["1e-3", "2e-3"]):
-        command = [*PROGRAM, "train", *FEW, "--learning-rate", rate]
-        ranks.launch(command, variables | {"RANK": str(rank)})
-    said = "".join("".join(process.communicate(timeout=60)) for process in ranks.started)
-    assert said.count("error:") == 1, said
-    assert re.search(r"`learning_rate` is 0\.001 at rank 0 of 2 \(.+\) and 0\.002 at rank 1", said)

@@ -51,7 +51,7 @@ pub(super) struct SeedsArgs {
           conflicts_with_all = ["config", "preset", "seeds", "env_ids"])]
     resume: Option<PathBuf>,
     /// Start nothing: make the plan, and print the command of each run that is not finished, a list of words
-    /// in JSON a line, for whatever else starts them (scripts/ray_sweep); report on those that are
+    /// in JSON a line, for whatever else starts them (`scripts/ray_sweep`); report on those that are
     #[arg(long)]
     print_commands: bool,
     #[command(flatten)]

@@ -74,7 +74,9 @@ fn train_at(
     args: &TrainArgs,
     stop: &StopRequest,
 ) -> Result<i32, TrainerError> {
-    ranks.check_alike(&facts(args))?;
+    if !ranks.is_alone() {
+        ranks.check_alike(&facts(args)?)?;
+    }
     let begun = named_run(args).filter(|_| restarts > 0);
     // Where torchrun has started the ranks anew, the run that has a name goes on; rank 0 sees its folder.
     let is_begun = |folder: &PathBuf| folder.join("settings.toml").is_file();
@@ -95,8 +97,12 @@ fn train_at(
     Ok(end(&summary, &folder, stop))
 }
 
-/// What must be the same at all ranks.
-fn facts(args: &TrainArgs) -> Vec<(String, String)> {
+/// What must be the same at all ranks: the program, the packages that decide what it computes, and what it was
+/// told to do.
+///
+/// # Errors
+/// Python that does not start.
+fn facts(args: &TrainArgs) -> Result<Vec<(String, String)>, TrainerError> {
     let preset = args.preset.as_ref().map_or("none", |preset| preset.name);
     let mut facts = vec![
         (
@@ -107,7 +113,11 @@ fn facts(args: &TrainArgs) -> Vec<(String, String)> {
     ];
     let named = args.settings.0.iter();
     facts.extend(named.map(|(name, value)| (name.clone(), shown(value))));
-    facts
+    for (name, version) in python_shim::doctor::python_facts()?.packages {
+        let version = version.unwrap_or_else(|| "missing".to_owned());
+        facts.push((name.to_owned(), version));
+    }
+    Ok(facts)
 }
 
 /// The folder of the run that the command line names.

@@ -1,10 +1,19 @@
 //! How a program learns that it is one of several ranks: from the variables that `torchrun` and Ray Train
 //! set, the same on Slurm.
 
-use std::{env, sync::Arc, time::Duration};
+use std::{
+    env,
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
 
 use super::{Ranks, torch::TorchDistributed};
 use crate::{error::TrainerError, run::StopRequest};
+
+/// How much longer than it is told to torch may take to find nobody. Where a program listens that is not rank
+/// 0 and says nothing, it would wait for ever.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Which of how many ranks the environment says that this process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +69,8 @@ impl Launch {
     /// Waits for all others, at most for `timeout`; so long each later exchange waits at most, too.
     ///
     /// # Errors
-    /// [`TrainerError::Usage`] for others that do not come, a port in use; [`TrainerError::Stopped`].
+    /// [`TrainerError::Usage`] for others that do not come, a port in use, at the first rank of each machine;
+    /// [`TrainerError::Told`] at the other ones; [`TrainerError::Stopped`].
     pub fn join(self, timeout: Duration, stop: &StopRequest) -> Result<Ranks, TrainerError> {
         let Self {
             rank,
@@ -69,24 +79,44 @@ impl Launch {
             ..
         } = self;
         python_shim::interpreter::start()?;
-        let join = move || TorchDistributed::join(rank, num_ranks, attempt, timeout);
-        let joined = stop.unless_asked(join).ok_or(TrainerError::Stopped)?;
-        let failed = |reason: String| {
-            let at = |name: &str| env::var(name).unwrap_or_default();
-            TrainerError::Usage(format!(
-                "rank {rank} of {num_ranks} ({}) did not find the others at {}:{} within {} s: {reason}",
-                host(),
-                at("MASTER_ADDR"),
-                at("MASTER_PORT"),
-                timeout.as_secs_f64()
-            ))
+        let join = move || {
+            let (sender, joined) = mpsc::channel();
+            thread::spawn(move || {
+                sender.send(TorchDistributed::join(rank, num_ranks, attempt, timeout))
+            });
+            let joined = joined.recv_timeout(timeout + GRACE);
+            joined.unwrap_or_else(|_| Err("what listens there is not rank 0".to_owned()))
         };
-        let engine = Arc::new(joined.map_err(failed)?);
+        let joined = stop.unless_asked(join).ok_or(TrainerError::Stopped)?;
+        let engine = Arc::new(joined.map_err(|reason| self.not_joined(timeout, &reason))?);
         let alone = Ranks::new(rank, vec![String::new(); num_ranks], engine.clone());
         let hosts = alone.all_gather(host().as_bytes())?;
         let hosts = hosts.iter().map(|host| String::from_utf8_lossy(host));
         let hosts = hosts.map(std::borrow::Cow::into_owned).collect();
         Ok(Ranks::new(rank, hosts, engine))
+    }
+}
+
+impl Launch {
+    /// What is said of a rank that did not join, by the first one of its machine: the others there see the same.
+    fn not_joined(self, timeout: Duration, reason: &str) -> TrainerError {
+        if rank_here() > 0 {
+            return TrainerError::Told;
+        }
+        let Self {
+            rank, num_ranks, ..
+        } = self;
+        let at = |name: &str| env::var(name).unwrap_or_default();
+        let address = format!("{}:{}", at("MASTER_ADDR"), at("MASTER_PORT"));
+        let name = format!("rank {rank} of {num_ranks} ({})", host());
+        TrainerError::Usage(if reason.contains("EADDRINUSE") {
+            format!(
+                "{name} cannot listen at {address}: the port is in use by another program; choose another one"
+            )
+        } else {
+            let seconds = timeout.as_secs_f64();
+            format!("{name} did not find the others at {address} within {seconds} s: {reason}")
+        })
     }
 }
 

@@ -91,7 +91,7 @@ impl Ranks {
             let mut names = all[rank].iter().chain(&all[0]).map(|(name, _)| name);
             if let Some(name) = names.find(|name| value(rank, name) != value(0, name)) {
                 return Err(TrainerError::Usage(format!(
-                    "`{name}` is {} at {} and {} at {}: all ranks take the same program and the same settings",
+                    "`{name}` is {} at {} and {} at {}: all ranks take the same program, the same packages and the same settings",
                     value(0, name),
                     self.name(0),
                     value(rank, name),

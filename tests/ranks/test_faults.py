@@ -1,0 +1,138 @@
+"""What goes wrong among ranks is said once, with the rank, its machine and the reason."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import signal
+import socket
+import sys
+import time
+import venv
+from pathlib import Path
+
+import pytest
+from torchrun import FEW, PROGRAM, Ranks, free_port
+
+VM = r"\(\S+\)"  # a machine's name
+
+
+@pytest.fixture
+def two(ranks: Ranks) -> TwoByHand:
+    """Return two processes to be started as a cluster's scheduler does, without torchrun."""
+    return TwoByHand(ranks)
+
+
+class TwoByHand:
+    """Two ranks that know of each other by their variables alone."""
+
+    def __init__(self, ranks: Ranks) -> None:
+        self.ranks = ranks
+        self.variables = ranks.environment() | {
+            "WORLD_SIZE": "2",
+            "LOCAL_WORLD_SIZE": "2",
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(free_port()),
+        }
+
+    def start(self, rank: int, *arguments: str, **variables: str) -> int:
+        """Start one of them; return its process."""
+        own = {"RANK": str(rank), "LOCAL_RANK": str(rank)} | variables
+        return self.ranks.launch([*PROGRAM, "train", *arguments], self.variables | own).pid
+
+    def error(self) -> str:
+        """Await the end of both, and return the one error of theirs."""
+        said = [process.communicate(timeout=90) for process in self.ranks.started]
+        assert all(process.returncode == 1 for process in self.ranks.started), said
+        lines = "".join(out + err for out, err in said).splitlines()
+        errors = [line for line in lines if line.startswith("error:")]
+        assert len(errors) == 1, said
+        return errors[0]
+
+
+def test_ranks_with_other_settings_are_named(two: TwoByHand) -> None:
+    """Another command line at one of them."""
+    for rank, rate in enumerate(["1e-3", "2e-3"]):
+        two.start(rank, *FEW, "--learning-rate", rate)
+    named = rf"`learning_rate` is 0\.001 at rank 0 of 2 {VM} and 0\.002 at rank 1 of 2 {VM}"
+    assert re.search(named, two.error())
+
+
+def test_ranks_with_other_packages_are_named(two: TwoByHand, tmp_path: Path) -> None:
+    """Another gymnasium at one of them, as far as its metadata say."""
+    venv.create(tmp_path / "venv", symlinks=True)
+    (packages,) = (tmp_path / "venv/lib").glob("python*/site-packages")
+    (packages / "all.pth").write_text("\n".join(path for path in sys.path if path))
+    metadata = packages / "gymnasium-0.1.dist-info/METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Metadata-Version: 2.1\nName: gymnasium\nVersion: 0.1\n")
+    two.start(0, *FEW)
+    two.start(1, *FEW, VIRTUAL_ENV=str(tmp_path / "venv"))
+    assert re.search(rf"`gymnasium` is \S+ at rank 0 .+ and 0\.1 at rank 1 of 2 {VM}", two.error())
+
+
+def test_a_port_in_use_is_named(two: TwoByHand) -> None:
+    """Another program has it, which says nothing to the rank that comes there."""
+    with socket.create_server(("127.0.0.1", int(two.variables["MASTER_PORT"]))):
+        for rank in range(2):
+            two.start(rank, *FEW, "--rank-timeout", "5")
+        error = two.error()
+    place = rf"rank 0 of 2 {VM} cannot listen at 127\.0\.0\.1:{two.variables['MASTER_PORT']}"
+    assert re.search(rf"{place}: the port is in use", error)
+
+
+def test_a_rank_that_does_not_come_is_missed(two: TwoByHand) -> None:
+    """Rank 0 says where it waited, and how long."""
+    two.start(0, *FEW, "--rank-timeout", "2")
+    where = rf"127\.0\.0\.1:{two.variables['MASTER_PORT']} within 2 s"
+    assert re.search(rf"rank 0 of 2 {VM} did not find the others at {where}", two.error())
+
+
+def test_a_rank_without_memory_says_so(two: TwoByHand) -> None:
+    """Its address space ends a little above what it has when it waits for the other."""
+    replay = ["--algorithm", "dqn", "--replay-capacity", "200000", "--backend", "native"]
+    process = two.start(1, *replay)
+    limit = steady_size(process) + (300 << 20)
+    resource.prlimit(process, resource.RLIMIT_AS, (limit, limit))
+    two.start(0, *replay)
+    error = two.error()
+    assert re.search(rf"error: rank 1 of 2 {VM}: libtorch: .*can't allocate memory", error)
+    assert "a smaller replay memory" in error
+
+
+def steady_size(process: int) -> int:
+    """Return the address space of a process once it has not changed for a second, in bytes."""
+    sizes: list[int] = []
+    deadline = time.monotonic() + 60
+    while len(sizes) < 10 or len(set(sizes[-10:])) > 1 or sizes[-1] < 1 << 30:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+        status = Path(f"/proc/{process}/status").read_text()
+        sizes.append(int(re.findall(r"VmSize:\s+(\d+) kB", status)[0]) << 10)
+    return sizes[-1]
+
+
+def test_a_slow_rank_is_named_with_its_seconds(ranks: Ranks) -> None:
+    """One that has the processor for a third of the time."""
+    quick = ["--num-minibatches", "1", "--update-epochs", "1"]
+    ranks.start(2, "train", *FEW, *quick, "--total-steps", "1000000", "--run-name", "run")
+    updates = ranks.folder / "runs/run/updates.csv"
+    while not updates.is_file():
+        assert ranks.started[-1].poll() is None, ranks.end()
+        time.sleep(0.05)
+    slow, deadline = ranks.pids()[1], time.monotonic() + 90
+    while len(updates.read_text().splitlines()) < 103:
+        assert time.monotonic() < deadline
+        for number, seconds in [(signal.SIGSTOP, 0.02), (signal.SIGCONT, 0.01)]:
+            os.kill(slow, number)
+            time.sleep(seconds)
+    ranks.started[-1].send_signal(signal.SIGTERM)
+    _, said = ranks.end()
+    found = re.findall(
+        rf"rank 1 of 2 {VM} is slower than the rest, who wait for it: ([\d.]+) s of work in the "
+        r"last 100 updates, the others ([\d.]+) s",
+        said,
+    )
+    assert found, said
+    assert all(float(own) > 1.25 * float(others) for own, others in found)
