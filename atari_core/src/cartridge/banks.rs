@@ -59,6 +59,11 @@ impl Mapper {
     }
 }
 
+/// The windows onto a bank of 4 KiB, in its own order.
+fn whole_bank(bank: u16) -> [u16; 8] {
+    std::array::from_fn(|index| (bank << 12) | ((index as u16 & 3) << 10))
+}
+
 impl Banks {
     /// As the console finds the cartridge at power-on.
     pub(crate) fn new(mapper: Mapper) -> Self {
@@ -95,10 +100,27 @@ impl Banks {
     }
 
     fn select(&mut self, bank: u16) {
-        for (index, window) in self.windows.iter_mut().enumerate() {
-            *window = (bank << 12) | ((index as u16 & 3) << 10);
-        }
+        self.windows = whole_bank(bank);
         self.refresh();
+    }
+
+    /// Whether the switches can put the windows where they are: pieces of program rely on that, and the numbers of a
+    /// saved state may be any.
+    pub(crate) fn are_possible(&self) -> bool {
+        let is_one_of = |count| (0..count).any(|bank| self.windows == whole_bank(bank));
+        match self.mapper {
+            Mapper::Flat => is_one_of(1),
+            Mapper::F8 | Mapper::F8Ram | Mapper::Dpc => is_one_of(2),
+            Mapper::F6 | Mapper::F6Ram => is_one_of(4),
+            Mapper::E0 => {
+                let (low, high) = self.windows.split_at(4);
+                let are_slices = low
+                    .iter()
+                    .all(|slice| slice & 0x3ff == 0 && *slice < 0x2000);
+                low == high && are_slices && low[3] == 0x1c00
+            }
+            Mapper::Fe => self.windows == Self::new(Mapper::Fe).windows,
+        }
     }
 
     /// Where an address of the cartridge lies in the image.
@@ -210,6 +232,33 @@ impl Banks {
                 self.refresh();
             }
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_possible_where_a_switch_puts_them_and_nowhere_else() {
+        for mapper in [
+            Mapper::Flat,
+            Mapper::F8,
+            Mapper::F8Ram,
+            Mapper::F6,
+            Mapper::F6Ram,
+            Mapper::E0,
+            Mapper::Fe,
+        ] {
+            let mut banks = Banks::new(mapper);
+            for step in 0..20_000_u32 {
+                banks.switch(0x1fe0 | step * step % 31);
+                assert!(banks.are_possible(), "{mapper:?}: {:?}", banks.windows);
+                let mut other = banks.clone();
+                other.windows[(step & 7) as usize] ^= 1 << (step % 13 + 3);
+                assert!(!other.are_possible(), "{mapper:?}: {:?}", other.windows);
+            }
         }
     }
 }

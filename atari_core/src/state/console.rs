@@ -98,6 +98,7 @@ impl Numbers {
     /// Every clock is one that a frame can come to, and every table is looked up within its bounds: arithmetic on these
     /// is not checked, and a frame's length depends on them.
     fn check(&self, console: &Console) -> Result<(), BadState> {
+        check(self.chips.banks.are_possible(), "a bank")?;
         let cycle = self.chips.cpu.cycle;
         check((0..=LONGEST_FRAME).contains(&cycle), "the cycle")?;
         let (top, height) = (console.machine.tia.top, console.machine.tia.height);
