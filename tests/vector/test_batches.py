@@ -39,20 +39,21 @@ def test_async_and_wait_are_the_whole_calls_in_two(backend: str, open_vec: OpenV
 
 
 @pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("autoreset", ["next-step", "same-step"])
 def test_each_env_plays_the_same_game_in_batches_as_in_step(
-    backend: str, open_vec: OpenVec
+    backend: str, autoreset: str, open_vec: OpenVec
 ) -> None:
     num_envs, steps = 5, 60
     actions = np.random.default_rng(0).integers(4, size=(steps, num_envs))
-    twin = open_vec(GAME, num_envs, backend="sync", autoreset="next-step")
+    twin = open_vec(GAME, num_envs, backend="sync", autoreset=autoreset)
     first = twin.reset(seed=0)[0]
     expected = [twin.step(row) for row in actions]
     workers = 2 if backend == "async" else 0
     vec = open_vec(
-        GAME, num_envs, backend=backend, autoreset="next-step", batch_size=2, num_workers=workers
+        GAME, num_envs, backend=backend, autoreset=autoreset, batch_size=2, num_workers=workers
     )
     np.testing.assert_array_equal(vec.reset(seed=0)[0], first)
-    taken = np.zeros(num_envs, int)
+    taken, ends = np.zeros(num_envs, int), 0
     vec.send(actions[0])
     while taken.min() < steps - 1 and taken.max() < steps - 1:
         obs, reward, terminated, _, info = vec.recv()
@@ -66,9 +67,17 @@ def test_each_env_plays_the_same_game_in_batches_as_in_step(
             assert terminated[row] == whole[2][env]
             assert info["lives"][row] == whole[4]["lives"][env]
             assert info["episode_frames"][row] == whole[4]["episode_frames"][env]
+            ended = bool(whole[4].get("_final_obs", np.zeros(num_envs, bool))[env])
+            assert bool(info.get("_final_obs", np.zeros(2, bool))[row]) == ended
+            if ended:
+                last = whole[4]["final_obs"][env], whole[4]["final_info"]["lives"][env]
+                np.testing.assert_array_equal(info["final_obs"][row], last[0])
+                assert info["final_info"]["lives"][row] == last[1]
+                ends += 1
         taken[ids] += 1
         vec.send(actions[taken[ids], ids])  # for those received last
     assert taken.max() == steps - 1
+    assert (ends > 0) == (autoreset == "same-step")
 
 
 @pytest.mark.parametrize("backend", OPEN)
