@@ -99,15 +99,13 @@ pub fn cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Lets libtorch compute each operation with one thread: batches are divided among `threads` of ours, or
-/// one for each core if 0 ([`parallel`](crate::parallel)). Returns how many those are.
-#[expect(clippy::must_use_candidate, reason = "that it is set is enough")]
-pub fn set_torch_threads(threads: i32) -> i32 {
+/// Lets libtorch compute each operation with one thread: batches are divided among threads of ours
+/// ([`parallel`](crate::parallel)).
+pub fn limit_torch_to_one_thread() {
     tch::set_num_threads(1);
-    num_threads(threads)
 }
 
-/// How many that means on this machine.
+/// How many threads of ours the setting `torch_threads` means on this machine.
 pub(crate) fn num_threads(threads: i32) -> i32 {
     if threads == 0 {
         available_cores() as i32

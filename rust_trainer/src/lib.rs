@@ -12,6 +12,7 @@ pub mod data;
 pub mod device;
 pub mod envs;
 pub mod error;
+pub mod heap;
 mod memory;
 pub mod nn;
 pub mod optimizer;
@@ -23,7 +24,6 @@ pub mod report;
 pub mod run;
 pub mod seeds;
 pub mod settings;
-pub mod startup;
 
 #[cfg(feature = "extension-module")]
 python_shim::extension_module!(_rust_trainer, crate::cli::run);

@@ -2,7 +2,7 @@
 //!
 //! libtorch's own threads share every operation instead, and wait for one another at its end: beside
 //! anything else that wants a core they wait long, and small operations have one thread anyway. So on the
-//! CPU libtorch is told to use one thread ([`device::set_torch_threads`](crate::device::set_torch_threads)),
+//! CPU libtorch is told to use one thread ([`device::limit_torch_to_one_thread`](crate::device::limit_torch_to_one_thread)),
 //! and here are the others.
 
 use std::{panic, thread};
@@ -33,6 +33,12 @@ impl Threads {
             Device::Cpu => Self(device::num_threads(settings.torch_threads).max(1) as usize),
             _ => Self(1),
         }
+    }
+
+    /// How many they are at most.
+    #[must_use]
+    pub fn count(self) -> usize {
+        self.0
     }
 
     /// The thread that asks, and no other.

@@ -130,8 +130,7 @@ def crossing(_threads: int) -> Contestants:
 def train(threads: int) -> Contestants:
     """Whole PPO: ours against its peers, same hyper-parameters, envs and threads.
 
-    Peers run as they come: with OpenMP's own spin and the kernel's own pages, unless the caller's
-    environment says otherwise. Ours sets both by itself.
+    Peers run as they come. Ours sets up malloc by itself.
     """
     size = (threads, TRAINING_STEPS)
     ale, native, bf16 = ("--backend", "ale"), ("--backend", "native"), ("--precision", "bf16")
@@ -201,12 +200,25 @@ def floors() -> list[Sample]:
     ]
 
 
-def spinning(threads: int) -> Contestants:
-    """Our PPO under different spins of idle OpenMP threads; 300000 is the runtime's own default."""
-    counts = ("300000", "100000", "10000", "1000", "0")
-    return {
-        f"{count} rounds": Contestant(ours(threads), {"GOMP_SPINCOUNT": count}) for count in counts
+def malloc(threads: int) -> Contestants:
+    """Our PPO with malloc as the trainer sets it up, as glibc comes, and by glibc's tunables.
+
+    The trainer leaves malloc as it is where `GLIBC_TUNABLES` is set.
+    """
+    tunables = {
+        "as glibc comes": "",
+        "one arena, huge pages": "glibc.malloc.arena_max=1:glibc.malloc.hugetlb=1",
     }
+    contestants = {}
+    for num_envs in (8, 64):
+        size = ["--backend", "native", "--num-envs", str(num_envs)]
+        command = ours(threads, *size, steps=5 * 128 * num_envs)
+        work = f"{num_envs} envs"
+        contestants[f"the trainer's, {work}"] = Contestant(command, work=work)
+        for name, value in tunables.items():
+            environment = {"GLIBC_TUNABLES": value}
+            contestants[f"{name}, {work}"] = Contestant(command, environment, work)
+    return contestants
 
 
 PARTS = {
@@ -214,7 +226,7 @@ PARTS = {
     "train": train,
     "algorithms": algorithms,
     "scaling": scaling,
-    "spinning": spinning,
+    "malloc": malloc,
 }
 # What a part was called before.
 OLD_NAMES = {"training": "train"}

@@ -6,12 +6,7 @@ with the libtorch that `import torch` loads.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-
-# Read by OpenMP when torch loads it: see rust_trainer/src/startup.rs.
-if "OMP_WAIT_POLICY" not in os.environ:
-    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 import torch  # noqa: F401  (loads the libtorch that the extension module is linked against)
 

@@ -9,28 +9,30 @@ use super::{EXIT_OK, say, warn};
 use crate::{
     device, envs,
     error::TrainerError,
+    parallel::Threads,
     ranks::Ranks,
     run::{Counters, Outcome, Run, StopRequest, Summary, machine},
     settings::{Precision, RunSettings, Settings},
 };
 
 /// How the run begins: who steps what, and what learns where.
-pub(super) fn announce(ranks: &Ranks, run: &Run, torch_threads: i32) -> Result<(), TrainerError> {
+pub(super) fn announce(ranks: &Ranks, run: &Run) -> Result<(), TrainerError> {
     if !ranks.is_first() {
         return Ok(());
     }
     let settings = run.settings();
     let device = run.algorithm().device();
+    let threads = Threads::new(&settings.machine, device).count();
     let precision = device::precision(settings.machine.precision, device);
     if precision == Precision::Bf16 && device == Device::Cpu && !device::computes_in_bf16() {
         warn(
             "precision = bf16: this processor has no instructions for it; `fp32` takes half the time",
         );
     }
-    let device = device::name(device);
-    machine::record(run.folder(), &device, run.counters().step, ranks.hosts())?;
+    let name = device::name(device);
+    machine::record(run.folder(), &name, run.counters().step, ranks.hosts())?;
     say(format_args!(
-        "{} with {}: {} {}; {} parameters on {device}, {}, {torch_threads} libtorch threads",
+        "{} with {}: {} {}; {} parameters on {name}, {}{}",
         settings.env.env_id,
         settings.algorithm.algorithm().name().to_uppercase(),
         environments(settings),
@@ -39,6 +41,11 @@ pub(super) fn announce(ranks: &Ranks, run: &Run, torch_threads: i32) -> Result<(
         match settings.machine.precision {
             Precision::Auto => format!("{precision} (auto)"),
             chosen => chosen.to_string(),
+        },
+        match (device, threads) {
+            (Device::Cpu, 1) => ", learning on a thread".to_owned(),
+            (Device::Cpu, threads) => format!(", learning on {threads} threads"),
+            _ => String::new(),
         },
     ));
     if !ranks.is_alone() {

@@ -189,7 +189,7 @@ fn load_policy(found: &Found, play: &PlayArgs) -> Result<Box<dyn Policy>, Traine
         warn(format_args!("{error}; taking an older one"));
     }
     let checkpoint = &found.checkpoint;
-    device::set_torch_threads(checkpoint.settings.machine.torch_threads);
+    device::limit_torch_to_one_thread();
     checkpoint
         .policy(device::select(play.device)?)
         .map_err(|error| TrainerError::checkpoint(&found.path, error))

@@ -173,14 +173,14 @@ fn start(ranks: &Ranks, args: &TrainArgs, stop: &StopRequest) -> Result<Run, Tra
     }
     let name = ranks.of_first(settings.run.run_name.as_bytes())?;
     settings.run.run_name = String::from_utf8_lossy(&name).into_owned();
-    let threads = device::set_torch_threads(settings.machine.torch_threads);
+    device::limit_torch_to_one_thread();
     let env = make_envs(stop, move || envs::for_training(&for_env))?;
     let default = EnvSettings::default().env_timeout;
     let is_in_file = settings.env.env_timeout.to_bits() != default.to_bits();
     check_timeout(named.contains_key(TIMEOUT) || is_in_file, &settings, &*env)?;
     let for_evaluation = evaluation_envs(ranks, &settings, stop)?;
     let mut run = Run::create_on(ranks.clone(), settings, env, stop)?;
-    announce(ranks, &run, threads)?;
+    announce(ranks, &run)?;
     evaluate_in(&mut run, for_evaluation)?;
     Ok(run)
 }
@@ -202,7 +202,7 @@ fn resume(
             warn(notice);
         }
     }
-    let threads = device::set_torch_threads(resume.settings.machine.torch_threads);
+    device::limit_torch_to_one_thread();
     let for_env = own_envs(&resume.settings, ranks)?;
     let env = make_envs(stop, move || envs::for_training(&for_env))?;
     let is_named = args.settings.0.contains_key(TIMEOUT);
@@ -215,7 +215,7 @@ fn resume(
     for notice in run.notices() {
         warn(notice);
     }
-    announce(ranks, &run, threads)?;
+    announce(ranks, &run)?;
     evaluate_in(&mut run, for_evaluation)?;
     say(format_args!(
         "going on from agent step {}",

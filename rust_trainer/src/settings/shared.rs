@@ -118,7 +118,7 @@ settings! {
         /// Record acting and gradient steps as CUDA graphs and replay them (CUDA device, not with an LSTM or
         /// with DQN)
         cuda_graphs: bool = true, Any,
-        /// Threads that compute, each a part of every batch; 0: as many as there are cores
+        /// Threads that learn on the CPU, each from a part of every batch; 0: as many as there are cores
         torch_threads: i32 = 0, Between(0.0, 1024.0),
         /// Threads (ale) or processes (async) that step the environments; 0: as many as there are cores,
         /// at most one each

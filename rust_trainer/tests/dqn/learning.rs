@@ -19,7 +19,7 @@ fn balanced(changes: &str) -> f64 {
          learning_starts = 500\ntrain_frequency = 2\n\
          target_update = 100\n{changes}"
     );
-    device::set_torch_threads(1);
+    device::limit_torch_to_one_thread();
     let defaults = Settings::defaults(Algorithm::Dqn);
     let settings = defaults.with(&toml::from_str(&settings).unwrap()).unwrap();
     let mut env = SyncVecEnv::new(NUM_ENVS, |index| CartPole::new(index as u64)).unwrap();

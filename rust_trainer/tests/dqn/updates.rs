@@ -134,7 +134,7 @@ struct Played {
 /// Does `steps` steps with a gradient step each once there are enough, with `changes` to the settings, and
 /// records in `folder` what happened.
 fn play(steps: usize, changes: &str, folder: &Path) -> Played {
-    device::set_torch_threads(1);
+    device::limit_torch_to_one_thread();
     let is_noisy = changes.contains("noisy = true");
     let settings = format!(
         "num_envs = {NUM_ENVS}\ntotal_steps = {}\nreplay_capacity = 23\nlearning_starts = 12\n\
