@@ -42,7 +42,7 @@ const FORWARD: f64 = CONV1 + CONV2 + CONV3 + LINEAR;
 const BACKWARD: f64 = 2.0 * FORWARD - CONV1;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    rust_trainer::startup::prepare(); // as the trainer is started
+    rust_trainer::heap::prepare(); // as the trainer is started
     let usage = "usage: learner_floors fp32|bf16 THREADS ROUNDS";
     let words: Vec<String> = env::args().skip(1).collect();
     let [precision, threads, rounds] = words.as_slice() else {
@@ -136,6 +136,7 @@ impl Bench {
                 &mut Memory::default(),
                 &mut rng,
                 false,
+                Threads::ONE,
             );
             rollout.add_choice(choice);
             fill(&mut rollout);
@@ -186,7 +187,8 @@ impl Bench {
         for _ in 0..16 {
             clock.time("act: 8 observations", || {
                 let obs = self.rollout.newest_obs();
-                choose(&self.net, &obs, &mut Memory::default(), &mut rng, false)
+                let memory = &mut Memory::default();
+                choose(&self.net, &obs, memory, &mut rng, false, Threads::ONE)
             });
         }
     }

@@ -7,7 +7,7 @@
 
 use std::{panic, thread};
 
-use tch::Device;
+use tch::{Device, Tensor, no_grad_guard};
 
 use crate::{
     device,
@@ -55,6 +55,33 @@ impl Threads {
     pub fn num_parts(self, rows: usize, num_params: i64) -> usize {
         let worth = rows * num_params as usize / Self::LEAST_WORK;
         self.0.min(worth).clamp(1, rows.max(1))
+    }
+
+    /// The same for a forward pass alone: a third of a gradient's work.
+    #[must_use]
+    pub fn num_forward_parts(self, rows: usize, num_params: i64) -> usize {
+        self.num_parts(rows / 3, num_params)
+    }
+}
+
+/// What `forward` says of each row of `obs`, `[rows, ...]`, without gradients; computed in as many parts as are
+/// worth it.
+pub(crate) fn forward<N: Network>(
+    net: &N,
+    obs: &Tensor,
+    threads: Threads,
+    forward: impl Fn(&N, &Tensor) -> Tensor + Sync,
+) -> Tensor {
+    let count = threads.num_forward_parts(obs.size()[0] as usize, net.params().numel());
+    let parts = obs.tensor_split(count as i64, 0);
+    let net = Shared::new(net);
+    let mut made = map(parts, |part| {
+        let _guard = no_grad_guard(); // of this thread
+        forward(net.get(), &part)
+    });
+    match made.len() {
+        1 => made.remove(0),
+        _ => Tensor::cat(&made, 0),
     }
 }
 

@@ -209,7 +209,11 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
         let obs = self.rollout.obs_in_turn();
         let memory = &mut self.memories[self.rollout.turns().0];
         let Learner {
-            net, rng, ranks, ..
+            net,
+            rng,
+            ranks,
+            threads,
+            ..
         } = &mut self.learner;
         let choice = match &mut self.acting {
             Some(recording) => choose_recorded(recording, net, &obs, rng),
@@ -217,7 +221,7 @@ impl<S: OnPolicy> Algorithm for ActorCritic<S> {
                 rng,
                 obs.size()[0] as usize,
                 |rng| skip(net.action_space(), rng),
-                |rng| choose(net, &obs, memory, rng, false),
+                |rng| choose(net, &obs, memory, rng, false, *threads),
             ),
         };
         let actions = net.action_space().clipped(&choice.actions);

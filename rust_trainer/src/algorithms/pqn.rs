@@ -9,7 +9,7 @@
 
 use rand_pcg::Pcg64;
 use serde_json::json;
-use tch::{Device, Kind, Tensor, no_grad_guard};
+use tch::{Device, Kind, Tensor};
 use vec_env::{ActionBatch, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
 use super::{
@@ -25,6 +25,7 @@ use crate::{
     error::TrainerError,
     nn::{Memory, QNet, QStyle},
     optimizer::Optimizer,
+    parallel,
     policy::{
         EpsilonGreedy, Policy, epsilon_greedy, epsilon_greedy_recorded, seeded_rng,
         skip_epsilon_greedy, to_vec,
@@ -181,8 +182,8 @@ impl Pqn {
     }
 
     fn q_values(&self, obs: &Tensor) -> Tensor {
-        let _guard = no_grad_guard();
-        self.learner.net.net.values(obs)
+        let Learner { net, threads, .. } = &self.learner;
+        parallel::forward(&net.net, obs, *threads, QNet::values)
     }
 
     /// The greatest action value of each observation.

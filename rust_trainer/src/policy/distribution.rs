@@ -1,7 +1,6 @@
 //! [`Distribution`]: what a network says about the actions to take, whichever kind they are of.
 
 use tch::Tensor;
-use vec_env::ActionBatch;
 
 use super::{Categorical, DiagonalGaussian};
 
@@ -38,14 +37,6 @@ impl Distribution {
         match self {
             Self::Categorical(policy) => policy.numbers(),
             Self::DiagonalGaussian(policy) => policy.numbers(),
-        }
-    }
-
-    /// No actions yet, of this kind.
-    pub(super) fn no_actions(&self) -> ActionBatch {
-        match self {
-            Self::Categorical(_) => ActionBatch::Discrete(Vec::new()),
-            Self::DiagonalGaussian(_) => ActionBatch::Continuous(Vec::new()),
         }
     }
 }

@@ -22,7 +22,10 @@ use rand_pcg::Pcg64;
 use tch::{Device, Tensor, no_grad_guard};
 use vec_env::{ActionBatch, ActionSpace};
 
-use crate::nn::{Memory, Output, PolicyValueNet};
+use crate::{
+    nn::{Memory, Output, PolicyValueNet},
+    parallel::{self, Threads},
+};
 
 /// Something that plays.
 pub trait Policy: Send {
@@ -52,7 +55,8 @@ impl Policy for PolicyValueNet {
     }
 
     fn act(&self, obs: &Tensor, memory: &mut Memory, rng: &mut Pcg64, greedy: bool) -> ActionBatch {
-        let actions = choose(self, &self.normalized(obs), memory, rng, greedy).actions;
+        let obs = self.normalized(obs);
+        let actions = choose(self, &obs, memory, rng, greedy, Threads::ONE).actions;
         self.action_space().clipped(&actions)
     }
 }
@@ -76,22 +80,29 @@ pub struct Choice {
 }
 
 /// Chooses actions for normalized `obs` as [`Policy::act`], but as they are drawn; one transfer from the
-/// device for all numbers.
+/// device for all numbers. A network without a memory computes them in parts, among `threads`.
 pub fn choose(
     net: &PolicyValueNet,
     obs: &Tensor,
     memory: &mut Memory,
     rng: &mut Pcg64,
     greedy: bool,
+    threads: Threads,
 ) -> Choice {
-    let _guard = no_grad_guard();
-    let (Output { policy, value }, after) = net.step(obs, memory);
-    *memory = after;
-    let numbers = policy.numbers();
-    let width = numbers.size()[1] as usize;
-    let table = to_vec::<f32>(&Tensor::cat(&[numbers, value.unsqueeze(1)], 1));
+    let said =
+        |Output { policy, value }: Output| Tensor::cat(&[policy.numbers(), value.unsqueeze(1)], 1);
+    let table = if memory.state().is_none() {
+        parallel::forward(net, obs, threads, |net, obs| said(net.forward(obs)))
+    } else {
+        let _guard = no_grad_guard();
+        let (output, after) = net.step(obs, memory);
+        *memory = after;
+        said(output)
+    };
+    let width = table.size()[1] as usize - 1;
+    let table = to_vec::<f32>(&table);
     let mut choice = Choice {
-        actions: policy.no_actions(),
+        actions: no_actions(net.action_space()),
         log_probs: Vec::new(),
         values: Vec::new(),
     };
@@ -127,6 +138,14 @@ pub fn skip(actions: &ActionSpace, rng: &mut Pcg64) {
 pub fn values(net: &PolicyValueNet, obs: &Tensor, memory: &Memory) -> Vec<f32> {
     let _guard = no_grad_guard();
     to_vec(&net.step(obs, memory).0.value)
+}
+
+/// None yet, of the kind that the network learns about these `actions`.
+fn no_actions(actions: &ActionSpace) -> ActionBatch {
+    match actions {
+        ActionSpace::Box { .. } => ActionBatch::Continuous(Vec::new()),
+        _ => ActionBatch::Discrete(Vec::new()),
+    }
 }
 
 /// The numbers of a tensor on any device.
