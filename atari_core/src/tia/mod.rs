@@ -203,6 +203,14 @@ impl Tia {
     #[inline(always)]
     pub(crate) fn catch_up(&mut self, to: i32) {
         if self.is_behind(to) {
+            self.follow(to);
+        }
+    }
+
+    /// Goes on to clock `to`, which is behind.
+    #[inline(never)]
+    fn follow(&mut self, to: i32) {
+        if !self.is_unseen || self.pass_quickly(to).is_none() {
             self.draw_lines(to);
         }
     }

@@ -30,7 +30,8 @@ const REFLECTION_FIXED: i32 = 79;
 /// The cycles for which WSYNC, strobed at `cycle`, holds the processor: until the line ends.
 #[inline(always)]
 pub(crate) fn until_wsync_ends(cycle: i32) -> i32 {
-    CYCLES_PER_LINE - 1 - (cycle + CYCLES_PER_LINE - 1) % CYCLES_PER_LINE
+    let last = CYCLES_PER_LINE - 1;
+    last - ((cycle + last) as u32 % CYCLES_PER_LINE as u32) as i32
 }
 
 /// The first cycle at which a write ends a frame, for a picture of so many lines.
@@ -106,23 +107,28 @@ impl Tia {
     /// that was not.
     #[inline(always)]
     fn show<const QUICK: bool>(&mut self, to: i32, appears: bool) -> Option<()> {
-        if !QUICK {
-            self.catch_up(to);
-        } else if !self.is_unseen {
-            return (!self.is_behind(to)).then_some(());
-        } else if appears && self.is_behind(to) {
-            return self.pass_quickly(to);
+        let is_behind = (appears || !self.is_unseen) && self.is_behind(to);
+        if QUICK && is_behind {
+            return if self.is_unseen {
+                self.pass_quickly(to)
+            } else {
+                None
+            };
+        }
+        if is_behind {
+            self.follow(to);
         }
         Some(())
     }
 
     #[inline(always)]
     fn clear_collisions<const QUICK: bool>(&mut self, clock: i32) -> Option<()> {
-        // More can be found afterwards than before.
-        let appears = self.registers.collisions != 0;
-        self.show::<QUICK>(clock, appears)?;
-        self.registers.collisions = 0;
-        self.look_again();
+        if !self.is_unseen || self.registers.collisions != 0 {
+            // More can be found afterwards than before.
+            self.show::<QUICK>(clock, true)?;
+            self.registers.collisions = 0;
+            self.look_again();
+        }
         Some(())
     }
 
