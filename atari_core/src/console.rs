@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::cartridge::Cartridge;
-use crate::games::{Game, Progress, Ram, Select};
+use crate::games::{Game, Progress, Ram, Select, Standard};
 use crate::input::switch;
 use crate::machine::Machine;
 use crate::tia::WIDTH;
@@ -12,6 +12,9 @@ use crate::{Action, CoreError, start};
 
 /// Frames that pass untouched after power on.
 const IDLE_FRAMES: u32 = 60;
+/// Lines after which ale-py ends a frame of a game that it takes for one for NTSC consoles, as it takes every game when
+/// it switches the console on for the first time: a frame of a game for PAL consoles comes in two parts then.
+const LONGEST_NTSC_FRAME: i32 = 291;
 /// Frames of RESET before a menu is opened, and after.
 const MENU_RESET_FRAMES: u32 = 4;
 /// Presses of SELECT after which a mode is taken for one that the ROM has not got: no game needs as many.
@@ -77,18 +80,25 @@ impl Console {
             difficulty: first(game.difficulties),
         };
         // Loading a ROM switches the console on twice; RAM keeps what the first time left in it.
-        console.power_on();
+        console.switch_on();
+        match game.standard {
+            Standard::Ntsc => console.frames(IDLE_FRAMES),
+            Standard::Pal => {
+                for _ in 0..IDLE_FRAMES {
+                    console.machine.lines(LONGEST_NTSC_FRAME);
+                }
+            }
+        }
         console.reset();
         Ok(console)
     }
 
-    fn power_on(&mut self) {
+    fn switch_on(&mut self) {
         let timer = start::timer(self.power_ons);
         self.power_ons += 1;
         self.machine.power_on(self.game.mapper, timer);
         self.machine.input.release(self.game.controller);
         self.machine.input.swchb = switch::IDLE | self.difficulty_switches();
-        self.frames(IDLE_FRAMES);
     }
 
     /// A new game, as ALE's `reset_game` begins one: power, the choice of the mode, the reset switch, the actions that
@@ -100,7 +110,8 @@ impl Console {
     /// [`Console::reset`], where ALE's sticky actions reach into it: `sticky` is told each action by which the mode
     /// is chosen, and gives the one that is played.
     pub fn reset_with(&mut self, sticky: &mut dyn FnMut(Action) -> Action) {
-        self.power_on();
+        self.switch_on();
+        self.frames(IDLE_FRAMES);
         self.progress = self
             .game
             .rules

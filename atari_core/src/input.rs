@@ -29,6 +29,8 @@ pub enum Controller {
     Paddles {
         /// Which of the two.
         player: u8,
+        /// Two more are in the right port, which nobody turns.
+        four: bool,
     },
 }
 
@@ -61,10 +63,11 @@ impl Input {
     /// Everything released, paddles in the middle.
     pub(crate) fn release(&mut self, controller: Controller) {
         *self = Self::new();
-        if matches!(controller, Controller::Paddles { .. }) {
+        if let Controller::Paddles { four, .. } = controller {
             self.paddle = i32::midpoint(PADDLE_MIN, PADDLE_MAX);
             let middle = charge_cycles(self.paddle);
-            self.charge_cycles = [middle, middle, 0, 0];
+            let others = if four { 0 } else { -1 };
+            self.charge_cycles = [middle, middle, others, others];
         }
     }
 
@@ -80,7 +83,7 @@ impl Input {
                 self.swcha = !(if right { pressed >> 4 } else { pressed });
                 self.buttons[usize::from(right)] = if action.fire() { 0 } else { 0x80 };
             }
-            Controller::Paddles { player } => {
+            Controller::Paddles { player, .. } => {
                 let step = (PADDLE_STEP as f32 * strength) as i32;
                 if action.right() {
                     self.paddle = (self.paddle - step).max(PADDLE_MIN);

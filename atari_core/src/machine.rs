@@ -103,6 +103,27 @@ impl Machine {
         }
     }
 
+    /// Runs until the game ends its picture, but for some lines at most; nobody sees it.
+    pub(crate) fn lines(&mut self, lines: i32) {
+        self.tia.start_frame(false);
+        let end = self.cpu.cycle + lines * CYCLES_PER_LINE;
+        while self.cpu.cycle < end {
+            self.run(1);
+            if self.tia.frame_ended {
+                self.end_frame();
+                break;
+            }
+        }
+    }
+
+    /// Ends the frame: the clocks of the next one count from here.
+    fn end_frame(&mut self) {
+        let lines = self.tia.end_frame(self.cpu.cycle);
+        let cycles = lines * CYCLES_PER_LINE;
+        self.cpu.cycle -= cycles;
+        self.riot.rebase(cycles);
+    }
+
     /// One frame as it is; the first pixel that its picture leaves out, if it leaves out any.
     fn play(&mut self, draw: bool) -> Option<usize> {
         self.tia.start_frame(draw);
@@ -115,10 +136,7 @@ impl Machine {
         }
         let missing = (!ends || !self.tia.is_whole()).then(|| self.tia.pixels_done());
         if ends {
-            let lines = self.tia.end_frame(cycle);
-            let cycles = lines * CYCLES_PER_LINE;
-            self.cpu.cycle -= cycles;
-            self.riot.rebase(cycles);
+            self.end_frame();
         }
         missing
     }

@@ -160,7 +160,10 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        controller: Controller::Paddles { player: 1 },
+        controller: Controller::Paddles {
+            player: 1,
+            four: true,
+        },
         select: Some(select(1, |ram, _| ram.at(0xdc) == 3)),
         actions: &[Fire, Right, Left],
         difficulties: &[3],
@@ -305,7 +308,10 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         select: Some(select(1, |ram, mode| ram.at(0xb2) == mode)),
-        controller: Controller::Paddles { player: 0 },
+        controller: Controller::Paddles {
+            player: 0,
+            four: false,
+        },
         actions: &[Noop, Fire, Right, Left],
         modes: &[0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44],
         difficulties: &[0, 1],

@@ -28,7 +28,10 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         select: Some(select(2, |ram, mode| ram.at(0xd4) == mode)),
-        controller: Controller::Paddles { player: 0 },
+        controller: Controller::Paddles {
+            player: 0,
+            four: false,
+        },
         start: &[(Noop, 60), (Fire, 2)],
         actions: &[Noop, Fire, Up, Down],
         modes: &[0, 2, 3],
@@ -39,6 +42,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: one_life,
             over: casino_is_over,
         }),
+        proved: true,
         ..game("casino", "b816296311019ab69a21cb9e9e235d12", Mapper::Flat)
     },
     Game {

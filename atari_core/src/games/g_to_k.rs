@@ -192,7 +192,10 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        controller: Controller::Paddles { player: 0 },
+        controller: Controller::Paddles {
+            player: 0,
+            four: false,
+        },
         start: &[(Fire, 1)],
         actions: &[Noop, Fire, Right, Left],
         rules: Some(Rules {

@@ -206,7 +206,10 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         select: Some(select(2, |ram, mode| ram.at(0x96) == mode)),
-        controller: Controller::Paddles { player: 1 },
+        controller: Controller::Paddles {
+            player: 1,
+            four: true,
+        },
         actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
         modes: &[0, 1],
         difficulties: &[0, 1, 2, 3],

@@ -117,7 +117,6 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         select: Some(select(2, |ram, mode| ram.at(0xa7) == bcd(mode))),
-        controller: Controller::RightJoystick,
         modes: &[6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17],
         rules: Some(Rules {
             start: Progress::at_start(1, 0),
@@ -125,6 +124,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: one_life,
             over: |ram, _| ram.at(0x80) == 0 || ram.bcd(&[0xa7]) == 10,
         }),
+        proved: true,
         ..pal(
             "space_war",
             "b702641d698c60bcdc922dbd8c9dd49c",

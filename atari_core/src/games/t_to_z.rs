@@ -167,6 +167,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: one_life,
             over: |ram, _| ram.at(0xe1) == 0x82 && ram.at(0xee) < 2,
         }),
+        proved: true,
         ..game(
             "video_chess",
             "f0b7db930ca0e548c41a97160b9f6275",
@@ -247,6 +248,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: one_life,
             over: |ram, _| ram.at(0xcf) != 0 && (ram.at(0xdc) == 0xff || ram.at(0xde) == 0),
         }),
+        proved: true,
         ..game(
             "word_zapper",
             "ec3beb6d8b5689e867bafb5d5f507491",
