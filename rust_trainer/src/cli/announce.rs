@@ -54,6 +54,9 @@ pub(super) fn announce(ranks: &Ranks, run: &Run) -> Result<(), TrainerError> {
             ranks.count(),
             run.env().num_envs()
         ));
+        if ranks.goes_by_host() && run.algorithm().device().is_cuda() {
+            say("ranks share a GPU, which NCCL refuses: gradients go by way of the host's memory");
+        }
     }
     say(format_args!("run folder: {}", run.folder().display()));
     Ok(())

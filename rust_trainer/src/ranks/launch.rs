@@ -8,6 +8,9 @@ use std::{
     time::Duration,
 };
 
+use serde::{Deserialize, Serialize};
+use tch::Cuda;
+
 use super::{Ranks, torch::TorchDistributed};
 use crate::{error::TrainerError, run::StopRequest};
 
@@ -90,10 +93,41 @@ impl Launch {
         let joined = stop.unless_asked(join).ok_or(TrainerError::Stopped)?;
         let engine = Arc::new(joined.map_err(|reason| self.not_joined(timeout, &reason))?);
         let alone = Ranks::new(rank, vec![String::new(); num_ranks], engine.clone());
-        let hosts = alone.all_gather(host().as_bytes())?;
-        let hosts = hosts.iter().map(|host| String::from_utf8_lossy(host));
-        let hosts = hosts.map(std::borrow::Cow::into_owned).collect();
+        let places = alone.tell(&Place::of_this_process())?;
+        if Place::are_gpus_shared(&places) {
+            engine.go_by_host();
+        }
+        let hosts = places.into_iter().map(|place| place.host).collect();
         Ok(Ranks::new(rank, hosts, engine))
+    }
+}
+
+/// Where a rank is, and the GPUs that it sees there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Place {
+    host: String,
+    /// Which of the machine's GPUs it is shown; Ray shows each rank its own.
+    shown: String,
+    num_gpus: i64,
+}
+
+impl Place {
+    fn of_this_process() -> Self {
+        let has_any = Cuda::is_available();
+        Self {
+            host: host(),
+            shown: env::var("CUDA_VISIBLE_DEVICES").unwrap_or_default(),
+            num_gpus: if has_any { Cuda::device_count() } else { 0 },
+        }
+    }
+
+    /// Whether any ranks that see the same GPUs are more than those: NCCL refuses two on one.
+    fn are_gpus_shared(places: &[Self]) -> bool {
+        let mut with_gpus = places.iter().filter(|place| place.num_gpus > 0);
+        with_gpus.any(|place| {
+            let beside = places.iter().filter(|other| *other == place);
+            beside.count() as i64 > place.num_gpus
+        })
     }
 }
 
@@ -150,6 +184,26 @@ fn host() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gpus_are_shared_where_more_ranks_see_the_same_ones() {
+        let place = |host: &str, shown: &str, num_gpus| Place {
+            host: host.to_owned(),
+            shown: shown.to_owned(),
+            num_gpus,
+        };
+        let (two, none) = (place("a", "", 2), place("a", "", 0));
+        let by_ray = [place("a", "0", 1), place("a", "1", 1), place("b", "0", 1)];
+        for (places, are_shared) in [
+            (vec![two.clone(); 2], false),
+            (vec![two; 3], true),
+            (vec![none; 4], false),
+            (by_ray.to_vec(), false),
+            ([&by_ray[..], &by_ray[1..]].concat(), true),
+        ] {
+            assert_eq!(Place::are_gpus_shared(&places), are_shared, "{places:?}");
+        }
+    }
 
     #[test]
     fn torchruns_variables_are_read_and_nonsense_is_named() {

@@ -65,6 +65,11 @@ pub trait Engine: Debug + Send + Sync {
     /// Why that is not known.
     fn is_taken(&self, name: &str) -> Result<bool, String>;
 
+    /// Whether what lies on GPUs goes by way of the host's memory, for ranks share a GPU.
+    fn goes_by_host(&self) -> bool {
+        false
+    }
+
     /// Takes leave of the others.
     fn leave(&self);
 }
@@ -124,6 +129,13 @@ impl Ranks {
     #[must_use]
     pub fn count(&self) -> usize {
         self.hosts.len()
+    }
+
+    /// Whether gradients of GPUs go by way of the host's memory.
+    #[must_use]
+    pub fn goes_by_host(&self) -> bool {
+        let engine = self.engine.as_ref();
+        engine.is_some_and(|engine| engine.goes_by_host())
     }
 
     /// The machine of each, none for one alone.

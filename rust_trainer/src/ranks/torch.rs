@@ -1,9 +1,12 @@
 //! `torch.distributed` as the engine: gloo on the CPU, NCCL between GPUs.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use python_shim::distributed::ProcessGroup;
-use tch::{Cuda, Tensor};
+use tch::{Cuda, Device, Tensor};
 use vec_env::EnvError;
 
 use super::Engine;
@@ -13,6 +16,8 @@ use super::Engine;
 pub struct TorchDistributed {
     group: ProcessGroup,
     rank: usize,
+    /// What lies on GPUs goes by way of the host's memory, and gloo.
+    by_host: AtomicBool,
 }
 
 impl TorchDistributed {
@@ -28,14 +33,30 @@ impl TorchDistributed {
     ) -> Result<Self, String> {
         let group = ProcessGroup::join(num_ranks, attempt, timeout, Cuda::is_available());
         let group = group.map_err(|error| plain(&error))?;
-        Ok(Self { group, rank })
+        Ok(Self {
+            group,
+            rank,
+            by_host: AtomicBool::new(false),
+        })
+    }
+
+    /// From now on sends what lies on GPUs by way of the host's memory; all ranks do so, or none.
+    pub fn go_by_host(&self) {
+        self.by_host.store(true, Ordering::Relaxed);
     }
 }
 
 impl Engine for TorchDistributed {
     fn sum(&self, tensor: &mut Tensor) -> Result<(), String> {
-        let summed = self.group.all_reduce(tensor);
-        summed.map_err(|error| plain(&error))
+        if tensor.device() == Device::Cpu || !self.goes_by_host() {
+            let summed = self.group.all_reduce(tensor);
+            return summed.map_err(|error| plain(&error));
+        }
+        let mut on_host = tensor.to_device(Device::Cpu);
+        let summed = self.group.all_reduce(&mut on_host);
+        summed.map_err(|error| plain(&error))?;
+        tensor.copy_(&on_host);
+        Ok(())
     }
 
     fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, String> {
@@ -56,6 +77,10 @@ impl Engine for TorchDistributed {
     fn is_taken(&self, name: &str) -> Result<bool, String> {
         let is_taken = self.group.is_taken(name);
         is_taken.map_err(|error| plain(&error))
+    }
+
+    fn goes_by_host(&self) -> bool {
+        self.by_host.load(Ordering::Relaxed)
     }
 
     fn leave(&self) {
