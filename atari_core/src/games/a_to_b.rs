@@ -44,6 +44,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: one_life,
             over: |ram, _| ram.at(0xa7) == 0xff,
         }),
+        differs: Some("ale-py shows a frame of an odd number of lines without colours"),
         ..pal("air_raid", "35be55426c1fec32dfb503b4f0651572", Mapper::Flat)
     },
     Game {
@@ -167,6 +168,7 @@ pub(super) static GAMES: &[Game] = &[
         select: Some(select(1, |ram, _| ram.at(0xdc) == 3)),
         actions: &[Fire, Right, Left],
         difficulties: &[3],
+        differs: Some("where its paddles stand"),
         ..game(
             "backgammon",
             "8556b42aa05f94bc29ff39c39b11bff4",
@@ -271,6 +273,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: one_life,
             over: |ram, _| blackjack_chips(ram) >= 1000 || blackjack_is_broke(ram),
         }),
+        differs: Some("where its paddles stand"),
         ..game(
             "blackjack",
             "0a981c03204ac2b278ba392674682560",

@@ -184,7 +184,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: no_lives,
             over: |ram, _| ram.at(0x95) == 0 && ram.at(0x96) == 0,
         }),
-        differs: Some("pictures and RAM within the first frames"),
+        differs: Some("the stars in its pictures"),
         ..game(
             "journey_escape",
             "718ae62c70af4e5fd8e932fee216948a",
@@ -258,6 +258,7 @@ pub(super) static GAMES: &[Game] = &[
     Game {
         start: &[(Fire, 16)],
         modes: &[0, 1, 2],
+        differs: Some("ale-py fills the RAM of its cartridge anew at each start"),
         ..pal("klax", "eed9eaf1a0b6a2b9bc4c8032cb43e3fb", Mapper::F6Ram)
     },
     Game {

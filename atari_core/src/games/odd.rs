@@ -62,6 +62,18 @@ pub(super) fn casino_is_over(ram: Ram, _: &Progress) -> bool {
     ram.at(0xd4) != 3 && is_lost
 }
 
+/// Video Checkers: the player wins (1) or loses (-1) when one side has nothing left. $10 and $20 are the player's men and
+/// kings, $90 and $a0 the console's; three bytes between the rows are no squares.
+pub(super) fn checkers_result(ram: Ram) -> i32 {
+    let squares = || (0x80..0xa3).filter(|square| !matches!(square, 0x88 | 0x91 | 0x9a));
+    let has = |pieces: [i32; 2]| squares().any(|square| pieces.contains(&ram.at(square)));
+    if !has([0x10, 0x20]) {
+        -1
+    } else {
+        i32::from(!has([0x90, 0xa0]))
+    }
+}
+
 /// Dark Chambers: the score.
 fn dark_chambers_score(ram: Ram) -> i32 {
     ram.bcd(&[0xcf, 0xcc]) * 10

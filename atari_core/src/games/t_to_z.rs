@@ -1,8 +1,8 @@
 //! The games from T to Z.
 
 use super::odd::{
-    tennis, tennis_is_over, tic_tac_toe_is_lost, time_pilot_lives, wizard_of_wor_lives,
-    wizard_of_wor_score, word_zapper,
+    checkers_result, tennis, tennis_is_over, tic_tac_toe_is_lost, time_pilot_lives,
+    wizard_of_wor_lives, wizard_of_wor_score, word_zapper,
 };
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
 use super::{Controller, Game, Select, bcd, game, select};
@@ -145,6 +145,13 @@ pub(super) static GAMES: &[Game] = &[
         modes: &[
             1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19,
         ],
+        rules: Some(Rules {
+            start: Progress::at_start(1, 0),
+            score: Score::Rewards(|ram, _| checkers_result(ram)),
+            lives: one_life,
+            over: |ram, _| checkers_result(ram) != 0,
+        }),
+        proved: true,
         ..game(
             "video_checkers",
             "539d26b6e9df0da8e7465f0f5ad863b7",
@@ -190,6 +197,7 @@ pub(super) static GAMES: &[Game] = &[
             4802, 4900, 4901, 4902, 5000, 5001, 5002,
         ],
         difficulties: &[0, 1],
+        differs: Some("how its cube is shuffled at the start"),
         ..game(
             "video_cube",
             "3f540a30fdee0b20aed7288e4a5ea528",
