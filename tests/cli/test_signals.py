@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from program import CARTPOLE, Trainer
+from program import CARTPOLE, INVADERS, Trainer
 
 ASYNC = ["--backend", "async", *CARTPOLE]
 
@@ -197,3 +197,14 @@ def test_a_signal_is_heeded_while_a_worker_is_stopped(
     stopped_at = int(re.search(r"stopped at agent step (\d+)", out)[1])
     assert trainer.checkpoints()[-1].stem == f"step-{stopped_at:012}"
     wait_until(lambda: not Path(f"/proc/{stopped}").exists())
+
+
+def test_a_signal_at_any_moment_of_the_start_ends_the_program_in_order(trainer: Trainer) -> None:
+    """Threads that are left to themselves must not find libraries taken down under them."""
+    for tenth in range(8, 20, 2):
+        process = trainer.start("train", "--run-name", f"run{tenth}", *INVADERS)
+        time.sleep(tenth / 10)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        # Before the handler is there, the system ends it.
+        assert process.returncode in (130, -signal.SIGINT), (tenth, err)
