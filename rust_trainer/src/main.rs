@@ -13,7 +13,10 @@ fn main() {
 /// in six while the program started ended in SIGSEGV.
 fn end(status: i32) -> ! {
     let _ = io::stdout().flush();
-    #[expect(unsafe_code, reason = "std has no way to end without the handlers of exit")]
+    #[expect(
+        unsafe_code,
+        reason = "std has no way to end without the handlers of exit"
+    )]
     // SAFETY: it only ends the process.
     unsafe {
         libc::_exit(status)

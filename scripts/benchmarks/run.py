@@ -212,7 +212,7 @@ def malloc(threads: int) -> Contestants:
     contestants = {}
     for num_envs in (8, 64):
         size = ["--backend", "native", "--num-envs", str(num_envs)]
-        command = ours(threads, *size, steps=5 * 128 * num_envs)
+        command = ours(threads, *size, steps=3 * 128 * num_envs)
         work = f"{num_envs} envs"
         contestants[f"the trainer's, {work}"] = Contestant(command, work=work)
         for name, value in tunables.items():
