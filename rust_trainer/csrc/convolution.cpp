@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
+#include <array>
 #include <mutex>
 
 namespace {
@@ -15,7 +16,7 @@ using torch::autograd::SavedVariable;
 // As in src/nn/kernels/mod.rs.
 struct Conv {
   size_t images, height, width, channels, kernel, stride, outputs;
-  bool rectified, of_bytes, bfloat16;
+  bool rectified, of_bytes, channels_first, bfloat16;
 };
 
 struct Gradients {
@@ -62,7 +63,10 @@ Tensor convolution(const Conv& conv, const Kernels& kernels, const Tensor& x, co
   auto pixels = [&](size_t length) {
     return static_cast<int64_t>((length - conv.kernel) / conv.stride + 1);
   };
-  Tensor y = at::empty({x.size(0), pixels(conv.height), pixels(conv.width), weight.size(0)},
+  int64_t images = x.size(0), height = pixels(conv.height), width = pixels(conv.width),
+          outputs = weight.size(0);
+  std::array<int64_t, 4> last{images, height, width, outputs}, first{images, outputs, height, width};
+  Tensor y = at::empty(conv.channels_first ? first : last,
                        x.options().dtype(conv.bfloat16 ? at::kBFloat16 : at::kFloat));
   kernels.forward(&conv, x.const_data_ptr(), weight.const_data_ptr<float>(),
                   bias.const_data_ptr<float>(), y.data_ptr());

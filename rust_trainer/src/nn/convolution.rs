@@ -11,9 +11,11 @@ pub(super) struct Convolution {
     pub of_bytes: bool,
     /// A rectified linear unit follows.
     pub rectified: bool,
+    /// Outputs had better lie channels first in memory.
+    pub channels_first: bool,
 }
 
-/// `x` `[batch, inputs, height, width]` → `[batch, outputs, ...]` in `kind`, both channels last in memory,
+/// `x` `[batch, inputs, height, width]` → `[batch, outputs, ...]` in `kind`, channels last in memory,
 /// with float32 `weight` `[outputs, inputs, kernel, kernel]`, or `[outputs, inputs]`, and `bias`
 /// `[outputs]`. Gradients of both are float32, whatever `kind` is.
 ///
@@ -89,7 +91,7 @@ mod x86_64 {
         let [images, height, width, channels, kernel, stride] =
             [images, height, width, channels, conv.kernel, conv.stride]
                 .map(|length| length as usize);
-        let extents = Conv {
+        let mut extents = Conv {
             images,
             height,
             width,
@@ -99,6 +101,7 @@ mod x86_64 {
             outputs: bias.numel(),
             rectified: conv.rectified,
             of_bytes: conv.of_bytes,
+            channels_first: false,
             bfloat16: kind == Kind::BFloat16,
         };
         let is_whole = weight.numel() == extents.outputs * channels * kernel * kernel;
@@ -107,6 +110,9 @@ mod x86_64 {
             || !extents.fits(x.requires_grad())
         {
             return None;
+        }
+        if conv.channels_first {
+            extents = extents.channels_first();
         }
         let raw = |tensor: &Tensor| tensor.as_ptr().cast::<RawTensor>();
         // SAFETY: all three are tensors of libtorch's, which is what tch's pointers point to, contiguous, of
@@ -119,7 +125,15 @@ mod x86_64 {
                 raw(weight),
                 raw(bias),
             );
-            (!y.is_null()).then(|| Tensor::from_ptr(y.cast()).permute([0, 3, 1, 2]))
+            if y.is_null() {
+                return None;
+            }
+            let y = Tensor::from_ptr(y.cast());
+            Some(if extents.channels_first {
+                y
+            } else {
+                y.permute([0, 3, 1, 2])
+            })
         }
     }
 }
@@ -224,19 +238,24 @@ mod tests {
         }
         let kinds = [Kind::Float, Kind::BFloat16];
         for kind in &kinds[..if computes_in_bf16() { 2 } else { 1 }] {
-            for (x, outputs, (kernel, stride), of_bytes, rectified) in [
+            for (number, (x, outputs, (kernel, stride), of_bytes, rectified)) in [
                 ([2, 4, 60, 44], 32, (8, 4), true, true), // the layers of the Nature CNN
                 ([3, 32, 13, 10], 64, (4, 2), false, true),
                 ([1, 64, 6, 5], 64, (3, 1), false, true),
                 ([1, 320, 1, 29], 64, (1, 1), false, true),
                 ([2, 16, 7, 33], 96, (2, 2), false, false), // rows and columns left over, long rows
                 ([2, 32, 3, 3], 32, (3, 3), false, false),
-            ] {
+                ([1, 320, 1, 9], 64, (1, 1), false, true), // few rows
+            ]
+            .into_iter()
+            .enumerate()
+            {
                 let conv = Convolution {
                     kernel,
                     stride,
                     of_bytes,
                     rectified,
+                    channels_first: number % 2 == 1,
                 };
                 compare(&conv, x, outputs, *kind);
             }
@@ -250,6 +269,7 @@ mod tests {
             stride,
             of_bytes: false,
             rectified: false,
+            channels_first: false,
         };
         let is_taken = |x: &Tensor, outputs, stride, kind| {
             let weight = uniform(&[outputs, x.size()[1], 4, 4], Kind::Float);

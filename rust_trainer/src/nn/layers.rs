@@ -7,8 +7,7 @@ use super::{
     convolution::{Convolution, convolved},
 };
 
-/// From how many rows and weights on a layer is large.
-const ROWS: i64 = 64;
+/// From how many weights on a layer is large.
 const WEIGHTS: usize = 1 << 16;
 
 /// `x · Wᵀ + b`.
@@ -63,7 +62,7 @@ impl Linear {
         let &[rows, inputs] = x.size().as_slice() else {
             return None;
         };
-        if self.weight.numel() < WEIGHTS || rows < ROWS {
+        if self.weight.numel() < WEIGHTS {
             return None;
         }
         let conv = Convolution {
@@ -71,6 +70,7 @@ impl Linear {
             stride: 1,
             of_bytes: false,
             rectified,
+            channels_first: false,
         };
         let pixels = x.view([1, 1, rows, inputs]).permute([0, 3, 1, 2]);
         let y = convolved(&conv, &pixels, (&self.weight, &self.bias), x.kind())?;
@@ -81,6 +81,7 @@ impl Linear {
     /// are not Intel's reaches 84 GFLOP/s a core where oneDNN reaches 150 to 200. Convolutions and
     /// bfloat16 go there by themselves; with few rows, what passing them over takes is not earned back.
     fn suits_onednn(&self, x: &Tensor) -> bool {
+        const ROWS: i64 = 64;
         x.kind() == Kind::Float
             && x.device() == Device::Cpu
             && x.size()[0] >= ROWS
@@ -97,6 +98,7 @@ pub struct Conv2d {
     stride: i64,
     padding: i64,
     of_bytes: bool,
+    channels_first: bool,
 }
 
 impl Conv2d {
@@ -117,6 +119,7 @@ impl Conv2d {
             stride,
             padding: 0,
             of_bytes: false,
+            channels_first: false,
         }
     }
 
@@ -136,8 +139,18 @@ impl Conv2d {
         }
     }
 
+    /// The same with outputs that lie channels first in memory where that costs nothing, for who flattens
+    /// them.
+    #[must_use]
+    pub fn channels_first(self) -> Self {
+        Self {
+            channels_first: true,
+            ..self
+        }
+    }
+
     /// `[batch, inputs, height, width]` → `[batch, outputs, ...]`, computed in `kind`, in the memory layout
-    /// of `x`.
+    /// of `x` where nothing else was said.
     pub fn forward(&self, x: &Tensor, kind: Kind) -> Tensor {
         self.computed(x, kind, false)
     }
@@ -154,6 +167,7 @@ impl Conv2d {
                 stride: self.stride,
                 of_bytes: self.of_bytes,
                 rectified,
+                channels_first: self.channels_first,
             };
             if let Some(y) = convolved(&conv, x, (&self.weight, &self.bias), kind) {
                 return y;
@@ -228,43 +242,48 @@ mod tests {
     use super::*;
     use crate::policy::seeded_rng;
 
-    /// The layer beside the formula in float64, on both sides of the number of rows from which it is
-    /// computed elsewhere.
+    /// The layer beside the formula in float64: of a size for our kernels and of one for oneDNN, on both
+    /// sides of the numbers of rows from which it is computed otherwise.
     #[test]
     fn a_large_linear_layer_and_its_gradients_are_exact_for_any_number_of_rows() {
-        let (inputs, outputs) = (300, 400);
+        for (inputs, outputs) in [(320, 416), (300, 400)] {
+            for rows in [1, 16, 17, 63, 64, 200] {
+                compare(inputs, outputs, rows);
+            }
+        }
+    }
+
+    fn compare(inputs: i64, outputs: i64, rows: i64) {
         let mut rng = seeded_rng(1);
         let mut params = ParamsBuilder::new(&mut rng);
         let layer = Linear::new(&mut params, "layer", inputs, outputs, 1.0);
         let params = params.finish(Device::Cpu);
-        for rows in [1, 63, 64, 200] {
-            let normal = |columns| Tensor::randn([rows, columns], (Kind::Float, Device::Cpu));
-            let (x, weights) = (normal(inputs).set_requires_grad(true), normal(outputs));
-            let output = layer.forward(&x);
-            let loss = (&output * &weights).sum(Kind::Float);
-            let of_x = Tensor::run_backward(&[&loss], &[&x], true, false).remove(0);
-            let of_params = params.gradient(&loss);
+        let normal = |columns| Tensor::randn([rows, columns], (Kind::Float, Device::Cpu));
+        let (x, weights) = (normal(inputs).set_requires_grad(true), normal(outputs));
+        let output = layer.forward(&x);
+        let loss = (&output * &weights).sum(Kind::Float);
+        let of_x = Tensor::run_backward(&[&loss], &[&x], true, false).remove(0);
+        let of_params = params.gradient(&loss);
 
-            let double = |tensor: &Tensor| tensor.detach().to_kind(Kind::Double);
-            let (w, x, g) = (double(&layer.weight), double(&x), double(&weights));
-            let expected = [
-                (output, x.matmul(&w.tr()) + double(&layer.bias)),
-                (of_x, g.matmul(&w)),
-                (
-                    of_params,
-                    Tensor::cat(
-                        &[
-                            g.tr().matmul(&x).flatten(0, 1),
-                            g.sum_dim_intlist(0, false, None),
-                        ],
-                        0,
-                    ),
+        let double = |tensor: &Tensor| tensor.detach().to_kind(Kind::Double);
+        let (w, x, g) = (double(&layer.weight), double(&x), double(&weights));
+        let expected = [
+            (output, x.matmul(&w.tr()) + double(&layer.bias)),
+            (of_x, g.matmul(&w)),
+            (
+                of_params,
+                Tensor::cat(
+                    &[
+                        g.tr().matmul(&x).flatten(0, 1),
+                        g.sum_dim_intlist(0, false, None),
+                    ],
+                    0,
                 ),
-            ];
-            for (ours, theirs) in expected {
-                let difference = (double(&ours) - &theirs).abs().max() / theirs.abs().max();
-                assert!(difference.double_value(&[]) < 1e-6, "{rows} rows");
-            }
+            ),
+        ];
+        for (ours, theirs) in expected {
+            let difference = (double(&ours) - &theirs).abs().max() / theirs.abs().max();
+            assert!(difference.double_value(&[]) < 1e-6, "{rows} rows");
         }
     }
 }

@@ -63,7 +63,10 @@ impl NatureCnn {
         let (conv1, norm1) = conv(1, (channels, 32), CONV1);
         let conv1 = conv1.of_bytes();
         let (conv2, norm2) = conv(2, (32, 64), CONV2);
-        let (conv3, norm3) = conv(3, (64, 64), CONV3);
+        let (mut conv3, norm3) = conv(3, (64, 64), CONV3);
+        if norm3.is_none() {
+            conv3 = conv3.channels_first();
+        }
         let last = style.last_layer;
         let (name, inputs) = (format!("{scope}hidden"), 64 * rows * columns);
         Ok(Self {

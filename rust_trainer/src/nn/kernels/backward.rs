@@ -14,7 +14,9 @@ const ROWS: usize = 8;
 
 /// The gradient of one image's outputs, as it is needed.
 struct OfOutputs<N: Numbers> {
-    /// `[pixels][outputs]`, zero where a unit is off.
+    /// The outputs and their gradient with channels last, where they come with channels first.
+    turned: [Scratch<N::Stored>; 2],
+    /// `[pixels][outputs]`, zero where a unit is off; for the gradient of the inputs alone.
     passed: Scratch<N::Stored>,
     /// The same as `[outputs / 8][pixels / PER_UNIT][8]` units, of one pixel or two.
     packed: Scratch<u32>,
@@ -35,12 +37,11 @@ pub(super) unsafe fn backward<N: Numbers>(
 ) {
     let (pixels, terms) = (conv.pixels(), conv.terms());
     let units = pixels.div_ceil(N::PER_UNIT);
+    let image_of_y = pixels * conv.outputs;
+    let length = |is_needed| if is_needed { image_of_y } else { 0 };
     let mut of_outputs = OfOutputs::<N> {
-        passed: Scratch::new(if conv.rectified {
-            pixels * conv.outputs
-        } else {
-            0
-        }),
+        turned: [0; 2].map(|_| Scratch::new(length(conv.channels_first))),
+        passed: Scratch::new(length(conv.rectified && !of.x.is_null())),
         packed: Scratch::new(units * conv.outputs),
     };
     let mut numbers = Scratch::<N::Stored>::new(if conv.of_bytes { conv.image() } else { 0 });
@@ -66,15 +67,35 @@ pub(super) unsafe fn backward<N: Numbers>(
         let of_inputs = (!of.x.is_null()).then(|| OfInputs::<N>::new(conv, weight));
         let mut of_inputs = of_inputs;
         for image in 0..conv.images {
-            let offset = image * pixels * conv.outputs;
-            let of_y = of_y.add(offset);
-            let passed = if conv.rectified {
-                of_outputs.passed.start()
-            } else {
-                of_y.cast_mut()
-            };
+            let mut outputs = [y, of_y].map(|numbers| numbers.add(image * image_of_y));
+            if conv.channels_first {
+                for (numbers, turned) in outputs.iter_mut().zip(&mut of_outputs.turned) {
+                    let turned = turned.start();
+                    pack::turned::<N>(*numbers, (conv.outputs, pixels), turned);
+                    *numbers = turned;
+                }
+            }
+            let [y, of_y] = outputs;
             let packed = of_outputs.packed.start();
-            of_outputs_of_image::<N>(conv, of_y, y.add(offset), passed, packed, of_bias);
+            let mut passed = of_y;
+            if conv.rectified && !of.x.is_null() {
+                passed = of_outputs.passed.start();
+                of_outputs_of_image::<N, true>(
+                    conv,
+                    (y, of_y),
+                    of_outputs.passed.start(),
+                    packed,
+                    of_bias,
+                );
+            } else {
+                of_outputs_of_image::<N, false>(
+                    conv,
+                    (y, of_y),
+                    of_outputs.passed.start(),
+                    packed,
+                    of_bias,
+                );
+            }
             let x = conv.numbers_of::<N>(x, image, &mut numbers);
             let is_first = image == 0;
             weights::<N>(
@@ -104,10 +125,9 @@ pub(super) unsafe fn backward<N: Numbers>(
 
 /// Drops the gradients of units that are off, packs what is left, and adds it up for the biases.
 #[inline(always)]
-unsafe fn of_outputs_of_image<N: Numbers>(
+unsafe fn of_outputs_of_image<N: Numbers, const PASSED: bool>(
     conv: &Conv,
-    of_y: *const N::Stored,
-    y: *const N::Stored,
+    (y, of_y): (*const N::Stored, *const N::Stored),
     passed: *mut N::Stored,
     packed: *mut u32,
     of_bias: &mut [f32],
@@ -127,7 +147,9 @@ unsafe fn of_outputs_of_image<N: Numbers>(
                         // As libtorch: what is no number passes.
                         let on = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(y, _mm512_setzero_ps());
                         *row = _mm512_maskz_mov_ps(on, *row);
-                        N::store(passed.add(place), *row);
+                        if PASSED {
+                            N::store(passed.add(place), *row);
+                        }
                     }
                     sum = _mm512_add_ps(sum, *row);
                 }
@@ -309,8 +331,10 @@ impl<N: Numbers> OfInputs<N> {
                 }
             }
             if !is_one && N::PER_UNIT > 1 {
-                for number in (0..conv.image()).step_by(16) {
-                    N::store(to.add(number), _mm512_loadu_ps(sums.add(number)));
+                for number in (0..conv.image()).step_by(32) {
+                    let from = sums.add(number);
+                    let numbers = [_mm512_loadu_ps(from), _mm512_loadu_ps(from.add(16))];
+                    N::store_two(to.add(number), numbers);
                 }
             }
         }
@@ -346,17 +370,16 @@ unsafe fn added<N: Numbers, const M: usize>(
 ) {
     // SAFETY: as `backward` asks.
     unsafe {
-        let place = |pixel: usize, half: usize| to.add(pixel * conv.step() + 16 * half);
-        let mut sums: Sums<M> = std::array::from_fn(|pixel| {
-            [
-                _mm512_loadu_ps(place(pixel, 0)),
-                _mm512_loadu_ps(place(pixel, 1)),
-            ]
-        });
+        let mut sums: Sums<M> = [[_mm512_setzero_ps(); 2]; M];
+        for (pixel, sums) in sums.iter_mut().enumerate() {
+            let from = to.add(pixel * conv.step());
+            *sums = [_mm512_loadu_ps(from), _mm512_loadu_ps(from.add(16))];
+        }
         by_outputs::<N, M>(conv, &mut sums, of_outputs, weights);
         for (pixel, sums) in sums.iter().enumerate() {
-            _mm512_storeu_ps(place(pixel, 0), sums[0]);
-            _mm512_storeu_ps(place(pixel, 1), sums[1]);
+            let to = to.add(pixel * conv.step());
+            _mm512_storeu_ps(to, sums[0]);
+            _mm512_storeu_ps(to.add(16), sums[1]);
         }
     }
 }

@@ -3,14 +3,14 @@
 use std::arch::x86_64::*;
 
 use super::{
-    Conv,
+    Conv, few_rows,
     numbers::Numbers,
     pack,
     tile::{COLUMNS, Factor, MOST_ROWS, Scratch, Sums, add_products, parts, with_rows},
 };
 
 /// `x` `[images][height][width][channels]`, bytes if `conv.of_bytes`, → `y`
-/// `[images][out_height][out_width][outputs]`.
+/// `[images][out_height][out_width][outputs]`, or `[images][outputs][out_height][out_width]`.
 ///
 /// # Safety
 /// The processor has what `N` needs; the pointers are to as many numbers as `conv` says.
@@ -22,12 +22,20 @@ pub(super) unsafe fn forward<N: Numbers>(
     bias: *const f32,
     y: *mut N::Stored,
 ) {
+    if conv.has_few_rows() && !conv.of_bytes {
+        // SAFETY: as this function asks.
+        unsafe { few_rows::forward::<N>(conv, x.cast(), weight, bias, y) };
+        return;
+    }
     let block_len = conv.terms() / N::PER_UNIT * COLUMNS;
     let blocks = conv.outputs / COLUMNS;
     // A layer of one image is large: its weights are packed as they are needed.
     let packed_at_once = if conv.images == 1 { 1 } else { blocks };
     let mut packed = Scratch::<u32>::new(packed_at_once * block_len);
     let mut numbers = Scratch::<N::Stored>::new(if conv.of_bytes { conv.image() } else { 0 });
+    let image_of_y = conv.pixels() * conv.outputs;
+    let mut channels_last =
+        Scratch::<N::Stored>::new(if conv.channels_first { image_of_y } else { 0 });
     // SAFETY: as this function asks; `Conv::fits` has been asked for the extents.
     unsafe {
         if packed_at_once == blocks {
@@ -38,7 +46,12 @@ pub(super) unsafe fn forward<N: Numbers>(
         }
         for image in 0..conv.images {
             let x = conv.numbers_of::<N>(x, image, &mut numbers);
-            let y = y.add(image * conv.pixels() * conv.outputs);
+            let to = y.add(image * image_of_y);
+            let y = if conv.channels_first {
+                channels_last.start()
+            } else {
+                to
+            };
             for block in 0..blocks {
                 let mut weights = packed.start();
                 if packed_at_once == blocks {
@@ -55,6 +68,9 @@ pub(super) unsafe fn forward<N: Numbers>(
                         with_rows!(count, M => pixels::<N, M>(conv, x, weights, bias, y));
                     }
                 }
+            }
+            if conv.channels_first {
+                pack::turned::<N>(y, (conv.pixels(), conv.outputs), to);
             }
         }
     }
@@ -88,13 +104,10 @@ unsafe fn pixels<N: Numbers, const M: usize>(
             };
             add_products::<N, M>(&mut sums, a, b, terms);
         }
-        for (pixel, sums) in sums.iter_mut().enumerate() {
-            for (half, sums) in sums.iter_mut().enumerate() {
-                if conv.rectified {
-                    // In this order a sum that is no number stays none.
-                    *sums = _mm512_max_ps(_mm512_setzero_ps(), *sums);
-                }
-                N::store(y.add(pixel * conv.outputs + 16 * half), *sums);
+        for (pixel, sums) in sums.iter().enumerate() {
+            for (half, sums) in sums.iter().enumerate() {
+                let numbers = conv.through_units(*sums);
+                N::store(y.add(pixel * conv.outputs + 16 * half), numbers);
             }
         }
     }

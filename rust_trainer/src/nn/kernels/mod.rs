@@ -23,10 +23,13 @@
 )]
 
 mod backward;
+mod few_rows;
 mod forward;
 mod numbers;
 mod pack;
 mod tile;
+
+use std::arch::x86_64::*;
 
 use numbers::{BFloat16, Float32, Numbers};
 use tile::{COLUMNS, Scratch};
@@ -46,6 +49,8 @@ pub struct Conv {
     pub rectified: bool,
     /// The images are bytes, and the weights count 255 times as much as they do.
     pub of_bytes: bool,
+    /// Outputs lie channels first, as they are flattened; at least 16 of them and 16 pixels.
+    pub channels_first: bool,
     /// The numbers are bfloat16, not float32.
     pub bfloat16: bool,
 }
@@ -80,9 +85,18 @@ impl Conv {
             && self.outputs.is_multiple_of(COLUMNS)
             && row > 0
             && row.is_multiple_of(COLUMNS)
-            && self.image().is_multiple_of(16)
+            && self.image().is_multiple_of(32)
             && (!needs_gradient_of_x || self.step() >= COLUMNS)
             && self.step().is_multiple_of(2)
+    }
+
+    /// The same with channels first, if it has the pixels for it; where it fits.
+    #[must_use]
+    pub fn channels_first(self) -> Self {
+        Self {
+            channels_first: self.pixels() >= pack::SIDE,
+            ..self
+        }
     }
 
     fn row(&self) -> usize {
@@ -109,7 +123,7 @@ impl Conv {
         (self.width - self.kernel) / self.stride + 1
     }
 
-    pub fn pixels(&self) -> usize {
+    fn pixels(&self) -> usize {
         self.out_height() * self.out_width()
     }
 
@@ -118,6 +132,26 @@ impl Conv {
         (row * self.width + column) * self.step()
     }
 
+    /// Sums through the rectified linear units, where there are any.
+    #[inline(always)]
+    unsafe fn through_units(&self, sums: __m512) -> __m512 {
+        if !self.rectified {
+            return sums;
+        }
+        // SAFETY: the processor has AVX-512. In this order a sum that is no number stays none.
+        unsafe { _mm512_max_ps(_mm512_setzero_ps(), sums) }
+    }
+
+    /// Whether it is a fully connected layer of a few rows.
+    fn has_few_rows(&self) -> bool {
+        self.kernel == 1
+            && self.images == 1
+            && self.height == 1
+            && self.stride == 1
+            && self.width <= few_rows::MOST
+    }
+
+    /// An image as numbers of the type that it is multiplied in.
     #[inline(always)]
     unsafe fn numbers_of<N: Numbers>(
         &self,

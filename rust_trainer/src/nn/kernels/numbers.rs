@@ -19,6 +19,15 @@ pub(super) trait Numbers {
     unsafe fn load(from: *const Self::Stored) -> __m512;
     /// Rounds 16 numbers and writes them.
     unsafe fn store(to: *mut Self::Stored, numbers: __m512);
+    /// The same of 32 numbers.
+    #[inline(always)]
+    unsafe fn store_two(to: *mut Self::Stored, [first, second]: [__m512; 2]) {
+        // SAFETY: as the trait asks, 32 numbers.
+        unsafe {
+            Self::store(to, first);
+            Self::store(to.add(16), second);
+        }
+    }
     /// 16 units of numbers that follow one another in memory, rounded: `16 · PER_UNIT` float32.
     unsafe fn row(from: *const f32) -> __m512i;
     /// 16 units, of which each holds one number of every row, rounded.
@@ -108,6 +117,12 @@ impl Numbers for BFloat16 {
             let rounded = transmute::<__m256bh, __m256i>(_mm512_cvtneps_pbh(numbers));
             _mm256_storeu_si256(to.cast(), rounded);
         }
+    }
+
+    #[inline(always)]
+    unsafe fn store_two(to: *mut u16, [first, second]: [__m512; 2]) {
+        // SAFETY: as the trait asks, 32 numbers.
+        unsafe { _mm512_storeu_si512(to.cast(), rounded(first, second)) }
     }
 
     #[inline(always)]

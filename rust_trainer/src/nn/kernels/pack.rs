@@ -108,14 +108,48 @@ pub(super) unsafe fn reordered(
 /// An image of bytes as numbers from 0 to 255, which both types hold exactly.
 #[inline(always)]
 pub(super) unsafe fn of_bytes<N: Numbers>(bytes: *const u8, count: usize, to: *mut N::Stored) {
-    for start in (0..count).step_by(16) {
-        // SAFETY: `count` is a multiple of 16.
+    for start in (0..count).step_by(32) {
+        // SAFETY: `count` is a multiple of 32.
         unsafe {
-            let bytes = _mm_loadu_si128(bytes.add(start).cast());
-            N::store(
-                to.add(start),
-                _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes)),
+            let bytes = _mm256_loadu_si256(bytes.add(start).cast());
+            let (low, high) = (
+                _mm256_castsi256_si128(bytes),
+                _mm256_extracti128_si256::<1>(bytes),
             );
+            let first = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(low));
+            let second = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(high));
+            N::store_two(to.add(start), [first, second]);
+        }
+    }
+}
+
+/// Side of the squares that [`turned`] turns.
+pub(super) const SIDE: usize = 16;
+
+/// `[rows][columns]` as `[columns][rows]`, of which there are at least 16 each. What is left over behind
+/// whole squares is turned with what is before it.
+#[inline(always)]
+pub(super) unsafe fn turned<N: Numbers>(
+    from: *const N::Stored,
+    (rows, columns): (usize, usize),
+    to: *mut N::Stored,
+) {
+    for row in (0..rows).step_by(SIDE) {
+        let row = row.min(rows - SIDE);
+        for column in (0..columns).step_by(SIDE) {
+            let column = column.min(columns - SIDE);
+            // SAFETY: a square lies within, and the processor is as `N` asks.
+            unsafe {
+                let from = from.add(row * columns + column);
+                let to = to.add(column * rows + row);
+                let mut square = [_mm512_setzero_ps(); SIDE];
+                for (row, numbers) in square.iter_mut().enumerate() {
+                    *numbers = N::load(from.add(row * columns));
+                }
+                for (column, numbers) in transposed(square).into_iter().enumerate() {
+                    N::store(to.add(column * rows), numbers);
+                }
+            }
         }
     }
 }
@@ -143,7 +177,8 @@ unsafe fn transposed(rows: [__m512; 16]) -> [__m512; 16] {
         // Now lane `l` of vector `4 · g + c` holds rows `4 · g` to `4 · g + 3` of column `4 · l + c`.
         let mut columns = rows;
         for column in 0..4 {
-            let [a, b, c, d] = std::array::from_fn(|group| fours[4 * group + column]);
+            let (a, b) = (fours[column], fours[4 + column]);
+            let (c, d) = (fours[8 + column], fours[12 + column]);
             let (even, odd) = (
                 _mm512_shuffle_f32x4::<0x88>(a, b),
                 _mm512_shuffle_f32x4::<0xdd>(a, b),
