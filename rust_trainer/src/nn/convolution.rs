@@ -243,7 +243,7 @@ mod tests {
                 ([3, 32, 13, 10], 64, (4, 2), false, true),
                 ([1, 64, 6, 5], 64, (3, 1), false, true),
                 ([1, 320, 1, 29], 64, (1, 1), false, true),
-                ([2, 16, 7, 33], 96, (2, 2), false, false), // rows and columns left over, long rows
+                ([2, 16, 10, 57], 96, (2, 3), false, false), // gaps, rows and columns left over, long rows
                 ([2, 32, 3, 3], 32, (3, 3), false, false),
                 ([1, 320, 1, 9], 64, (1, 1), false, true), // few rows
             ]

@@ -26,6 +26,9 @@ mod backward;
 mod few_rows;
 mod forward;
 mod numbers;
+mod of_inputs;
+mod of_outputs;
+mod of_weights;
 mod pack;
 mod tile;
 
