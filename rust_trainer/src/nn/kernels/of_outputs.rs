@@ -32,7 +32,7 @@ impl<N: Numbers> OfOutputs<N> {
     pub unsafe fn new(conv: &Conv, needs_passed: bool, of_bias: *mut f32) -> Self {
         let image = conv.pixels() * conv.outputs;
         let length = |is_needed| if is_needed { image } else { 0 };
-        let packed = conv.pixels().next_multiple_of(N::PER_UNIT) / N::PER_UNIT * conv.outputs;
+        let packed = conv.pixels().div_ceil(N::PER_UNIT) * conv.outputs;
         // SAFETY: as `backward` asks.
         unsafe { ptr::write_bytes(of_bias, 0, conv.outputs) };
         Self {
