@@ -2,9 +2,12 @@
 
 use crate::Action;
 
-/// Charge of a paddle's capacitor at rest, and the ends of its travel, in ohms.
+/// Where a paddle's travel begins, in ohms.
 const PADDLE_MIN: i32 = 27_450;
-pub(crate) const PADDLE_MAX: i32 = 790_196;
+/// Where it ends in most games.
+const PADDLE_MAX: i32 = 790_196;
+/// Where it ends in Blackjack, which counts the lines that a paddle takes: so much, give or take 800.
+pub(crate) const LONG_PADDLE_MAX: i32 = 795_200;
 /// How far a paddle turns in one frame of a pressed direction, in ohms.
 const PADDLE_STEP: i32 = 23_000;
 
@@ -31,6 +34,8 @@ pub enum Controller {
         player: u8,
         /// Two more are in the right port, which nobody turns.
         four: bool,
+        /// They turn a little further than in other games.
+        long: bool,
     },
 }
 
@@ -63,8 +68,8 @@ impl Input {
     /// Everything released, paddles in the middle.
     pub(crate) fn release(&mut self, controller: Controller) {
         *self = Self::new();
-        if let Controller::Paddles { four, .. } = controller {
-            self.paddle = i32::midpoint(PADDLE_MIN, PADDLE_MAX);
+        if let Controller::Paddles { four, long, .. } = controller {
+            self.paddle = i32::midpoint(PADDLE_MIN, paddle_max(long));
             let middle = charge_cycles(self.paddle);
             let others = if four { 0 } else { -1 };
             self.charge_cycles = [middle, middle, others, others];
@@ -83,13 +88,13 @@ impl Input {
                 self.swcha = !(if right { pressed >> 4 } else { pressed });
                 self.buttons[usize::from(right)] = if action.fire() { 0 } else { 0x80 };
             }
-            Controller::Paddles { player, .. } => {
+            Controller::Paddles { player, long, .. } => {
                 let step = (PADDLE_STEP as f32 * strength) as i32;
                 if action.right() {
                     self.paddle = (self.paddle - step).max(PADDLE_MIN);
                 }
                 if action.left() {
-                    self.paddle = (self.paddle + step).min(PADDLE_MAX);
+                    self.paddle = (self.paddle + step).min(paddle_max(long));
                 }
                 self.charge_cycles[usize::from(player)] = charge_cycles(self.paddle);
                 self.swcha = if action.fire() {
@@ -100,6 +105,10 @@ impl Input {
             }
         }
     }
+}
+
+fn paddle_max(long: bool) -> i32 {
+    if long { LONG_PADDLE_MAX } else { PADDLE_MAX }
 }
 
 /// Cycles of the 1.19 MHz processor that 10 nF behind `resistance` ohms need to reach the threshold (1.6 RC).

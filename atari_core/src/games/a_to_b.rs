@@ -2,7 +2,7 @@
 
 use super::odd::{beam_rider_lives, blackjack_chips, blackjack_is_broke, boxing_points};
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
-use super::{Controller, Game, Select, game, pal, select};
+use super::{Controller, Game, Select, game, paddles, pal, select};
 use crate::Action::{
     Down, DownFire, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire,
     UpLeft, UpLeftFire, UpRight, UpRightFire,
@@ -161,10 +161,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        controller: Controller::Paddles {
-            player: 1,
-            four: true,
-        },
+        controller: paddles(1, true),
         select: Some(select(1, |ram, _| ram.at(0xdc) == 3)),
         actions: &[Fire, Right, Left],
         difficulties: &[3],
@@ -265,6 +262,11 @@ pub(super) static GAMES: &[Game] = &[
         ..game("berzerk", "136f75c4dd02c29283752b7e5799f978", Mapper::Flat)
     },
     Game {
+        controller: Controller::Paddles {
+            player: 0,
+            four: false,
+            long: true,
+        },
         actions: &[Noop, Fire, Up, Down],
         difficulties: &[0, 1, 2, 3],
         rules: Some(Rules {
@@ -273,7 +275,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: one_life,
             over: |ram, _| blackjack_chips(ram) >= 1000 || blackjack_is_broke(ram),
         }),
-        differs: Some("where its paddles stand"),
+        proved: true,
         ..game(
             "blackjack",
             "0a981c03204ac2b278ba392674682560",
@@ -311,10 +313,7 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         select: Some(select(1, |ram, mode| ram.at(0xb2) == mode)),
-        controller: Controller::Paddles {
-            player: 0,
-            four: false,
-        },
+        controller: paddles(0, false),
         actions: &[Noop, Fire, Right, Left],
         modes: &[0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44],
         difficulties: &[0, 1],

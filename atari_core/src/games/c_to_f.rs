@@ -5,7 +5,7 @@ use super::odd::{
     signed,
 };
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
-use super::{Controller, Game, Select, game, select};
+use super::{Game, Select, game, paddles, select};
 use crate::Action::{
     Down, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire, UpLeft,
     UpRight,
@@ -28,10 +28,7 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         select: Some(select(2, |ram, mode| ram.at(0xd4) == mode)),
-        controller: Controller::Paddles {
-            player: 0,
-            four: false,
-        },
+        controller: paddles(0, false),
         start: &[(Noop, 60), (Fire, 2)],
         actions: &[Noop, Fire, Up, Down],
         modes: &[0, 2, 3],

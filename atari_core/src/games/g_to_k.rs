@@ -2,7 +2,7 @@
 
 use super::odd::{hangman_lives, hangman_over, haunted_house};
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
-use super::{Controller, Game, Select, game, pal, select};
+use super::{Game, Select, game, paddles, pal, select};
 use crate::Action::{
     Down, DownFire, DownLeft, DownLeftFire, DownRight, DownRightFire, Fire, Left, LeftFire, Noop,
     Right, RightFire, Up, UpFire, UpLeft, UpLeftFire, UpRight, UpRightFire,
@@ -192,10 +192,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        controller: Controller::Paddles {
-            player: 0,
-            four: false,
-        },
+        controller: paddles(0, false),
         start: &[(Fire, 1)],
         actions: &[Noop, Fire, Right, Left],
         rules: Some(Rules {

@@ -2,7 +2,7 @@
 
 use super::odd::{qbert_lives, qbert_over};
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
-use super::{Controller, Game, Select, game, pal, select};
+use super::{Game, Select, game, paddles, pal, select};
 use crate::Action::{
     Down, DownFire, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire,
     UpLeft, UpRight,
@@ -207,10 +207,7 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         select: Some(select(2, |ram, mode| ram.at(0x96) == mode)),
-        controller: Controller::Paddles {
-            player: 1,
-            four: true,
-        },
+        controller: paddles(1, true),
         actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
         modes: &[0, 1],
         difficulties: &[0, 1, 2, 3],

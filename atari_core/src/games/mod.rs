@@ -144,6 +144,15 @@ const fn pal(name: &'static str, md5: &'static str, mapper: Mapper) -> Game {
     }
 }
 
+/// Paddles in the left port, and perhaps in the right one.
+const fn paddles(player: u8, four: bool) -> Controller {
+    Controller::Paddles {
+        player,
+        four,
+        long: false,
+    }
+}
+
 impl Game {
     /// Why it might not be what ale-py makes of it, if so.
     #[must_use]

@@ -67,10 +67,10 @@ pub(super) fn casino_is_over(ram: Ram, _: &Progress) -> bool {
 pub(super) fn checkers_result(ram: Ram) -> i32 {
     let squares = || (0x80..0xa3).filter(|square| !matches!(square, 0x88 | 0x91 | 0x9a));
     let has = |pieces: [i32; 2]| squares().any(|square| pieces.contains(&ram.at(square)));
-    if !has([0x10, 0x20]) {
-        -1
-    } else {
+    if has([0x10, 0x20]) {
         i32::from(!has([0x90, 0xa0]))
+    } else {
+        -1
     }
 }
 

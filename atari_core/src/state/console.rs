@@ -4,7 +4,7 @@
 use super::{BadState, Reader, Tape, Writer, check};
 use crate::console::Console;
 use crate::games::Progress;
-use crate::input::PADDLE_MAX;
+use crate::input::LONG_PADDLE_MAX;
 use crate::machine::{Chips, LONGEST_FRAME};
 use crate::tia::{self, CLOCKS_PER_LINE, NEVER};
 use crate::{CoreError, cpu};
@@ -135,7 +135,7 @@ impl Numbers {
             "a position",
         )?;
         check(
-            (0..=PADDLE_MAX).contains(&self.chips.input.paddle),
+            (0..=LONG_PADDLE_MAX).contains(&self.chips.input.paddle),
             "a paddle",
         )?;
         let Progress {
