@@ -30,6 +30,7 @@ SHOWS_MODE = {
     "pacman": {0xCC: 1, 0xE6: 0},
     "space_war": {0xA7: 6},
     "turmoil": {0xEA: 0},
+    "video_checkers": {0xF6: 1},
     "video_chess": {0xEA: 0},
     "yars_revenge": {0xE3: 0},
 }
