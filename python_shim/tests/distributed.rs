@@ -31,9 +31,6 @@ fn a_group_of_one_exchanges_in_place_on_every_device() {
     let has_gpu = Cuda::is_available();
     let group = ProcessGroup::join(1, 0, Duration::from_secs(60), has_gpu).unwrap();
     let devices = [Some(Device::Cpu), has_gpu.then_some(Device::Cuda(0))];
-    if !has_gpu {
-        eprintln!("no GPU: NCCL is not tried");
-    }
     for device in devices.into_iter().flatten() {
         for kind in [Kind::Float, Kind::Double, Kind::Uint8] {
             let mut tensor = Tensor::arange(1000, (kind, device));
