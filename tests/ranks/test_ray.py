@@ -58,8 +58,13 @@ def test_a_sweep_stops_goes_on_and_reports_over_all_runs(
     sweep = ["--seeds", "1,2", "--vary", "learning-rate=1e-3,1e-30"]
     arguments = ["--env-id", "CartPole-v1", "--num-envs", "4", "--total-steps", "16384"]
     command = [*script, *sweep, "--", *arguments, "--checkpoint-every", "1024"]
-    ranks.launch(command, variables)
     folder = ranks.folder / "runs/rates"
+    ranks.launch([*command, "--num-stepz", "8"], variables)
+    status, said = end(ranks)
+    assert status != 0
+    assert "--num-stepz" in said
+    assert not folder.exists(), "nothing is left of a command that is wrong"
+    ranks.launch(command, variables)
     deadline = time.monotonic() + 120
     while not list(folder.glob("*/*/checkpoints/step-*")):
         assert time.monotonic() < deadline, ranks.end()
@@ -70,6 +75,12 @@ def test_a_sweep_stops_goes_on_and_reports_over_all_runs(
     assert "stopped; the same command goes on" in said
     logs = [log.read_text() for log in folder.glob("*/*.log")]
     assert any("stopped at agent step" in log for log in logs), said + "".join(logs)
+
+    other = [word if word != "1,2" else "1,2,3" for word in command]
+    ranks.launch(other, variables)
+    status, said = end(ranks)
+    assert status == 1
+    assert "runs/rates is a sweep with seeds = 1,2, and not 1,2,3" in said
 
     ranks.launch(command, variables)
     status, said = end(ranks)
