@@ -78,14 +78,19 @@ def test_it_is_ales_own_env(name: str, settings: dict[str, Any], obs_type: str) 
 
 # ale-py's own states lack the rows of a picture that a frame leaves out, as those of Q*bert do; so
 # this is of `native` alone.
-def test_rows_that_a_frame_leaves_out_are_restored() -> None:
-    game, other = (make_env("QbertNoFrameskip-v4", backend="native", frame_skip=1) for _ in "ab")
+@pytest.mark.parametrize("observed", ["screen", "ram"])
+def test_rows_that_a_frame_leaves_out_are_restored(observed: str) -> None:
+    game, other = (
+        make_env("QbertNoFrameskip-v4", backend="native", frame_skip=1, obs_type=observed)
+        for _ in range(2)
+    )
     game.reset(seed=3)
     for _ in range(80):
         game.step(2)
     state = game.save_state()
     expected = [(game.step(step % 6)[0], game.render()) for step in range(40)]
     other.reset(seed=9)
+    other.step(0)
     for env in (game, other):
         env.restore_state(state)
         for step, (obs, screen) in enumerate(expected):
