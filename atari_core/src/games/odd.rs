@@ -185,7 +185,7 @@ pub(super) fn river_raid_over(ram: Ram, progress: &Progress) -> bool {
 /// Star Gunner: five until the count of ships has shown five for the first time.
 pub(super) fn star_gunner_lives(ram: Ram, progress: &mut Progress) -> i32 {
     let ships = ram.at(0x87) & 15;
-    if ships == 5 {
+    if ram.at(0x87) == 5 {
         progress.memory[0] = 1;
     }
     if progress.memory[0] == 1 { ships } else { 5 }

@@ -109,7 +109,7 @@ pub(super) static GAMES: &[Game] = &[
             start: Progress::at_start(3, 0),
             score: Score::Of(|ram| ram.bcd(&[0x9a, 0x9c])),
             lives: |ram, _| ram.at(0x9e) & 3,
-            over: |ram, _| ram.at(0x9e) == 0,
+            over: |ram, _| ram.at(0x9e) == 0 && ram.at(0x81) != 0x84,
         }),
         proved: true,
         ..game("tutankham", "085322bae40d904f53bdcc56df0593fc", Mapper::E0)
