@@ -1,5 +1,5 @@
 //! An Atari 2600 for reinforcement learning. It plays as the Arcade Learning Environment does, in every byte of RAM and
-//! every pixel for the games of which `docs/results/atari_core` says so, about three to four times as fast (the same place
+//! every pixel for the games of which `docs/results/atari_core` says so, about three to five times as fast (the same place
 //! has the measurements).
 //!
 //! Here live the console (6507, TIA, RIOT, controllers, cartridges), the table of games, and in [`rl`] what stands
