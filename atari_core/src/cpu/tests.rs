@@ -136,3 +136,33 @@ fn waiting_for_the_timer_takes_the_instructions_and_cycles_that_it_takes() {
         }
     }
 }
+
+/// Parker Brothers' slices lie next to others in the ROM than in the windows.
+#[test]
+fn a_program_goes_on_in_the_next_window_and_not_in_the_next_slice() {
+    const JAM: u8 = 0x02;
+    let mut rom = [JAM; 8192];
+    // Slice 7, always at $1c00: slice 2 to $1000, slice 0 to $1400, LDX #0, and to $13f0.
+    let start = [
+        0xad, 0xe2, 0x1f, 0xad, 0xe8, 0x1f, 0xa2, 0x00, 0x4c, 0xf0, 0x13,
+    ];
+    rom[0x1c00..][..start.len()].copy_from_slice(&start);
+    // 15 INX, and INC $80 with its operand in the next window.
+    rom[0x800 + 0x3f0..][..15].fill(0xe8);
+    rom[0x800 + 0x3ff] = 0xe6;
+    // INX, CPX #48, BNE $13f0.
+    let end = [0x80, 0xe8, 0xe0, 0x30, 0xd0, 0xea];
+    rom[..end.len()].copy_from_slice(&end);
+    let cartridge = Cartridge::with_mapper("slices", &rom, Mapper::E0).expect("8 KiB");
+    let mut machine = Machine::new(cartridge.image().clone(), Mapper::E0, 34, 210, [0; 128]);
+    machine.cpu = Registers {
+        pc: 0x1c00,
+        ..Registers::default()
+    };
+    let turn = 15 + 1 + 3;
+    machine.run(4 + 3 * turn);
+    assert_eq!(machine.riot.ram[0], 3);
+    assert_eq!((machine.cpu.x, machine.cpu.pc), (48, 0x1406));
+    // Taken branches go to another page.
+    assert_eq!(machine.cpu.cycle, 13 + 3 * (30 + 5 + 2 + 2 + 2) + 2 * 2);
+}
