@@ -57,10 +57,11 @@ impl Threads {
         self.0.min(worth).clamp(1, rows.max(1))
     }
 
-    /// The same for a forward pass alone: a third of a gradient's work.
+    /// The same for a forward pass alone: a third of a gradient's work, and done at every step, so that a
+    /// thread that starts late is waited for more often.
     #[must_use]
     pub fn num_forward_parts(self, rows: usize, num_params: i64) -> usize {
-        self.num_parts(rows / 3, num_params)
+        self.num_parts(rows / 8, num_params)
     }
 }
 
@@ -190,5 +191,7 @@ mod tests {
         let of_atari = threads.num_parts(256, 1_687_719);
         assert_eq!((of_cartpole, of_atari), (1, 3));
         assert_eq!(threads.num_parts(2, 1 << 30), 2, "no part without a row");
+        let acting = [8, 32, 64, 256].map(|rows| threads.num_forward_parts(rows, 1_687_719));
+        assert_eq!(acting, [1, 1, 3, 3]);
     }
 }
