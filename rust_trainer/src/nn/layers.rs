@@ -242,18 +242,20 @@ mod tests {
     use super::*;
     use crate::policy::seeded_rng;
 
-    /// The layer beside the formula in float64: of a size for our kernels and of one for oneDNN, on both
-    /// sides of the numbers of rows from which it is computed otherwise.
+    /// The layer beside the formula in float64: of a size for our kernels, which sum one term after the
+    /// other, and of one for oneDNN, on both sides of the numbers of rows from which it is computed otherwise.
     #[test]
     fn a_large_linear_layer_and_its_gradients_are_exact_for_any_number_of_rows() {
-        for (inputs, outputs) in [(320, 416), (300, 400)] {
+        for (inputs, outputs, bound) in [(320, 416, 2e-6), (300, 400, 1e-6)] {
             for rows in [1, 16, 17, 63, 64, 200] {
-                compare(inputs, outputs, rows);
+                let difference = largest_difference(inputs, outputs, rows);
+                assert!(difference < bound, "{rows} rows: {difference}");
             }
         }
     }
 
-    fn compare(inputs: i64, outputs: i64, rows: i64) {
+    /// The largest of the output's and the gradients' differences, each beside the largest number there.
+    fn largest_difference(inputs: i64, outputs: i64, rows: i64) -> f64 {
         let mut rng = seeded_rng(1);
         let mut params = ParamsBuilder::new(&mut rng);
         let layer = Linear::new(&mut params, "layer", inputs, outputs, 1.0);
@@ -281,9 +283,10 @@ mod tests {
                 ),
             ),
         ];
-        for (ours, theirs) in expected {
+        let difference = |(ours, theirs): (Tensor, Tensor)| {
             let difference = (double(&ours) - &theirs).abs().max() / theirs.abs().max();
-            assert!(difference.double_value(&[]) < 2e-6, "{rows} rows");
-        }
+            difference.double_value(&[])
+        };
+        expected.map(difference).into_iter().fold(0.0, f64::max)
     }
 }

@@ -9,32 +9,28 @@
 //! every rank, one number a transition.
 
 mod divided;
+mod gradient;
 mod loss;
 mod settings;
 mod state;
 
 use std::ops::Range;
 
-use rand::RngExt;
 use rand_pcg::Pcg64;
-use tch::{Device, Kind, Tensor, no_grad_guard};
+use tch::{Device, Tensor, no_grad_guard};
 use vec_env::{ActionBatch, ObsBuffer, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
 pub use loss::{loss, target};
 pub use settings::DqnSettings;
 
-use super::{
-    Algorithm, Learner, Learning, Metrics, State,
-    learner::{Loss, Part},
-};
+use super::{Algorithm, Learner, Learning, Metrics, State};
 use crate::{
-    data::{Priorities, Replay, Transitions, obs_tensor},
+    data::{Priorities, Replay, obs_tensor},
     error::TrainerError,
     memory,
     nn::QNet,
     optimizer::Optimizer,
-    parallel::{self, Shared},
-    policy::{EpsilonGreedy, Policy, epsilon_greedy, seeded_rng, skip_epsilon_greedy, to_vec},
+    policy::{EpsilonGreedy, Policy, epsilon_greedy, seeded_rng, skip_epsilon_greedy},
     ranks::{Ranks, launch::ranks_here},
     settings::Settings,
 };
@@ -63,24 +59,6 @@ pub struct Dqn {
     progress: Progress,
     /// Loss, value and norm of the gradient of each gradient step since the last update.
     terms: Vec<Tensor>,
-}
-
-/// Transitions with the weights of their losses, `[batch]`; none where all count alike.
-type Weighted = (Transitions, Option<Tensor>);
-
-/// A batch drawn out of the transitions of all ranks.
-struct Drawn {
-    /// Their numbers, `step · environments of all ranks + environment`.
-    numbers: Vec<u64>,
-    /// The weights of their losses, none where all count alike.
-    weights: Option<Vec<f32>>,
-}
-
-/// What of a batch this rank holds.
-struct Own {
-    /// Places in the batch.
-    places: Vec<usize>,
-    parts: Vec<Part<Weighted>>,
 }
 
 /// How far learning has come.
@@ -167,150 +145,6 @@ impl Dqn {
     /// How many can be drawn at most, of all ranks.
     fn capacity(&self) -> u64 {
         (self.replay.capacity() * self.learner.ranks.count()) as u64
-    }
-
-    /// Draws a batch, the same at all ranks.
-    fn draw(&self, rng: &mut Pcg64) -> Drawn {
-        let (count, held) = (self.settings.batch_size, self.held());
-        let Some(priorities) = &self.priorities else {
-            let numbers = (0..count).map(|_| rng.random_range(held.clone()));
-            return Drawn {
-                numbers: numbers.collect(),
-                weights: None,
-            };
-        };
-        let leaves = priorities.sample(count, rng);
-        let weights = priorities.weights(&leaves, (held.end - held.start) as usize, self.beta());
-        let capacity = self.capacity();
-        // Leaves are numbers modulo the capacity; those held are as many at most.
-        let behind = |&leaf: &usize| (leaf as u64 + capacity - held.start % capacity) % capacity;
-        let numbers = leaves.iter().map(|leaf| held.start + behind(leaf));
-        Drawn {
-            numbers: numbers.collect(),
-            weights: Some(weights),
-        }
-    }
-
-    /// The transitions of this rank in a batch with the weights of their losses, in as many parts as they
-    /// are computed in.
-    fn own(&self, drawn: &Drawn) -> Result<Own, TrainerError> {
-        let (ranks, device) = (&self.learner.ranks, self.device());
-        let batch = drawn.numbers.iter().enumerate();
-        let own = batch.filter_map(|(place, &number)| {
-            let own = ranks.own_index(number as i64, self.num_envs)?;
-            Some((place, own as u64))
-        });
-        let (places, numbers): (Vec<usize>, Vec<u64>) = own.unzip();
-        if places.is_empty() {
-            // One that holds none takes part with a transition that counts for nothing.
-            let any = self.replay.get(&[self.replay.held().start])?;
-            let parts = vec![(0.0, (any.to_device(device), None))];
-            return Ok(Own { places, parts });
-        }
-        let weights = drawn.weights.as_ref();
-        let weights = weights.map(|weights| places.iter().map(|&place| weights[place]).collect());
-        let weights: Option<Vec<f32>> = weights;
-        let count = self.learner.num_parts(numbers.len());
-        let mut weights = weights
-            .as_deref()
-            .map(|weights| parallel::split(weights, count));
-        let parts = parallel::split(&numbers, count).map(|part| {
-            let weights = weights.as_mut().and_then(Iterator::next);
-            let weights = weights.map(|weights| Tensor::from_slice(weights).to_device(device));
-            let share = part.len() as f64 / drawn.numbers.len() as f64;
-            let transitions = self.replay.get(part)?.to_device(device);
-            Ok((share, (transitions, weights)))
-        });
-        let parts = parts.collect::<Result<_, TrainerError>>()?;
-        Ok(Own { places, parts })
-    }
-
-    /// One gradient step on a batch of transitions. Where it fails before the optimizer moves the weights,
-    /// nothing has changed, nor has anything been drawn.
-    fn gradient_step(&mut self) -> Result<(), TrainerError> {
-        let mut rng = self.learner.rng.clone();
-        let drawn = self.draw(&mut rng);
-        let Own { places, parts } = self.own(&drawn)?;
-        let net = &self.learner.net.net;
-        let noise = net.draw_noise(&mut rng);
-        let target_noise = self.target.draw_noise(&mut rng);
-        let (noise, target_noise) = (Shared::new(&noise), Shared::new(&target_noise));
-        let (returns, settings, target_net) = (
-            self.target.returns,
-            &self.settings,
-            Shared::new(&self.target),
-        );
-
-        let loss = |net: &EpsilonGreedy, (batch, weights): Weighted| {
-            let (net, noise) = (&net.net, noise.get().as_ref());
-            let targets = {
-                let _guard = no_grad_guard();
-                let target_noise = target_noise.get().as_ref();
-                let after = target_net.get().forward(&batch.next_obs, target_noise);
-                // Chosen with the noise of the loss, as in Kaixhin's Rainbow; Fortunato et al. draw another.
-                let judged = if settings.double_q {
-                    net.forward(&batch.next_obs, noise)
-                } else {
-                    after.shallow_clone()
-                };
-                let best = returns.mean(&judged).argmax(1, false);
-                let after = of_actions(&after, &best);
-                target(returns, &after, &batch.returns, &batch.discounts)
-            };
-            let outputs = net.forward(&batch.obs, noise);
-            let outputs = of_actions(&outputs, &batch.actions);
-            let (losses, errors) = loss(returns, settings.huber, &outputs, &targets);
-            let losses =
-                weights.map_or_else(|| losses.shallow_clone(), |weights| &losses * weights);
-            let total = losses.mean(Kind::Float);
-            let value = returns.mean(&outputs).mean(Kind::Float);
-            Loss {
-                terms: vec![total.shallow_clone(), value],
-                total,
-                more: errors.detach(),
-            }
-        };
-        let (max_grad_norm, rate) = (settings.max_grad_norm, settings.learning_rate);
-        let (terms, errors) = self.learner.descend(parts, loss, max_grad_norm, rate)?;
-        self.learner.rng = rng;
-        self.learn_priorities(&drawn.numbers, &places, &errors)?;
-        self.terms.push(terms);
-
-        let gradient_steps = self.progress.gradient_steps + 1;
-        if gradient_steps.is_multiple_of(self.settings.target_update) {
-            self.target.params.copy_from(&self.learner.net.net.params);
-        }
-        self.progress.gradient_steps = gradient_steps;
-        self.progress.steps_to_learn -= self.settings.train_frequency;
-        Ok(())
-    }
-
-    /// Sets the priorities of a batch by how wrong the network was about it: this rank has the `errors` at its
-    /// own `places`, in parts, and hears the others'.
-    fn learn_priorities(
-        &mut self,
-        numbers: &[u64],
-        places: &[usize],
-        errors: &[Tensor],
-    ) -> Result<(), TrainerError> {
-        let capacity = self.capacity();
-        let Some(priorities) = &mut self.priorities else {
-            return Ok(());
-        };
-        let mut of_all = vec![0.0_f32; numbers.len()];
-        for (&place, error) in places.iter().zip(to_vec::<f32>(&Tensor::cat(errors, 0))) {
-            of_all[place] = error;
-        }
-        // Each place is one rank's, and the others add zero.
-        let mut of_all = Tensor::from_slice(&of_all);
-        self.learner.ranks.sum(&mut of_all)?;
-        for (number, error) in numbers.iter().zip(to_vec::<f32>(&of_all)) {
-            if !error.is_finite() {
-                return Err(TrainerError::Diverged { what: "the error" });
-            }
-            priorities.set((number % capacity) as usize, f64::from(error));
-        }
-        Ok(())
     }
 
     /// What the gradient steps since the last update say; not numbers where there were none.
@@ -441,15 +275,6 @@ impl Algorithm for Dqn {
     fn device(&self) -> Device {
         self.learner.net.net.params.device()
     }
-}
-
-/// The numbers of one action each: `[batch, num_actions, outputs]` → `[batch, outputs]`.
-fn of_actions(outputs: &Tensor, actions: &Tensor) -> Tensor {
-    let size = outputs.size();
-    let index = actions
-        .view([-1, 1, 1])
-        .expand([size[0], 1, size[2]], false);
-    outputs.gather(1, &index, false).squeeze_dim(1)
 }
 
 /// Transitions that each rank holds: those of its environments, of as many steps as make the capacity.
