@@ -138,6 +138,7 @@ class TwoPlayerEmulator(Emulator):
     def new_game(self) -> None:
         """Begin a game."""
         super().new_game()
+        self.frames = 0  # as PettingZoo counts: those in which the mode is chosen are no part of it
         self._pressed[:] = 0
 
     def act(self, action: Action | np.ndarray, strength: float = 1.0) -> np.ndarray:

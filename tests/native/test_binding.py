@@ -9,7 +9,6 @@ import shutil
 import signal
 import threading
 import time
-import zlib
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import asdict
@@ -19,12 +18,12 @@ from typing import Any
 import numpy as np
 import pytest
 from ale_py import roms
+from checksums import GAME, checksum
 
 from atari_core import AtariVecEnv, actions, obstacle
 from atari_wrappers import UnsupportedError, VecEnv, make_vec
 from atari_wrappers.recipes import PRESETS
 
-GAME = "BreakoutNoFrameskip-v4"
 ROM = str(roms.get_rom_path("breakout"))
 RECIPE = asdict(PRESETS["default"])
 OpenVec = Callable[..., VecEnv]
@@ -129,29 +128,20 @@ def test_roms_come_from_the_folder_that_ale_pys_variable_names(
         make_vec(GAME, 1, backend="native")
 
 
-def play(seed: int, num_threads: int = 2) -> int:
-    """A checksum of some steps."""
-    with make_vec(GAME, 3, backend="native", num_threads=num_threads) as vec:
-        checksum = zlib.crc32(vec.reset(seed=seed)[0])
-        for step in range(60):
-            checksum = zlib.crc32(vec.step([step % 4, 1, 2])[0], checksum)
-    return checksum
-
-
 def test_batches_in_threads_and_processes_play_as_alone() -> None:
-    alone = [play(seed) for seed in range(4)]
+    alone = [checksum(seed) for seed in range(4)]
     assert len(set(alone)) == 4
     with ThreadPoolExecutor(4) as threads:
-        assert list(threads.map(play, range(4))) == alone
+        assert list(threads.map(checksum, range(4))) == alone
     context = multiprocessing.get_context("forkserver")
     with ProcessPoolExecutor(1, mp_context=context) as processes:
-        assert list(processes.map(play, range(2))) == alone[:2]
+        assert list(processes.map(checksum, range(2))) == alone[:2]
     # A fork has none of the threads of the batches here, and makes its own.
     with make_vec(GAME, 2, backend="native", num_threads=2) as vec:
         vec.reset(seed=0)
         child = os.fork()
         if child == 0:
-            os._exit(0 if play(0) == alone[0] else 1)
+            os._exit(0 if checksum(0) == alone[0] else 1)
         assert os.waitpid(child, 0)[1] == 0
         vec.step([0, 0])
 

@@ -13,6 +13,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from program import ROOT
 from torchrun import FEW, PROGRAM, Ranks, free_port
 
 VM = r"\(\S+\)"  # a machine's name
@@ -63,13 +64,22 @@ def test_ranks_with_other_packages_are_named(two: TwoByHand, tmp_path: Path) -> 
     """Another gymnasium at one of them, as far as its metadata say."""
     venv.create(tmp_path / "venv", symlinks=True)
     (packages,) = (tmp_path / "venv/lib").glob("python*/site-packages")
-    (packages / "all.pth").write_text("\n".join(path for path in sys.path if path))
+    (packages / "all.pth").write_text("\n".join([str(ROOT), *filter(None, sys.path)]))
     metadata = packages / "gymnasium-0.1.dist-info/METADATA"
     metadata.parent.mkdir()
     metadata.write_text("Metadata-Version: 2.1\nName: gymnasium\nVersion: 0.1\n")
     two.start(0, *FEW)
     two.start(1, *FEW, VIRTUAL_ENV=str(tmp_path / "venv"))
     assert re.search(rf"`gymnasium` is \S+ at rank 0 .+ and 0\.1 at rank 1 of 2 {VM}", two.error())
+
+
+def test_a_rank_that_cannot_even_ask_for_the_others_says_why(
+    two: TwoByHand, tmp_path: Path
+) -> None:
+    """It is not the first one of its machine, and knows what no other does."""
+    venv.create(tmp_path / "venv", symlinks=True)
+    two.start(1, *FEW, VIRTUAL_ENV=str(tmp_path / "venv"))
+    assert re.search(r"error: .*[Nn]o module named", two.error())
 
 
 def test_a_port_in_use_is_named(two: TwoByHand) -> None:

@@ -5,7 +5,7 @@ use std::{
     env,
     sync::{Arc, mpsc},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde::{Deserialize, Serialize};
@@ -72,8 +72,9 @@ impl Launch {
     /// Waits for all others, at most for `timeout`; so long each later exchange waits at most, too.
     ///
     /// # Errors
-    /// [`TrainerError::Usage`] for others that do not come, a port in use, at the first rank of each machine;
-    /// [`TrainerError::Told`] at the other ones; [`TrainerError::Stopped`].
+    /// [`TrainerError::Usage`] for others that do not come, at the first rank of each machine, with
+    /// [`TrainerError::Told`] at the other ones; for a port in use, and for what keeps this rank from asking;
+    /// [`TrainerError::Stopped`].
     pub fn join(self, timeout: Duration, stop: &StopRequest) -> Result<Ranks, TrainerError> {
         let Self {
             rank,
@@ -90,8 +91,11 @@ impl Launch {
             let joined = joined.recv_timeout(timeout + GRACE);
             joined.unwrap_or_else(|_| Err("what listens there is not rank 0".to_owned()))
         };
+        let began = Instant::now();
         let joined = stop.unless_asked(join).ok_or(TrainerError::Stopped)?;
-        let engine = Arc::new(joined.map_err(|reason| self.not_joined(timeout, &reason))?);
+        let has_waited = began.elapsed() >= timeout / 2;
+        let not_joined = |reason: String| self.not_joined(timeout, has_waited, &reason);
+        let engine = Arc::new(joined.map_err(not_joined)?);
         let alone = Ranks::new(rank, vec![String::new(); num_ranks], engine.clone());
         let places = alone.tell(&Place::of_this_process())?;
         if Place::are_gpus_shared(&places) {
@@ -132,9 +136,10 @@ impl Place {
 }
 
 impl Launch {
-    /// What is said of a rank that did not join, by the first one of its machine: the others there see the same.
-    fn not_joined(self, timeout: Duration, reason: &str) -> TrainerError {
-        if rank_here() > 0 {
+    /// What is said of a rank that did not join. Where it has waited in vain, the first one of its machine says
+    /// so: the others there see the same.
+    fn not_joined(self, timeout: Duration, has_waited: bool, reason: &str) -> TrainerError {
+        if has_waited && rank_here() > 0 {
             return TrainerError::Told;
         }
         let Self {
@@ -147,6 +152,8 @@ impl Launch {
             format!(
                 "{name} cannot listen at {address}: the port is in use by another program; choose another one"
             )
+        } else if !has_waited {
+            format!("{name} cannot ask for the others at {address}: {reason}")
         } else {
             let seconds = timeout.as_secs_f64();
             format!("{name} did not find the others at {address} within {seconds} s: {reason}")
