@@ -98,7 +98,13 @@ pub fn map<Part: Send, Made: Send>(
     };
     let work = &work;
     thread::scope(|scope| {
-        let others = parts.map(|part| scope.spawn(move || work(part)));
+        let others = parts.map(|part| {
+            scope.spawn(move || {
+                // OpenMP asks each thread anew, and threads of its own would spin beside ours.
+                device::limit_torch_to_one_thread();
+                work(part)
+            })
+        });
         let others: Vec<_> = others.collect();
         let mut made = vec![work(first)];
         for other in others {
