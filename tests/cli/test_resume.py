@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import random
 import signal
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from program import INVADERS, Trainer, read_checkpoint
+from same_run import rows
 
 ENV_ID = "SpaceInvadersNoFrameskip-v4"
 # A limit ends games often, and a lost life ends episodes within them.
@@ -52,19 +52,6 @@ def train_with_stops(trainer: Trainer, seconds: list[float], arguments: list[obj
         stopped += process.returncode == 130
     assert stopped > 0 or not seconds, "it was over before it could be stopped"
     return said
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a table but for what tells of time."""
-    with path.open() as table:
-        return [
-            {
-                name: value
-                for name, value in row.items()
-                if not name.startswith("seconds") and name != "steps_per_second"
-            }
-            for row in csv.DictReader(table)
-        ]
 
 
 def newest(run: Path) -> tuple[dict, str, bytes, list[bytes]]:
