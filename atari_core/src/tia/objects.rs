@@ -33,10 +33,11 @@ const COPIES: [[u64; 2]; 8] = [
 ];
 
 /// Each bit of a byte two and four times.
-const DOUBLE: [u32; 256] = widened(2);
-const QUAD: [u32; 256] = widened(4);
+static DOUBLE: [u64; 256] = widened(2);
+static QUAD: [u64; 256] = widened(4);
 
-const fn widened(times: u32) -> [u32; 256] {
+/// Each bit of a byte so many `times`, at most eight.
+pub(super) const fn widened(times: u32) -> [u64; 256] {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {
@@ -262,10 +263,7 @@ fn player(registers: &Registers, side: usize) -> Line {
                 return NOTHING;
             }
             let table = if mode == 5 { &DOUBLE } else { &QUAD };
-            place(
-                [table[usize::from(pattern)].into(), 0],
-                (position + 1) % 160,
-            )
+            place([table[usize::from(pattern)], 0], (position + 1) % 160)
         }
         mode => {
             let [first, second] = COPIES[usize::from(mode)];

@@ -9,7 +9,7 @@ use std::arch::x86_64::{
     _mm512_storeu_si512,
 };
 
-use super::objects::{Line, Objects, ball_shown, graphics, missile_shown, word_mask};
+use super::objects::{Line, Objects, ball_shown, graphics, missile_shown, widened, word_mask};
 use super::{BALL, MISSILE, PLAYER, PLAYFIELD, Registers, WIDTH};
 use crate::rl::pixels::Simd;
 
@@ -253,21 +253,7 @@ fn paint(rows: Rows<'_>, from: usize, until: usize, objects: &Objects, registers
 }
 
 /// 0xff in each byte whose bit is set.
-static BYTES: [u64; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut bit = 0;
-        while bit < 8 {
-            if byte >> bit & 1 != 0 {
-                table[byte] |= 0xff << (8 * bit);
-            }
-            bit += 1;
-        }
-        byte += 1;
-    }
-    table
-};
+static BYTES: [u64; 256] = widened(8);
 
 fn spread(colour: u8) -> u64 {
     u64::from(colour) * 0x0101_0101_0101_0101
