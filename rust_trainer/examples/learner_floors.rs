@@ -1,14 +1,14 @@
 //! Where the time of a gradient step and of an acting step goes, each part beside its floor.
 //!
 //! ```sh
-//! cargo run --release -p rust_trainer --example learner_floors -- fp32 2 15
+//! cargo run --release -p rust_trainer --example learner_floors -- fp32 15
 //! ```
 //!
-//! PPO as `ppo-atari` has it, 8 environments × 128 steps in 4 minibatches: precision, threads of libtorch,
-//! rounds. A floor is arithmetic at the rate of a large product, or bytes at the rate of a large copy,
+//! PPO as `ppo-atari` has it, 8 environments × 128 steps in 4 minibatches, in one thread, for several compute
+//! parts of the same: precision, rounds. A floor is arithmetic at the rate of a large product, or bytes at the rate of a large copy,
 //! whichever takes longer; both rates are measured here, in the same rounds, per second of CPU time: that
 //! a machine that does other things besides leaves nearly as it is. Prints one JSON object; times are
-//! medians in milliseconds, CPU time is that of all threads together.
+//! medians in milliseconds.
 
 use std::{collections::BTreeMap, env, error::Error, hint::black_box, time::Instant};
 
@@ -43,9 +43,9 @@ const BACKWARD: f64 = 2.0 * FORWARD - CONV1;
 
 fn main() -> Result<(), Box<dyn Error>> {
     rust_trainer::heap::prepare(); // as the trainer is started
-    let usage = "usage: learner_floors fp32|bf16 THREADS ROUNDS";
+    let usage = "usage: learner_floors fp32|bf16 ROUNDS";
     let words: Vec<String> = env::args().skip(1).collect();
-    let [precision, threads, rounds] = words.as_slice() else {
+    let [precision, rounds] = words.as_slice() else {
         return Err(usage.into());
     };
     let precision = match precision.as_str() {
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "bf16" => (Precision::Bf16, Kind::BFloat16),
         _ => return Err(usage.into()),
     };
-    tch::set_num_threads(threads.parse()?);
+    tch::set_num_threads(1);
     let rounds: usize = rounds.parse()?;
     let mut bench = Bench::new(precision)?;
     let mut clock = Clock::default();
@@ -81,7 +81,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         .collect();
     let report = json!({
         "precision": precision.0.name(),
-        "threads": tch::get_num_threads(),
         "product_gflops_per_cpu": product / 1e6,
         "copy_gb_per_cpu_second": copy / 1e6,
         "phases": phases,

@@ -192,7 +192,7 @@ def floors() -> list[Sample]:
 
     In one thread: what several compute are parts of the same.
     """
-    commands = [[str(FLOORS), precision, "1", "9"] for precision in ("fp32", "bf16")]
+    commands = [[str(FLOORS), precision, "9"] for precision in ("fp32", "bf16")]
     commands.append(theirs("bare_emulator.py"))
     return [
         json.loads(subprocess.run(command, check=True, capture_output=True).stdout)

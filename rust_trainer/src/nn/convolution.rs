@@ -1,7 +1,5 @@
 //! Convolutions and large fully connected layers by our [`kernels`](super::kernels), where these fit.
 
-use tch::{Kind, Tensor};
-
 /// What a convolution without padding is, beside its tensors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Convolution {
@@ -15,30 +13,17 @@ pub(super) struct Convolution {
     pub channels_first: bool,
 }
 
-/// `x` `[batch, inputs, height, width]` → `[batch, outputs, ...]` in `kind`, channels last in memory,
-/// with float32 `weight` `[outputs, inputs, kernel, kernel]`, or `[outputs, inputs]`, and `bias`
-/// `[outputs]`. Gradients of both are float32, whatever `kind` is.
-///
-/// `None` where the processor, the device or the extents are not for our kernels, and where libtorch has no
-/// memory: it says so better when it is asked to compute it itself.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn convolved(
-    conv: &Convolution,
-    x: &Tensor,
-    (weight, bias): (&Tensor, &Tensor),
-    kind: Kind,
-) -> Option<Tensor> {
-    x86_64::convolved(conv, x, (weight, bias), kind)
-}
+pub(super) use x86_64::convolved;
 
 /// Our kernels are for another processor.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn convolved(
     _: &Convolution,
-    _: &Tensor,
-    _: (&Tensor, &Tensor),
-    _: Kind,
-) -> Option<Tensor> {
+    _: &tch::Tensor,
+    _: (&tch::Tensor, &tch::Tensor),
+    _: tch::Kind,
+) -> Option<tch::Tensor> {
     None
 }
 
@@ -67,7 +52,13 @@ mod x86_64 {
         ) -> *mut RawTensor;
     }
 
-    pub(super) fn convolved(
+    /// `x` `[batch, inputs, height, width]` → `[batch, outputs, ...]` in `kind`, channels last in memory,
+    /// with float32 `weight` `[outputs, inputs, kernel, kernel]`, or `[outputs, inputs]`, and `bias`
+    /// `[outputs]`. Gradients of both are float32, whatever `kind` is.
+    ///
+    /// `None` where the processor, the device or the extents are not for our kernels, and where libtorch has no
+    /// memory: it says so better when it is asked to compute it itself.
+    pub(in crate::nn) fn convolved(
         conv: &Convolution,
         x: &Tensor,
         (weight, bias): (&Tensor, &Tensor),
@@ -141,7 +132,7 @@ mod x86_64 {
 #[cfg(test)]
 #[cfg(target_arch = "x86_64")]
 mod tests {
-    use tch::Device;
+    use tch::{Device, Kind, Tensor};
 
     use super::*;
     use crate::device::computes_in_bf16;
