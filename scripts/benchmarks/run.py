@@ -117,12 +117,17 @@ def theirs(script: str, *arguments: object) -> list[str]:
 
 
 def crossing(_threads: int) -> Contestants:
-    """Stepping alone: `VecGymEnv` from Rust against ALE's vector env from Python."""
+    """Stepping alone, from Rust: through `VecGymEnv`, and without Python, beside ALE's vector env."""
     contestants = {}
-    for num_envs in (8, 64):
+    for num_envs in (1, 8, 64, 256, 1024):
         work = f"{num_envs} envs"
-        size = [str(num_envs), str(40_000 // num_envs)]
-        contestants[f"ours, {work}"] = Contestant([str(THROUGHPUT), *size], work=work)
+        size = [str(num_envs), str(max(100, 40_000 // num_envs))]
+        # Of Python's backends the crossing is of interest, which these sizes show.
+        backends = ("ale", "native") if num_envs in (8, 64) else ()
+        for backend in backends:
+            command = [str(THROUGHPUT), backend, *size]
+            contestants[f"VecGymEnv, {backend}, {work}"] = Contestant(command, work=work)
+        contestants[f"native, {work}"] = Contestant([str(THROUGHPUT), "rust", *size], work=work)
         contestants[f"ALE, {work}"] = Contestant(theirs("ale_throughput.py", *size), work=work)
     return contestants
 

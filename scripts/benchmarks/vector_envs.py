@@ -1,22 +1,26 @@
-"""Each backend beside its peer: `vector_envs.py [--rounds N] [--envs N …] [PAIR …]`.
+"""Each backend beside its peer: `vector_envs.py [--rounds N] [--envs N …] [--games ROM …] [PAIR …]`.
 
 Both of a pair run in this process, in turns of a few hundred milliseconds, with the same recipe,
 seeds and actions; the sums of their rewards must agree. The ratio is that of each round's two
 times, so that a slow moment of the machine meets both; that of CPU times, of pairs that run in this
-process alone, leaves out what else the machine does. Writes `docs/results/bench-envs.json`, or
-what `--output` names.
+process alone, leaves out what else the machine does. With several games, the median of their
+medians follows. Writes `docs/results/bench-envs.json`, or what `--output` names.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import itertools
 import json
+import math
 import shlex
 import statistics
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import ale_py
@@ -32,8 +36,6 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecFram
 from atari_wrappers import make_vec
 
 gym.register_envs(ale_py)
-GAME = "SpaceInvadersNoFrameskip-v4"
-NUM_ACTIONS = 6
 SIZES = (1, 8, 64, 256, 1024)
 CHUNK_SECONDS = 0.4
 # The most envs of a pair. 64 processes of SubprocVecEnv, each with torch, do not fit into 24 GiB.
@@ -42,76 +44,77 @@ MOST_OF_PYTHON = 256
 
 Step = Callable[[np.ndarray], float]  # actions to the sum of rewards
 Opened = tuple[Step, Callable[[], Any]]
+Open = Callable[[str, int], Opened]  # a ROM and the number of envs
 
 
-def ours(num_envs: int, **settings: Any) -> Opened:
+def name_of(rom: str) -> str:
+    """Return what gymnasium and EnvPool call a game."""
+    return "".join(map(str.capitalize, rom.split("_")))
+
+
+def ours(rom: str, num_envs: int, **settings: Any) -> Opened:
     """Our vector env."""
-    vec = make_vec(GAME, num_envs, **settings)
+    vec = make_vec(f"{name_of(rom)}NoFrameskip-v4", num_envs, **settings)
     vec.reset(seed=0)
     return lambda actions: float(vec.step(actions)[1].sum()), vec.close
 
 
-def ale(num_envs: int) -> Opened:
+def of_ours(backend: str, preset: str, **settings: Any) -> Open:
+    """Return what opens our vector env with a backend and a recipe."""
+    return lambda rom, num_envs: ours(rom, num_envs, backend=backend, preset=preset, **settings)
+
+
+def ale(rom: str, num_envs: int) -> Opened:
     """ALE's own."""
-    vec = AtariVectorEnv("space_invaders", num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
+    vec = AtariVectorEnv(rom, num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
     vec.reset(seed=np.arange(num_envs))
     return lambda actions: float(vec.step(actions)[1].sum()), vec.close
 
 
-def preprocessed() -> gym.Env:
+def preprocessed(rom: str) -> gym.Env:
     """Gymnasium's single env."""
-    env = gym.wrappers.AtariPreprocessing(gym.make(GAME))
+    env = gym.wrappers.AtariPreprocessing(gym.make(f"{name_of(rom)}NoFrameskip-v4"))
     return gym.wrappers.FrameStackObservation(env, 4)
 
 
-def gymnasium(vector: type, num_envs: int) -> Opened:
+def gymnasium(vector: type, rom: str, num_envs: int) -> Opened:
     """Gymnasium's vector envs, observations copied as they are by default."""
-    vec = vector([preprocessed] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
+    makers = [partial(preprocessed, rom)] * num_envs
+    vec = vector(makers, autoreset_mode=AutoresetMode.SAME_STEP)
     vec.reset(seed=0)
     return lambda actions: float(vec.step(actions)[1].sum()), vec.close
 
 
-def baselines(vector: type, num_envs: int) -> Opened:
+def baselines(vector: type, rom: str, num_envs: int) -> Opened:
     """The vector envs of stable-baselines3."""
-    vec = VecFrameStack(make_atari_env(GAME, num_envs, seed=0, vec_env_cls=vector), 4)
+    env_id = f"{name_of(rom)}NoFrameskip-v4"
+    vec = VecFrameStack(make_atari_env(env_id, num_envs, seed=0, vec_env_cls=vector), 4)
     vec.reset()
     return lambda actions: float(vec.step(actions)[1].sum()), vec.close
 
 
-def pool(num_envs: int) -> Opened:
+def pool(rom: str, num_envs: int) -> Opened:
     """EnvPool."""
-    vec = envpool.make("SpaceInvaders-v5", env_type="gymnasium", num_envs=num_envs, seed=0)
+    vec = envpool.make(f"{name_of(rom)}-v5", env_type="gymnasium", num_envs=num_envs, seed=0)
     vec.reset()
     return lambda actions: float(vec.step(actions)[1].sum()), vec.close
 
 
-PAIRS: dict[str, tuple[Callable[[int], Opened], Callable[[int], Opened]]] = {
-    "native, AtariVectorEnv": (lambda n: ours(n, backend="native", preset="ale"), ale),
-    "native, EnvPool": (
-        lambda n: ours(n, backend="native", preset="envpool", autoreset="next-step"),
-        pool,
-    ),
-    "ale, AtariVectorEnv": (lambda n: ours(n, backend="ale", preset="ale"), ale),
+PAIRS: dict[str, tuple[Open, Open]] = {
+    "native, AtariVectorEnv": (of_ours("native", "ale"), ale),
+    "native, EnvPool": (of_ours("native", "envpool", autoreset="next-step"), pool),
+    "ale, AtariVectorEnv": (of_ours("ale", "ale"), ale),
     "sync, gymnasium SyncVectorEnv": (
-        lambda n: ours(n, backend="sync", preset="gymnasium"),
-        lambda n: gymnasium(SyncVectorEnv, n),
+        of_ours("sync", "gymnasium"),
+        partial(gymnasium, SyncVectorEnv),
     ),
     "async, gymnasium AsyncVectorEnv": (
-        lambda n: ours(n, backend="async", preset="gymnasium"),
-        lambda n: gymnasium(AsyncVectorEnv, n),
+        of_ours("async", "gymnasium"),
+        partial(gymnasium, AsyncVectorEnv),
     ),
-    "sync, SB3 DummyVecEnv": (
-        lambda n: ours(n, backend="sync", preset="baselines"),
-        lambda n: baselines(DummyVecEnv, n),
-    ),
-    "async, SB3 SubprocVecEnv": (
-        lambda n: ours(n, backend="async", preset="baselines"),
-        lambda n: baselines(SubprocVecEnv, n),
-    ),
-    "async, EnvPool": (
-        lambda n: ours(n, backend="async", preset="envpool", autoreset="next-step"),
-        pool,
-    ),
+    "sync, SB3 DummyVecEnv": (of_ours("sync", "baselines"), partial(baselines, DummyVecEnv)),
+    "async, SB3 SubprocVecEnv": (of_ours("async", "baselines"), partial(baselines, SubprocVecEnv)),
+    "async, EnvPool": (of_ours("async", "envpool", autoreset="next-step"), pool),
 }
 
 
@@ -119,9 +122,10 @@ PAIRS: dict[str, tuple[Callable[[int], Opened], Callable[[int], Opened]]] = {
 IN_PROCESS = ("native, AtariVectorEnv", "native, EnvPool", "ale, AtariVectorEnv")
 
 
-def measure(pair: str, num_envs: int, rounds: int) -> dict[str, Any]:
+def measure(pair: str, rom: str, num_envs: int, rounds: int) -> dict[str, Any]:
     """Return the steps per second of both, round by round."""
-    opened = [make(num_envs) for make in PAIRS[pair]]
+    opened = [make(rom, num_envs) for make in PAIRS[pair]]
+    num_actions = gym.make(f"{name_of(rom)}NoFrameskip-v4").action_space.n
     rng = np.random.default_rng(0)
     speeds: list[list[float]] = [[], []]
     cpu: list[list[float]] = [[], []]
@@ -129,7 +133,7 @@ def measure(pair: str, num_envs: int, rounds: int) -> dict[str, Any]:
     chunk = 1
     try:
         for number in range(-2, rounds):  # two rounds to warm up, and to find the chunk's length
-            actions = rng.integers(NUM_ACTIONS, size=(chunk, num_envs))
+            actions = rng.integers(num_actions, size=(chunk, num_envs))
             seconds, busy = [0.0, 0.0], [0.0, 0.0]
             for which in (0, 1) if number % 2 else (1, 0):
                 step = opened[which][0]
@@ -148,27 +152,45 @@ def measure(pair: str, num_envs: int, rounds: int) -> dict[str, Any]:
         for _, close in opened:
             close()
     if rewards[0] != rewards[1]:
-        sys.exit(f"{pair}, {num_envs} envs: unequal work, rewards {rewards}")
-    sample = {"pair": pair, "num_envs": num_envs, "ours": speeds[0], "peer": speeds[1]}
+        sys.exit(f"{pair}, {rom}, {num_envs} envs: unequal work, rewards {rewards}")
+    sample = {"pair": pair, "game": rom, "num_envs": num_envs, "ours": speeds[0], "peer": speeds[1]}
     if pair in IN_PROCESS:
         sample |= {"ours_cpu_us_per_step": cpu[0], "peer_cpu_us_per_step": cpu[1]}
     return sample
 
 
+def ratios(sample: dict[str, Any]) -> tuple[np.ndarray, float]:
+    """Return the quartiles of the rounds' ratios, and the median of those of CPU time, or NaN."""
+    by_clock = np.divide(sample["ours"], sample["peer"])
+    by_cpu = [math.nan]
+    if "ours_cpu_us_per_step" in sample:
+        by_cpu = np.divide(sample["peer_cpu_us_per_step"], sample["ours_cpu_us_per_step"])
+    return np.quantile(by_clock, (0.25, 0.5, 0.75)), float(np.median(by_cpu))
+
+
 def row(sample: dict[str, Any]) -> str:
     """Return a line of the table."""
-    ratios = sorted(a / b for a, b in zip(sample["ours"], sample["peer"], strict=True))
-    low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75))
+    (low, middle, high), by_cpu = ratios(sample)
     backend, peer = sample["pair"].split(", ", 1)
-    cpu = ""
-    if "ours_cpu_us_per_step" in sample:
-        pairs = zip(sample["peer_cpu_us_per_step"], sample["ours_cpu_us_per_step"], strict=True)
-        cpu = f"{statistics.median(theirs / own for theirs, own in pairs):.2f}"
     return (
-        f"| {backend} | {peer} | {sample['num_envs']} | {statistics.median(sample['ours']):.0f} "
-        f"| {statistics.median(sample['peer']):.0f} | **{middle:.3f}** | {low:.3f} to {high:.3f} "
-        f"| {cpu} |"
+        f"| {backend} | {peer} | {sample['game']} | {sample['num_envs']} "
+        f"| {statistics.median(sample['ours']):.0f} | {statistics.median(sample['peer']):.0f} "
+        f"| **{middle:.3f}** | {low:.3f} to {high:.3f} | {by_cpu:.2f} |"
     )
+
+
+def medians(samples: list[dict[str, Any]]) -> list[str]:
+    """Return a line for each pair and number of envs: the median of the games' medians."""
+    groups = defaultdict(list)
+    for sample in samples:
+        (_, middle, _), by_cpu = ratios(sample)
+        groups[sample["pair"], sample["num_envs"]].append((middle, by_cpu))
+    return [
+        f"{pair}, {num_envs} envs, median of {len(of_games)} games: "
+        + "{:.3f}, of CPU time {:.2f}".format(*np.median(of_games, axis=0))
+        for (pair, num_envs), of_games in groups.items()
+        if len(of_games) > 1
+    ]
 
 
 def main() -> None:
@@ -176,25 +198,28 @@ def main() -> None:
     parser.add_argument("pairs", nargs="*", metavar="PAIR", help=f"of: {'; '.join(PAIRS)}")
     parser.add_argument("--rounds", type=int, default=20, help="turns of both")
     parser.add_argument("--envs", type=int, nargs="+", default=SIZES, help="numbers of envs")
+    parser.add_argument("--games", nargs="+", default=["space_invaders"], help="ROMs")
     parser.add_argument("--output", default="bench-envs.json", help="file in docs/results")
     arguments = parser.parse_args()
     if unknown := set(arguments.pairs) - set(PAIRS):
         parser.error(f"no such pair: {', '.join(unknown)}")
     command = shlex.join(["scripts/benchmarks/vector_envs.py", *sys.argv[1:]])
     path = RESULTS / arguments.output
-    record: dict[str, Any] = {"command": command, "machine": machine(), "samples": []}
-    print("| ours | peer | envs | steps/s | peer's | ratio, median | its quartiles | of CPU time |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for pair in arguments.pairs or PAIRS:
-        for num_envs in arguments.envs:
-            most = num_envs if pair.startswith("native") else MOST_OF_PYTHON
-            if num_envs > MOST.get(pair, most):
-                continue
-            record["samples"].append(measure(pair, num_envs, arguments.rounds))
-            path.write_text(json.dumps(record, indent=1) + "\n")
-            print(row(record["samples"][-1]), flush=True)
-            gc.collect()
-    print(f"\nraw samples: {path.relative_to(ROOT)}")
+    samples: list[dict[str, Any]] = []
+    record = {"command": command, "machine": machine(), "samples": samples}
+    print("| ours | peer | game | envs | steps/s | peer's | ratio | its quartiles | of CPU time |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for pair, num_envs, rom in itertools.product(
+        arguments.pairs or PAIRS, arguments.envs, arguments.games
+    ):
+        most = num_envs if pair.startswith("native") else MOST_OF_PYTHON
+        if num_envs > MOST.get(pair, most):
+            continue
+        samples.append(measure(pair, rom, num_envs, arguments.rounds))
+        path.write_text(json.dumps(record, indent=1) + "\n")
+        print(row(samples[-1]), flush=True)
+        gc.collect()
+    print("\n".join(["", *medians(samples), f"raw samples: {path}"]))
 
 
 if __name__ == "__main__":
