@@ -117,7 +117,7 @@ def theirs(script: str, *arguments: object) -> list[str]:
 
 
 def crossing(_threads: int) -> Contestants:
-    """Stepping alone, from Rust: through `VecGymEnv`, and without Python, beside ALE's vector env."""
+    """Stepping alone, from Rust: through `VecGymEnv` and without Python, beside ALE's own env."""
     contestants = {}
     for num_envs in (1, 8, 64, 256, 1024):
         work = f"{num_envs} envs"

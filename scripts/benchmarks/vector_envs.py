@@ -1,4 +1,4 @@
-"""Each backend beside its peer: `vector_envs.py [--rounds N] [--envs N …] [--games ROM …] [PAIR …]`.
+"""Backends beside their peers: `vector_envs.py [--rounds N] [--envs N …] [--games ROM …] [PAIR …]`.
 
 Both of a pair run in this process, in turns of a few hundred milliseconds, with the same recipe,
 seeds and actions; the sums of their rewards must agree. The ratio is that of each round's two
@@ -29,7 +29,7 @@ import gymnasium as gym
 import numpy as np
 from ale_py.vector_env import AtariVectorEnv
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
-from machine import RESULTS, ROOT, machine
+from machine import RESULTS, machine
 from stable_baselines3.common.env_util import make_atari_env
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecFrameStack
 
