@@ -17,7 +17,7 @@ pub enum EnvError {
         num_values: usize,
     },
     /// Whole numbers where real ones are needed, or the other way round.
-    #[error("these actions are not of the action space {space:?}")]
+    #[error("these actions are not of the action space {space}")]
     ActionKind {
         /// What the environments take.
         space: ActionSpace,

@@ -1,5 +1,7 @@
 //! What a batch of environments observes and takes: shapes, types, ranges, and when episodes restart.
 
+use std::fmt;
+
 use crate::EnvError;
 
 /// The type of an observation's numbers.
@@ -68,6 +70,21 @@ pub enum ActionSpace {
         /// Greatest value of each number, in C order.
         high: Vec<f32>,
     },
+}
+
+impl fmt::Display for ActionSpace {
+    /// As Gymnasium writes it, the bounds of a box aside: `Discrete(6)`, `MultiDiscrete([6, 6])`, `Box(3,)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Discrete { n } => write!(f, "Discrete({n})"),
+            Self::MultiDiscrete { nvec } => write!(f, "MultiDiscrete({nvec:?})"),
+            Self::Box { shape, .. } => {
+                let lengths: Vec<_> = shape.iter().map(usize::to_string).collect();
+                let comma = if lengths.len() == 1 { "," } else { "" };
+                write!(f, "Box({}{comma})", lengths.join(", "))
+            }
+        }
+    }
 }
 
 impl ActionSpace {

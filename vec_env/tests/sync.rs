@@ -112,7 +112,7 @@ fn what_cannot_be_is_refused_before_anything_happens() {
         ),
         (
             Actions::Continuous(&[0.0, 0.0]),
-            "these actions are not of the action space Discrete { n: 5 }",
+            "these actions are not of the action space Discrete(5)",
         ),
     ] {
         assert_eq!(env.send(actions, slot()).unwrap_err().to_string(), message);
