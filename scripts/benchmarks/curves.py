@@ -1,0 +1,136 @@
+"""Learning curves beside the plain PyTorch PPO on EnvPool, with the same settings.
+
+    scripts/benchmarks/curves.py train --folder FOLDER --seeds 1-3    # goes on where it stopped
+    scripts/benchmarks/curves.py report --folder FOLDER               # or of what is checked in
+
+`report` writes every game as `docs/results/curves/episodes.csv`, and `curves.png` and `curves.txt`
+beside it: the mean over seeds of the mean raw return of the last 100 games, with its 95 % interval
+by bootstrap over seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from machine import RESULTS, ROOT
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+from ranks import GAMES_OF_MEAN, POINTS, curve, interval
+
+HERE = Path(__file__).parent
+STEPS = 200_000
+OURS = ["ppo-atari", "--recipe", "envpool", "--episodic-life", "true", "--clip-reward", "true"]
+OURS += ["--backend", "native", "--torch-threads", "1", "--env-threads", "1"]
+# The peer counts whole updates.
+OURS += ["--total-steps", str(STEPS // 1024 * 1024), "--checkpoint-every", str(10 * STEPS)]
+CONTESTANTS = {
+    "ours, fp32": [*OURS, "--precision", "fp32"],
+    "ours, bf16": [*OURS, "--precision", "bf16"],
+    "PyTorch PPO on EnvPool": [],
+}
+COLUMNS = ["contestant", "seed", "step", "env", "raw_return"]
+
+Runs = dict[tuple[str, int], NDArray[np.float64]]
+
+
+def games_of(folder: Path, contestant: str, seed: int) -> Path:
+    """Return the file of a run's games, as they are written once it is done."""
+    return folder / f"{contestant.replace(', ', '-').replace(' ', '-')}-seed{seed}.csv"
+
+
+def train(folder: Path, seeds: list[int]) -> None:
+    """Train what is not there yet."""
+    folder.mkdir(parents=True, exist_ok=True)
+    environment = os.environ | {"VIRTUAL_ENV": sys.prefix}
+    for seed in seeds:
+        for contestant, settings in CONTESTANTS.items():
+            games = games_of(folder, contestant, seed)
+            if games.exists():
+                continue
+            if settings:
+                command = [str(ROOT / "target/release/rust_trainer"), "train", *settings]
+                command += ["--seed", str(seed), "--runs-dir", str(folder)]
+                command += ["--run-name", games.stem]
+            else:
+                command = [sys.executable, str(HERE / "torch_ppo.py"), "1", str(STEPS), "8"]
+                command += [str(seed), str(games)]
+            subprocess.run(command, env=environment, check=True)
+            if settings:
+                games.write_bytes((folder / games.stem / "episodes.csv").read_bytes())
+
+
+def collect(folder: Path) -> None:
+    """Write the games of all runs in `folder`."""
+    with (RESULTS / "curves/episodes.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        for contestant in CONTESTANTS:
+            for games in sorted(folder.glob(games_of(folder, contestant, 0).stem[:-1] + "?.csv")):
+                with games.open() as rows:
+                    for row in csv.DictReader(rows):
+                        writer.writerow({"contestant": contestant, "seed": games.stem[-1]} | row)
+
+
+def read() -> Runs:
+    """Return each run's games: the step of its end, environment, raw return."""
+    runs: dict[tuple[str, int], list[list[float]]] = {}
+    with (RESULTS / "curves/episodes.csv").open() as file:
+        for row in csv.DictReader(file):
+            key = (row["contestant"], int(row["seed"]))
+            runs.setdefault(key, []).append([float(row[column]) for column in COLUMNS[2:]])
+    return {key: np.array(games) for key, games in runs.items()}
+
+
+def report() -> None:
+    """Draw the curves, and write the table of where they end."""
+    runs = read()
+    figure, axis = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    steps = np.linspace(0, STEPS, POINTS + 1)[1:]
+    lines = []
+    for contestant in CONTESTANTS:
+        of_seeds = [games for (of, _), games in runs.items() if of == contestant]
+        curves = np.array([curve(games, steps) for games in of_seeds])
+        low, high = interval(curves)
+        axis.plot(steps, curves.mean(0), label=f"{contestant}, {len(of_seeds)} seeds")
+        axis.fill_between(steps, low, high, alpha=0.2)
+        ends = np.array([games[-GAMES_OF_MEAN:, 2].mean() for games in of_seeds])
+        low, high = interval(ends)
+        each = ", ".join(f"{end:.1f}" for end in ends)
+        lines.append(f"{contestant}: {ends.mean():.1f} ({low:.1f} to {high:.1f}); seeds {each}")
+    axis.set(xlabel="agent steps", ylabel="mean raw return of the last 100 games")
+    axis.set_title("PPO on SpaceInvaders, EnvPool's recipe")
+    axis.xaxis.set_major_locator(MaxNLocator(5))
+    axis.legend(loc="upper left")
+    figure.savefig(RESULTS / "curves/curves.png", dpi=110)
+    (RESULTS / "curves/curves.txt").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines))
+
+
+def main() -> None:
+    """Train, or report."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["train", "report"])
+    parser.add_argument("--folder", type=Path, help="of the runs")
+    parser.add_argument("--seeds", default="1-3", help="FIRST-LAST")
+    options = parser.parse_args()
+    if options.what == "train":
+        first, _, last = options.seeds.partition("-")
+        train(options.folder or Path("runs"), list(range(int(first), int(last or first) + 1)))
+        return
+    (RESULTS / "curves").mkdir(exist_ok=True)
+    if options.folder:
+        collect(options.folder)
+    report()
+
+
+if __name__ == "__main__":
+    main()
