@@ -10,7 +10,6 @@ by bootstrap over seeds.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import os
 import subprocess
@@ -19,10 +18,10 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from learning_curves import GAMES_OF_MEAN, POINTS, curve, interval, options
 from machine import RESULTS, ROOT
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
-from ranks import GAMES_OF_MEAN, POINTS, curve, interval
 
 HERE = Path(__file__).parent
 STEPS = 200_000
@@ -115,20 +114,13 @@ def report() -> None:
 
 def main() -> None:
     """Train, or report."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("what", choices=["train", "report"])
-    parser.add_argument("--folder", type=Path, help="of the runs")
-    parser.add_argument("--seeds", default="1-3", help="FIRST-LAST")
-    options = parser.parse_args()
-    if options.what == "train":
-        first, _, last = options.seeds.partition("-")
-        train(options.folder or Path("runs"), list(range(int(first), int(last or first) + 1)))
+    what, folder, seeds = options(__doc__, "1-3")
+    if what == "train":
+        train(folder or Path("runs"), seeds)
         return
     (RESULTS / "curves").mkdir(exist_ok=True)
-    if options.folder:
-        collect(options.folder)
+    if folder:
+        collect(folder)
     report()
 
 

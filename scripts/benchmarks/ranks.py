@@ -11,7 +11,6 @@ the same seed, with its 95 % interval by Student's t.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import os
 import subprocess
@@ -20,6 +19,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from learning_curves import GAMES_OF_MEAN, POINTS, curve, interval, options
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
@@ -33,9 +33,6 @@ GAMES = {
 }
 # Of both: what differs is the number of processes alone.
 COMMON = ["--torch-threads", "1", "--env-threads", "1"]
-GAMES_OF_MEAN = 100
-POINTS = 200
-RESAMPLES = 10_000
 COLUMNS = ["game", "ranks", "seed", "step", "env", "raw_return", "length"]
 
 Runs = dict[tuple[str, int, int], NDArray[np.float64]]
@@ -87,20 +84,6 @@ def read() -> Runs:
     return {key: np.array(games) for key, games in runs.items()}
 
 
-def curve(games: NDArray[np.float64], steps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean of the last returns at each of `steps`; not a number before the first."""
-    ended = np.searchsorted(games[:, 0], steps, side="right")
-    means = [games[max(0, end - GAMES_OF_MEAN) : end, 2].mean() if end else np.nan for end in ended]
-    return np.array(means)
-
-
-def interval(of_seeds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return both ends of the 95 % interval of the mean over the first axis."""
-    chosen = np.random.default_rng(0).integers(len(of_seeds), size=(RESAMPLES, len(of_seeds)))
-    ends: NDArray[np.float64] = np.percentile(of_seeds[chosen].mean(1), [2.5, 97.5], axis=0)
-    return ends
-
-
 def student(differences: NDArray[np.float64]) -> float:
     """Return half of the 95 % interval of a mean of so few differences."""
     quantiles = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306}
@@ -150,19 +133,12 @@ def report() -> None:
 
 def main() -> None:
     """Train, or report."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("what", choices=["train", "report"])
-    parser.add_argument("--folder", type=Path, help="of the runs")
-    parser.add_argument("--seeds", default="1-5", help="FIRST-LAST")
-    options = parser.parse_args()
-    if options.what == "train":
-        first, _, last = options.seeds.partition("-")
-        train(options.folder or Path("runs"), list(range(int(first), int(last or first) + 1)))
+    what, folder, seeds = options(__doc__, "1-5")
+    if what == "train":
+        train(folder or Path("runs"), seeds)
         return
-    if options.folder:
-        collect(options.folder)
+    if folder:
+        collect(folder)
     report()
 
 
