@@ -89,6 +89,8 @@ impl Console {
                 }
             }
         }
+        // A second time twice over, which only a chip in the cartridge notices.
+        console.machine.power_on(0);
         console.reset();
         Ok(console)
     }
@@ -96,7 +98,7 @@ impl Console {
     fn switch_on(&mut self) {
         let timer = start::timer(self.power_ons);
         self.power_ons += 1;
-        self.machine.power_on(self.game.mapper, timer);
+        self.machine.power_on(timer);
         self.machine.input.release(self.game.controller);
         self.machine.input.swchb = switch::IDLE | self.difficulty_switches();
     }

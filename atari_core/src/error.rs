@@ -23,14 +23,6 @@ pub enum CoreError {
         /// The bank switching that was asked for.
         mapper: Mapper,
     },
-    /// The cartridge carries a chip that is not emulated.
-    #[error("{name}: the chip of a {mapper:?} cartridge is not emulated; play it on ale-py")]
-    Unsupported {
-        /// The name of the ROM.
-        name: String,
-        /// Its bank switching.
-        mapper: Mapper,
-    },
     /// The MD5 of the ROM is in no entry of the table of games.
     #[error("{name}: no game has the MD5 {md5}; known are the ROMs that ale-py ships")]
     Unknown {

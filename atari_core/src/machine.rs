@@ -65,10 +65,10 @@ impl Machine {
 
     /// Power on: every chip as at first, but RAM and the picture, which stay. `timer` is what the interval timer
     /// happens to hold.
-    pub(crate) fn power_on(&mut self, mapper: Mapper, timer: u8) {
+    pub(crate) fn power_on(&mut self, timer: u8) {
         self.tia.reset();
         self.riot = Riot::new(self.riot.ram, timer);
-        self.banks = Banks::new(mapper);
+        self.banks.power_on();
         let low = self.image.bytes[self.banks.offset(0xfffc)];
         let high = self.image.bytes[self.banks.offset(0xfffd)];
         self.cpu = Registers::power_on(u16::from_le_bytes([low, high]));
@@ -122,6 +122,7 @@ impl Machine {
         let cycles = lines * CYCLES_PER_LINE;
         self.cpu.cycle -= cycles;
         self.riot.rebase(cycles);
+        self.banks.rebase(cycles);
     }
 
     /// One frame as it is; the first pixel that its picture leaves out, if it leaves out any.
@@ -249,7 +250,7 @@ mod tests {
         let cartridge = Cartridge::with_mapper("short", &rom, Mapper::Flat).expect("4 KiB");
         let image = cartridge.image().clone();
         let mut always = Machine::new(image, Mapper::Flat, 34, 210, [0; 128]);
-        always.power_on(Mapper::Flat, 0);
+        always.power_on(0);
         let mut sometimes = always.clone();
         for frame in 0..200 {
             always.frame(true);

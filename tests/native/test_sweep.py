@@ -10,7 +10,16 @@ pytest.importorskip("ale_py")
 ROOT = Path(__file__).resolve().parents[2]
 
 # One of each bank switching and controller, a game that SELECT begins, and one for PAL consoles.
-GAMES = ["breakout", "asteroids", "solaris", "tutankham", "robotank", "berzerk", "mr_do"]
+GAMES = [
+    "breakout",
+    "asteroids",
+    "solaris",
+    "tutankham",
+    "robotank",
+    "pitfall2",
+    "berzerk",
+    "mr_do",
+]
 
 
 def sweep(*arguments: str) -> subprocess.CompletedProcess[str]:

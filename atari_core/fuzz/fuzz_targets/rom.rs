@@ -6,14 +6,14 @@ mod input;
 
 use std::sync::LazyLock;
 
-use atari_core::{Action, Cartridge, Console, Game, Mapper, games};
+use atari_core::{Action, Cartridge, Console, Game, games};
 use input::Input;
 use libfuzzer_sys::fuzz_target;
 
 /// A game for each way of switching.
 static GAMES: LazyLock<Vec<&'static Game>> = LazyLock::new(|| {
     let mut found: Vec<&Game> = Vec::new();
-    for game in games::all().filter(|game| game.mapper != Mapper::Dpc) {
+    for game in games::all() {
         match found.iter_mut().find(|known| known.mapper == game.mapper) {
             // The one that begins soonest.
             Some(known) if frames(known) > frames(game) => *known = game,
@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let mut settings = Input(settings);
     let game = GAMES[settings.below(GAMES.len())];
-    let lengths = [2048, 4096, 8192, 16384];
+    let lengths = [2048, 4096, 8192, 10240, 16384];
     let cartridge = lengths.into_iter().find_map(|length| {
         let rom: Vec<u8> = bytes.iter().copied().cycle().take(length).collect();
         Cartridge::with_mapper("fuzz", &rom, game.mapper).ok()

@@ -1,11 +1,11 @@
-//! Which part of a ROM the processor sees, and the RAM that some cartridges carry.
+//! Which part of a ROM the processor sees, and the RAM or the chip that some cartridges carry.
 //!
 //! The 4 KiB of the cartridge are eight windows of 1 KiB (four for each state of address line 13, which only `FE`
-//! looks at). An access that can neither switch nor touch cartridge RAM is one look-up; the others come here.
+//! looks at). An access that can neither switch nor touch RAM or chip is one look-up; the others come here.
 
 use std::ops::Range;
 
-use super::{IMAGE, Image, Mapper};
+use super::{Dpc, IMAGE, Image, Mapper, dpc};
 
 /// What bank switching remembers.
 #[derive(Clone)]
@@ -13,9 +13,10 @@ pub(crate) struct Banks {
     mapper: Mapper,
     /// Where each window begins in the image.
     pub(crate) windows: [u16; 8],
-    /// Below this offset in the 4 KiB an access may touch RAM.
+    /// Below this offset in the 4 KiB an access may touch RAM, or the chip.
     pub(crate) ram_below: u32,
     pub(crate) ram: [u8; 128],
+    pub(crate) dpc: Option<Dpc>,
     /// How many bytes from there on neither switch nor are RAM.
     plain_length: u32,
     /// By bits 10 to 14 of an address: what is added to it for its place in the image.
@@ -35,9 +36,10 @@ struct Piece {
 }
 
 impl Mapper {
-    /// Below this offset in the 4 KiB an access may touch RAM.
+    /// Below this offset in the 4 KiB an access may touch RAM, or the chip.
     fn ram_below(self) -> u32 {
         match self {
+            Mapper::Dpc => 0x80,
             Mapper::F8Ram | Mapper::F6Ram => 0x100,
             _ => 0,
         }
@@ -45,7 +47,11 @@ impl Mapper {
 
     /// From this offset in the 4 KiB an access may switch.
     fn switches(self) -> u32 {
-        if self == Mapper::Flat { 0x1000 } else { 0xfe0 }
+        match self {
+            Mapper::Flat => 0x1000,
+            Mapper::Dpc => dpc::CLOCKS_FROM,
+            _ => 0xfe0,
+        }
     }
 
     /// Where around an offset in the 4 KiB an instruction may begin so that it and the byte after it lie in one window,
@@ -72,6 +78,7 @@ impl Banks {
             windows: [0; 8],
             ram_below: mapper.ram_below(),
             ram: [0; 128],
+            dpc: (mapper == Mapper::Dpc).then(Dpc::new),
             plain_length: mapper.switches() - mapper.ram_below(),
             slices: [0; 32],
             piece: Piece::default(),
@@ -90,6 +97,25 @@ impl Banks {
         banks
     }
 
+    /// Power on again: everything as at first, but what a chip holds.
+    pub(crate) fn power_on(&mut self) {
+        let mut dpc = self.dpc.take();
+        if let Some(dpc) = &mut dpc {
+            dpc.power_on();
+        }
+        *self = Self {
+            dpc,
+            ..Self::new(self.mapper)
+        };
+    }
+
+    /// The cycles of the frame count from another one.
+    pub(crate) fn rebase(&mut self, cycles: i32) {
+        if let Some(dpc) = &mut self.dpc {
+            dpc.rebase(cycles);
+        }
+    }
+
     /// After a change of `windows`: everything that follows from them.
     pub(crate) fn refresh(&mut self) {
         self.slices = std::array::from_fn(|bits| {
@@ -105,8 +131,12 @@ impl Banks {
     }
 
     /// Whether the switches can put the windows where they are: pieces of program rely on that, and the numbers of a
-    /// saved state may be any.
-    pub(crate) fn are_possible(&self) -> bool {
+    /// saved state may be any. Those of a chip are looked up, too, or calculated with at `cycle`.
+    pub(crate) fn are_possible(&self, cycle: i32) -> bool {
+        self.are_windows_possible() && self.dpc.as_ref().is_none_or(|dpc| dpc.is_possible(cycle))
+    }
+
+    fn are_windows_possible(&self) -> bool {
         let is_one_of = |count| (0..count).any(|bank| self.windows == whole_bank(bank));
         match self.mapper {
             Mapper::Flat => is_one_of(1),
@@ -185,20 +215,25 @@ impl Banks {
         plain.then(|| image.bytes[self.offset(address)])
     }
 
-    /// A read of the cartridge.
+    /// A read of the cartridge at a cycle of the frame.
     #[inline(always)]
-    pub(crate) fn read(&mut self, image: &Image, address: u32) -> u8 {
+    pub(crate) fn read(&mut self, image: &Image, address: u32, cycle: i32) -> u8 {
         match self.plain(image, address) {
             Some(byte) => byte,
-            None => self.read_switching(image, address),
+            None => self.read_switching(image, address, cycle),
         }
     }
 
     #[inline(never)]
-    fn read_switching(&mut self, image: &Image, address: u32) -> u8 {
+    fn read_switching(&mut self, image: &Image, address: u32, cycle: i32) -> u8 {
         self.switch(address);
         let at = address & 0xfff;
-        if at < self.ram_below {
+        if let Some(dpc) = &mut self.dpc {
+            if at < self.ram_below {
+                return dpc.read(image, at, cycle);
+            }
+            dpc.clock();
+        } else if at < self.ram_below {
             return if at < 0x80 {
                 0
             } else {
@@ -208,12 +243,17 @@ impl Banks {
         image.bytes[self.offset(address)]
     }
 
-    /// A write: it switches as a read does, or goes to RAM.
+    /// A write: it switches as a read does, or goes to RAM or to the chip.
     #[inline(never)]
     pub(crate) fn write(&mut self, address: u32, value: u8) {
         self.switch(address);
         let at = address & 0xfff;
-        if at < 0x80 && at < self.ram_below {
+        if let Some(dpc) = &mut self.dpc {
+            dpc.clock();
+            if (0x40..0x80).contains(&at) {
+                dpc.write(at, value);
+            }
+        } else if at < 0x80 && at < self.ram_below {
             self.ram[at as usize] = value;
         }
     }
@@ -250,14 +290,23 @@ mod tests {
             Mapper::F6Ram,
             Mapper::E0,
             Mapper::Fe,
+            Mapper::Dpc,
         ] {
             let mut banks = Banks::new(mapper);
             for step in 0..20_000_u32 {
                 banks.switch(0x1fe0 + step * step % 31);
-                assert!(banks.are_possible(), "{mapper:?}: {:?}", banks.windows);
+                assert!(
+                    banks.are_windows_possible(),
+                    "{mapper:?}: {:?}",
+                    banks.windows
+                );
                 let mut other = banks.clone();
                 other.windows[(step & 7) as usize] ^= 1 << (step % 13 + 3);
-                assert!(!other.are_possible(), "{mapper:?}: {:?}", other.windows);
+                assert!(
+                    !other.are_windows_possible(),
+                    "{mapper:?}: {:?}",
+                    other.windows
+                );
             }
         }
     }

@@ -1,6 +1,7 @@
 //! A ROM as it lies in a cartridge: its bytes, what it is called, and how its banks are switched ([`banks`]).
 
 mod banks;
+mod dpc;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use md5::{Digest, Md5};
 use crate::cpu::{Instruction, Program};
 use crate::{CoreError, Game, games};
 pub(crate) use banks::Banks;
+pub(crate) use dpc::Dpc;
 
 /// Room for the largest ROM; shorter ones repeat, so that no address needs a check.
 pub(crate) const IMAGE: usize = 0x8000;
@@ -55,8 +57,8 @@ pub enum Mapper {
     E0,
     /// Activision: 8 KiB, the bank is address line 13 of what a subroutine call or return puts on the bus.
     Fe,
-    /// Pitfall II: 8 KiB of program as `F8`, and a chip of its own for graphics and music. Known, but refused: that
-    /// chip is not emulated.
+    /// Pitfall II: 8 KiB of program as `F8`, and a chip of its own for graphics and music ([`dpc`]), whose 2 KiB of
+    /// display data follow the program.
     Dpc,
 }
 
@@ -112,14 +114,8 @@ impl Cartridge {
     /// A ROM that the table of games need not know.
     ///
     /// # Errors
-    /// The length is not one that `mapper` has, or it is [`Mapper::Dpc`].
+    /// The length is not one that `mapper` has.
     pub fn with_mapper(name: &str, bytes: &[u8], mapper: Mapper) -> Result<Arc<Self>, CoreError> {
-        if mapper == Mapper::Dpc {
-            return Err(CoreError::Unsupported {
-                name: name.to_owned(),
-                mapper,
-            });
-        }
         if !mapper.fits(bytes.len()) {
             return Err(CoreError::Length {
                 name: name.to_owned(),

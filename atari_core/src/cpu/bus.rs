@@ -37,7 +37,7 @@ impl Machine {
     #[inline(always)]
     fn byte(&mut self, address: u32, lines: u32, cycle: i32) -> u8 {
         if address & 0x1000 != 0 {
-            self.banks.read(&self.image, address)
+            self.banks.read(&self.image, address, cycle)
         } else if address & 0x80 == 0 {
             self.tia.read(address, lines, cycle, &self.input)
         } else if address & 0x200 == 0 {

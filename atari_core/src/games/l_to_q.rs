@@ -202,7 +202,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: one_life,
             over: |_, _| false,
         }),
-        differs: Some("what the chip of its cartridge draws and plays"),
+        proved: true,
         ..game("pitfall2", "6d842c96d5a01967be9680080dd5be54", Mapper::Dpc)
     },
     Game {

@@ -2,6 +2,7 @@
 //! console shows what it showed before.
 
 use super::{BadState, Reader, Tape, Writer, check};
+use crate::cartridge::Dpc;
 use crate::console::Console;
 use crate::games::Progress;
 use crate::input::LONG_PADDLE_MAX;
@@ -98,9 +99,9 @@ impl Numbers {
     /// Every clock is one that a frame can come to, and every table is looked up within its bounds: arithmetic on these
     /// is not checked, and a frame's length depends on them.
     fn check(&self, console: &Console) -> Result<(), BadState> {
-        check(self.chips.banks.are_possible(), "a bank")?;
         let cycle = self.chips.cpu.cycle;
         check((0..=LONGEST_FRAME).contains(&cycle), "the cycle")?;
+        check(self.chips.banks.are_possible(cycle), "the cartridge")?;
         let (top, height) = (console.machine.tia.top, console.machine.tia.height);
         check((0..=height).contains(&self.chips.row), "the row")?;
         let begins = (top + self.chips.row) * CLOCKS_PER_LINE;
@@ -186,6 +187,9 @@ impl Numbers {
             tape.half(window)?;
         }
         tape.bytes(&mut self.chips.banks.ram)?;
+        if let Some(dpc) = &mut self.chips.banks.dpc {
+            walk_dpc(dpc, tape)?;
+        }
 
         let input = &mut self.chips.input;
         tape.byte(&mut input.swcha)?;
@@ -230,6 +234,34 @@ impl Numbers {
         }
         Ok(())
     }
+}
+
+fn walk_dpc(chip: &mut Dpc, tape: &mut impl Tape) -> Result<(), BadState> {
+    let Dpc {
+        tops,
+        bottoms,
+        counters,
+        flags,
+        random,
+        plays,
+        followed_to,
+        phase,
+    } = chip;
+    for registers in [tops, bottoms, flags] {
+        tape.bytes(registers)?;
+    }
+    for counter in counters {
+        tape.half(counter)?;
+    }
+    tape.byte(random)?;
+    for voice in plays {
+        tape.flag(voice)?;
+    }
+    tape.int(followed_to)?;
+    let mut bits = phase.to_bits().to_le_bytes();
+    tape.bytes(&mut bits)?;
+    *phase = f64::from_bits(u64::from_le_bytes(bits));
+    Ok(())
 }
 
 fn walk_tia(registers: &mut tia::Registers, tape: &mut impl Tape) -> Result<(), BadState> {
