@@ -14,9 +14,10 @@ use crate::{
 /// The screen as uint8 `[frame_stack, height, width]`, with 3 colours last, or channels last.
 ///
 /// A step's last two frames are kept, and their pixel-wise maximum is what it shows. Where a game ends within a skip,
-/// older frames stay in their places; [`LastFrame`] says what is made of them, and with it where the maximum goes: to
-/// a place of its own (`Pooled`, as stable-baselines3 does), to the newer frame's, which the frame of an end does not
-/// reach (`Dropped`: gymnasium, ALE), or to the older one's, if the skip ran to its end (`Alone`: EnvPool).
+/// older frames stay in their places, and [`LastFrame`] says what is made of them: the maximum of the two places as they
+/// are then (`Pooled`, as stable-baselines3 does); what was shown before, with the older frame if that is of this step, but
+/// not the frame of the end (`Dropped`: gymnasium, ALE); or the frame of an end alone if it is the older one (`Alone`:
+/// EnvPool). Only the first of these needs the newer frame by itself.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is of its own")]
 pub(super) struct Pictures {
@@ -32,9 +33,14 @@ pub(super) struct Pictures {
     /// Pixels of a screen; a frame has 1 or 3 planes of them.
     num_pixels: usize,
     older: Vec<u8>,
+    /// Of `Pooled`; else empty.
     newer: Vec<u8>,
-    /// The maximum where it has a place of its own; else empty.
-    apart: Vec<u8>,
+    /// What is shown: the maximum.
+    pooled: Vec<u8>,
+    /// For each row whether `pooled` may be another one there than the newest of the small frames was made of.
+    changed: Vec<bool>,
+    /// `pooled` is the maximum of the step's two frames, as far as they are in their places.
+    is_of_both: bool,
     /// A picture that is shown in place of a later one, if so.
     seen: Option<Vec<u8>>,
     resizer: Resizer,
@@ -72,12 +78,14 @@ impl Pictures {
             channels_last: recipe.channels_last,
             in_pairs,
             num_pixels,
-            apart: match last_frame {
+            older: frame.clone(),
+            newer: match last_frame {
                 LastFrame::Pooled => frame.clone(),
                 LastFrame::Dropped | LastFrame::Alone => Vec::new(),
             },
-            older: frame.clone(),
-            newer: frame,
+            pooled: frame,
+            changed: vec![true; height],
+            is_of_both: false,
             seen: None,
             resizer: Resizer::new((height, WIDTH), recipe.screen_size, simd),
             gray: vec![0; if of_rgb(true) { num_pixels } else { 0 }],
@@ -85,15 +93,6 @@ impl Pictures {
             frames: vec![0; recipe.frame_stack * frame_bytes],
             frame_bytes,
             oldest: 0,
-        }
-    }
-
-    /// Where the maximum goes.
-    fn maximum(&mut self) -> &mut Vec<u8> {
-        match self.last_frame {
-            LastFrame::Pooled => &mut self.apart,
-            LastFrame::Dropped => &mut self.newer,
-            LastFrame::Alone => &mut self.older,
         }
     }
 
@@ -115,60 +114,98 @@ impl Pictures {
     }
 
     fn kept(&mut self, console: &Console, left: u32, is_end: bool) {
-        if !(is_end && self.last_frame == LastFrame::Dropped) {
-            let place = if left > 0 {
-                &mut self.older
-            } else {
-                &mut self.newer
-            };
-            if self.in_pairs {
-                place.copy_from_slice(console.screen());
-            } else {
-                Self::grab(&self.palette, false, self.simd, console, place);
+        let (palette, simd) = (&self.palette, self.simd);
+        match self.last_frame {
+            LastFrame::Dropped if is_end => {}
+            LastFrame::Pooled => {
+                let place = if left > 0 {
+                    &mut self.older
+                } else {
+                    &mut self.newer
+                };
+                if self.in_pairs {
+                    copy_changed(console.screen(), place, &mut self.changed);
+                } else {
+                    Self::grab(palette, false, simd, console, place);
+                }
+            }
+            LastFrame::Dropped | LastFrame::Alone if left > 0 => {
+                Self::grab(palette, false, simd, console, &mut self.older);
+                if is_end {
+                    self.pooled.copy_from_slice(&self.older);
+                    self.changed.fill(true);
+                }
+            }
+            LastFrame::Dropped | LastFrame::Alone => {
+                let (older, pooled) = (&self.older, &mut self.pooled);
+                if older.len() == self.num_pixels {
+                    let changed = &mut self.changed;
+                    simd.pool(&palette.gray, console.screen(), older, pooled, changed);
+                } else {
+                    Self::grab(palette, false, simd, console, pooled);
+                    maximum(pooled, older);
+                    self.changed.fill(true);
+                }
+                self.is_of_both = true;
             }
         }
     }
 
-    fn step_done(&mut self, is_full: bool) {
-        if is_full || self.last_frame != LastFrame::Alone {
-            match self.last_frame {
-                LastFrame::Pooled if self.in_pairs => {
-                    let (older, newer) = (&self.older, &self.newer);
+    fn step_done(&mut self) {
+        match self.last_frame {
+            LastFrame::Pooled if self.in_pairs => {
+                if !self.is_of_both {
+                    self.changed.fill(true);
+                }
+                let rows = self.older.chunks_exact(WIDTH);
+                let rows = rows.zip(self.newer.chunks_exact(WIDTH));
+                let rows = rows.zip(self.pooled.chunks_exact_mut(WIDTH));
+                for (((older, newer), pooled), _) in rows.zip(&self.changed).filter(|row| *row.1) {
                     self.simd
-                        .gray_of_maximum(&self.palette, older, newer, &mut self.apart);
+                        .gray_of_maximum(&self.palette, older, newer, pooled);
                 }
-                LastFrame::Pooled => {
-                    self.apart.copy_from_slice(&self.older);
-                    maximum(&mut self.apart, &self.newer);
-                }
-                LastFrame::Dropped => maximum(&mut self.newer, &self.older),
-                LastFrame::Alone => maximum(&mut self.older, &self.newer),
             }
+            LastFrame::Pooled => {
+                self.pooled.copy_from_slice(&self.older);
+                maximum(&mut self.pooled, &self.newer);
+                self.changed.fill(true);
+            }
+            LastFrame::Dropped if !self.is_of_both => {
+                maximum(&mut self.pooled, &self.older);
+                self.changed.fill(true);
+            }
+            LastFrame::Dropped | LastFrame::Alone => {}
         }
+        // Those of the next step go to their places, where only `Pooled` looks for them.
+        self.is_of_both = self.last_frame == LastFrame::Pooled;
         self.seen = None;
     }
 
     fn restarted(&mut self, console: &Console) {
-        let (palette, simd) = (self.palette.clone(), self.simd);
-        Self::grab(&palette, self.in_pairs, simd, console, self.maximum());
+        let (palette, pooled) = (&self.palette, &mut self.pooled);
+        Self::grab(palette, self.in_pairs, self.simd, console, pooled);
         if self.last_frame == LastFrame::Dropped {
             self.older.fill(0);
         }
+        self.changed.fill(true);
+        self.is_of_both = false;
         self.seen = None;
     }
 
     fn push(&mut self) {
-        let picture = match (&self.seen, self.last_frame) {
-            (Some(seen), _) => seen,
-            (None, LastFrame::Pooled) => &self.apart,
-            (None, LastFrame::Dropped) => &self.newer,
-            (None, LastFrame::Alone) => &self.older,
-        };
+        let picture = self.seen.as_ref().unwrap_or(&self.pooled);
+        let count = self.frames.len() / self.frame_bytes;
+        let newest = (self.oldest + count - 1) % count * self.frame_bytes;
         let start = self.oldest * self.frame_bytes;
+        self.frames
+            .copy_within(newest..newest + self.frame_bytes, start);
         let frame = &mut self.frames[start..start + self.frame_bytes];
         let (red, rest) = picture.split_at(self.num_pixels);
+        if self.seen.is_some() {
+            self.changed.fill(true);
+        }
         if rest.is_empty() {
-            self.resizer.resize(red, frame);
+            self.resizer.resize_changed(red, &self.changed, frame);
         } else if self.grayscale {
             let (green, blue) = rest.split_at(self.num_pixels);
             gray_of_rgb(red, green, blue, &mut self.gray);
@@ -181,7 +218,9 @@ impl Pictures {
                 }
             }
         }
-        self.oldest = (self.oldest + 1) % (self.frames.len() / self.frame_bytes);
+        // What was shown in place of `pooled` is not what the next step changes.
+        self.changed.fill(self.seen.is_some());
+        self.oldest = (self.oldest + 1) % count;
     }
 
     fn begin(&mut self) {
@@ -223,7 +262,7 @@ impl Pictures {
     }
 
     fn save(&self, state: &mut Writer) {
-        for place in [&self.older, &self.newer, &self.apart, &self.frames] {
+        for place in [&self.older, &self.newer, &self.pooled, &self.frames] {
             state.bytes(place);
         }
         state.u32(self.oldest as u32);
@@ -234,7 +273,7 @@ impl Pictures {
         Ok(PicturesState {
             older: place(&self.older)?,
             newer: place(&self.newer)?,
-            apart: place(&self.apart)?,
+            pooled: place(&self.pooled)?,
             frames: place(&self.frames)?,
             oldest: state.index(self.frames.len() / self.frame_bytes - 1)?,
         })
@@ -243,10 +282,24 @@ impl Pictures {
     fn put(&mut self, state: &PicturesState<'_>) {
         self.older.copy_from_slice(state.older);
         self.newer.copy_from_slice(state.newer);
-        self.apart.copy_from_slice(state.apart);
+        self.pooled.copy_from_slice(state.pooled);
         self.frames.copy_from_slice(state.frames);
         self.oldest = state.oldest;
+        self.changed.fill(true);
+        self.is_of_both = false;
         self.seen = None;
+    }
+}
+
+/// Copies a screen row by row, and sets the flags of those that differ from what was there.
+fn copy_changed(screen: &[u8], place: &mut [u8], changed: &mut [bool]) {
+    let rows = screen.chunks_exact(WIDTH);
+    let rows = rows.zip(place.chunks_exact_mut(WIDTH));
+    for ((row, place), changed) in rows.zip(changed) {
+        if row != place {
+            place.copy_from_slice(row);
+            *changed = true;
+        }
     }
 }
 
@@ -254,7 +307,7 @@ impl Pictures {
 pub(super) struct PicturesState<'a> {
     older: &'a [u8],
     newer: &'a [u8],
-    apart: &'a [u8],
+    pooled: &'a [u8],
     frames: &'a [u8],
     oldest: usize,
 }
@@ -298,10 +351,10 @@ impl Observations {
         }
     }
 
-    /// The step is done: what it shows is the frames' maximum. `is_full` says whether it ran to its end.
-    pub(super) fn step_done(&mut self, console: &Console, is_full: bool) {
+    /// The step is done: what it shows is the frames' maximum.
+    pub(super) fn step_done(&mut self, console: &Console) {
         match self {
-            Self::Pictures(pictures) => pictures.step_done(is_full),
+            Self::Pictures(pictures) => pictures.step_done(),
             Self::Ram(ram) => ram.read = *console.ram(),
         }
     }
@@ -319,7 +372,7 @@ impl Observations {
         match self {
             Self::Pictures(pictures) => match pictures.seen.clone() {
                 Some(seen) => seen,
-                None => pictures.maximum().clone(),
+                None => pictures.pooled.clone(),
             },
             Self::Ram(ram) => ram.read.to_vec(),
         }

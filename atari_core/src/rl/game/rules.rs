@@ -176,8 +176,7 @@ impl GameRules {
                 self.emulator.console.draw_last();
             }
         }
-        self.observations
-            .step_done(&self.emulator.console, left == 0);
+        self.observations.step_done(&self.emulator.console);
         reward
     }
 

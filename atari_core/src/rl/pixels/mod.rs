@@ -5,6 +5,7 @@
 
 mod look_up;
 mod palette;
+mod pool;
 mod resize;
 
 pub use look_up::Simd;
@@ -30,7 +31,10 @@ pub fn gray_of_rgb(red: &[u8], green: &[u8], blue: &[u8], out: &mut [u8]) {
 mod tests {
     use vec_env::env::Random;
 
-    use super::{Palette, Resizer, Simd};
+    use std::iter;
+
+    use super::{Palette, Resizer, Simd, maximum};
+    use crate::WIDTH;
 
     /// OpenCV is asked where Python is; here memory is looked after, by Miri too: pictures of just their bytes.
     #[test]
@@ -67,6 +71,41 @@ mod tests {
                     .iter()
                     .all(|simd| resize(*simd) == expected)
             );
+        }
+    }
+
+    /// The frames of a step, most of whose rows are as the step before left them, against all of them made anew.
+    #[test]
+    fn what_is_made_of_changed_rows_alone_is_what_is_made_of_all() {
+        const ROWS: usize = 13;
+        let (mut random, table) = (Random::new(2), Palette::ntsc().gray);
+        for &simd in Simd::available() {
+            let mut resizer = Resizer::new((ROWS, WIDTH), (5, 84), simd);
+            let mut screens = [vec![0; ROWS * WIDTH], vec![0; ROWS * WIDTH]];
+            let (mut pooled, mut small) = (vec![0; ROWS * WIDTH], vec![0; 5 * 84]);
+            resizer.resize(&pooled, &mut small);
+            for _ in 0..200 {
+                let pixel = random.below(ROWS * WIDTH);
+                screens[random.below(2)][pixel] = random.next_u64() as u8 & !1;
+                let grays = screens.each_ref().map(|screen| {
+                    let pixels = screen.iter();
+                    let grays = pixels.map(|colour| table[usize::from(colour >> 1)]);
+                    grays.collect::<Vec<_>>()
+                });
+                let mut expected = grays[0].clone();
+                maximum(&mut expected, &grays[1]);
+                let rows = |picture: &[u8]| picture.as_chunks::<WIDTH>().0.to_vec();
+                let differs: Vec<_> = iter::zip(rows(&expected), rows(&pooled))
+                    .map(|(new, before)| new != before)
+                    .collect();
+                let mut changed = vec![false; ROWS];
+                simd.pool(&table, &screens[1], &grays[0], &mut pooled, &mut changed);
+                assert!(pooled == expected && changed == differs, "{simd:?}");
+                resizer.resize_changed(&pooled, &changed, &mut small);
+                let mut expected = vec![0; small.len()];
+                resizer.resize(&pooled, &mut expected);
+                assert!(small == expected, "{simd:?}");
+            }
         }
     }
 }

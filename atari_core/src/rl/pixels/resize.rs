@@ -4,7 +4,7 @@
 //! OpenCV has three ways: whole numbers of pixels become one (`Whole`), pixels are shared by weight (`Area`), and
 //! where a side grows it interpolates (`Linear`).
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use super::look_up::Simd;
 
@@ -73,6 +73,23 @@ impl Resizer {
 
     /// Resizes `picture` to `out`; both in rows.
     pub fn resize(&mut self, picture: &[u8], out: &mut [u8]) {
+        self.resize_rows(picture, |_| true, out);
+    }
+
+    /// Resizes `picture` to `out`, which holds what this picture was made into when other pixels were in its `changed`
+    /// rows. One flag for each row of the picture.
+    pub fn resize_changed(&mut self, picture: &[u8], changed: &[bool], out: &mut [u8]) {
+        debug_assert_eq!(changed.len(), self.from.0);
+        self.resize_rows(picture, |rows| changed[rows].contains(&true), out);
+    }
+
+    /// Resizes `picture` where `is_wanted` says so of the rows that an output's row is made of, or everywhere.
+    fn resize_rows(
+        &mut self,
+        picture: &[u8],
+        is_wanted: impl Fn(Range<usize>) -> bool,
+        out: &mut [u8],
+    ) {
         let (height, width) = self.from;
         debug_assert_eq!(picture.len(), height * width);
         debug_assert_eq!(out.len(), self.to.0 * self.to.1);
@@ -87,13 +104,11 @@ impl Resizer {
                     #[expect(unsafe_code, reason = "needs AVX2")]
                     // SAFETY: the constructor has seen that there is AVX2.
                     unsafe {
-                        area_avx2(area, picture, out, row, sums);
+                        area_avx2(area, picture, is_wanted, out, row, sums);
                     }
                     return;
                 }
-                area.resize(picture, out, row, sums, |area, pixels, row| {
-                    area.add_columns(pixels, row);
-                });
+                area.resize(picture, is_wanted, out, row, sums, Area::add_columns);
             }
         }
     }
@@ -216,43 +231,43 @@ impl Area {
     fn resize(
         &self,
         picture: &[u8],
+        is_wanted: impl Fn(Range<usize>) -> bool,
         out: &mut [u8],
         row: &mut [f32],
         sums: &mut [f32],
         add_columns: impl Fn(&Self, &[u8], &mut [f32]),
     ) {
-        let (mut pixels, mut target): (&[u8], usize) = (&[], 0);
-        let mut source = usize::MAX;
-        for share in &self.rows {
-            if share.source != source {
-                source = share.source;
-                let next = &picture[source * self.from.1..(source + 1) * self.from.1];
-                if next != pixels {
-                    add_columns(self, next, row);
-                }
-                pixels = next;
+        let (mut source, mut pixels): (usize, &[u8]) = (usize::MAX, &[]);
+        let shares = self.rows.chunk_by(|one, next| one.target == next.target);
+        for (shares, out) in shares.zip(out.chunks_exact_mut(self.to.1)) {
+            let (first, last) = (shares[0].source, shares[shares.len() - 1].source);
+            if !is_wanted(first..last + 1) {
+                continue;
             }
-            if share.target == target && (target > 0 || source > 0) {
-                for (sum, row) in sums.iter_mut().zip(&*row) {
-                    *sum += share.weight * row;
+            for (index, share) in shares.iter().enumerate() {
+                if share.source != source {
+                    source = share.source;
+                    let next = &picture[source * self.from.1..][..self.from.1];
+                    if next != pixels {
+                        add_columns(self, next, row);
+                    }
+                    pixels = next;
                 }
-            } else {
-                self.store(sums, target, out);
-                target = share.target;
-                for (sum, row) in sums.iter_mut().zip(&*row) {
-                    *sum = share.weight * row;
+                let products = row.iter().map(|row| share.weight * row);
+                if index == 0 {
+                    for (sum, product) in sums.iter_mut().zip(products) {
+                        *sum = product;
+                    }
+                } else {
+                    for (sum, product) in sums.iter_mut().zip(products) {
+                        *sum += product;
+                    }
                 }
             }
-        }
-        self.store(sums, target, out);
-    }
-
-    /// Rounds the sums to bytes, ties to even: in a float32 beyond 2²³ the lowest bits are those of the integer.
-    #[inline(always)]
-    fn store(&self, sums: &[f32], target: usize, out: &mut [u8]) {
-        let out = &mut out[target * self.to.1..(target + 1) * self.to.1];
-        for (out, sum) in out.iter_mut().zip(sums) {
-            *out = (sum + 8_388_608.0).to_bits() as u8;
+            // Rounds the sums to bytes, ties to even: in a float32 beyond 2²³ the lowest bits are those of the integer.
+            for (out, sum) in out.iter_mut().zip(&*sums) {
+                *out = (sum + 8_388_608.0).to_bits() as u8;
+            }
         }
     }
 
@@ -288,12 +303,19 @@ fn shuffles(sources: &[u16], width: usize) -> Option<Vec<(u16, [u8; REACH])>> {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn area_avx2(area: &Area, picture: &[u8], out: &mut [u8], row: &mut [f32], sums: &mut [f32]) {
+fn area_avx2(
+    area: &Area,
+    picture: &[u8],
+    is_wanted: impl Fn(Range<usize>) -> bool,
+    out: &mut [u8],
+    row: &mut [f32],
+    sums: &mut [f32],
+) {
     match &area.shuffles {
-        Some(shuffles) => area.resize(picture, out, row, sums, |area, pixels, row| {
+        Some(shuffles) => area.resize(picture, is_wanted, out, row, sums, |area, pixels, row| {
             add_columns_avx2(area, shuffles, pixels, row);
         }),
-        None => area.resize(picture, out, row, sums, Area::add_columns),
+        None => area.resize(picture, is_wanted, out, row, sums, Area::add_columns),
     }
 }
 
