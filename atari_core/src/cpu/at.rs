@@ -61,10 +61,10 @@ impl At {
         Self(self.0 & !0xffff_0000 | u64::from(count) << COUNT)
     }
 
-    /// One instruction less.
+    /// So many instructions less.
     #[inline(always)]
-    pub(super) fn counted(self) -> Self {
-        Self(self.0.wrapping_add(1 << COUNT))
+    pub(super) fn counted(self, instructions: u32) -> Self {
+        Self(self.0.wrapping_add(u64::from(instructions) << COUNT))
     }
 
     /// Whether more instructions were counted than there were.

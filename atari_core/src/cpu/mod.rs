@@ -7,6 +7,7 @@
 mod at;
 mod bus;
 mod decimal;
+mod loops;
 mod modes;
 mod opcodes;
 mod operations;
@@ -151,7 +152,7 @@ impl<'a> Processor<'a> {
     #[inline(always)]
     fn next(self) {
         let x_y = self.x | self.y << 8;
-        let at = self.at.counted();
+        let at = self.at.counted(1);
         if at.is_over() {
             return self.bus.pause(at, 0, self.a, x_y, self.zero_negative);
         }
@@ -163,7 +164,7 @@ impl<'a> Processor<'a> {
     #[inline(always)]
     fn next_anywhere(self) {
         if self.bus.banks.is_outside() {
-            let at = self.at.counted();
+            let at = self.at.counted(1);
             let x_y = self.x | self.y << 8;
             let go_on = if at.is_over() { Machine::pause } else { fetch };
             return go_on(self.bus, at, 0, self.a, x_y, self.zero_negative);

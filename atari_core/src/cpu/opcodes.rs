@@ -5,15 +5,16 @@ use super::modes::{
     Absolute, AbsoluteX, AbsoluteY, Immediate, IndirectX, IndirectY, Mode, Needs, ZeroPage,
     ZeroPageX, ZeroPageY,
 };
-use super::{At, Handler, Processor, flag, stores};
+use super::{At, Handler, Processor, flag, loops, stores};
 use crate::machine::Machine;
 
 /// Numbers of handlers: those of the 256 opcodes where the instruction and what it works on are in a piece of the
-/// program, in RAM and in ROM; those of the opcodes anywhere; [`stores`]; what looks for an instruction.
+/// program, in RAM and in ROM; those of the opcodes anywhere; [`stores`]; what looks for an instruction; [`loops`].
 pub(super) const ANYWHERE: u16 = 256;
 pub(super) const STORES: u16 = 512;
 pub(super) const FETCH: u16 = 704;
-const COUNT: usize = FETCH as usize + 1;
+pub(super) const LOOPS: u16 = FETCH + 1;
+const COUNT: usize = LOOPS as usize + loops::HANDLERS.len();
 
 /// Whether it is one of the eight conditional branches.
 pub(super) fn is_branch(opcode: u8) -> bool {
@@ -114,6 +115,11 @@ macro_rules! instructions {
                 });
                 $(put!($o, BOTH);)+
             })+
+            let mut index = 0;
+            while index < loops::HANDLERS.len() {
+                handlers[LOOPS as usize + index] = loops::HANDLERS[index].1;
+                index += 1;
+            }
             handlers
         };
     };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Handler, opcodes, stores};
+use super::{Handler, loops, opcodes, stores};
 
 /// For every byte of a ROM the instruction that begins there, if it is run from here ([`Instruction::in_piece`]).
 pub(crate) struct Program<const LENGTH: usize> {
@@ -31,8 +31,8 @@ impl<const LENGTH: usize> Program<LENGTH> {
 /// An instruction: the number of its handler, and the two bytes behind the opcode.
 #[derive(Clone, Copy)]
 pub(crate) struct Instruction {
-    number: u16,
-    operand: u16,
+    pub(super) number: u16,
+    pub(super) operand: u16,
 }
 
 impl Instruction {
@@ -51,6 +51,11 @@ impl Instruction {
         let with_handler = |number| Self { number, operand };
         if !piece.contains(&at) {
             return with_handler(opcodes::FETCH);
+        }
+        if piece.contains(&(at + 1))
+            && let Some(instruction) = loops::instruction(bytes, at)
+        {
+            return instruction;
         }
         if opcodes::is_branch(opcode) {
             let next = at + 2;

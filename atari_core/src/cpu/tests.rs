@@ -166,3 +166,43 @@ fn a_program_goes_on_in_the_next_window_and_not_in_the_next_slice() {
     // Taken branches go to another page.
     assert_eq!(machine.cpu.cycle, 13 + 3 * (30 + 5 + 2 + 2 + 2) + 2 * 2);
 }
+
+/// Loops that only count are run to their last turn at once, as far as there are instructions left.
+#[test]
+fn loops_that_count_take_the_instructions_and_cycles_that_they_take() {
+    let mut seed = 4;
+    for counter in [0xca, 0x88, 0xe8, 0xc8] {
+        for branch in [0xd0, 0x10] {
+            for page in [0x100, 0x1fe, 0xffb] {
+                let mut rom = vec![0xea; 4096];
+                rom[page..page + 3].copy_from_slice(&[counter, branch, 0xfd]);
+                let cartridge =
+                    Cartridge::with_mapper("counts", &rom, Mapper::Flat).expect("4 KiB");
+                let image = cartridge.image();
+                for start in 0..=255 {
+                    let registers = Registers {
+                        x: start,
+                        y: start,
+                        p: flag::ALWAYS as u8,
+                        pc: 0xf000 | page as u16,
+                        ..Registers::default()
+                    };
+                    let mut machine = Machine::new(image.clone(), Mapper::Flat, 34, 210, [0; 128]);
+                    machine.cpu = registers;
+                    let mut oracle = Oracle {
+                        r: registers,
+                        ram: [0; 128],
+                        rom: &rom,
+                    };
+                    let length = random(&mut seed) as u32 % 600;
+                    machine.run(length);
+                    let steps = (0..length).map_while(|_| oracle.step()).count();
+                    if steps == length as usize {
+                        let case = (counter, branch, page, start, length);
+                        assert_eq!(machine.cpu, oracle.r, "{case:x?}");
+                    }
+                }
+            }
+        }
+    }
+}
