@@ -82,9 +82,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn gray(console: &Console, palette: &Palette) -> u32 {
     let colours = console.screen().iter();
-    let pixels: Vec<u8> = colours
-        .map(|&colour| palette.gray[usize::from(colour >> 1)])
-        .collect();
+    let pixels: Vec<u8> = colours.map(|&colour| palette.gray.at(colour)).collect();
     crc32fast::hash(&pixels)
 }
 

@@ -31,6 +31,7 @@ fn switched_off(cartridge: &Cartridge, game: &Game) -> Machine {
         start::RAM,
     );
     machine.tia.no_comb = game.no_comb;
+    machine.tia.is_pal = game.standard == Standard::Pal;
     machine
 }
 
@@ -243,7 +244,8 @@ impl Console {
         }
     }
 
-    /// The picture: a palette entry of the NTSC TIA for each pixel, `[height, 160]`, every entry even.
+    /// The picture: a palette entry of the TIA for each pixel, `[height, 160]`. Entries are even, but odd where a frame
+    /// of a game for PAL has lost its colours.
     #[must_use]
     pub fn screen(&self) -> &[u8] {
         &self.machine.tia.pictures.shown()[..self.height() * WIDTH]

@@ -9,7 +9,8 @@ import pytest
 pytest.importorskip("ale_py")
 ROOT = Path(__file__).resolve().parents[2]
 
-# One of each bank switching and controller, a game that SELECT begins, and one for PAL consoles.
+# One of each bank switching and controller, a game that SELECT begins, and two for PAL consoles, of
+# which the second loses its colours.
 GAMES = [
     "breakout",
     "asteroids",
@@ -19,6 +20,7 @@ GAMES = [
     "pitfall2",
     "berzerk",
     "mr_do",
+    "air_raid",
 ]
 
 

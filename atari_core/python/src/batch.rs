@@ -200,8 +200,8 @@ impl AtariVecEnv {
         index: usize,
     ) -> PyResult<Bound<'py, PyArray2<u8>>> {
         let palette = Palette::of(self.look(index)?.console().game());
-        let entry = |entry: usize| palette.rgb.map(|part| part[entry / 2]).to_vec();
-        let entries: Vec<Vec<u8>> = (0..256).map(entry).collect();
+        let colour = |entry| palette.rgb.each_ref().map(|part| part.at(entry)).to_vec();
+        let entries: Vec<Vec<u8>> = (0..=255).map(colour).collect();
         Ok(PyArray2::from_vec2(py, &entries)?)
     }
 
@@ -213,7 +213,7 @@ impl AtariVecEnv {
         let gray = Palette::of(self.look(index)?.console().game()).gray;
         Ok(PyArray1::from_iter(
             py,
-            (0..256).map(|entry| gray[entry / 2]),
+            (0..=255).map(|entry| gray.at(entry)),
         ))
     }
 

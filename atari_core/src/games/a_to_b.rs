@@ -44,7 +44,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: one_life,
             over: |ram, _| ram.at(0xa7) == 0xff,
         }),
-        differs: Some("ale-py shows a frame of an odd number of lines without colours"),
+        proved: true,
         ..pal("air_raid", "35be55426c1fec32dfb503b4f0651572", Mapper::Flat)
     },
     Game {

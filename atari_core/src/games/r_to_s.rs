@@ -67,7 +67,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0xa9),
             over: |ram, _| ram.at(0xa9) == 0 && ram.at(0xa7) == 0xa0,
         }),
-        differs: Some("ale-py shows a frame of an odd number of lines without colours"),
+        proved: true,
         ..pal(
             "sir_lancelot",
             "dd0cbe5351551a538414fb9e37fc56e8",

@@ -49,6 +49,8 @@ pub(crate) struct Registers {
     pub(crate) nusiz: [u8; 2],
     /// Colours of player 0, player 1, playfield and background.
     pub(crate) colour: [u8; 4],
+    /// This frame shows them as gray ([`Tia::end_frame`]).
+    pub(crate) colour_lost: bool,
     pub(crate) ctrlpf: u8,
     /// CTRLPF bit 0 as it holds for the line being drawn.
     pub(crate) reflect: bool,
@@ -102,6 +104,8 @@ pub(crate) struct Tia {
     pub(crate) draw: bool,
     /// HMOVE blackens no pixels (some cartridges are shown so).
     pub(crate) no_comb: bool,
+    /// The television is one for PAL.
+    pub(crate) is_pal: bool,
     /// Line of the frame at which the picture begins, and how many lines it has.
     pub(crate) top: i32,
     pub(crate) height: i32,
@@ -129,6 +133,7 @@ impl Tia {
             picture_begins: true,
             draw: true,
             no_comb: false,
+            is_pal: false,
             top,
             height: height.min(MAX_HEIGHT as i32),
             bottom: (top + height.min(MAX_HEIGHT as i32)) * CLOCKS_PER_LINE,
@@ -181,9 +186,13 @@ impl Tia {
 
     /// Ends the frame at this line, from which the clocks of the next one count: the lines that went by. The picture
     /// was brought to its end ([`Tia::catch_up`]) before.
+    ///
+    /// A PAL television takes the colours' phase from the line before, which does not fit after an odd number of lines: the
+    /// next frame is gray. Its palette entries are the odd ones.
     pub(crate) fn end_frame(&mut self, cycle: i32) -> i32 {
         let lines = cycle / CYCLES_PER_LINE;
         let cycles = lines * CYCLES_PER_LINE;
+        self.registers.colour_lost = self.is_pal && lines & 1 == 1;
         self.registers.released_at = self.registers.released_at.wrapping_sub(cycles);
         self.registers.moved_at = self
             .registers

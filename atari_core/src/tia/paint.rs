@@ -43,7 +43,8 @@ enum Order {
 impl<'a> Layers<'a> {
     #[inline(always)]
     fn new(objects: &'a Objects, registers: &Registers) -> Self {
-        let [player0, player1, field, background] = registers.colour;
+        let lost = u8::from(registers.colour_lost);
+        let [player0, player1, field, background] = registers.colour.map(|colour| colour | lost);
         let score = registers.ctrlpf & 2 != 0;
         let field_last = registers.ctrlpf & 4 != 0;
         let (order, colours) = if field_last && !(score && field_alone(registers)) {

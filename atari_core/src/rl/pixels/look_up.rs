@@ -1,5 +1,7 @@
 //! Which instructions there are, and tables of 128 bytes looked up with them: a screen's colours in gray, say.
 
+use super::palette::Table;
+
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
     __m256i, __m512i, _mm_loadu_si128, _mm256_adds_epu8, _mm256_and_si256,
@@ -51,9 +53,18 @@ impl Simd {
         Self::available().contains(&self)
     }
 
-    /// Writes, for each colour of a screen, what a table of the 128 colours has for it. Colours are ALE's numbers, 0
-    /// to 254: the table is indexed by their half.
-    pub fn look_up(self, table: &[u8; 128], screen: &[u8], out: &mut [u8]) {
+    /// Writes, for each palette entry of a screen, what a table has for it.
+    pub fn look_up(self, table: &Table, screen: &[u8], out: &mut [u8]) {
+        self.look_up_colours(&table.colours, screen, out);
+        if table.has_lost(screen) {
+            for (out, &entry) in out.iter_mut().zip(screen) {
+                *out = table.at(entry);
+            }
+        }
+    }
+
+    /// By the halves of the entries: the odd ones as if they were even.
+    fn look_up_colours(self, table: &[u8; 128], screen: &[u8], out: &mut [u8]) {
         let done = match self {
             Self::Portable => 0,
             #[cfg(target_arch = "x86_64")]

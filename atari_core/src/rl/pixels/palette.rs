@@ -1,4 +1,5 @@
-//! The 128 colours of the consoles for NTSC and for PAL as ale-py shows them, read out of its pictures.
+//! The 128 colours of the consoles for NTSC and for PAL as ale-py shows them, and the grays of PAL's where they are lost,
+//! read out of its pictures.
 
 use std::sync::LazyLock;
 
@@ -48,15 +49,41 @@ const PAL: [u32; 128] = [
     0x00_0000, 0x2b_2b2b, 0x52_5252, 0x76_7676, 0x97_9797, 0xb6_b6b6, 0xd2_d2d2, 0xec_ecec,
 ];
 
-/// What each colour looks like; tables are indexed by half of ALE's number of it.
+/// A number for each palette entry.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// For the even entries, by their half: the colours.
+    pub(super) colours: [u8; 128],
+    /// For the odd ones, colours that were lost, in a picture for PAL.
+    pub(super) lost: Option<[u8; 128]>,
+}
+
+impl Table {
+    /// The number for an entry.
+    #[must_use]
+    pub fn at(&self, entry: u8) -> u8 {
+        let colour = usize::from(entry >> 1);
+        match &self.lost {
+            Some(lost) if entry & 1 == 1 => lost[colour],
+            _ => self.colours[colour],
+        }
+    }
+
+    /// Whether a screen has lost colours: few games lose them, and then in most pixels.
+    pub(super) fn has_lost(&self, screen: &[u8]) -> bool {
+        self.lost.is_some() && screen.iter().fold(0, |any, entry| any | entry) & 1 == 1
+    }
+}
+
+/// What each palette entry looks like.
 #[derive(Clone, Debug)]
 pub struct Palette {
     /// Red, green and blue.
-    pub rgb: [[u8; 128]; 3],
+    pub rgb: [Table; 3],
     /// ALE's gray.
-    pub gray: [u8; 128],
-    /// OpenCV's gray of the colour: the same but for one of PAL's.
-    pub gray_of_rgb: [u8; 128],
+    pub gray: Table,
+    /// OpenCV's gray of the colour: the same but for one of PAL's, and for lost ones.
+    pub gray_of_rgb: Table,
     maxima: &'static LazyLock<Maxima>,
 }
 
@@ -64,13 +91,13 @@ impl Palette {
     /// The palette of games for NTSC consoles.
     #[must_use]
     pub fn ntsc() -> Self {
-        Self::of_colours(&NTSC, &NTSC_MAXIMA)
+        Self::of_colours(&NTSC, &NTSC_MAXIMA, false)
     }
 
     /// The palette of games for PAL consoles.
     #[must_use]
     pub fn pal() -> Self {
-        Self::of_colours(&PAL, &PAL_MAXIMA)
+        Self::of_colours(&PAL, &PAL_MAXIMA, true)
     }
 
     /// The palette that ale-py shows a game in.
@@ -82,15 +109,26 @@ impl Palette {
         }
     }
 
-    fn of_colours(colours: &[u32; 128], maxima: &'static LazyLock<Maxima>) -> Self {
+    /// A lost colour is seen as its gray. ale-py's own gray of it is another: the blue of the colour that follows.
+    fn of_colours(
+        colours: &[u32; 128],
+        maxima: &'static LazyLock<Maxima>,
+        may_be_lost: bool,
+    ) -> Self {
         let rgb = parts(colours);
         let [red, green, blue] = &rgb;
         let mut gray_of_rgb = [0; 128];
         super::gray_of_rgb(red, green, blue, &mut gray_of_rgb);
+        let gray = std::array::from_fn(|at| ale_gray(red[at], green[at], blue[at]));
+        let next_blue = std::array::from_fn(|at| blue.get(at + 1).copied().unwrap_or(0));
+        let table = |colours, lost| Table {
+            colours,
+            lost: may_be_lost.then_some(lost),
+        };
         Self {
-            rgb,
-            gray: std::array::from_fn(|at| ale_gray(red[at], green[at], blue[at])),
-            gray_of_rgb,
+            rgb: rgb.map(|part| table(part, gray)),
+            gray: table(gray, next_blue),
+            gray_of_rgb: table(gray_of_rgb, gray),
             maxima,
         }
     }
@@ -98,10 +136,24 @@ impl Palette {
     /// A screen in colours: `[height, width, 3]`.
     #[must_use]
     pub fn rgb_of(&self, screen: &[u8]) -> Vec<u8> {
-        let colours = screen.iter().map(|colour| usize::from(colour >> 1));
+        let colours = screen.iter();
         colours
-            .flat_map(|colour| [0, 1, 2].map(|part: usize| self.rgb[part][colour]))
+            .flat_map(|&colour| [0, 1, 2].map(|part: usize| self.rgb[part].at(colour)))
             .collect()
+    }
+
+    /// OpenCV's gray of the maximum of two entries, each of red, green and blue taken alone.
+    fn gray_of_pair(&self, first: u8, second: u8) -> u8 {
+        if (first | second) & 1 == 0 {
+            return self.maxima[usize::from(first >> 1)][usize::from(second >> 1)];
+        }
+        let [red, green, blue] = [0, 1, 2].map(|part: usize| {
+            let part = &self.rgb[part];
+            [part.at(first).max(part.at(second))]
+        });
+        let mut gray = [0];
+        gray_of_rgb(&red, &green, &blue, &mut gray);
+        gray[0]
     }
 }
 
@@ -139,14 +191,13 @@ impl Simd {
         /// Pixels that are compared at once.
         const BLOCK: usize = 32;
         self.look_up(&palette.gray_of_rgb, first, out);
-        let maxima: &Maxima = palette.maxima;
         let blocks = first.chunks(BLOCK).zip(second.chunks(BLOCK));
         for ((first, second), out) in blocks.zip(out.chunks_mut(BLOCK)) {
             if first == second {
                 continue;
             }
             for ((first, second), gray) in first.iter().zip(second).zip(out) {
-                *gray = maxima[usize::from(first >> 1)][usize::from(second >> 1)];
+                *gray = palette.gray_of_pair(*first, *second);
             }
         }
     }

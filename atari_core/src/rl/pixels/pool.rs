@@ -1,7 +1,7 @@
 //! The maximum of a step's two frames, and in which rows it is another picture than the step before showed: most rows
 //! of most steps are the same, and what is made of them need not be made again.
 
-use super::{Simd, look_up};
+use super::{Simd, Table, look_up};
 use crate::WIDTH;
 
 #[cfg(target_arch = "x86_64")]
@@ -15,21 +15,26 @@ use std::arch::x86_64::{
 type Row = [u8; WIDTH];
 
 impl Simd {
-    /// Takes into `pooled` the maximum of what `table` has for a screen's colours and of `older`, and sets the flag of
+    /// Takes into `pooled` the maximum of what `table` has for a screen's entries and of `older`, and sets the flag of
     /// each row of `pooled` that is another one then.
     pub fn pool(
         self,
-        table: &[u8; 128],
+        table: &Table,
         screen: &[u8],
         older: &[u8],
         pooled: &mut [u8],
         changed: &mut [bool],
     ) {
+        let is_lost = table.has_lost(screen);
         let (screen, older) = (screen.as_chunks().0, older.as_chunks().0);
         let (pooled, _) = pooled.as_chunks_mut();
         let rows = screen.iter().zip(older).zip(pooled).zip(changed);
         let rows =
             rows.map(|(((screen, older), pooled), changed)| (screen, older, pooled, changed));
+        if is_lost {
+            return pool(|entry| table.at(entry), rows);
+        }
+        let table = &table.colours;
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 if self.is_available() => {
@@ -47,19 +52,19 @@ impl Simd {
                     pool_avx512(table, rows);
                 }
             }
-            _ => pool(table, rows),
+            _ => pool(|colour| table[usize::from(colour >> 1)], rows),
         }
     }
 }
 
 fn pool<'a>(
-    table: &[u8; 128],
+    found: impl Fn(u8) -> u8,
     rows: impl Iterator<Item = (&'a Row, &'a Row, &'a mut Row, &'a mut bool)>,
 ) {
     for (screen, older, pooled, changed) in rows {
         let mut new = *older;
-        for (new, colour) in new.iter_mut().zip(screen) {
-            *new = table[usize::from(colour >> 1)].max(*new);
+        for (new, &entry) in new.iter_mut().zip(screen) {
+            *new = found(entry).max(*new);
         }
         if *pooled != new {
             *pooled = new;
