@@ -289,11 +289,14 @@ fn walk_tia(registers: &mut tia::Registers, tape: &mut impl Tape) -> Result<(), 
         collisions,
         comb,
         comb_next,
+        stars,
+        star_line,
+        star_restored,
         grounded,
         released_at,
         moved_at,
     } = registers;
-    for register in [vsync, vblank, ctrlpf] {
+    for register in [vsync, vblank, ctrlpf, star_line] {
         tape.byte(register)?;
     }
     for pair in [nusiz, graphics, delayed] {
@@ -315,6 +318,8 @@ fn walk_tia(registers: &mut tia::Registers, tape: &mut impl Tape) -> Result<(), 
         comb,
         comb_next,
         colour_lost,
+        stars,
+        star_restored,
         grounded,
     ] {
         tape.flag(flag)?;

@@ -12,6 +12,7 @@ mod paint;
 mod pictures;
 mod read;
 pub(crate) mod registers;
+mod stars;
 mod strobes;
 #[cfg(test)]
 mod tests;
@@ -78,6 +79,11 @@ pub(crate) struct Registers {
     /// The first eight pixels are black on this line, on the next.
     pub(crate) comb: bool,
     pub(crate) comb_next: bool,
+    /// Missile 0 is a field of stars ([`stars`]), and which of its four lines this is.
+    pub(crate) stars: bool,
+    pub(crate) star_line: u8,
+    /// What was written on this line gave the missile its own shape again.
+    pub(crate) star_restored: bool,
     /// The colour clock of the last HMOVE.
     pub(crate) moved_at: i32,
     /// The paddles' capacitors are held empty; the cycle at which they were let go.
@@ -261,6 +267,7 @@ impl Tia {
             if end == next_line {
                 self.line_clock = next_line;
                 self.row += lines;
+                self.move_stars(lines);
                 self.begin_line();
             }
         }
@@ -303,7 +310,9 @@ impl Tia {
     #[inline(always)]
     fn is_steady(&self) -> bool {
         let registers = &self.registers;
-        registers.suppressed == [false; 2] && registers.reflect == (registers.ctrlpf & 1 != 0)
+        registers.suppressed == [false; 2]
+            && registers.reflect == (registers.ctrlpf & 1 != 0)
+            && !registers.stars
     }
 
     /// Whether the first pixels of this line are black, or of the next.
@@ -319,6 +328,7 @@ impl Tia {
         self.clock = to;
         self.line_clock += lines * CLOCKS_PER_LINE;
         self.row += lines;
+        self.move_stars(lines);
         // What waits for the next line is settled after two.
         (0..lines.min(2)).for_each(|_| self.begin_line());
     }

@@ -1,6 +1,6 @@
 //! Where the objects of a line are: one mask of 160 bits for each, and which of them touch.
 
-use super::{BALL, MISSILE, NOTHING, PLAYER, PLAYFIELD, Registers};
+use super::{BALL, MISSILE, NOTHING, PLAYER, PLAYFIELD, Registers, stars};
 
 /// A line's pixels, bit 0 of word 0 leftmost; the upper half of word 2 is empty.
 pub(super) type Line = [u64; 3];
@@ -280,8 +280,15 @@ fn missile(registers: &Registers, side: usize) -> Line {
     if !missile_shown(registers, side) {
         return NOTHING;
     }
-    let width = 1 << ((registers.nusiz[side] >> 4) & 3);
-    let pattern = (1u64 << width) - 1;
+    let mut width = registers.nusiz[side] >> 4 & 3;
+    if registers.stars && side == 0 && !registers.star_restored {
+        match registers.star_line {
+            stars::WIDE => width |= 1,
+            stars::DARK => return NOTHING,
+            _ => {}
+        }
+    }
+    let pattern = (1u64 << (1 << width)) - 1;
     let [first, second] = COPIES[usize::from(registers.nusiz[side] & 7)];
     place(
         [pattern * first, pattern * second],

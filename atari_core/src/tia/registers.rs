@@ -91,6 +91,7 @@ impl Tia {
                 self.enable_missile::<QUICK>((register - 0x1d) as usize, bit(1), clock)?;
             }
             0x1f => self.enable_ball::<QUICK>(bit(1), clock)?,
+            0x22 => self.move_missile::<QUICK>(value >> 4, clock)?,
             0x20..=0x24 => self.registers.motion[(register - 0x20) as usize] = value >> 4,
             0x25..=0x26 => self.delay::<QUICK>((register - 0x25) as usize, bit(0), clock)?,
             0x27 => self.delay_ball::<QUICK>(bit(0), clock)?,
@@ -171,13 +172,15 @@ impl Tia {
     #[inline(always)]
     fn nusiz<const QUICK: bool>(&mut self, side: usize, value: u8, clock: i32) -> Option<()> {
         let suppressed = self.registers.suppressed[side];
-        if self.registers.nusiz[side] == value && !suppressed {
+        let restores = side == 0 && self.registers.stars;
+        if self.registers.nusiz[side] == value && !suppressed && !restores {
             return Some(());
         }
         if self.objects.is_drawn(PLAYER + side) || self.objects.is_drawn(MISSILE + side) {
             self.show::<QUICK>(clock + NUSIZ_DELAY, false)?;
             self.objects.changed(PLAYER + side);
             self.objects.changed(MISSILE + side);
+            self.restore_star(MISSILE + side);
         }
         self.registers.suppressed[side] = false;
         self.registers.nusiz[side] = value;
@@ -361,6 +364,7 @@ impl Tia {
         }
         if self.registers.locked[side] {
             self.follow_player(side);
+            self.restore_star(MISSILE + side);
         }
         self.registers.locked[side] = value;
         self.missile_drawn(side);

@@ -83,19 +83,25 @@ impl Tia {
             .iter()
             .find(|case| (case.0, case.1, case.2) == (object, cycle, since));
         let position = exception.map_or(position, |case| case.3);
-        if self.registers.position[object] != position {
+        let restores = object == MISSILE && self.registers.stars;
+        if self.registers.position[object] != position || restores {
             let delay = if object == BALL { 0 } else { 8 };
             if self.objects.is_drawn(object) {
                 self.catch_up(clock + delay);
                 self.objects.changed(object);
             }
             self.registers.position[object] = position;
+            self.restore_star(object);
         }
     }
 
     pub(super) fn hmove(&mut self, clock: i32) {
         self.catch_up(clock);
         self.registers.moved_at = clock;
+        if self.registers.stars {
+            self.registers.stars = false;
+            self.objects.changed(MISSILE);
+        }
         let cycle = clock as usize % CLOCKS_PER_LINE as usize / 3;
         if !self.no_comb {
             let (now, next) = motion::comb(cycle);
