@@ -1,12 +1,14 @@
 //! Plays a file of actions and writes what every frame gave, for a comparison with another emulator.
 //!
-//! `replay ROM ACTIONS [--game NAME] [--mode N] [--difficulty N] [--observed] [--picture RECORD]`: ACTIONS holds one byte a frame, an
+//! `replay ROM ACTIONS [--game NAME] [--mode N] [--difficulty N] [--seed N] [--observed] [--picture
+//! RECORD]`: ACTIONS holds one byte a frame, an
 //! action of 0 to 17, or 255 for a new game. For the loaded ROM and then for each byte a record goes to standard
 //! output, little endian: RAM (128 bytes), CRC-32 of the picture and, every tenth record, of the picture in gray (else
 //! 0), reward, lives, game over, frame number, frame number of the episode (4 bytes each). Mode and difficulty are
 //! those of the games that begin after the first record. With `--observed` only the last two of every four frames are
 //! drawn, as recipes do; the others have 0 as their CRCs. With `--picture` the pixels after one record are written
-//! instead. With `--game` the ROM may be any, and is switched and begun as that game's.
+//! instead. With `--seed` the game is one for two, and each frame has an action of
+//! each player, each record a reward and the lives of each. With `--game` the ROM may be any, and is switched and begun as that game's.
 
 use std::io::{BufWriter, Write};
 
@@ -29,6 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let value = options.get(place + 1).ok_or(format!("{name} of what?"))?;
         Ok(Some(value.parse()?))
     };
+    let for_two = number("--seed")?;
     let (cartridge, game) = if let Some(at) = place("--game") {
         let name = options.get(at + 1).ok_or("--game of what?")?;
         let game = games::by_name(name).ok_or(format!("no game `{name}`"))?;
@@ -36,10 +39,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (Cartridge::with_mapper(name, &bytes, game.mapper)?, game)
     } else {
         let cartridge = Cartridge::load(rom.as_ref())?;
-        let game = cartridge.game()?;
+        let game = match for_two {
+            None => cartridge.game()?,
+            Some(_) => games::two::by_md5(cartridge.md5())
+                .ok_or("its start and rules for two are not known")?,
+        };
         (cartridge, game)
     };
-    let mut console = Console::new(cartridge, game)?;
+    let mut console = match for_two {
+        None => Console::new(cartridge, game)?,
+        Some(seed) => Console::for_two(cartridge, game, seed)?,
+    };
     if let Some(mode) = number("--mode")? {
         console.set_mode(mode)?;
     }
@@ -50,21 +60,28 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let palette = Palette::of(game);
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let actions = std::fs::read(actions)?;
-    let mut reward = 0;
+    let (mut frames, size) = (actions.iter(), if for_two.is_some() { 2 } else { 1 });
+    let mut rewards = [0; 2];
     let mut drawn = true;
-    for record in 0..=actions.len() {
+    for record in 0.. {
         if record > 0 {
-            match actions[record - 1] {
-                NEW_GAME => {
-                    console.reset();
-                    reward = 0;
-                    drawn = true;
-                }
-                index => {
-                    let action =
-                        Action::from_index(index.into()).ok_or(format!("{index} is no action"))?;
-                    drawn = !observed || console.frame_number() % 4 >= 2;
-                    reward = console.act(action, drawn);
+            let Some(&first) = frames.next() else {
+                break;
+            };
+            if first == NEW_GAME {
+                console.reset();
+                rewards = [0; 2];
+                drawn = true;
+            } else {
+                let action = |index: u8| {
+                    Action::from_index(index.into()).ok_or(format!("{index} is no action"))
+                };
+                drawn = !observed || console.frame_number() % 4 >= 2;
+                if for_two.is_some() {
+                    let second = *frames.next().ok_or("an action of the second player")?;
+                    rewards = console.act_both([action(first)?, action(second)?], drawn);
+                } else {
+                    rewards[0] = console.act(action(first)?, drawn);
                 }
             }
         }
@@ -73,7 +90,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Some(_) => {}
             None => {
                 let gray = (drawn && record % GRAY_EVERY == 0).then(|| gray(&console, &palette));
-                write_record(&mut out, &console, reward, drawn, gray.unwrap_or(0))?;
+                write_record(
+                    &mut out,
+                    &console,
+                    &rewards[..size],
+                    drawn,
+                    gray.unwrap_or(0),
+                )?;
             }
         }
     }
@@ -89,7 +112,7 @@ fn gray(console: &Console, palette: &Palette) -> u32 {
 fn write_record(
     out: &mut impl Write,
     console: &Console,
-    reward: i32,
+    rewards: &[i32],
     drawn: bool,
     gray: u32,
 ) -> std::io::Result<()> {
@@ -101,8 +124,12 @@ fn write_record(
     out.write_all(console.ram())?;
     out.write_all(&picture.to_le_bytes())?;
     out.write_all(&gray.to_le_bytes())?;
-    out.write_all(&reward.to_le_bytes())?;
-    out.write_all(&console.lives().to_le_bytes())?;
+    for reward in rewards {
+        out.write_all(&reward.to_le_bytes())?;
+    }
+    for lives in &console.lives_of_both()[..rewards.len()] {
+        out.write_all(&lives.to_le_bytes())?;
+    }
     out.write_all(&u32::from(console.game_over()).to_le_bytes())?;
     out.write_all(&console.frame_number().to_le_bytes())?;
     out.write_all(&console.episode_frame_number().to_le_bytes())

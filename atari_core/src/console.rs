@@ -7,8 +7,9 @@ use crate::cartridge::Cartridge;
 use crate::games::{Game, Progress, Ram, Select, Standard};
 use crate::input::switch;
 use crate::machine::Machine;
+use crate::start::{self, Chance};
 use crate::tia::WIDTH;
-use crate::{Action, CoreError, start};
+use crate::{Action, CoreError};
 
 /// Frames that pass untouched after power on.
 const IDLE_FRAMES: u32 = 60;
@@ -21,15 +22,9 @@ const MENU_RESET_FRAMES: u32 = 4;
 const MAX_PRESSES: u32 = 256;
 
 /// The console before its power is switched on.
-fn switched_off(cartridge: &Cartridge, game: &Game) -> Machine {
+fn switched_off(cartridge: &Cartridge, game: &Game, ram: [u8; 128]) -> Machine {
     let (image, top, height) = (cartridge.image(), game.top, game.height);
-    let mut machine = Machine::new(
-        image.clone(),
-        game.mapper,
-        top.into(),
-        height.into(),
-        start::RAM,
-    );
+    let mut machine = Machine::new(image.clone(), game.mapper, top.into(), height.into(), ram);
     machine.tia.no_comb = game.no_comb;
     machine.tia.is_pal = game.standard == Standard::Pal;
     machine
@@ -48,8 +43,10 @@ pub struct Console {
     pub(crate) progress: Progress,
     pub(crate) frame: u32,
     pub(crate) episode_frame: u32,
-    /// How often the power was switched on: decides what the interval timer holds then.
+    /// How often the power was switched on: decides what the interval timer holds then, in a game for one.
     pub(crate) power_ons: u32,
+    /// Decides it in a game for two.
+    pub(crate) chance: Option<Box<Chance>>,
     pub(crate) mode: u32,
     pub(crate) difficulty: u32,
 }
@@ -60,6 +57,28 @@ impl Console {
     /// # Errors
     /// The cartridge is switched otherwise than the game's.
     pub fn new(cartridge: Arc<Cartridge>, game: &'static Game) -> Result<Self, CoreError> {
+        Self::loaded(cartridge, game, None)
+    }
+
+    /// A console with a game for two begun, as `multi_agent_ale_py` leaves it when it loads a ROM with this
+    /// `random_seed`: of [`crate::games::two`], in its mode for one. [`Console::set_mode`] and [`Console::reset`] begin one
+    /// for two.
+    ///
+    /// # Errors
+    /// The cartridge is switched otherwise than the game's.
+    pub fn for_two(
+        cartridge: Arc<Cartridge>,
+        game: &'static Game,
+        seed: u32,
+    ) -> Result<Self, CoreError> {
+        Self::loaded(cartridge, game, Some(seed))
+    }
+
+    fn loaded(
+        cartridge: Arc<Cartridge>,
+        game: &'static Game,
+        seed: Option<u32>,
+    ) -> Result<Self, CoreError> {
         if cartridge.mapper() != game.mapper {
             let name = cartridge.name().to_owned();
             return Err(CoreError::Game {
@@ -68,7 +87,14 @@ impl Console {
                 game: game.name,
             });
         }
-        let machine = switched_off(&cartridge, game);
+        let (ram, chance) = match seed {
+            None => (start::RAM, None),
+            Some(seed) => {
+                let (ram, chance) = Chance::at_load(seed);
+                (ram, Some(Box::new(chance)))
+            }
+        };
+        let machine = switched_off(&cartridge, game, ram);
         let mut console = Self {
             cartridge,
             game,
@@ -77,7 +103,10 @@ impl Console {
             frame: 0,
             episode_frame: 0,
             power_ons: 0,
-            mode: first(game.modes),
+            chance,
+            mode: game
+                .rules_for_two
+                .map_or_else(|| first(game.modes), |rules| rules.loaded_mode),
             difficulty: first(game.difficulties),
         };
         // Loading a ROM switches the console on twice; RAM keeps what the first time left in it.
@@ -92,12 +121,18 @@ impl Console {
         }
         // A second time twice over, which only a chip in the cartridge notices.
         console.machine.power_on(0);
+        if let Some(seed) = seed {
+            console.chance = Some(Box::new(Chance::of(seed)));
+        }
         console.reset();
         Ok(console)
     }
 
     fn switch_on(&mut self) {
-        let timer = start::timer(self.power_ons);
+        let timer = match &mut self.chance {
+            None => start::timer(self.power_ons),
+            Some(chance) => chance.timer(),
+        };
         self.power_ons += 1;
         self.machine.power_on(timer);
         self.machine.input.release(self.game.controller);
@@ -115,18 +150,31 @@ impl Console {
     pub fn reset_with(&mut self, sticky: &mut dyn FnMut(Action) -> Action) {
         self.switch_on();
         self.frames(IDLE_FRAMES);
-        self.progress = self
-            .game
-            .rules
-            .map_or_else(Progress::default, |rules| rules.start);
+        self.progress = self.game.at_start();
         self.episode_frame = 0;
         if let Some(select) = self.game.select {
             self.choose_mode(select, sticky);
         }
         self.press(switch::RESET, self.game.reset_frames.into());
+        if self.game.rules_for_two.is_some() {
+            self.start_for_two();
+            return;
+        }
         for &(action, frames) in self.game.start {
             self.machine.input.act(self.game.controller, action, 1.0);
             self.frames(frames.into());
+        }
+    }
+
+    /// Starts the game for one player after the other, each of whom rests for a frame then.
+    fn start_for_two(&mut self) {
+        for player in 0..2 {
+            for &(action, frames) in self.game.start.iter().chain(&[(Action::Noop, 1)]) {
+                let mut actions = [Action::Noop; 2];
+                actions[player] = action;
+                self.machine.input.act_both(self.game.controller, actions);
+                self.frames(frames.into());
+            }
         }
     }
 
@@ -140,7 +188,7 @@ impl Console {
                 select_frames,
                 shows,
             } => {
-                self.press(switch::RESET, reset_frames.into());
+                self.press_to_choose(switch::RESET, reset_frames.into());
                 for _ in 0..idle_frames {
                     self.play(sticky(Action::Noop), 1.0, true);
                 }
@@ -160,7 +208,7 @@ impl Console {
                 byte,
                 bits,
             } => {
-                self.press(switch::RESET, MENU_RESET_FRAMES);
+                self.press_to_choose(switch::RESET, MENU_RESET_FRAMES);
                 self.select(1);
                 let mut push = |console: &mut Self, action| {
                     console.play(sticky(action), 1.0, true);
@@ -181,7 +229,7 @@ impl Console {
                         push(self, toward);
                     }
                 }
-                self.press(switch::RESET, MENU_RESET_FRAMES);
+                self.press_to_choose(switch::RESET, MENU_RESET_FRAMES);
                 push(self, Action::UpFire);
             }
         }
@@ -189,8 +237,17 @@ impl Console {
 
     /// Presses SELECT. The frame after that counts, but sticky actions have no part in it.
     fn select(&mut self, frames: u32) {
-        self.press(switch::SELECT, frames);
+        self.press_to_choose(switch::SELECT, frames);
         self.play(Action::Noop, 1.0, true);
+    }
+
+    /// Holds a switch while the mode is chosen: frames at which the rules of games for two do not look.
+    fn press_to_choose(&mut self, switch: u8, frames: u32) {
+        let before = self.progress;
+        self.press(switch, frames);
+        if self.game.rules_for_two.is_some() {
+            self.progress = before;
+        }
     }
 
     /// Holds a switch of the console for some frames.
@@ -204,9 +261,7 @@ impl Console {
     fn frames(&mut self, count: u32) {
         for left in (0..count).rev() {
             self.machine.frame(left == 0);
-            if let Some(rules) = self.game.rules {
-                rules.step(&self.machine.riot.ram, &mut self.progress);
-            }
+            self.follow();
         }
     }
 
@@ -236,11 +291,36 @@ impl Console {
         self.machine
             .input
             .act(self.game.controller, action, strength);
+        self.count_frame(draw);
+    }
+
+    /// One frame with an action of each player held: their rewards. As [`Console::act`], for a game for two.
+    pub fn act_both(&mut self, actions: [Action; 2], draw: bool) -> [i32; 2] {
+        if self.progress.over {
+            return [0; 2];
+        }
+        self.machine.input.act_both(self.game.controller, actions);
+        self.count_frame(draw);
+        if let Some(chance) = &mut self.chance {
+            chance.pass(2);
+        }
+        [self.progress.reward, self.progress.second.reward]
+    }
+
+    fn count_frame(&mut self, draw: bool) {
         self.machine.frame(draw);
         self.frame += 1;
         self.episode_frame += 1;
+        self.follow();
+    }
+
+    /// Lets the rules look at the frame that was emulated.
+    fn follow(&mut self) {
+        let ram = &self.machine.riot.ram;
         if let Some(rules) = self.game.rules {
-            rules.step(&self.machine.riot.ram, &mut self.progress);
+            rules.step(ram, &mut self.progress);
+        } else if let Some(rules) = self.game.rules_for_two {
+            (rules.step)(Ram::new(ram), self.mode, &mut self.progress);
         }
     }
 
@@ -285,6 +365,12 @@ impl Console {
     #[must_use]
     pub fn lives(&self) -> i32 {
         self.progress.lives
+    }
+
+    /// Lives of each player of a game for two.
+    #[must_use]
+    pub fn lives_of_both(&self) -> [i32; 2] {
+        [self.progress.lives, self.progress.second.lives]
     }
 
     /// Whether the game has ended.

@@ -8,6 +8,8 @@ const PADDLE_MIN: i32 = 27_450;
 const PADDLE_MAX: i32 = 790_196;
 /// Where it ends in Blackjack, which counts the lines that a paddle takes: so much, give or take 800.
 pub(crate) const LONG_PADDLE_MAX: i32 = 795_200;
+/// Where one stands that was not turned yet.
+pub(crate) const PADDLE_MIDDLE: i32 = i32::midpoint(PADDLE_MIN, PADDLE_MAX);
 /// How far a paddle turns in one frame of a pressed direction, in ohms.
 const PADDLE_STEP: i32 = 23_000;
 
@@ -32,8 +34,8 @@ pub enum Controller {
     Paddles {
         /// Which of the two.
         player: u8,
-        /// Two more are in the right port, which nobody turns.
-        four: bool,
+        /// Two more are in the right port, which nobody turns: their resistance, in ohms.
+        others: Option<i32>,
         /// They turn a little further than in other games.
         long: bool,
     },
@@ -50,8 +52,8 @@ pub(crate) struct Input {
     pub(crate) buttons: [u8; 2],
     /// CPU cycles that each paddle's capacitor takes to charge; negative: no paddle.
     pub(crate) charge_cycles: [i32; 4],
-    /// Resistance of the player's paddle, in ohms.
-    pub(crate) paddle: i32,
+    /// Resistance of the player's paddle, in ohms; of two players', the first one's first.
+    pub(crate) paddles: [i32; 2],
 }
 
 impl Input {
@@ -61,17 +63,17 @@ impl Input {
             swchb: switch::IDLE,
             buttons: [0x80; 2],
             charge_cycles: [-1; 4],
-            paddle: 0,
+            paddles: [0; 2],
         }
     }
 
     /// Everything released, paddles in the middle.
     pub(crate) fn release(&mut self, controller: Controller) {
         *self = Self::new();
-        if let Controller::Paddles { four, long, .. } = controller {
-            self.paddle = i32::midpoint(PADDLE_MIN, paddle_max(long));
-            let middle = charge_cycles(self.paddle);
-            let others = if four { 0 } else { -1 };
+        if let Controller::Paddles { others, long, .. } = controller {
+            self.paddles = [i32::midpoint(PADDLE_MIN, paddle_max(long)); 2];
+            let middle = charge_cycles(self.paddles[0]);
+            let others = others.map_or(-1, charge_cycles);
             self.charge_cycles = [middle, middle, others, others];
         }
     }
@@ -80,31 +82,69 @@ impl Input {
     pub(crate) fn act(&mut self, controller: Controller, action: Action, strength: f32) {
         match controller {
             Controller::Joystick | Controller::RightJoystick => {
-                let pressed = u8::from(action.up()) << 4
-                    | u8::from(action.down()) << 5
-                    | u8::from(action.left()) << 6
-                    | u8::from(action.right()) << 7;
                 let right = controller == Controller::RightJoystick;
+                let pressed = stick(action);
                 self.swcha = !(if right { pressed >> 4 } else { pressed });
-                self.buttons[usize::from(right)] = if action.fire() { 0 } else { 0x80 };
+                self.buttons[usize::from(right)] = button(action);
             }
             Controller::Paddles { player, long, .. } => {
-                let step = (PADDLE_STEP as f32 * strength) as i32;
-                if action.right() {
-                    self.paddle = (self.paddle - step).max(PADDLE_MIN);
-                }
-                if action.left() {
-                    self.paddle = (self.paddle + step).min(paddle_max(long));
-                }
-                self.charge_cycles[usize::from(player)] = charge_cycles(self.paddle);
-                self.swcha = if action.fire() {
-                    !(0x80 >> player)
-                } else {
-                    0xff
-                };
+                self.turn(0, player, long, action, strength);
+                self.swcha = !paddle_button(player, action);
             }
         }
     }
+
+    /// Holds the actions of two players for the next frame. The first has what a single player has, the second the
+    /// other port's joystick or the left port's other paddle.
+    pub(crate) fn act_both(&mut self, controller: Controller, actions: [Action; 2]) {
+        let [first, second] = actions;
+        match controller {
+            Controller::Joystick | Controller::RightJoystick => {
+                let (left, right) = match controller {
+                    Controller::RightJoystick => (second, first),
+                    _ => (first, second),
+                };
+                self.swcha = !(stick(left) | stick(right) >> 4);
+                self.buttons = [button(left), button(right)];
+            }
+            Controller::Paddles { player, long, .. } => {
+                self.turn(0, player, long, first, 1.0);
+                self.turn(1, 1 - player, long, second, 1.0);
+                self.swcha = !(paddle_button(player, first) | paddle_button(1 - player, second));
+            }
+        }
+    }
+
+    /// Turns a player's paddle, which is the `port`th, by a pressed direction.
+    fn turn(&mut self, player: usize, port: u8, long: bool, action: Action, strength: f32) {
+        let step = (PADDLE_STEP as f32 * strength) as i32;
+        let paddle = &mut self.paddles[player];
+        if action.right() {
+            *paddle = (*paddle - step).max(PADDLE_MIN);
+        }
+        if action.left() {
+            *paddle = (*paddle + step).min(paddle_max(long));
+        }
+        self.charge_cycles[usize::from(port)] = charge_cycles(*paddle);
+    }
+}
+
+/// The directions of the left port's joystick as SWCHA has them, 1 is pressed.
+fn stick(action: Action) -> u8 {
+    u8::from(action.up()) << 4
+        | u8::from(action.down()) << 5
+        | u8::from(action.left()) << 6
+        | u8::from(action.right()) << 7
+}
+
+/// A joystick's button as INPT4 or INPT5 has it.
+fn button(action: Action) -> u8 {
+    if action.fire() { 0 } else { 0x80 }
+}
+
+/// A paddle's button as SWCHA has it, 1 is pressed.
+fn paddle_button(port: u8, action: Action) -> u8 {
+    if action.fire() { 0x80 >> port } else { 0 }
 }
 
 fn paddle_max(long: bool) -> i32 {

@@ -1,6 +1,8 @@
 //! What the chips happen to hold at power on. On the hardware it is chance; ale-py 0.12.1 always begins with the
 //! same numbers, read out with a ROM that copies them, and results compare only if these are the same too.
 
+use crate::rl::random::MersenneTwister;
+
 /// RAM when a ROM is loaded, $80 first.
 #[rustfmt::skip]
 pub(crate) const RAM: [u8; 128] = [
@@ -20,4 +22,44 @@ static TIMERS: &[u8; 8192] = include_bytes!("power_on_timers.bin");
 
 pub(crate) fn timer(power_on: u32) -> u8 {
     TIMERS[power_on as usize % TIMERS.len()]
+}
+
+/// What the chips hold in `multi_agent_ale_py`, which a seed decides: RAM is the lowest bytes of `std::mt19937`'s numbers,
+/// the timer at each power on another of them. Each frame of a game passes over one for each player, from whom an
+/// action that sticks would be drawn.
+#[derive(Clone)]
+pub(crate) struct Chance {
+    pub(crate) twister: MersenneTwister,
+    /// Numbers to pass over before the next that counts.
+    pub(crate) passed: u32,
+}
+
+impl Chance {
+    /// RAM when a ROM is loaded, and what decides the timer when the power is switched on for the first time.
+    pub(crate) fn at_load(seed: u32) -> ([u8; 128], Self) {
+        let mut chance = Self::of(seed);
+        let ram = std::array::from_fn(|_| chance.twister.next_u32() as u8);
+        chance.pass(1);
+        (ram, chance)
+    }
+
+    /// From the second time on.
+    pub(crate) fn of(seed: u32) -> Self {
+        Self {
+            twister: MersenneTwister::new(seed),
+            passed: 0,
+        }
+    }
+
+    pub(crate) fn pass(&mut self, numbers: u32) {
+        self.passed += numbers;
+    }
+
+    /// The timer at the next power on.
+    pub(crate) fn timer(&mut self) -> u8 {
+        for _ in 0..std::mem::take(&mut self.passed) {
+            self.twister.next_u32();
+        }
+        25 + (self.twister.next_u32() % 75) as u8
+    }
 }

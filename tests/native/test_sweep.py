@@ -1,4 +1,4 @@
-"""`scripts/atari_sweep` in a short form: the native core against ale-py, frame by frame."""
+"""`scripts/atari_sweep` in a short form: the native core against both ALEs, frame by frame."""
 
 import subprocess
 import sys
@@ -43,10 +43,24 @@ def test_every_mode_and_difficulty_is_ales(game: str) -> None:
     assert "modes 0" in done.stdout or "modes 1" in done.stdout
 
 
+# Paddles and who waits to serve, points of both, starts of both, ports the other way round, a menu
+# of another byte, PAL.
+FOR_TWO = ["pong", "space_invaders", "flag_capture", "mario_bros", "surround", "entombed", "combat"]
+
+
+@pytest.mark.parametrize("game", FOR_TWO)
+def test_every_frame_of_a_game_for_two_is_pettingzoos_ales(game: str) -> None:
+    pytest.importorskip("multi_agent_ale_py")
+    done = sweep(game, "--players", "2", "--seeds", "1", "--frames", "500", "--modes", "20")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_what_cannot_be_compared_is_refused_in_a_line() -> None:
     for arguments, reason in [
         (["pong", "--seeds", "0"], "0 is not a number of 1 or more"),
         (["pongg"], "no ROM 'pongg'"),
+        (["combat"], "no ROM 'combat' for 1"),
+        (["seaquest", "--players", "2"], "no ROM 'seaquest' for 2"),
         (["pong", "--fields", "rams"], "no field 'rams'"),
     ]:
         done = sweep(*arguments)

@@ -104,10 +104,12 @@ impl Cartridge {
     /// No game has its MD5.
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<Arc<Self>, CoreError> {
         let md5 = digest(bytes);
-        let game = games::by_md5(&md5).ok_or_else(|| CoreError::Unknown {
-            name: name.to_owned(),
-            md5,
-        })?;
+        let game = games::by_md5(&md5)
+            .or_else(|| games::two::by_md5(&md5))
+            .ok_or_else(|| CoreError::Unknown {
+                name: name.to_owned(),
+                md5,
+            })?;
         Self::with_mapper(name, bytes, game.mapper)
     }
 

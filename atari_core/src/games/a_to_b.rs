@@ -161,7 +161,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        controller: paddles(1, true),
+        controller: paddles(1, Some(0)),
         select: Some(select(1, |ram, _| ram.at(0xdc) == 3)),
         actions: &[Fire, Right, Left],
         difficulties: &[3],
@@ -264,7 +264,7 @@ pub(super) static GAMES: &[Game] = &[
     Game {
         controller: Controller::Paddles {
             player: 0,
-            four: false,
+            others: None,
             long: true,
         },
         actions: &[Noop, Fire, Up, Down],
@@ -313,7 +313,7 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         select: Some(select(1, |ram, mode| ram.at(0xb2) == mode)),
-        controller: paddles(0, false),
+        controller: paddles(0, None),
         actions: &[Noop, Fire, Right, Left],
         modes: &[0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44],
         difficulties: &[0, 1],

@@ -28,7 +28,7 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         select: Some(select(2, |ram, mode| ram.at(0xd4) == mode)),
-        controller: paddles(0, false),
+        controller: paddles(0, None),
         start: &[(Noop, 60), (Fire, 2)],
         actions: &[Noop, Fire, Up, Down],
         modes: &[0, 2, 3],

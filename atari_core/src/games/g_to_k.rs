@@ -192,7 +192,7 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        controller: paddles(0, false),
+        controller: paddles(0, None),
         start: &[(Fire, 1)],
         actions: &[Noop, Fire, Right, Left],
         rules: Some(Rules {

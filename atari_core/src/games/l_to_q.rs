@@ -207,7 +207,7 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         select: Some(select(2, |ram, mode| ram.at(0x96) == mode)),
-        controller: paddles(1, true),
+        controller: paddles(1, Some(0)),
         actions: &[Noop, Fire, Right, Left, RightFire, LeftFire],
         modes: &[0, 1],
         difficulties: &[0, 1, 2, 3],

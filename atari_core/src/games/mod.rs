@@ -9,9 +9,10 @@ mod odd;
 mod r_to_s;
 mod rules;
 mod t_to_z;
+pub mod two;
 
 pub use crate::input::Controller;
-pub use rules::{Progress, Ram, Rules, Score};
+pub use rules::{Progress, Ram, Rules, RulesForTwo, Score, Second};
 
 use crate::{Action, Mapper};
 
@@ -46,6 +47,8 @@ pub struct Game {
     pub actions: &'static [Action],
     /// Score, lives and end; none where they are not known yet.
     pub rules: Option<Rules>,
+    /// The same of a game for two, which has no other rules.
+    pub rules_for_two: Option<RulesForTwo>,
     /// Whether the sweep found every frame equal to ale-py's, in all modes and difficulties: the ROM's line in
     /// `docs/results/atari_core/sweep.txt` says `exact`.
     pub proved: bool,
@@ -128,6 +131,7 @@ const fn game(name: &'static str, md5: &'static str, mapper: Mapper) -> Game {
         start: &[],
         actions: &Action::ALL,
         rules: None,
+        rules_for_two: None,
         proved: false,
         differs: None,
         modes: &[0],
@@ -145,23 +149,31 @@ const fn pal(name: &'static str, md5: &'static str, mapper: Mapper) -> Game {
 }
 
 /// Paddles in the left port, and perhaps in the right one.
-const fn paddles(player: u8, four: bool) -> Controller {
+const fn paddles(player: u8, others: Option<i32>) -> Controller {
     Controller::Paddles {
         player,
-        four,
+        others,
         long: false,
     }
 }
 
 impl Game {
+    /// What a game begins with.
+    pub(crate) fn at_start(&self) -> Progress {
+        let for_one = self.rules.map(|rules| rules.start);
+        let for_two = self.rules_for_two.map(|rules| rules.start);
+        for_one.or(for_two).unwrap_or_default()
+    }
+
     /// Why it might not be what ale-py makes of it, if so.
     #[must_use]
     pub fn unproved(&self) -> Option<&'static str> {
-        match (self.differs, self.rules, self.proved) {
+        let known = self.rules.is_some() || self.rules_for_two.is_some();
+        match (self.differs, known, self.proved) {
             (Some(difference), _, _) => Some(difference),
-            (None, None, _) => Some("its score, lives and end are not known"),
-            (None, Some(_), false) => Some("it was not compared frame by frame"),
-            (None, Some(_), true) => None,
+            (None, false, _) => Some("its score, lives and end are not known"),
+            (None, true, false) => Some("it was not compared frame by frame"),
+            (None, true, true) => None,
         }
     }
 }
@@ -196,49 +208,45 @@ pub fn by_name(name: &str) -> Option<&'static Game> {
 mod tests {
     use std::fmt::Write;
 
-    use super::all;
+    use super::{Game, all, two};
 
-    /// What `scripts/atari_sweep --modes` printed last.
+    /// What `scripts/atari_sweep --modes 1000` printed last.
     const SWEEP: &str = include_str!("../../../docs/results/atari_core/sweep.txt");
+    /// The same with `--players 2`.
+    const SWEEP_TWO: &str = include_str!("../../../docs/results/atari_core/sweep-two.txt");
 
     fn numbers(choices: &[u32]) -> String {
         let numbers: Vec<String> = choices.iter().map(u32::to_string).collect();
         numbers.join(" ")
     }
 
+    fn check(game: &Game, sweep: &str) {
+        let line = sweep
+            .lines()
+            .find(|line| line.split_whitespace().next() == Some(game.name));
+        // Without a way to choose another, a game is played in its first mode.
+        let known = if game.select.is_some() {
+            game.modes.len()
+        } else {
+            1
+        };
+        let (modes, refused) = game.modes.split_at(known);
+        let (modes, difficulties) = (numbers(modes), numbers(game.difficulties));
+        let mut proof = format!("exact; modes {modes}; difficulties {difficulties}");
+        if !refused.is_empty() {
+            write!(proof, "; refused modes {}", numbers(refused)).expect("a string");
+        }
+        let proved = line.is_some_and(|line| line.ends_with(&proof));
+        let frames = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
+        let (name, reason) = (game.name, game.unproved());
+        assert_eq!(game.proved, proved, "{name}: {line:?}");
+        assert!(!proved || frames >= Some(100_000), "{name}: {line:?}");
+        assert_eq!(proved, reason.is_none(), "{name}: {reason:?}");
+    }
+
     #[test]
     fn a_game_is_proved_if_the_sweep_says_so_of_all_its_modes() {
-        for game in all() {
-            let line = SWEEP
-                .lines()
-                .find(|line| line.split_whitespace().next() == Some(game.name));
-            // Without a way to choose another, a game is played in its first mode.
-            let known = if game.select.is_some() {
-                game.modes.len()
-            } else {
-                1
-            };
-            let (modes, refused) = game.modes.split_at(known);
-            let (modes, difficulties) = (numbers(modes), numbers(game.difficulties));
-            let mut proof = format!("exact; modes {modes}; difficulties {difficulties}");
-            if !refused.is_empty() {
-                write!(proof, "; refused modes {}", numbers(refused)).expect("a string");
-            }
-            let proved = line.is_some_and(|line| line.ends_with(&proof));
-            let frames = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
-            assert_eq!(game.proved, proved, "{}: {line:?}", game.name);
-            assert!(
-                !proved || frames >= Some(100_000),
-                "{}: {line:?}",
-                game.name
-            );
-            assert_eq!(
-                proved,
-                game.unproved().is_none(),
-                "{}: {:?}",
-                game.name,
-                game.unproved()
-            );
-        }
+        all().for_each(|game| check(game, SWEEP));
+        two::all().for_each(|game| check(game, SWEEP_TWO));
     }
 }

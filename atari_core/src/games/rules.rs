@@ -69,6 +69,29 @@ pub struct Progress {
     pub over: bool,
     /// Whatever else a game's rules have to remember.
     pub memory: [i32; 2],
+    /// The same of the second player; nothing in a game for one.
+    pub second: Second,
+}
+
+/// What the rules of a game for two remember of the second player.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Second {
+    /// The score as it was last seen.
+    pub score: i32,
+    /// Points of the last frame.
+    pub reward: i32,
+    /// Lives left.
+    pub lives: i32,
+    /// Whatever else.
+    pub memory: [i32; 2],
+}
+
+impl Second {
+    /// All of it.
+    pub(crate) fn numbers(self) -> [i32; 5] {
+        let [first, second] = self.memory;
+        [self.score, self.reward, self.lives, first, second]
+    }
 }
 
 impl Progress {
@@ -80,6 +103,12 @@ impl Progress {
             lives,
             over: false,
             memory: [0; 2],
+            second: Second {
+                score: 0,
+                reward: 0,
+                lives: 0,
+                memory: [0; 2],
+            },
         }
     }
 }
@@ -158,6 +187,17 @@ impl Rules {
         let lost = progress.over && !matches!(self.score, Score::Quest(_));
         progress.lives = if lost { 0 } else { lives };
     }
+}
+
+/// The rules of a game for two.
+#[derive(Clone, Copy, Debug)]
+pub struct RulesForTwo {
+    /// The mode in which a ROM that was loaded waits for another to be chosen.
+    pub loaded_mode: u32,
+    /// What a game begins with.
+    pub start: Progress,
+    /// Takes in the RAM after a frame, in a mode: rewards, lives, end.
+    pub step: fn(Ram, u32, &mut Progress),
 }
 
 /// The lives of a game that has none.

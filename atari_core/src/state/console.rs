@@ -7,6 +7,8 @@ use crate::console::Console;
 use crate::games::Progress;
 use crate::input::LONG_PADDLE_MAX;
 use crate::machine::{Chips, LONGEST_FRAME};
+use crate::rl::random::MersenneTwister;
+use crate::start::Chance;
 use crate::tia::{self, CLOCKS_PER_LINE, NEVER};
 use crate::{CoreError, cpu};
 
@@ -24,6 +26,8 @@ pub(crate) struct Numbers {
     power_ons: u32,
     mode: u32,
     difficulty: u32,
+    /// In a game for two.
+    chance: Option<Box<Chance>>,
 }
 
 impl Console {
@@ -54,19 +58,33 @@ impl Console {
 
     /// What two consoles agree in that may take each other's states.
     pub(crate) fn kind(&self) -> String {
-        format!("rom={}", self.cartridge.md5())
+        let players = if self.chance.is_some() {
+            " players=2"
+        } else {
+            ""
+        };
+        format!("rom={}{players}", self.cartridge.md5())
     }
 
     /// Appends the console's numbers.
     pub(crate) fn save(&self, state: &mut Writer) {
+        let mut numbers = Numbers::of(self);
         // A writer takes everything.
-        let _written = Numbers::of(self).walk(state);
+        let _written = numbers.walk(state);
+        if let Some(chance) = &numbers.chance {
+            chance.twister.save(state);
+            state.u32(chance.passed);
+        }
     }
 
     /// Numbers that this console can go on from.
     pub(crate) fn read(&self, state: &mut Reader<'_>) -> Result<Numbers, BadState> {
         let mut numbers = Numbers::of(self);
         numbers.walk(state)?;
+        if let Some(chance) = &mut numbers.chance {
+            chance.twister = MersenneTwister::read(state)?;
+            chance.passed = state.u32()?;
+        }
         numbers.check(self)?;
         Ok(numbers)
     }
@@ -80,6 +98,7 @@ impl Console {
         self.power_ons = numbers.power_ons;
         self.mode = numbers.mode;
         self.difficulty = numbers.difficulty;
+        self.chance = numbers.chance;
     }
 }
 
@@ -93,6 +112,7 @@ impl Numbers {
             power_ons: console.power_ons,
             mode: console.mode,
             difficulty: console.difficulty,
+            chance: console.chance.clone(),
         }
     }
 
@@ -136,7 +156,11 @@ impl Numbers {
             "a position",
         )?;
         check(
-            (0..=LONG_PADDLE_MAX).contains(&self.chips.input.paddle),
+            self.chips
+                .input
+                .paddles
+                .iter()
+                .all(|paddle| (0..=LONG_PADDLE_MAX).contains(paddle)),
             "a paddle",
         )?;
         let Progress {
@@ -144,14 +168,20 @@ impl Numbers {
             reward,
             lives,
             over: _,
-            memory: [first, second],
+            memory,
+            second,
         } = self.progress;
-        let points = [score, reward, lives, first, second];
-        let points = points.map(|points| (-MOST_POINTS..MOST_POINTS).contains(&points));
-        check(points == [true; 5], "the score")?;
-        let counts = [self.frame, self.episode_frame, self.power_ons];
+        let of_both = [
+            [score, reward, lives, memory[0], memory[1]],
+            second.numbers(),
+        ];
+        let mut points = of_both.iter().flatten();
+        let are_small = points.all(|points| (-MOST_POINTS..MOST_POINTS).contains(points));
+        check(are_small, "the score")?;
+        let passed = self.chance.as_ref().map_or(0, |chance| chance.passed);
+        let counts = [self.frame, self.episode_frame, self.power_ons, passed];
         let counts = counts.map(|count| count < MOST_FRAMES);
-        check(counts == [true; 3], "a count of frames")?;
+        check(counts == [true; 4], "a count of frames")?;
         check(console.game.modes.contains(&self.mode), "the mode")?;
         let difficulties = console.game.difficulties;
         check(difficulties.contains(&self.difficulty), "the difficulty")
@@ -198,7 +228,9 @@ impl Numbers {
         for cycles in &mut input.charge_cycles {
             tape.int(cycles)?;
         }
-        tape.int(&mut input.paddle)?;
+        for paddle in &mut input.paddles {
+            tape.int(paddle)?;
+        }
 
         walk_tia(&mut self.chips.registers, tape)?;
         tape.flag(&mut self.chips.picture_begins)?;
@@ -216,11 +248,18 @@ impl Numbers {
             &mut progress.score,
             &mut progress.reward,
             &mut progress.lives,
+            &mut progress.second.score,
+            &mut progress.second.reward,
+            &mut progress.second.lives,
         ] {
             tape.int(points)?;
         }
         tape.flag(&mut progress.over)?;
-        for number in &mut progress.memory {
+        for number in progress
+            .memory
+            .iter_mut()
+            .chain(&mut progress.second.memory)
+        {
             tape.int(number)?;
         }
         for count in [

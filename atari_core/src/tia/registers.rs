@@ -36,7 +36,7 @@ pub(crate) fn until_wsync_ends(cycle: i32) -> i32 {
 
 /// The first cycle at which a write ends a frame, for a picture of so many lines.
 pub(super) fn last_cycle(height: i32) -> i32 {
-    let last_line = if height == EUROPE_HEIGHT {
+    let last_line = if height >= EUROPE_HEIGHT {
         LAST_LINE_EUROPE
     } else {
         LAST_LINE
