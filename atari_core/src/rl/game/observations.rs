@@ -2,6 +2,8 @@
 //!
 //! `rules` says which frame was kept and with which an episode begins; nothing is decided here.
 
+use std::cell::RefCell;
+
 use crate::{
     Console, WIDTH,
     rl::{
@@ -10,6 +12,11 @@ use crate::{
     },
     state::{BadState, Reader, Writer},
 };
+
+thread_local! {
+    /// The older frame of the step that this thread takes: one place for all its environments stays in the caches.
+    static OLDER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// The screen as uint8 `[frame_stack, height, width]`, with 3 colours last, or channels last.
 ///
@@ -32,13 +39,15 @@ pub(super) struct Pictures {
     in_pairs: bool,
     /// Pixels of a screen; a frame has 1 or 3 planes of them.
     num_pixels: usize,
+    /// The frames of `Pooled`; else empty, as no step needs those of another one ([`OLDER`]).
     older: Vec<u8>,
-    /// Of `Pooled`; else empty.
     newer: Vec<u8>,
     /// What is shown: the maximum.
     pooled: Vec<u8>,
     /// For each row whether `pooled` may be another one there than the newest of the small frames was made of.
     changed: Vec<bool>,
+    /// The older frame of this step is in its place.
+    has_older: bool,
     /// `pooled` is the maximum of the step's two frames, as far as they are in their places.
     is_of_both: bool,
     /// A picture that is shown in place of a later one, if so.
@@ -66,6 +75,10 @@ impl Pictures {
             recipe.pooling == Pooling::Rgb && recipe.grayscale && last_frame == LastFrame::Pooled;
         let is_flat = in_gray || in_pairs;
         let frame = vec![0; num_pixels * if is_flat { 1 } else { 3 }];
+        let places = match last_frame {
+            LastFrame::Pooled => frame.clone(),
+            LastFrame::Dropped | LastFrame::Alone => Vec::new(),
+        };
         let of_rgb = |is_gray: bool| recipe.grayscale == is_gray && !is_flat;
         let plane_bytes = recipe.screen_size.0 * recipe.screen_size.1;
         let frame_bytes = plane_bytes * if recipe.grayscale { 1 } else { 3 };
@@ -78,13 +91,11 @@ impl Pictures {
             channels_last: recipe.channels_last,
             in_pairs,
             num_pixels,
-            older: frame.clone(),
-            newer: match last_frame {
-                LastFrame::Pooled => frame.clone(),
-                LastFrame::Dropped | LastFrame::Alone => Vec::new(),
-            },
+            older: places.clone(),
+            newer: places,
             pooled: frame,
             changed: vec![true; height],
+            has_older: false,
             is_of_both: false,
             seen: None,
             resizer: Resizer::new((height, WIDTH), recipe.screen_size, simd),
@@ -129,26 +140,40 @@ impl Pictures {
                     Self::grab(palette, false, simd, console, place);
                 }
             }
-            LastFrame::Dropped | LastFrame::Alone if left > 0 => {
-                Self::grab(palette, false, simd, console, &mut self.older);
-                if is_end {
-                    self.pooled.copy_from_slice(&self.older);
-                    self.changed.fill(true);
-                }
-            }
-            LastFrame::Dropped | LastFrame::Alone => {
-                let (older, pooled) = (&self.older, &mut self.pooled);
-                if older.len() == self.num_pixels {
-                    let changed = &mut self.changed;
-                    simd.pool(&palette.gray, console.screen(), older, pooled, changed);
-                } else {
-                    Self::grab(palette, false, simd, console, pooled);
-                    maximum(pooled, older);
-                    self.changed.fill(true);
-                }
-                self.is_of_both = true;
-            }
+            LastFrame::Dropped | LastFrame::Alone => OLDER.with_borrow_mut(|older| {
+                self.kept_with(older, console, left, is_end);
+            }),
         }
+    }
+
+    /// [`Pictures::kept`], with a place for the older frame.
+    fn kept_with(&mut self, older: &mut Vec<u8>, console: &Console, left: u32, is_end: bool) {
+        let (palette, pooled) = (&self.palette, &mut self.pooled);
+        if left > 0 {
+            older.resize(pooled.len(), 0);
+            Self::grab(palette, false, self.simd, console, older);
+            self.has_older = true;
+            if is_end {
+                // That of `Alone`.
+                pooled.copy_from_slice(older);
+                self.changed.fill(true);
+            }
+            return;
+        }
+        if !self.has_older {
+            older.clear();
+            older.resize(pooled.len(), 0);
+        }
+        if pooled.len() == self.num_pixels {
+            let (screen, changed) = (console.screen(), &mut self.changed);
+            self.simd
+                .pool(&palette.gray, screen, older, pooled, changed);
+        } else {
+            Self::grab(palette, false, self.simd, console, pooled);
+            maximum(pooled, older);
+            self.changed.fill(true);
+        }
+        self.is_of_both = true;
     }
 
     fn step_done(&mut self) {
@@ -170,12 +195,13 @@ impl Pictures {
                 maximum(&mut self.pooled, &self.newer);
                 self.changed.fill(true);
             }
-            LastFrame::Dropped if !self.is_of_both => {
-                maximum(&mut self.pooled, &self.older);
+            LastFrame::Dropped if self.has_older && !self.is_of_both => {
+                OLDER.with_borrow(|older| maximum(&mut self.pooled, older));
                 self.changed.fill(true);
             }
             LastFrame::Dropped | LastFrame::Alone => {}
         }
+        self.has_older = false;
         // Those of the next step go to their places, where only `Pooled` looks for them.
         self.is_of_both = self.last_frame == LastFrame::Pooled;
         self.seen = None;
@@ -184,9 +210,6 @@ impl Pictures {
     fn restarted(&mut self, console: &Console) {
         let (palette, pooled) = (&self.palette, &mut self.pooled);
         Self::grab(palette, self.in_pairs, self.simd, console, pooled);
-        if self.last_frame == LastFrame::Dropped {
-            self.older.fill(0);
-        }
         self.changed.fill(true);
         self.is_of_both = false;
         self.seen = None;
