@@ -1,17 +1,20 @@
 //! Where the processor is, packed for speed.
 
 /// Where the processor is, so that one addition steps over an instruction: from the lowest bit on the position in the
-/// image (16 bits, of which one is spare), the instructions that are left of the chain, counted up to bit 31, and
-/// the cycle.
+/// image (16 bits, of which one is spare), the instructions that are left of the chain, counted up to the ninth of their
+/// bits, and the cycle. What an instruction adds is a number of less than 32 bits, which is part of the machine's
+/// instruction: longer ones cost room where decoded instructions are kept.
 ///
 /// The program counter is the position and what [`crate::cartridge::Banks`] says that the piece of program begins with.
 #[derive(Clone, Copy)]
 pub(crate) struct At(u64);
 
 const COUNT: u32 = 16;
-const CYCLE: u32 = 32;
+const CYCLE: u32 = 25;
 /// The bit that is 1 as soon as more instructions were counted than there were.
-const OVER: u32 = 1 << 31;
+const OVER: u32 = 1 << 24;
+/// Instructions that can be left.
+pub(super) const MOST: u32 = (OVER >> COUNT) - 1;
 
 impl At {
     pub(super) fn new(position: u32, cycle: i32, left: u32) -> Self {
@@ -25,7 +28,7 @@ impl At {
 
     #[inline(always)]
     pub(super) fn cycle(self) -> i32 {
-        (self.0 >> CYCLE) as i32
+        (self.0.cast_signed() >> CYCLE) as i32
     }
 
     /// Goes on by `bytes` of the program and `cycles`.
@@ -48,17 +51,17 @@ impl At {
 
     #[inline(always)]
     pub(super) fn with_cycle(self, cycle: i32) -> Self {
-        Self(u64::from(self.0 as u32) | (cycle as u64) << CYCLE)
+        Self(self.0 & ((1 << CYCLE) - 1) | (cycle as u64) << CYCLE)
     }
 
     pub(super) fn left(self) -> u32 {
-        ((OVER - 1 - (self.0 as u32)) >> COUNT) & 0x7fff
+        MOST - (self.0 as u32 >> COUNT & MOST)
     }
 
-    /// `left` is less than 2^15.
+    /// `left` is at most [`MOST`].
     pub(super) fn with_left(self, left: u32) -> Self {
-        let count = (OVER >> COUNT) - 1 - left;
-        Self(self.0 & !0xffff_0000 | u64::from(count) << COUNT)
+        let counted = u64::from((2 * OVER - 1) >> COUNT << COUNT);
+        Self(self.0 & !counted | u64::from(MOST - left) << COUNT)
     }
 
     /// So many instructions less.

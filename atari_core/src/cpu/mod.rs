@@ -85,7 +85,7 @@ pub(crate) struct Held {
 type Handler = fn(&mut Machine, At, u32, u32, u32, u32);
 
 /// Instructions that may be nested calls where the compiler makes no jumps of them.
-const CHAIN: u32 = 250;
+const CHAIN: u32 = at::MOST;
 
 /// The processor within an instruction. Registers are wide so that nothing is masked before it is used.
 pub(crate) struct Processor<'a> {
