@@ -81,7 +81,7 @@ class Settings:
         batch_size: Envs per `recv`, the first that are ready; 0 waits for all.
         obs_buffers: 0 hands out a fresh array of observations at each step; `n`, at least 2, lends
             `n` arrays in turn: one is overwritten by the `n`-th call after that which returned it.
-        num_players: 2 for a game against each other (Pong, SpaceInvaders): an axis of 2 comes first
+        num_players: 2 for a game against each other (Pong, Boxing, …): an axis of 2 comes first
             in an env's observation, action and reward.
         img_dir: Folder that receives every emulated RGB frame as `out<env>-<frame>.png`; made with
             its parents. Numbers go on behind files that are there. `None` writes nothing.

@@ -18,15 +18,16 @@ from atari_wrappers.recipes import Recipe
 
 
 class TwoPlayerGame(AtariGame):
-    """Pong or SpaceInvaders for two, as PettingZoo's `pong_v3` and `space_invaders_v2` play them.
+    """A game for two, as PettingZoo's `pong_v3`, `space_invaders_v2` and their like play it.
 
     Every array has an axis of the two players: observations are uint8
     `[2, frame_stack, height, width]` (with `grayscale=False` and 3 colours last), actions
     integers `[2]`, rewards float32 `[2]`, and in the infos so is `raw_reward`; `episode_return` is
     float64 `[2]`. Both players see the same screen, as in PettingZoo.
 
-    All else is said once, for it is of both: a game ends for both at the same frame, and they share
-    the lives of SpaceInvaders, so that `episodic_life` ends the episode of both; Pong has no lives.
+    All else is said once, for it is of both: a game ends for both at the same frame. Lives are
+    those that both share (SpaceInvaders), or those of both together (Entombed, MarioBros,
+    WizardOfWor), so that `episodic_life` ends the episode of both; most games have none.
     No-ops and FIRE at the start are pressed by both. Rewards need not sum to zero: Pong takes a
     point from a player who does not serve in time, and gives it to nobody.
 

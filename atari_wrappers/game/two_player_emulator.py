@@ -20,8 +20,34 @@ from atari_wrappers.ids import EnvId
 from atari_wrappers.recipes import Recipe
 
 NUM_PLAYERS = 2
-# By ROM, the mode of PettingZoo's `pong_v3` (classic) and `space_invaders_v2` (moving shields).
-DEFAULT_MODES = {"pong": 4, "space_invaders": 34}
+# By ROM, the mode that PettingZoo plays unless asked: of Pong the classic one, of SpaceInvaders
+# that with moving shields, of Entombed the competitive one. Backgammon and FishingDerby, which it
+# has not, have no other. Combat, Joust, MazeCraze and Warlords have no id in ale-py.
+DEFAULT_MODES = {
+    "backgammon": 4,
+    "boxing": 2,
+    "double_dunk": 16,
+    "entombed": 2,
+    "fishing_derby": 2,
+    "flag_capture": 1,
+    "ice_hockey": 1,
+    "mario_bros": 2,
+    "othello": 4,
+    "pong": 4,
+    "space_invaders": 34,
+    "space_war": 1,
+    "surround": 1,
+    "tennis": 2,
+    "video_checkers": 10,
+    "wizard_of_wor": 1,
+}
+# Those whose games follow from their actions alone; others from the numbers in RAM and timer at
+# power on too, and from the games before.
+_WITHOUT_CHANCE = {"pong", "space_invaders"}
+# Those in which lives are counted in reserve, -1 when the last is lost.
+_COUNTED_IN_RESERVE = {"mario_bros", "space_invaders", "wizard_of_wor"}
+_SHARED_LIVES = {"space_invaders"}
+_FIRST_SEED = 1  # 0 is the time
 
 
 def import_multi_agent_ale() -> ModuleType:
@@ -44,6 +70,7 @@ def import_multi_agent_ale() -> ModuleType:
 def _loaded(rom: str) -> Any:
     ale = import_multi_agent_ale().ALEInterface()
     ale.setFloat(b"repeat_action_probability", 0.0)
+    ale.setInt(b"random_seed", _FIRST_SEED)
     ale.loadROM(str(roms.get_rom_path(rom)))
     return ale
 
@@ -65,7 +92,7 @@ def recipe_for_two(env_id: EnvId, recipe: Recipe) -> Recipe:
     """
     if env_id.rom not in DEFAULT_MODES:
         raise UnsupportedError(
-            f"num_players=2: `{env_id.name}` is no game for two; {' and '.join(DEFAULT_MODES)} are"
+            f"num_players=2: `{env_id.name}` is no game for two; {', '.join(DEFAULT_MODES)} are"
         )
     if recipe.continuous:
         raise UnsupportedError("num_players=2 goes with button actions, not with continuous=True")
@@ -86,7 +113,8 @@ class TwoPlayerEmulator(Emulator):
     """The fork with one game in it, which takes a pair of actions and gives a pair of rewards.
 
     Sticky actions are drawn here, for each player and frame: the fork could draw them too, but its
-    states lack the action last taken. Without them a game follows from its actions alone.
+    states lack the action last taken. Without them a game of Pong or SpaceInvaders follows from its
+    actions alone, and another from its seed too.
 
     Args:
         env_id: Which game.
@@ -102,19 +130,20 @@ class TwoPlayerEmulator(Emulator):
         self, env_id: EnvId, recipe: Recipe, on_frame: Callable[[], None] | None = None
     ) -> None:
         super().__init__(env_id, recipe, on_frame)
-        ale = self.ale
-        ale.setMode(recipe.mode)
-        ale.setDifficulty(recipe.difficulty)
-        ale.reset_game()
-        # A game with lives counts those in reserve, and says -1 when the last is lost.
-        self._life_in_play = 1 if ale.lives() > 0 else 0
+        self._set_variant()
+        self.ale.reset_game()
         self.lives = self._lives
         self._pressed = np.zeros(NUM_PLAYERS, np.int32)
 
+    def _set_variant(self) -> None:
+        self.ale.setMode(self._mode)
+        self.ale.setDifficulty(self._difficulty)
+
     @property
     def screen_size(self) -> tuple[int, int]:
-        """Height and width of the screen, those of all games for two here."""
-        return 210, 160
+        """Height and width of the screen."""
+        width, height = self.ale.getScreenDims()
+        return height, width
 
     def _make_interface(self) -> Any:
         return _loaded(self._rom)
@@ -129,11 +158,12 @@ class TwoPlayerEmulator(Emulator):
         """Do nothing: the random numbers are drawn here."""
 
     def load(self, seed: int) -> None:
-        """Begin the random numbers anew.
-
-        The console stays on: unlike some games for one, these do not remember those before them.
-        """
+        """Begin the random numbers anew; where a game follows from them, load it anew."""
         self._twister = np.random.RandomState(seed & 0xFFFFFFFF)
+        if self._rom not in _WITHOUT_CHANCE:
+            self.ale.setInt(b"random_seed", seed & 0x7FFFFFFF or _FIRST_SEED)
+            self.ale.loadROM(str(roms.get_rom_path(self._rom)))
+            self._set_variant()
 
     def new_game(self) -> None:
         """Begin a game."""
@@ -164,8 +194,11 @@ class TwoPlayerEmulator(Emulator):
         return rewards
 
     def _lives(self) -> int:
-        """Return the lives that the players share, that in play included; 0 where none."""
-        return int(self.ale.lives()) + self._life_in_play
+        """Return the lives, that in play included: shared ones, or all of both; 0 where none."""
+        if self._rom in _SHARED_LIVES:
+            return int(self.ale.lives()) + 1
+        in_play = NUM_PLAYERS if self._rom in _COUNTED_IN_RESERVE else 0
+        return int(sum(self.ale.allLives())) + in_play
 
     def save(self) -> dict[str, Any]:
         """Return the whole state as plain data."""

@@ -16,6 +16,21 @@ from atari_wrappers.single_env import make_env
 
 GAMES = {"pong": "atari/pong-v3", "space_invaders": "atari/space_invaders-v2"}
 IDS = {"pong": "PongNoFrameskip-v4", "space_invaders": "SpaceInvadersNoFrameskip-v4"}
+# Games that remember, or take chance from their seed: whole ones are left to `atari_sweep`.
+OTHERS = {
+    "ALE/Boxing-v5": "atari/boxing-v2",
+    "ALE/DoubleDunk-v5": "atari/double_dunk-v3",
+    "ALE/Entombed-v5": "atari/entombed_competitive-v3",
+    "ALE/FlagCapture-v5": "atari/flag_capture-v2",
+    "ALE/IceHockey-v5": "atari/ice_hockey-v2",
+    "ALE/MarioBros-v5": "atari/mario_bros-v3",
+    "ALE/Othello-v5": "atari/othello-v3",
+    "ALE/SpaceWar-v5": "atari/space_war-v2",
+    "ALE/Surround-v5": "atari/surround-v2",
+    "ALE/Tennis-v5": "atari/tennis-v3",
+    "ALE/VideoCheckers-v5": "atari/video_checkers-v4",
+    "ALE/WizardOfWor-v5": "atari/wizard_of_wor-v3",
+}
 # PettingZoo looks for `roms/<game>.bin` below this folder.
 _ROM_FOLDER = str(Path(roms.__file__).parent.parent)
 
@@ -31,7 +46,7 @@ class PettingZooGame:
 
     def __init__(self, game: str, **options: object) -> None:
         self._env = pettingzoo.make(
-            "parallel", GAMES[game], auto_rom_install_path=_ROM_FOLDER, **options
+            "parallel", GAMES.get(game, game), auto_rom_install_path=_ROM_FOLDER, **options
         )
         self._stack = np.zeros((4, 84, 84), np.uint8)
 
@@ -77,6 +92,16 @@ class PettingZooGame:
         self._stack[:-1] = self._stack[1:].copy()
         self._stack[-1] = _warp(gray(pooled) if pooling == "rgb" else pooled)
         return self._for_both(), rewards
+
+    @property
+    def all_lives(self) -> list[int]:
+        """The lives of each, as the emulator counts them."""
+        return [int(lives) for lives in self._env.unwrapped.ale.allLives()]
+
+    @property
+    def num_actions(self) -> int:
+        """How many actions a player has."""
+        return int(self._env.action_space(self._env.possible_agents[0]).n)
 
     @property
     def lives(self) -> int:

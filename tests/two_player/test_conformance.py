@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from any_settings import any_settings
-from pettingzoo_games import GAMES, IDS, PettingZooGame
+from pettingzoo_games import GAMES, IDS, OTHERS, PettingZooGame
 
 from atari_wrappers.recipes import PRESETS
 from atari_wrappers.single_env import make_env
@@ -57,6 +57,33 @@ def test_every_frame_is_pettingzoos_in_one_game_after_the_other(game: str) -> No
         assert info["game_terminated"]
         np.testing.assert_array_equal(info["episode_return"], returns)
         assert info["episode_frames"] == info["episode_length"] == oracle.frames
+
+
+@pytest.mark.parametrize("env_id", OTHERS)
+def test_frames_of_other_games_are_pettingzoos_for_a_seed(env_id: str) -> None:
+    oracle = PettingZooGame(OTHERS[env_id])
+    oracle.reset(seed=5)
+    whole = {"screen_size": oracle.frame.shape[:2], "frame_skip": 1, "frame_stack": 1}
+    # Of the presets, that of ALE hands on the seed as it is.
+    settings = PLAIN | {"preset": "ale", "num_players": 2, "grayscale": False} | whole
+    env = make_env(env_id, any_settings(**settings))
+    assert env.action_space.nvec.tolist() == [oracle.num_actions] * 2
+    env.reset(seed=9)
+    reserve = 2 if "Mario" in env_id or "Wizard" in env_id else 0
+    rng = np.random.default_rng(3)
+    for seed in (5, 6):
+        oracle.reset(seed=seed)
+        obs, info = env.reset(seed=seed)
+        for _ in range(250):
+            np.testing.assert_array_equal(obs, np.stack([oracle.frame[None]] * 2))
+            assert info["lives"] == sum(oracle.all_lives) + reserve
+            if oracle.over:
+                break
+            actions = rng.integers(0, oracle.num_actions, 2)
+            expected = oracle.emulate(actions)
+            obs, reward, terminated, _, info = env.step(actions)
+            np.testing.assert_array_equal(reward, expected)
+            assert terminated == oracle.over
 
 
 @pytest.mark.parametrize(("game", "preset"), [("pong", "ale"), ("space_invaders", "baselines")])
