@@ -16,6 +16,16 @@ pub(super) struct Convolution {
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86_64::convolved;
 
+/// Has libtorch compute what our kernels would, for a measurement of both. Whether it is not too late: the
+/// first layer that is computed decides for all.
+#[must_use]
+pub fn leave_to_libtorch() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return super::kernels::Instructions::use_none();
+    #[cfg(not(target_arch = "x86_64"))]
+    true
+}
+
 /// Our kernels are for another processor.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn convolved(
@@ -34,7 +44,7 @@ mod x86_64 {
     use tch::{Device, Kind, Tensor};
 
     use super::Convolution;
-    use crate::nn::kernels::{Conv, KERNELS, Kernels};
+    use crate::nn::kernels::{Conv, Instructions, Kernels};
 
     /// A tensor of libtorch's.
     #[repr(C)]
@@ -61,9 +71,21 @@ mod x86_64 {
     pub(in crate::nn) fn convolved(
         conv: &Convolution,
         x: &Tensor,
+        weights: (&Tensor, &Tensor),
+        kind: Kind,
+    ) -> Option<Tensor> {
+        convolved_in(Instructions::widest()?, conv, x, weights, kind)
+    }
+
+    /// The same in a set of instructions that the processor has.
+    pub(super) fn convolved_in(
+        instructions: Instructions,
+        conv: &Convolution,
+        x: &Tensor,
         (weight, bias): (&Tensor, &Tensor),
         kind: Kind,
     ) -> Option<Tensor> {
+        let kernels = instructions.kernels(kind == Kind::BFloat16)?;
         let x = x.permute([0, 2, 3, 1]);
         let is_plain = |tensor: &Tensor, kind| {
             tensor.device() == Device::Cpu && tensor.kind() == kind && tensor.is_contiguous()
@@ -109,13 +131,8 @@ mod x86_64 {
         // SAFETY: all three are tensors of libtorch's, which is what tch's pointers point to, contiguous, of
         // the types and extents that `extents` says; the kernels fit it and this processor.
         unsafe {
-            let y = trainer_convolution(
-                &raw const extents,
-                &raw const KERNELS,
-                raw(&x),
-                raw(weight),
-                raw(bias),
-            );
+            let y =
+                trainer_convolution(&raw const extents, kernels, raw(&x), raw(weight), raw(bias));
             if y.is_null() {
                 return None;
             }
@@ -134,8 +151,10 @@ mod x86_64 {
 mod tests {
     use tch::{Device, Kind, Tensor};
 
-    use super::*;
-    use crate::device::computes_in_bf16;
+    use super::{x86_64::convolved_in, *};
+    use crate::{device::computes_in_bf16, nn::kernels::Instructions};
+
+    const SETS: [Instructions; 2] = [Instructions::Avx2, Instructions::Avx512];
 
     fn uniform(shape: &[i64], kind: Kind) -> Tensor {
         let numbers = Tensor::rand(shape, (Kind::Float, Device::Cpu)) - 0.5;
@@ -157,7 +176,13 @@ mod tests {
     }
 
     /// Output and gradients beside libtorch's convolution in float64 of the same rounded numbers.
-    fn compare(conv: &Convolution, x: [i64; 4], outputs: i64, kind: Kind) {
+    fn compare(
+        instructions: Instructions,
+        conv: &Convolution,
+        x: [i64; 4],
+        outputs: i64,
+        kind: Kind,
+    ) {
         let [_, inputs, ..] = x;
         let bytes = Tensor::randint(256, x, (Kind::Uint8, Device::Cpu));
         let x = if conv.of_bytes {
@@ -172,7 +197,7 @@ mod tests {
             uniform(&[outputs], Kind::Float),
         );
         let bias = bias.set_requires_grad(true);
-        let y = convolved(conv, &x, (&weight, &bias), kind).unwrap();
+        let y = convolved_in(instructions, conv, &x, (&weight, &bias), kind).unwrap();
 
         let scale = if conv.of_bytes { 255.0 } else { 1.0 };
         let rounded = double(&(weight.detach() / scale).to_kind(kind)).set_requires_grad(true);
@@ -217,38 +242,39 @@ mod tests {
             let difference = largest_difference(&ours, &theirs);
             assert!(
                 difference < bound,
-                "{name} of {conv:?}, {kind:?}: {difference:e}"
+                "{name} of {conv:?}, {instructions:?}, {kind:?}: {difference:e}"
             );
         }
     }
 
     #[test]
     fn outputs_and_gradients_are_those_of_float64() {
-        if !is_x86_feature_detected!("avx512bw") {
-            return;
-        }
-        let kinds = [Kind::Float, Kind::BFloat16];
-        for kind in &kinds[..if computes_in_bf16() { 2 } else { 1 }] {
-            for (number, (x, outputs, (kernel, stride), of_bytes, rectified)) in [
-                ([2, 4, 60, 44], 32, (8, 4), true, true), // the layers of the Nature CNN
-                ([3, 32, 13, 10], 64, (4, 2), false, true),
-                ([1, 64, 6, 5], 64, (3, 1), false, true),
-                ([1, 320, 1, 29], 64, (1, 1), false, true),
-                ([2, 16, 10, 57], 96, (2, 3), false, false), // gaps, rows and columns left over, long rows
-                ([2, 32, 3, 3], 32, (3, 3), false, false),
-                ([1, 320, 1, 9], 64, (1, 1), false, true), // few rows
-            ]
-            .into_iter()
-            .enumerate()
+        let layers = [
+            ([2, 4, 60, 44], 32, (8, 4), true, true), // the layers of the Nature CNN
+            ([3, 32, 13, 10], 64, (4, 2), false, true),
+            ([1, 64, 6, 5], 64, (3, 1), false, true),
+            ([1, 320, 1, 29], 64, (1, 1), false, true),
+            ([2, 16, 10, 57], 96, (2, 3), false, false), // gaps, rows and columns left over, long rows
+            ([2, 32, 3, 3], 32, (3, 3), false, false),
+            ([1, 320, 1, 9], 64, (1, 1), false, true), // few rows
+        ];
+        let kinds = |instructions| match instructions {
+            Instructions::Avx512 if computes_in_bf16() => &[Kind::Float, Kind::BFloat16][..],
+            _ => &[Kind::Float],
+        };
+        for set in SETS.into_iter().filter(|set| set.is_there()) {
+            for (kind, (number, (x, outputs, (kernel, stride), of_bytes, rectified))) in kinds(set)
+                .iter()
+                .flat_map(|kind| layers.iter().enumerate().map(move |layer| (kind, layer)))
             {
                 let conv = Convolution {
-                    kernel,
-                    stride,
-                    of_bytes,
-                    rectified,
+                    kernel: *kernel,
+                    stride: *stride,
+                    of_bytes: *of_bytes,
+                    rectified: *rectified,
                     channels_first: number % 2 == 1,
                 };
-                compare(&conv, x, outputs, *kind);
+                compare(set, &conv, *x, *outputs, *kind);
             }
         }
     }
@@ -269,7 +295,7 @@ mod tests {
         };
         let x = uniform(&[2, 8, 12, 12], Kind::Float);
         let last = channels_last(&x);
-        let can = is_x86_feature_detected!("avx512bw");
+        let can = Instructions::widest().is_some();
         assert_eq!(is_taken(&last, 32, 2, Kind::Float), can);
         assert!(
             !is_taken(&x, 32, 2, Kind::Float),

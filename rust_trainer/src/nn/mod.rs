@@ -25,6 +25,7 @@ use tch::{Device, Kind, Tensor};
 
 use crate::{device, settings::Precision};
 pub use body::{Body, BodyStyle};
+pub use convolution::leave_to_libtorch;
 pub use impala::ImpalaResNet;
 pub use layers::{Conv2d, LayerNorm, Linear};
 pub use lstm::Lstm;

@@ -22,7 +22,7 @@ pub(super) unsafe fn backward<N: Numbers>(
     // SAFETY: as this function asks; `Conv::fits` has been asked for the extents.
     unsafe {
         let needs_inputs = !of.x.is_null();
-        let mut of_outputs = OfOutputs::<N>::new(conv, needs_inputs, of.bias);
+        let mut of_outputs = OfOutputs::<N>::new(conv, of.bias);
         let mut of_weights = OfWeights::<N>::new(conv, of.weight);
         let mut of_inputs = needs_inputs.then(|| OfInputs::<N>::new(conv, weight));
         for image in 0..conv.images {

@@ -1,12 +1,11 @@
 //! The forward pass: convolution, bias and rectified linear unit at once.
 
-use std::arch::x86_64::*;
-
 use super::{
     Conv, few_rows,
     numbers::Numbers,
     pack,
-    tile::{COLUMNS, Factor, MOST_ROWS, Scratch, Sums, add_products, parts, with_rows},
+    tile::{Scratch, Sums, add_products, with_rows},
+    vectors::Vectors,
 };
 
 /// `x` `[images][height][width][channels]`, bytes if `conv.of_bytes`, → `y`
@@ -27,8 +26,10 @@ pub(super) unsafe fn forward<N: Numbers>(
         unsafe { few_rows::forward::<N>(conv, x.cast(), weight, bias, y) };
         return;
     }
-    let block_len = conv.terms() / N::PER_UNIT * COLUMNS;
-    let blocks = conv.outputs / COLUMNS;
+    let columns = N::Set::COLUMNS;
+    let places = conv.places();
+    let block_len = conv.terms() / N::PER_UNIT * columns;
+    let blocks = conv.outputs / columns;
     // A layer of one image is large: its weights are packed as they are needed.
     let packed_at_once = if conv.images == 1 { 1 } else { blocks };
     let mut packed = Scratch::<u32>::new(packed_at_once * block_len);
@@ -41,7 +42,7 @@ pub(super) unsafe fn forward<N: Numbers>(
         if packed_at_once == blocks {
             for block in 0..blocks {
                 let to = packed.start().add(block * block_len);
-                pack::outputs_last::<N>(conv, weight, block * COLUMNS, to);
+                pack::outputs_last::<N>(conv, weight, block * columns, to);
             }
         }
         for image in 0..conv.images {
@@ -57,16 +58,13 @@ pub(super) unsafe fn forward<N: Numbers>(
                 if packed_at_once == blocks {
                     weights = weights.add(block * block_len);
                 } else {
-                    pack::outputs_last::<N>(conv, weight, block * COLUMNS, weights);
+                    pack::outputs_last::<N>(conv, weight, block * columns, weights);
                 }
-                let bias = bias.add(block * COLUMNS);
-                for row in 0..conv.out_height() {
-                    for (start, count) in parts(conv.out_width()) {
-                        let x = x.add(conv.place(row, start));
-                        let y = y
-                            .add((row * conv.out_width() + start) * conv.outputs + block * COLUMNS);
-                        with_rows!(count, M => pixels::<N, M>(conv, x, weights, bias, y));
-                    }
+                let bias = bias.add(block * columns);
+                for (start, count) in conv.tiles(N::Set::MOST_ROWS) {
+                    let places = places.as_ptr().add(start);
+                    let y = y.add(start * conv.outputs + block * columns);
+                    with_rows!(N, count, M => pixels::<N, M>(conv, (x, places), weights, bias, y));
                 }
             }
             if conv.channels_first {
@@ -76,38 +74,30 @@ pub(super) unsafe fn forward<N: Numbers>(
     }
 }
 
-/// 32 outputs of `M` pixels of a row.
+/// The outputs of a tile of `M` pixels.
 #[inline(always)]
 unsafe fn pixels<N: Numbers, const M: usize>(
     conv: &Conv,
-    x: *const N::Stored,
+    (x, places): (*const N::Stored, *const usize),
     weights: *const u32,
     bias: *const f32,
     y: *mut N::Stored,
 ) {
-    let terms = conv.row() / N::PER_UNIT;
+    let (terms, columns) = (conv.row() / N::PER_UNIT, N::Set::COLUMNS);
     // SAFETY: as `forward` asks.
     unsafe {
-        let bias = [_mm512_loadu_ps(bias), _mm512_loadu_ps(bias.add(16))];
-        let mut sums: Sums<M> = [bias; M];
+        let bias = [N::Set::load(bias), N::Set::load(bias.add(N::Set::LANES))];
+        let mut sums: Sums<N, M> = [bias; M];
         for row in 0..conv.kernel {
             let x = x.add(row * conv.width * conv.channels);
-            let a = Factor {
-                start: x.cast(),
-                row: conv.step() / N::PER_UNIT,
-                term: 1,
-            };
-            let b = Factor {
-                start: weights.add(row * terms * COLUMNS),
-                row: 1,
-                term: COLUMNS,
-            };
-            add_products::<N, M>(&mut sums, a, b, terms);
+            let rows = std::array::from_fn(|pixel| x.add(*places.add(pixel)).cast());
+            let weights = weights.add(row * terms * columns);
+            add_products::<N, M>(&mut sums, (rows, 1), (weights, columns), terms);
         }
         for (pixel, sums) in sums.iter().enumerate() {
             for (half, sums) in sums.iter().enumerate() {
-                let numbers = conv.through_units(*sums);
-                N::store(y.add(pixel * conv.outputs + 16 * half), numbers);
+                let numbers = conv.through_units::<N>(*sums);
+                N::store(y.add(pixel * conv.outputs + N::Set::LANES * half), numbers);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Convolutions and large fully connected layers on processors with AVX-512.
+//! Convolutions and large fully connected layers on processors with AVX-512, or AVX2 and FMA.
 //!
 //! libtorch gives both to oneDNN, whose gradient of convolution weights reaches 106 to 123 GFLOP/s a core
 //! where a large product reaches 264. Here channels lie last, so that what a row of the kernel sees of an
@@ -22,7 +22,10 @@
     reason = "what is generic is compiled for the processor by who calls it"
 )]
 
+mod avx2;
+mod avx512;
 mod backward;
+mod choice;
 mod few_rows;
 mod forward;
 mod numbers;
@@ -31,11 +34,19 @@ mod of_outputs;
 mod of_weights;
 mod pack;
 mod tile;
+mod vectors;
 
-use std::arch::x86_64::*;
+pub use choice::{Instructions, Kernels};
 
-use numbers::{BFloat16, Float32, Numbers};
-use tile::{COLUMNS, Scratch};
+use numbers::{Numbers, Vector};
+use tile::{Scratch, parts};
+use vectors::Vectors;
+
+/// What extents that fill vectors are a multiple of, whatever the instruction set.
+const COLUMNS: usize = 32;
+
+/// Lanes of the widest vectors.
+const MOST_LANES: usize = 16;
 
 /// A convolution without padding, and its extents.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +63,7 @@ pub struct Conv {
     pub rectified: bool,
     /// The images are bytes, and the weights count 255 times as much as they do.
     pub of_bytes: bool,
-    /// Outputs lie channels first, as they are flattened; at least 16 of them and 16 pixels.
+    /// Outputs lie channels first, as they are flattened; at least as many pixels as vectors have lanes.
     pub channels_first: bool,
     /// The numbers are bfloat16, not float32.
     pub bfloat16: bool,
@@ -71,15 +82,11 @@ pub struct Gradients {
 }
 
 impl Conv {
-    /// Whether the kernels take it on this processor: vectors are full, and where the gradient of `x` is
-    /// wanted, neighbours in it are added to apart.
+    /// Whether the kernels take it: vectors are full, and where the gradient of `x` is wanted, neighbours in it
+    /// are added to apart.
     pub fn fits(&self, needs_gradient_of_x: bool) -> bool {
         let row = self.row();
-        let has_instructions = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && (!self.bfloat16 || is_x86_feature_detected!("avx512bf16"));
-        has_instructions
-            && self.images > 0
+        self.images > 0
             && self.kernel > 0
             && self.stride > 0
             && self.height >= self.kernel
@@ -88,7 +95,7 @@ impl Conv {
             && self.outputs.is_multiple_of(COLUMNS)
             && row > 0
             && row.is_multiple_of(COLUMNS)
-            && self.image().is_multiple_of(32)
+            && self.image().is_multiple_of(COLUMNS)
             && (!needs_gradient_of_x || self.step() >= COLUMNS)
             && self.step().is_multiple_of(2)
     }
@@ -97,7 +104,7 @@ impl Conv {
     #[must_use]
     pub fn channels_first(self) -> Self {
         Self {
-            channels_first: self.pixels() >= pack::SIDE,
+            channels_first: self.pixels() >= MOST_LANES,
             ..self
         }
     }
@@ -130,19 +137,38 @@ impl Conv {
         self.out_height() * self.out_width()
     }
 
-    /// Where in an image what makes a pixel begins.
+    /// Where in an image what makes each pixel begins.
+    fn places(&self) -> Vec<usize> {
+        let width = self.out_width();
+        let places = (0..self.pixels()).map(|pixel| self.place(pixel / width, pixel % width));
+        places.collect()
+    }
+
+    /// The pixels in tiles of at most `most`, start and number of each: those of a row together where the tiles
+    /// are tall that way, which costs least to fetch, or else tiles that go on over the ends of rows.
+    fn tiles(&self, most: usize) -> impl Iterator<Item = (usize, usize)> {
+        /// Two vectors by so many rows are enough sums that none is waited for.
+        const TALL: usize = 7;
+        let (pixels, width) = (self.pixels(), self.out_width());
+        let is_tall = width / width.div_ceil(most) >= TALL;
+        let run = if is_tall { width } else { pixels };
+        let tiles = move |first| parts(run, most).map(move |(start, count)| (first + start, count));
+        (0..pixels).step_by(run).flat_map(tiles)
+    }
+
+    /// The same of one.
     fn place(&self, row: usize, column: usize) -> usize {
         (row * self.width + column) * self.step()
     }
 
     /// Sums through the rectified linear units, where there are any.
     #[inline(always)]
-    unsafe fn through_units(&self, sums: __m512) -> __m512 {
+    unsafe fn through_units<N: Numbers>(&self, sums: Vector<N>) -> Vector<N> {
         if !self.rectified {
             return sums;
         }
-        // SAFETY: the processor has AVX-512. In this order a sum that is no number stays none.
-        unsafe { _mm512_max_ps(_mm512_setzero_ps(), sums) }
+        // SAFETY: as those ask who call this.
+        unsafe { N::Set::rectified(sums) }
     }
 
     /// Whether it is a fully connected layer of a few rows.
@@ -172,92 +198,5 @@ impl Conv {
                 x.cast::<N::Stored>().add(start)
             }
         }
-    }
-}
-
-/// The functions that C++ calls: `csrc/convolution.cpp` says with what.
-#[derive(Debug)]
-#[repr(C)]
-pub struct Kernels {
-    forward: unsafe extern "C" fn(*const Conv, *const u8, *const f32, *const f32, *mut u8),
-    backward: unsafe extern "C" fn(
-        *const Conv,
-        *const u8,
-        *const f32,
-        *const u8,
-        *const u8,
-        *const Gradients,
-    ),
-}
-
-/// Those of this processor, for a convolution that [fits](Conv::fits).
-pub static KERNELS: Kernels = Kernels { forward, backward };
-
-/// See [`forward::forward`].
-unsafe extern "C" fn forward(
-    conv: *const Conv,
-    x: *const u8,
-    weight: *const f32,
-    bias: *const f32,
-    y: *mut u8,
-) {
-    #[target_feature(enable = "avx512f,avx512bw")]
-    unsafe fn float32(conv: &Conv, x: *const u8, weight: *const f32, bias: *const f32, y: *mut u8) {
-        // SAFETY: as those ask who call this.
-        unsafe { forward::forward::<Float32>(conv, x, weight, bias, y.cast()) }
-    }
-    #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-    unsafe fn bfloat16(
-        conv: &Conv,
-        x: *const u8,
-        weight: *const f32,
-        bias: *const f32,
-        y: *mut u8,
-    ) {
-        // SAFETY: as those ask who call this.
-        unsafe { forward::forward::<BFloat16>(conv, x, weight, bias, y.cast()) }
-    }
-    // SAFETY: `conv` is there and fits, and with it the processor; the tensors are what it says.
-    unsafe {
-        let kernel = if (*conv).bfloat16 { bfloat16 } else { float32 };
-        kernel(&*conv, x, weight, bias, y);
-    }
-}
-
-/// See [`backward::backward`].
-unsafe extern "C" fn backward(
-    conv: *const Conv,
-    x: *const u8,
-    weight: *const f32,
-    y: *const u8,
-    of_y: *const u8,
-    of: *const Gradients,
-) {
-    #[target_feature(enable = "avx512f,avx512bw")]
-    unsafe fn float32(
-        conv: &Conv,
-        x: *const u8,
-        weight: *const f32,
-        [y, of_y]: [*const u8; 2],
-        of: &Gradients,
-    ) {
-        // SAFETY: as those ask who call this.
-        unsafe { backward::backward::<Float32>(conv, x, weight, y.cast(), of_y.cast(), of) }
-    }
-    #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-    unsafe fn bfloat16(
-        conv: &Conv,
-        x: *const u8,
-        weight: *const f32,
-        [y, of_y]: [*const u8; 2],
-        of: &Gradients,
-    ) {
-        // SAFETY: as those ask who call this.
-        unsafe { backward::backward::<BFloat16>(conv, x, weight, y.cast(), of_y.cast(), of) }
-    }
-    // SAFETY: as in `forward`.
-    unsafe {
-        let kernel = if (*conv).bfloat16 { bfloat16 } else { float32 };
-        kernel(&*conv, x, weight, [y, of_y], &*of);
     }
 }

@@ -1,102 +1,108 @@
-//! The two types of numbers that the kernels compute with, in vectors of 512 bits.
+//! The two types of numbers that the kernels compute with.
 //!
 //! A unit is what a lane of 32 bits holds: one float32, or two bfloat16 that are multiplied and added at
 //! once. Sums are float32 either way.
 
-use std::{arch::x86_64::*, mem::transmute};
+use std::{arch::x86_64::*, marker::PhantomData, mem::transmute};
 
-/// How numbers are held, multiplied and rounded. All methods need what [`supported`](super::supported) asks
-/// for, and pointers to 16 numbers where nothing else is said.
+use super::{avx512::Avx512, vectors::Vectors};
+
+/// A vector of the set in which `N` is computed.
+pub(super) type Vector<N> = <<N as Numbers>::Set as Vectors>::Vector;
+
+/// How numbers are held, multiplied and rounded. All methods need a processor that has what [`Numbers::Set`]
+/// is, bfloat16 `avx512_bf16` besides, and pointers to a vector of numbers where nothing else is said.
 pub(super) trait Numbers {
+    type Set: Vectors;
     /// A number in a tensor.
     type Stored: Copy;
     /// Numbers in a unit.
     const PER_UNIT: usize;
 
     /// `sums + a · b`, over the numbers of each unit.
-    unsafe fn multiply_add(a: __m512i, b: __m512i, sums: __m512) -> __m512;
-    /// 16 numbers.
-    unsafe fn load(from: *const Self::Stored) -> __m512;
-    /// Rounds 16 numbers and writes them.
-    unsafe fn store(to: *mut Self::Stored, numbers: __m512);
-    /// The same of 32 numbers.
+    unsafe fn multiply_add(a: Vector<Self>, b: Vector<Self>, sums: Vector<Self>) -> Vector<Self>;
+    unsafe fn load(from: *const Self::Stored) -> Vector<Self>;
+    /// Rounds numbers and writes them.
+    unsafe fn store(to: *mut Self::Stored, numbers: Vector<Self>);
+    /// The same of two vectors.
     #[inline(always)]
-    unsafe fn store_two(to: *mut Self::Stored, [first, second]: [__m512; 2]) {
-        // SAFETY: as the trait asks, 32 numbers.
+    unsafe fn store_two(to: *mut Self::Stored, [first, second]: [Vector<Self>; 2]) {
+        // SAFETY: as the trait asks, two vectors.
         unsafe {
             Self::store(to, first);
-            Self::store(to.add(16), second);
+            Self::store(to.add(Self::Set::LANES), second);
         }
     }
-    /// 16 units of numbers that follow one another in memory, rounded: `16 · PER_UNIT` float32.
-    unsafe fn row(from: *const f32) -> __m512i;
-    /// 16 units, of which each holds one number of every row, rounded.
-    unsafe fn columns(rows: [__m512; 2]) -> __m512i;
-    /// 32 units, of which each holds one number of every row: two rows of 32 numbers each.
-    unsafe fn stored_columns(rows: [*const Self::Stored; 2]) -> [__m512i; 2];
+    /// Units of numbers that follow one another in memory, rounded: `PER_UNIT` vectors of float32.
+    unsafe fn row(from: *const f32) -> Vector<Self>;
+    /// Units of which each holds one number of every row, rounded.
+    unsafe fn columns(rows: [Vector<Self>; 2]) -> Vector<Self>;
+    /// Two vectors of units, of which each holds one number of every row: two rows of as many numbers.
+    unsafe fn stored_columns(rows: [*const Self::Stored; 2]) -> [Vector<Self>; 2];
 }
 
 /// float32.
-pub(super) struct Float32;
+pub(super) struct Float32<S>(PhantomData<S>);
 
 /// bfloat16 as `avx512_bf16` has it: rounded to nearest even, numbers below 2⁻¹²⁶ are zero.
 pub(super) struct BFloat16;
 
 // Everything below is inlined into the functions of `super` that are compiled for this processor.
 
-impl Numbers for Float32 {
+impl<S: Vectors> Numbers for Float32<S> {
+    type Set = S;
     type Stored = f32;
     const PER_UNIT: usize = 1;
 
     #[inline(always)]
-    unsafe fn multiply_add(a: __m512i, b: __m512i, sums: __m512) -> __m512 {
+    unsafe fn multiply_add(a: S::Vector, b: S::Vector, sums: S::Vector) -> S::Vector {
         // SAFETY: as the trait asks.
-        unsafe { _mm512_fmadd_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), sums) }
+        unsafe { S::multiply_add(a, b, sums) }
     }
 
     #[inline(always)]
-    unsafe fn load(from: *const f32) -> __m512 {
+    unsafe fn load(from: *const f32) -> S::Vector {
         // SAFETY: as the trait asks.
-        unsafe { _mm512_loadu_ps(from) }
+        unsafe { S::load(from) }
     }
 
     #[inline(always)]
-    unsafe fn store(to: *mut f32, numbers: __m512) {
+    unsafe fn store(to: *mut f32, numbers: S::Vector) {
         // SAFETY: as the trait asks.
-        unsafe { _mm512_storeu_ps(to, numbers) }
+        unsafe { S::store(to, numbers) }
     }
 
     #[inline(always)]
-    unsafe fn row(from: *const f32) -> __m512i {
+    unsafe fn row(from: *const f32) -> S::Vector {
         // SAFETY: as the trait asks.
-        unsafe { _mm512_castps_si512(_mm512_loadu_ps(from)) }
+        unsafe { S::load(from) }
     }
 
     #[inline(always)]
-    unsafe fn columns([row, _]: [__m512; 2]) -> __m512i {
-        // SAFETY: as the trait asks.
-        unsafe { _mm512_castps_si512(row) }
+    unsafe fn columns([row, _]: [S::Vector; 2]) -> S::Vector {
+        row
     }
 
     #[inline(always)]
-    unsafe fn stored_columns([row, _]: [*const f32; 2]) -> [__m512i; 2] {
+    unsafe fn stored_columns([row, _]: [*const f32; 2]) -> [S::Vector; 2] {
         // SAFETY: as the trait asks.
-        unsafe { [Self::row(row), Self::row(row.add(16))] }
+        unsafe { [S::load(row), S::load(row.add(S::LANES))] }
     }
 }
 
 impl Numbers for BFloat16 {
+    type Set = Avx512;
     type Stored = u16;
     const PER_UNIT: usize = 2;
 
     #[inline(always)]
-    unsafe fn multiply_add(a: __m512i, b: __m512i, sums: __m512) -> __m512 {
+    unsafe fn multiply_add(a: __m512, b: __m512, sums: __m512) -> __m512 {
         // SAFETY: as the trait asks; the vectors are of one size.
         unsafe {
             _mm512_dpbf16_ps(
                 sums,
-                transmute::<__m512i, __m512bh>(a),
-                transmute::<__m512i, __m512bh>(b),
+                transmute::<__m512, __m512bh>(a),
+                transmute::<__m512, __m512bh>(b),
             )
         }
     }
@@ -126,29 +132,34 @@ impl Numbers for BFloat16 {
     }
 
     #[inline(always)]
-    unsafe fn row(from: *const f32) -> __m512i {
+    unsafe fn row(from: *const f32) -> __m512 {
         // SAFETY: as the trait asks, 32 numbers.
-        unsafe { rounded(_mm512_loadu_ps(from), _mm512_loadu_ps(from.add(16))) }
+        unsafe {
+            let rows = rounded(_mm512_loadu_ps(from), _mm512_loadu_ps(from.add(16)));
+            _mm512_castsi512_ps(rows)
+        }
     }
 
     #[inline(always)]
-    unsafe fn columns([first, second]: [__m512; 2]) -> __m512i {
+    unsafe fn columns([first, second]: [__m512; 2]) -> __m512 {
         // SAFETY: as the trait asks.
-        unsafe { _mm512_permutexvar_epi16(alternating(0, 16), rounded(first, second)) }
+        unsafe {
+            let columns = _mm512_permutexvar_epi16(alternating(0, 16), rounded(first, second));
+            _mm512_castsi512_ps(columns)
+        }
     }
 
     #[inline(always)]
-    unsafe fn stored_columns([first, second]: [*const u16; 2]) -> [__m512i; 2] {
+    unsafe fn stored_columns([first, second]: [*const u16; 2]) -> [__m512; 2] {
         // SAFETY: as the trait asks.
         unsafe {
             let (first, second) = (
                 _mm512_loadu_si512(first.cast()),
                 _mm512_loadu_si512(second.cast()),
             );
-            [
-                _mm512_permutex2var_epi16(first, alternating(0, 32), second),
-                _mm512_permutex2var_epi16(first, alternating(16, 48), second),
-            ]
+            [alternating(0, 32), alternating(16, 48)].map(|indices| {
+                _mm512_castsi512_ps(_mm512_permutex2var_epi16(first, indices, second))
+            })
         }
     }
 }

@@ -1,27 +1,30 @@
 //! The gradient of the inputs.
 
-use std::{arch::x86_64::*, marker::PhantomData};
+use std::marker::PhantomData;
 
 use super::{
     Conv,
     numbers::Numbers,
     pack,
-    tile::{COLUMNS, Factor, MOST_ROWS, Scratch, Sums, add_products, parts, with_rows},
+    tile::{Scratch, Sums, add_products, with_rows},
+    vectors::Vectors,
 };
 
 /// What the gradient of the inputs is computed with.
 pub(super) struct OfInputs<N: Numbers> {
-    /// `[kernel · row / 32][outputs / PER_UNIT][32]` units; of one image, those of 32 columns.
+    /// `[kernel · row / COLUMNS][outputs / PER_UNIT][COLUMNS]` units; of one image, those of one tile.
     weights: Scratch<u32>,
     /// An image of float32, where the numbers are others.
     sums: Scratch<f32>,
+    places: Vec<usize>,
     _numbers: PhantomData<N>,
 }
 
 impl<N: Numbers> OfInputs<N> {
     #[inline(always)]
     pub unsafe fn new(conv: &Conv, weight: *const f32) -> Self {
-        let (blocks, block_len) = (conv.terms() / COLUMNS, conv.outputs / N::PER_UNIT * COLUMNS);
+        let columns = N::Set::COLUMNS;
+        let (blocks, block_len) = (conv.terms() / columns, conv.outputs / N::PER_UNIT * columns);
         let is_one = conv.kernel == 1;
         let mut weights = Scratch::<u32>::new(if is_one {
             block_len
@@ -36,7 +39,7 @@ impl<N: Numbers> OfInputs<N> {
                 pack::reordered(conv.outputs, extents, weight, ordered.start());
                 for block in 0..blocks {
                     let to = weights.start().add(block * block_len);
-                    pack::outputs_first::<N>(conv, ordered.start(), block * COLUMNS, to);
+                    pack::outputs_first::<N>(conv, ordered.start(), block * columns, to);
                 }
             }
         }
@@ -44,6 +47,7 @@ impl<N: Numbers> OfInputs<N> {
         Self {
             weights,
             sums: Scratch::new(if needs_sums { conv.image() } else { 0 }),
+            places: conv.places(),
             _numbers: PhantomData,
         }
     }
@@ -60,7 +64,8 @@ impl<N: Numbers> OfInputs<N> {
         of_outputs: *const N::Stored,
         to: *mut N::Stored,
     ) {
-        let block_len = conv.outputs / N::PER_UNIT * COLUMNS;
+        let columns = N::Set::COLUMNS;
+        let block_len = conv.outputs / N::PER_UNIT * columns;
         let is_one = conv.kernel == 1;
         // SAFETY: as `backward` asks.
         unsafe {
@@ -74,24 +79,20 @@ impl<N: Numbers> OfInputs<N> {
             }
             let mut weights = self.weights.start();
             for kernel_row in 0..conv.kernel {
-                for column in (0..conv.row()).step_by(COLUMNS) {
+                for column in (0..conv.row()).step_by(columns) {
                     if is_one {
                         pack::outputs_first::<N>(conv, weight, column, weights);
                     }
-                    for row in 0..conv.out_height() {
-                        for (start, count) in parts(conv.out_width()) {
-                            let of_outputs =
-                                of_outputs.add((row * conv.out_width() + start) * conv.outputs);
-                            let place = conv.place(row, start)
-                                + kernel_row * conv.width * conv.channels
-                                + column;
-                            if is_one {
-                                let to = to.add(place);
-                                with_rows!(count, M => whole::<N, M>(conv, of_outputs, weights, to));
-                            } else {
-                                let to = sums.add(place);
-                                with_rows!(count, M => added::<N, M>(conv, of_outputs, weights, to));
-                            }
+                    let place = kernel_row * conv.width * conv.channels + column;
+                    for (start, count) in conv.tiles(N::Set::MOST_ROWS) {
+                        let places = self.places.as_ptr().add(start);
+                        let of_outputs = of_outputs.add(start * conv.outputs);
+                        if is_one {
+                            let to = (to.add(place), places);
+                            with_rows!(N, count, M => whole::<N, M>(conv, of_outputs, weights, to));
+                        } else {
+                            let to = (sums.add(place), places);
+                            with_rows!(N, count, M => added::<N, M>(conv, of_outputs, weights, to));
                         }
                     }
                     if !is_one {
@@ -100,9 +101,10 @@ impl<N: Numbers> OfInputs<N> {
                 }
             }
             if !is_one && N::PER_UNIT > 1 {
-                for number in (0..conv.image()).step_by(32) {
+                let lanes = N::Set::LANES;
+                for number in (0..conv.image()).step_by(columns) {
                     let from = sums.add(number);
-                    let numbers = [_mm512_loadu_ps(from), _mm512_loadu_ps(from.add(16))];
+                    let numbers = [N::Set::load(from), N::Set::load(from.add(lanes))];
                     N::store_two(to.add(number), numbers);
                 }
             }
@@ -110,21 +112,20 @@ impl<N: Numbers> OfInputs<N> {
     }
 }
 
-/// 32 numbers of `M` pixels, to which no others add.
+/// The numbers of a tile of `M` pixels, to which no others add.
 #[inline(always)]
 unsafe fn whole<N: Numbers, const M: usize>(
     conv: &Conv,
     of_outputs: *const N::Stored,
     weights: *const u32,
-    to: *mut N::Stored,
+    (to, places): (*mut N::Stored, *const usize),
 ) {
     // SAFETY: as `backward` asks.
     unsafe {
-        let mut sums: Sums<M> = [[_mm512_setzero_ps(); 2]; M];
+        let mut sums: Sums<N, M> = [[N::Set::zero(); 2]; M];
         by_outputs::<N, M>(conv, &mut sums, of_outputs, weights);
         for (pixel, sums) in sums.iter().enumerate() {
-            N::store(to.add(pixel * conv.step()), sums[0]);
-            N::store(to.add(pixel * conv.step() + 16), sums[1]);
+            N::store_two(to.add(*places.add(pixel)), *sums);
         }
     }
 }
@@ -135,20 +136,21 @@ unsafe fn added<N: Numbers, const M: usize>(
     conv: &Conv,
     of_outputs: *const N::Stored,
     weights: *const u32,
-    to: *mut f32,
+    (to, places): (*mut f32, *const usize),
 ) {
+    let lanes = N::Set::LANES;
     // SAFETY: as `backward` asks.
     unsafe {
-        let mut sums: Sums<M> = [[_mm512_setzero_ps(); 2]; M];
+        let mut sums: Sums<N, M> = [[N::Set::zero(); 2]; M];
         for (pixel, sums) in sums.iter_mut().enumerate() {
-            let from = to.add(pixel * conv.step());
-            *sums = [_mm512_loadu_ps(from), _mm512_loadu_ps(from.add(16))];
+            let from = to.add(*places.add(pixel));
+            *sums = [N::Set::load(from), N::Set::load(from.add(lanes))];
         }
         by_outputs::<N, M>(conv, &mut sums, of_outputs, weights);
         for (pixel, sums) in sums.iter().enumerate() {
-            let to = to.add(pixel * conv.step());
-            _mm512_storeu_ps(to, sums[0]);
-            _mm512_storeu_ps(to.add(16), sums[1]);
+            let to = to.add(*places.add(pixel));
+            N::Set::store(to, sums[0]);
+            N::Set::store(to.add(lanes), sums[1]);
         }
     }
 }
@@ -156,21 +158,15 @@ unsafe fn added<N: Numbers, const M: usize>(
 #[inline(always)]
 unsafe fn by_outputs<N: Numbers, const M: usize>(
     conv: &Conv,
-    sums: &mut Sums<M>,
+    sums: &mut Sums<N, M>,
     of_outputs: *const N::Stored,
     weights: *const u32,
 ) {
     let units = conv.outputs / N::PER_UNIT;
-    let a = Factor {
-        start: of_outputs.cast(),
-        row: units,
-        term: 1,
-    };
-    let b = Factor {
-        start: weights,
-        row: 1,
-        term: COLUMNS,
-    };
+    let of_outputs: *const u32 = of_outputs.cast();
     // SAFETY: as `backward` asks.
-    unsafe { add_products::<N, M>(sums, a, b, units) }
+    unsafe {
+        let rows = std::array::from_fn(|pixel| of_outputs.add(pixel * units));
+        add_products::<N, M>(sums, (rows, 1), (weights, N::Set::COLUMNS), units);
+    }
 }

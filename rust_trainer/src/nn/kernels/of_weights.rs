@@ -1,13 +1,13 @@
 //! The gradient of the weights.
 
-use std::{arch::x86_64::*, marker::PhantomData};
+use std::marker::PhantomData;
 
 use super::{
     Conv,
     numbers::Numbers,
-    of_outputs::OUTPUTS,
     pack,
-    tile::{COLUMNS, Factor, Scratch, Sums, add_products},
+    tile::{Scratch, Sums, add_products, parts, with_rows},
+    vectors::Vectors,
 };
 
 /// The gradient of the weights, which images add to.
@@ -19,9 +19,21 @@ pub(super) struct OfWeights<N: Numbers> {
     is_first: bool,
     /// Where in an image each pixel begins.
     places: Vec<usize>,
-    /// `[pixels / PER_UNIT][32]` units of an image.
+    /// `[pixels / PER_UNIT][COLUMNS]` units of an image.
     columns: Scratch<u32>,
     _numbers: PhantomData<N>,
+}
+
+/// Two vectors of what each pixel sees.
+#[derive(Clone, Copy)]
+struct Columns {
+    start: *const u32,
+    /// Units from one pixel, or pair of them, to the next, and from a row of pixels to the next.
+    term: usize,
+    row: usize,
+    /// Rows of pixels, and units in a row.
+    rows: usize,
+    units: usize,
 }
 
 impl<N: Numbers> OfWeights<N> {
@@ -35,15 +47,13 @@ impl<N: Numbers> OfWeights<N> {
             conv.outputs * conv.terms()
         };
         let mut ordered = Scratch::new(length);
-        let width = conv.out_width();
-        let places = (0..conv.pixels()).map(|pixel| conv.place(pixel / width, pixel % width));
-        let places: Vec<usize> = places.collect();
+        let places = conv.places();
         Self {
             to: if is_ordered { wanted } else { ordered.start() },
             ordered,
             wanted,
             is_first: true,
-            columns: Scratch::new(places.len().div_ceil(N::PER_UNIT) * COLUMNS),
+            columns: Scratch::new(places.len().div_ceil(N::PER_UNIT) * N::Set::COLUMNS),
             places,
             _numbers: PhantomData,
         }
@@ -56,13 +66,13 @@ impl<N: Numbers> OfWeights<N> {
         // SAFETY: as `backward` asks; a row of the kernel has a multiple of 32 numbers.
         unsafe {
             for kernel_row in 0..conv.kernel {
-                for column in (0..conv.row()).step_by(COLUMNS) {
+                for column in (0..conv.row()).step_by(N::Set::COLUMNS) {
                     let x = x.add(kernel_row * conv.width * conv.channels + column);
                     let columns = self.columns(conv, x);
-                    for output in (0..conv.outputs).step_by(OUTPUTS) {
+                    for (output, count) in parts(conv.outputs, N::Set::MOST_OUTPUTS) {
                         let place = output * conv.terms() + kernel_row * conv.row() + column;
                         let of_outputs = of_outputs.add(output * self.num_units());
-                        self.add_tile(conv, of_outputs, columns, place);
+                        with_rows!(N, count, M => self.add_tile::<M>(conv, of_outputs, columns, place));
                     }
                 }
             }
@@ -74,18 +84,18 @@ impl<N: Numbers> OfWeights<N> {
         self.places.len().div_ceil(N::PER_UNIT)
     }
 
-    /// 32 numbers of what each pixel sees, from `x` on, as they can be multiplied; with them, rows of pixels
-    /// and units in a row. Pairs of pixels are put beside each other first, and so are numbers that lie far
-    /// apart.
+    /// What each pixel sees from `x` on, as it can be multiplied: pairs of pixels are put beside each other
+    /// first, and so are numbers that lie far apart.
     #[inline(always)]
-    unsafe fn columns(&mut self, conv: &Conv, x: *const N::Stored) -> (Factor, usize, usize) {
+    unsafe fn columns(&mut self, conv: &Conv, x: *const N::Stored) -> Columns {
         if N::PER_UNIT == 1 && conv.kernel > 1 {
-            let columns = Factor {
+            return Columns {
                 start: x.cast(),
-                row: conv.place(1, 0),
                 term: conv.step(),
+                row: conv.place(1, 0),
+                rows: conv.out_height(),
+                units: conv.out_width(),
             };
-            return (columns, conv.out_height(), conv.out_width());
         }
         let start = self.columns.start();
         for (unit, pixels) in self.places.chunks(N::PER_UNIT).enumerate() {
@@ -94,52 +104,49 @@ impl<N: Numbers> OfWeights<N> {
             // SAFETY: as `backward` asks.
             unsafe {
                 let units = N::stored_columns([x.add(first), x.add(last)]);
-                let to = start.add(unit * COLUMNS);
-                _mm512_storeu_si512(to.cast(), units[0]);
-                _mm512_storeu_si512(to.add(16).cast(), units[1]);
+                let to = start.add(unit * N::Set::COLUMNS).cast();
+                N::Set::store(to, units[0]);
+                N::Set::store(to.add(N::Set::LANES), units[1]);
             }
         }
-        let columns = Factor {
+        Columns {
             start,
+            term: N::Set::COLUMNS,
             row: 0,
-            term: COLUMNS,
-        };
-        (columns, 1, self.num_units())
+            rows: 1,
+            units: self.num_units(),
+        }
     }
 
-    /// Adds 8 outputs by 32 columns at `place`.
+    /// Adds a tile of `M` outputs at `place`.
     #[inline(always)]
-    unsafe fn add_tile(
+    unsafe fn add_tile<const M: usize>(
         &self,
         conv: &Conv,
         of_outputs: *const u32,
-        (columns, rows, units): (Factor, usize, usize),
+        columns: Columns,
         place: usize,
     ) {
         // SAFETY: as `backward` asks.
         unsafe {
-            let mut sums: Sums<OUTPUTS> = [[_mm512_setzero_ps(); 2]; OUTPUTS];
-            for row in 0..rows {
-                let a = Factor {
-                    start: of_outputs.add(row * units * OUTPUTS),
-                    row: 1,
-                    term: OUTPUTS,
-                };
-                let b = Factor {
-                    start: columns.start.add(row * columns.row),
-                    ..columns
-                };
-                add_products::<N, OUTPUTS>(&mut sums, a, b, units);
+            let mut sums: Sums<N, M> = [[N::Set::zero(); 2]; M];
+            for row in 0..columns.rows {
+                let of_outputs = of_outputs.add(row * columns.units * M);
+                let rows = std::array::from_fn(|output| of_outputs.add(output));
+                let seen = (columns.start.add(row * columns.row), columns.term);
+                add_products::<N, M>(&mut sums, (rows, M), seen, columns.units);
             }
             for (output, sums) in sums.iter().enumerate() {
                 for (half, sums) in sums.iter().enumerate() {
-                    let to = self.to.add(place + output * conv.terms() + 16 * half);
+                    let to = self
+                        .to
+                        .add(place + output * conv.terms() + N::Set::LANES * half);
                     let before = if self.is_first {
-                        _mm512_setzero_ps()
+                        N::Set::zero()
                     } else {
-                        _mm512_loadu_ps(to)
+                        N::Set::load(to)
                     };
-                    _mm512_storeu_ps(to, _mm512_add_ps(before, *sums));
+                    N::Set::store(to, N::Set::add(before, *sums));
                 }
             }
         }

@@ -2,21 +2,29 @@
 //!
 //! ```sh
 //! cargo run --release -p rust_trainer --example learner_floors -- fp32 15
+//! ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2 \
+//!     target/release/examples/learner_floors fp32 15 libtorch   # its arithmetic alone, and no wider than AVX2
 //! ```
 //!
 //! PPO as `ppo-atari` has it, 8 environments × 128 steps in 4 minibatches, in one thread, for several compute
-//! parts of the same: precision, rounds. A floor is arithmetic at the rate of a large product, or bytes at the rate of a large copy,
-//! whichever takes longer; both rates are measured here, in the same rounds, per second of CPU time: that
-//! a machine that does other things besides leaves nearly as it is. Prints one JSON object; times are
+//! parts of the same: precision, rounds. Then the layers of the Nature CNN by themselves. A floor is arithmetic at
+//! the rate of a large product, or bytes at the rate of a large copy, whichever takes longer; both rates are
+//! measured here, in the same rounds, per second of CPU time: that a machine that does other things besides
+//! leaves nearly as it is. Prints one JSON object; times are
 //! medians in milliseconds.
 
-use std::{collections::BTreeMap, env, error::Error, hint::black_box, time::Instant};
+mod clock;
+mod layers;
+
+use std::{env, error::Error, hint::black_box};
+
+use clock::Clock;
+use layers::Layers;
 
 use rust_trainer::{
     algorithms::ppo::{self, PpoSettings},
     data::Rollout,
-    device::cpu_time,
-    nn::{Memory, Network, PolicyValueNet},
+    nn::{Memory, Network, PolicyValueNet, leave_to_libtorch},
     optimizer::{Optimizer, clip_grad_norm},
     parallel::Threads,
     policy::{choose, seeded_rng},
@@ -43,8 +51,11 @@ const BACKWARD: f64 = 2.0 * FORWARD - CONV1;
 
 fn main() -> Result<(), Box<dyn Error>> {
     rust_trainer::heap::prepare(); // as the trainer is started
-    let usage = "usage: learner_floors fp32|bf16 ROUNDS";
-    let words: Vec<String> = env::args().skip(1).collect();
+    let usage = "usage: learner_floors fp32|bf16 ROUNDS [libtorch]";
+    let mut words: Vec<String> = env::args().skip(1).collect();
+    if words.pop_if(|word| word == "libtorch").is_some() && !leave_to_libtorch() {
+        return Err("a layer has been computed already".into());
+    }
     let [precision, rounds] = words.as_slice() else {
         return Err(usage.into());
     };
@@ -67,23 +78,28 @@ fn main() -> Result<(), Box<dyn Error>> {
             bench.gradient_step(&mut clock);
         }
     }
+    let layers = Layers::new(precision.1);
+    for _ in 0..=4 * rounds {
+        layers.step(&mut clock);
+    }
     let product = ["rate: product", "rate: conv"].map(|rate| clock.median_cpu(rate));
     let product = bench.product_flops / product[0].min(product[1]);
     let copy = bench.copy_bytes / clock.median_cpu("rate: copy");
-    let phases: Vec<_> = bench
-        .floors()
-        .into_iter()
-        .map(|(phase, flops, bytes)| {
+    let beside_floors = |floors: Vec<(&'static str, f64, f64)>| {
+        let mut rows = Vec::new();
+        for (phase, flops, bytes) in floors {
             let floor = (flops / product).max(bytes / copy);
             let (wall, cpu) = (clock.median(phase), clock.median_cpu(phase));
-            json!({"phase": phase, "ms": wall, "cpu_ms": cpu, "floor_cpu_ms": floor})
-        })
-        .collect();
+            rows.push(json!({"phase": phase, "ms": wall, "cpu_ms": cpu, "floor_cpu_ms": floor}));
+        }
+        rows
+    };
     let report = json!({
         "precision": precision.0.name(),
         "product_gflops_per_cpu": product / 1e6,
         "copy_gb_per_cpu_second": copy / 1e6,
-        "phases": phases,
+        "phases": beside_floors(bench.floors()),
+        "layers": beside_floors(Layers::floors()),
     });
     #[expect(clippy::print_stdout, reason = "it is what the example is for")]
     {
@@ -233,41 +249,5 @@ impl Bench {
             ("clip", 0.0, params * 4.0),
             ("adam", 0.0, params * 7.0 * 4.0),
         ]
-    }
-}
-
-/// Wall and CPU time of everything timed, in milliseconds.
-#[derive(Default)]
-struct Clock {
-    samples: BTreeMap<&'static str, Vec<[f64; 2]>>,
-}
-
-impl Clock {
-    fn time<T>(&mut self, what: &'static str, work: impl FnOnce() -> T) -> T {
-        let (started, cpu) = (Instant::now(), cpu_time());
-        let result = work();
-        let (wall, cpu) = (
-            started.elapsed().as_secs_f64() * 1e3,
-            cpu_time().saturating_sub(cpu).as_secs_f64() * 1e3,
-        );
-        self.samples.entry(what).or_default().push([wall, cpu]);
-        result
-    }
-
-    fn median(&self, what: &str) -> f64 {
-        self.middle(what, 0)
-    }
-
-    fn median_cpu(&self, what: &str) -> f64 {
-        self.middle(what, 1)
-    }
-
-    fn middle(&self, what: &str, column: usize) -> f64 {
-        let mut times: Vec<f64> = self.samples[what]
-            .iter()
-            .map(|times| times[column])
-            .collect();
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
     }
 }
