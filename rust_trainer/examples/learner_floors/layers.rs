@@ -58,12 +58,11 @@ impl Layers {
     pub fn step(&self, clock: &mut Clock) {
         let params: Vec<&Tensor> = self.params.named().map(|(_, tensor)| tensor).collect();
         for (number, [forward, backward]) in NAMES.into_iter().enumerate() {
-            let (x, y) = match self.convolutions.get(number) {
-                Some((conv, x)) => (x, clock.time(forward, || conv.rectified(x, self.kind))),
-                None => {
-                    let (linear, x) = &self.linear;
-                    (x, clock.time(forward, || linear.rectified(x)))
-                }
+            let (x, y) = if let Some((conv, x)) = self.convolutions.get(number) {
+                (x, clock.time(forward, || conv.rectified(x, self.kind)))
+            } else {
+                let (linear, x) = &self.linear;
+                (x, clock.time(forward, || linear.rectified(x)))
             };
             let mut wanted = params[2 * number..][..2].to_vec();
             if x.requires_grad() {

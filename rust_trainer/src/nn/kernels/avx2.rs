@@ -39,6 +39,12 @@ impl Vectors for Avx2 {
     }
 
     #[inline(always)]
+    unsafe fn store_some(to: *mut f32, _count: usize, numbers: __m256) {
+        // SAFETY: as the trait asks.
+        unsafe { Self::store(to, numbers) }
+    }
+
+    #[inline(always)]
     unsafe fn broadcast(unit: *const u32) -> __m256 {
         // SAFETY: as the trait asks.
         unsafe { _mm256_castsi256_ps(_mm256_set1_epi32(unit.read_unaligned().cast_signed())) }

@@ -39,6 +39,18 @@ impl Vectors for Avx512 {
     }
 
     #[inline(always)]
+    unsafe fn store_some(to: *mut f32, count: usize, numbers: __m512) {
+        // SAFETY: as the trait asks.
+        unsafe {
+            if count <= 8 {
+                _mm256_storeu_ps(to, _mm512_castps512_ps256(numbers));
+            } else {
+                _mm512_storeu_ps(to, numbers);
+            }
+        }
+    }
+
+    #[inline(always)]
     unsafe fn broadcast(unit: *const u32) -> __m512 {
         // SAFETY: as the trait asks.
         unsafe { _mm512_castsi512_ps(_mm512_set1_epi32(unit.read_unaligned().cast_signed())) }

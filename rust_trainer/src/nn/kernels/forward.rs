@@ -27,7 +27,7 @@ pub(super) unsafe fn forward<N: Numbers>(
         return;
     }
     let columns = N::Set::COLUMNS;
-    let places = conv.places();
+    let (places, tiles) = (conv.places(), conv.tiles(N::Set::MOST_ROWS));
     let block_len = conv.terms() / N::PER_UNIT * columns;
     let blocks = conv.outputs / columns;
     // A layer of one image is large: its weights are packed as they are needed.
@@ -61,7 +61,7 @@ pub(super) unsafe fn forward<N: Numbers>(
                     pack::outputs_last::<N>(conv, weight, block * columns, weights);
                 }
                 let bias = bias.add(block * columns);
-                for (start, count) in conv.tiles(N::Set::MOST_ROWS) {
+                for &(start, count) in &tiles {
                     let places = places.as_ptr().add(start);
                     let y = y.add(start * conv.outputs + block * columns);
                     with_rows!(N, count, M => pixels::<N, M>(conv, (x, places), weights, bias, y));

@@ -146,14 +146,14 @@ impl Conv {
 
     /// The pixels in tiles of at most `most`, start and number of each: those of a row together where the tiles
     /// are tall that way, which costs least to fetch, or else tiles that go on over the ends of rows.
-    fn tiles(&self, most: usize) -> impl Iterator<Item = (usize, usize)> {
+    fn tiles(&self, most: usize) -> Vec<(usize, usize)> {
         /// Two vectors by so many rows are enough sums that none is waited for.
         const TALL: usize = 7;
         let (pixels, width) = (self.pixels(), self.out_width());
         let is_tall = width / width.div_ceil(most) >= TALL;
         let run = if is_tall { width } else { pixels };
         let tiles = move |first| parts(run, most).map(move |(start, count)| (first + start, count));
-        (0..pixels).step_by(run).flat_map(tiles)
+        (0..pixels).step_by(run).flat_map(tiles).collect()
     }
 
     /// The same of one.

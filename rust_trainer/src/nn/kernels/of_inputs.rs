@@ -17,6 +17,8 @@ pub(super) struct OfInputs<N: Numbers> {
     /// An image of float32, where the numbers are others.
     sums: Scratch<f32>,
     places: Vec<usize>,
+    /// Those of each tile: see [`Conv::tiles`].
+    tiles: Vec<(usize, usize)>,
     _numbers: PhantomData<N>,
 }
 
@@ -48,6 +50,7 @@ impl<N: Numbers> OfInputs<N> {
             weights,
             sums: Scratch::new(if needs_sums { conv.image() } else { 0 }),
             places: conv.places(),
+            tiles: conv.tiles(N::Set::MOST_ROWS),
             _numbers: PhantomData,
         }
     }
@@ -84,7 +87,7 @@ impl<N: Numbers> OfInputs<N> {
                         pack::outputs_first::<N>(conv, weight, column, weights);
                     }
                     let place = kernel_row * conv.width * conv.channels + column;
-                    for (start, count) in conv.tiles(N::Set::MOST_ROWS) {
+                    for &(start, count) in &self.tiles {
                         let places = self.places.as_ptr().add(start);
                         let of_outputs = of_outputs.add(start * conv.outputs);
                         if is_one {

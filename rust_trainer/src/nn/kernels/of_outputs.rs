@@ -128,7 +128,7 @@ unsafe fn pack<N: Numbers>(conv: &Conv, passed: *const N::Stored, packed: *mut u
                     rows[1] = N::load(from.add(conv.outputs));
                 }
                 let to = packed.add(start * units + unit * count);
-                N::Set::store(to.cast(), N::columns(rows));
+                N::Set::store_some(to.cast(), count, N::columns(rows));
             }
         }
     }

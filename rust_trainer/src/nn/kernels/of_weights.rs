@@ -19,6 +19,8 @@ pub(super) struct OfWeights<N: Numbers> {
     is_first: bool,
     /// Where in an image each pixel begins.
     places: Vec<usize>,
+    /// The outputs of each tile: see [`parts`].
+    outputs: Vec<(usize, usize)>,
     /// `[pixels / PER_UNIT][COLUMNS]` units of an image.
     columns: Scratch<u32>,
     _numbers: PhantomData<N>,
@@ -55,6 +57,7 @@ impl<N: Numbers> OfWeights<N> {
             is_first: true,
             columns: Scratch::new(places.len().div_ceil(N::PER_UNIT) * N::Set::COLUMNS),
             places,
+            outputs: parts(conv.outputs, N::Set::MOST_OUTPUTS).collect(),
             _numbers: PhantomData,
         }
     }
@@ -69,7 +72,7 @@ impl<N: Numbers> OfWeights<N> {
                 for column in (0..conv.row()).step_by(N::Set::COLUMNS) {
                     let x = x.add(kernel_row * conv.width * conv.channels + column);
                     let columns = self.columns(conv, x);
-                    for (output, count) in parts(conv.outputs, N::Set::MOST_OUTPUTS) {
+                    for &(output, count) in &self.outputs {
                         let place = output * conv.terms() + kernel_row * conv.row() + column;
                         let of_outputs = of_outputs.add(output * self.num_units());
                         with_rows!(N, count, M => self.add_tile::<M>(conv, of_outputs, columns, place));

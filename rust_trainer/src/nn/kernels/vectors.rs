@@ -21,6 +21,8 @@ pub(super) trait Vectors {
     unsafe fn square() -> Self::Square;
     unsafe fn load(from: *const f32) -> Self::Vector;
     unsafe fn store(to: *mut f32, numbers: Self::Vector);
+    /// `count` of them; what more a vector has may be written, too.
+    unsafe fn store_some(to: *mut f32, count: usize, numbers: Self::Vector);
     /// One unit of 32 bits, which need not lie on a multiple of four bytes, in all lanes.
     unsafe fn broadcast(unit: *const u32) -> Self::Vector;
     unsafe fn of_bytes(bytes: *const u8) -> Self::Vector;
