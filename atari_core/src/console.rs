@@ -7,7 +7,7 @@ use crate::cartridge::Cartridge;
 use crate::games::{Game, Progress, Ram, Select, Standard};
 use crate::input::switch;
 use crate::machine::Machine;
-use crate::start::{self, Chance};
+use crate::start::{Chance, Contents};
 use crate::tia::WIDTH;
 use crate::{Action, CoreError};
 
@@ -43,8 +43,10 @@ pub struct Console {
     pub(crate) progress: Progress,
     pub(crate) frame: u32,
     pub(crate) episode_frame: u32,
-    /// How often the power was switched on: decides what the interval timer holds then, in a game for one.
+    /// How often the power was switched on: decides what chips hold then, in a game for one.
     pub(crate) power_ons: u32,
+    /// What the chips hold then: follows from the count, and is no state of its own.
+    contents: Box<Contents>,
     /// Decides it in a game for two.
     pub(crate) chance: Option<Box<Chance>>,
     pub(crate) mode: u32,
@@ -87,8 +89,9 @@ impl Console {
                 game: game.name,
             });
         }
+        let (fixed, contents) = Contents::at_load();
         let (ram, chance) = match seed {
-            None => (start::RAM, None),
+            None => (fixed, None),
             Some(seed) => {
                 let (ram, chance) = Chance::at_load(seed);
                 (ram, Some(Box::new(chance)))
@@ -103,6 +106,7 @@ impl Console {
             frame: 0,
             episode_frame: 0,
             power_ons: 0,
+            contents: Box::new(contents),
             chance,
             mode: game
                 .rules_for_two
@@ -119,7 +123,7 @@ impl Console {
                 }
             }
         }
-        // A second time twice over, which only a chip in the cartridge notices.
+        // A second time twice over, which a chip in the cartridge notices.
         console.machine.power_on(0);
         if let Some(seed) = seed {
             console.chance = Some(Box::new(Chance::of(seed)));
@@ -129,12 +133,16 @@ impl Console {
     }
 
     fn switch_on(&mut self) {
-        let timer = match &mut self.chance {
-            None => start::timer(self.power_ons),
-            Some(chance) => chance.timer(),
+        let (timer, ram) = match &mut self.chance {
+            None => {
+                let with_ram = self.machine.banks.has_ram();
+                self.contents.at_power_on(self.power_ons, with_ram)
+            }
+            Some(chance) => (chance.timer(), [0; 128]),
         };
         self.power_ons += 1;
         self.machine.power_on(timer);
+        self.machine.banks.ram = ram;
         self.machine.input.release(self.game.controller);
         self.machine.input.swchb = switch::IDLE | self.difficulty_switches();
     }

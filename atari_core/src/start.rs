@@ -1,27 +1,65 @@
 //! What the chips happen to hold at power on. On the hardware it is chance; ale-py 0.12.1 always begins with the
-//! same numbers, read out with a ROM that copies them, and results compare only if these are the same too.
+//! same numbers, and results compare only if these are the same too.
 
 use crate::rl::random::MersenneTwister;
 
-/// RAM when a ROM is loaded, $80 first.
-#[rustfmt::skip]
-pub(crate) const RAM: [u8; 128] = [
-    0xb8, 0x96, 0xc0, 0x49, 0xcb, 0x55, 0xc8, 0x7f, 0xfb, 0xb4, 0x45, 0x66, 0x2b, 0x34, 0x10, 0xca,
-    0xb9, 0xce, 0xff, 0x8f, 0x4f, 0x44, 0xa1, 0x8a, 0x04, 0xc5, 0xcd, 0xfc, 0x75, 0xe7, 0x0a, 0xad,
-    0x2d, 0x9b, 0x60, 0x9e, 0xaa, 0x17, 0x1e, 0x54, 0xf9, 0x84, 0x51, 0x3e, 0x34, 0x97, 0x7c, 0x5e,
-    0x50, 0xb6, 0x86, 0x85, 0xbe, 0x77, 0x45, 0x8b, 0x6d, 0x04, 0xb5, 0xee, 0x42, 0x39, 0xc1, 0x4b,
-    0x9c, 0x33, 0x52, 0x47, 0x49, 0xb3, 0xee, 0x6b, 0x70, 0xac, 0x24, 0x6b, 0xd4, 0xfe, 0xfe, 0xd6,
-    0x17, 0xdc, 0x38, 0x9a, 0x49, 0x8e, 0x21, 0xac, 0xd6, 0x1c, 0x0d, 0x5c, 0xda, 0xad, 0x0b, 0x77,
-    0xa3, 0x6c, 0x28, 0x38, 0x51, 0xc5, 0x89, 0x5c, 0x5a, 0x16, 0x98, 0x55, 0x95, 0x5b, 0xaf, 0x4a,
-    0xaf, 0x99, 0x0d, 0x4b, 0xec, 0x0a, 0xba, 0x5e, 0xa7, 0xbd, 0xe6, 0xf7, 0xab, 0x14, 0x6f, 0xc0,
-];
+/// What ale-py's numbers begin with, whatever its `random_seed`: of all seeds below 2^24 the one that gives the RAM which a
+/// ROM was loaded with.
+const SEED: u32 = 4_753_849;
+/// Numbers before those of the first power on: RAM, and one that nobody sees.
+const BEFORE: u64 = 129;
+/// Power-ons after which the numbers repeat here and not in ale-py, so that finding those of the last takes no longer than
+/// a second.
+const POWER_ONS: u32 = 1 << 20;
 
-/// The interval timer at each power on, the two of loading a ROM first: as many as were read out, after which they
-/// repeat here and not in ale-py. Few games look at the timer before they set it.
-static TIMERS: &[u8; 8192] = include_bytes!("power_on_timers.bin");
+/// What the chips hold in ale-py: `std::mt19937`'s numbers, of which each power on takes one for the timer and, where the
+/// cartridge has RAM, one for each byte of it.
+#[derive(Clone)]
+pub(crate) struct Contents {
+    twister: MersenneTwister,
+    taken: u64,
+}
 
-pub(crate) fn timer(power_on: u32) -> u8 {
-    TIMERS[power_on as usize % TIMERS.len()]
+impl Contents {
+    /// RAM when a ROM is loaded, $80 first, and what follows.
+    pub(crate) fn at_load() -> ([u8; 128], Self) {
+        let mut contents = Self {
+            twister: MersenneTwister::new(SEED),
+            taken: 0,
+        };
+        let ram = std::array::from_fn(|_| contents.next() as u8);
+        (ram, contents)
+    }
+
+    fn next(&mut self) -> u32 {
+        self.taken += 1;
+        self.twister.next_u32()
+    }
+
+    /// The timer and the cartridge's RAM at a power on, the two of loading a ROM first. The second of these is done twice.
+    pub(crate) fn at_power_on(&mut self, power_on: u32, with_ram: bool) -> (u8, [u8; 128]) {
+        let length = if with_ram { 129 } else { 1 };
+        let power_on = u64::from(power_on % POWER_ONS);
+        let begins = BEFORE + (power_on + power_on.min(1)) * length;
+        if self.taken > begins {
+            *self = Self::at_load().1;
+        }
+        while self.taken < begins {
+            self.next();
+        }
+        let timer = timer_of(self.next());
+        let ram = if with_ram {
+            std::array::from_fn(|_| self.next() as u8)
+        } else {
+            [0; 128]
+        };
+        (timer, ram)
+    }
+}
+
+/// The timer that a number stands for.
+fn timer_of(number: u32) -> u8 {
+    25 + (number % 75) as u8
 }
 
 /// What the chips hold in `multi_agent_ale_py`, which a seed decides: RAM is the lowest bytes of `std::mt19937`'s numbers,
@@ -60,6 +98,31 @@ impl Chance {
         for _ in 0..std::mem::take(&mut self.passed) {
             self.twister.next_u32();
         }
-        25 + (self.twister.next_u32() % 75) as u8
+        timer_of(self.twister.next_u32())
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Read out of ale-py by ROMs that copy them.
+    #[test]
+    fn contents_are_those_of_ale_py_in_any_order() {
+        let (ram, mut contents) = Contents::at_load();
+        assert_eq!(ram[..6], [0xb8, 0x96, 0xc0, 0x49, 0xcb, 0x55]);
+        for power_ons in [[0, 1, 2, 3, 8191], [3, 2, 8191, 1, 0]] {
+            for power_on in power_ons {
+                let timer = [0x33, 0x4a, 0x41, 0x40].get(power_on as usize).copied();
+                let found = contents.at_power_on(power_on, false).0;
+                assert_eq!(found, timer.unwrap_or(LAST_TIMER), "{power_on}");
+            }
+        }
+        for (power_on, bytes) in [(2, [0xef, 0x04, 0x7f, 0xe4]), (1, [0x6d, 0xe0, 0x42, 0x2b])] {
+            assert_eq!(contents.at_power_on(power_on, true).1[..4], bytes);
+        }
+    }
+
+    /// The 8,192nd.
+    const LAST_TIMER: u8 = 0x42;
 }

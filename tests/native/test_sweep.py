@@ -21,6 +21,7 @@ GAMES = [
     "berzerk",
     "mr_do",
     "air_raid",
+    "elevator_action",
 ]
 
 

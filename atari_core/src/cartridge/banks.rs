@@ -97,6 +97,11 @@ impl Banks {
         banks
     }
 
+    /// Whether the cartridge carries RAM.
+    pub(crate) fn has_ram(&self) -> bool {
+        matches!(self.mapper, Mapper::F8Ram | Mapper::F6Ram)
+    }
+
     /// Power on again: everything as at first, but what a chip holds.
     pub(crate) fn power_on(&mut self) {
         let mut dpc = self.dpc.take();

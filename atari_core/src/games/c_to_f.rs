@@ -117,7 +117,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: one_life,
             over: dark_chambers_is_over,
         }),
-        differs: Some("ale-py fills the RAM of its cartridge anew at each start"),
+        differs: Some("what it has in RAM when a game begins"),
         ..game(
             "darkchambers",
             "106855474c69d08c8ffa308d47337269",
@@ -211,7 +211,7 @@ pub(super) static GAMES: &[Game] = &[
             lives: |ram, _| ram.at(0x83),
             over: |ram, _| ram.at(0x83) == 0 && ram.at(0x81) != 0,
         }),
-        differs: Some("ale-py fills the RAM of its cartridge anew at each start"),
+        proved: true,
         ..game(
             "elevator_action",
             "71f8bacfbdca019113f3f0801849057e",

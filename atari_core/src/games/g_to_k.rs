@@ -255,7 +255,6 @@ pub(super) static GAMES: &[Game] = &[
     Game {
         start: &[(Fire, 16)],
         modes: &[0, 1, 2],
-        differs: Some("ale-py fills the RAM of its cartridge anew at each start"),
         ..pal("klax", "eed9eaf1a0b6a2b9bc4c8032cb43e3fb", Mapper::F6Ram)
     },
     Game {
