@@ -1,8 +1,9 @@
 //! What the rules of a game make of a row of RAMs, for a comparison with another emulator.
 //!
-//! `rules GAME`: standard input holds records of 129 bytes, a 1 where a new game begins (the RAM is not looked at)
+//! `rules GAME [MODE]`: standard input holds records of 129 bytes, a 1 where a new game begins (the RAM is not looked at)
 //! or a 0, and RAM. For each a record goes to standard output, little endian: reward, lives, game over (4 bytes
-//! each). `rules` alone names the games whose rules are known.
+//! each). `rules` alone names the games whose rules are known. With a mode, one for two, rewards and lives are those of
+//! both, the first player's first.
 
 use std::io::{Read, Write};
 
@@ -16,13 +17,39 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         return Ok(());
     };
+    let mut input = Vec::new();
+    std::io::stdin().read_to_end(&mut input)?;
+    let mut answers = Vec::new();
+    if let Some(mode) = std::env::args().nth(2) {
+        let (game, mode) = (games::two::by_name(&name), mode.parse()?);
+        let rules = game.and_then(|game| game.rules_for_two);
+        let rules = rules.ok_or(format!("the rules of `{name}` for two are not known"))?;
+        let mut progress = rules.start;
+        for record in input.chunks_exact(129) {
+            let (kind, ram) = record.split_at(1);
+            if kind[0] == 1 {
+                progress = rules.start;
+            } else {
+                rules.step(ram.try_into()?, mode, &mut progress);
+            }
+            let (rewards, lives) = (
+                [progress.reward, progress.second.reward],
+                [progress.lives, progress.second.lives],
+            );
+            for number in [rewards, lives]
+                .iter()
+                .flatten()
+                .chain([&progress.over.into()])
+            {
+                answers.extend(number.to_le_bytes());
+            }
+        }
+        return Ok(out.write_all(&answers)?);
+    }
     let game = games::by_name(&name).ok_or(format!("no game `{name}`"))?;
     let rules = game
         .rules
         .ok_or(format!("the rules of `{name}` are not known"))?;
-    let mut input = Vec::new();
-    std::io::stdin().read_to_end(&mut input)?;
-    let mut answers = Vec::with_capacity(input.len() / 129 * 12);
     let mut progress = rules.start;
     for record in input.chunks_exact(129) {
         let (kind, ram) = record.split_at(1);

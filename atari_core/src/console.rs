@@ -328,7 +328,7 @@ impl Console {
         if let Some(rules) = self.game.rules {
             rules.step(ram, &mut self.progress);
         } else if let Some(rules) = self.game.rules_for_two {
-            (rules.step)(Ram::new(ram), self.mode, &mut self.progress);
+            rules.step(ram, self.mode, &mut self.progress);
         }
     }
 

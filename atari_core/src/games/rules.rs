@@ -196,8 +196,15 @@ pub struct RulesForTwo {
     pub loaded_mode: u32,
     /// What a game begins with.
     pub start: Progress,
-    /// Takes in the RAM after a frame, in a mode: rewards, lives, end.
-    pub step: fn(Ram, u32, &mut Progress),
+    /// Rewards, lives and end after a frame, in a mode.
+    pub after_frame: fn(Ram, u32, &mut Progress),
+}
+
+impl RulesForTwo {
+    /// Takes in the RAM after a frame, address 0 being $80.
+    pub fn step(&self, ram: &[u8; 128], mode: u32, progress: &mut Progress) {
+        (self.after_frame)(Ram(ram), mode, progress);
+    }
 }
 
 /// The lives of a game that has none.

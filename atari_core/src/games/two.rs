@@ -6,7 +6,7 @@
 
 use super::odd::{boxing_points, signed, tennis, tennis_is_over, wizard_of_wor_score_at};
 use super::rules::{Progress, Ram, RulesForTwo, Second};
-use super::{Controller, Game, Select, bcd, game, paddles, pal, select};
+use super::{Controller, Game, bcd, game, paddles, pal, select};
 use crate::Action::{
     Down, DownFire, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire,
     UpLeft, UpRight,
@@ -16,19 +16,13 @@ use crate::input::PADDLE_MIDDLE;
 
 pub(super) static GAMES: &[Game] = &[
     Game {
-        select: Some(Select::Switch {
-            reset_frames: 4,
-            idle_frames: 0,
-            first_press: 1,
-            select_frames: 1,
-            shows: |ram, mode| ram.at(0x92) == mode,
-        }),
+        select: Some(select(1, |ram, mode| ram.at(0x92) == mode)),
         modes: &[2],
         difficulties: &[0, 1, 2, 3],
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 1,
             start: without_lives(),
-            step: |ram, _, progress| {
+            after_frame: |ram, _, progress| {
                 let [first, second] = [0x92, 0x93].map(|address| boxing_points(ram.at(address)));
                 zero_sum(first - second, progress);
                 let time_is_over = ram.at(0x90) >> 4 == 0 && ram.at(0x91) == 0;
@@ -50,7 +44,7 @@ pub(super) static GAMES: &[Game] = &[
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 1,
             start: without_lives(),
-            step: |ram, _, progress| {
+            after_frame: |ram, _, progress| {
                 zero_sum(ram.bcd(&[0xa1]) - ram.bcd(&[0xa2]), progress);
                 progress.over = ram.at(0x88) == 0 || ram.at(0xa1) == 0x99 || ram.at(0xa2) == 0x99;
             },
@@ -66,7 +60,7 @@ pub(super) static GAMES: &[Game] = &[
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 1,
             start: lives(3),
-            step: entombed,
+            after_frame: entombed,
         }),
         proved: true,
         ..game("entombed", "6b683be69f92958abe0e2a9945157ad5", Mapper::Flat)
@@ -78,7 +72,7 @@ pub(super) static GAMES: &[Game] = &[
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 1,
             start: without_lives(),
-            step: |ram, _, progress| {
+            after_frame: |ram, _, progress| {
                 zero_sum(ram.bcd(&[0xbd]) - ram.bcd(&[0xbe]), progress);
                 progress.over = ram.at(0xbd) == 0x99 || ram.at(0xbe) == 0x99;
             },
@@ -100,7 +94,7 @@ pub(super) static GAMES: &[Game] = &[
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 8,
             start: without_lives(),
-            step: |ram, _, progress| {
+            after_frame: |ram, _, progress| {
                 own_scores([ram.bcd(&[0xab]), ram.bcd(&[0xeb])], progress);
                 progress.over = ram.at(0xab) == 0x99 || ram.at(0xeb) == 0x99;
             },
@@ -119,7 +113,7 @@ pub(super) static GAMES: &[Game] = &[
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 0,
             start: without_lives(),
-            step: |ram, _, progress| {
+            after_frame: |ram, _, progress| {
                 zero_sum(ram.bcd(&[0x8a]) - ram.bcd(&[0x8b]), progress);
                 progress.over = ram.at(0x86) == 0 && ram.at(0x87) == 0;
             },
@@ -137,7 +131,7 @@ pub(super) static GAMES: &[Game] = &[
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 0,
             start: lives(4),
-            step: |ram, _, progress| {
+            after_frame: |ram, _, progress| {
                 own_scores(
                     [ram.bcd(&[0x83, 0x85, 0x87]), ram.bcd(&[0x84, 0x86, 0x88])],
                     progress,
@@ -146,7 +140,8 @@ pub(super) static GAMES: &[Game] = &[
                     [0x81, 0x82].map(|address| signed(ram.at(address))),
                     progress,
                 );
-                progress.over = progress.lives < 0 && progress.second.lives < 0;
+                let are_lost = [progress.lives, progress.second.lives] == [-1; 2];
+                progress.over = are_lost || progress.score.max(progress.second.score) >= 990_000;
             },
         }),
         proved: true,
@@ -159,7 +154,7 @@ pub(super) static GAMES: &[Game] = &[
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 1,
             start: lives(4),
-            step: |ram, _, progress| {
+            after_frame: |ram, _, progress| {
                 own_scores(
                     [ram.bcd(&[0x89, 0x8a]) * 100, ram.bcd(&[0x8b, 0x8c]) * 100],
                     progress,
@@ -182,7 +177,7 @@ pub(super) static GAMES: &[Game] = &[
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 1,
             start: without_lives(),
-            step: |ram, _, progress| {
+            after_frame: |ram, _, progress| {
                 zero_sum(ram.at(0x8e) - ram.at(0x8d), progress);
                 let serves = ram.at(0x8c) & 0xf0 == 0;
                 punish_waiting(
@@ -207,7 +202,7 @@ pub(super) static GAMES: &[Game] = &[
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 1,
             start: lives(2),
-            step: |ram, _, progress| {
+            after_frame: |ram, _, progress| {
                 own_scores([ram.bcd(&[0xe6, 0xe8]), ram.bcd(&[0xe7, 0xe9])], progress);
                 for reward in [&mut progress.reward, &mut progress.second.reward] {
                     // The counter of four digits begins anew.
@@ -225,18 +220,12 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        select: Some(Select::Switch {
-            reset_frames: 4,
-            idle_frames: 0,
-            first_press: 0,
-            select_frames: 2,
-            shows: |ram, mode| ram.at(0xa7) == bcd(mode),
-        }),
+        select: Some(select(2, |ram, mode| ram.at(0xa7) == bcd(mode))),
         modes: &[1, 2, 3, 4, 5],
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 6,
             start: without_lives(),
-            step: |ram, _, progress| {
+            after_frame: |ram, _, progress| {
                 let [first, second] = [0xa7, 0xa8].map(|address| ram.bcd(&[address]));
                 zero_sum(first - second, progress);
                 progress.over = ram.at(0x80) == 0 || first == 10 || second == 10;
@@ -258,7 +247,7 @@ pub(super) static GAMES: &[Game] = &[
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 2,
             start: without_lives(),
-            step: |ram, _, progress| {
+            after_frame: |ram, _, progress| {
                 let [first, second] = [0xf7, 0xf6].map(|address| ram.bcd(&[address]));
                 zero_sum(first - second, progress);
                 progress.over = first == 10 || second == 10;
@@ -274,7 +263,7 @@ pub(super) static GAMES: &[Game] = &[
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 1,
             start: without_lives(),
-            step: |ram, _, progress| {
+            after_frame: |ram, _, progress| {
                 let games = progress.memory[1];
                 progress.reward = tennis(ram, progress);
                 progress.second.reward = -progress.reward;
@@ -305,7 +294,7 @@ pub(super) static GAMES: &[Game] = &[
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 0,
             start: lives(2),
-            step: |ram, _, progress| {
+            after_frame: |ram, _, progress| {
                 own_scores(
                     [[0x88, 0x86], [0x87, 0x85]].map(|digits| wizard_of_wor_score_at(ram, digits)),
                     progress,
