@@ -1,8 +1,8 @@
 //! Where the processor is, packed for speed.
 
 /// Where the processor is, so that one addition steps over an instruction: from the lowest bit on the position in the
-/// image (16 bits, of which one is spare), the instructions that are left of the chain, counted up to the ninth of their
-/// bits, and the cycle. What an instruction adds is a number of less than 32 bits, which is part of the machine's
+/// image (16 bits, of which one is spare), the instructions that are left of the chain, counted up to the eleventh of
+/// their bits, and the cycle. What an instruction adds is a number of less than 32 bits, which is part of the machine's
 /// instruction: longer ones cost room where decoded instructions are kept.
 ///
 /// The program counter is the position and what [`crate::cartridge::Banks`] says that the piece of program begins with.
@@ -10,9 +10,9 @@
 pub(crate) struct At(u64);
 
 const COUNT: u32 = 16;
-const CYCLE: u32 = 25;
+const CYCLE: u32 = 27;
 /// The bit that is 1 as soon as more instructions were counted than there were.
-const OVER: u32 = 1 << 24;
+const OVER: u32 = 1 << 26;
 /// Instructions that can be left.
 pub(super) const MOST: u32 = (OVER >> COUNT) - 1;
 
