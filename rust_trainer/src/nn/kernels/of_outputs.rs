@@ -36,13 +36,15 @@ impl<N: Numbers> OfOutputs<N> {
         let image = conv.pixels() * conv.outputs;
         let turned = if conv.channels_first { image } else { 0 };
         let packed = conv.pixels().div_ceil(N::PER_UNIT) * conv.outputs;
-        // The parts are read and written in whole vectors, which the last of them does not fill.
-        let mut passed = Scratch::<N::Stored>::new(image + N::Set::LANES);
+        // Parts are read and written in whole vectors, which the last of them does not fill; and behind the last
+        // pixel comes the partner of one without.
+        let behind = conv.outputs + N::Set::COLUMNS;
+        let mut passed = Scratch::<N::Stored>::new(image + behind);
         let packed = Scratch::new(packed + N::Set::LANES);
-        // SAFETY: as `backward` asks; `passed` has a vector more than `image`.
+        // SAFETY: as `backward` asks; `passed` has that many numbers behind the `image`.
         unsafe {
             ptr::write_bytes(of_bias, 0, conv.outputs);
-            ptr::write_bytes(passed.start().add(image), 0, N::Set::LANES);
+            ptr::write_bytes(passed.start().add(image), 0, behind);
         }
         Self {
             turned: [turned; 2].map(Scratch::new),
@@ -116,19 +118,15 @@ unsafe fn pass<N: Numbers>(
 /// See [`OfImage::packed`]. What a vector holds beyond its part is written over by the next one.
 #[inline(always)]
 unsafe fn pack<N: Numbers>(conv: &Conv, passed: *const N::Stored, packed: *mut u32) {
-    let (pixels, units) = (conv.pixels(), conv.pixels().div_ceil(N::PER_UNIT));
-    // SAFETY: both have room for a vector more.
+    let units = conv.pixels().div_ceil(N::PER_UNIT);
+    // SAFETY: behind `passed` are zeros for a row and two vectors more, and behind `packed` is room for a vector.
     unsafe {
         for (start, count) in parts(conv.outputs, N::Set::MOST_OUTPUTS) {
             for unit in 0..units {
-                let pixel = unit * N::PER_UNIT;
-                let from = passed.add(pixel * conv.outputs + start);
-                let mut rows = [N::load(from), N::Set::zero()];
-                if N::PER_UNIT == 2 && pixel + 1 < pixels {
-                    rows[1] = N::load(from.add(conv.outputs));
-                }
+                let from = passed.add(unit * N::PER_UNIT * conv.outputs + start);
+                let [numbers, _] = N::stored_columns([from, from.add(conv.outputs)]);
                 let to = packed.add(start * units + unit * count);
-                N::Set::store_some(to.cast(), count, N::columns(rows));
+                N::Set::store_some(to.cast(), count, numbers);
             }
         }
     }
