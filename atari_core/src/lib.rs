@@ -31,6 +31,7 @@ mod error;
 pub mod games;
 mod input;
 mod machine;
+mod mersenne_twister;
 mod riot;
 pub mod rl;
 mod start;

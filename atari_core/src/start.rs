@@ -1,7 +1,7 @@
 //! What the chips happen to hold at power on. On the hardware it is chance; ale-py 0.12.1 always begins with the
 //! same numbers, and results compare only if these are the same too.
 
-use crate::rl::random::MersenneTwister;
+use crate::mersenne_twister::MersenneTwister;
 
 /// What ale-py's numbers begin with, whatever its `random_seed`: of all seeds below 2^24 the one that gives the RAM which a
 /// ROM was loaded with.

@@ -7,7 +7,7 @@ use crate::console::Console;
 use crate::games::Progress;
 use crate::input::LONG_PADDLE_MAX;
 use crate::machine::{Chips, LONGEST_FRAME};
-use crate::rl::random::MersenneTwister;
+use crate::mersenne_twister::MersenneTwister;
 use crate::start::Chance;
 use crate::tia::{self, CLOCKS_PER_LINE, NEVER};
 use crate::{CoreError, cpu};

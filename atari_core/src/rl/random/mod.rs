@@ -2,10 +2,9 @@
 //!
 //! Two ways are in use and [`Seeding`] names one; both give the numbers of those who use them, bit for bit.
 
-mod mersenne_twister;
 mod pcg64;
 
-pub use mersenne_twister::MersenneTwister;
+pub use crate::mersenne_twister::MersenneTwister;
 pub use pcg64::{Pcg64, SeedSequence};
 
 use super::recipe::Seeding;
