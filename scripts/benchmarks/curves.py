@@ -1,6 +1,6 @@
 """Learning curves beside the plain PyTorch PPO on EnvPool, with the same settings.
 
-    scripts/benchmarks/curves.py train --folder FOLDER --seeds 1-3    # goes on where it stopped
+    scripts/benchmarks/curves.py train --folder FOLDER --seeds 1-3    # leaves out what is done
     scripts/benchmarks/curves.py report --folder FOLDER               # or of what is checked in
 
 `report` writes every game as `docs/results/curves/episodes.csv`, and `curves.png` and `curves.txt`
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,7 @@ def train(folder: Path, seeds: list[int]) -> None:
             if games.exists():
                 continue
             if settings:
+                shutil.rmtree(folder / games.stem, ignore_errors=True)  # what was interrupted
                 command = [str(ROOT / "target/release/rust_trainer"), "train", *settings]
                 command += ["--seed", str(seed), "--runs-dir", str(folder)]
                 command += ["--run-name", games.stem]
