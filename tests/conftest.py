@@ -37,8 +37,4 @@ def open_vec() -> Iterator[Callable[..., VecEnv]]:
 @pytest.fixture(params=["ale", "native"])
 def each_emulator(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `games.make_game` play on this one, where it is known how the game begins there."""
-    if request.param == "native":
-        case = getattr(request.node, "callspec", None)
-        if case and case.params.get("env_id") == "ALE/DoubleDunk-v5":
-            pytest.skip("native refuses this game with sticky actions")
     monkeypatch.setattr(games, "emulator", request.param)

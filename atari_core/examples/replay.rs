@@ -1,18 +1,21 @@
 //! Plays a file of actions and writes what every frame gave, for a comparison with another emulator.
 //!
-//! `replay ROM ACTIONS [--game NAME] [--mode N] [--difficulty N] [--seed N] [--observed] [--picture
+//! `replay ROM ACTIONS [--game NAME] [--mode N] [--difficulty N] [--seed N] [--random-seed N] [--sticky P] [--observed] [--picture
 //! RECORD]`: ACTIONS holds one byte a frame, an
 //! action of 0 to 17, or 255 for a new game. For the loaded ROM and then for each byte a record goes to standard
 //! output, little endian: RAM (128 bytes), CRC-32 of the picture and, every tenth record, of the picture in gray (else
 //! 0), reward, lives, game over, frame number, frame number of the episode (4 bytes each). Mode and difficulty are
 //! those of the games that begin after the first record. With `--observed` only the last two of every four frames are
 //! drawn, as recipes do; the others have 0 as their CRCs. With `--picture` the pixels after one record are written
-//! instead. With `--seed` the game is one for two, and each frame has an action of
+//! instead. `--random-seed` (0 unless told) begins ALE's random numbers, which decide
+//! whether an action is repeated in a frame (`--sticky`, a probability) and how the modes of a few games are chosen. With `--seed` the game is one for two, and each frame has an action of
 //! each player, each record a reward and the lives of each. With `--game` the ROM may be any, and is switched and begun as that game's.
 
 use std::io::{BufWriter, Write};
 
-use atari_core::{Action, Cartridge, Console, games, rl::pixels::Palette};
+use atari_core::{
+    Action, Cartridge, Console, MersenneTwister, StartDraws, games, rl::pixels::Palette,
+};
 
 const NEW_GAME: u8 = 255;
 const GRAY_EVERY: usize = 10;
@@ -32,6 +35,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok(Some(value.parse()?))
     };
     let for_two = number("--seed")?;
+    let mut twister = MersenneTwister::new(number("--random-seed")?.unwrap_or(0));
+    let sticky: f32 = match place("--sticky") {
+        Some(at) => options.get(at + 1).ok_or("--sticky of what?")?.parse()?,
+        None => 0.0,
+    };
+    let sticky = f64::from(sticky);
     let (cartridge, game) = if let Some(at) = place("--game") {
         let name = options.get(at + 1).ok_or("--game of what?")?;
         let game = games::by_name(name).ok_or(format!("no game `{name}`"))?;
@@ -47,7 +56,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (cartridge, game)
     };
     let mut console = match for_two {
-        None => Console::new(cartridge, game)?,
+        None => Console::new_with(cartridge, game, &mut StartDraws::new(&mut twister, sticky))?,
         Some(seed) => Console::for_two(cartridge, game, seed)?,
     };
     if let Some(mode) = number("--mode")? {
@@ -63,13 +72,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut frames, size) = (actions.iter(), if for_two.is_some() { 2 } else { 1 });
     let mut rewards = [0; 2];
     let mut drawn = true;
+    let mut held = Action::Noop;
     for record in 0.. {
         if record > 0 {
             let Some(&first) = frames.next() else {
                 break;
             };
             if first == NEW_GAME {
-                console.reset();
+                console.reset_with(&mut StartDraws::new(&mut twister, sticky));
+                held = Action::Noop;
                 rewards = [0; 2];
                 drawn = true;
             } else {
@@ -81,7 +92,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     let second = *frames.next().ok_or("an action of the second player")?;
                     rewards = console.act_both([action(first)?, action(second)?], drawn);
                 } else {
-                    rewards[0] = console.act(action(first)?, drawn);
+                    if twister.next_f64() >= sticky {
+                        held = action(first)?;
+                    }
+                    rewards[0] = console.act(held, drawn);
                 }
             }
         }

@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use crate::cartridge::Cartridge;
-use crate::games::{Game, Progress, Ram, Select, Standard};
+use crate::games::{Game, Progress, Standard};
 use crate::input::switch;
 use crate::machine::Machine;
+use crate::mersenne_twister::MersenneTwister;
+use crate::mode::StartDraws;
 use crate::start::{Chance, Contents};
 use crate::tia::WIDTH;
 use crate::{Action, CoreError};
@@ -16,10 +18,6 @@ const IDLE_FRAMES: u32 = 60;
 /// Lines after which ale-py ends a frame of a game that it takes for one for NTSC consoles, as it takes every game when
 /// it switches the console on for the first time: a frame of a game for PAL consoles comes in two parts then.
 const LONGEST_NTSC_FRAME: i32 = 291;
-/// Frames of RESET before a menu is opened, and after.
-const MENU_RESET_FRAMES: u32 = 4;
-/// Presses of SELECT after which a mode is taken for one that the ROM has not got: no game needs as many.
-const MAX_PRESSES: u32 = 256;
 
 /// The console before its power is switched on.
 fn switched_off(cartridge: &Cartridge, game: &Game, ram: [u8; 128]) -> Machine {
@@ -59,7 +57,22 @@ impl Console {
     /// # Errors
     /// The cartridge is switched otherwise than the game's.
     pub fn new(cartridge: Arc<Cartridge>, game: &'static Game) -> Result<Self, CoreError> {
-        Self::loaded(cartridge, game, None)
+        let mut twister = MersenneTwister::new(0);
+        Self::new_with(cartridge, game, &mut StartDraws::new(&mut twister, 0.0))
+    }
+
+    /// [`Console::new`] with ALE's random numbers, as [`Console::reset_with`] takes them.
+    ///
+    /// # Errors
+    /// As [`Console::new`].
+    pub fn new_with(
+        cartridge: Arc<Cartridge>,
+        game: &'static Game,
+        draws: &mut StartDraws<'_>,
+    ) -> Result<Self, CoreError> {
+        let mut console = Self::off(cartridge, game, None)?;
+        console.load(None, draws);
+        Ok(console)
     }
 
     /// A console with a game for two begun, as `multi_agent_ale_py` leaves it when it loads a ROM with this
@@ -73,10 +86,14 @@ impl Console {
         game: &'static Game,
         seed: u32,
     ) -> Result<Self, CoreError> {
-        Self::loaded(cartridge, game, Some(seed))
+        let mut console = Self::off(cartridge, game, Some(seed))?;
+        let mut twister = MersenneTwister::new(0);
+        console.load(Some(seed), &mut StartDraws::new(&mut twister, 0.0));
+        Ok(console)
     }
 
-    fn loaded(
+    /// A console that was never switched on.
+    pub(crate) fn off(
         cartridge: Arc<Cartridge>,
         game: &'static Game,
         seed: Option<u32>,
@@ -98,7 +115,7 @@ impl Console {
             }
         };
         let machine = switched_off(&cartridge, game, ram);
-        let mut console = Self {
+        Ok(Self {
             cartridge,
             game,
             machine,
@@ -112,24 +129,27 @@ impl Console {
                 .rules_for_two
                 .map_or_else(|| first(game.modes), |rules| rules.loaded_mode),
             difficulty: first(game.difficulties),
-        };
-        // Loading a ROM switches the console on twice; RAM keeps what the first time left in it.
-        console.switch_on();
-        match game.standard {
-            Standard::Ntsc => console.frames(IDLE_FRAMES),
+        })
+    }
+
+    /// Loads the ROM, which begins a game; with a seed that of a game for two.
+    pub(crate) fn load(&mut self, seed: Option<u32>, draws: &mut StartDraws<'_>) {
+        // It switches the console on twice; RAM keeps what the first time left in it.
+        self.switch_on();
+        match self.game.standard {
+            Standard::Ntsc => self.frames(IDLE_FRAMES),
             Standard::Pal => {
                 for _ in 0..IDLE_FRAMES {
-                    console.machine.lines(LONGEST_NTSC_FRAME);
+                    self.machine.lines(LONGEST_NTSC_FRAME);
                 }
             }
         }
         // A second time twice over, which a chip in the cartridge notices.
-        console.machine.power_on(0);
+        self.machine.power_on(0);
         if let Some(seed) = seed {
-            console.chance = Some(Box::new(Chance::of(seed)));
+            self.chance = Some(Box::new(Chance::of(seed)));
         }
-        console.reset();
-        Ok(console)
+        self.reset_with(draws);
     }
 
     fn switch_on(&mut self) {
@@ -148,20 +168,20 @@ impl Console {
     }
 
     /// A new game, as ALE's `reset_game` begins one: power, the choice of the mode, the reset switch, the actions that
-    /// start the game.
+    /// start the game. Where ALE draws random numbers for that, they are those of seed 0, the same each time.
     pub fn reset(&mut self) {
-        self.reset_with(&mut |action| action);
+        self.reset_with(&mut StartDraws::new(&mut MersenneTwister::new(0), 0.0));
     }
 
-    /// [`Console::reset`], where ALE's sticky actions reach into it: `sticky` is told each action by which the mode
-    /// is chosen, and gives the one that is played.
-    pub fn reset_with(&mut self, sticky: &mut dyn FnMut(Action) -> Action) {
+    /// [`Console::reset`] with ALE's random numbers: sticky actions reach into how some games begin, and Adventure's modes
+    /// are chosen by presses of random lengths.
+    pub fn reset_with(&mut self, draws: &mut StartDraws<'_>) {
         self.switch_on();
         self.frames(IDLE_FRAMES);
         self.progress = self.game.at_start();
         self.episode_frame = 0;
         if let Some(select) = self.game.select {
-            self.choose_mode(select, sticky);
+            self.choose_mode(select, draws);
         }
         self.press(switch::RESET, self.game.reset_frames.into());
         if self.game.rules_for_two.is_some() {
@@ -186,80 +206,11 @@ impl Console {
         }
     }
 
-    /// Chooses the mode. The frames in which a player could act count as the game's, and its rules look at them.
-    fn choose_mode(&mut self, select: Select, sticky: &mut dyn FnMut(Action) -> Action) {
-        match select {
-            Select::Switch {
-                reset_frames,
-                idle_frames,
-                first_press,
-                select_frames,
-                shows,
-            } => {
-                self.press_to_choose(switch::RESET, reset_frames.into());
-                for _ in 0..idle_frames {
-                    self.play(sticky(Action::Noop), 1.0, true);
-                }
-                let mode = self.mode.cast_signed();
-                if first_press > 0 {
-                    self.select(first_press.into());
-                }
-                for _ in 0..MAX_PRESSES {
-                    if shows(Ram::new(self.ram()), mode) {
-                        break;
-                    }
-                    self.select(select_frames.into());
-                }
-            }
-            Select::Menu {
-                first_row,
-                byte,
-                bits,
-            } => {
-                self.press_to_choose(switch::RESET, MENU_RESET_FRAMES);
-                self.select(1);
-                let mut push = |console: &mut Self, action| {
-                    console.play(sticky(action), 1.0, true);
-                    console.play(sticky(Action::Noop), 1.0, true);
-                };
-                for _ in 1..first_row {
-                    push(self, Action::Down);
-                }
-                for (option, bit) in bits.iter().enumerate() {
-                    push(self, Action::Down);
-                    let wanted = self.mode >> option & 1 == 1;
-                    let toward = if wanted { Action::Right } else { Action::Left };
-                    for _ in 0..MAX_PRESSES {
-                        let set = self.ram()[usize::from(byte & 0x7f)] & bit != 0;
-                        if set == wanted {
-                            break;
-                        }
-                        push(self, toward);
-                    }
-                }
-                self.press_to_choose(switch::RESET, MENU_RESET_FRAMES);
-                push(self, Action::UpFire);
-            }
-        }
-    }
-
-    /// Presses SELECT. The frame after that counts, but sticky actions have no part in it.
-    fn select(&mut self, frames: u32) {
-        self.press_to_choose(switch::SELECT, frames);
-        self.play(Action::Noop, 1.0, true);
-    }
-
-    /// Holds a switch while the mode is chosen: frames at which the rules of games for two do not look.
-    fn press_to_choose(&mut self, switch: u8, frames: u32) {
-        let before = self.progress;
-        self.press(switch, frames);
-        if self.game.rules_for_two.is_some() {
-            self.progress = before;
-        }
-    }
-
-    /// Holds a switch of the console for some frames.
-    fn press(&mut self, switch: u8, frames: u32) {
+    /// Holds a switch of the console for some frames, and no controller.
+    pub(crate) fn press(&mut self, switch: u8, frames: u32) {
+        self.machine
+            .input
+            .act(self.game.controller, Action::Noop, 1.0);
         self.machine.input.swchb &= !switch;
         self.frames(frames);
         self.machine.input.swchb |= switch;
@@ -293,7 +244,7 @@ impl Console {
     }
 
     /// A frame that counts, with an action held.
-    fn play(&mut self, action: Action, strength: f32, draw: bool) {
+    pub(crate) fn play(&mut self, action: Action, strength: f32, draw: bool) {
         let ignored = self.game.no_button && action.fire();
         let action = if ignored { Action::Noop } else { action };
         self.machine

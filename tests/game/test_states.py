@@ -66,8 +66,6 @@ def test_a_restored_game_replays(env_id: str, preset: str, parts: dict[str, Any]
 def test_states_are_restored_in_another_process() -> None:
     jobs, expected = [], []
     for env_id, preset, parts in CASES:
-        if (games.emulator, env_id) == ("native", "ALE/DoubleDunk-v5"):
-            continue  # refused with sticky actions
         game = make_game(env_id, preset, **parts)
         play(game, 90, seed=3)
         jobs.append((games.emulator, env_id, preset, parts, game.save_state()))

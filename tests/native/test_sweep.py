@@ -44,6 +44,15 @@ def test_every_mode_and_difficulty_is_ales(game: str) -> None:
     assert "modes 0" in done.stdout or "modes 1" in done.stdout
 
 
+# They reach into a menu, into frames before a mode is chosen, and into how long SELECT is pressed.
+@pytest.mark.parametrize("game", ["double_dunk", "berzerk", "adventure"])
+def test_sticky_actions_reach_into_starts_as_in_ale(game: str) -> None:
+    arguments = ["--seeds", "1", "--frames", "500", "--modes", "50", "--sticky", "0.4"]
+    done = sweep(game, *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "refused" not in done.stdout
+
+
 # Paddles and who waits to serve, points of both, starts of both, ports the other way round, a menu
 # of another byte, PAL.
 FOR_TWO = ["pong", "space_invaders", "flag_capture", "mario_bros", "surround", "entombed", "combat"]

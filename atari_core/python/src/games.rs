@@ -5,10 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use atari_core::{
-    Cartridge,
-    rl::{batch::unproved, game::PoweredOn},
-};
+use atari_core::{Cartridge, rl::game::PoweredOn};
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{errors::core_exception, recipe::recipe};
@@ -26,7 +23,7 @@ pub(crate) fn obstacle(rom: PathBuf, parts: &Bound<'_, PyDict>) -> PyResult<Opti
         console.map_err(|error| core_exception(&error))
     });
     Ok(match game {
-        Ok(console) => unproved(console.console().game(), &recipe),
+        Ok(_) => None,
         Err(error) => Some(error.value(parts.py()).to_string()),
     })
 }

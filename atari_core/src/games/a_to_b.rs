@@ -2,7 +2,7 @@
 
 use super::odd::{beam_rider_lives, blackjack_chips, blackjack_is_broke, boxing_points};
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
-use super::{Controller, Game, Select, game, paddles, pal, select};
+use super::{Controller, Game, Held, Select, game, paddles, pal, select};
 use crate::Action::{
     Down, DownFire, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire,
     UpLeft, UpLeftFire, UpRight, UpRightFire,
@@ -11,7 +11,13 @@ use crate::Mapper;
 
 pub(super) static GAMES: &[Game] = &[
     Game {
-        reset_frames: 12,
+        select: Some(Select::Switch {
+            reset_frames: 4,
+            idle_frames: 0,
+            first_press: 0,
+            held: Held::Random,
+            shows: |ram, mode| ram.at(0xdd) >> 1 & 3 == mode,
+        }),
         modes: &[0, 1, 2],
         difficulties: &[0, 1, 2, 3],
         rules: Some(Rules {
@@ -32,7 +38,7 @@ pub(super) static GAMES: &[Game] = &[
             reset_frames: 4,
             idle_frames: 0,
             first_press: 20,
-            select_frames: 10,
+            held: Held::Frames(10),
             shows: |ram, mode| ram.at(0xaa) == mode,
         }),
         start: &[(Fire, 1)],
@@ -248,7 +254,7 @@ pub(super) static GAMES: &[Game] = &[
             reset_frames: 4,
             idle_frames: 20,
             first_press: 0,
-            select_frames: 2,
+            held: Held::Frames(2),
             shows: |ram, mode| ram.at(0x80) == mode,
         }),
         modes: &[1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 18],

@@ -171,6 +171,7 @@ pub(super) static GAMES: &[Game] = &[
     },
     Game {
         select: Some(Select::Menu {
+            row: 0xb0,
             first_row: 2,
             byte: 0x80,
             bits: &[0x08, 0x10, 0x04, 0x20],

@@ -2,7 +2,7 @@
 
 use super::odd::{hangman_lives, hangman_over, haunted_house};
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
-use super::{Game, Select, game, paddles, pal, select};
+use super::{Game, Held, Select, game, paddles, pal, select};
 use crate::Action::{
     Down, DownFire, DownLeft, DownLeftFire, DownRight, DownRightFire, Fire, Left, LeftFire, Noop,
     Right, RightFire, Up, UpFire, UpLeft, UpLeftFire, UpRight, UpRightFire,
@@ -29,7 +29,7 @@ pub(super) static GAMES: &[Game] = &[
             reset_frames: 8,
             idle_frames: 0,
             first_press: 0,
-            select_frames: 5,
+            held: Held::Frames(5),
             shows: |ram, mode| ram.at(0xd3) == mode,
         }),
         start: &[(Fire, 1)],

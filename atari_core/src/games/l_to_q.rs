@@ -2,7 +2,7 @@
 
 use super::odd::{qbert_lives, qbert_over};
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
-use super::{Game, Select, game, paddles, pal, select};
+use super::{Game, Held, Select, game, paddles, pal, select};
 use crate::Action::{
     Down, DownFire, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire,
     UpLeft, UpRight,
@@ -225,7 +225,7 @@ pub(super) static GAMES: &[Game] = &[
             reset_frames: 4,
             idle_frames: 0,
             first_press: 2,
-            select_frames: 2,
+            held: Held::Frames(2),
             shows: |ram, mode| ram.at(0xbd) == mode,
         }),
         top: 26,

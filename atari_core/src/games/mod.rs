@@ -81,21 +81,32 @@ pub enum Select {
         idle_frames: u16,
         /// Frames for which SELECT is held once before RAM is looked at; 0 for not at all.
         first_press: u16,
-        /// Frames for which SELECT is held each time after that.
-        select_frames: u16,
+        /// How long SELECT is held each time after that.
+        held: Held,
         /// Whether RAM shows a mode.
         shows: fn(Ram, i32) -> bool,
     },
     /// SELECT opens a menu of options, each in a row of its own and either set (by the stick to the right) or not (to
     /// the left); bit `i` of the mode is option `i`.
     Menu {
+        /// The byte of RAM that holds the row that is pointed at.
+        row: u8,
         /// The first option's row.
-        first_row: u16,
+        first_row: u8,
         /// The byte of RAM that shows what is set.
         byte: u8,
         /// The options' bits in it.
         bits: &'static [u8],
     },
+}
+
+/// How long SELECT is held.
+#[derive(Clone, Copy, Debug)]
+pub enum Held {
+    /// For so many frames each time.
+    Frames(u16),
+    /// For 2 to 257 frames, which one of ALE's random numbers decides; a frame in which an agent could act follows.
+    Random,
 }
 
 /// SELECT held for some frames each time, until RAM shows the mode.
@@ -104,7 +115,7 @@ const fn select(select_frames: u16, shows: fn(Ram, i32) -> bool) -> Select {
         reset_frames: 4,
         idle_frames: 0,
         first_press: 0,
-        select_frames,
+        held: Held::Frames(select_frames),
         shows,
     }
 }

@@ -5,7 +5,7 @@ use super::odd::{
     wizard_of_wor_lives, wizard_of_wor_score, word_zapper,
 };
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
-use super::{Controller, Game, Select, bcd, game, select};
+use super::{Controller, Game, Held, Select, bcd, game, select};
 use crate::Action::{
     Down, DownFire, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire,
     UpLeft, UpRight,
@@ -268,7 +268,7 @@ pub(super) static GAMES: &[Game] = &[
             reset_frames: 4,
             idle_frames: 0,
             first_press: 2,
-            select_frames: 1,
+            held: Held::Frames(1),
             shows: |ram, mode| ram.at(0xe3) == mode,
         }),
         start: &[(Fire, 1)],

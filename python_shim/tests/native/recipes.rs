@@ -150,11 +150,12 @@ fn every_part_of_a_recipe_alone_is_that_of_python() {
     assert!(enough, "{ends:?}");
 }
 
-/// Sticky actions reach into the start of Berzerk, and into that of no other game but Double Dunk, which is played here
-/// without them.
+/// Sticky actions reach into the starts of Berzerk and Double Dunk, and Adventure's modes take presses of random lengths.
 #[test]
 fn modes_and_difficulties_begin_as_in_python() {
     let cases = [
+        ("adventure", 1, 0),
+        ("adventure", 2, 3),
         ("berzerk", 3, 0),
         ("breakout", 8, 1),
         ("double_dunk", 0, 0),
@@ -167,9 +168,6 @@ fn modes_and_difficulties_begin_as_in_python() {
         println!("{game} {mode} {difficulty}");
         let mut recipe = varied("frame_skip=2 obs_type=ram frame_stack=1");
         (recipe.mode, recipe.difficulty) = (Some(mode), Some(difficulty));
-        if game == "double_dunk" {
-            recipe.sticky_actions = 0.0;
-        }
         recipe.max_episode_frames = 60;
         let ends = compare(game, recipe, AutoresetMode::SameStep, 150);
         assert!(ends.truncated > 0, "{ends:?}");

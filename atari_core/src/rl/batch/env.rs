@@ -10,7 +10,6 @@ use super::{
 };
 use crate::{
     Cartridge, CoreError,
-    games::{Game, Select},
     rl::{
         game::{AtariEnv, PoweredOn},
         pixels::Simd,
@@ -232,9 +231,6 @@ fn consoles(cartridges: &[Arc<Cartridge>], recipe: &Recipe) -> Result<Vec<Powere
             None => PoweredOn::new(cartridge, recipe).map_err(refuse)?,
         };
         let game = console.console().game();
-        if let Some(problem) = unproved(game, recipe) {
-            return Err(usage(format!("{}: {problem}", game.name)));
-        }
         let first = consoles.first().unwrap_or(&console);
         if console.actions(recipe) != first.actions(recipe) {
             return Err(usage(format!(
@@ -246,19 +242,6 @@ fn consoles(cartridges: &[Arc<Cartridge>], recipe: &Recipe) -> Result<Vec<Powere
         consoles.push(console);
     }
     Ok(consoles)
-}
-
-/// Why a game by a recipe might not be what ale-py makes of it, if so.
-#[must_use]
-pub fn unproved(game: &Game, recipe: &Recipe) -> Option<String> {
-    if let Some(problem) = game.unproved() {
-        return Some(problem.to_owned());
-    }
-    if matches!(game.select, Some(Select::Menu { .. })) && recipe.sticky_actions > 0.0 {
-        let problem = "sticky actions reach into how ALE starts this game; use sticky_actions=0";
-        return Some(problem.to_owned());
-    }
-    None
 }
 
 fn action_space(recipe: &Recipe, num_actions: usize) -> ActionSpace {

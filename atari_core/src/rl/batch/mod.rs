@@ -11,4 +11,4 @@ mod sub_env;
 mod subsets;
 
 pub use calls::ResetRequest;
-pub use env::{AtariVecEnv, BatchOptions, unproved};
+pub use env::{AtariVecEnv, BatchOptions};

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    Action, Cartridge, Console, CoreError,
-    games::Select,
+    Action, Cartridge, Console, CoreError, StartDraws,
     rl::{random::MersenneTwister, recipe::Recipe},
     state::{BadState, Numbers, Reader, Writer, check},
 };
@@ -15,11 +14,26 @@ use crate::{
 pub struct PoweredOn(Arc<Consoles>);
 
 struct Consoles {
+    /// With which an emulator begins whose ROM is loaded with random numbers.
+    off: Console,
     powered_on: Console,
-    /// After its first reset, which is the same each time where sticky actions play no part in it.
+    /// After its first reset, which is the same each time where random numbers play no part in it.
     first_game: Console,
-    /// How many random numbers that takes: one for each action by which the mode is chosen.
-    num_draws: u32,
+    /// Frames for which it is drawn whether an action is repeated: in loading a ROM, and in beginning the first game.
+    load_draws: u32,
+    first_draws: u32,
+    /// How games begin that random numbers play a part in.
+    chance: Chance,
+}
+
+/// Which part random numbers play in how a game begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Chance {
+    None,
+    /// Sticky actions change what is pressed.
+    Actions,
+    /// They say for how long SELECT is pressed, and are drawn whether actions are sticky or not.
+    Presses,
 }
 
 impl PoweredOn {
@@ -33,22 +47,33 @@ impl PoweredOn {
             let game = game.name;
             return Err(CoreError::Unproved { game, reason });
         }
-        let mut console = Console::new(cartridge.clone(), game)?;
+        let off = Console::off(cartridge.clone(), game, None)?;
+        let mut twister = MersenneTwister::new(0);
+        let (mut powered_on, mut draws) = (off.clone(), StartDraws::new(&mut twister, 0.0));
+        powered_on.load(None, &mut draws);
+        let load_draws = draws.frames;
         if let Some(mode) = recipe.mode {
-            console.set_mode(mode)?;
+            powered_on.set_mode(mode)?;
         }
         if let Some(difficulty) = recipe.difficulty {
-            console.set_difficulty(difficulty)?;
+            powered_on.set_difficulty(difficulty)?;
         }
-        let (mut first_game, mut num_draws) = (console.clone(), 0);
-        first_game.reset_with(&mut |action| {
-            num_draws += 1;
-            action
-        });
+        let (mut first_game, mut draws) = (powered_on.clone(), StartDraws::new(&mut twister, 0.0));
+        first_game.reset_with(&mut draws);
+        let chance = if draws.presses > 0 {
+            Chance::Presses
+        } else if draws.frames > 0 && recipe.sticky_actions > 0.0 {
+            Chance::Actions
+        } else {
+            Chance::None
+        };
         Ok(Self(Arc::new(Consoles {
-            powered_on: console,
+            off,
+            powered_on,
             first_game,
-            num_draws,
+            load_draws,
+            first_draws: draws.frames,
+            chance,
         })))
     }
 
@@ -78,6 +103,8 @@ pub(super) struct Emulator {
     pub(super) frames: i64,
     /// Probability, per frame, that the action before is repeated, as ALE compares it: from a float32.
     sticky: f64,
+    /// Whether a number is drawn for each frame.
+    draws: bool,
     twister: MersenneTwister,
     held: (Action, f32),
 }
@@ -86,6 +113,7 @@ impl Emulator {
     pub(super) fn new(powered_on: PoweredOn, recipe: &Recipe) -> Self {
         Self {
             console: powered_on.console().clone(),
+            draws: recipe.sticky_actions > 0.0 || powered_on.0.chance == Chance::Presses,
             powered_on,
             is_first: true,
             frames: 0,
@@ -99,11 +127,22 @@ impl Emulator {
     pub(super) fn load(&mut self, seed: u32) {
         self.is_first = true;
         self.twister = MersenneTwister::new(seed);
-        // Loading a ROM begins a game, for which ALE draws as for any other.
-        if let Some(Select::Switch { idle_frames, .. }) = self.console.game().select {
-            for _ in 0..idle_frames {
-                self.twister.next_f64();
-            }
+        let consoles = &self.powered_on.0;
+        if consoles.chance == Chance::Actions {
+            let mut draws = StartDraws::new(&mut self.twister, self.sticky);
+            self.console.clone_from(&consoles.off);
+            self.console.load(None, &mut draws);
+            self.console.mode = consoles.powered_on.mode;
+            self.console.difficulty = consoles.powered_on.difficulty;
+        } else {
+            self.pass(consoles.load_draws);
+        }
+    }
+
+    /// Passes over what is drawn for some frames.
+    fn pass(&mut self, frames: u32) {
+        for _ in 0..frames {
+            self.twister.next_f64();
         }
     }
 
@@ -115,32 +154,27 @@ impl Emulator {
 
     fn begin(&mut self) {
         self.held = (Action::Noop, 1.0);
-        let consoles = &self.powered_on.0;
+        let consoles = self.powered_on.0.clone();
         if std::mem::take(&mut self.is_first) {
-            if consoles.num_draws == 0 || self.sticky == 0.0 {
-                self.console.clone_from(&consoles.first_game);
-                for _ in 0..consoles.num_draws {
-                    self.twister.next_f64();
+            match consoles.chance {
+                Chance::None => {
+                    self.console.clone_from(&consoles.first_game);
+                    self.pass(consoles.first_draws);
+                    return;
                 }
-                return;
+                Chance::Actions => {}
+                Chance::Presses => self.console.clone_from(&consoles.powered_on),
             }
-            self.console.clone_from(&consoles.powered_on);
         }
-        let (twister, probability) = (&mut self.twister, self.sticky);
-        let mut held = Action::Noop;
-        self.console.reset_with(&mut |action| {
-            if twister.next_f64() >= probability {
-                held = action;
-            }
-            held
-        });
+        let mut draws = StartDraws::new(&mut self.twister, self.sticky);
+        self.console.reset_with(&mut draws);
     }
 
     /// Emulates a frame and returns its reward; `strength`, 0 to 1, is how far a paddle turns. Without `draw` the
     /// screen stays as it was.
     pub(super) fn act(&mut self, action: Action, strength: f32, draw: bool) -> i32 {
         self.frames += 1;
-        if self.sticky == 0.0 || self.twister.next_f64() >= self.sticky {
+        if !self.draws || self.twister.next_f64() >= self.sticky {
             self.held = (action, strength);
         }
         self.console.act_paddle(self.held.0, self.held.1, draw)

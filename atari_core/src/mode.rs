@@ -1,0 +1,151 @@
+//! How a mode is chosen before a game begins, and the random numbers that this takes in ale-py.
+
+use crate::Action;
+use crate::console::Console;
+use crate::games::{Held, Ram, Select};
+use crate::input::switch;
+use crate::mersenne_twister::MersenneTwister;
+
+/// Frames of RESET before a menu is opened, and after.
+const MENU_RESET_FRAMES: u32 = 4;
+/// Presses of SELECT after which a mode is taken for one that the ROM has not got: no game needs as many.
+const MAX_PRESSES: u32 = 256;
+/// The same of a menu's stick, which sticky actions may hold for a while.
+const MAX_PUSHES: u32 = 4096;
+
+/// ALE's random numbers while a game begins: `std::mt19937`, which its `random_seed` starts.
+pub struct StartDraws<'a> {
+    twister: &'a mut MersenneTwister,
+    /// Probability, per frame, that the action before is repeated.
+    sticky: f64,
+    held: Action,
+    /// Frames for which it was drawn whether an action is repeated.
+    pub frames: u32,
+    /// Presses of SELECT of which it was drawn how long they are.
+    pub presses: u32,
+}
+
+impl<'a> StartDraws<'a> {
+    /// Draws from `twister`; `sticky` is the probability of a repeated action.
+    pub fn new(twister: &'a mut MersenneTwister, sticky: f64) -> Self {
+        Self {
+            twister,
+            sticky,
+            held: Action::Noop,
+            frames: 0,
+            presses: 0,
+        }
+    }
+
+    /// The action of a frame: the one given, or the one before.
+    fn sticky(&mut self, action: Action) -> Action {
+        self.frames += 1;
+        if self.twister.next_f64() >= self.sticky {
+            self.held = action;
+        }
+        self.held
+    }
+
+    /// For how many frames SELECT is held.
+    fn press(&mut self, held: Held) -> u32 {
+        match held {
+            Held::Frames(frames) => frames.into(),
+            Held::Random => {
+                self.presses += 1;
+                2 + (self.twister.next_u32() & 0xff)
+            }
+        }
+    }
+}
+
+impl Console {
+    /// Chooses the mode. The frames in which a player could act count as the game's, and its rules look at them.
+    pub(crate) fn choose_mode(&mut self, select: Select, draws: &mut StartDraws<'_>) {
+        match select {
+            Select::Switch {
+                reset_frames,
+                idle_frames,
+                first_press,
+                held,
+                shows,
+            } => {
+                self.press_to_choose(switch::RESET, reset_frames.into());
+                for _ in 0..idle_frames {
+                    self.play(draws.sticky(Action::Noop), 1.0, true);
+                }
+                let mode = self.mode.cast_signed();
+                if first_press > 0 {
+                    self.select(first_press.into());
+                }
+                for _ in 0..MAX_PRESSES {
+                    if shows(Ram::new(self.ram()), mode) {
+                        break;
+                    }
+                    self.select(draws.press(held));
+                    if matches!(held, Held::Random) {
+                        // An action of its own, which ends with the game that the first mode's RAM may show.
+                        let action = draws.sticky(Action::Noop);
+                        if !self.game_over() {
+                            self.play(action, 1.0, true);
+                        }
+                    }
+                }
+            }
+            Select::Menu {
+                row,
+                first_row,
+                byte,
+                bits,
+            } => {
+                self.press_to_choose(switch::RESET, MENU_RESET_FRAMES);
+                self.select(1);
+                let cell = |console: &Self, address: u8| console.ram()[usize::from(address & 0x7f)];
+                for (option, bit) in (first_row..).zip(bits) {
+                    self.push(draws, Action::Down, |console| cell(console, row) == option);
+                    let wanted = self.mode >> (option - first_row) & 1 == 1;
+                    let toward = if wanted { Action::Right } else { Action::Left };
+                    self.push(draws, toward, |console| {
+                        (cell(console, byte) & bit != 0) == wanted
+                    });
+                }
+                self.press_to_choose(switch::RESET, MENU_RESET_FRAMES);
+                let mut pushes = 0;
+                self.push(draws, Action::UpFire, |_| {
+                    pushes += 1;
+                    pushes > 1
+                });
+            }
+        }
+    }
+
+    /// Pushes the stick for a frame and lets it go for one, until a menu shows it.
+    fn push(
+        &mut self,
+        draws: &mut StartDraws<'_>,
+        action: Action,
+        mut shows: impl FnMut(&Self) -> bool,
+    ) {
+        for _ in 0..MAX_PUSHES {
+            if shows(self) {
+                return;
+            }
+            self.play(draws.sticky(action), 1.0, true);
+            self.play(draws.sticky(Action::Noop), 1.0, true);
+        }
+    }
+
+    /// Presses SELECT. The frame after that counts, but sticky actions have no part in it.
+    fn select(&mut self, frames: u32) {
+        self.press_to_choose(switch::SELECT, frames);
+        self.play(Action::Noop, 1.0, true);
+    }
+
+    /// Holds a switch while the mode is chosen: frames at which the rules of games for two do not look.
+    fn press_to_choose(&mut self, switch: u8, frames: u32) {
+        let before = self.progress;
+        self.press(switch, frames);
+        if self.game.rules_for_two.is_some() {
+            self.progress = before;
+        }
+    }
+}
