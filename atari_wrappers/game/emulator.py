@@ -98,10 +98,11 @@ class Emulator:
         """Have the console switched on anew for the next game, with random numbers from `seed`.
 
         A seed needs this: Assault and a dozen other games remember those before them. A console
-        which has not been used, and draws no numbers, stays as it is.
+        which has not been used, and draws no numbers (sticky actions do, and the choice of a mode
+        of Adventure's), stays as it is.
         """
         self._seed = seed
-        if self._sticky or not self._is_fresh:
+        if self._sticky or self._mode or not self._is_fresh:
             self._is_loaded = False
 
     def _load(self) -> None:

@@ -112,3 +112,13 @@ def test_polar_actions(name: str, sticky: float) -> None:
 )
 def test_seeds_start_from_the_same_console(env_id: str) -> None:
     assert_alike(make_game(env_id, "gymnasium"), Gymnasium(env_id), 150, seed=0, reset_every=40)
+
+
+# SELECT is pressed for random numbers of frames: the seed decides, with no sticky actions, too.
+@pytest.mark.parametrize("sticky", [0.0, 0.25])
+def test_a_seed_decides_how_a_mode_is_chosen(sticky: float) -> None:
+    ours = make_game("ALE/Adventure-v5", "gymnasium", mode=1, sticky_actions=sticky)
+    settings = {"mode": 1, "repeat_action_probability": sticky}
+    theirs = Gymnasium("ALE/Adventure-v5", env_settings=settings)
+    for seed in (0, 1):
+        assert_alike(ours, theirs, 100, seed=seed, reset_every=40)
