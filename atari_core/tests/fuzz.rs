@@ -1,7 +1,7 @@
-//! Random ROMs under every bank switching: they neither crash nor run for ever, and a restored state goes on exactly
-//! as the console did that it was taken from.
+//! Random ROMs under every bank switching, for one player and for two: they neither crash nor run for ever, and a
+//! restored state goes on exactly as the console did that it was taken from.
 
-use atari_core::{Action, Cartridge, Console, Mapper, games};
+use atari_core::{Action, Cartridge, Console, Game, Mapper, games};
 use vec_env::env::Random;
 
 /// Bytes that make a program likelier: half of them write to the TIA, touch a hot spot, or read the timer.
@@ -24,17 +24,28 @@ fn program(length: usize, random: &mut Random) -> Vec<u8> {
     rom
 }
 
+/// One frame of a game for one, or of one for two in which both do the same.
+fn act(console: &mut Console, action: Action, draw: bool) {
+    if console.game().rules_for_two.is_some() {
+        console.act_both([action; 2], draw);
+    } else {
+        console.act(action, draw);
+    }
+}
+
 #[test]
 fn random_roms_neither_crash_nor_hang() {
     let mut random = Random::new(0x2600);
     let (mut num_damaged, mut num_restored) = (0, 0);
-    let mut mappers: Vec<(Mapper, &'static games::Game)> = Vec::new();
-    for game in games::all() {
-        if !mappers.iter().any(|(mapper, _)| *mapper == game.mapper) {
-            mappers.push((game.mapper, game));
+    let kind = |game: &Game| (game.mapper, game.rules_for_two.is_some());
+    let mut found: Vec<&'static Game> = Vec::new();
+    for game in games::all().chain(games::two::all()) {
+        if !found.iter().any(|known| kind(known) == kind(game)) {
+            found.push(game);
         }
     }
-    for (mapper, game) in mappers {
+    for game in found {
+        let (mapper, is_for_two) = kind(game);
         let length = match mapper {
             Mapper::Flat => 4096,
             Mapper::F6 | Mapper::F6Ram => 16384,
@@ -45,20 +56,26 @@ fn random_roms_neither_crash_nor_hang() {
             let rom = program(length, &mut random);
             let cartridge =
                 Cartridge::with_mapper("random", &rom, mapper).expect("a length that fits");
-            let mut console = Console::new(cartridge, game).expect("the mapper is the game's");
+            let console = if is_for_two {
+                Console::for_two(cartridge, game, 1)
+            } else {
+                Console::new(cartridge, game)
+            };
+            let mut console = console.expect("the mapper is the game's");
             for _ in 0..20 {
-                console.act(Action::ALL[random.below(18)], random.below(2) == 0);
+                let action = Action::ALL[random.below(18)];
+                act(&mut console, action, random.below(2) == 0);
             }
             let mut twin = console.clone();
             let state = console.save_state();
             for _ in 0..3 {
-                twin.act(Action::Fire, true);
+                act(&mut twin, Action::Fire, true);
             }
             twin.restore_state(&state).expect("its own state");
             for _ in 0..3 {
-                console.act(Action::Up, true);
-                twin.act(Action::Up, false);
-                assert!(console.save_state() == twin.save_state(), "{mapper:?}");
+                act(&mut console, Action::Up, true);
+                act(&mut twin, Action::Up, false);
+                assert!(console.save_state() == twin.save_state(), "{}", game.name);
             }
             assert!(console.restore_state(&state[1..]).is_err());
             // Whatever a state's numbers say, the console stays within its memory, and a frame ends.
@@ -72,7 +89,7 @@ fn random_roms_neither_crash_nor_hang() {
                 num_damaged += 1;
                 if console.restore_state(&damaged).is_ok() {
                     num_restored += 1;
-                    (0..2).for_each(|_| _ = console.act(Action::Noop, true));
+                    (0..2).for_each(|_| act(&mut console, Action::Noop, true));
                 } else {
                     assert!(
                         console.save_state() == before,

@@ -14,8 +14,8 @@ use input::Input;
 use libfuzzer_sys::fuzz_target;
 use vec_env::{ActionBatch, ActionSpace, AutoresetMode, ObsBuffer, StepBatch, VecEnv};
 
-/// Small and large, with and without lives, paddles, and the mappers.
-const GAMES: [&str; 8] = [
+/// Small and large, with and without lives, paddles, the mappers, RAM and the chip in the cartridge, a game for PAL.
+const GAMES: [&str; 11] = [
     "breakout",
     "pong",
     "space_invaders",
@@ -24,6 +24,9 @@ const GAMES: [&str; 8] = [
     "seaquest",
     "tennis",
     "asteroids",
+    "elevator_action",
+    "pitfall2",
+    "mr_do",
 ];
 
 thread_local! {

@@ -10,11 +10,12 @@ use atari_core::{Action, Cartridge, Console, Game, games};
 use input::Input;
 use libfuzzer_sys::fuzz_target;
 
-/// A game for each way of switching.
+/// A game for each way of switching, each standard of television and each number of players.
 static GAMES: LazyLock<Vec<&'static Game>> = LazyLock::new(|| {
+    let kind = |game: &Game| (game.mapper, game.standard, game.rules_for_two.is_some());
     let mut found: Vec<&Game> = Vec::new();
-    for game in games::all() {
-        match found.iter_mut().find(|known| known.mapper == game.mapper) {
+    for game in games::all().chain(games::two::all()) {
+        match found.iter_mut().find(|known| kind(known) == kind(game)) {
             // The one that begins soonest.
             Some(known) if frames(known) > frames(game) => *known = game,
             Some(_) => {}
@@ -31,6 +32,16 @@ fn frames(game: &Game) -> u32 {
     presses + u32::from(game.reset_frames + start)
 }
 
+/// One frame; of a game for two the other player does the opposite.
+fn act(console: &mut Console, action: Action, draw: bool) {
+    if console.game().rules_for_two.is_some() {
+        let other = Action::ALL[Action::ALL.len() - 1 - action as usize];
+        console.act_both([action, other], draw);
+    } else {
+        console.act(action, draw);
+    }
+}
+
 fuzz_target!(|data: &[u8]| {
     let Some((bytes, settings)) = data.split_last_chunk::<16>() else {
         return;
@@ -45,20 +56,28 @@ fuzz_target!(|data: &[u8]| {
     let Some(cartridge) = cartridge else {
         return;
     };
-    let mut console =
-        Console::new(cartridge, game).expect("the cartridge is switched as the game's");
+    let console = if game.rules_for_two.is_some() {
+        Console::for_two(cartridge, game, settings.byte().into())
+    } else {
+        Console::new(cartridge, game)
+    };
+    let mut console = console.expect("the cartridge is switched as the game's");
     for _ in 0..6 {
         let choice = settings.byte();
-        console.act(Action::ALL[usize::from(choice % 18)], choice >= 128);
+        act(
+            &mut console,
+            Action::ALL[usize::from(choice % 18)],
+            choice >= 128,
+        );
     }
     let state = console.save_state();
     let mut twin = console.clone();
-    twin.act(Action::Fire, true);
+    act(&mut twin, Action::Fire, true);
     twin.restore_state(&state).expect("its own state");
     for _ in 0..3 {
         let action = Action::ALL[usize::from(settings.byte() % 18)];
-        console.act(action, true);
-        twin.act(action, false);
+        act(&mut console, action, true);
+        act(&mut twin, action, false);
         assert!(
             console.save_state() == twin.save_state(),
             "drawing changes the game"
