@@ -97,7 +97,7 @@ def test_a_record_is_tried_for_in_several_calls(tmp_path: Path) -> None:
     # Where the aim is reached already, nothing is trained.
     games = "step,env,raw_return,length,frames,seconds\n" + "7,0,30000,9,36,1.5\n" * 100
     (run / "episodes.csv").write_text(games)
-    subprocess.run([*script, "--run", run, "--out", out], check=True, timeout=10)
+    subprocess.run([*script, "--run", run, "--out", out], check=True, timeout=120)
     record = json.loads((out / "record.json").read_text())
     assert record["calls"][-1]["ended_because"] == "the aim is reached"
     assert record["reached_at"] == {"step": 7.0, "seconds": 1.5}

@@ -74,7 +74,8 @@ def test_a_run_that_fails_does_not_keep_the_others(trainer: Trainer) -> None:
 
 def test_ctrl_c_stops_all_and_resuming_finishes_them(trainer: Trainer) -> None:
     arguments = ["ppo-cartpole", "--run-name", "all", "--checkpoint-every", 256]
-    arguments += ["--total-steps", 20_480, "--seeds", "1-3", "--jobs", 2]
+    # So long that neither ends before the other has begun.
+    arguments += ["--total-steps", 40_960, "--seeds", "1-3", "--jobs", 2]
     process = trainer.start("seeds", *arguments)
     folder = trainer.folder / "runs/all"
     deadline = time.monotonic() + 120
@@ -83,7 +84,7 @@ def test_ctrl_c_stops_all_and_resuming_finishes_them(trainer: Trainer) -> None:
         assert time.monotonic() < deadline
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 130, out + err
     assert "go on by: seeds --resume 'runs/all'" in out
     assert "Traceback" not in err

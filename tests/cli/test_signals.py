@@ -72,10 +72,17 @@ def test_every_training_in_one_process_is_stopped_as_the_first_was(trainer: Trai
 def test_a_signal_while_environments_are_made_ends_the_program(trainer: Trainer) -> None:
     arguments = ["--env-id", "CartPole-v1", "--num-envs", 300_000, "--run-name", "run"]
     process = trainer.start("train", *arguments)
-    time.sleep(5)
+    proc = Path(f"/proc/{process.pid}")
+
+    def memory() -> int:
+        return int(re.search(r"VmRSS:\s+(\d+) kB", (proc / "status").read_text())[1])
+
+    wait_until(lambda: "ale_py" in (proc / "maps").read_text())
+    imported = memory()
+    wait_until(lambda: memory() > imported + 80_000)  # thousands of environments of kilobytes each
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=10)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "a second signal" in err
     assert "Traceback" not in err
@@ -87,11 +94,10 @@ def test_a_rollout_that_takes_for_ever_is_given_up(trainer: Trainer) -> None:
     process = trainer.start("train", "--run-name", "run", *arguments)
     wait_until((trainer.folder / "runs/run/machine.json").exists)
     time.sleep(0.5)
-    began = time.monotonic()
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    # A second, the curve, and the ends of Python and libtorch; the rollout would take minutes.
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
-    assert time.monotonic() - began < 5  # a second, the curve, and the ends of Python and libtorch
     assert "stopped at agent step 0" in out
 
 
@@ -102,7 +108,7 @@ def test_a_signal_during_an_evaluation_leaves_it_to_the_resumed_run(trainer: Tra
     wait_until(trainer.checkpoints)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=10)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
     assert "stopped at agent step 512" in out
     run = trainer.folder / "runs/run"
@@ -117,12 +123,13 @@ def test_a_second_signal_ends_the_program_at_once(trainer: Trainer) -> None:
     arguments = ["--env-id", "CartPole-v1", "--num-steps", 1_000_000]
     process = trainer.start("train", "--run-name", "run", *arguments)
     wait_until((trainer.folder / "runs/run/machine.json").exists)
-    for _ in range(2):
-        process.send_signal(signal.SIGTERM)
-        time.sleep(0.5)
-    _, err = process.communicate(timeout=2)
+    process.send_signal(signal.SIGTERM)
+    assert any("a second signal" in line for line in process.stderr)  # read up to there
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 143, err
-    assert err.count("a second signal") == 1
+    assert "a second signal" not in err
+    assert "stopped at agent step" not in out, "it took the second that one signal leaves it"
 
 
 def workers(process: subprocess.Popen[str]) -> list[int]:
@@ -176,9 +183,9 @@ def test_a_killed_worker_is_made_anew_and_training_goes_on(
 def test_a_stopped_worker_is_no_reason_to_wait_for_ever(
     trainer: Trainer, training: Callable[..., subprocess.Popen[str]]
 ) -> None:
-    process = training("--env-threads", 2, "--env-timeout", 2)
+    process = training("--env-threads", 2, "--env-timeout", 4)
     os.kill(workers(process)[0], signal.SIGSTOP)
-    wait_until(lambda: restarts(trainer)[-1] == 1)
+    wait_until(lambda: restarts(trainer)[-1:] == [1])
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
@@ -192,7 +199,7 @@ def test_a_signal_is_heeded_while_a_worker_is_stopped(
     os.kill(stopped, signal.SIGSTOP)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
     stopped_at = int(re.search(r"stopped at agent step (\d+)", out)[1])
     assert trainer.checkpoints()[-1].stem == f"step-{stopped_at:012}"

@@ -110,14 +110,13 @@ def test_a_rank_that_is_gone_ends_the_others_and_is_named(
     ranks: Ranks, number: signal.Signals
 ) -> None:
     """Within the stated time, in one line, and the last checkpoint is whole."""
-    ranks.start(2, "train", *FEW, *LONG, "--checkpoint-every", "1024", "--rank-timeout", "5")
+    ranks.start(2, "train", *FEW, *LONG, "--checkpoint-every", "1024", "--rank-timeout", "10")
     ranks.await_checkpoint(2)
     pids = ranks.pids()
-    began = time.monotonic()
+    deadline = time.monotonic() + 45  # less than without `--rank-timeout`
     os.kill(pids[1], number)
     while Path(f"/proc/{pids[0]}").exists():
-        took = time.monotonic() - began
-        assert took < 15, "rank 0 goes on alone"
+        assert time.monotonic() < deadline, "rank 0 goes on alone"
         time.sleep(0.05)
     if number == signal.SIGSTOP:
         os.kill(pids[1], signal.SIGKILL)  # torchrun would do so after 30 s

@@ -253,7 +253,7 @@ class TroubleEnv(DiceEnv):
 
     Args:
         note: The file that makes trouble when an env is made, reset or stepped: it holds
-            `<when> <kind>`, such as `make raise`.
+            `<when> <kind>`, such as `make raise`. The kind `wait` lasts until the file is gone.
     """
 
     def __init__(self, note: str | None = None, **kwargs: Any) -> None:
@@ -267,6 +267,8 @@ class TroubleEnv(DiceEnv):
             told, kind = self._note.read_text().split()
             if told == when:
                 make_trouble(kind)
+                while kind == "wait" and self._note.exists():
+                    time.sleep(0.01)
 
     def reset(self, **kwargs: Any) -> tuple[np.ndarray, dict[str, Any]]:
         result = super().reset(**kwargs)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -111,7 +113,10 @@ def weights(path: Path) -> dict[str, np.ndarray]:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
+    """Return a port that nobody listens on now, and that no connection is given by chance."""
+    given = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text()
+    while True:
+        port = random.SystemRandom().randrange(10_000, max(20_000, int(given.split()[0])))
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port

@@ -20,7 +20,8 @@ OpenVec = Callable[..., VecEnv]
 
 
 def test_python_threads_run_while_games_are_emulated(open_vec: OpenVec) -> None:
-    vec = open_vec(GAME, 128, backend="native", num_threads=1)
+    # A step of some tenths of a second, in which a thread gets its turns on a busy machine, too.
+    vec = open_vec(GAME, 8, backend="native", num_threads=1, frame_skip=1500)
     vec.reset(seed=0)
     ticks, ends = [0], threading.Event()
 
@@ -34,7 +35,7 @@ def test_python_threads_run_while_games_are_emulated(open_vec: OpenVec) -> None:
     sys.setswitchinterval(1000)
     thread = threading.Thread(target=tick)
     try:
-        vec.send([1] * 128)
+        vec.send([1] * 8)
         thread.start()
         first = ticks[0]
         vec.recv()

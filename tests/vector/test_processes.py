@@ -19,11 +19,12 @@ import pytest
 from scripted import TROUBLES
 
 from atari_wrappers import ClosedError, UnknownEnvError, VecEnv, WorkerError, make_vec
-from atari_wrappers.backends.workers import group
-from atari_wrappers.backends.workers.worker import ORPHAN_SECONDS
+from atari_wrappers.backends.workers import dispatcher
 
 OpenVec = Callable[..., VecEnv]
 LOOP, STOP = TROUBLES.index("loop"), TROUBLES.index("stop")
+# However busy the machine is: for what takes some seconds, and for ever where it is broken.
+LONG_ENOUGH = 60.0
 
 
 def alive(pid: int) -> bool:
@@ -34,11 +35,15 @@ def alive(pid: int) -> bool:
         return False
 
 
-def assert_gone(pids: list[int], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while any(map(alive, pids)):
-        assert time.monotonic() < deadline, f"still running: {[p for p in pids if alive(p)]}"
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + LONG_ENOUGH
+    while not condition():
+        assert time.monotonic() < deadline, what
         time.sleep(0.02)
+
+
+def assert_gone(pids: list[int]) -> None:
+    assert not [pid for pid in pids if alive(pid)], "still running"
 
 
 def worker_pids(vec: VecEnv) -> list[int]:
@@ -62,7 +67,7 @@ def test_workers_are_processes_of_their_own_and_end_with_close(
     assert all(map(alive, pids))
     vec.close()
     vec.close()
-    assert_gone(pids, seconds=0)
+    assert_gone(pids)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +104,7 @@ def test_the_number_of_workers_changes_no_trajectory(open_vec: OpenVec) -> None:
 def nothing_left_behind() -> Iterator[None]:
     """Check that processes and open files are afterwards as they were before, and no shared memory.
 
-    Other tests, in other processes, may free some of theirs meanwhile.
+    Other tests, in other processes, may have and free some of theirs meanwhile.
     """
     resource_tracker.ensure_running()  # it comes with the first process, and stays
     gc.collect()
@@ -107,13 +112,17 @@ def nothing_left_behind() -> Iterator[None]:
     yield
     gc.collect()
     assert (children(), open_files()) == before
-    assert not set(Path("/dev/shm").iterdir()) - shared
+    wait_until(lambda: set(Path("/dev/shm").iterdir()) <= shared, "there is more shared memory")
 
 
 @pytest.mark.parametrize(
     "ending", ["asked", "killed", "stopped", "stopped in a step", "lost in a loop", "restarted"]
 )
-def test_close_leaves_nothing_behind_and_does_not_wait_for_ever(ending: str) -> None:
+def test_close_leaves_nothing_behind_and_does_not_wait_for_ever(
+    ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So long it waits for what closes its envs, and for nothing else.
+    monkeypatch.setattr(dispatcher, "CLOSE_SECONDS", 2 * LONG_ENOUGH)
     with nothing_left_behind():
         vec = make_vec("scripted:Trouble-v0", 2, backend="async", num_workers=2, obs_buffers=2)
         vec.reset()
@@ -132,10 +141,8 @@ def test_close_leaves_nothing_behind_and_does_not_wait_for_ever(ending: str) -> 
             assert vec.restart_workers() == [0]
         start = time.monotonic()
         vec.close()
-        # What is stopped is not waited for.
-        limit = group.CLOSE_SECONDS + (0 if ending == "stopped" else 2)
-        assert time.monotonic() - start < limit
-        assert_gone(pids, seconds=0)
+        assert time.monotonic() - start < LONG_ENOUGH
+        assert_gone(pids)
         del vec
 
 
@@ -145,7 +152,7 @@ def test_a_batch_that_is_dropped_is_closed() -> None:
         pids = worker_pids(vec)
         del vec
         gc.collect()
-        assert_gone(pids, seconds=0)
+        assert_gone(pids)
 
 
 def test_what_stands_for_an_env_knows_that_the_batch_is_closed(open_vec: OpenVec) -> None:
@@ -167,7 +174,7 @@ def test_close_gives_up_a_pending_step(open_vec: OpenVec) -> None:
     pids = worker_pids(vec)
     vec.send([5, 5])
     vec.close()
-    assert_gone(pids, seconds=0)
+    assert_gone(pids)
     ale = open_vec("PongNoFrameskip-v4", 2)
     ale.reset()
     ale.send([0, 0])
@@ -194,7 +201,7 @@ def test_ctrl_c_while_waiting_leaves_nothing_behind(open_vec: OpenVec) -> None:
         signal.signal(signal.SIGINT, before)
         thread.join()
     vec.close()
-    assert_gone(pids, seconds=0)
+    assert_gone(pids)
 
 
 def wait_for_ever(vec: VecEnv, sends: threading.Event) -> None:
@@ -291,7 +298,7 @@ def test_workers_do_not_outlive_their_host(
             pids.append(int(said[2]))
         if ending in ("killed", "told to end"):
             host.kill()
-        assert_gone(pids, 2 * ORPHAN_SECONDS)
+        wait_until(lambda: not any(map(alive, pids)), "they outlive their host")
         said = "".join(line for line in host.stderr if "Error" in line or "resource" in line)
     assert said == ""
     status = {"forgets to close": 0, "unhandled error": 3}
@@ -316,7 +323,8 @@ def test_ale_threads_end_with_close() -> None:
         vec.step([0] * 4)
         assert threads_now() > threads
         vec.close()
-    assert threads_now() == threads
+    # One that was joined may be seen for a moment still, as those of earlier tests.
+    wait_until(lambda: threads_now() <= threads, "threads are left")
 
 
 def children() -> set[str]:
