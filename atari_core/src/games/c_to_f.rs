@@ -110,14 +110,15 @@ pub(super) static GAMES: &[Game] = &[
         ..game("crossbow", "8cd26dcf249456fe4aeb8db42d49df74", Mapper::F6)
     },
     Game {
-        start: &[(Fire, 5)],
+        no_comb: true,
+        start: &[(Noop, 486)],
         rules: Some(Rules {
             start: Progress::at_start(1, 0),
             score: Score::Rewards(dark_chambers),
             lives: one_life,
             over: dark_chambers_is_over,
         }),
-        differs: Some("what it has in RAM when a game begins"),
+        proved: true,
         ..game(
             "darkchambers",
             "106855474c69d08c8ffa308d47337269",
