@@ -132,9 +132,9 @@ impl Machine {
         self.run(INSTRUCTIONS_PER_FRAME);
         let cycle = self.cpu.cycle;
         let ends = self.tia.frame_ended || cycle > LONGEST_FRAME;
-        if ends {
-            self.tia.catch_up(cycle * 3);
-        }
+        // A frame that is given up shows what was drawn when the TIA was accessed last, as in ale-py.
+        let seen = if ends { cycle } else { self.tia.accessed_at };
+        self.tia.catch_up(seen.saturating_mul(3));
         let missing = (!ends || !self.tia.is_whole()).then(|| self.tia.pixels_done());
         if ends {
             self.end_frame();
@@ -198,6 +198,7 @@ impl Machine {
         tia.row = chips.row;
         tia.sync_end = chips.sync_end;
         tia.picture_begins = chips.picture_begins;
+        tia.accessed_at = 0;
         tia.objects_changed();
     }
 

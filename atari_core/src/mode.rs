@@ -9,7 +9,7 @@ use crate::mersenne_twister::MersenneTwister;
 /// Frames of RESET before a menu is opened, and after.
 const MENU_RESET_FRAMES: u32 = 4;
 /// Presses of SELECT after which a mode is taken for one that the ROM has not got: no game needs as many.
-const MAX_PRESSES: u32 = 256;
+const MAX_PRESSES: u32 = 512;
 /// The same of a menu's stick, which sticky actions may hold for a while.
 const MAX_PUSHES: u32 = 4096;
 
@@ -93,27 +93,29 @@ impl Console {
             }
             Select::Menu {
                 row,
-                first_row,
                 byte,
-                bits,
+                options,
+                then,
             } => {
                 self.press_to_choose(switch::RESET, MENU_RESET_FRAMES);
                 self.select(1);
                 let cell = |console: &Self, address: u8| console.ram()[usize::from(address & 0x7f)];
-                for (option, bit) in (first_row..).zip(bits) {
-                    self.push(draws, Action::Down, |console| cell(console, row) == option);
-                    let wanted = self.mode >> (option - first_row) & 1 == 1;
+                for (option, of_mode, bit) in options {
+                    self.push(draws, Action::Down, |console| cell(console, row) == *option);
+                    let wanted = self.mode & of_mode != 0;
                     let toward = if wanted { Action::Right } else { Action::Left };
                     self.push(draws, toward, |console| {
                         (cell(console, byte) & bit != 0) == wanted
                     });
                 }
                 self.press_to_choose(switch::RESET, MENU_RESET_FRAMES);
-                let mut pushes = 0;
-                self.push(draws, Action::UpFire, |_| {
-                    pushes += 1;
-                    pushes > 1
-                });
+                if let Some(action) = then {
+                    let mut pushes = 0;
+                    self.push(draws, action, |_| {
+                        pushes += 1;
+                        pushes > 1
+                    });
+                }
             }
         }
     }

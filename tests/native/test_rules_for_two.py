@@ -27,18 +27,31 @@ NOOP = np.zeros(2, np.int32)
 GAMES: dict[str, tuple[int, int, dict[int, tuple[int, int]]]] = {
     "boxing": (2, 0, {0x92: (1, 2)}),
     "combat": (1, 0, {}),
+    "double_dunk": (16, 1, {0x80: (0x82, 0xC2), 0xB0: (0, 0)}),
     "entombed": (3, 6, {}),
     "fishing_derby": (2, 0, {}),
     "flag_capture": (3, 10, {}),
     "ice_hockey": (1, 0, {}),
     "joust": (1, 0, {}),
     "mario_bros": (2, 17, {}),
+    "maze_craze": (4, 0, {}),
+    "othello": (4, 0, {0xDE: (1, 4)}),
     "pong": (4, 0, {}),
     "space_invaders": (34, 0, {}),
     "space_war": (2, 0, {0xA7: (6, 2)}),
     "surround": (5, 0, {}),
     "tennis": (2, 0, {}),
+    "video_checkers": (10, 0, {}),
+    "warlords": (3, 0, {}),
     "wizard_of_wor": (1, 0, {}),
+}
+# The byte that says who is waited for, and for how many frames, where who waits is punished.
+WAITS = {
+    "double_dunk": (0x89, 121),
+    "othello": (0xC0, 600),
+    "pong": (0x92, 120),
+    "tennis": (0xCC, 180),
+    "video_checkers": (0xC0, 601),
 }
 # RAM from $fd00 at power on, from $fe00 while SELECT is held; frames of 226 lines.
 PROGRAM = bytes.fromhex(
@@ -46,6 +59,15 @@ PROGRAM = bytes.fromhex(
     "a9028500850285028502a9008500"
     "ad82022902d00aa27fbd00fe9580ca10f8"
     "a2e08502cad0fb4c0cf0"
+)
+# The same with a menu: the stick down counts $b0, its row; to the right, $80 is as the mode wants.
+WITH_MENU = {"double_dunk"}
+PROGRAM_WITH_MENU = bytes.fromhex(
+    "78d8a27fbd00fd9580ca10f8a020"
+    "a9028500850285028502a9008500"
+    "ad80022920d006c000f002e6b0a8"
+    "ad80023005ad00fe8580"
+    "a2e08502cad0fb4c0ef0"
 )
 
 
@@ -58,42 +80,80 @@ def load(path: Path) -> Any:
     return interface
 
 
-def still_rom(loaded: np.ndarray, chosen: np.ndarray, size: int) -> bytes:
+def still_rom(program: bytes, loaded: np.ndarray, chosen: np.ndarray, size: int) -> bytes:
     """A ROM under which RAM is `loaded` from power on, and `chosen` once SELECT was pressed."""
     bank = bytearray(b"\xea" * 0x1000)
-    bank[: len(PROGRAM)] = PROGRAM
+    bank[: len(program)] = program
     bank[0xD00:0xD80], bank[0xE00:0xE80] = loaded.tobytes(), chosen.tobytes()
     bank[0xFFC:] = bytes([0x00, 0xF0, 0x00, 0xF0])
     return bytes(bank) * max(1, size // len(bank))
 
 
-def asked(path: Path, mode: int, start_frames: int) -> tuple[bytes, list[list[int] | None]]:
-    """What RAM held, as the `rules` example reads it, and rewards, lives and game over."""
-    interface, rng = load(path), np.random.default_rng(0)
-    interface.setMode(mode)
-    records, answers = bytearray(), []
+class Asked:
+    """multi_agent_ale_py with a ROM that leaves RAM alone: what was in RAM, and what it said.
+
+    Args:
+        path: The ROM.
+        mode: The mode that is played.
+        start_frames: The frames of each player's start.
+
+    Attributes:
+        records: What RAM held, as the `rules` example reads it.
+        answers: For each record rewards, lives and game over; nothing where a game begins.
+    """
+
+    def __init__(self, path: Path, mode: int, start_frames: int) -> None:
+        self.ale = load(path)
+        self.ale.setMode(mode)
+        self._start_frames = start_frames
+        self.records = bytearray()
+        self.answers: list[list[int] | None] = []
+
+    def begin(self) -> np.ndarray:
+        """Begin a game; what RAM holds."""
+        self.ale.reset_game()
+        first = self.ale.getRAM().copy()
+        # Rules look at a game's start, too.
+        looks = self.ale.getEpisodeFrameNumber() + RESET_FRAMES + 2 * (self._start_frames + 1)
+        self.records += b"\x01" + bytes(128) + (b"\x00" + first.tobytes()) * looks
+        self.answers += [None] * (1 + looks)
+        return first
+
+    def act(self) -> bool:
+        """Play a frame; whether the game is over."""
+        rewards = self.ale.act(NOOP)
+        over = self.ale.game_over()
+        self.records += b"\x00" + self.ale.getRAM().tobytes()
+        self.answers.append([*map(int, rewards), *map(int, self.ale.allLives()), int(over)])
+        return over
+
+
+def ask_of_any_ram(asked: Asked) -> None:
+    """Random numbers in random places, which are there for a frame or stay."""
+    rng = np.random.default_rng(0)
     over = True
     for frame in range(FRAMES):
         if over:
-            interface.reset_game()
-            first = interface.getRAM().copy()
-            # Rules look at a game's start, too.
-            looks = interface.getEpisodeFrameNumber() + RESET_FRAMES
-            looks += 2 * (start_frames + 1)
-            records += b"\x01" + bytes(128) + (b"\x00" + first.tobytes()) * looks
-            answers += [None] * (1 + looks)
-        ram = interface.getRAM()
+            first = asked.begin()
+        ram = asked.ale.getRAM()
         kind = frame % 8
         for address in range(128) if kind == 0 else rng.integers(0, 128, 12):
             value = rng.choice([0, 1, 2, 0x10, 0x99, 0xFF, rng.integers(256)])
             back = first[address] if kind % 2 else value
             if back != ram[address]:
-                interface.setRAM(int(address), int(back))
-        rewards = interface.act(NOOP)
-        over = interface.game_over()
-        records += b"\x00" + interface.getRAM().tobytes()
-        answers.append([*map(int, rewards), *map(int, interface.allLives()), int(over)])
-    return bytes(records), answers
+                asked.ale.setRAM(int(address), int(back))
+        over = asked.act()
+
+
+def ask_of_waiting(asked: Asked, address: int, frames: int) -> None:
+    """Each player waits twice as long as is allowed; halfway somebody else is waited for."""
+    for value in (0, 0x40, 0x80, 0xFF):
+        asked.begin()
+        for frame in range(2 * frames + 20):
+            if frame in (10, frames // 2):
+                asked.ale.setRAM(address & 0x7F, value if frame == 10 else value ^ 0xC0)
+            if asked.act():
+                break
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -107,15 +167,19 @@ def test_rules_agree_for_any_ram(game: str, tmp_path: Path) -> None:
     interface.setMode(mode)
     interface.reset_game()
     chosen = interface.getRAM().copy()
+    program = PROGRAM
+    if game in WITH_MENU:
+        program, loaded = PROGRAM_WITH_MENU, chosen.copy()
     for address, (before, after) in shown.items():
         loaded[address - 0x80], chosen[address - 0x80] = before, after
     rom = tmp_path / f"{game}.bin"
-    rom.write_bytes(still_rom(loaded, chosen, real.stat().st_size))
-    records, expected = asked(rom, mode, start_frames)
-    program = TARGET / "release" / "examples" / "rules"
-    done = subprocess.run(
-        [program, game, str(mode)], input=records, capture_output=True, check=True
-    )
+    rom.write_bytes(still_rom(program, loaded, chosen, real.stat().st_size))
+    asked = Asked(rom, mode, start_frames)
+    ask_of_any_ram(asked)
+    if game in WAITS:
+        ask_of_waiting(asked, *WAITS[game])
+    command = [TARGET / "release" / "examples" / "rules", game, str(mode)]
+    done = subprocess.run(command, input=bytes(asked.records), capture_output=True, check=True)
     ours = np.frombuffer(done.stdout, "<i4").reshape(-1, 5).tolist()
-    for frame, (mine, theirs) in enumerate(zip(ours, expected, strict=True)):
+    for frame, (mine, theirs) in enumerate(zip(ours, asked.answers, strict=True)):
         assert theirs is None or mine == theirs, (game, frame, mine, theirs)

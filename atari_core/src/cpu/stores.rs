@@ -65,6 +65,7 @@ fn store<const REGISTER: u32, const SOURCE: usize>(
     let value = [processor.a, processor.x, processor.y][SOURCE];
     let cycle = at.cycle();
     let tia = &mut processor.bus.tia;
+    tia.accessed_at = cycle;
     let quick = cycle < tia.last_cycle
         && (REGISTER == WSYNC
             || tia

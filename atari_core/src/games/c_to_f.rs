@@ -173,9 +173,9 @@ pub(super) static GAMES: &[Game] = &[
     Game {
         select: Some(Select::Menu {
             row: 0xb0,
-            first_row: 2,
             byte: 0x80,
-            bits: &[0x08, 0x10, 0x04, 0x20],
+            options: &[(2, 1, 0x08), (3, 2, 0x10), (4, 4, 0x04), (5, 8, 0x20)],
+            then: Some(UpFire),
         }),
         reset_frames: 4,
         start: &[(UpFire, 1)],

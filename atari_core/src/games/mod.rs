@@ -87,16 +87,16 @@ pub enum Select {
         shows: fn(Ram, i32) -> bool,
     },
     /// SELECT opens a menu of options, each in a row of its own and either set (by the stick to the right) or not (to
-    /// the left); bit `i` of the mode is option `i`.
+    /// the left).
     Menu {
         /// The byte of RAM that holds the row that is pointed at.
         row: u8,
-        /// The first option's row.
-        first_row: u8,
         /// The byte of RAM that shows what is set.
         byte: u8,
-        /// The options' bits in it.
-        bits: &'static [u8],
+        /// Each option's row, its bit of the mode, and its bit of that byte.
+        options: &'static [(u8, u32, u8)],
+        /// What is pressed for a frame once RESET has closed the menu, if anything.
+        then: Option<Action>,
     },
 }
 

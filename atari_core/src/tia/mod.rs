@@ -119,6 +119,8 @@ pub(crate) struct Tia {
     bottom: i32,
     /// A write from this cycle on ends a frame that has seen no vertical sync.
     pub(crate) last_cycle: i32,
+    /// The cycle of this frame at which the processor wrote or read a register last.
+    pub(crate) accessed_at: i32,
     simd: Simd,
     objects: Objects,
     /// No pixel is wanted and no collision can be found ([`Tia::is_idle`]): what was written since is not looked at
@@ -144,6 +146,7 @@ impl Tia {
             height: height.min(MAX_HEIGHT as i32),
             bottom: (top + height.min(MAX_HEIGHT as i32)) * CLOCKS_PER_LINE,
             last_cycle: registers::last_cycle(height),
+            accessed_at: 0,
             simd: Simd::detect(),
             objects: Objects::default(),
             is_unseen: false,
@@ -185,6 +188,7 @@ impl Tia {
     }
 
     fn start_picture(&mut self) {
+        self.accessed_at = 0;
         self.clock = self.top * CLOCKS_PER_LINE;
         self.line_clock = self.clock;
         self.row = 0;

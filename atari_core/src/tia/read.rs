@@ -7,6 +7,7 @@ use crate::input::Input;
 impl Tia {
     #[inline(never)]
     pub(crate) fn read(&mut self, address: u32, lines: u32, cycle: i32, input: &Input) -> u8 {
+        self.accessed_at = cycle;
         let floating = (lines & 0x3f) as u8;
         let register = (address & 0xf) as usize;
         floating

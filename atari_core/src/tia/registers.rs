@@ -50,6 +50,7 @@ impl Tia {
         if cycle >= self.last_cycle {
             self.frame_ended = true;
         }
+        self.accessed_at = cycle;
         let register = address & 0x3f;
         if register == WSYNC {
             return cycle + until_wsync_ends(cycle);
