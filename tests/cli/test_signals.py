@@ -96,7 +96,7 @@ def test_a_rollout_that_takes_for_ever_is_given_up(trainer: Trainer) -> None:
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     # A second, the curve, and the ends of Python and libtorch; the rollout would take minutes.
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=20)
     assert process.returncode == 130, out + err
     assert "stopped at agent step 0" in out
 

@@ -188,7 +188,7 @@ fn a_stop_is_heeded_while_an_environment_hangs() {
     let (step, _, took) = stopped(&settings, env, 20, Duration::ZERO, StopRequest::never());
     assert_eq!(step, 64);
     // A second, on a machine that is not busy.
-    assert!(took < Duration::from_secs(60), "{took:?}");
+    assert!(took < Duration::from_secs(10), "{took:?}");
 }
 
 /// What ends soon is waited for; a rollout that takes longer than a second is given up in its midst, at once.
