@@ -106,6 +106,11 @@ impl Console {
                 game: game.name,
             });
         }
+        Ok(Self::unpowered(cartridge, game, seed))
+    }
+
+    /// [`Console::off`], of a cartridge that is known to be the game's.
+    fn unpowered(cartridge: Arc<Cartridge>, game: &'static Game, seed: Option<u32>) -> Self {
         let (fixed, contents) = Contents::at_load();
         let (ram, chance) = match seed {
             None => (fixed, None),
@@ -115,7 +120,7 @@ impl Console {
             }
         };
         let machine = switched_off(&cartridge, game, ram);
-        Ok(Self {
+        Self {
             cartridge,
             game,
             machine,
@@ -129,7 +134,17 @@ impl Console {
                 .rules_for_two
                 .map_or_else(|| first(game.modes), |rules| rules.loaded_mode),
             difficulty: first(game.difficulties),
-        })
+        }
+    }
+
+    /// Loads the ROM of a game for two anew, as `multi_agent_ale_py` does with another `random_seed`; mode and difficulty
+    /// stay. [`Console::reset`] begins a game of these.
+    pub fn load_for_two(&mut self, seed: u32) {
+        let (mode, difficulty) = (self.mode, self.difficulty);
+        *self = Self::unpowered(self.cartridge.clone(), self.game, Some(seed));
+        let mut twister = MersenneTwister::new(0);
+        self.load(Some(seed), &mut StartDraws::new(&mut twister, 0.0));
+        (self.mode, self.difficulty) = (mode, difficulty);
     }
 
     /// Loads the ROM, which begins a game; with a seed that of a game for two.

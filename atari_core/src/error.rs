@@ -69,6 +69,17 @@ pub enum CoreError {
         /// What is missing, or what is known to differ.
         reason: &'static str,
     },
+    /// No game for two is known of the ROM, whose name this is.
+    #[error("{0}: how two play it is not known; play it on multi_agent_ale_py")]
+    NotForTwo(String),
+    /// The game for two is not proved to be what `multi_agent_ale_py` makes of it.
+    #[error("{game} for two is not proved equal to multi_agent_ale_py's: {reason}; play it there")]
+    UnprovedForTwo {
+        /// The game.
+        game: &'static str,
+        /// What is missing, or what is known to differ.
+        reason: &'static str,
+    },
     /// The game has no such difficulty.
     #[error("{game} has no difficulty {difficulty}; it has {known:?}")]
     Difficulty {

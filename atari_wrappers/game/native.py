@@ -44,7 +44,6 @@ class NativeView(gym.Env[np.ndarray, Any]):
         on_frame: Called for each emulated frame by `play_film`; `render` then shows it.
     """
 
-    num_players = 1
     _kind = "env"  # of states
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 60}  # noqa: RUF012
 
@@ -60,6 +59,7 @@ class NativeView(gym.Env[np.ndarray, Any]):
         self.spec, self.env_index = request.env_id.spec, env_index
         self.render_mode = "rgb_array"
         self.recipe: Recipe = request.recipe
+        self.num_players = request.settings.num_players
         self.observation_space, self.action_space = spaces
         self._core, self._index, self._rom = core, index, request.env_id.rom
         self._on_frame = on_frame
@@ -172,7 +172,7 @@ class NativeView(gym.Env[np.ndarray, Any]):
     def _made_by(self) -> dict[str, Any]:
         """What two games agree in that may take each other's states."""
         recipe = asdict(self.recipe) | {"screen_size": list(self.recipe.screen_size)}
-        return {"game": self._rom} | recipe
+        return {"game": self._rom, "num_players": self.num_players} | recipe
 
 
 class NativeGame(NativeView):
@@ -218,16 +218,25 @@ class NativeGame(NativeView):
         """Take a step; arguments, results and errors are those of `AtariGame.step`."""
         if not self._core.is_in_play(0):
             raise ResetNeededError(f"step of {self} without a game in play: call reset() first")
-        dtype = np.float32 if self.recipe.continuous else np.int64
-        if not self.action_space.contains(np.asarray(action, dtype)):
-            space = self.action_space
-            valid = space if dtype is np.float32 else f"the valid range 0 to {space.n - 1}"
-            raise ValueError(f"action {action} of {self} is outside of {valid}")
-        self._core.begin_step(np.asarray([action], dtype), [0])
+        self._core.begin_step(self._checked(action)[None], [0])
         self._core.receive(1)
         obs, results = self._read()
-        reward, terminated, truncated = (array.item() for array in results[:3])
+        reward, terminated, truncated = map(_only, results[:3])
         return obs, reward, terminated, truncated, _info(results)
+
+    def _checked(self, action: Any) -> np.ndarray:
+        """Return an action as the core takes it."""
+        space = self.action_space
+        if isinstance(space, gym.spaces.MultiDiscrete):
+            pair = np.asarray(action)
+            if not space.contains(pair):
+                raise ValueError(f"actions {action} of {self} are outside of {space}")
+            return pair.astype(np.int64)
+        checked = np.asarray(action, np.float32 if self.recipe.continuous else np.int64)
+        if not space.contains(checked):
+            valid = space if self.recipe.continuous else f"the valid range 0 to {space.n - 1}"
+            raise ValueError(f"action {action} of {self} is outside of {valid}")
+        return checked
 
     def save_state(self) -> bytes:
         """Return the whole state, random numbers included: plain data, of which nothing runs.
@@ -252,4 +261,9 @@ class NativeGame(NativeView):
 
 
 def _info(results: Any) -> dict[str, Any]:
-    return {name: array.item() for name, array in results[3].items() if name != "env_id"}
+    return {name: _only(array) for name, array in results[3].items() if name != "env_id"}
+
+
+def _only(array: np.ndarray) -> Any:
+    """Return the value of the one row, an array of two players' if there are two."""
+    return array[0] if array.ndim > 1 else array.item()

@@ -26,19 +26,16 @@ _NOT_INSTALLED = "its module atari_core is not installed (pip install ./atari_co
 
 def obstacles(request: EnvRequest) -> Iterator[str]:
     """Say what keeps `atari_core` from playing a game as it is asked for, if anything."""
-    settings = request.settings
     if request.recipe is None:
         yield "it is no Atari game"
-        return
-    if settings.num_players > 1:
-        yield f"num_players={settings.num_players}: it has one"
         return
     try:
         from atari_core import obstacle
     except ImportError:
         yield _NOT_INSTALLED
         return
-    problem = obstacle(rom_path(request), asdict(request.recipe))
+    num_players = request.settings.num_players
+    problem = obstacle(rom_path(request), asdict(request.recipe), num_players)
     if problem is not None:
         yield problem
 
@@ -52,19 +49,24 @@ def spaces_of(request: EnvRequest) -> tuple[gym.Space, gym.Space]:
     """Return what a game observes, and what it takes."""
     from atari_core import actions
 
-    recipe = request.recipe
+    recipe, num_players = request.recipe, request.settings.num_players
+    shape = _shape_of_one(recipe)
     if recipe.continuous:
-        takes: gym.Space = polar_space()
+        return gym.spaces.Box(0, 255, shape, np.uint8), polar_space()
+    num_actions = (
+        len(ale_py.Action.__members__)
+        if recipe.full_action_space
+        else len(actions(rom_path(request), num_players))
+    )
+    if num_players == 1:
+        takes: gym.Space = gym.spaces.Discrete(num_actions)
     else:
-        takes = gym.spaces.Discrete(
-            len(ale_py.Action.__members__)
-            if recipe.full_action_space
-            else len(actions(rom_path(request)))
-        )
-    return gym.spaces.Box(0, 255, _obs_shape(recipe), np.uint8), takes
+        shape = (num_players, *shape)
+        takes = gym.spaces.MultiDiscrete([num_actions] * num_players)
+    return gym.spaces.Box(0, 255, shape, np.uint8), takes
 
 
-def _obs_shape(recipe: Recipe) -> tuple[int, ...]:
+def _shape_of_one(recipe: Recipe) -> tuple[int, ...]:
     if recipe.obs_type == "ram":
         return (128,)
     colours = () if recipe.grayscale else (3,)
@@ -85,6 +87,7 @@ def open_core(
         [rom_path(request) for request in requests],
         num_envs,
         asdict(recipe),
+        num_players=settings.num_players,
         autoreset=autoreset,
         num_threads=num_threads,
         film=settings.img_dir is not None or settings.video_dir is not None,

@@ -109,7 +109,7 @@ class ArrayCheck:
             raise TypeError(f"actions must be {self._space.dtype}, not {given.dtype}")
         if self._clips:
             given = np.clip(given, self._low, self._high)
-        checked = given.astype(self._space.dtype)
+        checked = given.astype(self._space.dtype, order="C")  # as backends hand it on
         # An integer is judged as it was given, for a smaller type might not hold it.
         judged = given if given.dtype.kind in "iu" else checked
         fits = (judged >= self._low) & (judged <= self._high)  # NaN does not

@@ -2,7 +2,7 @@
 
 use std::{ptr::NonNull, sync::Arc};
 
-use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
+use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::{buffer::PyBuffer, exceptions::PyValueError, intern, prelude::*, types::PyDict};
 use vec_env::{ObsSlot, StepBatch};
 
@@ -39,9 +39,10 @@ impl Destination {
 /// What a step or a reset brought.
 ///
 /// `(reward, terminated, truncated, info, games, final)`: rewards and flags, info's arrays by name, where true games
-/// ended (`None` where none did), and of episodes that ended where they did, their last observations and lives.
+/// ended (`None` where none did), and of episodes that ended where they did, their last observations and lives. With two
+/// players rewards and returns are `[n, 2]`.
 pub(crate) type Results<'py> = (
-    Bound<'py, PyArray1<f32>>,
+    Bound<'py, PyArrayDyn<f32>>,
     Bound<'py, PyArray1<bool>>,
     Bound<'py, PyArray1<bool>>,
     Bound<'py, PyDict>,
@@ -59,18 +60,23 @@ pub(crate) fn results<'py>(
     step: &StepBatch,
     obs_shape: &[usize],
 ) -> PyResult<Results<'py>> {
+    let num_rows = step.env_ids.len();
     let info = PyDict::new(py);
+    macro_rules! fields_of_players {
+        ($($name:ident),+) => {
+            $(info.set_item(intern!(py, stringify!($name)), of_players(py, &step.$name, num_rows)?)?;)+
+        };
+    }
+    fields_of_players!(raw_reward, episode_return);
     macro_rules! fields {
         ($($name:ident),+) => {
             $(info.set_item(intern!(py, stringify!($name)), PyArray1::from_slice(py, &step.$name))?;)+
         };
     }
     fields!(
-        raw_reward,
         lives,
         game_terminated,
         game_truncated,
-        episode_return,
         episode_length,
         episode_frames
     );
@@ -82,13 +88,26 @@ pub(crate) fn results<'py>(
     });
     let finals = (!step.final_obs.is_empty()).then(|| finals(py, step, obs_shape));
     Ok((
-        PyArray1::from_slice(py, &step.reward),
+        of_players(py, &step.reward, num_rows)?,
         PyArray1::from_slice(py, &step.terminated),
         PyArray1::from_slice(py, &step.truncated),
         info,
         games,
         finals.transpose()?,
     ))
+}
+
+/// One value of each row, `[num_rows]`, or one for each of its two players, `[num_rows, 2]`.
+fn of_players<'py, T: Element + Copy>(
+    py: Python<'py>,
+    values: &[T],
+    num_rows: usize,
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    let array = PyArray1::from_slice(py, values);
+    if values.len() == num_rows {
+        return Ok(array.to_dyn().clone());
+    }
+    Ok(array.reshape([num_rows, 2])?.to_dyn().clone())
 }
 
 fn finals<'py>(py: Python<'py>, step: &StepBatch, obs_shape: &[usize]) -> PyResult<Finals<'py>> {

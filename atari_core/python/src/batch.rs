@@ -42,11 +42,12 @@ pub(crate) enum Event {
 #[pymethods]
 impl AtariVecEnv {
     #[new]
-    #[pyo3(signature = (roms, num_envs, recipe, *, autoreset = "same-step", num_threads = 0, film = false))]
+    #[pyo3(signature = (roms, num_envs, recipe, *, num_players = 1, autoreset = "same-step", num_threads = 0, film = false))]
     fn new(
         roms: Vec<PathBuf>,
         num_envs: usize,
         recipe: &Bound<'_, PyDict>,
+        num_players: usize,
         autoreset: &str,
         num_threads: usize,
         film: bool,
@@ -54,6 +55,7 @@ impl AtariVecEnv {
         let (py, recipe) = (recipe.py(), self::recipe(recipe)?);
         let cartridges: PyResult<Vec<_>> = roms.iter().map(|rom| cartridge(rom)).collect();
         let options = BatchOptions {
+            num_players,
             autoreset: match autoreset {
                 "same-step" => AutoresetMode::SameStep,
                 "next-step" => AutoresetMode::NextStep,
@@ -227,7 +229,7 @@ impl AtariVecEnv {
     }
 
     fn lives(&mut self, index: usize) -> PyResult<i32> {
-        Ok(self.look(index)?.console().lives())
+        Ok(self.look(index)?.lives())
     }
 
     fn game_over(&mut self, index: usize) -> PyResult<bool> {
@@ -295,7 +297,7 @@ impl AtariVecEnv {
     }
 }
 
-/// Hands actions on: int64 `[n]`, or float32 `[n, 3]`, C-contiguous.
+/// Hands actions on: int64 `[n]`, with two players `[n, 2]`, or float32 `[n, 3]`, C-contiguous.
 fn with_actions(
     actions: &Bound<'_, PyAny>,
     call: impl FnOnce(Actions<'_>) -> Result<(), EnvError>,

@@ -14,12 +14,21 @@ pub(crate) fn cartridge(rom: &Path) -> PyResult<Arc<Cartridge>> {
     Cartridge::load(rom).map_err(|error| core_exception(&error))
 }
 
-/// Says why a game by a recipe might not be what ale-py makes of it; `None` where it is proved to be.
+/// Says why a game by a recipe might not be what ale-py makes of it, or with two players `multi_agent_ale_py`; `None`
+/// where it is proved to be.
 #[pyfunction]
-pub(crate) fn obstacle(rom: PathBuf, parts: &Bound<'_, PyDict>) -> PyResult<Option<String>> {
+#[pyo3(signature = (rom, parts, num_players = 1))]
+pub(crate) fn obstacle(
+    rom: PathBuf,
+    parts: &Bound<'_, PyDict>,
+    num_players: usize,
+) -> PyResult<Option<String>> {
     let recipe = recipe(parts)?;
     let game = cartridge(&rom).and_then(|cartridge| {
-        let console = PoweredOn::new(&cartridge, &recipe);
+        let console = match num_players {
+            2 => PoweredOn::for_two(&cartridge, &recipe),
+            _ => PoweredOn::new(&cartridge, &recipe),
+        };
         console.map_err(|error| core_exception(&error))
     });
     Ok(match game {
@@ -28,10 +37,15 @@ pub(crate) fn obstacle(rom: PathBuf, parts: &Bound<'_, PyDict>) -> PyResult<Opti
     })
 }
 
-/// The numbers of the actions that a game answers to, in ale-py's order.
+/// The numbers of the actions that a game answers to, in ale-py's order; those of each of two players.
 #[pyfunction]
-pub(crate) fn actions(rom: PathBuf) -> PyResult<Vec<u8>> {
+#[pyo3(signature = (rom, num_players = 1))]
+pub(crate) fn actions(rom: PathBuf, num_players: usize) -> PyResult<Vec<u8>> {
     let cartridge = cartridge(&rom)?;
-    let game = cartridge.game().map_err(|error| core_exception(&error))?;
+    let game = match num_players {
+        2 => cartridge.game_for_two(),
+        _ => cartridge.game(),
+    };
+    let game = game.map_err(|error| core_exception(&error))?;
     Ok(game.actions.iter().map(|&action| action as u8).collect())
 }

@@ -169,6 +169,15 @@ impl Cartridge {
         })
     }
 
+    /// The game for two that it is, or has among its modes.
+    ///
+    /// # Errors
+    /// None is known.
+    pub fn game_for_two(&self) -> Result<&'static Game, CoreError> {
+        let game = games::two::by_md5(&self.md5);
+        game.ok_or_else(|| CoreError::NotForTwo(self.name.clone()))
+    }
+
     pub(crate) fn image(&self) -> &Arc<Image> {
         &self.image
     }

@@ -49,6 +49,11 @@ pub struct Game {
     pub rules: Option<Rules>,
     /// The same of a game for two, which has no other rules.
     pub rules_for_two: Option<RulesForTwo>,
+    /// Of a game for two: the mode that is played unless another is asked for, as `PettingZoo` does; none where that is the
+    /// first.
+    pub default_mode: Option<u32>,
+    /// Of a game for two: the lives of both as the one number that is told of a game, those in play included.
+    pub lives_of_both: fn([i32; 2]) -> i32,
     /// Whether the sweep found every frame equal to ale-py's, in all modes and difficulties: the ROM's line in
     /// `docs/results/atari_core/sweep.txt` says `exact`.
     pub proved: bool,
@@ -143,6 +148,8 @@ const fn game(name: &'static str, md5: &'static str, mapper: Mapper) -> Game {
         actions: &Action::ALL,
         rules: None,
         rules_for_two: None,
+        default_mode: None,
+        lives_of_both: |[first, second]| first + second,
         proved: false,
         differs: None,
         modes: &[0],

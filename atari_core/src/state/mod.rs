@@ -9,7 +9,7 @@ mod console;
 pub(crate) use console::Numbers;
 
 /// Changes with every change of what states hold, in any layer.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 
 /// Why bytes are no state; where a state comes from is said by whoever reports it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -9,7 +9,8 @@ import numpy as np
 # `(reward, terminated, truncated, info, games, final)`: float32, bool and bool `[n]`; info's arrays
 # by name, as `atari_wrappers.VecEnv` documents them; bool `[n]`, where true games ended, `None`
 # where none did; and of episodes that have been followed by another one at once, `None` if none
-# were: where, bool `[n]`, their last observations `[n, *obs_shape]` and their lives int32 `[n]`.
+# were: where, bool `[n]`, their last observations `[n, *obs_shape]` and their lives int32 `[n]`. With
+# two players rewards and returns are `[n, 2]`, one for each.
 Results = tuple[
     np.ndarray,
     np.ndarray,
@@ -29,6 +30,8 @@ class AtariVecEnv:
         roms: Paths of one ROM for all, or of one for each environment.
         num_envs: How many, at least 1.
         recipe: Parts by the names of `atari_wrappers.recipes.Recipe`; what is missing is ALE's.
+        num_players: 1, or 2 who play against each other: observations then have an axis of the
+            players first.
         autoreset: "same-step", "next-step" or "disabled".
         num_threads: Threads that emulate, the one that waits included; 0 is one for each core, and
             at most one for each environment.
@@ -47,6 +50,7 @@ class AtariVecEnv:
         num_envs: int,
         recipe: Mapping[str, Any],
         *,
+        num_players: int = 1,
         autoreset: str = "same-step",
         num_threads: int = 0,
         film: bool = False,
@@ -60,7 +64,10 @@ class AtariVecEnv:
         """
 
     def begin_step(self, actions: np.ndarray, env_ids: Sequence[int]) -> None:
-        """Begin a step of some environments, in pairs with int64 `[n]` or float32 `[n, 3]`."""
+        """Begin a step of some environments, in pairs with int64 `[n]` or float32 `[n, 3]`.
+
+        With two players int64 `[n, 2]`.
+        """
 
     def send(self, actions: np.ndarray, obs: np.ndarray) -> None:
         """Begin a step of all environments, nothing being in flight.
@@ -127,7 +134,7 @@ class AtariVecEnv:
         """Write a byte of it."""
 
     def lives(self, index: int) -> int:
-        """Return the lives left; 0 where the game has none."""
+        """Return the lives left, those of two players as one number; 0 where the game has none."""
 
     def game_over(self, index: int) -> bool:
         """Return whether the game has ended by itself."""
@@ -149,8 +156,16 @@ class AtariVecEnv:
     def close(self) -> None:
         """End the threads. A step in flight is given up."""
 
-def obstacle(rom: str | PathLike[str], recipe: Mapping[str, Any]) -> str | None:
-    """Say why a game by a recipe might not be ale-py's to the last bit; `None` if it is proved."""
+def obstacle(
+    rom: str | PathLike[str], recipe: Mapping[str, Any], num_players: int = 1
+) -> str | None:
+    """Say why a game by a recipe might not be ale-py's to the last bit; `None` if it is proved.
 
-def actions(rom: str | PathLike[str]) -> list[int]:
-    """Return the numbers of the actions that a game answers to, in ale-py's order."""
+    A game for two is compared with that of `multi_agent_ale_py`.
+    """
+
+def actions(rom: str | PathLike[str], num_players: int = 1) -> list[int]:
+    """Return the numbers of the actions that a game answers to, in ale-py's order.
+
+    With two players, those of each.
+    """

@@ -1,6 +1,8 @@
 //! The games for two from A to L.
 
-use super::rules::{double_dunk, entombed, lives, own_lives, own_scores, without_lives, zero_sum};
+use super::rules::{
+    double_dunk, entombed, in_reserve, lives, own_lives, own_scores, without_lives, zero_sum,
+};
 use crate::Action::{
     Down, DownLeft, DownRight, Fire, Left, Noop, Right, Up, UpFire, UpLeft, UpRight,
 };
@@ -153,6 +155,7 @@ pub(super) static GAMES: &[Game] = &[
     Game {
         select: Some(select(1, |ram, mode| ram.at(0xf8) == mode)),
         modes: &[1, 3],
+        lives_of_both: in_reserve,
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 0,
             start: lives(4),

@@ -1,8 +1,8 @@
 //! The games for two from M to Z.
 
 use super::rules::{
-    lives, maze_craze, othello, own_lives, own_scores, punish, punish_waiting, video_checkers,
-    warlords, without_lives, zero_sum,
+    in_reserve, lives, maze_craze, othello, own_lives, own_scores, punish, punish_waiting,
+    video_checkers, warlords, without_lives, zero_sum,
 };
 use crate::Action::{
     Down, DownFire, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire,
@@ -19,6 +19,7 @@ pub(super) static GAMES: &[Game] = &[
         select: Some(select(5, |ram, mode| ram.at(0x80) == mode - 1)),
         start: &[(Noop, 10), (Fire, 7)],
         modes: &[2, 4, 6, 8],
+        lives_of_both: in_reserve,
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 1,
             start: lives(4),
@@ -76,6 +77,7 @@ pub(super) static GAMES: &[Game] = &[
             3, 4, 9, 10, 13, 14, 19, 20, 23, 24, 25, 26, 27, 28, 35, 36, 39, 40, 43, 44, 45, 46,
         ],
         difficulties: &[0, 1, 2, 3],
+        default_mode: Some(4),
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 1,
             start: without_lives(),
@@ -101,6 +103,8 @@ pub(super) static GAMES: &[Game] = &[
             55, 56, 57, 58, 59, 60, 61, 62, 63, 64,
         ],
         difficulties: &[0, 1],
+        default_mode: Some(34),
+        lives_of_both: |[shared, _]| shared + 1,
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 1,
             start: lives(2),
@@ -222,6 +226,7 @@ pub(super) static GAMES: &[Game] = &[
         ],
         modes: &[1],
         difficulties: &[0, 1],
+        lives_of_both: in_reserve,
         rules_for_two: Some(RulesForTwo {
             loaded_mode: 0,
             start: lives(2),

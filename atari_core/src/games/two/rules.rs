@@ -33,6 +33,11 @@ pub(super) fn own_scores([first, second]: [i32; 2], progress: &mut Progress) {
     of_second.reward = second - std::mem::replace(&mut of_second.score, second);
 }
 
+/// Lives of which each player has one more in play, until -1 are left.
+pub(super) fn in_reserve([first, second]: [i32; 2]) -> i32 {
+    first + second + 2
+}
+
 pub(super) fn own_lives(lives: [i32; 2], progress: &mut Progress) {
     [progress.lives, progress.second.lives] = lives;
 }

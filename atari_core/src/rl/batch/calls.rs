@@ -7,11 +7,10 @@ use vec_env::{ActionSpace, Actions, AutoresetMode, EnvError, ObsSlot, ObsSpec, S
 use super::{
     env::{AtariVecEnv, order, usage},
     pool::Work,
-    results::{fill_record, fill_step},
+    results::Rows,
     rows::ObsRows,
     sub_env::Command,
 };
-use crate::rl::game::EnvAction;
 
 /// What a reset is to be.
 #[derive(Clone, Debug, Default)]
@@ -88,12 +87,12 @@ impl AtariVecEnv {
         self.drain();
         self.was_reset = true;
         self.ready.extend(0..num_envs);
-        step.clear(num_envs, 1);
+        let mut rows = Rows::new(step, num_envs, self.num_players);
         let pool = self.open()?;
         for (index, row) in obs.chunks_exact_mut(row_bytes).enumerate() {
             if let Some(sub_env) = pool.item(index) {
                 let is_chosen = request.is_chosen(index);
-                fill_record(step, index, index, &sub_env.result, is_chosen);
+                rows.fill_record(index, index, &sub_env.result, is_chosen);
                 if !is_chosen {
                     sub_env.env.write_obs(row);
                 }
@@ -155,10 +154,7 @@ impl AtariVecEnv {
             let Some(sub_env) = pool.item(index) else {
                 continue; // `check_ids` has refused it
             };
-            sub_env.command = Command::Step(match actions {
-                Actions::Discrete(actions) => EnvAction::Index(actions[place] as usize),
-                Actions::Continuous(actions) => EnvAction::Polar(actions.as_chunks::<3>().0[place]),
-            });
+            sub_env.command = Command::step(actions, place, self.num_players);
             if is_whole {
                 let row = if ids.len() == self.num_envs {
                     index
@@ -324,13 +320,13 @@ impl VecEnv for AtariVecEnv {
             self.slot = None;
         }
         let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
-        step.clear(self.ready.len(), 1);
+        let mut rows = Rows::new(step, self.ready.len(), self.num_players);
         for (row, &index) in self.ready.iter().enumerate() {
             if let Some(sub_env) = pool.item(index) {
                 if let Some(error) = sub_env.error.take() {
                     return Err(error);
                 }
-                fill_step(step, row, index, &mut sub_env.result);
+                rows.fill_step(row, index, &mut sub_env.result);
             }
         }
         self.open()?;
@@ -346,6 +342,10 @@ impl VecEnv for AtariVecEnv {
 
     fn backend(&self) -> &'static str {
         "native"
+    }
+
+    fn num_players(&self) -> usize {
+        self.num_players
     }
 
     fn batch_size(&self) -> usize {

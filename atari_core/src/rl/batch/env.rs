@@ -1,6 +1,6 @@
 //! [`AtariVecEnv`]: a batch of Atari games, emulated by threads of its own: how it is made. `calls` has its calls.
 
-use std::{f32::consts::PI, fmt, sync::Arc, thread, time::Duration};
+use std::{fmt, sync::Arc, thread, time::Duration};
 
 use vec_env::{ActionSpace, AutoresetMode, Dtype, EnvError, ObsSlot, ObsSpec};
 
@@ -22,6 +22,9 @@ use crate::{
 pub struct BatchOptions {
     /// How games become episodes of observations.
     pub recipe: Recipe,
+    /// Players of each game: 1, or 2 who play against each other. With two, rewards, returns and actions come in pairs, and
+    /// observations have an axis of the players first.
+    pub num_players: usize,
     /// When an ended episode is followed by the next.
     pub autoreset: AutoresetMode,
     /// Threads that emulate, the one that calls `recv` included; 0 for as many as there are cores, and at most one for
@@ -47,6 +50,7 @@ impl BatchOptions {
     pub fn new(recipe: Recipe) -> Self {
         Self {
             recipe,
+            num_players: 1,
             autoreset: AutoresetMode::SameStep,
             num_threads: 0,
             cores: Vec::new(),
@@ -67,6 +71,7 @@ pub struct AtariVecEnv {
     /// How many rows of the slot go to those that are ready first; 0 where each has its own.
     pub(super) num_offered: usize,
     pub(super) num_envs: usize,
+    pub(super) num_players: usize,
     pub(super) batch_size: usize,
     pub(super) obs_spec: ObsSpec,
     pub(super) action_space: ActionSpace,
@@ -103,7 +108,7 @@ impl AtariVecEnv {
     ///
     /// # Errors
     /// [`EnvError::Backend`] for a part of the recipe that is out of range, a game whose rules are not known, a mode that
-    /// it has not got, games whose actions or observations differ, and for threads that the system refuses.
+    /// it has not got, other players than one or two, or two with polar actions, games whose actions or observations differ, and for threads that the system refuses.
     pub fn new(
         cartridges: &[Arc<Cartridge>],
         num_envs: usize,
@@ -126,7 +131,17 @@ impl AtariVecEnv {
                 "{given} cartridges for {num_envs} environments: give one, or one for each"
             )));
         }
-        let consoles = consoles(cartridges, recipe)?;
+        let num_players = options.num_players;
+        if !(1..=2).contains(&num_players) {
+            return Err(usage(format!(
+                "num_players must be 1 or 2, not {num_players}"
+            )));
+        }
+        if num_players == 2 && recipe.continuous {
+            let problem = "num_players=2 goes with button actions, not with continuous=true";
+            return Err(usage(problem.to_owned()));
+        }
+        let consoles = consoles(cartridges, recipe, num_players)?;
         let sub_env = |index: usize| {
             let powered_on = &consoles[index % consoles.len()];
             let mut env = AtariEnv::new(powered_on, recipe, options.simd);
@@ -139,14 +154,14 @@ impl AtariVecEnv {
             SubEnv::new(env, options.autoreset)
         };
         let sub_envs: Vec<SubEnv> = (0..num_envs).map(sub_env).collect();
-        let num_actions = sub_envs[0].env.actions().len();
+        let action_space = sub_envs[0].env.action_space();
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         let num_threads = match options.num_threads {
             0 => cores().min(num_envs),
             threads => threads.min(num_envs),
         };
         let obs_spec = ObsSpec {
-            shape: recipe.obs_shape(),
+            shape: sub_envs[0].env.obs_shape(),
             dtype: Dtype::Uint8,
         };
         let threads = Threads {
@@ -160,9 +175,10 @@ impl AtariVecEnv {
             slot: None,
             num_offered: 0,
             num_envs,
+            num_players,
             batch_size,
             obs_spec,
-            action_space: action_space(recipe, num_actions),
+            action_space,
             mode: options.autoreset,
             was_reset: false,
             in_flight: Vec::with_capacity(num_envs),
@@ -219,7 +235,11 @@ impl AtariVecEnv {
 }
 
 /// A console for each cartridge, all of which must have the same actions and screens.
-fn consoles(cartridges: &[Arc<Cartridge>], recipe: &Recipe) -> Result<Vec<PoweredOn>, EnvError> {
+fn consoles(
+    cartridges: &[Arc<Cartridge>],
+    recipe: &Recipe,
+    num_players: usize,
+) -> Result<Vec<PoweredOn>, EnvError> {
     let refuse = |error: CoreError| usage(error.to_string());
     let mut consoles: Vec<PoweredOn> = Vec::new();
     for cartridge in cartridges {
@@ -228,6 +248,7 @@ fn consoles(cartridges: &[Arc<Cartridge>], recipe: &Recipe) -> Result<Vec<Powere
             .find(|known| known.console().cartridge().md5() == cartridge.md5());
         let console = match known {
             Some(known) => known.clone(),
+            None if num_players == 2 => PoweredOn::for_two(cartridge, recipe).map_err(refuse)?,
             None => PoweredOn::new(cartridge, recipe).map_err(refuse)?,
         };
         let game = console.console().game();
@@ -242,18 +263,4 @@ fn consoles(cartridges: &[Arc<Cartridge>], recipe: &Recipe) -> Result<Vec<Powere
         consoles.push(console);
     }
     Ok(consoles)
-}
-
-fn action_space(recipe: &Recipe, num_actions: usize) -> ActionSpace {
-    if recipe.continuous {
-        ActionSpace::Box {
-            shape: vec![3],
-            low: vec![0.0, -PI, 0.0],
-            high: vec![1.0, PI, 1.0],
-        }
-    } else {
-        ActionSpace::Discrete {
-            n: num_actions as i64,
-        }
-    }
 }

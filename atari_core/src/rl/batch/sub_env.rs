@@ -1,7 +1,7 @@
 //! [`SubEnv`]: one environment of a batch with what it is to do, and what that brings: stepped, and restarted when
 //! the autoreset mode says so.
 
-use vec_env::{AutoresetMode, EnvError};
+use vec_env::{Actions, AutoresetMode, EnvError};
 
 use super::{pool::Work, rows::ObsRow};
 use crate::{
@@ -14,6 +14,19 @@ use crate::{
 pub(super) enum Command {
     Step(EnvAction),
     Reset { seed: Option<u64>, new_game: bool },
+}
+
+impl Command {
+    /// A step with the action at `place` of several for environments of so many players. They were checked to be such.
+    pub(super) fn step(actions: Actions<'_>, place: usize, num_players: usize) -> Self {
+        Self::Step(match actions {
+            Actions::Discrete(actions) if num_players == 2 => {
+                EnvAction::Pair(actions.as_chunks().0[place].map(|action| action as usize))
+            }
+            Actions::Discrete(actions) => EnvAction::Index(actions[place] as usize),
+            Actions::Continuous(actions) => EnvAction::Polar(actions.as_chunks::<3>().0[place]),
+        })
+    }
 }
 
 /// The last step of an episode that was followed by another one at once.
@@ -79,7 +92,7 @@ impl SubEnv {
         self.ended = step.terminated || step.truncated;
         self.result.last = None;
         if self.ended && self.mode == AutoresetMode::SameStep {
-            let mut obs = vec![0; self.env.recipe().obs_shape().iter().product()];
+            let mut obs = vec![0; self.env.obs_shape().iter().product()];
             self.env.write_obs(&mut obs);
             let lives = step.lives;
             self.result.last = Some(FinalStep { obs, lives });
@@ -99,7 +112,7 @@ impl SubEnv {
         let mut state = Writer::new(self.env.kind());
         state.bool(self.ended);
         let step = &self.result.step;
-        for number in [step.reward, step.raw_reward] {
+        for number in [step.reward, step.raw_reward].as_flattened() {
             state.u32(number.to_bits());
         }
         for flag in [
@@ -111,9 +124,11 @@ impl SubEnv {
             state.bool(flag);
         }
         let record = &step.record;
+        let [first, second] = record.episode_return;
         for number in [
             step.lives.into(),
-            record.episode_return.to_bits().cast_signed(),
+            first.to_bits().cast_signed(),
+            second.to_bits().cast_signed(),
             record.episode_length,
             record.episode_frames,
         ] {
@@ -127,9 +142,11 @@ impl SubEnv {
     pub(super) fn read<'a>(&self, state: &'a [u8]) -> Result<SubEnvState<'a>, BadState> {
         let mut state = Reader::new(state, self.env.kind())?;
         let ended = state.bool()?;
+        let mut reward = || Ok(f32::from_bits(state.u32()?));
+        let [reward, raw_reward] = [[reward()?, reward()?], [reward()?, reward()?]];
         let mut step = EnvStep {
-            reward: f32::from_bits(state.u32()?),
-            raw_reward: f32::from_bits(state.u32()?),
+            reward,
+            raw_reward,
             terminated: state.bool()?,
             truncated: state.bool()?,
             ..EnvStep::default()
@@ -137,7 +154,9 @@ impl SubEnv {
         step.record.game_terminated = state.bool()?;
         step.record.game_truncated = state.bool()?;
         step.lives = i32::try_from(state.i64()?).map_err(|_| BadState::Range("the lives"))?;
-        step.record.episode_return = f64::from_bits(state.i64()?.cast_unsigned());
+        for sum in &mut step.record.episode_return {
+            *sum = f64::from_bits(state.i64()?.cast_unsigned());
+        }
         step.record.episode_length = state.i64()?;
         step.record.episode_frames = state.i64()?;
         let env = self.env.read(&mut state)?;

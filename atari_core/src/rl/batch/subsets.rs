@@ -6,10 +6,9 @@ use vec_env::{Actions, AutoresetMode, EnvError, ObsSlot, StepBatch};
 
 use super::{
     env::{AtariVecEnv, order, usage},
-    results::{fill_row, fill_step},
+    results::Rows,
     sub_env::{Command, SubEnv},
 };
-use crate::rl::game::EnvAction;
 
 impl AtariVecEnv {
     /// Starts a step of the environments named, one action for each.
@@ -35,12 +34,8 @@ impl AtariVecEnv {
                 "send: environment {index} {problem}"
             )));
         }
-        self.start(env_ids, |place| {
-            Command::Step(match actions {
-                Actions::Discrete(actions) => EnvAction::Index(actions[place] as usize),
-                Actions::Continuous(actions) => EnvAction::Polar(actions.as_chunks::<3>().0[place]),
-            })
-        })
+        let num_players = self.num_players;
+        self.start(env_ids, |place| Command::step(actions, place, num_players))
     }
 
     /// Starts to reset the environments named, with a seed for each, or `None` where its random numbers go on.
@@ -168,7 +163,7 @@ impl AtariVecEnv {
         step: &mut StepBatch,
     ) -> Result<(), EnvError> {
         let row_bytes = self.obs_spec.num_bytes();
-        let mut rows = match obs {
+        let mut obs_rows = match obs {
             Some(obs) => {
                 EnvError::check_length(obs, env_ids.len() * row_bytes)?;
                 Some(obs.chunks_exact_mut(row_bytes))
@@ -183,18 +178,18 @@ impl AtariVecEnv {
                 "took_part has {given} flags for {num_envs} environments"
             )));
         }
-        step.clear(env_ids.len(), 1);
+        let mut rows = Rows::new(step, env_ids.len(), self.num_players);
         for (row, &index) in env_ids.iter().enumerate() {
             let sub_env = self.sub_env(index)?;
             if let Some(error) = sub_env.error.take() {
                 return Err(error);
             }
             if took_part.is_none_or(|took_part| took_part[index]) {
-                fill_step(step, row, index, &mut sub_env.result);
+                rows.fill_step(row, index, &mut sub_env.result);
             } else {
-                fill_row(step, row, index, &sub_env.result, false);
+                rows.fill_row(row, index, &sub_env.result, false);
             }
-            if let Some(out) = rows.as_mut().and_then(Iterator::next) {
+            if let Some(out) = obs_rows.as_mut().and_then(Iterator::next) {
                 sub_env.env.write_obs(out);
             }
         }

@@ -1,125 +1,64 @@
 //! One game on its console, frame by frame, with sticky actions. No rules here.
 
-use std::sync::Arc;
-
+use super::powered_on::{Chance, FIRST_SEED, ForOne, PoweredOn};
 use crate::{
-    Action, Cartridge, Console, CoreError, StartDraws,
+    Action, Console, StartDraws,
     rl::{random::MersenneTwister, recipe::Recipe},
     state::{BadState, Numbers, Reader, Writer, check},
 };
 
-/// A console as the first game finds it: switched on, mode and difficulty set. Emulators of one game share it, so that
-/// a seed costs a copy and not a start.
-#[derive(Clone)]
-pub struct PoweredOn(Arc<Consoles>);
-
-struct Consoles {
-    /// With which an emulator begins whose ROM is loaded with random numbers.
-    off: Console,
-    powered_on: Console,
-    /// After its first reset, which is the same each time where random numbers play no part in it.
-    first_game: Console,
-    /// Frames for which it is drawn whether an action is repeated: in loading a ROM, and in beginning the first game.
-    load_draws: u32,
-    first_draws: u32,
-    /// How games begin that random numbers play a part in.
-    chance: Chance,
+/// What is pressed for a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Pressed {
+    /// A second player's is pressed in a game for two alone.
+    pub(super) actions: [Action; 2],
+    /// How far a paddle turns in a game for one, 0 to 1.
+    pub(super) strength: f32,
 }
 
-/// Which part random numbers play in how a game begins.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Chance {
-    None,
-    /// Sticky actions change what is pressed.
-    Actions,
-    /// They say for how long SELECT is pressed, and are drawn whether actions are sticky or not.
-    Presses,
-}
-
-impl PoweredOn {
-    /// Switches a console on.
-    ///
-    /// # Errors
-    /// The ROM is no game of the table, or one that is not proved equal to ale-py's; or the game has no such mode or difficulty.
-    pub fn new(cartridge: &Arc<Cartridge>, recipe: &Recipe) -> Result<Self, CoreError> {
-        let game = cartridge.game()?;
-        if let Some(reason) = game.unproved() {
-            let game = game.name;
-            return Err(CoreError::Unproved { game, reason });
-        }
-        let off = Console::off(cartridge.clone(), game, None)?;
-        let mut twister = MersenneTwister::new(0);
-        let (mut powered_on, mut draws) = (off.clone(), StartDraws::new(&mut twister, 0.0));
-        powered_on.load(None, &mut draws);
-        let load_draws = draws.frames;
-        if let Some(mode) = recipe.mode {
-            powered_on.set_mode(mode)?;
-        }
-        if let Some(difficulty) = recipe.difficulty {
-            powered_on.set_difficulty(difficulty)?;
-        }
-        let (mut first_game, mut draws) = (powered_on.clone(), StartDraws::new(&mut twister, 0.0));
-        first_game.reset_with(&mut draws);
-        let chance = if draws.presses > 0 {
-            Chance::Presses
-        } else if draws.frames > 0 && recipe.sticky_actions > 0.0 {
-            Chance::Actions
-        } else {
-            Chance::None
-        };
-        Ok(Self(Arc::new(Consoles {
-            off,
-            powered_on,
-            first_game,
-            load_draws,
-            first_draws: draws.frames,
-            chance,
-        })))
-    }
-
-    /// The console.
-    #[must_use]
-    pub fn console(&self) -> &Console {
-        &self.0.powered_on
-    }
-
-    /// The actions that a recipe gives an agent, in order.
-    #[must_use]
-    pub fn actions(&self, recipe: &Recipe) -> &'static [Action] {
-        if recipe.full_action_space || recipe.continuous {
-            &Action::ALL
-        } else {
-            self.console().game().actions
+impl Pressed {
+    /// The same by all who play.
+    pub(super) fn by_all(action: Action) -> Self {
+        Self {
+            actions: [action; 2],
+            strength: 1.0,
         }
     }
 }
 
 pub(super) struct Emulator {
     powered_on: PoweredOn,
+    pub(super) num_players: usize,
     /// The next game is the first on the console that was switched on.
     is_first: bool,
+    /// With what a game for two is loaded then.
+    seed: u32,
     pub(super) console: Console,
     /// Frames since the game began.
     pub(super) frames: i64,
     /// Probability, per frame, that the action before is repeated, as ALE compares it: from a float32.
     sticky: f64,
-    /// Whether a number is drawn for each frame.
+    /// Whether a number is drawn for each frame, or in a game for two one for each player.
     draws: bool,
     twister: MersenneTwister,
-    held: (Action, f32),
+    held: Pressed,
 }
 
 impl Emulator {
     pub(super) fn new(powered_on: PoweredOn, recipe: &Recipe) -> Self {
+        let for_one = powered_on.0.for_one.as_ref();
+        let draws_presses = for_one.is_some_and(|game| game.chance == Chance::Presses);
         Self {
             console: powered_on.console().clone(),
-            draws: recipe.sticky_actions > 0.0 || powered_on.0.chance == Chance::Presses,
+            draws: recipe.sticky_actions > 0.0 || draws_presses,
+            num_players: powered_on.num_players(),
             powered_on,
             is_first: true,
+            seed: FIRST_SEED,
             frames: 0,
             sticky: f64::from(recipe.sticky_actions),
             twister: MersenneTwister::new(0),
-            held: (Action::Noop, 1.0),
+            held: Pressed::by_all(Action::Noop),
         }
     }
 
@@ -127,15 +66,18 @@ impl Emulator {
     pub(super) fn load(&mut self, seed: u32) {
         self.is_first = true;
         self.twister = MersenneTwister::new(seed);
-        let consoles = &self.powered_on.0;
-        if consoles.chance == Chance::Actions {
-            let mut draws = StartDraws::new(&mut self.twister, self.sticky);
-            self.console.clone_from(&consoles.off);
-            self.console.load(None, &mut draws);
-            self.console.mode = consoles.powered_on.mode;
-            self.console.difficulty = consoles.powered_on.difficulty;
-        } else {
-            self.pass(consoles.load_draws);
+        let consoles = self.powered_on.0.clone();
+        match &consoles.for_one {
+            // Those of `multi_agent_ale_py` have 31 bits, and 0 is the time.
+            None => self.seed = (seed & 0x7fff_ffff).max(FIRST_SEED),
+            Some(game) if game.chance == Chance::Actions => {
+                let mut draws = StartDraws::new(&mut self.twister, self.sticky);
+                self.console.clone_from(&game.off);
+                self.console.load(None, &mut draws);
+                self.console.mode = consoles.powered_on.mode;
+                self.console.difficulty = consoles.powered_on.difficulty;
+            }
+            Some(game) => self.pass(game.load_draws),
         }
     }
 
@@ -147,54 +89,89 @@ impl Emulator {
     }
 
     pub(super) fn new_game(&mut self) {
-        self.begin();
-        // Not always 0: frames in which the start of a game chooses its mode are the game's for ALE.
-        self.frames = self.console.episode_frame_number().into();
+        self.held = Pressed::by_all(Action::Noop);
+        let consoles = self.powered_on.0.clone();
+        if let Some(game) = &consoles.for_one {
+            self.begin(game, &consoles.powered_on);
+            // Not always 0: frames in which the start of a game chooses its mode are the game's for ALE.
+            self.frames = self.console.episode_frame_number().into();
+            return;
+        }
+        if std::mem::take(&mut self.is_first) {
+            self.console.clone_from(&consoles.powered_on);
+            self.console.load_for_two(self.seed);
+        }
+        self.console.reset();
+        self.frames = 0; // as PettingZoo counts
     }
 
-    fn begin(&mut self) {
-        self.held = (Action::Noop, 1.0);
-        let consoles = self.powered_on.0.clone();
+    /// Begins a game for one.
+    fn begin(&mut self, game: &ForOne, powered_on: &Console) {
         if std::mem::take(&mut self.is_first) {
-            match consoles.chance {
+            match game.chance {
                 Chance::None => {
-                    self.console.clone_from(&consoles.first_game);
-                    self.pass(consoles.first_draws);
+                    self.console.clone_from(&game.first_game);
+                    self.pass(game.first_draws);
                     return;
                 }
                 Chance::Actions => {}
-                Chance::Presses => self.console.clone_from(&consoles.powered_on),
+                Chance::Presses => self.console.clone_from(powered_on),
             }
         }
         let mut draws = StartDraws::new(&mut self.twister, self.sticky);
         self.console.reset_with(&mut draws);
     }
 
-    /// Emulates a frame and returns its reward; `strength`, 0 to 1, is how far a paddle turns. Without `draw` the
-    /// screen stays as it was.
-    pub(super) fn act(&mut self, action: Action, strength: f32, draw: bool) -> i32 {
+    /// Emulates a frame and returns its rewards, of which a game for one has the first. Without `draw` the screen
+    /// stays as it was.
+    pub(super) fn act(&mut self, wanted: Pressed, draw: bool) -> [i32; 2] {
         self.frames += 1;
-        if !self.draws || self.twister.next_f64() >= self.sticky {
-            self.held = (action, strength);
+        if self.num_players == 2 {
+            // Each player's sticks or not, the first one's drawn first.
+            for (held, action) in self.held.actions.iter_mut().zip(wanted.actions) {
+                if !self.draws || self.twister.next_f64() >= self.sticky {
+                    *held = action;
+                }
+            }
+            return self.console.act_both(self.held.actions, draw);
         }
-        self.console.act_paddle(self.held.0, self.held.1, draw)
+        if !self.draws || self.twister.next_f64() >= self.sticky {
+            self.held = wanted;
+        }
+        let [action, _] = self.held.actions;
+        [self.console.act_paddle(action, self.held.strength, draw), 0]
+    }
+
+    /// Lives left, one number for both of a game for two; 0 where the game has none.
+    pub(super) fn lives(&self) -> i32 {
+        match self.num_players {
+            2 => (self.console.game().lives_of_both)(self.console.lives_of_both()),
+            _ => self.console.lives(),
+        }
     }
 
     pub(super) fn save(&self, state: &mut Writer) {
         self.console.save(state);
         state.i64(self.frames);
         self.twister.save(state);
-        state.u32(self.held.0 as u32);
-        state.u32(self.held.1.to_bits());
+        for action in self.held.actions {
+            state.u32(action as u32);
+        }
+        state.u32(self.held.strength.to_bits());
     }
 
     pub(super) fn read(&self, state: &mut Reader<'_>) -> Result<EmulatorState, BadState> {
         let console = self.console.read(state)?;
         let frames = state.sum()?;
         let twister = MersenneTwister::read(state)?;
-        let action = Action::from_index(state.index(Action::ALL.len() - 1)?);
-        let held = (action.unwrap_or_default(), f32::from_bits(state.u32()?));
-        check((0.0..=1.0).contains(&held.1), "how far a paddle turns")?;
+        let mut action = || {
+            let index = state.index(Action::ALL.len() - 1)?;
+            Ok(Action::from_index(index).unwrap_or_default())
+        };
+        let actions = [action()?, action()?];
+        let strength = f32::from_bits(state.u32()?);
+        check((0.0..=1.0).contains(&strength), "how far a paddle turns")?;
+        let held = Pressed { actions, strength };
         Ok(EmulatorState {
             console,
             frames,
@@ -217,5 +194,5 @@ pub(super) struct EmulatorState {
     console: Numbers,
     frames: i64,
     twister: MersenneTwister,
-    held: (Action, f32),
+    held: Pressed,
 }

@@ -1,14 +1,15 @@
 //! [`AtariEnv`]: one Atari game, preprocessed by a recipe.
 
-use std::{fmt, hash::BuildHasher};
+use std::{f32::consts::PI, fmt, hash::BuildHasher};
 
-use vec_env::EnvError;
+use vec_env::{ActionSpace, EnvError};
 
 use super::{
-    emulator::{Emulator, PoweredOn},
+    emulator::{Emulator, Pressed},
     film::{Film, FilmEvent},
     observations::Observations,
     polar::console_action,
+    powered_on::PoweredOn,
     rules::{GameRules, Record, RulesState},
 };
 use crate::{
@@ -25,22 +26,24 @@ use crate::{
 pub enum EnvAction {
     /// An index into the actions of the game, or of the console.
     Index(usize),
+    /// An index for each of two players.
+    Pair([usize; 2]),
     /// `[radius 0..1, angle -π..π, fire 0..1]`.
     Polar([f32; 3]),
 }
 
-/// What a step brought beside its observation.
+/// What a step brought beside its observation. Rewards are those of each player; the second's is 0 in a game for one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EnvStep {
     /// The reward to learn from, clipped if the recipe says so.
-    pub reward: f32,
+    pub reward: [f32; 2],
     /// The reward as the game gives it.
-    pub raw_reward: f32,
+    pub raw_reward: [f32; 2],
     /// The learner's episode ended: the game, or a life.
     pub terminated: bool,
     /// A limit cut it.
     pub truncated: bool,
-    /// Lives left; 0 where the game has none.
+    /// Lives left, those of both players together or shared; 0 where the game has none.
     pub lives: i32,
     /// Of the game that the step belonged to.
     pub record: Record,
@@ -48,6 +51,9 @@ pub struct EnvStep {
 
 /// An Atari game by a recipe: uint8 observations `[frame_stack, height, width]` by default, oldest frame first
 /// ([`Recipe::obs_shape`]).
+///
+/// Of a game for two observations have an axis of the players first. Both see the same screen, press what a reset presses,
+/// and share the end of an episode; rewards and returns are each player's own.
 pub struct AtariEnv {
     rules: GameRules,
     actions: &'static [Action],
@@ -94,6 +100,39 @@ impl AtariEnv {
         self.actions
     }
 
+    /// Players of the game: 1 or 2.
+    #[must_use]
+    pub fn num_players(&self) -> usize {
+        self.rules.emulator.num_players
+    }
+
+    /// Shape of an observation: [`Recipe::obs_shape`], with an axis of two players before it.
+    #[must_use]
+    pub fn obs_shape(&self) -> Vec<usize> {
+        let players = [2];
+        let players = if self.num_players() == 2 {
+            &players[..]
+        } else {
+            &[]
+        };
+        [players, &self.recipe().obs_shape()].concat()
+    }
+
+    /// What a step takes.
+    #[must_use]
+    pub fn action_space(&self) -> ActionSpace {
+        let n = self.actions.len() as i64;
+        match (self.num_players(), self.recipe().continuous) {
+            (2, _) => ActionSpace::MultiDiscrete { nvec: vec![n; 2] },
+            (_, false) => ActionSpace::Discrete { n },
+            (_, true) => ActionSpace::Box {
+                shape: vec![3],
+                low: vec![0.0, -PI, 0.0],
+                high: vec![1.0, PI, 1.0],
+            },
+        }
+    }
+
     /// The console, to look into.
     #[must_use]
     pub fn console(&self) -> &Console {
@@ -126,6 +165,12 @@ impl AtariEnv {
             .unwrap_or_default()
     }
 
+    /// Lives that the console shows, those of both players together or shared; 0 where the game has none.
+    #[must_use]
+    pub fn lives(&self) -> i32 {
+        self.rules.emulator.lives()
+    }
+
     /// Emulated frames since the game began.
     #[must_use]
     pub fn frame_number(&self) -> i64 {
@@ -154,28 +199,14 @@ impl AtariEnv {
     ///
     /// # Errors
     /// [`EnvError::Order`] where none can be taken ([`AtariEnv::is_in_play`]), [`EnvError::ActionRange`] for an action
-    /// that is none of the game's; nothing has happened then.
+    /// that is none of the game's, [`EnvError::ActionKind`] for one of another kind; nothing has happened then.
     pub fn step(&mut self, action: EnvAction) -> Result<EnvStep, EnvError> {
         if !self.is_in_play() {
             let problem = "step: no game is in play; reset the environment first";
             return Err(EnvError::Order(problem.to_owned()));
         }
-        let (action, strength) = match action {
-            EnvAction::Index(index) => match self.actions.get(index) {
-                Some(action) => (*action, 1.0),
-                None => {
-                    return Err(EnvError::ActionRange {
-                        env: 0,
-                        action: index as i64,
-                        num_actions: self.actions.len() as i64,
-                    });
-                }
-            },
-            EnvAction::Polar(polar) => {
-                console_action(polar, self.recipe().continuous_action_threshold)
-            }
-        };
-        let raw_reward = self.rules.step(action, strength);
+        let pressed = self.pressed(action)?;
+        let raw_reward = self.rules.step(pressed);
         let (terminated, truncated) = self.flags();
         let record = self.rules.record();
         if let Some(film) = &mut self.rules.film {
@@ -183,18 +214,48 @@ impl AtariEnv {
             film.events.push(FilmEvent::Step { game_over });
         }
         let reward = if self.recipe().clip_reward {
-            raw_reward.signum()
+            raw_reward.map(i32::signum)
         } else {
             raw_reward
         };
         Ok(EnvStep {
-            reward: reward as f32,
-            raw_reward: raw_reward as f32,
+            reward: reward.map(|reward| reward as f32),
+            raw_reward: raw_reward.map(|reward| reward as f32),
             terminated,
             truncated,
             lives: self.rules.lives,
             record,
         })
+    }
+
+    /// What an action presses.
+    fn pressed(&self, action: EnvAction) -> Result<Pressed, EnvError> {
+        let action_of = |index: usize| {
+            let action = self.actions.get(index).copied();
+            action.ok_or(EnvError::ActionRange {
+                env: 0,
+                action: index as i64,
+                num_actions: self.actions.len() as i64,
+            })
+        };
+        match (action, self.num_players()) {
+            (EnvAction::Index(index), 1) => Ok(Pressed::by_all(action_of(index)?)),
+            (EnvAction::Polar(polar), 1) => {
+                let threshold = self.recipe().continuous_action_threshold;
+                let (action, strength) = console_action(polar, threshold);
+                Ok(Pressed {
+                    strength,
+                    ..Pressed::by_all(action)
+                })
+            }
+            (EnvAction::Pair([first, second]), 2) => Ok(Pressed {
+                actions: [action_of(first)?, action_of(second)?],
+                strength: 1.0,
+            }),
+            _ => Err(EnvError::ActionKind {
+                space: self.action_space(),
+            }),
+        }
     }
 
     /// What a learner is told of the step: whether it terminated, and was truncated.
@@ -210,9 +271,13 @@ impl AtariEnv {
         }
     }
 
-    /// Writes the observation of the last step or reset.
+    /// Writes the observation of the last step or reset: `out` has as many bytes as [`AtariEnv::obs_shape`] says.
     pub fn write_obs(&self, out: &mut [u8]) {
-        self.rules.observations.write_to(out);
+        let (first, second) = out.split_at_mut(out.len() / self.num_players());
+        self.rules.observations.write_to(first);
+        if !second.is_empty() {
+            second.copy_from_slice(first);
+        }
     }
 
     /// Lets the console's screen show the last frame, if that was not drawn as nobody observes it.

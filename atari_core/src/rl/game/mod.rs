@@ -5,10 +5,11 @@ mod env;
 mod film;
 mod observations;
 mod polar;
+mod powered_on;
 mod rules;
 
-pub use emulator::PoweredOn;
 pub(super) use env::EnvState;
 pub use env::{AtariEnv, EnvAction, EnvStep};
 pub use film::{Film, FilmEvent};
+pub use powered_on::PoweredOn;
 pub use rules::Record;

@@ -1,12 +1,15 @@
 //! A game by the rules of a recipe: how it starts, what a step of the agent is, and when it ends.
 //!
-//! What is observed of it is in `observations`, which are told of each frame that counts and of each start of an
+//! How it starts is in `starts`, the states of the rules in `state`. What is observed of a game is in `observations`, which are told of each frame that counts and of each start of an
 //! episode; what a learner is told is in `env`.
 
+mod starts;
+mod state;
+
 use super::{
-    emulator::{Emulator, EmulatorState},
+    emulator::{Emulator, Pressed},
     film::Film,
-    observations::{Observations, ObservationsState},
+    observations::Observations,
 };
 use crate::{
     Action,
@@ -14,8 +17,8 @@ use crate::{
         random::Draws,
         recipe::{AfterLifeLoss, EndPrecedence, FireReset, LifeLoss, Recipe},
     },
-    state::{BadState, Reader, Writer, check},
 };
+pub(super) use state::RulesState;
 
 /// No limit.
 const NEVER: i64 = i64::MAX;
@@ -27,8 +30,8 @@ pub struct Record {
     pub game_terminated: bool,
     /// The true game was cut by a limit.
     pub game_truncated: bool,
-    /// Sum of its raw rewards.
-    pub episode_return: f64,
+    /// Sum of its raw rewards, for each player; the second's is 0 in a game for one.
+    pub episode_return: [f64; 2],
     /// Agent steps.
     pub episode_length: i64,
     /// Emulator frames, those of no-ops and FIRE included.
@@ -59,7 +62,7 @@ pub(super) struct GameRules {
     /// The last step has cost a life, in the terms of [`LifeLoss`].
     pub(super) life_lost: bool,
     /// Sum of the rewards of the agent's steps, and of resets if the recipe says so.
-    score: i64,
+    score: [i64; 2],
     steps: i64,
     limit: i64,
     /// The record of a game that ended while a reset was to go on with it.
@@ -96,7 +99,7 @@ impl GameRules {
             terminated: false,
             truncated: false,
             life_lost: false,
-            score: 0,
+            score: [0; 2],
             steps: 0,
             limit: NEVER,
             cut_off: None,
@@ -121,35 +124,43 @@ impl GameRules {
         Record {
             game_terminated: self.terminated || self.gives_up(),
             game_truncated: self.truncated,
-            episode_return: self.score as f64,
+            episode_return: self.score.map(|score| score as f64),
             episode_length: self.steps,
             episode_frames: self.emulator.frames,
         }
     }
 
-    /// Takes a step of the agent, and returns its reward. `strength` is how far a paddle turns, 0 to 1.
-    pub(super) fn step(&mut self, action: Action, strength: f32) -> i32 {
+    /// Takes a step of the agent, or of both, and returns the reward of each.
+    pub(super) fn step(&mut self, pressed: Pressed) -> [i32; 2] {
         self.steps += 1;
-        let reward = self.skip(action, strength);
-        self.score += i64::from(reward);
+        let rewards = self.skip(pressed);
+        self.count(rewards);
         self.observations.push();
         let most = i64::from(self.recipe.max_episode_steps);
         if most > 0 && self.steps >= most {
             self.truncated = true;
             self.decide_end();
         }
-        reward
+        rewards
     }
 
-    /// Emulates the frames of one step, and returns their reward. Only those that may be observed are drawn.
-    fn skip(&mut self, action: Action, strength: f32) -> i32 {
-        let (mut reward, mut left, mut ends) = (0, self.recipe.frame_skip, false);
+    fn count(&mut self, rewards: [i32; 2]) {
+        for (score, reward) in self.score.iter_mut().zip(rewards) {
+            *score += i64::from(reward);
+        }
+    }
+
+    /// Emulates the frames of one step, and returns their rewards. Only those that may be observed are drawn.
+    fn skip(&mut self, pressed: Pressed) -> [i32; 2] {
+        let (mut rewards, mut left, mut ends) = ([0; 2], self.recipe.frame_skip, false);
         let draws = self.observations.are_pictures();
         self.life_lost = false;
         while left > 0 && !ends {
             left -= 1;
             let draw = self.draws_all || (draws && left < 2);
-            reward += self.emulator.act(action, strength, draw);
+            for (sum, reward) in rewards.iter_mut().zip(self.emulator.act(pressed, draw)) {
+                *sum += reward;
+            }
             self.film_frame();
             if self.emulator.console.game_over() {
                 self.terminated = true;
@@ -177,7 +188,7 @@ impl GameRules {
             }
         }
         self.observations.step_done(&self.emulator.console);
-        reward
+        rewards
     }
 
     fn film_frame(&mut self) {
@@ -189,7 +200,7 @@ impl GameRules {
 
     /// Notes the lives, and returns whether one is lost and `fewest` at least are left.
     fn check_lives(&mut self, fewest: i32) -> bool {
-        let lives = self.emulator.console.lives();
+        let lives = self.emulator.lives();
         self.life_lost = self.recipe.episodic_life && fewest <= lives && lives < self.lives;
         self.lives = lives;
         self.life_lost
@@ -205,245 +216,5 @@ impl GameRules {
             }
             self.truncated = first != EndPrecedence::Terminated;
         }
-    }
-
-    /// Begins a game; a seed begins all random numbers anew.
-    pub(super) fn new_game(&mut self, seed: Option<u64>) {
-        self.steps = 0;
-        self.cut_off = None;
-        self.begin(seed);
-        self.no_ops(seed);
-        self.observations.restarted(&self.emulator.console);
-        self.fire_steps(seed);
-        self.settle(self.most_frames());
-        self.observations.begin();
-    }
-
-    fn most_frames(&self) -> i64 {
-        match self.recipe.max_episode_frames {
-            0 => NEVER,
-            frames => frames.into(),
-        }
-    }
-
-    /// Goes on after a lost life.
-    pub(super) fn next_life(&mut self) {
-        let way = self.recipe.after_life_loss;
-        self.cut_off = None;
-        if way == AfterLifeLoss::NewGame {
-            self.new_game(None);
-            return;
-        }
-        self.life_lost = false;
-        if way == AfterLifeLoss::GoOn {
-            return;
-        }
-        let left = match self.limit {
-            NEVER => NEVER,
-            limit => limit - self.emulator.frames,
-        };
-        if !self.recipe.count_reset_frames {
-            self.limit = NEVER;
-        }
-        if way == AfterLifeLoss::Noops {
-            self.no_ops(None);
-            self.observations.restarted(&self.emulator.console);
-        } else {
-            self.no_op_step(None);
-            let is_frame = matches!(
-                self.fire_reset,
-                FireReset::BeforeNoops | FireReset::AfterNoops
-            );
-            if is_frame && self.cut_off.is_none() {
-                self.frame(Action::Fire, true, None);
-                self.observations.restarted(&self.emulator.console);
-            }
-        }
-        self.fire_steps(None);
-        let is_new = self.cut_off.is_some();
-        self.settle(if is_new { self.most_frames() } else { left });
-        if is_new || way == AfterLifeLoss::NoopStep {
-            self.observations.begin();
-        } else {
-            self.observations.push();
-        }
-    }
-
-    /// Ends a reset; the game may last `frames` more, unless those of the reset count too.
-    fn settle(&mut self, frames: i64) {
-        if !self.recipe.count_reset_frames {
-            self.limit = self.emulator.frames.saturating_add(frames);
-        }
-        self.lives = self.emulator.console.lives();
-        self.life_lost = false;
-    }
-
-    fn begin(&mut self, seed: Option<u64>) {
-        if self.steps > 0 {
-            self.cut_off = Some(self.record());
-        }
-        if let Some(seed) = seed {
-            let (console_seed, draws) = Draws::new(self.recipe.seeding, seed);
-            self.draws = draws;
-            self.emulator.load(console_seed);
-        }
-        self.emulator.new_game();
-        self.terminated = false;
-        self.truncated = false;
-        self.life_lost = false;
-        self.steps = 0;
-        self.score = 0;
-        self.limit = if self.recipe.count_reset_frames {
-            self.most_frames()
-        } else {
-            NEVER
-        };
-        self.lives = self.emulator.console.lives();
-    }
-
-    /// Takes the no-ops, and the FIRE that is a single frame.
-    fn no_ops(&mut self, seed: Option<u64>) {
-        let mut count = self
-            .draws
-            .between(self.recipe.noop_min, self.recipe.noop_max);
-        let (before, after) = (
-            self.fire_reset == FireReset::BeforeNoops,
-            self.fire_reset == FireReset::AfterNoops,
-        );
-        if before || after {
-            count = count.saturating_sub(1);
-        }
-        if before {
-            self.frame(Action::Fire, count == 0, seed);
-        }
-        for left in (0..count).rev() {
-            self.frame(Action::Noop, left == 0 && !after, seed);
-        }
-        if after {
-            self.frame(Action::Fire, true, seed);
-        }
-    }
-
-    /// Emulates one frame of a start; where the game ends with it, another one begins.
-    fn frame(&mut self, action: Action, is_seen: bool, seed: Option<u64>) {
-        let draw = self.draws_all || (is_seen && self.observations.are_pictures());
-        let reward = self.emulator.act(action, 1.0, draw);
-        self.film_frame();
-        self.count_reset_reward(reward);
-        self.terminated = self.emulator.console.game_over();
-        self.truncated = self.emulator.frames >= self.limit;
-        if self.is_over() {
-            self.decide_end();
-            self.begin(seed);
-        }
-    }
-
-    fn count_reset_reward(&mut self, reward: i32) {
-        if self.recipe.count_reset_rewards {
-            self.score += i64::from(reward);
-        }
-    }
-
-    /// Takes a step of no-op in a game that goes on; begins another where it has ended.
-    fn no_op_step(&mut self, seed: Option<u64>) {
-        if !self.is_over() {
-            let reward = self.skip(Action::Noop, 1.0);
-            self.count_reset_reward(reward);
-            if !self.is_over() {
-                return;
-            }
-        }
-        self.begin(seed);
-        self.no_ops(seed);
-        self.lives = self.emulator.console.lives();
-        self.observations.restarted(&self.emulator.console);
-    }
-
-    /// Takes a step each of actions 1 and 2 if the recipe says so.
-    ///
-    /// Where one costs a life or ends the game there is a reset in between, whose picture, as in stable-baselines3,
-    /// nobody sees.
-    fn fire_steps(&mut self, seed: Option<u64>) {
-        if self.fire_reset != FireReset::Steps {
-            return;
-        }
-        for &action in self.actions.iter().skip(1).take(2) {
-            let reward = self.skip(action, 1.0);
-            self.count_reset_reward(reward);
-            if self.is_over() || self.life_lost {
-                let shown = self.observations.shown();
-                self.no_op_step(seed);
-                self.observations.show_again(shown);
-            }
-        }
-    }
-
-    pub(super) fn save(&self, state: &mut Writer) {
-        self.emulator.save(state);
-        self.observations.save(state);
-        self.draws.save(state);
-        for flag in [self.terminated, self.truncated, self.life_lost] {
-            state.bool(flag);
-        }
-        for number in [self.lives.into(), self.score, self.steps, self.limit] {
-            state.i64(number);
-        }
-    }
-
-    pub(super) fn read<'a>(&self, state: &mut Reader<'a>) -> Result<RulesState<'a>, BadState> {
-        let emulator = self.emulator.read(state)?;
-        let observations = self.observations.read(state)?;
-        let draws = self.draws.read(state)?;
-        let [terminated, truncated, life_lost] = [state.bool()?, state.bool()?, state.bool()?];
-        let lives = i32::try_from(state.i64()?).map_err(|_| BadState::Range("the lives"))?;
-        let (score, steps, limit) = (state.sum()?, state.sum()?, state.i64()?);
-        check(limit >= 0, "the limit")?;
-        Ok(RulesState {
-            emulator,
-            observations,
-            draws,
-            terminated,
-            truncated,
-            life_lost,
-            lives,
-            score,
-            steps,
-            limit,
-        })
-    }
-
-    pub(super) fn put(&mut self, state: RulesState<'_>) {
-        self.emulator.put(state.emulator);
-        self.observations.put(&state.observations);
-        self.draws = state.draws;
-        self.terminated = state.terminated;
-        self.truncated = state.truncated;
-        self.life_lost = state.life_lost;
-        self.lives = state.lives;
-        self.score = state.score;
-        self.steps = state.steps;
-        self.limit = state.limit;
-        self.cut_off = None;
-    }
-}
-
-/// What [`GameRules::read`] has found, to be put in place.
-pub(super) struct RulesState<'a> {
-    emulator: EmulatorState,
-    observations: ObservationsState<'a>,
-    draws: Draws,
-    terminated: bool,
-    truncated: bool,
-    life_lost: bool,
-    lives: i32,
-    score: i64,
-    steps: i64,
-    limit: i64,
-}
-
-impl RulesState<'_> {
-    /// Whether a step can be taken.
-    pub(super) fn is_over(&self) -> bool {
-        self.terminated || self.truncated
     }
 }
