@@ -188,9 +188,9 @@ fn damaged_states_are_refused_or_are_states_of_a_game() {
     }
     assert!((50..550).contains(&num_refused), "{num_refused} of 600");
 
-    // From its end a state holds the screen, four numbers, three flags, and a Mersenne Twister. One that gives nothing
+    // From its end a state holds the screen, five numbers, three flags, and a Mersenne Twister. One that gives nothing
     // but zeros would be asked for another number for ever.
-    let flags = state[0].len() - 33_600 - 4 * 8 - 3;
+    let flags = state[0].len() - 33_600 - 5 * 8 - 3;
     let mut dead = state.clone();
     dead[0][flags - 625 * 4..flags - 4].fill(0);
     let error = envs.restore_state(&dead, &mut obs).unwrap_err();

@@ -10,3 +10,4 @@ mod common;
 mod pair;
 mod preprocessing;
 mod recipes;
+mod two_players;

@@ -27,10 +27,11 @@ pub fn cartridge(game: &str) -> Arc<Cartridge> {
     Cartridge::load(&path).unwrap()
 }
 
-/// `"space_invaders"` as `"SpaceInvadersNoFrameskip-v4"`.
+/// `"space_invaders"` as `"ALE/SpaceInvaders-v5"`.
 fn id(game: &str) -> String {
     let upper = |word: &str| word[..1].to_uppercase() + &word[1..];
-    game.split('_').map(upper).collect::<String>() + "NoFrameskip-v4"
+    let name: String = game.split('_').map(upper).collect();
+    format!("ALE/{name}-v5")
 }
 
 /// The recipe as `atari_wrappers` has it, every part given.
@@ -73,6 +74,9 @@ impl Pair {
                 .set_item("recipe", python_recipe(py, &options.recipe))
                 .unwrap();
             settings.set_item("backend", "sync").unwrap();
+            settings
+                .set_item("num_players", options.num_players)
+                .unwrap();
             let mode = match options.autoreset {
                 AutoresetMode::SameStep => "same-step",
                 AutoresetMode::NextStep => "next-step",
@@ -128,20 +132,31 @@ impl Pair {
                 ActionBatch::Continuous(bounds.map(|bounds| value(bounds) as f32).collect())
             }
             space => {
-                let count = space.num_actions() as usize;
-                ActionBatch::Discrete((0..NUM_ENVS).map(|_| random.below(count) as i64).collect())
+                let counts = match space {
+                    ActionSpace::MultiDiscrete { nvec } => nvec.clone(),
+                    space => vec![space.num_actions()],
+                };
+                let counts = counts.iter().cycle().take(NUM_ENVS * counts.len());
+                let actions = counts.map(|&count| random.below(count as usize) as i64);
+                ActionBatch::Discrete(actions.collect())
             }
         }
     }
 
     fn step(&mut self) {
         let actions = self.actions();
+        let num_values = self.native.action_space().num_values();
         self.native
             .step(actions.as_actions(), &mut self.obs, &mut self.step)
             .unwrap();
         Python::attach(|py| {
             let actions = match actions {
-                ActionBatch::Discrete(values) => numpy_array(py, values, "int64"),
+                ActionBatch::Discrete(values) if num_values == 1 => {
+                    numpy_array(py, values, "int64")
+                }
+                ActionBatch::Discrete(values) => numpy_array(py, values, "int64")
+                    .call_method1("reshape", ((NUM_ENVS, num_values),))
+                    .unwrap(),
                 ActionBatch::Continuous(values) => numpy_array(py, values, "float32")
                     .call_method1("reshape", ((NUM_ENVS, 3),))
                     .unwrap(),
@@ -214,16 +229,19 @@ pub fn seeded(first: u64) -> ResetRequest {
     }
 }
 
-/// Plays two seeds of a game on both sides.
+/// Plays two seeds of a game for one on both sides.
 pub fn compare(game: &str, recipe: Recipe, autoreset: AutoresetMode, num_steps: usize) -> Ends {
-    let mut pair = Pair::new(
-        game,
-        &BatchOptions {
-            autoreset,
-            num_threads: 2,
-            ..BatchOptions::new(recipe)
-        },
-    );
+    let options = BatchOptions {
+        autoreset,
+        num_threads: 2,
+        ..BatchOptions::new(recipe)
+    };
+    compare_batches(game, &options, num_steps)
+}
+
+/// Plays two seeds of a game on both sides.
+pub fn compare_batches(game: &str, options: &BatchOptions, num_steps: usize) -> Ends {
+    let mut pair = Pair::new(game, options);
     pair.reset(&seeded(1));
     let mut ends = pair.play(num_steps);
     pair.reset(&seeded(11));

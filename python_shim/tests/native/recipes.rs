@@ -109,7 +109,7 @@ const VARIATIONS: [&str; 22] = [
 ];
 
 /// ALE's recipe with sticky actions, a short limit, and parts as `name=value`.
-fn varied(parts: &str) -> Recipe {
+pub fn varied(parts: &str) -> Recipe {
     let mut recipe = Recipe {
         sticky_actions: 0.25,
         max_episode_frames: 500,

@@ -321,25 +321,24 @@ fn make_native(
     options: &MakeOptions,
 ) -> Result<Made, TrainerError> {
     match native::make(env_id, num_envs, threads, options) {
-        Ok(env) => {
-            check(env_id, 1, &env)?;
-            Ok(Made::ForOne(Box::new(env)))
-        }
+        Ok(env) => made(env_id, Box::new(env)),
         Err(error) if error.is_usage_error() => Err(TrainerError::Usage(error.to_string())),
         Err(error) => Err(error.into()),
     }
 }
 
+fn made(env_id: &str, env: Box<dyn VecEnv>) -> Result<Made, TrainerError> {
+    let mut made = match env.num_players() {
+        NUM_PLAYERS => Made::ForTwo(Box::new(SelfPlay::new(env)?)),
+        _ => Made::ForOne(env),
+    };
+    check(env_id, 1, made.env())?;
+    Ok(made)
+}
+
 fn make_on(env_id: &str, num_envs: usize, options: &MakeOptions) -> Result<Made, TrainerError> {
     match VecGymEnv::make_vec(env_id, num_envs, options) {
-        Ok(env) => {
-            let mut made = match env.num_players() {
-                NUM_PLAYERS => Made::ForTwo(Box::new(SelfPlay::new(Box::new(env))?)),
-                _ => Made::ForOne(Box::new(env)),
-            };
-            check(env_id, 1, made.env())?;
-            Ok(made)
-        }
+        Ok(env) => made(env_id, Box::new(env)),
         // A typing mistake gets a line; anything else keeps its traceback.
         Err(error) if error.is_usage_error() => Err(TrainerError::Usage(error.to_string())),
         Err(error) => Err(error.into()),

@@ -7,8 +7,8 @@ use atari_core::{
 use python_shim::{AtariRequest, MakeOptions, Value};
 use vec_env::{AutoresetMode, EnvError};
 
-/// Makes `num_envs` games that `threads` threads emulate. Beside the settings of recipes it knows `autoreset`,
-/// `batch_size`, `num_threads`, which takes the place of `threads`, `cores`, a list of those that the threads run on, and
+/// Makes `num_envs` games that `threads` threads emulate. Beside the settings of recipes it knows `num_players`,
+/// `autoreset`, `batch_size`, `num_threads`, which takes the place of `threads`, `cores`, a list of those that the threads run on, and
 /// `draw_all`, which draws every frame.
 ///
 /// # Errors
@@ -37,6 +37,8 @@ pub(super) fn make(
             return Err(refuse(&format!("{name}={value:?}")));
         }
     }
+    // Games for two have modes of their own.
+    of_recipe.set("num_players", batch.num_players as i64);
     let Some(request) = AtariRequest::resolve(env_id, &of_recipe)? else {
         return Err(refuse("it is no Atari game"));
     };
@@ -70,7 +72,7 @@ fn set(batch: &mut BatchOptions, name: &str, value: &Value) -> Option<()> {
             batch.cores = cores.iter().map(count).collect::<Option<_>>()?;
         }
         ("draw_all", Value::Bool(draws)) => batch.draw_all = *draws,
-        ("num_players", Value::Int(1)) => {}
+        ("num_players", Value::Int(players @ 1..=2)) => batch.num_players = *players as usize,
         _ => return None,
     }
     Some(())
@@ -100,7 +102,7 @@ mod tests {
         let options = MakeOptions::new();
         for (name, options) in [
             ("img_dir", options.clone().with("img_dir", "frames")),
-            ("num_players", options.clone().with("num_players", 2_i64)),
+            ("num_players", options.clone().with("num_players", 3_i64)),
             ("autoreset", options.clone().with("autoreset", "sometimes")),
             ("num_workers", options.clone().with("num_workers", 2_i64)),
             ("batch_size", options.with("batch_size", -1_i64)),
@@ -123,11 +125,13 @@ mod tests {
             ("num_threads", Value::Int(2)),
             ("cores", cores),
             ("draw_all", true.into()),
+            ("num_players", Value::Int(2)),
         ] {
             assert_eq!(set(&mut batch, name, &value), Some(()), "{name}");
         }
         assert_eq!(batch.autoreset, AutoresetMode::NextStep);
         assert_eq!((batch.batch_size, batch.num_threads), (3, 2));
+        assert_eq!(batch.num_players, 2);
         assert!(batch.cores == [1, 0] && batch.draw_all);
     }
 }
