@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import cv2
 import gymnasium as gym
 import numpy as np
 import pettingzoo
 from ale_py import roms
+from any_settings import any_settings
 
 from atari_wrappers.settings import Settings
 from atari_wrappers.single_env import make_env
+
+# Who plays the games of `make_game`: "sync", which is PettingZoo's ALE behind Python's rules, or
+# "native".
+emulator = "sync"
 
 GAMES = {"pong": "atari/pong-v3", "space_invaders": "atari/space_invaders-v2"}
 IDS = {"pong": "PongNoFrameskip-v4", "space_invaders": "SpaceInvadersNoFrameskip-v4"}
@@ -117,6 +123,11 @@ class PettingZooGame:
 
     def _for_both(self) -> np.ndarray:
         return np.stack([self._stack, self._stack])
+
+
+def make_game(env_id: str, **settings: Any) -> gym.Env:
+    """Return a game for two on `emulator`."""
+    return make_env(env_id, any_settings(num_players=2, backend=emulator, **settings))
 
 
 def gray(frame: np.ndarray) -> np.ndarray:

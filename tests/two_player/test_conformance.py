@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from any_settings import any_settings
-from pettingzoo_games import GAMES, IDS, OTHERS, PettingZooGame
+from pettingzoo_games import GAMES, IDS, OTHERS, PettingZooGame, make_game
 
 from atari_wrappers.recipes import PRESETS
-from atari_wrappers.single_env import make_env
+
+pytestmark = pytest.mark.usefixtures("each_emulator")
 
 # One game from its first frame to its end, and rewards as they are.
 PLAIN = {
@@ -23,7 +23,7 @@ PLAIN = {
 
 
 def make(game: str, **settings: Any) -> Any:
-    return make_env(IDS[game], any_settings(num_players=2, **(PLAIN | settings)))
+    return make_game(IDS[game], **(PLAIN | settings))
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -65,8 +65,7 @@ def test_frames_of_other_games_are_pettingzoos_for_a_seed(env_id: str) -> None:
     oracle.reset(seed=5)
     whole = {"screen_size": oracle.frame.shape[:2], "frame_skip": 1, "frame_stack": 1}
     # Of the presets, that of ALE hands on the seed as it is.
-    settings = PLAIN | {"preset": "ale", "num_players": 2, "grayscale": False} | whole
-    env = make_env(env_id, any_settings(**settings))
+    env = make_game(env_id, **(PLAIN | {"preset": "ale", "grayscale": False} | whole))
     assert env.action_space.nvec.tolist() == [oracle.num_actions] * 2
     env.reset(seed=9)
     reserve = 2 if "Mario" in env_id or "Wizard" in env_id else 0

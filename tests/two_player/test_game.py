@@ -14,7 +14,7 @@ import pytest
 from ale_py import Action
 from any_settings import any_settings
 from multi_agent_ale_py import ALEInterface
-from pettingzoo_games import IDS, PettingZooGame, play, replay
+from pettingzoo_games import IDS, PettingZooGame, make_game, play, replay
 
 from atari_wrappers.errors import ResetNeededError, UnsupportedError
 from atari_wrappers.game.two_player import TwoPlayerGame
@@ -27,9 +27,10 @@ ONE_GAME = {"episodic_life": False, "fire_reset": False}
 
 
 def make(game: str = "pong", **settings: Any) -> gym.Env:
-    return make_env(IDS[game], any_settings(num_players=2, **settings))
+    return make_game(IDS[game], **settings)
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_spaces_and_types() -> None:
     env = make(grayscale=False, frame_stack=3, screen_size=(50, 40))
     obs, info = env.reset(seed=1)
@@ -43,6 +44,7 @@ def test_spaces_and_types() -> None:
     assert env.unwrapped.get_action_meanings()[:2] == ["NOOP", "FIRE"]
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize("settings", [{"obs_type": "ram"}, {"channels_last": True}])
 def test_both_observe_the_same(settings: dict[str, Any]) -> None:
     env = make(**settings)
@@ -55,6 +57,7 @@ def test_both_observe_the_same(settings: dict[str, Any]) -> None:
     assert (later != obs).any()
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_a_seed_says_the_noops_and_what_sticks() -> None:
     env = make("space_invaders", sticky_actions=0.25)
 
@@ -69,6 +72,7 @@ def test_a_seed_says_the_noops_and_what_sticks() -> None:
     assert len({frames for frames, _ in (first, *others)}) > 1
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_actions_that_always_stick_are_never_pressed() -> None:
     env = make(sticky_actions=1.0, noop_max=0, clip_reward=False, **ONE_GAME)
     oracle = PettingZooGame("pong")
@@ -108,6 +112,7 @@ def test_the_players_actions_stick_independently_of_each_other(
     assert 0.15 < at_once[is_new.all(axis=1)].all(axis=1).mean() < 0.4
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_rewards_are_clipped_one_by_one_and_the_raw_ones_kept() -> None:
     env = make("space_invaders", **ONE_GAME)
     env.reset(seed=0)
@@ -122,6 +127,7 @@ def test_rewards_are_clipped_one_by_one_and_the_raw_ones_kept() -> None:
     assert any(second > 1 and first == 0 for first, second in seen)
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize(
     ("limit", "length", "frames"),
     [({"max_episode_steps": 30}, 30, 120), ({"max_episode_frames": 90}, 23, 90)],
@@ -140,6 +146,7 @@ def test_a_time_limit_truncates_the_game_of_both(
         env.step(np.array([0, 0]))
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_what_was_returned_is_not_written_to_again() -> None:
     env = make("space_invaders", **ONE_GAME)
     obs, info = env.reset(seed=0)
@@ -171,6 +178,7 @@ def test_frames_are_told_one_by_one() -> None:
         np.testing.assert_array_equal(screen, oracle.frame)
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize("game", IDS)
 def test_a_restored_state_replays_the_same_in_this_env_and_in_others(game: str) -> None:
     settings = {"sticky_actions": 0.25}
@@ -191,6 +199,7 @@ def test_a_restored_state_replays_the_same_in_this_env_and_in_others(game: str) 
         assert play(replayed, 450, seed=2) == expected
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize("game", ["Boxing", "IceHockey"])
 def test_a_restored_state_keeps_the_chance_of_the_games_that_follow(game: str) -> None:
     env = make_env(
@@ -205,8 +214,9 @@ def test_a_restored_state_keeps_the_chance_of_the_games_that_follow(game: str) -
     assert play(env, 130, seed=2) == expected
 
 
-def test_a_restored_state_replays_the_same_in_another_process() -> None:
-    settings = Settings(num_players=2, sticky_actions=0.25, preset="baselines")
+@pytest.mark.parametrize("backend", ["sync", "native"])
+def test_a_restored_state_replays_the_same_in_another_process(backend: str) -> None:
+    settings = Settings(num_players=2, sticky_actions=0.25, preset="baselines", backend=backend)
     env = make_env(IDS["space_invaders"], settings)
     env.reset(seed=4)
     play(env, 30, seed=1)
@@ -217,6 +227,7 @@ def test_a_restored_state_replays_the_same_in_another_process() -> None:
         assert replayed.result() == expected
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_a_state_of_an_ended_game_is_ended() -> None:
     env = make("space_invaders", **ONE_GAME)
     env.reset(seed=0)
@@ -229,6 +240,7 @@ def test_a_state_of_an_ended_game_is_ended() -> None:
     np.testing.assert_array_equal(other.reset(seed=1)[0], env.reset(seed=1)[0])
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize(
     ("game", "settings"),
     [("space_invaders", {}), ("pong", {"sticky_actions": 0.5}), ("pong", {"mode": 14})],
@@ -241,6 +253,7 @@ def test_a_state_of_another_game_is_refused(game: str, settings: dict[str, Any])
         env.restore_state(other.save_state())
 
 
+@pytest.mark.usefixtures("each_emulator")
 def test_a_difficulty_makes_another_game_of_it() -> None:
     frames = []
     for difficulty in (0, 3):
@@ -275,6 +288,7 @@ def test_without_the_fork_the_message_says_what_to_install(
         import_multi_agent_ale()
 
 
+@pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize("action", [[0, 6], [-1, 0], [0.5, 1.0], [0], 0])
 def test_actions_that_there_are_not_are_refused(action: Any) -> None:
     env = make()

@@ -1,4 +1,4 @@
-"""Games for two in a batch."""
+"""Games for two in a batch, on every backend that has them, beside single envs on ale-py."""
 
 from __future__ import annotations
 
@@ -7,21 +7,28 @@ from typing import Any
 
 import numpy as np
 import pytest
+from any_settings import any_settings
+from backends import OPEN
 from pettingzoo_games import IDS
 
 from atari_wrappers import VecEnv
+from atari_wrappers.backends import choose_backend
 from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.game.two_player_emulator import DEFAULT_MODES
+from atari_wrappers.request import request_batch
 from atari_wrappers.settings import Settings
 from atari_wrappers.single_env import make_env
 
 Open = Callable[..., VecEnv]
-BACKENDS = ("sync", "async")
 INVADERS = IDS["space_invaders"]
+# Of the games of `two_player_emulator`, those that `native` refuses.
+NOT_PROVED = {"backgammon", "double_dunk", "othello", "video_checkers"}
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", OPEN)
 def test_a_batch_plays_what_single_envs_play(open_vec: Open, backend: str) -> None:
-    env = open_vec(INVADERS, 2, num_players=2, backend=backend, num_workers=2)
+    workers = {"num_workers": 2} if backend == "async" else {}
+    env = open_vec(INVADERS, 2, num_players=2, backend=backend, **workers)
     settings = Settings(num_players=2)
     singles = [make_env(INVADERS, settings, index) for index in range(2)]
     obs, info = env.reset(seed=3)
@@ -56,9 +63,9 @@ def assert_rows_equal(arrays: tuple[np.ndarray, ...], index: int, expected: list
         np.testing.assert_array_equal(array[index], value)
 
 
-def test_shapes_and_types(open_vec: Open) -> None:
-    env = open_vec(IDS["pong"], 3, num_players=2)
-    assert env.backend == "sync"
+@pytest.mark.parametrize("backend", OPEN)
+def test_shapes_and_types(open_vec: Open, backend: str) -> None:
+    env = open_vec(IDS["pong"], 3, num_players=2, backend=backend)
     assert env.single_action_space.nvec.tolist() == [6, 6]
     env.reset(seed=0)
     obs, reward, terminated, truncated, info = env.step(env.action_space.sample())
@@ -72,8 +79,9 @@ def test_shapes_and_types(open_vec: Open) -> None:
 
 
 @pytest.mark.parametrize("mode", ["next-step", "disabled"])
-def test_a_game_over_waits_for_its_reset(open_vec: Open, mode: str) -> None:
-    env = open_vec(INVADERS, 1, num_players=2, autoreset=mode, preset="ale")
+@pytest.mark.parametrize("backend", OPEN)
+def test_a_game_over_waits_for_its_reset(open_vec: Open, backend: str, mode: str) -> None:
+    env = open_vec(INVADERS, 1, num_players=2, autoreset=mode, preset="ale", backend=backend)
     env.reset(seed=0)
     fire = np.ones((1, 2), int)
     terminated = np.zeros(1, bool)
@@ -86,7 +94,7 @@ def test_a_game_over_waits_for_its_reset(open_vec: Open, mode: str) -> None:
     assert not info["episode_return"].any()
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", OPEN)
 def test_states_are_restored(open_vec: Open, backend: str) -> None:
     env = open_vec(INVADERS, 2, num_players=2, backend=backend, sticky_actions=0.25)
     env.reset(seed=0)
@@ -103,14 +111,52 @@ def test_states_are_restored(open_vec: Open, backend: str) -> None:
         np.testing.assert_array_equal(again[1], reward)
 
 
-def test_bad_actions_are_refused_before_any_env_steps(open_vec: Open) -> None:
-    env = open_vec(IDS["pong"], 2, num_players=2)
+@pytest.mark.parametrize("backend", OPEN)
+def test_bad_actions_are_refused_before_any_env_steps(open_vec: Open, backend: str) -> None:
+    env = open_vec(IDS["pong"], 2, num_players=2, backend=backend)
     env.reset(seed=0)
     with pytest.raises(ValueError, match=r"env 1 is outside of MultiDiscrete"):
         env.step([[0, 5], [0, 6]])
     with pytest.raises(ValueError, match=r"2 envs take \[2, 2\]"):
         env.step([0, 5])
     assert env.step([[0, 5], [5, 0]])[4]["episode_length"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("rom", DEFAULT_MODES)
+def test_native_comes_first_where_it_is_proved_and_else_says_why(rom: str) -> None:
+    name = rom.title().replace("_", "")
+
+    def chosen(**settings: Any) -> str:
+        request = request_batch(f"ALE/{name}-v5", 2, any_settings(num_players=2, **settings))
+        return choose_backend(request).name
+
+    if rom not in NOT_PROVED:
+        assert chosen() == chosen(backend="native") == "native"
+        return
+    assert chosen() == "sync"
+    with pytest.raises(UnsupportedError, match=r'"native" cannot serve .*: .*multi_agent_ale_py'):
+        chosen(backend="native")
+
+
+def test_parts_of_a_batch_come_as_they_are_ready(open_vec: Open) -> None:
+    env = open_vec(IDS["pong"], 4, num_players=2, backend="native", batch_size=2, num_threads=2)
+    twin = open_vec(IDS["pong"], 4, num_players=2, backend="sync")
+    obs, _ = env.reset(seed=3)
+    expected = [[first] for first in twin.reset(seed=3)[0]]
+    actions = np.random.default_rng(0).integers(0, 6, (30, 4, 2))
+    for step in actions:
+        for rows, row in zip(expected, twin.step(step)[0], strict=True):
+            rows.append(row)
+    taken, ids = [0] * 4, np.arange(4)
+    env.send(actions[0].copy(order="F"))
+    for _ in range(40):
+        obs, *_, info = env.recv()
+        ids = info["env_id"]
+        for row, index in enumerate(ids):
+            taken[index] += 1
+            np.testing.assert_array_equal(obs[row], expected[index][taken[index]])
+        env.send([actions[taken[index], index] for index in ids], ids)
+    assert sum(taken) == 80
 
 
 @pytest.mark.parametrize(

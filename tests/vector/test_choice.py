@@ -107,7 +107,6 @@ def test_ale_refuses_what_it_lacks_and_auto_goes_elsewhere(settings: dict, parts
 
 
 NATIVE_LACKS = [
-    ({"num_players": 2}, "num_players=2: it has one"),
     ({"wrappers": (ClipReward,)}, "wrappers: its envs are stepped in Rust"),
 ]
 
@@ -116,7 +115,7 @@ NATIVE_LACKS = [
     "settings", [*ALE_HAS, *(settings for settings, _ in ALE_LACKS), {"video_dir": "unused"}]
 )
 def test_native_comes_first_wherever_it_is_proved(settings: dict) -> None:
-    assert (chosen(**settings) == "native") == ("num_players" not in settings)
+    assert chosen(**settings) == "native"
 
 
 @pytest.mark.parametrize(("settings", "reason"), NATIVE_LACKS)

@@ -9,8 +9,8 @@ import numpy as np
 # `(reward, terminated, truncated, info, games, final)`: float32, bool and bool `[n]`; info's arrays
 # by name, as `atari_wrappers.VecEnv` documents them; bool `[n]`, where true games ended, `None`
 # where none did; and of episodes that have been followed by another one at once, `None` if none
-# were: where, bool `[n]`, their last observations `[n, *obs_shape]` and their lives int32 `[n]`. With
-# two players rewards and returns are `[n, 2]`, one for each.
+# were: where, bool `[n]`, their last observations `[n, *obs_shape]` and their lives int32 `[n]`.
+# With two players rewards and returns are `[n, 2]`, one for each.
 Results = tuple[
     np.ndarray,
     np.ndarray,
