@@ -22,7 +22,7 @@ from atari_wrappers.single_env import make_env
 Open = Callable[..., VecEnv]
 INVADERS = IDS["space_invaders"]
 # Of the games of `two_player_emulator`, those that `native` refuses.
-NOT_PROVED = {"backgammon", "double_dunk", "othello", "video_checkers"}
+NOT_PROVED = {"backgammon"}
 
 
 @pytest.mark.parametrize("backend", OPEN)
