@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from atari_wrappers.backends import Backend
 from atari_wrappers.backends.base import Reset, StepResult
-from atari_wrappers.errors import ClosedError, UnsupportedError, WorkerError
+from atari_wrappers.errors import ClosedError, PendingStepError, UnsupportedError, WorkerError
 from atari_wrappers.vector import forks
 from atari_wrappers.vector.checks import checked_indices
 from atari_wrappers.vector.pending import PendingCalls
@@ -20,6 +21,9 @@ _T = TypeVar("_T")
 
 class Lifetime:
     """An open backend, and what is in flight there; every call of it goes through here.
+
+    A backend serves one thread at a time: a call during another thread's is refused and changes
+    nothing, and `close` waits for it. A signal handler may close the batch within a call.
 
     Args:
         backend: A backend that was just started.
@@ -37,10 +41,12 @@ class Lifetime:
         self.closed = False
         self._name, self._owner = name, os.getpid()
         self._failure: BaseException | None = None
+        self._turn = threading.RLock()
         forks.watch(self)
 
     def after_fork(self) -> None:
         """Leave the batch to the process that made it, unless its envs are Python objects here."""
+        self._turn = threading.RLock()  # whoever had it is not in this process
         if not self.closed and self.backend.after_fork():
             self.closed = True
             self._failure = ClosedError(f"a fork: only process {self._owner} can use it")
@@ -50,6 +56,17 @@ class Lifetime:
         if self.closed:
             reason = "" if self._failure is None else f" after {self._failure!r}"
             raise ClosedError(f"{self._name} was closed{reason}") from self._failure
+
+    def take_turn(self) -> None:
+        """Keep other threads out of the backend, until `end_turn`."""
+        if not self._turn.acquire(blocking=False):
+            raise PendingStepError(
+                f"another thread is in a call of {self._name}, which serves one thread at a time"
+            )
+
+    def end_turn(self) -> None:
+        """Let other threads in."""
+        self._turn.release()
 
     def reset(self, reset: Reset) -> None:
         """Begin to restart envs; the batch is closed if that fails."""
@@ -76,12 +93,15 @@ class Lifetime:
 
     def ask(self, call: Callable[..., _T], *args: Any) -> _T:
         """Call what moves no env: it may fail and leave the batch open, unless interrupted."""
+        self.take_turn()
         try:
             return call(*args)
         except Exception:
             raise
         except BaseException as error:
             self.fail(error)
+        finally:
+            self.end_turn()
 
     def idle_indices(self, call: str, indices: Any) -> list[int]:
         """Return `indices` as a list, if the batch is open and none of its envs is in flight."""
@@ -98,9 +118,10 @@ class Lifetime:
 
     def close(self) -> None:
         """Free everything; a second call does nothing. A pending step is given up."""
-        if not self.closed:
-            self.closed = True
-            self.backend.close(terminate=self.pending.kind is not None)
+        with self._turn:
+            if not self.closed:
+                self.closed = True
+                self.backend.close(terminate=self.pending.kind is not None)
 
     def fail(self, error: BaseException) -> NoReturn:
         """Close the batch because of an error, and raise that."""
@@ -113,7 +134,7 @@ class Lifetime:
 
 
 class _ClosingOnFailure:
-    """Closes a batch after what leaves its rows out of step.
+    """Has a turn at a batch, which it closes after what leaves its rows out of step.
 
     A call and the note of it are in one such block: an interrupt between the two is such a thing.
     """
@@ -122,13 +143,16 @@ class _ClosingOnFailure:
         self._lifetime = lifetime
 
     def __enter__(self) -> None:
-        pass
+        self._lifetime.take_turn()
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if error is None or isinstance(error, TimeoutError | UnsupportedError):
-            return
-        pending = self._lifetime.pending
-        if isinstance(error, WorkerError):
-            pending.has_failed = pending.kind is not None
-        else:
-            self._lifetime.fail(error)
+        try:
+            if error is None or isinstance(error, TimeoutError | UnsupportedError):
+                return
+            pending = self._lifetime.pending
+            if isinstance(error, WorkerError):
+                pending.has_failed = pending.kind is not None
+            else:
+                self._lifetime.fail(error)
+        finally:
+            self._lifetime.end_turn()
