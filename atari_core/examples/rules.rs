@@ -1,7 +1,7 @@
 //! What the rules of a game make of a row of RAMs, for a comparison with another emulator.
 //!
 //! `rules GAME [MODE]`: standard input holds records of 129 bytes, a 1 where a new game begins (the RAM is not looked at)
-//! or a 0, and RAM. For each a record goes to standard output, little endian: reward, lives, game over (4 bytes
+//! or a 0, and RAM, that of the console and of the cartridge, if it has any, being the same. For each a record goes to standard output, little endian: reward, lives, game over (4 bytes
 //! each). `rules` alone names the games whose rules are known. With a mode, one for two, rewards and lives are those of
 //! both, the first player's first.
 
@@ -56,7 +56,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if kind[0] == 1 {
             progress = rules.start;
         } else {
-            rules.step(ram.try_into()?, &mut progress);
+            let ram = ram.try_into()?;
+            rules.step(ram, ram, &mut progress);
         }
         for number in [progress.reward, progress.lives, progress.over.into()] {
             answers.extend(number.to_le_bytes());

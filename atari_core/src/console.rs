@@ -292,7 +292,7 @@ impl Console {
     fn follow(&mut self) {
         let ram = &self.machine.riot.ram;
         if let Some(rules) = self.game.rules {
-            rules.step(ram, &mut self.progress);
+            rules.step(ram, &self.machine.banks.ram, &mut self.progress);
         } else if let Some(rules) = self.game.rules_for_two {
             rules.step(ram, self.mode, &mut self.progress);
         }

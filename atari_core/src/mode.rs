@@ -78,7 +78,7 @@ impl Console {
                     self.select(first_press.into());
                 }
                 for _ in 0..MAX_PRESSES {
-                    if shows(Ram::new(self.ram()), mode) {
+                    if shows(Ram::new(self.ram(), &self.machine.banks.ram), mode) {
                         break;
                     }
                     self.select(draws.press(held));

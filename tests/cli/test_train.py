@@ -13,7 +13,7 @@ import pytest
 from program import CARTPOLE, INVADERS, MODULE, Trainer, read_checkpoint
 
 # A game that the native backend does not know.
-UNPROVED = [*INVADERS, "--env-id", "ALE/Klax-v5"]
+UNPROVED = [*INVADERS, "--env-id", "ALE/Superman-v5"]
 
 
 def column(path: Path, name: str) -> list[float]:

@@ -1,6 +1,6 @@
 //! The games from G to K.
 
-use super::odd::{hangman_lives, hangman_over, haunted_house};
+use super::odd::{hangman_lives, hangman_over, haunted_house, klax_is_over, klax_score};
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
 use super::{Game, Held, Select, game, paddles, pal, select};
 use crate::Action::{
@@ -253,8 +253,16 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        start: &[(Fire, 16)],
+        select: Some(select(2, |ram, mode| ram.in_cartridge(0xea) == mode)),
+        start: &[(Fire, 1), (Noop, 1)],
         modes: &[0, 1, 2],
+        rules: Some(Rules {
+            start: Progress::at_start(1, 0),
+            score: Score::Of(klax_score),
+            lives: one_life,
+            over: klax_is_over,
+        }),
+        proved: true,
         ..pal("klax", "eed9eaf1a0b6a2b9bc4c8032cb43e3fb", Mapper::F6Ram)
     },
     Game {

@@ -134,6 +134,21 @@ pub(super) fn haunted_house(ram: Ram, progress: &mut Progress) -> i32 {
     i32::from(ram.at(0x99) == 0x44) * 100 - i32::from(matches != before)
 }
 
+/// Klax: the score, which the cartridge's RAM holds.
+pub(super) fn klax_score(ram: Ram) -> i32 {
+    [0xb6, 0xb5, 0xb4].into_iter().fold(0, |number, address| {
+        number * 100 + ram.bcd_of(ram.in_cartridge(address))
+    })
+}
+
+/// Klax: as many tiles were dropped as may be, the bin is full, or all waves are done. A place of the bin is empty where it
+/// holds 0, 2, 6, 10 or 14.
+pub(super) fn klax_is_over(ram: Ram, _: &Progress) -> bool {
+    let [dropped, most] = [0xe9, 0xee].map(|address| ram.in_cartridge(address));
+    let is_full = || (0xb3..=0xcb).all(|place| !matches!(ram.at(place), 0 | 2 | 6 | 10 | 14));
+    most == dropped && most != 0 || ram.at(0xa8) == 4 && is_full() || ram.in_cartridge(0x9d) == 0x99
+}
+
 /// Q*bert: the byte counts the lives down, -1 for the last.
 pub(super) fn qbert_lives(ram: Ram, progress: &mut Progress) -> i32 {
     let byte = ram.at(0x88);

@@ -5,17 +5,26 @@
 
 /// RAM by its addresses, $80 to $ff.
 #[derive(Clone, Copy)]
-pub struct Ram<'a>(&'a [u8; 128]);
+pub struct Ram<'a> {
+    console: &'a [u8; 128],
+    cartridge: &'a [u8; 128],
+}
 
 impl<'a> Ram<'a> {
-    pub(crate) fn new(ram: &'a [u8; 128]) -> Self {
-        Self(ram)
+    pub(crate) fn new(console: &'a [u8; 128], cartridge: &'a [u8; 128]) -> Self {
+        Self { console, cartridge }
+    }
+
+    /// The byte of the cartridge's own RAM that is read at $f000 and this address, $80 to $ff.
+    #[must_use]
+    pub fn in_cartridge(self, address: u8) -> i32 {
+        self.cartridge[usize::from(address & 0x7f)].into()
     }
 
     /// The byte at an address.
     #[must_use]
     pub fn at(self, address: u8) -> i32 {
-        self.0[usize::from(address & 0x7f)].into()
+        self.console[usize::from(address & 0x7f)].into()
     }
 
     /// Two decimal digits of a byte, the upper nibble the tens.
@@ -148,9 +157,10 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Takes in the RAM after a frame, address 0 being $80.
-    pub fn step(&self, ram: &[u8; 128], progress: &mut Progress) {
-        let ram = Ram(ram);
+    /// Takes in the RAM after a frame, address 0 being $80, and the cartridge's own, which is not looked at where it has
+    /// none.
+    pub fn step(&self, console: &[u8; 128], cartridge: &[u8; 128], progress: &mut Progress) {
+        let ram = Ram::new(console, cartridge);
         progress.over = (self.over)(ram, progress);
         let before = progress.score;
         progress.reward = match self.score {
@@ -189,6 +199,9 @@ impl Rules {
     }
 }
 
+/// The RAM of cartridges that have none, as those of games for two.
+static NO_RAM: [u8; 128] = [0; 128];
+
 /// The rules of a game for two.
 #[derive(Clone, Copy, Debug)]
 pub struct RulesForTwo {
@@ -203,7 +216,7 @@ pub struct RulesForTwo {
 impl RulesForTwo {
     /// Takes in the RAM after a frame, address 0 being $80.
     pub fn step(&self, ram: &[u8; 128], mode: u32, progress: &mut Progress) {
-        (self.after_frame)(Ram(ram), mode, progress);
+        (self.after_frame)(Ram::new(ram, &NO_RAM), mode, progress);
     }
 }
 
