@@ -101,12 +101,17 @@ impl Console {
                 self.select(1);
                 let cell = |console: &Self, address: u8| console.ram()[usize::from(address & 0x7f)];
                 for (option, of_mode, bit) in options {
-                    self.push(draws, Action::Down, |console| cell(console, row) == *option);
+                    let found =
+                        self.push(draws, Action::Down, |console| cell(console, row) == *option);
                     let wanted = self.mode & of_mode != 0;
                     let toward = if wanted { Action::Right } else { Action::Left };
-                    self.push(draws, toward, |console| {
-                        (cell(console, byte) & bit != 0) == wanted
-                    });
+                    let set = found
+                        && self.push(draws, toward, |console| {
+                            (cell(console, byte) & bit != 0) == wanted
+                        });
+                    if !set {
+                        break;
+                    }
                 }
                 self.press_to_choose(switch::RESET, MENU_RESET_FRAMES);
                 if let Some(action) = then {
@@ -120,20 +125,21 @@ impl Console {
         }
     }
 
-    /// Pushes the stick for a frame and lets it go for one, until a menu shows it.
+    /// Pushes the stick for a frame and lets it go for one, until a menu shows it; whether it did.
     fn push(
         &mut self,
         draws: &mut StartDraws<'_>,
         action: Action,
         mut shows: impl FnMut(&Self) -> bool,
-    ) {
+    ) -> bool {
         for _ in 0..MAX_PUSHES {
             if shows(self) {
-                return;
+                return true;
             }
             self.play(draws.sticky(action), 1.0, true);
             self.play(draws.sticky(Action::Noop), 1.0, true);
         }
+        false
     }
 
     /// Presses SELECT. The frame after that counts, but sticky actions have no part in it.

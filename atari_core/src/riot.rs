@@ -5,6 +5,10 @@
 
 use crate::input::Input;
 
+/// Cycles since the timer was set, some ten minutes, of which half are forgotten then: a multiple of 2^18, in which all that
+/// can be read of a timer that has run out repeats.
+const LONG_AGO: i32 = 1 << 30;
+
 /// The chip, as plain data.
 #[derive(Clone)]
 pub(crate) struct Riot {
@@ -18,8 +22,8 @@ pub(crate) struct Riot {
     /// Whether INTIM was read since the timer ran out, and the cycle of that read.
     pub(crate) read_after_end: bool,
     pub(crate) read_at: i32,
-    pub(crate) direction: [u8; 2],
-    pub(crate) output: [u8; 2],
+    /// SWACNT: which pins of the controllers' port are outputs.
+    pub(crate) direction: u8,
 }
 
 impl Riot {
@@ -31,8 +35,7 @@ impl Riot {
             set_at: 0,
             read_after_end: false,
             read_at: 0,
-            direction: [0; 2],
-            output: [0; 2],
+            direction: 0,
         }
     }
 
@@ -41,12 +44,14 @@ impl Riot {
         i32::from(self.timer) - (cycle.wrapping_sub(1).wrapping_sub(self.set_at) >> self.shift) - 1
     }
 
+    /// What the processor reads. Ports read as what is pressed: as in ale-py nothing comes back of what is written to them, or
+    /// to the direction of the switches' port.
     pub(crate) fn read(&mut self, address: u32, cycle: i32, input: &Input) -> u8 {
         match address & 7 {
-            0 => (input.swcha & !self.direction[0]) | (self.output[0] & self.direction[0]),
-            1 => self.direction[0],
-            2 => (input.swchb & !self.direction[1]) | (self.output[1] & self.direction[1]),
-            3 => self.direction[1],
+            0 => input.swcha,
+            1 => self.direction,
+            2 => input.swchb,
+            3 => 0,
             4 | 6 => self.intim(cycle),
             _ => {
                 if self.counts(cycle) >= 0 || self.read_after_end {
@@ -87,13 +92,8 @@ impl Riot {
             self.shift = [0, 3, 6, 10][(address & 3) as usize];
             self.set_at = cycle;
             self.read_after_end = false;
-        } else if address & 4 == 0 {
-            match address & 3 {
-                0 => self.output[0] = value,
-                1 => self.direction[0] = value,
-                2 => self.output[1] = value,
-                _ => self.direction[1] = value,
-            }
+        } else if address & 7 == 1 {
+            self.direction = value;
         }
     }
 
@@ -122,7 +122,34 @@ impl Riot {
     }
 
     pub(crate) fn rebase(&mut self, cycles: i32) {
-        self.set_at = self.set_at.wrapping_sub(cycles);
-        self.read_at = self.read_at.wrapping_sub(cycles);
+        self.set_at = self.set_at.saturating_sub(cycles);
+        // A read that counts was after that.
+        self.read_at = self.read_at.saturating_sub(cycles).max(self.set_at);
+        if self.set_at < -LONG_AGO {
+            self.set_at += LONG_AGO / 2;
+            self.read_at += LONG_AGO / 2;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Riot;
+
+    #[test]
+    fn a_timer_that_nobody_sets_counts_on_for_hours() {
+        let mut riot = Riot::new([0; 128], 0x4a);
+        let unread = riot.clone();
+        let now = 1000 + (0x4a << 6);
+        let first = [riot.intim(now), riot.intim(now + 700)];
+        // Three hours, each step of which is as many turns of eight bits at the slowest interval.
+        for step in 0..50_000 {
+            riot.rebase(1 << 18);
+            assert!(riot.set_at <= 0, "step {step}");
+            assert_eq!(riot.intim(now + 700), first[1], "step {step}");
+        }
+        let mut unread = unread;
+        (0..50_000).for_each(|_| unread.rebase(1 << 18));
+        assert_eq!([unread.intim(now), unread.intim(now + 700)], first);
     }
 }

@@ -55,7 +55,18 @@ def test_sticky_actions_reach_into_starts_as_in_ale(game: str) -> None:
 
 # Paddles and who waits to serve, points of both, starts of both, ports the other way round, a menu
 # of another byte, PAL.
-FOR_TWO = ["pong", "space_invaders", "flag_capture", "mario_bros", "surround", "entombed", "combat"]
+FOR_TWO = [
+    "double_dunk",
+    "maze_craze",
+    "warlords",
+    "pong",
+    "space_invaders",
+    "flag_capture",
+    "mario_bros",
+    "surround",
+    "entombed",
+    "combat",
+]
 
 
 @pytest.mark.parametrize("game", FOR_TWO)

@@ -213,8 +213,7 @@ impl Numbers {
         tape.int(&mut riot.set_at)?;
         tape.flag(&mut riot.read_after_end)?;
         tape.int(&mut riot.read_at)?;
-        tape.bytes(&mut riot.direction)?;
-        tape.bytes(&mut riot.output)?;
+        tape.byte(&mut riot.direction)?;
 
         for window in &mut self.chips.banks.windows {
             tape.half(window)?;

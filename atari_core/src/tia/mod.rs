@@ -203,7 +203,11 @@ impl Tia {
         let lines = cycle / CYCLES_PER_LINE;
         let cycles = lines * CYCLES_PER_LINE;
         self.registers.colour_lost = self.is_pal && lines & 1 == 1;
-        self.registers.released_at = self.registers.released_at.wrapping_sub(cycles);
+        self.registers.released_at = self
+            .registers
+            .released_at
+            .saturating_sub(cycles)
+            .max(-NEVER);
         self.registers.moved_at = self
             .registers
             .moved_at

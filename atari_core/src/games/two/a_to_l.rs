@@ -46,7 +46,7 @@ pub(super) static GAMES: &[Game] = &[
                 progress.over = ram.at(0x88) == 0 || ram.at(0xa1) == 0x99 || ram.at(0xa2) == 0x99;
             },
         }),
-        differs: Some("one byte of RAM, in a frame of 65,000"),
+        proved: true,
         ..pal("combat", "0ef64cdbecccb7049752a3de0b7ade14", Mapper::Flat)
     },
     Game {
