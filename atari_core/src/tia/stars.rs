@@ -15,6 +15,13 @@ const STEPS: [u8; 4] = [18, 33, 0, 17];
 pub(super) const WIDE: u8 = 1;
 pub(super) const DARK: u8 = 2;
 
+/// A pixel so many to the left, around the line.
+fn moved_left(pixel: u8, step: u8) -> u8 {
+    pixel
+        .checked_sub(step)
+        .unwrap_or_else(|| pixel + (WIDTH as u8 - step))
+}
+
 impl Tia {
     /// A write to HMM0; a `QUICK` one gives up where the stars begin.
     #[inline(always)]
@@ -49,9 +56,7 @@ impl Tia {
             registers.star_line = registers.star_line.wrapping_add(1) & 3;
             let step = STEPS[usize::from(registers.star_line)];
             let position = &mut registers.position[MISSILE];
-            *position = position
-                .checked_sub(step)
-                .unwrap_or(*position + WIDTH as u8 - step);
+            *position = moved_left(*position, step);
         }
         registers.star_restored = false;
         self.objects.changed(MISSILE);
@@ -64,6 +69,22 @@ impl Tia {
         if self.registers.stars && missile == MISSILE {
             self.registers.star_restored = true;
             self.objects.changed(MISSILE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{STEPS, WIDTH, moved_left};
+
+    /// In builds that check for overflow, too.
+    #[test]
+    fn stars_go_around_the_line() {
+        for pixel in 0..WIDTH as u8 {
+            for step in STEPS {
+                let expected = (i32::from(pixel) - i32::from(step)).rem_euclid(WIDTH as i32);
+                assert_eq!(i32::from(moved_left(pixel, step)), expected);
+            }
         }
     }
 }
