@@ -1,11 +1,12 @@
-//! The 6507 processor: registers ([`Registers`]), operations ([`operations`]), addressing modes ([`modes`]), and
-//! the table that puts them together ([`opcodes`]).
+//! The 6507 processor: registers ([`Registers`]), operations ([`operations`], [`control`]), addressing modes ([`modes`]),
+//! and the table that puts them together ([`opcodes`]).
 //!
 //! Timing: an instruction is one step. Its bus accesses count at the cycle at which it ends, which is where
 //! the last access of a 6502 instruction falls.
 
 mod at;
 mod bus;
+mod control;
 mod decimal;
 mod loops;
 mod modes;
