@@ -49,18 +49,19 @@ def _choose(request: BatchRequest) -> type[Backend]:
     settings = request.settings
     obstacles = {each: list(each.obstacles(request)) for each in BACKENDS}
     if settings.backend == "auto":
-        return next(
-            each
-            for each in BACKENDS
-            if each.runs_in_process
-            and not obstacles[each]
-            and (each.shows_raw_frames or settings.video_dir is None)
+        for each in BACKENDS:
+            shows = each.shows_raw_frames or settings.video_dir is None
+            if each.runs_in_process and not obstacles[each] and shows:
+                return each
+        problems = (f'"{each.name}": {"; ".join(obstacles[each])}' for each in BACKENDS)
+        raise UnsupportedError(
+            f"no backend can serve `{request.env_id.name}`: {'. '.join(problems)}"
         )
     chosen = next(each for each in BACKENDS if each.name == settings.backend)
     if obstacles[chosen]:
         able = " or ".join(f'"{each.name}"' for each in BACKENDS if not obstacles[each])
         raise UnsupportedError(
             f'backend "{chosen.name}" cannot serve `{request.env_id.name}`:'
-            f" {'; '.join(obstacles[chosen])}; use backend={able}"
+            f" {'; '.join(obstacles[chosen])}{able and f'; use backend={able}'}"
         )
     return chosen

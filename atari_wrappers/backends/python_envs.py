@@ -16,6 +16,7 @@ from gymnasium.vector import VectorEnv
 from atari_wrappers.backends.base import Info, Reset, StepResult
 from atari_wrappers.backends.results import RESERVED, ResultArrays
 from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.game.two_player_emulator import obstacle_to_two_players
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.settings import Settings
 
@@ -41,9 +42,10 @@ class PythonEnvsBackend(ABC):
 
     @staticmethod
     def obstacles(request: BatchRequest) -> Iterator[str]:
-        """Give none: Python envs follow every setting."""
-        del request
-        return iter(())
+        """Say what an emulator lacks; Python envs follow every setting."""
+        problem = obstacle_to_two_players() if request.settings.num_players == 2 else None
+        if problem is not None:
+            yield problem
 
     def __init__(self, num_envs: int, settings: Settings) -> None:
         self.num_envs = num_envs

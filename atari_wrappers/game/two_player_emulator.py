@@ -67,6 +67,15 @@ def import_multi_agent_ale() -> ModuleType:
     return multi_agent_ale_py
 
 
+def obstacle_to_two_players() -> str | None:
+    """Say what keeps this emulator from playing, if anything: the fork is not installed."""
+    try:
+        import_multi_agent_ale()
+    except UnsupportedError as error:
+        return str(error)
+    return None
+
+
 def _loaded(rom: str) -> Any:
     ale = import_multi_agent_ale().ALEInterface()
     ale.setFloat(b"repeat_action_probability", 0.0)
@@ -86,9 +95,11 @@ def available_variants(rom: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def recipe_for_two(env_id: EnvId, recipe: Recipe) -> Recipe:
     """Return a recipe with the mode and the difficulty in which two play.
 
+    Where the fork is not installed, whoever plays the game instead knows its modes.
+
     Raises:
         UnsupportedError: The game is none of them, or the recipe asks for polar actions, a mode or
-            a difficulty that it has not got; or the fork is not installed.
+            a difficulty that it has not got.
     """
     if env_id.rom not in DEFAULT_MODES:
         raise UnsupportedError(
@@ -97,9 +108,11 @@ def recipe_for_two(env_id: EnvId, recipe: Recipe) -> Recipe:
     if recipe.continuous:
         raise UnsupportedError("num_players=2 goes with button actions, not with continuous=True")
     default = {"mode": DEFAULT_MODES[env_id.rom], "difficulty": 0}
-    for name, valid in zip(default, available_variants(env_id.rom), strict=True):
+    is_known = obstacle_to_two_players() is None
+    variants = available_variants(env_id.rom) if is_known else ((), ())
+    for name, valid in zip(default, variants, strict=True):
         value = getattr(recipe, name)
-        if value is not None and value not in valid:
+        if is_known and value is not None and value not in valid:
             raise UnsupportedError(
                 f"{name} of {env_id.rom} for two players must be one of"
                 f" {', '.join(map(str, valid))}, not {value}"

@@ -12,12 +12,13 @@ from same_run import assert_same_run
 GAMES = ["--max-episode-frames", 160, "--sticky-actions", 0.25, "--total-steps", 480, "--seed", 3]
 
 
-# ALE's own threads cannot follow `baselines`; Python's rules on ale-py can.
+# ALE's own threads cannot follow `baselines` or two players; Python's rules can.
 @pytest.mark.parametrize(
     ("oracle", "recipe"),
     [
         ("ale", ["--env-threads", 2]),
         ("sync", ["--recipe", "baselines", "--env-id", "BreakoutNoFrameskip-v4"]),
+        ("sync", ["--num-players", 2, "--env-id", "PongNoFrameskip-v4"]),
     ],
 )
 def test_training_on_native_is_training_on_ale_py(

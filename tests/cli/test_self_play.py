@@ -14,7 +14,7 @@ from program import CARTPOLE, INVADERS, Trainer, read_checkpoint
 # Games of 30 agent steps, in two environments of two players each.
 PONG = [
     "--env-id", "PongNoFrameskip-v4", "--num-players", 2, "--max-episode-frames", 120,
-    "--noop-max", 0, "--anneal-lr", "false", "--backend", "sync", "--checkpoint-every", 64,
+    "--noop-max", 0, "--anneal-lr", "false", "--checkpoint-every", 64,
     *INVADERS,
 ]  # fmt: skip
 
@@ -44,7 +44,7 @@ def learned(path: Path) -> dict[str, bytes]:
 def test_a_run_of_self_play_from_training_to_playing(trainer: Trainer) -> None:
     out, _ = trainer.run("train", "--run-name", "run", "--total-steps", 256, *PONG)
     run = trainer.folder / "runs/run"
-    assert "self-play of 2 in 2 environments" in out
+    assert re.search(r"self-play of 2 in 2 environments.* \(native\)", out), out
     # An agent step is one player's: 8 steps of 2 players in 2 environments make an update.
     assert [int(row["step"]) for row in rows(run / "updates.csv")] == list(range(32, 257, 32))
     games = rows(run / "episodes.csv")
@@ -133,6 +133,10 @@ def test_versus_refuses_what_cannot_be_compared(
         (["BreakoutNoFrameskip-v4"], "is no game for two; backgammon, boxing"),
         (["CartPole-v1"], "num_players"),
         (["PongNoFrameskip-v4", "--backend", "ale"], "num_players=2: it has one"),
+        (
+            ["ALE/Backgammon-v5", "--backend", "native", "--sticky-actions", 0.25],
+            "backgammon: how two play it is not known",
+        ),
     ],
 )
 def test_self_play_refuses_games_for_one(

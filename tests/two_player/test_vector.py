@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -136,6 +137,25 @@ def test_native_comes_first_where_it_is_proved_and_else_says_why(rom: str) -> No
     assert chosen() == "sync"
     with pytest.raises(UnsupportedError, match=r'"native" cannot serve .*: .*multi_agent_ale_py'):
         chosen(backend="native")
+
+
+def test_without_pettingzoos_ale_native_plays_what_it_has(
+    open_vec: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "multi_agent_ale_py", None)
+    env = open_vec(IDS["pong"], 1, num_players=2, mode=14)
+    assert env.backend == "native"
+    env.reset(seed=0)
+    install = r"pip install 'atari-wrappers\[two-player\]'"
+    for env_id, settings, message in (
+        (IDS["pong"], {"backend": "sync"}, rf'"sync" cannot serve .*{install}.*"native"$'),
+        (IDS["pong"], {"mode": 1}, r'"native": pong has no mode 1; it has \[3, 4, '),
+        ("ALE/Backgammon-v5", {"preset": "gymnasium"}, f"no backend can serve .*{install}"),
+    ):
+        with pytest.raises(UnsupportedError, match=message):
+            open_vec(env_id, 1, num_players=2, **settings)
+    with pytest.raises(UnsupportedError, match=install):
+        make_env(IDS["pong"], Settings(num_players=2))
 
 
 def test_parts_of_a_batch_come_as_they_are_ready(open_vec: Open) -> None:

@@ -16,13 +16,20 @@ const INDICATOR: usize = 84 * 84;
 #[test]
 fn rows_of_pong_are_those_of_make_vec_for_the_same_seed_and_actions() {
     interpreter::start().unwrap();
+    for (backend, chosen) in [("sync", "sync"), ("auto", "native")] {
+        rows_are_those_of_make_vec(backend, chosen);
+    }
+}
+
+fn rows_are_those_of_make_vec(backend: &str, chosen: &str) {
     let changes = format!(
-        "env_id = '{PONG}'\nnum_envs = {NUM_GAMES}\nnum_players = 2\nbackend = 'sync'\n\
+        "env_id = '{PONG}'\nnum_envs = {NUM_GAMES}\nnum_players = 2\nbackend = '{backend}'\n\
          max_episode_frames = 600"
     );
     let settings = Settings::defaults(Algorithm::Ppo);
     let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
     let mut rows = envs::for_training(&settings).unwrap();
+    assert_eq!(rows.backend(), chosen);
     let options = MakeOptions::new()
         .with("num_players", 2)
         .with("backend", "sync")
