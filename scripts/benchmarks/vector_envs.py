@@ -39,7 +39,7 @@ gym.register_envs(ale_py)
 SIZES = (1, 8, 64, 256, 1024)
 CHUNK_SECONDS = 0.4
 # The most envs of a pair. 64 processes of SubprocVecEnv, each with torch, do not fit into 24 GiB.
-MOST = {"async, SB3 SubprocVecEnv": 8}
+MOST = {"async, SB3 SubprocVecEnv": 8, "native for two, sync for two": 8}
 MOST_OF_PYTHON = 256
 
 Step = Callable[[np.ndarray], float]  # actions to the sum of rewards
@@ -62,6 +62,18 @@ def ours(rom: str, num_envs: int, **settings: Any) -> Opened:
 def of_ours(backend: str, preset: str, **settings: Any) -> Open:
     """Return what opens our vector env with a backend and a recipe."""
     return lambda rom, num_envs: ours(rom, num_envs, backend=backend, preset=preset, **settings)
+
+
+def for_two(backend: str, rom: str, num_envs: int) -> Opened:
+    """Games for two: the second players take the first ones' actions, those of other games."""
+    vec = make_vec(f"{name_of(rom)}NoFrameskip-v4", num_envs, num_players=2, backend=backend)
+    vec.reset(seed=0)
+
+    def step(actions: np.ndarray) -> float:
+        rewards = vec.step(np.stack([actions, actions[::-1]], axis=1))[1]
+        return float(rewards[:, 0].sum())  # what one wins the other may lose
+
+    return step, vec.close
 
 
 def ale(rom: str, num_envs: int) -> Opened:
@@ -114,12 +126,18 @@ PAIRS: dict[str, tuple[Open, Open]] = {
     ),
     "sync, SB3 DummyVecEnv": (of_ours("sync", "baselines"), partial(baselines, DummyVecEnv)),
     "async, SB3 SubprocVecEnv": (of_ours("async", "baselines"), partial(baselines, SubprocVecEnv)),
+    "native for two, sync for two": (partial(for_two, "native"), partial(for_two, "sync")),
     "async, EnvPool": (of_ours("async", "envpool", autoreset="next-step"), pool),
 }
 
 
 # Neither side has worker processes, whose CPU time would be missing.
-IN_PROCESS = ("native, AtariVectorEnv", "native, EnvPool", "ale, AtariVectorEnv")
+IN_PROCESS = (
+    "native, AtariVectorEnv",
+    "native, EnvPool",
+    "native for two, sync for two",
+    "ale, AtariVectorEnv",
+)
 
 
 def measure(pair: str, rom: str, num_envs: int, rounds: int) -> dict[str, Any]:
