@@ -108,7 +108,8 @@ impl AtariVecEnv {
     ///
     /// # Errors
     /// [`EnvError::Backend`] for a part of the recipe that is out of range, a game whose rules are not known, a mode that
-    /// it has not got, other players than one or two, or two with polar actions, games whose actions or observations differ, and for threads that the system refuses.
+    /// it has not got, other players than one or two, or two with polar actions, games whose actions or observations differ,
+    /// and for threads that the system refuses.
     pub fn new(
         cartridges: &[Arc<Cartridge>],
         num_envs: usize,
