@@ -5,9 +5,11 @@ use crate::Action;
 /// Where a paddle's travel begins, in ohms.
 const PADDLE_MIN: i32 = 27_450;
 /// Where it ends in most games.
-const PADDLE_MAX: i32 = 790_196;
+pub(crate) const PADDLE_MAX: i32 = 790_196;
 /// Where it ends in Blackjack, which counts the lines that a paddle takes: so much, give or take 800.
-pub(crate) const LONG_PADDLE_MAX: i32 = 795_200;
+pub(crate) const BLACKJACK_PADDLE_MAX: i32 = 795_200;
+/// Where it ends in Backgammon: so much, give or take 500.
+pub(crate) const LONGEST_PADDLE_MAX: i32 = 1_000_000;
 /// Where one stands that was not turned yet.
 pub(crate) const PADDLE_MIDDLE: i32 = i32::midpoint(PADDLE_MIN, PADDLE_MAX);
 /// How far a paddle turns in one frame of a pressed direction, in ohms.
@@ -36,8 +38,8 @@ pub enum Controller {
         player: u8,
         /// Two more are in the right port, which nobody turns: their resistance, in ohms.
         others: Option<i32>,
-        /// They turn a little further than in other games.
-        long: bool,
+        /// Where their travel ends, in ohms.
+        max: i32,
     },
 }
 
@@ -70,8 +72,8 @@ impl Input {
     /// Everything released, paddles in the middle.
     pub(crate) fn release(&mut self, controller: Controller) {
         *self = Self::new();
-        if let Controller::Paddles { others, long, .. } = controller {
-            self.paddles = [i32::midpoint(PADDLE_MIN, paddle_max(long)); 2];
+        if let Controller::Paddles { others, max, .. } = controller {
+            self.paddles = [i32::midpoint(PADDLE_MIN, max); 2];
             let middle = charge_cycles(self.paddles[0]);
             let others = others.map_or(-1, charge_cycles);
             self.charge_cycles = [middle, middle, others, others];
@@ -87,8 +89,8 @@ impl Input {
                 self.swcha = !(if right { pressed >> 4 } else { pressed });
                 self.buttons[usize::from(right)] = button(action);
             }
-            Controller::Paddles { player, long, .. } => {
-                self.turn(0, player, long, action, strength);
+            Controller::Paddles { player, max, .. } => {
+                self.turn(0, player, max, action, strength);
                 self.swcha = !paddle_button(player, action);
             }
         }
@@ -107,23 +109,23 @@ impl Input {
                 self.swcha = !(stick(left) | stick(right) >> 4);
                 self.buttons = [button(left), button(right)];
             }
-            Controller::Paddles { player, long, .. } => {
-                self.turn(0, player, long, first, 1.0);
-                self.turn(1, 1 - player, long, second, 1.0);
+            Controller::Paddles { player, max, .. } => {
+                self.turn(0, player, max, first, 1.0);
+                self.turn(1, 1 - player, max, second, 1.0);
                 self.swcha = !(paddle_button(player, first) | paddle_button(1 - player, second));
             }
         }
     }
 
     /// Turns a player's paddle, which is the `port`th, by a pressed direction.
-    fn turn(&mut self, player: usize, port: u8, long: bool, action: Action, strength: f32) {
+    fn turn(&mut self, player: usize, port: u8, max: i32, action: Action, strength: f32) {
         let step = (PADDLE_STEP as f32 * strength) as i32;
         let paddle = &mut self.paddles[player];
         if action.right() {
             *paddle = (*paddle - step).max(PADDLE_MIN);
         }
         if action.left() {
-            *paddle = (*paddle + step).min(paddle_max(long));
+            *paddle = (*paddle + step).min(max);
         }
         self.charge_cycles[usize::from(port)] = charge_cycles(*paddle);
     }
@@ -145,10 +147,6 @@ fn button(action: Action) -> u8 {
 /// A paddle's button as SWCHA has it, 1 is pressed.
 fn paddle_button(port: u8, action: Action) -> u8 {
     if action.fire() { 0x80 >> port } else { 0 }
-}
-
-fn paddle_max(long: bool) -> i32 {
-    if long { LONG_PADDLE_MAX } else { PADDLE_MAX }
 }
 
 /// Cycles of the 1.19 MHz processor that 10 nF behind `resistance` ohms need to reach the threshold (1.6 RC).

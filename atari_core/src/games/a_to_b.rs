@@ -8,6 +8,7 @@ use crate::Action::{
     UpLeft, UpLeftFire, UpRight, UpRightFire,
 };
 use crate::Mapper;
+use crate::input::{BLACKJACK_PADDLE_MAX, LONGEST_PADDLE_MAX};
 
 pub(super) static GAMES: &[Game] = &[
     Game {
@@ -167,11 +168,15 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        controller: paddles(1, Some(0)),
+        controller: Controller::Paddles {
+            player: 0,
+            others: None,
+            max: LONGEST_PADDLE_MAX,
+        },
         select: Some(select(1, |ram, _| ram.at(0xdc) == 3)),
         actions: &[Fire, Right, Left],
-        difficulties: &[3],
-        differs: Some("where its paddles stand"),
+        difficulties: &[0, 3],
+        differs: Some("how its reward follows from RAM"),
         ..game(
             "backgammon",
             "8556b42aa05f94bc29ff39c39b11bff4",
@@ -271,7 +276,7 @@ pub(super) static GAMES: &[Game] = &[
         controller: Controller::Paddles {
             player: 0,
             others: None,
-            long: true,
+            max: BLACKJACK_PADDLE_MAX,
         },
         actions: &[Noop, Fire, Up, Down],
         difficulties: &[0, 1, 2, 3],

@@ -14,6 +14,7 @@ pub mod two;
 pub use crate::input::Controller;
 pub use rules::{Progress, Ram, Rules, RulesForTwo, Score, Second};
 
+use crate::input::PADDLE_MAX;
 use crate::{Action, Mapper};
 
 /// What is known of a game.
@@ -171,7 +172,7 @@ const fn paddles(player: u8, others: Option<i32>) -> Controller {
     Controller::Paddles {
         player,
         others,
-        long: false,
+        max: PADDLE_MAX,
     }
 }
 

@@ -5,7 +5,7 @@ use super::{BadState, Reader, Tape, Writer, check};
 use crate::cartridge::Dpc;
 use crate::console::Console;
 use crate::games::Progress;
-use crate::input::LONG_PADDLE_MAX;
+use crate::input::LONGEST_PADDLE_MAX;
 use crate::machine::{Chips, LONGEST_FRAME};
 use crate::mersenne_twister::MersenneTwister;
 use crate::start::Chance;
@@ -160,7 +160,7 @@ impl Numbers {
                 .input
                 .paddles
                 .iter()
-                .all(|paddle| (0..=LONG_PADDLE_MAX).contains(paddle)),
+                .all(|paddle| (0..=LONGEST_PADDLE_MAX).contains(paddle)),
             "a paddle",
         )?;
         let Progress {

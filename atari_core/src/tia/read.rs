@@ -25,7 +25,9 @@ impl Tia {
     /// INPT0 to INPT3: whether the capacitor behind the paddle is charged.
     fn paddle(&self, charge_cycles: i32, cycle: i32) -> u8 {
         let since = cycle.wrapping_sub(self.registers.released_at);
-        if charge_cycles < 0 || self.registers.grounded || since <= charge_cycles {
+        // In ale-py it holds no charge that it would have got before this frame: two unsigned numbers are compared.
+        let is_old = self.registers.released_at + charge_cycles < 0;
+        if charge_cycles < 0 || self.registers.grounded || since <= charge_cycles || is_old {
             0
         } else {
             0x80
