@@ -6,8 +6,8 @@ use crate::games::{Held, Ram, Select};
 use crate::input::switch;
 use crate::mersenne_twister::MersenneTwister;
 
-/// Frames of RESET before a menu is opened, and after.
-const MENU_RESET_FRAMES: u32 = 4;
+/// Frames of RESET before a part of the mode is chosen, and after a menu.
+const CHOICE_RESET_FRAMES: u32 = 4;
 /// Presses of SELECT after which a mode is taken for one that the ROM has not got: no game needs as many.
 const MAX_PRESSES: u32 = 512;
 /// The same of a menu's stick, which sticky actions may hold for a while.
@@ -78,7 +78,7 @@ impl Console {
                     self.select(first_press.into());
                 }
                 for _ in 0..MAX_PRESSES {
-                    if shows(Ram::new(self.ram(), &self.machine.banks.ram), mode) {
+                    if shows(self.cells(), mode) {
                         break;
                     }
                     self.select(draws.press(held));
@@ -91,29 +91,50 @@ impl Console {
                     }
                 }
             }
+            Select::Stick {
+                select_frames,
+                shows,
+                points,
+            } => {
+                let mode = self.mode.cast_signed();
+                self.press_to_choose(switch::RESET, CHOICE_RESET_FRAMES);
+                for _ in 0..MAX_PRESSES {
+                    if shows(self.cells(), mode) {
+                        break;
+                    }
+                    self.select(select_frames.into());
+                }
+                self.press_to_choose(switch::RESET, CHOICE_RESET_FRAMES);
+                for _ in 0..MAX_PUSHES {
+                    if points(self.cells(), mode) {
+                        break;
+                    }
+                    self.play(draws.sticky(Action::Right), 1.0, true);
+                }
+            }
             Select::Menu {
                 row,
                 byte,
                 options,
                 then,
             } => {
-                self.press_to_choose(switch::RESET, MENU_RESET_FRAMES);
+                self.press_to_choose(switch::RESET, CHOICE_RESET_FRAMES);
                 self.select(1);
-                let cell = |console: &Self, address: u8| console.ram()[usize::from(address & 0x7f)];
                 for (option, of_mode, bit) in options {
-                    let found =
-                        self.push(draws, Action::Down, |console| cell(console, row) == *option);
+                    let found = self.push(draws, Action::Down, |console| {
+                        console.cells().at(row) == i32::from(*option)
+                    });
                     let wanted = self.mode & of_mode != 0;
                     let toward = if wanted { Action::Right } else { Action::Left };
                     let set = found
                         && self.push(draws, toward, |console| {
-                            (cell(console, byte) & bit != 0) == wanted
+                            (console.cells().at(byte) & i32::from(*bit) != 0) == wanted
                         });
                     if !set {
                         break;
                     }
                 }
-                self.press_to_choose(switch::RESET, MENU_RESET_FRAMES);
+                self.press_to_choose(switch::RESET, CHOICE_RESET_FRAMES);
                 if let Some(action) = then {
                     let mut pushes = 0;
                     self.push(draws, action, |_| {
@@ -123,6 +144,11 @@ impl Console {
                 }
             }
         }
+    }
+
+    /// RAM as rules see it.
+    fn cells(&self) -> Ram<'_> {
+        Ram::new(self.ram(), &self.machine.banks.ram)
     }
 
     /// Pushes the stick for a frame and lets it go for one, until a menu shows it; whether it did.

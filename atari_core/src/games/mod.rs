@@ -92,6 +92,16 @@ pub enum Select {
         /// Whether RAM shows a mode.
         shows: fn(Ram, i32) -> bool,
     },
+    /// SELECT is pressed until RAM shows one part of the mode, then the stick is held to the right until it shows the
+    /// other. RESET is held before either.
+    Stick {
+        /// Frames for which SELECT is held each time.
+        select_frames: u16,
+        /// Whether RAM shows the part that SELECT chooses.
+        shows: fn(Ram, i32) -> bool,
+        /// Whether RAM shows the part that the stick chooses.
+        points: fn(Ram, i32) -> bool,
+    },
     /// SELECT opens a menu of options, each in a row of its own and either set (by the stick to the right) or not (to
     /// the left).
     Menu {

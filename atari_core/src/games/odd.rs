@@ -237,6 +237,34 @@ pub(super) fn time_pilot_lives(ram: Ram, progress: &mut Progress) -> i32 {
     }
 }
 
+/// Video Cube: the sides of one colour, nine places each.
+fn video_cube_sides(ram: Ram) -> i32 {
+    let is_done = |first: u8| (first + 1..first + 9).all(|place| ram.at(place) == ram.at(first));
+    (0xa0..0xd6)
+        .step_by(9)
+        .map(|side| i32::from(is_done(side)))
+        .sum()
+}
+
+/// Video Cube: the time is over: 0 after -1.
+fn video_cube_is_late(ram: Ram, progress: &Progress) -> bool {
+    progress.memory[0] == 0xff && ram.at(0xdb) == 0
+}
+
+/// Video Cube: the sides done since the last frame, or -1 when the time is over.
+pub(super) fn video_cube(ram: Ram, progress: &mut Progress) -> i32 {
+    let is_late = video_cube_is_late(ram, progress);
+    progress.memory[0] = ram.at(0xdb);
+    let sides = video_cube_sides(ram);
+    let before = std::mem::replace(&mut progress.score, sides);
+    if is_late { -1 } else { sides - before }
+}
+
+/// Video Cube: all sides are done, or the time is over.
+pub(super) fn video_cube_is_over(ram: Ram, progress: &Progress) -> bool {
+    video_cube_sides(ram) == 6 || video_cube_is_late(ram, progress)
+}
+
 /// Wizard of Wor: a worrior lost counts once the next has left the cage.
 pub(super) fn wizard_of_wor_lives(ram: Ram, progress: &mut Progress) -> i32 {
     if ram.at(0xd7) & 1 == 0 {

@@ -1,8 +1,8 @@
 //! The games from T to Z.
 
 use super::odd::{
-    checkers_result, tennis, tennis_is_over, tic_tac_toe_is_lost, time_pilot_lives,
-    wizard_of_wor_lives, wizard_of_wor_score, word_zapper,
+    checkers_result, tennis, tennis_is_over, tic_tac_toe_is_lost, time_pilot_lives, video_cube,
+    video_cube_is_over, wizard_of_wor_lives, wizard_of_wor_score, word_zapper,
 };
 use super::rules::{Progress, Rules, Score, no_lives, one_life};
 use super::{Controller, Game, Held, Select, bcd, game, select};
@@ -182,7 +182,13 @@ pub(super) static GAMES: &[Game] = &[
         )
     },
     Game {
-        start: &[(Fire, 2)],
+        select: Some(Select::Stick {
+            select_frames: 2,
+            shows: |ram, mode| ram.at(0xfb) & 31 == [0, 2, 8][(mode % 100).clamp(0, 2) as usize],
+            points: |ram, mode| ram.bcd(&[0x9f]) == (mode / 100).max(1),
+        }),
+        reset_frames: 4,
+        start: &[(Noop, 61), (Fire, 1), (Noop, 2)],
         modes: &[
             0, 1, 2, 100, 101, 102, 200, 201, 202, 300, 301, 302, 400, 401, 402, 500, 501, 502,
             600, 601, 602, 700, 701, 702, 800, 801, 802, 900, 901, 902, 1000, 1001, 1002, 1100,
@@ -197,7 +203,13 @@ pub(super) static GAMES: &[Game] = &[
             4802, 4900, 4901, 4902, 5000, 5001, 5002,
         ],
         difficulties: &[0, 1],
-        differs: Some("how its cube is shuffled at the start"),
+        rules: Some(Rules {
+            start: Progress::at_start(1, 0),
+            score: Score::Rewards(video_cube),
+            lives: one_life,
+            over: video_cube_is_over,
+        }),
+        proved: true,
         ..game(
             "video_cube",
             "3f540a30fdee0b20aed7288e4a5ea528",
