@@ -4,8 +4,8 @@
     scripts/benchmarks/curves.py report --folder FOLDER               # or of what is checked in
 
 `report` writes every game as `docs/results/curves/episodes.csv`, and `curves.png` and `curves.txt`
-beside it: the mean over seeds of the mean raw return of the last 100 games, with its 95 % interval
-by bootstrap over seeds.
+beside it: the mean over seeds of the mean raw return of the last 100 games, and of all, with its
+95 % interval by bootstrap over seeds.
 """
 
 from __future__ import annotations
@@ -89,6 +89,12 @@ def read() -> Runs:
     return {key: np.array(games) for key, games in runs.items()}
 
 
+def estimate(of_seeds: NDArray[np.float64]) -> str:
+    """Return the mean over seeds and its interval."""
+    low, high = interval(of_seeds)
+    return f"{of_seeds.mean():.1f} ({low:.1f} to {high:.1f})"
+
+
 def report() -> None:
     """Draw the curves, and write the table of where they end."""
     runs = read()
@@ -102,9 +108,11 @@ def report() -> None:
         axis.plot(steps, curves.mean(0), label=f"{contestant}, {len(of_seeds)} seeds")
         axis.fill_between(steps, low, high, alpha=0.2)
         ends = np.array([games[-GAMES_OF_MEAN:, 2].mean() for games in of_seeds])
-        low, high = interval(ends)
+        wholes = np.array([games[:, 2].mean() for games in of_seeds])
         each = ", ".join(f"{end:.1f}" for end in ends)
-        lines.append(f"{contestant}: {ends.mean():.1f} ({low:.1f} to {high:.1f}); seeds {each}")
+        lines.append(
+            f"{contestant}: {estimate(ends)}, over all games {estimate(wholes)}; seeds {each}"
+        )
     axis.set(xlabel="agent steps", ylabel="mean raw return of the last 100 games")
     axis.set_title("PPO on SpaceInvaders, EnvPool's recipe")
     axis.xaxis.set_major_locator(MaxNLocator(5))
