@@ -62,23 +62,19 @@ pub(crate) fn results<'py>(
 ) -> PyResult<Results<'py>> {
     let num_rows = step.env_ids.len();
     let info = PyDict::new(py);
-    macro_rules! fields_of_players {
-        ($($name:ident),+) => {
-            $(info.set_item(intern!(py, stringify!($name)), of_players(py, &step.$name, num_rows)?)?;)+
-        };
-    }
-    fields_of_players!(raw_reward, episode_return);
     macro_rules! fields {
-        ($($name:ident),+) => {
-            $(info.set_item(intern!(py, stringify!($name)), PyArray1::from_slice(py, &step.$name))?;)+
+        ($($name:ident: $array:expr),+) => {
+            $(info.set_item(intern!(py, stringify!($name)), $array)?;)+
         };
     }
     fields!(
-        lives,
-        game_terminated,
-        game_truncated,
-        episode_length,
-        episode_frames
+        raw_reward: of_players(py, &step.raw_reward, num_rows)?,
+        lives: PyArray1::from_slice(py, &step.lives),
+        game_terminated: PyArray1::from_slice(py, &step.game_terminated),
+        game_truncated: PyArray1::from_slice(py, &step.game_truncated),
+        episode_return: of_players(py, &step.episode_return, num_rows)?,
+        episode_length: PyArray1::from_slice(py, &step.episode_length),
+        episode_frames: PyArray1::from_slice(py, &step.episode_frames)
     );
     let ids = step.env_ids.iter().map(|&index| index as i32);
     info.set_item(intern!(py, "env_id"), PyArray1::from_iter(py, ids))?;
