@@ -28,7 +28,8 @@ fn switched_off(cartridge: &Cartridge, game: &Game, ram: [u8; 128]) -> Machine {
     machine
 }
 
-fn first(choices: &[u32]) -> u32 {
+/// What is chosen of modes or difficulties until another is.
+pub(crate) fn first(choices: &[u32]) -> u32 {
     choices.first().copied().unwrap_or(0)
 }
 
@@ -375,42 +376,5 @@ impl Console {
     #[must_use]
     pub fn cartridge(&self) -> &Arc<Cartridge> {
         &self.cartridge
-    }
-
-    /// Chooses a mode for the games that begin from now on.
-    ///
-    /// # Errors
-    /// The game has no such mode, or it is not known how games of it are begun.
-    pub fn set_mode(&mut self, mode: u32) -> Result<(), CoreError> {
-        if !self.game.modes.contains(&mode) {
-            return Err(CoreError::Mode {
-                game: self.game.name,
-                mode,
-                known: self.game.modes.to_vec(),
-            });
-        }
-        if self.game.select.is_none() && mode != first(self.game.modes) {
-            let game = self.game.name;
-            return Err(CoreError::UnknownMode { game, mode });
-        }
-        self.mode = mode;
-        Ok(())
-    }
-
-    /// Chooses a difficulty for the games that begin from now on.
-    ///
-    /// # Errors
-    /// The game has no such difficulty.
-    pub fn set_difficulty(&mut self, difficulty: u32) -> Result<(), CoreError> {
-        if !self.game.difficulties.contains(&difficulty) {
-            let known = self.game.difficulties.to_vec();
-            return Err(CoreError::Difficulty {
-                game: self.game.name,
-                difficulty,
-                known,
-            });
-        }
-        self.difficulty = difficulty;
-        Ok(())
     }
 }

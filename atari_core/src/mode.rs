@@ -1,10 +1,11 @@
-//! How a mode is chosen before a game begins, and the random numbers that this takes in ale-py.
+//! Which mode and difficulty are played, how a mode is chosen before a game begins, and the random numbers that this takes
+//! in ale-py.
 
-use crate::Action;
-use crate::console::Console;
+use crate::console::{Console, first};
 use crate::games::{Held, Ram, Select};
 use crate::input::switch;
 use crate::mersenne_twister::MersenneTwister;
+use crate::{Action, CoreError};
 
 /// Frames of RESET before a part of the mode is chosen, and after a menu.
 const CHOICE_RESET_FRAMES: u32 = 4;
@@ -59,6 +60,43 @@ impl<'a> StartDraws<'a> {
 }
 
 impl Console {
+    /// Chooses a mode for the games that begin from now on.
+    ///
+    /// # Errors
+    /// The game has no such mode, or it is not known how games of it are begun.
+    pub fn set_mode(&mut self, mode: u32) -> Result<(), CoreError> {
+        if !self.game.modes.contains(&mode) {
+            return Err(CoreError::Mode {
+                game: self.game.name,
+                mode,
+                known: self.game.modes.to_vec(),
+            });
+        }
+        if self.game.select.is_none() && mode != first(self.game.modes) {
+            let game = self.game.name;
+            return Err(CoreError::UnknownMode { game, mode });
+        }
+        self.mode = mode;
+        Ok(())
+    }
+
+    /// Chooses a difficulty for the games that begin from now on.
+    ///
+    /// # Errors
+    /// The game has no such difficulty.
+    pub fn set_difficulty(&mut self, difficulty: u32) -> Result<(), CoreError> {
+        if !self.game.difficulties.contains(&difficulty) {
+            let known = self.game.difficulties.to_vec();
+            return Err(CoreError::Difficulty {
+                game: self.game.name,
+                difficulty,
+                known,
+            });
+        }
+        self.difficulty = difficulty;
+        Ok(())
+    }
+
     /// Chooses the mode. The frames in which a player could act count as the game's, and its rules look at them.
     pub(crate) fn choose_mode(&mut self, select: Select, draws: &mut StartDraws<'_>) {
         match select {
@@ -73,23 +111,10 @@ impl Console {
                 for _ in 0..idle_frames {
                     self.play(draws.sticky(Action::Noop), 1.0, true);
                 }
-                let mode = self.mode.cast_signed();
                 if first_press > 0 {
                     self.select(first_press.into());
                 }
-                for _ in 0..MAX_PRESSES {
-                    if shows(self.cells(), mode) {
-                        break;
-                    }
-                    self.select(draws.press(held));
-                    if matches!(held, Held::Random) {
-                        // An action of its own, which ends with the game that the first mode's RAM may show.
-                        let action = draws.sticky(Action::Noop);
-                        if !self.game_over() {
-                            self.play(action, 1.0, true);
-                        }
-                    }
-                }
+                self.select_until(shows, held, draws);
             }
             Select::Stick {
                 select_frames,
@@ -98,12 +123,7 @@ impl Console {
             } => {
                 let mode = self.mode.cast_signed();
                 self.press_to_choose(switch::RESET, CHOICE_RESET_FRAMES);
-                for _ in 0..MAX_PRESSES {
-                    if shows(self.cells(), mode) {
-                        break;
-                    }
-                    self.select(select_frames.into());
-                }
+                self.select_until(shows, Held::Frames(select_frames), draws);
                 self.press_to_choose(switch::RESET, CHOICE_RESET_FRAMES);
                 for _ in 0..MAX_PUSHES {
                     if points(self.cells(), mode) {
@@ -136,11 +156,7 @@ impl Console {
                 }
                 self.press_to_choose(switch::RESET, CHOICE_RESET_FRAMES);
                 if let Some(action) = then {
-                    let mut pushes = 0;
-                    self.push(draws, action, |_| {
-                        pushes += 1;
-                        pushes > 1
-                    });
+                    self.push_once(draws, action);
                 }
             }
         }
@@ -151,7 +167,7 @@ impl Console {
         Ram::new(self.ram(), &self.machine.banks.ram)
     }
 
-    /// Pushes the stick for a frame and lets it go for one, until a menu shows it; whether it did.
+    /// Pushes the stick again and again until a menu shows it; whether it did.
     fn push(
         &mut self,
         draws: &mut StartDraws<'_>,
@@ -162,10 +178,39 @@ impl Console {
             if shows(self) {
                 return true;
             }
-            self.play(draws.sticky(action), 1.0, true);
-            self.play(draws.sticky(Action::Noop), 1.0, true);
+            self.push_once(draws, action);
         }
         false
+    }
+
+    /// Pushes the stick for a frame and lets it go for one.
+    fn push_once(&mut self, draws: &mut StartDraws<'_>, action: Action) {
+        for action in [action, Action::Noop] {
+            self.play(draws.sticky(action), 1.0, true);
+        }
+    }
+
+    /// Presses SELECT until RAM shows the mode.
+    fn select_until(
+        &mut self,
+        shows: fn(Ram<'_>, i32) -> bool,
+        held: Held,
+        draws: &mut StartDraws<'_>,
+    ) {
+        let mode = self.mode.cast_signed();
+        for _ in 0..MAX_PRESSES {
+            if shows(self.cells(), mode) {
+                return;
+            }
+            self.select(draws.press(held));
+            if matches!(held, Held::Random) {
+                // An action of its own, which ends with the game that the first mode's RAM may show.
+                let action = draws.sticky(Action::Noop);
+                if !self.game_over() {
+                    self.play(action, 1.0, true);
+                }
+            }
+        }
     }
 
     /// Presses SELECT. The frame after that counts, but sticky actions have no part in it.
