@@ -20,6 +20,10 @@ class UnsupportedError(ValueError):
     """The backend, env or library cannot do what was asked; the message names what can."""
 
 
+class UnsupportedAttributeError(UnsupportedError, AttributeError):
+    """The backend has nothing under this name, which `hasattr` is to find out without an error."""
+
+
 class NotAnEnvError(TypeError):
     """What was to make or to wrap an env returned something else."""
 

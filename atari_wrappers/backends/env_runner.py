@@ -61,7 +61,7 @@ class EnvRunner:
         """Start an episode; return what the env's info has beyond the record."""
         rows, index, is_lost = self._rows, self._index, self._is_lost
         self.obs, info = self._reset(seed, options)
-        self._share_obs(buffer)
+        self.share_obs(buffer)
         rows.reward[index] = 0.0
         rows.terminated[index] = rows.truncated[index] = rows.final[index] = False
         rows.restarted[index] = is_lost
@@ -99,7 +99,7 @@ class EnvRunner:
                 self._write_record(first_info, _OF_GAME)
             extras = _extras(first_info) | ({"final_info": extras} if extras else {})
         self.obs = first_obs
-        self._share_obs(buffer)
+        self.share_obs(buffer)
         return extras
 
     def _reset(
@@ -127,9 +127,9 @@ class EnvRunner:
         """Return what was observed last, also by an env that failed in another process."""
         return self._rows.obs[buffer][self._index].copy() if self.obs is None else self.obs
 
-    def _share_obs(self, buffer: int) -> None:
-        """Write the observation where another process reads it, if one does."""
-        if self._rows.obs:
+    def share_obs(self, buffer: int) -> None:
+        """Write the observation, if there is one, where another process reads it, if one does."""
+        if self._rows.obs and self.obs is not None:
             self._rows.obs[buffer][self._index] = self.obs
 
     def save(self, buffer: int = 0) -> bytes:
@@ -228,7 +228,7 @@ class EnvRunner:
         else:
             restore_state(_env_state(state))
         self.obs = state["row"]["obs"]
-        self._share_obs(buffer)
+        self.share_obs(buffer)
         for name, values in self._rows.arrays.items():
             values[self._index] = state["row"][name]
         self.ended, self._is_lost = state["ended"], False

@@ -10,7 +10,11 @@ import ale_py
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.errors import ResetNeededError, UnsupportedError
+from atari_wrappers.errors import (
+    ResetNeededError,
+    UnsupportedAttributeError,
+    UnsupportedError,
+)
 from atari_wrappers.game.env import NEW_GAME
 from atari_wrappers.game.native_console import NativeConsole
 from atari_wrappers.game.native_core import obstacles, open_core, spaces_of
@@ -85,9 +89,11 @@ class NativeView(gym.Env[np.ndarray, Any]):
         """Refused: the random numbers are the emulator's, and go with its states.
 
         Raises:
-            UnsupportedError: Always.
+            UnsupportedAttributeError: Always.
         """
-        raise UnsupportedError(f"np_random: the random numbers of {self} are in its states alone")
+        raise UnsupportedAttributeError(
+            f"np_random: the random numbers of {self} are in its states alone"
+        )
 
     def get_action_meanings(self) -> list[str]:
         """Return the names of the console's actions, in the order of the integers for them."""

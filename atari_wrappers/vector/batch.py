@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, Self
 
 import numpy as np
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import AutoresetMode, VectorEnv
 
 from atari_wrappers.backends.base import ResetResult
-from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.errors import UnsupportedAttributeError, UnsupportedError
 from atari_wrappers.game.env import AtariGame
 from atari_wrappers.ids import PICTURES
 from atari_wrappers.recipes import Recipe
@@ -28,6 +28,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     or the envs draw no pictures. What an env raises there closes nothing.
     """
 
+    autoreset_mode: AutoresetMode
     backend: str
     settings: Settings
     recipe: Recipe | None
@@ -42,7 +43,8 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         else:
             metadata, mode = AtariGame.metadata, PICTURES
         self.render_mode = mode if mode == PICTURES else None
-        self.metadata = metadata | {"autoreset_mode": self.settings.autoreset_mode}
+        self.autoreset_mode = self.settings.autoreset_mode
+        self.metadata = metadata | {"autoreset_mode": self.autoreset_mode}
         if self.recipe is not None:  # a picture for each step, and not for each frame
             self.metadata["render_fps"] = float(FRAMES_PER_SECOND / self.recipe.frame_skip)
 
@@ -109,8 +111,15 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     @property
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """Each env's random number generator; on `async` a copy of it."""
-        return self.get_attr("np_random")
+        """Each env's random number generator; on `async` a copy of it.
+
+        Raises:
+            UnsupportedAttributeError: The random numbers are the emulator's (`ale`, `native`).
+        """
+        try:
+            return self.get_attr("np_random")
+        except UnsupportedError as error:
+            raise UnsupportedAttributeError(str(error)) from error
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]

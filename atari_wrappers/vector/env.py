@@ -72,6 +72,7 @@ class VecEnv(Batch):
         backend: What runs it, as `choose_backend` returned it.
 
     Attributes:
+        autoreset_mode: When an ended env restarts, also in `metadata`, as gymnasium's batches say.
         backend: The name of the backend in use.
         settings: What the batch was made with.
         recipe: How games become episodes, each part with its value; `None` where they are none of

@@ -9,7 +9,7 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 import pytest
-from backends import HOSTED, OPEN
+from backends import BACKENDS, HOSTED, OPEN
 
 from atari_wrappers import (
     ClosedError,
@@ -263,6 +263,18 @@ def test_other_ids_are_saved_too(backend: str, open_vec: OpenVec) -> None:
     played = [vec.step([1, 1]) for _ in range(30)]
     vec.restore_state(states)
     assert_same(played, [vec.step([1, 1]) for _ in range(30)])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_attributes_may_be_looked_for(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 2, backend=backend)
+    has_generators = backend in HOSTED
+    assert hasattr(vec, "np_random") == has_generators
+    assert not hasattr(vec, "no_such")
+    if backend != "ale":
+        env = vec.get_sub_environments()[0]
+        assert hasattr(env, "np_random") == has_generators
+        assert vec.call("has_wrapper_attr", "np_random") == (has_generators,) * 2
 
 
 @pytest.mark.parametrize("backend", OPEN)

@@ -103,6 +103,27 @@ def test_a_ring_keeps_the_rows_of_a_partial_reset(backend: str, open_vec: OpenVe
 
 
 @pytest.mark.parametrize("backend", OPEN)
+def test_what_is_written_to_lent_rows_is_seen_by_nobody_else(
+    backend: str, open_vec: OpenVec
+) -> None:
+    vec = open_vec(GAME, 3, backend=backend, obs_buffers=2, num_workers=2 * (backend == "async"))
+    vec.reset(seed=0)
+    states = vec.save_state()
+    lent = vec.step([0, 0, 0])[0]
+    shown = lent.copy()
+    lent[:] = 7
+    lent, _ = vec.reset(mask=[False, True, False])
+    np.testing.assert_array_equal(lent[[0, 2]], shown[[0, 2]])
+    shown = lent.copy()
+    lent[:] = 7
+    lent, _ = vec.restore_state(states[:1], indices=0)
+    np.testing.assert_array_equal(lent[1:], shown[1:])
+    lent[:] = 7
+    vec.step([1], env_id=[2])
+    np.testing.assert_array_equal(vec.reset(mask=[True, False, False])[0][1], shown[1])
+
+
+@pytest.mark.parametrize("backend", OPEN)
 def test_a_ring_and_steps_of_some_envs(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 3, backend=backend, obs_buffers=2)
     twin = open_vec(GAME, 3, backend=backend)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import time
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from atari_wrappers.backends.workers.buffers import SharedBuffers
 from atari_wrappers.backends.workers.dispatcher import Dispatcher
 from atari_wrappers.backends.workers.messages import dumps
 from atari_wrappers.backends.workers.remote import RemoteEnv
-from atari_wrappers.errors import StepTimeoutError, UnsupportedError
+from atari_wrappers.errors import StepTimeoutError, UnsupportedError, WorkerError
 from atari_wrappers.request import BatchRequest
 
 
@@ -69,6 +70,7 @@ class AsyncBackend(PythonEnvsBackend):
     ) -> None:
         """Send each worker the resets of its envs."""
         self._buffers.turn(indices)
+        self._show_others(indices)
         try:
             self._dispatcher.begin_resets(indices, seeds, options, self._buffers.current)
         except UnsupportedError:  # of the options
@@ -146,7 +148,20 @@ class AsyncBackend(PythonEnvsBackend):
     def load_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
         """Bring envs into saved states; what was lent stays as it is."""
         self._buffers.turn(())
+        self._show_others(indices)
         self._ask("load", "restoring a state", _each_a_state(indices, states))
+
+    def _show_others(self, indices: Sequence[int]) -> None:
+        """Have envs that take no part write what they observed: the caller may have changed it.
+
+        Of one that has failed, what was lent is all there is.
+        """
+        others = sorted({*self._all} - {*indices} - {*self._dispatcher.work.failed})
+        if others and self._buffers.count > 1:
+            with contextlib.suppress(WorkerError):  # whoever needs that env is told
+                self._ask(
+                    "show", "showing its observation", dict.fromkeys(others, pickle.dumps(()))
+                )
 
     def attribute(self, index: int, name: str) -> Any:
         """Return an attribute of an env; for a method, what calls it."""

@@ -230,6 +230,8 @@ class Worker:
             return (True, None) if callable(attribute) else (False, attribute)
         if what == "set_attr":
             return set_attr(runner.env, *arguments)
+        if what == "show":
+            return runner.share_obs(buffer)
         if what == "save":
             return runner.save(buffer)
         if what == "check_state":
