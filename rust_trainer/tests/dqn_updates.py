@@ -2,9 +2,10 @@
 
 Run as `python dqn_updates.py FOLDER...`. Each has `record.safetensors`, the weights at the start,
 what the environments gave, the actions taken and the numbers drawn, and `settings.json`, and gets
-`after.safetensors`, the weights, the target network's and the priorities at the end. Nothing here
-is shared with the trainer. In fp32 everything is float64, so that what differs is the trainer's
-rounding; in bf16 all but the last layers is bfloat16.
+`after.safetensors`, the weights, the target network's and the priorities at the end, and how near
+to a kink any gradient was taken. Nothing here is shared with the trainer. In fp32 everything is
+float64, so that what differs is the trainer's rounding; in bf16 all but the last layers is
+bfloat16.
 """
 
 import json
@@ -12,10 +13,10 @@ import sys
 from pathlib import Path
 
 import torch
-from nature_cnn import convolutions
+from nature_cnn import Rectified, convolutions
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.nn.functional import huber_loss, linear, mse_loss, relu, softmax
+from torch.nn.functional import huber_loss, linear, mse_loss, softmax
 from torch.nn.utils import clip_grad_norm_
 
 Weights = dict[str, Tensor]
@@ -25,6 +26,7 @@ class Net:
     """The Nature CNN, with noisy layers and two streams if the settings say so."""
 
     def __init__(self, weights: Weights, settings: dict) -> None:
+        self.rectified = Rectified()
         bf16 = settings["precision"] == "bf16"
         self.dtype = torch.float32 if bf16 else torch.float64
         self.body = torch.bfloat16 if bf16 else torch.float64
@@ -50,7 +52,7 @@ class Net:
         return linear(x, weight.to(x.dtype), bias.to(x.dtype))
 
     def stream(self, name: str, x: Tensor, noise: list[Tensor]) -> Tensor:
-        hidden = relu(self.layer(f"{name}.hidden", x, noise))
+        hidden = self.rectified(self.layer(f"{name}.hidden", x, noise))
         return self.layer(f"{name}.out", hidden.to(self.dtype), noise)
 
     def noise_shapes(self) -> list[int]:
@@ -61,7 +63,7 @@ class Net:
 
     def __call__(self, obs: Tensor, numbers: Tensor) -> Tensor:
         noise = list(numbers.to(self.dtype).split(self.noise_shapes())) if self.noisy else []
-        x = convolutions(self.weights, obs, self.body).flatten(1)
+        x = convolutions(self.weights, obs, self.body, self.rectified).flatten(1)
         if self.dueling:
             value = self.stream("value", x, noise).unsqueeze(1)
             advantage = self.stream("advantage", x, noise).unflatten(1, (-1, self.count))
@@ -69,7 +71,7 @@ class Net:
         if self.noisy:
             return self.stream("q", x, noise).unflatten(1, (-1, self.count))
         weight, bias = self.weights["hidden.weight"], self.weights["hidden.bias"]
-        x = relu(linear(x, weight.to(self.body), bias.to(self.body))).to(self.dtype)
+        x = self.rectified(linear(x, weight.to(self.body), bias.to(self.body))).to(self.dtype)
         weight, bias = self.weights["q.weight"], self.weights["q.bias"]
         return linear(x, weight, bias).unflatten(1, (-1, self.count))
 
@@ -220,6 +222,7 @@ def main(folder: Path, settings: dict) -> None:
     after = {name: x.detach().float() for name, x in net.weights.items()}
     after |= {f"target.{name}": x.detach().float() for name, x in target_net.weights.items()}
     after["priorities"] = memory.priorities
+    after["clearance"] = torch.tensor(net.rectified.clearance, dtype=torch.float64)
     save_file({name: x.contiguous() for name, x in after.items()}, folder / "after.safetensors")
 
 

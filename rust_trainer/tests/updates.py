@@ -1,10 +1,10 @@
 """Whole updates of PPO, A2C (also with an LSTM) and PQN by PyTorch alone.
 
-Run as `python updates.py FOLDER SETTINGS`. FOLDER has `record.safetensors`, by `updates.rs`, the
-weights at the start, what the environments gave and the actions taken, and gets
-`after.safetensors`, the weights at the end; SETTINGS are the run's as JSON. Nothing here is shared
-with the trainer. In fp32 everything is float64, so that what differs is the trainer's rounding;
-in bf16 the body is bfloat16, the rest float32.
+Run as `python updates.py FOLDER...`. Each has `record.safetensors`, by `updates.rs`, the weights
+at the start, what the environments gave and the actions taken, and `settings.json`, and gets
+`after.safetensors`, the weights at the end and how near to a kink any gradient was taken. Nothing
+here is shared with the trainer. In fp32 everything is float64, so that what differs is the
+trainer's rounding; in bf16 the body is bfloat16, the rest float32.
 """
 
 import json
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from nature_cnn import convolutions
+from nature_cnn import Rectified, convolutions
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.distributions import Categorical
-from torch.nn.functional import layer_norm, linear, relu
+from torch.nn.functional import layer_norm, linear
 from torch.nn.utils import clip_grad_norm_
 
 State = tuple[Tensor, Tensor]
@@ -36,7 +36,7 @@ class Agent:
         self.weights = {
             name: tensor.to(self.dtype).requires_grad_() for name, tensor in weights.items()
         }
-        self.settings = settings
+        self.settings, self.rectified = settings, Rectified()
         self.adam = torch.optim.Adam(self.weights.values(), eps=settings.get("adam_eps", 0))
         self.radam = torch.optim.RAdam(self.weights.values())
         self.squares = {name: torch.ones_like(tensor) for name, tensor in self.weights.items()}
@@ -55,9 +55,9 @@ class Agent:
             scale, shift = layer(f"{name}_norm")
             return layer_norm(x.movedim(1, -1), scale.shape, scale, shift, 1e-6).movedim(-1, 1)
 
-        x = convolutions(self.weights, obs, self.body, normed)
+        x = convolutions(self.weights, obs, self.body, self.rectified, normed)
         x = linear(x.flatten(1), *layer("hidden"))
-        return relu(normed("hidden", x)).to(self.dtype)
+        return self.rectified(normed("hidden", x)).to(self.dtype)
 
     def q_values(self, obs: Tensor) -> Tensor:
         """The action values of a batch of images."""
@@ -198,6 +198,8 @@ def ppo_losses(agent: Agent, rollout: Rollout, orders: Tensor) -> Iterator[Calla
         ratio = torch.exp(policy.log_prob(actions) - old_log_probs)
         gain = torch.min(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages)
         near = old_values + (values - old_values).clamp(-clip, clip)
+        for moved in (ratio - 1, values - old_values):
+            agent.rectified.note(moved.abs() - clip)
         error = torch.max((values - returns) ** 2, (near - returns) ** 2)
         return (
             -gain.mean()
@@ -269,8 +271,9 @@ def pqn_losses(
             yield lambda indices=indices: loss(indices)
 
 
-def main(folder: Path, settings: dict) -> None:
+def main(folder: Path) -> None:
     record = load_file(folder / "record.safetensors")
+    settings = json.loads((folder / "settings.json").read_text())
     is_weight = (".weight", ".bias", ".weight_ih", ".weight_hh", ".bias_ih", ".bias_hh")
     weights = {name: x for name, x in record.items() if name.endswith(is_weight)}
     agent = Agent(weights, settings)
@@ -290,9 +293,11 @@ def main(folder: Path, settings: dict) -> None:
         else:
             agent.descend(a2c_loss(agent, rollout), rate)
     after = {name: x.detach().float().contiguous() for name, x in agent.weights.items()}
+    after["clearance"] = torch.tensor(agent.rectified.clearance, dtype=torch.float64)
     save_file(after, folder / "after.safetensors")
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(2)
-    main(Path(sys.argv[1]), json.loads(sys.argv[2]))
+    torch.set_num_threads(1)
+    for argument in sys.argv[1:]:
+        main(Path(argument))
