@@ -16,7 +16,7 @@ from program import ROOT
 
 # What the scripts may call beside python, cargo and c++.
 TOOLS = {
-    *("awk", "bash", "cat", "chmod", "cp", "cut", "dirname", "du", "env", "find", "grep"),
+    *("awk", "bash", "cat", "chmod", "cp", "cut", "dirname", "du", "env", "find", "flock", "grep"),
     *("kill", "mkdir", "mv", "printf", "readlink", "rm", "sed", "sh", "sleep", "touch"),
 }
 
@@ -31,6 +31,7 @@ esac
 """
 CARGO = """#!/usr/bin/env bash
 printf '%s\\n' "cargo $* home=${PYTHONHOME-unset} path=${PYTHONPATH-unset}" >>"$LOG"
+sleep "${CARGO_SECONDS:-0}"
 mkdir -p target/release
 printf '#!/bin/sh\\necho "ran $*"\\n' >target/release/rust_trainer
 chmod +x target/release/rust_trainer
@@ -80,17 +81,23 @@ class Project:
         self, *arguments: object, status: int = 0, script: Path | None = None, **variables: object
     ) -> subprocess.CompletedProcess[str]:
         """Run `scripts/train`, or another script, with nothing but these variables set."""
+        process = self.start(*arguments, script=script, **variables)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == status, out + err
+        return subprocess.CompletedProcess(process.args, status, out, err)
+
+    def start(
+        self, *arguments: object, script: Path | None = None, **variables: object
+    ) -> subprocess.Popen[str]:
+        """Start what `run` runs."""
         env = {"PATH": self.bin, "HOME": self.root.parent, "LOG": self.log, **variables}
-        ended = subprocess.run(
+        return subprocess.Popen(
             [script or self.root / "scripts/train", *map(str, arguments)],
             env={name: str(value) for name, value in env.items()},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
-            check=False,
         )
-        assert ended.returncode == status, ended.stdout + ended.stderr
-        return ended
 
     def called(self) -> str:
         """Return what was run of python and cargo since the last time, a line each."""
@@ -125,6 +132,54 @@ def test_all_is_made_once(project: Project) -> None:
     change(project.root / "atari_core/src")
     project.run("eval", "runs/a")
     assert "-m maturin" in project.called()
+
+
+def test_starts_at_once_set_up_one_after_the_other(project: Project) -> None:
+    started = [project.start("--seed", seed, CARGO_SECONDS=0.3) for seed in range(3)]
+    for seed, process in enumerate(started):
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, out) == (0, f"ran train --seed {seed}\n"), err
+        assert err.count("waiting for another set-up") <= 1
+    called = project.called()
+    for call in ("-m venv", "-m pip", "-m maturin"):
+        assert called.count(call) == 1, call
+
+
+def test_the_lock_is_not_kept_by_what_outlives_the_set_up(built: Project) -> None:
+    """As a server that a compiler starts."""
+    server = "sleep 60 >/dev/null 2>&1 &\necho $! >>server"
+    write_program(built.bin / "cargo", f"#!/bin/sh\n{server}\n")
+    built.run("doctor")
+    try:
+        assert "waiting" not in built.run("doctor").stderr
+    finally:
+        subprocess.run(["kill", *(built.root / "server").read_text().split()], check=True)
+
+
+def test_what_is_asked_for_is_added_and_kept(built: Project) -> None:
+    setup = built.root / "scripts/setup"
+    for asked, extras in [("--ray", "train,ray"), ("--dev", "train,test")]:
+        for _ in range(2):
+            built.run(asked, script=setup)
+        assert built.called().count("-m pip") == 1
+        built.run("doctor")
+        built.run("--ray", script=setup)
+        assert "-m pip" not in built.called()
+        assert (built.root / ".venv/.setup").read_text().splitlines()[1] == extras
+
+
+def test_the_trainers_module_is_built_when_asked_for_and_where_it_changed(built: Project) -> None:
+    setup = built.root / "scripts/setup"
+    module = "maturin develop --release --locked --manifest-path rust_trainer/Cargo.toml"
+    for expected in (1, 0):
+        built.run("--module", script=setup)
+        assert built.called().count(module) == expected
+    change(built.source)
+    built.run()
+    assert module not in built.called()
+    built.run("--module", script=setup)
+    assert module in built.called()
+    assert "--moduel is none of" in built.run("--moduel", script=setup, status=1).stderr
 
 
 def test_a_link_to_the_script_runs_it(built: Project, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import os
 import secrets
 import signal
 import subprocess
-import sys
 import time
 from statistics import fmean
 
@@ -16,7 +15,7 @@ import pytest
 from program import ROOT
 from torchrun import FEW, Ranks
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'atari-wrappers[rllib]'")
+pytest.importorskip("ray", reason="Ray is not installed: ./scripts/setup --ray")
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def end(ranks: Ranks) -> tuple[int, str]:
 
 def test_ray_starts_ranks_that_learn_together(ranks: Ranks, variables: dict[str, str]) -> None:
     """Two of them, and what they print comes back."""
-    script = [sys.executable, str(ROOT / "scripts/ray_train"), "--ranks", "2", "--cpus", "0.5"]
+    script = [str(ROOT / "scripts/ray_train"), "--ranks", "2", "--cpus", "0.5"]
     arguments = ["train", *FEW, "--total-steps", "512", "--run-name", "run"]
     ranks.launch([*script, "--", *arguments], variables)
     status, said = end(ranks)
@@ -54,7 +53,7 @@ def test_a_sweep_stops_goes_on_and_reports_over_all_runs(
     ranks: Ranks, variables: dict[str, str]
 ) -> None:
     """Two rates and two seeds; the scores are those of the games that the runs wrote down."""
-    script = [sys.executable, str(ROOT / "scripts/ray_sweep"), "--name", "rates", "--cpus", "0.5"]
+    script = [str(ROOT / "scripts/ray_sweep"), "--name", "rates", "--cpus", "0.5"]
     sweep = ["--seeds", "1,2", "--vary", "learning-rate=1e-3,1e-30"]
     arguments = ["--env-id", "CartPole-v1", "--num-envs", "4", "--total-steps", "16384"]
     command = [*script, *sweep, "--", *arguments, "--checkpoint-every", "1024"]
