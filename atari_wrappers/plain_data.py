@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -47,22 +48,71 @@ def unpack(kind: str, version: int, data: bytes) -> dict[str, Any]:
         raise ValueError(f"this state of {_a(kind)} is damaged: its {len(data)} bytes have changed")
     header, _, _ = data[start:].partition(b"\n")
     packed = json.loads(header)
+    if not isinstance(packed, dict) or not isinstance(packed.get("values"), dict):
+        raise ValueError(f"this is no state of {_a(kind)}: it has no values")
     for name, expected in (("kind", kind), ("version", version)):
         found = packed.get(name)
         if found != expected:
             raise ValueError(
                 f"this is no state of {_a(kind)}: {name}={found!r} instead of {expected!r}"
             )
-    return _with_blobs(packed["values"], body[len(header) + 1 :])
+    try:
+        return _with_blobs(packed["values"], body[len(header) + 1 :])
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"this state of {_a(kind)} has an array that is none: {error}") from error
 
 
-def differences(theirs: dict[str, Any], ours: dict[str, Any]) -> str:
+def differences(theirs: Any, ours: dict[str, Any]) -> str:
     """Say in which of our values another's differ, such as `mode=1 instead of 0`; `""` in none."""
+    if not isinstance(theirs, dict):
+        return f"{theirs!r} instead of {ours!r}"
     return ", ".join(
         f"{name}={theirs.get(name)!r} instead of {value!r}"
         for name, value in ours.items()
         if theirs.get(name) != value
     )
+
+
+def check_alike(name: str, theirs: Any, ours: Any) -> None:
+    """Refuse values whose names, types, or array's dtypes and shapes are not those of ours.
+
+    Args:
+        name: What the message calls them, such as `rules`.
+        theirs: The values to check, those in lists and dicts too.
+        ours: Such values; `...` for any.
+
+    Raises:
+        ValueError: They are others.
+    """
+    if ours is ...:
+        return
+    found, expected = _form(theirs), _form(ours)
+    if found != expected:
+        raise ValueError(f"{name} is {found} instead of {expected}")
+    if isinstance(ours, dict | list):
+        for key in ours if isinstance(ours, dict) else range(len(ours)):
+            check_alike(f"{name}.{key}", theirs[key], ours[key])
+
+
+def check_range(name: str, value: float, low: float, high: float = inf) -> None:
+    """Refuse a number out of range.
+
+    Raises:
+        ValueError: It is none from `low` to `high`.
+    """
+    if not low <= value <= high:
+        raise ValueError(f"{name} must lie in [{low}, {high}], not {value}")
+
+
+def _form(value: Any) -> str:
+    """Say of what form a value is, without its numbers."""
+    if isinstance(value, np.ndarray):
+        return f"an array {value.dtype} {list(value.shape)}"
+    if isinstance(value, dict):
+        return f"a dict of {', '.join(sorted(map(str, value)))}"
+    if isinstance(value, list | tuple):
+        return f"a list of {len(value)}"
+    return _a(type(value.item() if isinstance(value, np.generic) else value).__name__)
 
 
 def _excerpt(data: Any) -> str:

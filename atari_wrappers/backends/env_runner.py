@@ -12,9 +12,10 @@ from gymnasium.vector import AutoresetMode
 
 from atari_wrappers.backends.results import RECORD, ResultArrays
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.plain_data import differences, pack, unpack
+from atari_wrappers.plain_data import check_alike, differences, pack, unpack
 
 STATE_VERSION = 1
+_PARTS = ("made_by", "ended", "row", "env", "is_pickle")
 # What a reset says of a game that ended within it.
 _OF_GAME = tuple(name for name in RECORD if name not in ("raw_reward", "lives"))
 
@@ -174,6 +175,8 @@ class EnvRunner:
             raise ValueError(
                 f'{self._not_its_state}: backend "native" saved it, and alone reads it'
             )
+        check_alike("this state of an env", state, dict.fromkeys(_PARTS, ...))
+        check_alike("ended, is_pickle", [state["ended"], state["is_pickle"]], [True, True])
         check, restore = _method(self.env, "check_state"), _method(self.env, "restore_state")
         self._check_maker(state, judges_itself=restore is not None)
         if state["ended"] and self._mode == AutoresetMode.SAME_STEP:
@@ -191,13 +194,8 @@ class EnvRunner:
         else:
             _env_state(state)
         own = self._row()
-        for name, array in (own | {"obs": own["final_obs"]}).items():
-            saved = state["row"][name]
-            if (saved.dtype, saved.shape) != (array.dtype, array.shape):
-                raise ValueError(
-                    f"{self._not_its_state}: {name} is {saved.dtype} {list(saved.shape)} instead of"
-                    f" {array.dtype} {list(array.shape)}"
-                )
+        own["obs"] = own["final_obs"]
+        check_alike(f"{self._not_its_state}: row", state["row"], own)
 
     def _row(self) -> dict[str, np.ndarray]:
         arrays = self._rows.arrays.items()
@@ -206,6 +204,8 @@ class EnvRunner:
     def _check_maker(self, state: dict[str, Any], *, judges_itself: bool) -> None:
         """Refuse the state of an env that was made in another way, unless the env judges itself."""
         own, other = _identity(self.env), state["made_by"]
+        if not isinstance(other, dict):
+            raise ValueError(f"{self._not_its_state}: made_by is {other!r}")
         if judges_itself and other.get("has_states"):
             return
         if _innermost(own["env"]) != _innermost(str(other.get("env"))):  # the rest follows from it

@@ -11,7 +11,16 @@ import numpy as np
 from ale_py import Action, ALEInterface, ALEState, roms
 
 from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.game.ale_state import (
+    END_FRAME,
+    STAY_IN_FRAME,
+    check_ale_state,
+    is_within_frame,
+    twister_in,
+    with_program,
+)
 from atari_wrappers.ids import EnvId
+from atari_wrappers.plain_data import check_alike, check_range
 from atari_wrappers.recipes import Recipe
 
 RAM_BYTES = 128
@@ -44,12 +53,17 @@ class Emulator:
         on_frame: Called after each emulated frame.
 
     Attributes:
+        made_by: The library that emulates, with its version: its states are for no other.
+        reward_shape: `()`; with two players `(2,)`.
         actions: What the game's actions are called there, in order.
         frames: Emulated frames since the game began.
 
     Raises:
         UnsupportedError: The game has no such mode or difficulty.
     """
+
+    made_by = f"ale-py {ale_py.__version__}"
+    reward_shape: tuple[int, ...] = ()
 
     def __init__(
         self, env_id: EnvId, recipe: Recipe, on_frame: Callable[[], None] | None = None
@@ -141,9 +155,7 @@ class Emulator:
         They are what ends its states: the words of a Mersenne Twister and the place among them.
         """
         if self._sticky:
-            state = self._ale.cloneState(include_rng=True).serialize()
-            *words, place = map(int, state[:-8].rpartition(b"\0")[2].split())
-            self._twister.set_state(("MT19937", np.array(words, np.uint32), place))
+            self._twister.set_state(("MT19937", *twister_in(self._ale_state())))
 
     def act(self, action: Action, strength: float = 1.0) -> int:
         """Emulate a frame and return its reward; `strength`, 0 to 1, is how far a paddle turns."""
@@ -177,26 +189,69 @@ class Emulator:
 
         ALE's own lacks the screen, and the action that a sticky one may repeat. Which that is, ALE
         tells nobody, so that `act` follows its random numbers: one double of 53 bits per frame.
-        Nor can the screen be put back where ALE draws: rows that the next frames leave out, as
-        those of Q*bert and now and then of Yars' Revenge do, show what ALE drew there last.
+        Nor can the screen be put back where ALE draws: what the next frames leave out shows what
+        ALE drew there last.
         """
         return {
-            "ale": self.ale.cloneState(include_rng=True).serialize(),
+            "ale": self._ale_state(),
             "frames": self.frames,
             "held": self._held and [self._held[0].value, self._held[1]],
             "screen": self.screen(),
         }
 
+    def _ale_state(self) -> bytes:
+        return self.ale.cloneState(include_rng=True).serialize()
+
+    def check(self, state: Any) -> None:
+        """Refuse what `restore` cannot take.
+
+        Raises:
+            ValueError: It is not what `save` returns.
+        """
+        own = self.save()
+        check_alike("emulator", state, own | {"held": ...})
+        check_ale_state(state["ale"], own["ale"])
+        check_range("emulator.frames", state["frames"], 0)
+        if state["held"] is not None:
+            check_alike("emulator.held", state["held"], [0, 1.0])
+            code, strength = state["held"]
+            check_range("emulator.held", code, 0, len(Action.__members__) - 1)
+            check_range("emulator.held", strength, 0, 1)
+            if not 0 < self._sticky < 1:
+                raise ValueError("emulator.held is an action, and none of this game's is repeated")
+
     def restore(self, state: dict[str, Any]) -> None:
         """Go to a state that `save` returned; another emulator of the same game can, too."""
-        ale_state = ALEState(state["ale"])
-        self.new_game()
-        if state["held"] is not None:
-            held = Action(state["held"][0]), state["held"][1]
-            while self._held is None:
-                self._act(*held)
-                if self._twister.random_sample() >= self._sticky:
-                    self._held = held
-        self.ale.restoreState(ale_state)
+        held = state["held"] and (Action(state["held"][0]), state["held"][1])
+        if self.ale.game_over() or (self._sticky and held is None):
+            self._ale.reset_game()  # in a game that is over no frame is emulated
         self._follow()
-        self.frames, self._shown = state["frames"], state["screen"]
+        if held is not None:
+            self._hold(held)
+        self._enter(is_within_frame(state["ale"]), held or (Action.NOOP, 1.0))
+        self._ale.restoreState(ALEState(state["ale"]))
+        self._follow()
+        self._is_fresh = False
+        self.frames, self._held, self._shown = state["frames"], held, state["screen"]
+
+    def _hold(self, action: tuple[Action, float]) -> None:
+        """Let an action be the last that ALE took, which a sticky one may repeat."""
+        is_held = False
+        while not is_held:
+            if self._ale.game_over():
+                self._ale.reset_game()
+                self._follow()
+            self._act(*action)
+            is_held = self._twister.random_sample() >= self._sticky
+
+    def _enter(self, within_frame: bool, action: tuple[Action, float]) -> None:
+        """Bring ALE to the end of a frame, or into one, which no restored state does."""
+        if self._ale.game_over():
+            self._ale.reset_game()
+        own = self._ale_state()
+        programs = [END_FRAME] * is_within_frame(own) + [STAY_IN_FRAME] * within_frame
+        for program in programs:
+            self._ale.restoreState(ALEState(with_program(own, program)))
+            self._act(*action)
+        if programs and is_within_frame(self._ale_state()) != within_frame:
+            raise RuntimeError(f"ale-py {ale_py.__version__} ends frames in a way of its own")

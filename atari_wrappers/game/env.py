@@ -20,13 +20,14 @@ from atari_wrappers.game.polar import console_action, polar_space
 from atari_wrappers.game.rules import GameRules
 from atari_wrappers.game.seeding import HashedDraws
 from atari_wrappers.ids import EnvId
-from atari_wrappers.plain_data import differences, pack, unpack
+from atari_wrappers.plain_data import check_alike, differences, pack, unpack
 from atari_wrappers.recipes import Recipe
 
 # The reset option that asks for a new game, where one that lost a life would go on.
 NEW_GAME = "new_game"
 # Of what a state means; another one is refused.
 STATE_VERSION = 1
+_PARTS = ("made_by", "is_ready", "emulator", "rules", "pictures")
 
 
 class AtariGame(gym.Env[np.ndarray, Any]):
@@ -217,16 +218,23 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         values = unpack("game", STATE_VERSION, state)
         if "native" in values:
             raise ValueError('this is not the state of a game on ale-py: backend "native" saved it')
+        check_alike("this state of a game", values, dict.fromkeys(_PARTS, ...))
         differing = differences(values["made_by"], self._made_by)
         if differing:
             raise ValueError(f"this is the state of another game: {differing}")
+        check_alike("is_ready", values["is_ready"], self._is_ready)
+        self._emulator.check(values["emulator"])
+        self._rules.check(values["rules"])
+        check_alike("pictures", values["pictures"], self._pictures.state())
         return values
 
     def restore_state(self, state: bytes) -> None:
         """Go to a state that `save_state` returned; what follows is the same to the last bit.
 
-        Of Q*bert and Yars' Revenge the game is, and not every pixel: their frames leave rows of the
-        picture out, and ale-py's states do not say what it shows there; those of `native` do.
+        The game is, and not every pixel of the next two frames: ale-py's states do not say what it
+        shows in rows that a frame leaves out, as those of Q*bert, Tetris and Yars' Revenge do, or
+        while a game takes more than one frame to think, as TicTacToe3D and VideoCheckers do. Those
+        of `native` do say.
 
         Args:
             state: Of this env, or of another one with the same game and recipe.
@@ -244,4 +252,5 @@ class AtariGame(gym.Env[np.ndarray, Any]):
     def _made_by(self) -> dict[str, Any]:
         """What two games agree in that may take each other's states."""
         recipe = asdict(self.recipe) | {"screen_size": list(self.recipe.screen_size)}
-        return {"game": self._rom, "num_players": self.num_players} | recipe
+        game = {"game": self._rom, "num_players": self.num_players}
+        return game | recipe | {"emulator": self._emulator.made_by}

@@ -9,11 +9,13 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+import numpy as np
 from ale_py import Action
 
 from atari_wrappers.game.emulator import Emulator
 from atari_wrappers.game.pictures import Observations
 from atari_wrappers.game.seeding import Draws, make_draws
+from atari_wrappers.plain_data import check_alike, check_range
 from atari_wrappers.recipes import Recipe
 
 # Ways of `Recipe.fire_reset` that are a single frame.
@@ -83,6 +85,25 @@ class GameRules:
         """Return the whole state but the emulator's and the pictures', as plain data."""
         attributes = {name: getattr(self, name) for name in _STATE}
         return {"attributes": attributes, "draws": self.draws.state()}
+
+    def check(self, state: Any) -> None:
+        """Refuse what `restore` cannot take.
+
+        Raises:
+            ValueError: It is not what `save` returns.
+        """
+        attributes = self.save()["attributes"] | {"score": ..., "_limit": ...}
+        check_alike("rules", state, {"attributes": attributes, "draws": ...})
+        score, limit = (np.asarray(state["attributes"][name]) for name in ("score", "_limit"))
+        shapes = {(), self._emulator.reward_shape}
+        if score.dtype.kind not in "iuf" or score.shape not in shapes:
+            raise ValueError(f"rules.attributes.score is {state['attributes']['score']!r}")
+        check_range("rules.attributes.score", float(np.abs(score).max()), 0, 1e300)
+        if limit.dtype.kind not in "iuf" or limit.shape:
+            raise ValueError(f"rules.attributes._limit is {state['attributes']['_limit']!r}")
+        check_range("rules.attributes._limit", float(limit), 0)
+        check_range("rules.attributes.steps", state["attributes"]["steps"], 0)
+        self.draws.check_state(state["draws"])
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go to a state that `save` returned."""

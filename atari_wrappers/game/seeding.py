@@ -10,6 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from gymnasium.utils import seeding
 
+from atari_wrappers.checks import check_choice
+from atari_wrappers.plain_data import check_alike, check_range
+
 
 class Draws(Protocol):
     """What a game draws from."""
@@ -21,6 +24,9 @@ class Draws(Protocol):
 
     def state(self) -> Any:
         """Return where in its sequence this stands, as plain data."""
+
+    def check_state(self, state: Any) -> None:
+        """Refuse what `set_state` cannot take, by a `ValueError`."""
 
     def set_state(self, state: Any) -> None:
         """Go to where a `state` was taken."""
@@ -46,6 +52,15 @@ class HashedDraws:
     def state(self) -> Any:
         """Return where in its sequence this stands, as plain data."""
         return self.generator.bit_generator.state
+
+    def check_state(self, state: Any) -> None:
+        """Refuse what `set_state` cannot take, by a `ValueError`."""
+        check_alike("rules.draws", state, self.state())
+        for name, number in state["state"].items():
+            check_range(f"rules.draws.state.{name}", number, 0, (1 << 128) - 1)
+        check_range("rules.draws.has_uint32", state["has_uint32"], 0, 1)
+        check_range("rules.draws.uinteger", state["uinteger"], 0, (1 << 32) - 1)
+        check_choice("rules.draws.bit_generator", state["bit_generator"], ("PCG64",))
 
     def set_state(self, state: Any) -> None:
         """Go to where a `state` was taken."""
@@ -79,9 +94,25 @@ class RawDraws:
         """Return where in its sequence this stands, as plain data."""
         return self._twister.get_state(legacy=False)
 
+    def check_state(self, state: Any) -> None:
+        """Refuse what `set_state` cannot take, by a `ValueError`."""
+        check_twister("rules.draws", state)
+
     def set_state(self, state: Any) -> None:
         """Go to where a `state` was taken."""
         self._twister.set_state(state)
+
+
+def check_twister(name: str, state: Any) -> None:
+    """Refuse what is no state of numpy's Mersenne Twister, which would read beyond its words.
+
+    Raises:
+        ValueError: It is none.
+    """
+    check_alike(name, state, np.random.RandomState(0).get_state(legacy=False))
+    check_choice(f"{name}.bit_generator", state["bit_generator"], ("MT19937",))
+    check_range(f"{name}.state.pos", state["state"]["pos"], 0, len(state["state"]["key"]))
+    check_range(f"{name}.has_gauss", state["has_gauss"], 0, 1)
 
 
 def make_draws(way: str, seed: int | None) -> HashedDraws | RawDraws:

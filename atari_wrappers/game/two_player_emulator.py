@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import metadata
 from types import ModuleType
 from typing import Any
 
@@ -15,8 +16,11 @@ import numpy as np
 from ale_py import Action, roms
 
 from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.game.ale_state import check_ale_state
 from atari_wrappers.game.emulator import Emulator
+from atari_wrappers.game.seeding import check_twister
 from atari_wrappers.ids import EnvId
+from atari_wrappers.plain_data import check_alike, check_range
 from atari_wrappers.recipes import Recipe
 
 NUM_PLAYERS = 2
@@ -139,6 +143,13 @@ class TwoPlayerEmulator(Emulator):
         ale: The fork's interface.
     """
 
+    reward_shape = (NUM_PLAYERS,)
+
+    @property
+    def made_by(self) -> str:
+        """The library that emulates, with its version."""
+        return f"multi-agent-ale-py {metadata.version('multi-agent-ale-py')}"
+
     def __init__(
         self, env_id: EnvId, recipe: Recipe, on_frame: Callable[[], None] | None = None
     ) -> None:
@@ -225,6 +236,22 @@ class TwoPlayerEmulator(Emulator):
             "twister": self._twister.get_state(legacy=False),
             "screen": self.screen(),
         }
+
+    def check(self, state: Any) -> None:
+        """Refuse what `restore` cannot take.
+
+        Raises:
+            ValueError: It is not what `save` returns.
+        """
+        own = self.save()
+        check_alike("emulator", state, own | {"ale": ..., "twister": ...})
+        encoded = np.asarray(state["ale"])
+        check_alike("emulator.ale", encoded[:0], own["ale"][:0])
+        check_ale_state(encoded.tobytes(), own["ale"].tobytes())
+        check_range("emulator.frames", state["frames"], 0)
+        for code in state["pressed"]:
+            check_range("emulator.pressed", code, 0, len(Action.__members__) - 1)
+        check_twister("emulator.twister", state["twister"])
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go to a state that `save` returned; another emulator of the same game can, too."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from games import make_game
 from replay import digest
 
+from atari_wrappers import VecEnv
 from atari_wrappers.errors import ResetNeededError
 from atari_wrappers.game.env import AtariGame
 from atari_wrappers.plain_data import pack, unpack
@@ -191,6 +193,76 @@ def test_what_is_no_state_is_refused_and_changes_nothing() -> None:
     assert other.save_state() == before
     other.restore_state(state)
     assert other.save_state() == state
+
+
+# Each value of a state, and one that no game has.
+CRAFTED = {
+    "made_by": None,
+    "made_by.emulator": "ale-py 0.12.0",
+    "is_ready": 1,
+    "emulator": [],
+    "emulator.ale": b"\0" * 100,
+    "emulator.frames": -1,
+    "emulator.held": [0, 1.0],
+    "emulator.screen": np.zeros((210, 160), np.uint8),
+    "rules": {"attributes": {}, "draws": {}},
+    "rules.attributes.step": 1,
+    "rules.attributes.lives": "3",
+    "rules.attributes.life_lost": 0,
+    "rules.attributes.score": float("nan"),
+    "rules.attributes._limit": -1,
+    "rules.draws.state.inc": 1 << 200,
+    "rules.draws.has_uint32": 2,
+    "rules.draws.bit_generator": "MT19937",
+    "pictures.older": np.zeros((1, 1), np.uint8),
+    "pictures.frames": None,
+    "more": 1,
+}
+
+
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_a_crafted_state_changes_no_env(backend: str, open_vec: Callable[..., VecEnv]) -> None:
+    vec = open_vec("BreakoutNoFrameskip-v4", 2, backend=backend, preset="baselines")
+    vec.reset(seed=1)
+    states = vec.save_state()
+    vec.step([1, 2])
+    before = vec.save_state()
+    outer = unpack("env", 1, states[1])
+    crafted = [crafted_state(outer["env"], *change) for change in CRAFTED.items()]
+    crafted = [pack("env", 1, outer | {"env": state}) for state in crafted]
+    crafted += [pack("env", 1, outer | change) for change in ({"ended": 0}, {"row": {}}, {"x": 1})]
+    for state, name in zip(crafted, [*CRAFTED, "ended", "row", "x"], strict=True):
+        with pytest.raises(ValueError, match=r"^env 1: "):
+            vec.restore_state([states[0], state])
+        assert vec.save_state() == before, name
+    vec.restore_state(states)
+    assert vec.save_state() == states
+
+
+def crafted_state(state: bytes, place: str, value: Any) -> bytes:
+    """Return a state in which one value was replaced, or put where there is none."""
+    values = unpack("game", 1, state)
+    *outer, name = place.split(".")
+    holder = values
+    for each in outer:
+        holder = holder[each]
+    holder[name] = value
+    return pack("game", 1, values)
+
+
+# Beyond its 624 words numpy's generator reads whatever is in memory there.
+def test_a_place_beyond_the_random_numbers_is_refused() -> None:
+    game = make_game("BreakoutNoFrameskip-v4", "ale", sticky_actions=0.25)
+    game.reset(seed=1)
+    state = game.save_state()
+    for place, value in (("rules.draws.state.pos", 625), ("emulator.held", [99, 1.0])):
+        with pytest.raises(ValueError, match=place):
+            game.restore_state(crafted_state(state, place, value))
+    ale = unpack("game", 1, state)["emulator"]["ale"]
+    for changed in (ale[:-8] + b"9" + ale[-8:], ale[:-300], ale.replace(b"M6502", b"M6503"), b""):
+        with pytest.raises(ValueError, match=r"emulator\.ale|an ALE state"):
+            game.restore_state(crafted_state(state, "emulator.ale", changed))
+    assert game.save_state() == state
 
 
 def test_no_state_holds_code() -> None:
