@@ -1,6 +1,6 @@
 """What "preprocessed Atari" means: one `Recipe` of parts, and the field's recipes by name.
 
-Each preset is what the library of its name (for `baselines`: stable-baselines3 and CleanRL) does by
+Each preset is what the library of its name (for `baselines`: stable-baselines3) does by
 default, pixel for pixel; the tests compare whole games. `game.AtariGame` follows a recipe, and
 `request` fills in what a preset leaves to the id.
 """

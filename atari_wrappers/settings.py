@@ -56,8 +56,8 @@ class Settings:
     id's own) do the same; any other part is refused there if it would ask for something.
 
     Attributes:
-        preset: The recipe: `"default"`, or as a library does it: `"baselines"` (stable-baselines3,
-            CleanRL), `"gymnasium"`, `"ale"`, `"envpool"`; `None` is `"default"`.
+        preset: The recipe: `"default"`, or as a library does it: `"baselines"`
+            (stable-baselines3), `"gymnasium"`, `"ale"`, `"envpool"`; `None` is `"default"`.
         recipe: In place of a preset, a recipe of your own, such as
             `dataclasses.replace(recipes.PRESETS["ale"], pooling="rgb")`.
         backend: Who runs the envs: `"native"` (threads in Rust, for games and settings in which it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import tomllib
 from functools import cache
@@ -117,6 +118,38 @@ def test_the_tables_of_algorithms_and_presets_are_those_of_the_trainer() -> None
     )
     table = text.split("## Algorithms")[1].split("\n## ")[0]
     assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == algorithms
+
+
+def test_what_the_sweep_found_is_what_the_readme_says() -> None:
+    readme = (ROOT / "README.md").read_text()
+    lines = (ROOT / "docs/results/atari_core/sweep.txt").read_text().splitlines()
+    games = [re.fullmatch(r"\w+ +\d+ frames +(\d+) games +(exact)?.*", line) for line in lines]
+    swept = [game for game in games if game]
+    exact = [int(game[1]) for game in swept if game[2]]
+    assert f"For {len(exact)} of the {len(swept)} ROMs" in readme
+    assert f"In {exact.count(0)} of them no game\n  ended in those frames" in readme
+    drawn = json.loads((ROOT / "docs/results/bench-emulator.json").read_text())["median_ratios"]
+    assert f"With every frame drawn it\n  is {drawn['every']:.1f} times as fast" in readme
+
+
+def test_the_tables_of_learning_curves_are_those_of_the_report() -> None:
+    results = ROOT / "docs/results"
+    text = (results / "README.md").read_text()
+    for line in (results / "curves/curves.txt").read_text().splitlines():
+        of, _, numbers = line.partition(": ")
+        end, whole = numbers.split("; ")[0].split(", over all games ")
+        cells = [re.sub(r", (\d+) seeds$", r" | \1", of), end, whole]
+        assert f"| {' | '.join(cells)} |" in text
+
+
+def test_unsafe_code_of_the_core_is_where_its_page_says() -> None:
+    page = (ROOT / "docs/results/atari_core/README.md").read_text()
+    named = page.split("## Soundness")[1].split("What was run over it")[0]
+    core = ROOT / "atari_core"
+    for folder in (core / "src", core / "python/src", ROOT / "vec_env/src"):
+        for file in folder.rglob("*.rs"):
+            if re.search(r"\bunsafe (\{|fn|impl)", file.read_text()) and file.name != "tests.rs":
+                assert f"{file.name}`" in named, file
 
 
 def test_the_guides_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,6 @@ def make_vec_env(
         num_envs: How many envs.
         seed: Env `i` of the next reset gets `seed + i`; `None` for seeds by chance.
         **settings: Of `Settings`; of Atari games `preset` is `"baselines"` unless named.
-            `"default"` is the faster one, for ALE's threads can run it.
 
     Returns:
         The batch; observations are `[num_envs, 4, 84, 84]`, which `CnnPolicy` takes as they are.

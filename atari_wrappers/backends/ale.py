@@ -1,4 +1,4 @@
-"""The `ale` backend: ALE's own vector env, C++ threads in this process; the fastest for Atari.
+"""The `ale` backend: ALE's own vector env, C++ threads in this process.
 
 `ale_limits` says which settings it can follow; `ale_records` derives what it does not report.
 """

@@ -4,13 +4,15 @@
     scripts/benchmarks/curves.py report --folder FOLDER               # or of what is checked in
 
 `report` writes every game as `docs/results/curves/episodes.csv`, and `curves.png` and `curves.txt`
-beside it: the mean over seeds of the mean raw return of the last 100 games, and of all, with its
-95 % interval by bootstrap over seeds.
+beside it: over the seeds that all contestants have, the mean of the mean raw return of the last 100
+games, and of all, with its 95 % interval by bootstrap over seeds; and how far each two are apart
+over the seeds that both have, with the standard error.
 """
 
 from __future__ import annotations
 
 import csv
+import itertools
 import os
 import shutil
 import subprocess
@@ -95,24 +97,56 @@ def estimate(of_seeds: NDArray[np.float64]) -> str:
     return f"{of_seeds.mean():.1f} ({low:.1f} to {high:.1f})"
 
 
+def common_seeds(runs: Runs, *contestants: str) -> list[int]:
+    """Return the seeds that all of them have."""
+    seeds = ({seed for of, seed in runs if of == contestant} for contestant in contestants)
+    return sorted(set.intersection(*seeds))
+
+
+def scores(runs: Runs, contestant: str, seeds: list[int]) -> tuple[NDArray[np.float64], ...]:
+    """Return the mean raw return of each seed: of the last games, and of all."""
+    returns = [runs[contestant, seed][:, 2] for seed in seeds]
+    ends = np.array([of_seed[-GAMES_OF_MEAN:].mean() for of_seed in returns])
+    return ends, np.array([of_seed.mean() for of_seed in returns])
+
+
+def difference(first: NDArray[np.float64], second: NDArray[np.float64]) -> str:
+    """Return by how much the mean of the first is higher, and the standard error."""
+    error = np.sqrt((first.var(ddof=1) + second.var(ddof=1)) / len(first))
+    return f"{first.mean() - second.mean():+.1f} ± {error:.1f}"
+
+
+def compared(runs: Runs) -> list[str]:
+    """Return a line for each two contestants, over the seeds that both have."""
+    lines = []
+    for pair in itertools.combinations(CONTESTANTS, 2):
+        seeds = common_seeds(runs, *pair)
+        (first_end, first), (second_end, second) = (scores(runs, of, seeds) for of in pair)
+        lines.append(
+            f"{' beside '.join(pair)}, {len(seeds)} seeds: {difference(first_end, second_end)}, "
+            f"over all games {difference(first, second)}"
+        )
+    return lines
+
+
 def report() -> None:
     """Draw the curves, and write the table of where they end."""
     runs = read()
     figure, axis = plt.subplots(figsize=(7, 4.5), layout="constrained")
     steps = np.linspace(0, STEPS, POINTS + 1)[1:]
+    seeds = common_seeds(runs, *CONTESTANTS)
     lines = []
     for contestant in CONTESTANTS:
-        of_seeds = [games for (of, _), games in runs.items() if of == contestant]
-        curves = np.array([curve(games, steps) for games in of_seeds])
+        curves = np.array([curve(runs[contestant, seed], steps) for seed in seeds])
         low, high = interval(curves)
-        axis.plot(steps, curves.mean(0), label=f"{contestant}, {len(of_seeds)} seeds")
+        axis.plot(steps, curves.mean(0), label=f"{contestant}, {len(seeds)} seeds")
         axis.fill_between(steps, low, high, alpha=0.2)
-        ends = np.array([games[-GAMES_OF_MEAN:, 2].mean() for games in of_seeds])
-        wholes = np.array([games[:, 2].mean() for games in of_seeds])
+        ends, wholes = scores(runs, contestant, seeds)
         each = ", ".join(f"{end:.1f}" for end in ends)
         lines.append(
             f"{contestant}: {estimate(ends)}, over all games {estimate(wholes)}; seeds {each}"
         )
+    lines += compared(runs)
     axis.set(xlabel="agent steps", ylabel="mean raw return of the last 100 games")
     axis.set_title("PPO on SpaceInvaders, EnvPool's recipe")
     axis.xaxis.set_major_locator(MaxNLocator(5))

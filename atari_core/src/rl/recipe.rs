@@ -59,7 +59,7 @@ choices! {
     Preset {
         /// ALE's, but a lost life ends the learner's episode while the game goes on.
         Default = "default",
-        /// As stable-baselines3 and CleanRL do it.
+        /// As stable-baselines3 does it.
         Baselines = "baselines",
         /// As gymnasium's `AtariPreprocessing` and `FrameStackObservation`.
         Gymnasium = "gymnasium",
