@@ -84,7 +84,8 @@ class Settings:
         num_players: 2 for a game against each other (Pong, Boxing, …): an axis of 2 comes first
             in an env's observation, action and reward.
         img_dir: Folder that receives every emulated RGB frame as `out<env>-<frame>.png`; made with
-            its parents. Numbers go on behind files that are there. `None` writes nothing.
+            its parents. A relative path is one from the working directory of now, wherever that
+            is changed to. Numbers go on behind files that are there. `None` writes nothing.
         video_dir: Folder that receives games as `env<env>-game<n>.mp4`, in the same way; it needs
             `pip install "atari-wrappers[video]"`. `None` writes nothing.
         record_every: Of each env's games, the first and every n-th after it goes to `video_dir`.
@@ -216,4 +217,4 @@ def _folder(name: str, value: Any) -> str:
         raise TypeError(f"{name} must be a path, not {value!r}")
     if not os.fspath(value) or "\0" in os.fspath(value):
         raise ValueError(f"{name} must name a folder, not {value!r}")
-    return os.path.expanduser(value)  # noqa: PTH111 - a path that is a str stays one
+    return os.path.abspath(os.path.expanduser(value))  # noqa: PTH100, PTH111 - str stays str

@@ -57,6 +57,7 @@ class Emulator:
         reward_shape: `()`; with two players `(2,)`.
         actions: What the game's actions are called there, in order.
         frames: Emulated frames since the game began.
+        at_start: Whether none was emulated in this game before the one that is shown.
 
     Raises:
         UnsupportedError: The game has no such mode or difficulty.
@@ -73,6 +74,7 @@ class Emulator:
         self._on_frame = on_frame
         self._ale = ale = self._make_interface()
         self.frames = 0
+        self.at_start = False
         self._seed = 0
         self._is_loaded = self._is_fresh = False
         self._held: tuple[Action, float] | None = None
@@ -146,7 +148,7 @@ class Emulator:
         # Not always 0: frames in which the start of a game chooses its mode are the game's for ALE.
         self.frames = self._ale.getEpisodeFrameNumber()
         self._held = self._shown = None
-        self._is_fresh = False
+        self._is_fresh, self.at_start = False, True
         self._follow()
 
     def _follow(self) -> None:
@@ -166,6 +168,7 @@ class Emulator:
             self._held = action, strength
         if self._on_frame is not None:
             self._on_frame()
+        self.at_start = False
         return reward
 
     def grab(self, picture: np.ndarray) -> None:

@@ -103,6 +103,11 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         return self._emulator.frames
 
     @property
+    def is_first_frame(self) -> bool:
+        """For `on_frame`: whether the frame is the first of its game."""
+        return self._emulator.at_start
+
+    @property
     def ended_in_reset(self) -> bool:
         """Whether a game ended while the last reset was to go on with it after a lost life."""
         return self._rules.cut_off is not None

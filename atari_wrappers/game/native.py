@@ -31,9 +31,9 @@ STATE_VERSION = 1
 class _Shown(NamedTuple):
     """A frame of a film that is being played."""
 
-    number: int
+    is_first: bool
     ended_in_reset: bool
-    screen: np.ndarray
+    screen: np.ndarray | None  # of a game that is filmed
 
 
 class NativeView(gym.Env[np.ndarray, Any]):
@@ -45,7 +45,8 @@ class NativeView(gym.Env[np.ndarray, Any]):
         request: How it was made.
         spaces: `spaces_of(request)`.
         env_index: Its place among all.
-        on_frame: Called for each emulated frame by `play_film`; `render` then shows it.
+        on_frame: Called by `play_film` for each frame of the games that are filmed, which `render`
+            then shows, and for the first frame of each other game.
     """
 
     _kind = "env"  # of states
@@ -77,7 +78,12 @@ class NativeView(gym.Env[np.ndarray, Any]):
     @property
     def frame_number(self) -> int:
         """Emulated frames since the game began."""
-        return self._core.frame_number(self._index) if self._shown is None else self._shown.number
+        return self._core.frame_number(self._index)
+
+    @property
+    def is_first_frame(self) -> bool:
+        """Of the frame that is shown: whether it is the first of its game."""
+        return self._shown is not None and self._shown.is_first
 
     @property
     def ended_in_reset(self) -> bool:
@@ -119,10 +125,12 @@ class NativeView(gym.Env[np.ndarray, Any]):
         """Return what the screen shows: uint8 RGB `[210, 160, 3]`."""
         if self._shown is None:
             return self._core.rgb(self._index)
+        if self._shown.screen is None:
+            raise RuntimeError(f"{self} has no picture of this frame: its game is not filmed")
         return self._core.rgb_palette(self._index)[self._shown.screen]
 
     def play_film(self, on_step: Callable[..., None]) -> None:
-        """Show each frame that was emulated since the last call, and tell of the agent's steps.
+        """Show each frame that was filmed since the last call, and tell of the agent's steps.
 
         Args:
             on_step: Called after the last frame of each with `game_over`.
@@ -134,7 +142,9 @@ class NativeView(gym.Env[np.ndarray, Any]):
                 if isinstance(event, bool):
                     on_step(game_over=event)
                 else:
-                    self._shown = _Shown(*event, next(screens))
+                    is_first, ended_in_reset, is_filmed = event
+                    screen = next(screens) if is_filmed else None
+                    self._shown = _Shown(is_first, ended_in_reset, screen)
                     self._on_frame()
         finally:
             self._shown = None
@@ -187,8 +197,8 @@ class NativeGame(NativeView):
     Args:
         request: Which game, and how.
         env_index: The env's place in its batch.
-        on_frame: Called after each step or reset for each frame emulated in it, those of no-ops and
-            FIRE too; `render` then shows it.
+        on_frame: Called after each step or reset, as `NativeView` says, for the frames emulated in
+            it, those of no-ops and FIRE too.
 
     Raises:
         UnsupportedError: `atari_core` is not installed, or the game is not proved there.

@@ -17,6 +17,7 @@ from ale_py import roms
 from atari_wrappers.game.polar import polar_space
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.request import EnvRequest
+from atari_wrappers.settings import Settings
 
 if TYPE_CHECKING:
     from atari_core import AtariVecEnv
@@ -90,5 +91,13 @@ def open_core(
         num_players=settings.num_players,
         autoreset=autoreset,
         num_threads=num_threads,
-        film=settings.img_dir is not None or settings.video_dir is not None,
+        film_every=_film_every(settings),
+        film_unfinished=settings.record_unfinished,
     )
+
+
+def _film_every(settings: Settings) -> int:
+    """Return of which games every frame is wanted: the first and every n-th, 0 for none."""
+    if settings.img_dir is not None:
+        return 1
+    return settings.record_every if settings.video_dir is not None else 0

@@ -215,6 +215,7 @@ class TwoPlayerEmulator(Emulator):
         self._shown = None
         if self._on_frame is not None:
             self._on_frame()
+        self.at_start = False
         return rewards
 
     def _lives(self) -> int:

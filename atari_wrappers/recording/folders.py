@@ -1,21 +1,28 @@
-"""Folders that recording writes to: made, proved, and looked through for the numbers in use."""
+"""Folders that recording writes to: made, proved, looked through for the numbers in use, lost."""
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import tempfile
 from pathlib import Path
+from typing import BinaryIO
+
+_LOGGER = logging.getLogger("atari_wrappers")
 
 
 def prepare_folder(setting: str, path: str | os.PathLike[str]) -> Path:
     """Make a folder and its parents, and prove that a file can be written there.
 
+    Returns:
+        Its absolute path: the working directory may change while it is written to.
+
     Raises:
         NotADirectoryError: It, or one of its parents, is a file.
         OSError: It cannot be made or written to; `PermissionError` where that is the reason.
     """
-    folder = Path(path)
+    folder = Path(path).absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -39,3 +46,22 @@ def next_number(folder: Path, name: str) -> int:
     with os.scandir(folder) as entries:
         matches = [re.fullmatch(name, entry.name) for entry in entries]
     return max((int(match[1]) + 1 for match in matches if match), default=0)
+
+
+def new_file(path: Path) -> BinaryIO:
+    """Create a file and open it; if its folder was removed meanwhile, make that again.
+
+    Raises:
+        FileExistsError: There is one of this name.
+        OSError: It cannot be created.
+    """
+    try:
+        return path.open("xb")
+    except FileNotFoundError:
+        path.parent.mkdir(exist_ok=True)
+        return path.open("xb")
+
+
+def log_loss(path: str | os.PathLike[str], error: Exception) -> None:
+    """Write to the log of this package which recording is lost, and why."""
+    _LOGGER.warning("the recording `%s` is lost: %s: %s", path, type(error).__name__, error)

@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 from PIL import Image
 
-from atari_wrappers.recording.folders import next_number
+from atari_wrappers.recording.folders import new_file, next_number
 
 
 class FrameFiles:
@@ -17,10 +17,13 @@ class FrameFiles:
 
     Frames count from 0 over the env's life, through all its games; in a folder that has frames of
     this env already, from behind the last of them. No file is ever replaced.
+
+    Attributes:
+        prefix: How the files' paths begin.
     """
 
     def __init__(self, folder: str | os.PathLike[str], env_index: int) -> None:
-        self._prefix = Path(folder) / f"out{env_index}"
+        self.prefix = Path(folder) / f"out{env_index}"
         self._frame = next_number(Path(folder), rf"out{env_index}-([0-9]{{5,18}})\.png")
 
     def write(self, picture: np.ndarray) -> None:
@@ -31,9 +34,9 @@ class FrameFiles:
 
     def _new_file(self) -> BinaryIO:
         while True:
-            path = Path(f"{self._prefix}-{self._frame:05d}.png")
+            path = Path(f"{self.prefix}-{self._frame:05d}.png")
             self._frame += 1
             try:
-                return path.open("xb")
+                return new_file(path)
             except FileExistsError:  # someone else writes here too
                 continue

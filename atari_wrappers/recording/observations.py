@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -67,7 +66,6 @@ class ObservationRecorder:
                 games.end_game(is_over=True)
 
     def close(self) -> None:
-        """Give up the games in play; one that cannot be finished leaves no other open."""
-        with ExitStack() as stack:
-            for games in self._games:
-                stack.callback(games.end_game, is_over=False)
+        """Give up the games in play."""
+        for games in self._games:
+            games.end_game(is_over=False)

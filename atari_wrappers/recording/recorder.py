@@ -11,8 +11,10 @@ from fractions import Fraction
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
-from atari_wrappers.recording.folders import prepare_folder
+from atari_wrappers import forks
+from atari_wrappers.recording.folders import log_loss, prepare_folder
 from atari_wrappers.recording.frames import FrameFiles
 from atari_wrappers.recording.video import GameVideos, check_video_support
 from atari_wrappers.settings import Settings
@@ -40,7 +42,8 @@ class Recorder:
 
     A game that is given up, by a reset or by `close`, is finished as a file that plays up to there,
     or with `record_unfinished=False` deleted.
-    A state that is restored is no new game: what follows is appended to the open file.
+    A state that is restored is no new game: what follows is appended to the open file. When a frame
+    cannot be written, no more are.
 
     Args:
         settings: Which folders, and which games.
@@ -56,14 +59,19 @@ class Recorder:
         if settings.video_dir is not None:
             self._videos = GameVideos(env_index, settings, rate)
         self._env: Any = None
+        forks.watch(self)
+
+    def after_fork(self) -> None:
+        """Record nothing in a forked child."""
+        self._images = self._videos = None
 
     def attach(self, env: gym.Env) -> gym.Env:
         """Return `env` as one that is recorded.
 
         Args:
-            env: It calls `on_frame`, and tells by `frame_number` which frame of its game that is,
-                the first being 1, and then by `ended_in_reset` whether the game before it ended
-                while a reset was to go on with it; the infos of its steps say where others end.
+            env: It calls `on_frame`, and tells by `is_first_frame` whether the frame is the first
+                of its game, and then by `ended_in_reset` whether the game before it ended while a
+                reset was to go on with it; the infos of its steps say where others end.
         """
         self.watch(env)
         return Recorded(env, self)
@@ -76,7 +84,7 @@ class Recorder:
         """Write the frame that was just emulated where it belongs."""
         videos = self._videos
         if videos is not None:
-            if self._env.frame_number == 1:
+            if self._env.is_first_frame:
                 videos.end_game(is_over=self._env.ended_in_reset)
             if not videos.wants_frames:
                 videos = None
@@ -84,9 +92,16 @@ class Recorder:
             return
         picture = self._env.render()
         if self._images is not None:
-            self._images.write(picture)
+            self._write_image(picture)
         if videos is not None:
             videos.write(picture)
+
+    def _write_image(self, picture: np.ndarray) -> None:
+        try:
+            self._images.write(picture)
+        except OSError as error:
+            log_loss(f"{self._images.prefix}-*.png", error)
+            self._images = None
 
     def after_step(self, *, game_over: bool) -> None:
         """Note that the agent has acted, and whether that ended the game."""
@@ -131,25 +146,20 @@ class StepFrames(gym.Wrapper[Any, Any, Any, Any]):
     def __init__(self, env: gym.Env, on_frame: Callable[[], None]) -> None:
         super().__init__(env)
         self._on_frame = on_frame
-        self._number = 0
-
-    @property
-    def frame_number(self) -> int:
-        """Steps since the reset."""
-        return self._number
+        self.is_first_frame = False
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Step."""
         result = self.env.step(action)
-        self._number += 1
         self._on_frame()
+        self.is_first_frame = False
         return result
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Reset."""
-        self._number = 0
+        self.is_first_frame = True
         return self.env.reset(seed=seed, options=options)
 
 

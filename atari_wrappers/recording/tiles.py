@@ -14,10 +14,11 @@ def tile(frames: Sequence[np.ndarray]) -> np.ndarray:
     """Put pictures side by side in rows, in reading order.
 
     Args:
-        frames: Uint8 RGB `[height, width, 3]`, at least one, all of one size.
+        frames: Uint8 RGB `[height, width, 3]`, at least one.
 
     Returns:
-        Uint8 RGB `[rows * height, columns * width, 3]`, black where no picture is left. There are
+        Uint8 RGB `[rows * height, columns * width, 3]`, of the largest height and the largest width
+        among them, black beside and below what is smaller and where no picture is left. There are
         as many columns as show the pictures largest on a 4:3 screen.
 
     Raises:
@@ -25,18 +26,19 @@ def tile(frames: Sequence[np.ndarray]) -> np.ndarray:
     """
     if len(frames) == 0:
         raise ValueError("there are no pictures to tile")
-    height, width = frames[0].shape[:2]
     for index, frame in enumerate(frames):
-        if frame.shape != (height, width, 3) or frame.dtype != np.uint8:
+        if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8:
             raise ValueError(
                 f"picture {index} is {frame.dtype} {list(frame.shape)},"
-                f" not uint8 {[height, width, 3]}"
+                " not uint8 [height, width, 3]"
             )
+    height, width = (max(frame.shape[axis] for frame in frames) for axis in (0, 1))
     columns = _columns(len(frames), width / height)
     rows = -(-len(frames) // columns)
     picture = np.zeros((rows, height, columns, width, 3), np.uint8)
     for index, frame in enumerate(frames):
-        picture[index // columns, :, index % columns] = frame
+        cell = picture[index // columns, :, index % columns]
+        cell[: frame.shape[0], : frame.shape[1]] = frame
     return picture.reshape(rows * height, columns * width, 3)
 
 

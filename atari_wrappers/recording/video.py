@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import importlib.util
 import weakref
 from fractions import Fraction
@@ -11,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from atari_wrappers import forks
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.recording.folders import next_number
+from atari_wrappers.recording.folders import log_loss, new_file, next_number
 from atari_wrappers.settings import Settings
 
 # Pictures are doubled, pixel by pixel: H.264 has one colour per 2 by 2 pixels, so that small things
@@ -52,8 +55,9 @@ class VideoFile:
     """An mp4 that is written as `<path>.part`, and renamed when it is finished.
 
     When the interpreter exits, or when nothing refers to it any more, it is finished, or deleted if
-    `is_kept` says so. A process that is killed leaves the `.part`, which no player reads. An open
-    file takes 16 MiB of memory at the size of an Atari screen, and a picture of it 0.9 ms.
+    `is_kept` says so. A process that is killed leaves the `.part`, which no player reads. A file
+    that cannot be finished is logged as lost. A forked child leaves it to its parent. An open file
+    takes 16 MiB of memory at the size of an Atari screen, and a picture of it 0.9 ms.
 
     Args:
         path: The file's name in the end.
@@ -63,6 +67,7 @@ class VideoFile:
 
     Raises:
         FileExistsError: There is a file of this name, or one that is being written.
+        OSError: It cannot be created.
     """
 
     def __init__(
@@ -72,7 +77,7 @@ class VideoFile:
         from av.video.reformatter import Interpolation, VideoReformatter
 
         self._part = unfinished(path)
-        self._part.open("xb").close()
+        new_file(self._part).close()
         if path.exists():
             self._part.unlink()
             raise FileExistsError(f"there is a video `{path}` already")
@@ -93,6 +98,12 @@ class VideoFile:
         self._path = path
         end = partial(_finish, stream, path) if is_kept else _discard
         self._end = weakref.finalize(self, end, self._container, self._part)
+        forks.watch(self)
+
+    def after_fork(self) -> None:
+        """Leak it: to free encoder and scaler would wait for threads that the parent has."""
+        self._end.detach()
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
 
     def write(self, picture: np.ndarray) -> None:
         """Append a picture: uint8 RGB `[height, width, 3]`, or gray without the last axis."""
@@ -115,16 +126,24 @@ class VideoFile:
 def _finish(stream: Any, path: Path, container: Any, part: Path) -> None:
     try:
         container.mux(stream.encode(None))
-    finally:
         container.close()
-    part.replace(path)
+        part.replace(path)
+    except _write_errors() as error:
+        log_loss(path, error)
+        _discard(container, part)
 
 
 def _discard(container: Any, part: Path) -> None:
-    try:
-        container.close()
-    finally:
-        part.unlink(missing_ok=True)
+    for end in (container.close, part.unlink):
+        with contextlib.suppress(*_write_errors()):
+            end()
+
+
+def _write_errors() -> tuple[type[Exception], ...]:
+    """Return what writing a video may raise; PyAV has an error of its own for a full disk."""
+    from av import FFmpegError
+
+    return OSError, FFmpegError
 
 
 class GameVideos:
@@ -132,7 +151,7 @@ class GameVideos:
 
     A game counts from its first agent step: one that ended before has no number and no file. In a
     folder that has games of this env already, numbers go on behind the highest. No file is ever
-    replaced.
+    replaced. A game that cannot be written is logged as lost, and the next ones are tried again.
 
     Args:
         env_index: The env's place in its batch.
@@ -145,7 +164,7 @@ class GameVideos:
         self._prefix = folder / f"env{env_index}-game"
         self._every, self._keeps_unfinished = settings.record_every, settings.record_unfinished
         self._rate = rate
-        self._stepped = False
+        self._stepped = self._is_lost = False
         self._file: VideoFile | None = None
         free = next_number(folder, rf"env{env_index}-game([0-9]{{1,18}})\.mp4(?:\.part)?")
         self._game = -(-free // self._every) * self._every
@@ -153,19 +172,29 @@ class GameVideos:
     @property
     def wants_frames(self) -> bool:
         """Whether this game is one that is recorded."""
-        return self._game % self._every == 0
+        return self._game % self._every == 0 and not self._is_lost
 
     def write(self, picture: np.ndarray) -> None:
         """Append to this game's file: uint8 RGB `[height, width, 3]` or gray `[height, width]`."""
-        if self._file is None:
-            self._file = self._new_file(picture.shape[:2])
-        self._file.write(picture)
+        try:
+            if self._file is None:
+                self._file = self._new_file(picture.shape[:2])
+            self._file.write(picture)
+        except _write_errors() as error:
+            log_loss(self._path, error)
+            self._is_lost = True
+            if self._file is not None:
+                self._file.discard()
+                self._file = None
+
+    @property
+    def _path(self) -> Path:
+        return Path(f"{self._prefix}{self._game}.mp4")
 
     def _new_file(self, size: tuple[int, int]) -> VideoFile:
         while True:
-            path = Path(f"{self._prefix}{self._game}.mp4")
             try:
-                return VideoFile(path, self._rate, size, is_kept=self._keeps_unfinished)
+                return VideoFile(self._path, self._rate, size, is_kept=self._keeps_unfinished)
             except FileExistsError:  # someone else writes here too
                 self._game += self._every
 
@@ -181,7 +210,7 @@ class GameVideos:
         """
         is_game = self._stepped and (is_over or self._keeps_unfinished)
         self._game += is_game
-        self._stepped = False
+        self._stepped = self._is_lost = False
         file, self._file = self._file, None
         if file is not None:
             (file.finish if is_game else file.discard)()

@@ -9,10 +9,10 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
+from atari_wrappers import forks
 from atari_wrappers.backends import Backend
 from atari_wrappers.backends.base import Reset, StepResult
 from atari_wrappers.errors import ClosedError, PendingStepError, UnsupportedError, WorkerError
-from atari_wrappers.vector import forks
 from atari_wrappers.vector.checks import checked_indices
 from atari_wrappers.vector.pending import PendingCalls
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from backends import OPEN
 
+from atari_wrappers import make_vec
 from atari_wrappers.recording.tiles import tile
 
 
@@ -39,10 +41,35 @@ def test_wide_pictures_are_stacked() -> None:
     assert tile([flat(1, 10, 40)] * 3).shape == (30, 40, 3)
 
 
+def test_smaller_pictures_are_black_beside_and_below() -> None:
+    picture = tile([flat(1, 210, 160), flat(2, 250, 160), flat(3, 84, 84)])
+    assert picture.shape == (2 * 250, 2 * 160, 3)
+    cells = [picture[top : top + 250, left : left + 160] for top in (0, 250) for left in (0, 160)]
+    for cell, value, height, width in zip(
+        cells, (1, 2, 3, 0), (210, 250, 84, 0), (160, 160, 84, 0), strict=True
+    ):
+        assert (cell[:height, :width] == value).all()
+        assert np.count_nonzero(cell) == 3 * height * width * (value > 0)
+
+
+@pytest.mark.parametrize("backend", OPEN)
+def test_games_of_different_height_are_tiled(backend: str) -> None:
+    games = ["AirRaidNoFrameskip-v4", "PongNoFrameskip-v4"]
+    options = {"context": "forkserver"} if backend == "async" else {}
+    with make_vec(games, 2, backend=backend, **options) as vec:
+        vec.reset(seed=1)
+        tall, usual = vec.render()
+        assert (tall.shape, usual.shape) == ((250, 160, 3), (210, 160, 3))
+        tiles = vec.render_tiles()
+    assert tiles.shape == (250, 320, 3)
+    np.testing.assert_array_equal(tiles[:, :160], tall)
+    np.testing.assert_array_equal(tiles[:210, 160:], usual)
+
+
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="no pictures"):
         tile([])
-    with pytest.raises(ValueError, match=r"picture 1 is uint8 \[84, 84, 3\], not uint8 \[210, 160"):
-        tile([flat(0), flat(0, 84, 84)])
+    with pytest.raises(ValueError, match=r"picture 1 is uint8 \[84, 84\], not uint8 \[height, w"):
+        tile([flat(0), flat(0)[:84, :84, 0]])
     with pytest.raises(ValueError, match="picture 0 is float64"):
         tile([np.zeros((4, 4, 3))])

@@ -1,8 +1,12 @@
 //! [`AtariVecEnv`]: a batch of games.
 
-use std::path::PathBuf;
+use std::{num::NonZeroU64, path::PathBuf};
 
-use atari_core::rl::{self, BatchOptions, game::FilmEvent, pixels::Palette};
+use atari_core::rl::{
+    self, BatchOptions,
+    game::{FilmEvent, FilmedGames},
+    pixels::Palette,
+};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArrayDyn};
 use pyo3::{
     exceptions::{PyRuntimeError, PyTypeError, PyValueError},
@@ -31,18 +35,18 @@ pub(crate) struct AtariVecEnv {
     destination: Option<Destination>,
 }
 
-/// A film's frames as Python has them: each `(number in its game, whether the game before ended in a reset)`, or
-/// whether the game was over where a step ends.
+/// A film's events as Python has them: of a frame `(whether it is its game's first, whether the game before ended in a
+/// reset, whether it has a picture)`, or whether the game was over where a step ends.
 #[derive(IntoPyObject)]
 pub(crate) enum Event {
-    Frame((i64, bool)),
+    Frame((bool, bool, bool)),
     Step(bool),
 }
 
 #[pymethods]
 impl AtariVecEnv {
     #[new]
-    #[pyo3(signature = (roms, num_envs, recipe, *, num_players = 1, autoreset = "same-step", num_threads = 0, film = false))]
+    #[pyo3(signature = (roms, num_envs, recipe, *, num_players = 1, autoreset = "same-step", num_threads = 0, film_every = 0, film_unfinished = true))]
     fn new(
         roms: Vec<PathBuf>,
         num_envs: usize,
@@ -50,7 +54,8 @@ impl AtariVecEnv {
         num_players: usize,
         autoreset: &str,
         num_threads: usize,
-        film: bool,
+        film_every: u64,
+        film_unfinished: bool,
     ) -> PyResult<Self> {
         let (py, recipe) = (recipe.py(), self::recipe(recipe)?);
         let cartridges: PyResult<Vec<_>> = roms.iter().map(|rom| cartridge(rom)).collect();
@@ -67,7 +72,10 @@ impl AtariVecEnv {
                 }
             },
             num_threads,
-            film,
+            film: NonZeroU64::new(film_every).map(|every| FilmedGames {
+                every,
+                unfinished: film_unfinished,
+            }),
             ..BatchOptions::new(recipe)
         };
         let cartridges = cartridges?;
@@ -249,13 +257,14 @@ impl AtariVecEnv {
         py: Python<'py>,
         index: usize,
     ) -> PyResult<(Vec<Event>, Bound<'py, PyArray3<u8>>)> {
-        let env = self.drawn(index)?;
+        let env = self.look(index)?;
         let (height, film) = (env.console().height(), env.take_film());
         let events = film.events.iter().map(|event| match *event {
             FilmEvent::Frame {
-                number,
+                is_first,
                 ended_in_reset,
-            } => Event::Frame((number, ended_in_reset)),
+                is_filmed,
+            } => Event::Frame((is_first, ended_in_reset, is_filmed)),
             FilmEvent::Step { game_over } => Event::Step(game_over),
         });
         let count = film.pictures.len() / (height * atari_core::WIDTH);

@@ -35,7 +35,9 @@ class AtariVecEnv:
         autoreset: "same-step", "next-step" or "disabled".
         num_threads: Threads that emulate, the one that waits included; 0 is one for each core, and
             at most one for each environment.
-        film: Keep a picture of every frame, for `take_film`.
+        film_every: Keep pictures of the frames of each environment's first game and of every n-th
+            after it, for `take_film`; 0 keeps none.
+        film_unfinished: Count games that a reset gave up among them.
 
     Raises:
         ValueError: Something of this cannot be; the message names it, and the remedy.
@@ -53,7 +55,8 @@ class AtariVecEnv:
         num_players: int = 1,
         autoreset: str = "same-step",
         num_threads: int = 0,
-        film: bool = False,
+        film_every: int = 0,
+        film_unfinished: bool = True,
     ) -> AtariVecEnv: ...
     def begin_reset(
         self, env_ids: Sequence[int], seeds: Sequence[int | None], new_game: bool
@@ -145,12 +148,16 @@ class AtariVecEnv:
     def frame_number(self, index: int) -> int:
         """Return the frames emulated since the game began."""
 
-    def take_film(self, index: int) -> tuple[list[tuple[int, bool] | bool], np.ndarray]:
+    def take_film(
+        self, index: int
+    ) -> tuple[list[tuple[bool, bool, bool] | bool], np.ndarray]:
         """Return what was filmed since this was called last, and forget it.
 
-        Events: of each frame its number in its game and whether the game before that ended while a
-        reset was to go on with it; at the end of each step of the agent whether the game was over.
-        And the frames' palette entries, uint8 `[frames, height, 160]`.
+        Events: of each frame whether it is the first of its game, whether the game before ended
+        while a reset was to go on with it, and whether it has a picture, which those of games that
+        are not filmed lack (of these the first frame alone is told of); at the end of each step of
+        the agent whether the game was over. And the pictures' palette entries, uint8
+        `[frames, height, 160]`.
         """
 
     def close(self) -> None:

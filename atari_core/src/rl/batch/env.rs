@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Cartridge, CoreError,
     rl::{
-        game::{AtariEnv, PoweredOn},
+        game::{AtariEnv, FilmedGames, PoweredOn},
         pixels::Simd,
         recipe::Recipe,
     },
@@ -38,8 +38,8 @@ pub struct BatchOptions {
     pub batch_size: usize,
     /// Draw every frame, for [`AtariVecEnv::render`], and not only those that are observed.
     pub draw_all: bool,
-    /// Keep a picture of every frame, for [`AtariEnv::take_film`].
-    pub film: bool,
+    /// Keep a picture of every frame of these games, for [`AtariEnv::take_film`].
+    pub film: Option<FilmedGames>,
     /// Instructions to use.
     pub simd: Simd,
 }
@@ -57,7 +57,7 @@ impl BatchOptions {
             spin: Duration::from_micros(50),
             batch_size: 0,
             draw_all: false,
-            film: false,
+            film: None,
             simd: Simd::detect(),
         }
     }
@@ -149,8 +149,8 @@ impl AtariVecEnv {
             if options.draw_all {
                 env.draw_all();
             }
-            if options.film {
-                env.keep_film();
+            if let Some(games) = options.film {
+                env.film(games);
             }
             SubEnv::new(env, options.autoreset)
         };

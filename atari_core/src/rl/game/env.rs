@@ -6,7 +6,7 @@ use vec_env::{ActionSpace, EnvError};
 
 use super::{
     emulator::{Emulator, Pressed},
-    film::{Film, FilmEvent},
+    film::{Camera, Film, FilmedGames},
     observations::Observations,
     polar::console_action,
     powered_on::PoweredOn,
@@ -150,19 +150,15 @@ impl AtariEnv {
         self.rules.draws_all = true;
     }
 
-    /// Keeps a picture of every frame from now on, for [`AtariEnv::take_film`].
-    pub fn keep_film(&mut self) {
-        self.draw_all();
-        self.rules.film.get_or_insert_default();
+    /// Keeps a picture of every frame of some games, for [`AtariEnv::take_film`]: those that begin from now on.
+    pub fn film(&mut self, games: FilmedGames) {
+        self.rules.camera = Some(Camera::new(games));
     }
 
-    /// What was filmed since it was last taken; nothing where no film is kept ([`AtariEnv::keep_film`]).
+    /// What was filmed since it was last taken; nothing where no game is filmed ([`AtariEnv::film`]).
     pub fn take_film(&mut self) -> Film {
-        self.rules
-            .film
-            .as_mut()
-            .map(std::mem::take)
-            .unwrap_or_default()
+        let camera = self.rules.camera.as_mut();
+        camera.map(Camera::take).unwrap_or_default()
     }
 
     /// Lives that the console shows, those of both players together or shared; 0 where the game has none.
@@ -209,9 +205,8 @@ impl AtariEnv {
         let raw_reward = self.rules.step(pressed);
         let (terminated, truncated) = self.flags();
         let record = self.rules.record();
-        if let Some(film) = &mut self.rules.film {
-            let game_over = record.game_terminated || record.game_truncated;
-            film.events.push(FilmEvent::Step { game_over });
+        if let Some(camera) = &mut self.rules.camera {
+            camera.step(record.game_terminated || record.game_truncated);
         }
         let reward = if self.recipe().clip_reward {
             raw_reward.map(i32::signum)

@@ -10,6 +10,6 @@ mod rules;
 
 pub(super) use env::EnvState;
 pub use env::{AtariEnv, EnvAction, EnvStep};
-pub use film::{Film, FilmEvent};
+pub use film::{Film, FilmEvent, FilmedGames};
 pub use powered_on::PoweredOn;
 pub use rules::Record;

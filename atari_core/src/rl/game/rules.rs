@@ -8,7 +8,7 @@ mod state;
 
 use super::{
     emulator::{Emulator, Pressed},
-    film::Film,
+    film::Camera,
     observations::Observations,
 };
 use crate::{
@@ -51,8 +51,8 @@ pub(super) struct GameRules {
     fewest_lives: i32,
     /// Whether every frame is drawn, and not only those that are observed.
     pub(super) draws_all: bool,
-    /// Takes every frame, if there is one.
-    pub(super) film: Option<Film>,
+    /// Takes frames, if there is one.
+    pub(super) camera: Option<Camera>,
     /// Those left; 0 where the game has none.
     pub(super) lives: i32,
     /// The game has ended by itself.
@@ -94,7 +94,7 @@ impl GameRules {
             actions,
             draws,
             draws_all: false,
-            film: None,
+            camera: None,
             lives: 0,
             terminated: false,
             truncated: false,
@@ -157,7 +157,7 @@ impl GameRules {
         self.life_lost = false;
         while left > 0 && !ends {
             left -= 1;
-            let draw = self.draws_all || (draws && left < 2);
+            let draw = self.draws_every_frame() || (draws && left < 2);
             for (sum, reward) in rewards.iter_mut().zip(self.emulator.act(pressed, draw)) {
                 *sum += reward;
             }
@@ -192,10 +192,13 @@ impl GameRules {
     }
 
     fn film_frame(&mut self) {
-        if let Some(film) = &mut self.film {
-            let ended_in_reset = self.cut_off.is_some();
-            film.frame(&self.emulator.console, self.emulator.frames, ended_in_reset);
+        if let Some(camera) = &mut self.camera {
+            camera.frame(&self.emulator.console, self.cut_off.is_some());
         }
+    }
+
+    fn draws_every_frame(&self) -> bool {
+        self.draws_all || self.camera.as_ref().is_some_and(Camera::is_running)
     }
 
     /// Notes the lives, and returns whether one is lost and `fewest` at least are left.

@@ -92,6 +92,9 @@ impl GameRules {
             self.emulator.load(console_seed);
         }
         self.emulator.new_game();
+        if let Some(camera) = &mut self.camera {
+            camera.begin_game(self.cut_off.is_some());
+        }
         self.terminated = false;
         self.truncated = false;
         self.life_lost = false;
@@ -130,7 +133,7 @@ impl GameRules {
 
     /// Emulates one frame of a start; where the game ends with it, another one begins.
     fn frame(&mut self, action: Action, is_seen: bool, seed: Option<u64>) {
-        let draw = self.draws_all || (is_seen && self.observations.are_pictures());
+        let draw = self.draws_every_frame() || (is_seen && self.observations.are_pictures());
         let rewards = self.emulator.act(Pressed::by_all(action), draw);
         self.film_frame();
         self.count_reset_rewards(rewards);

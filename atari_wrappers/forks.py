@@ -1,4 +1,4 @@
-"""Batches in a forked child: threads and worker processes stay with the parent, and so do they."""
+"""Telling things in a forked child that threads, processes and open files are the parent's."""
 
 from __future__ import annotations
 
