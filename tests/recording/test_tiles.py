@@ -42,14 +42,13 @@ def test_wide_pictures_are_stacked() -> None:
 
 
 def test_smaller_pictures_are_black_beside_and_below() -> None:
-    picture = tile([flat(1, 210, 160), flat(2, 250, 160), flat(3, 84, 84)])
-    assert picture.shape == (2 * 250, 2 * 160, 3)
-    cells = [picture[top : top + 250, left : left + 160] for top in (0, 250) for left in (0, 160)]
-    for cell, value, height, width in zip(
-        cells, (1, 2, 3, 0), (210, 250, 84, 0), (160, 160, 84, 0), strict=True
-    ):
-        assert (cell[:height, :width] == value).all()
-        assert np.count_nonzero(cell) == 3 * height * width * (value > 0)
+    sizes = [(210, 160), (250, 160), (84, 84), (210, 84)]
+    picture = tile([flat(index + 1, *size) for index, size in enumerate(sizes)])
+    assert picture.shape == (250, 4 * 160, 3)
+    for index, (height, width) in enumerate(sizes):
+        cell = picture[:, 160 * index : 160 * (index + 1)]
+        assert (cell[:height, :width] == index + 1).all()
+        assert np.count_nonzero(cell) == 3 * height * width
 
 
 @pytest.mark.parametrize("backend", OPEN)
