@@ -46,6 +46,7 @@ pub(crate) enum Event {
 #[pymethods]
 impl AtariVecEnv {
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "in Python they are keywords")]
     #[pyo3(signature = (roms, num_envs, recipe, *, num_players = 1, autoreset = "same-step", num_threads = 0, film_every = 0, film_unfinished = true))]
     fn new(
         roms: Vec<PathBuf>,
