@@ -1,4 +1,4 @@
-"""A run that Ctrl-C stopped, at any moment, and that went on is the run that was never stopped."""
+"""A run that was stopped or killed, at any moment, and that went on is the run that never was."""
 
 from __future__ import annotations
 
@@ -34,23 +34,27 @@ def start(trainer: Trainer, *arguments: object) -> subprocess.Popen[str]:
     return process
 
 
-def train_with_stops(trainer: Trainer, seconds: list[float], arguments: list[object]) -> list[str]:
-    """Train `runs/run`, stopped after each of these times, if there is still something to stop.
+Stop = tuple[float, signal.Signals]
+
+
+def train_with_stops(trainer: Trainer, stops: list[Stop], arguments: list[object]) -> list[str]:
+    """Train `runs/run`, sent each of these signals after its seconds, if it is not done by then.
 
     Returns what was said on stderr by each process.
     """
     said, stopped = [], 0
-    for number, until in enumerate([*seconds, None]):
+    for number, (until, signal_number) in enumerate([*stops, (None, None)]):
         process = start(trainer, *(arguments if number == 0 else ["train", "--resume", "runs/run"]))
         try:
             _, err = process.communicate(timeout=until)
         except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal_number)
             _, err = process.communicate(timeout=120)
         said.append(err)
-        assert process.returncode in ((0,) if until is None else (0, 130)), err
-        stopped += process.returncode == 130
-    assert stopped > 0 or not seconds, "it was over before it could be stopped"
+        ends = (0,) if until is None else (0, 130, -signal.SIGKILL)
+        assert process.returncode in ends, err
+        stopped += process.returncode != 0
+    assert stopped > 0 or not stops, "it was over before it could be stopped"
     return said
 
 
@@ -64,24 +68,51 @@ def newest(run: Path) -> tuple[dict, str, bytes, list[bytes]]:
     return progress, metadata["algorithm"], tensors, replays
 
 
+# On `native`, with a checkpoint now and then, the program is killed, too.
+STOPS = {
+    "sync": [signal.SIGINT] * 2,
+    "async": [signal.SIGINT] * 2,
+    "native": [signal.SIGKILL, signal.SIGINT, signal.SIGKILL],
+}
+
+
 @pytest.mark.parametrize(
     ("algorithm", "backend"),
-    [("ppo", "sync"), ("a2c", "async"), ("dqn", "sync"), ("pqn", "sync")],
+    [
+        *[("ppo", "sync"), ("a2c", "async"), ("dqn", "sync"), ("pqn", "sync")],
+        *[(algorithm, "native") for algorithm in VARIANTS],
+    ],
 )
 def test_stops_change_nothing(trainer: Trainer, algorithm: str, backend: str) -> None:
-    arguments = ["train", "--algorithm", algorithm, "--env-id", ENV_ID, "--total-steps", 800]
+    steps = 1600 if backend == "native" else 800
+    arguments = ["train", "--algorithm", algorithm, "--env-id", ENV_ID, "--total-steps", steps]
     arguments += ["--backend", backend, "--torch-threads", 1, *GAMES, *VARIANTS[algorithm]]
+    arguments += ["--checkpoint-every", 200] if backend == "native" else []
     whole, broken = (trainer.folder / "runs" / name for name in ("whole", "run"))
     train_with_stops(trainer, [], [*arguments, "--run-name", "whole"])
     moments = random.Random(f"{algorithm} on {backend}")
-    seconds = [moments.uniform(0.0, 0.6) for _ in range(2)]
-    said = train_with_stops(trainer, seconds, [*arguments, "--run-name", "run"])
+    stops = [(moments.uniform(0.0, 0.6), number) for number in STOPS[backend]]
+    said = train_with_stops(trainer, stops, [*arguments, "--run-name", "run"])
     assert not any("anew" in text for text in said)
     for table in ("updates.csv", "episodes.csv"):
         assert len(rows(whole / table)) > 10, table
         assert rows(whole / table) == rows(broken / table), table
     assert newest(whole) == newest(broken)
     assert len(newest(whole)[-1]) == (algorithm == "dqn")
+
+
+def test_what_may_change_bits_is_said_in_a_line_each(
+    trainer: Trainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ATEN_CPU_CAPABILITY", raising=False)
+    trainer.run("train", "--run-name", "run", "--total-steps", 32, "--backend", "native", *INVADERS)
+    _, err = trainer.run("train", "--resume", "runs/run", "--total-steps", 32)
+    assert "was" not in err
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "avx2")
+    _, err = trainer.run("train", "--resume", "runs/run", "--total-steps", 48)
+    [of_libtorch, of_length] = [line for line in err.splitlines() if " was " in line]
+    assert "ATEN_CPU_CAPABILITY was not set and is avx2 now: " in of_libtorch
+    assert "total_steps was 32 and is 48 now: the learning rate jumps" in of_length
 
 
 def test_games_that_cannot_be_saved_start_anew_and_the_run_says_so(trainer: Trainer) -> None:

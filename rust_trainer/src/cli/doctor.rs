@@ -6,6 +6,11 @@ use crate::cuda::HAS_GRAPHS;
 /// Prints the facts; the exit status tells whether there are problems.
 pub(super) fn doctor() -> i32 {
     let facts = python_shim::doctor::facts();
+    say(format_args!(
+        "{:<24}{}",
+        "rust_trainer",
+        build_commit::VERSION
+    ));
     say(facts.to_string().trim_end());
     say(format_args!(
         "CUDA graphs: {}",

@@ -38,7 +38,7 @@ const EXIT_ERROR: i32 = 1;
 
 /// Trains reinforcement-learning agents on Atari games, in Rust with libtorch.
 #[derive(Parser)]
-#[command(name = "rust_trainer", version, about)]
+#[command(name = "rust_trainer", version = build_commit::VERSION, about)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

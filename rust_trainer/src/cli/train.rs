@@ -105,10 +105,7 @@ fn train_at(
 fn facts(args: &TrainArgs) -> Result<Vec<(String, String)>, TrainerError> {
     let preset = args.preset.as_ref().map_or("none", |preset| preset.name);
     let mut facts = vec![
-        (
-            "rust_trainer".to_owned(),
-            env!("CARGO_PKG_VERSION").to_owned(),
-        ),
+        ("rust_trainer".to_owned(), build_commit::VERSION.to_owned()),
         ("preset".to_owned(), preset.to_owned()),
     ];
     let named = args.settings.0.iter();

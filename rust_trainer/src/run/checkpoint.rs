@@ -169,10 +169,10 @@ impl Checkpoint {
             Dtype::Uint8 => "uint8",
             Dtype::Float32 => "float32",
         };
-        let made_by = concat!("rust_trainer ", env!("CARGO_PKG_VERSION"));
+        let made_by = format!("rust_trainer {}", build_commit::VERSION);
         let entries = [
             ("format_version", FORMAT_VERSION.to_string()),
-            ("made_by", made_by.to_owned()),
+            ("made_by", made_by),
             ("settings", serde_json::to_string(&self.settings)?),
             ("counters", serde_json::to_string(&self.counters)?),
             ("arithmetic", serde_json::to_string(&self.arithmetic)?),

@@ -34,10 +34,10 @@ pub fn record(
     }
     let machine = json!({
         "from_step": from_step,
-        "rust_trainer": env!("CARGO_PKG_VERSION"),
+        "rust_trainer": build_commit::VERSION,
         "python": python.version,
         "packages": packages,
-        "cpu": cpu_model(),
+        "cpu": cpu_line("model name"),
         "cores": available_cores(),
         "device": device,
         "ranks": hosts,
@@ -52,10 +52,10 @@ fn read(path: &Path) -> Option<Map<String, Value>> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-/// The processor as Linux names it.
-pub(super) fn cpu_model() -> Option<String> {
+/// What Linux says of the first processor under a `name`.
+pub(super) fn cpu_line(name: &str) -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("model name"))?;
-    let (_, model) = line.split_once(':')?;
-    Some(model.trim().to_owned())
+    let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+    let (_, value) = lines.find(|(of, _)| of.trim() == name)?;
+    Some(value.trim().to_owned())
 }

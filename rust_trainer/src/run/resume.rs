@@ -128,12 +128,13 @@ impl Resume {
             self.settings.run.total_steps,
         );
         if before != now {
-            notices.extend(stretched(&self.settings).map(|what| {
-                format!(
-                    "total_steps was {before} and is {now} now: {what} goes on as it would stand here in \
-                     a run of that length"
-                )
-            }));
+            let what = stretched(&self.settings).join(" and ");
+            if !what.is_empty() {
+                notices.push(format!(
+                    "total_steps was {before} and is {now} now: {what} jumps to where it would stand here \
+                     in a run of that length"
+                ));
+            }
         }
         notices
     }
@@ -150,16 +151,19 @@ fn not_handed(error: &serde_json::Error) -> TrainerError {
     TrainerError::State(format!("settings for the other ranks: {error}"))
 }
 
-/// What falls or rises over a whole run and decides what is learned from: with a longer run it goes back.
-fn stretched(settings: &Settings) -> Option<&'static str> {
+/// What falls or rises over a whole run: with a longer run it goes back.
+fn stretched(settings: &Settings) -> Vec<&'static str> {
     let table = settings.table();
     let is_on = |name: &str| table.get(name).and_then(toml::Value::as_bool) == Some(true);
     let has_epsilon = table.contains_key("exploration_fraction") && !is_on("noisy");
-    if has_epsilon {
-        Some("epsilon")
-    } else if is_on("prioritized") {
-        Some("the exponent of the importance weights")
-    } else {
-        None
-    }
+    let all = [
+        (is_on("anneal_lr"), "the learning rate"),
+        (has_epsilon, "epsilon"),
+        (
+            is_on("prioritized"),
+            "the exponent of the importance weights",
+        ),
+    ];
+    let stretched = all.into_iter().filter(|(is_stretched, _)| *is_stretched);
+    stretched.map(|(_, what)| what).collect()
 }

@@ -49,7 +49,12 @@ fn a_change_of_what_rounds_numbers_is_said() {
             .unwrap()
             .notices()
     };
-    assert_eq!(notices("torch_threads = 1\ntotal_steps = 2048"), [""; 0]);
+    assert_eq!(notices("torch_threads = 1"), [""; 0]);
+    let [notice] = &notices("torch_threads = 1\ntotal_steps = 2048")[..] else {
+        unreachable!("one change")
+    };
+    let words = format!("total_steps was {STEPS} and is 2048 now: the learning rate jumps");
+    assert!(notice.contains(&words), "{notice}");
     let [notice] = &notices("torch_threads = 2")[..] else {
         unreachable!("one change")
     };
@@ -60,7 +65,17 @@ fn a_change_of_what_rounds_numbers_is_said() {
 
     // Another machine: the settings are the same, but not what they come to.
     let mut elsewhere = newest(&settings);
-    for (name, value) in [("torch_threads", "999"), ("processor", "an abacus")] {
+    for (name, value) in [
+        ("torch_threads", "999"),
+        ("processor", "an abacus"),
+        ("instructions", "beads"),
+        ("torch", "1.0"),
+        ("ale-py", "0.1"),
+        ("opencv-python-headless", "2.4"),
+        ("ATEN_CPU_CAPABILITY", "avx2"),
+        ("rust_trainer", "0.0.9"),
+    ] {
+        assert!(elsewhere.arithmetic.contains_key(name), "{name}");
         elsewhere
             .arithmetic
             .insert(name.to_owned(), value.to_owned());
@@ -68,7 +83,16 @@ fn a_change_of_what_rounds_numbers_is_said() {
     let inside = folder_of(&settings).join("checkpoints");
     elsewhere.save(&inside).unwrap();
     let found = notices("").join("\n");
-    for words in ["torch_threads was 999 and is 1", "processor was an abacus"] {
+    for words in [
+        "torch_threads was 999 and is 1",
+        "processor was an abacus",
+        "instructions was beads",
+        "torch was 1.0",
+        "ale-py was 0.1",
+        "opencv-python-headless was 2.4",
+        "ATEN_CPU_CAPABILITY was avx2",
+        "rust_trainer was 0.0.9",
+    ] {
         assert!(found.contains(words), "{found}");
     }
 }
