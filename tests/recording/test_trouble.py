@@ -63,6 +63,7 @@ def test_a_forked_child_leaves_recordings_to_its_parent(tmp_path: Path, backend:
     command = [sys.executable, "-W", "ignore", os.fspath(script), os.fspath(tmp_path), backend]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 0, ended.stderr
+    assert "Traceback" not in ended.stderr
     assert names(tmp_path / "videos") == ["env0-game0.mp4", "env1-game0.mp4"]
     pictures = 6 if backend == "ale" else 24
     for env in range(2):

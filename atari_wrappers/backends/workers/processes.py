@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from multiprocessing import forkserver, resource_tracker
+from multiprocessing import forkserver, process, resource_tracker
 
 from atari_wrappers.backends.workers.failures import (
     ENDED,
@@ -174,6 +174,7 @@ class WorkerProcess:
     def let_go(self) -> None:
         """Give back in a forked child what it has of the parent's worker."""
         self.is_released = True
+        process._children.discard(self._process)  # at exit Python joins them, as only parents can
         self.close_pipes()
         self._trace.close()
 
