@@ -3,11 +3,13 @@
 use super::{BALL, BLANK, CLOCKS_PER_LINE, MISSILE, PLAYER, Tia, WIDTH, motion};
 
 /// Where a strobe shortly after HMOVE puts an object that would be elsewhere without: object, cycle of the line at
-/// which the strobe ends, cycles since HMOVE, pixel. All there are among every pair of cycles in the blank.
-const AFTER_HMOVE: [(usize, i32, i32, u8); 6] = [
+/// which the strobe ends, cycles since HMOVE, pixel. All there are among HMOVEs at every cycle of a line and strobes up to
+/// 24 cycles later, on the same line or on the next (`scripts/strobe_sweep`).
+const AFTER_HMOVE: [(usize, i32, i32, u8); 7] = [
     (BALL, 6, 3, 3),
     (BALL, 9, 6, 5),
     (BALL, 10, 7, 6),
+    (BALL, 20, 18, 10),
     (BALL, 23, 18, 10),
     (MISSILE, 23, 20, 8),
     (MISSILE + 1, 6, 3, 3),
@@ -24,8 +26,9 @@ impl Tia {
         self.registers.position[MISSILE + side] = (position % WIDTH as u32) as u8;
     }
 
-    /// RESP0 and RESP1: the player begins five pixels later. Its first copy is left out on this line, unless the
-    /// strobe falls in the first clocks of a copy of the old position; within a copy the old one is drawn to its end.
+    /// RESP0 and RESP1: the player begins five pixels later. Its first copy is left out on this line, unless this line
+    /// begins as the strobe ends, or the strobe falls in the first clocks of a copy of the old position; within a copy the
+    /// old one is drawn to its end.
     pub(super) fn reset_player(&mut self, side: usize, clock: i32) {
         let pixel = clock.rem_euclid(CLOCKS_PER_LINE) - BLANK;
         let position = if pixel < 0 {
@@ -62,6 +65,7 @@ impl Tia {
                 break;
             }
         }
+        suppressed &= pixel > -BLANK;
         // Unseen players, too: the line from which their first copy is left out must be the one being drawn.
         self.catch_up(shown_at);
         self.objects.changed(PLAYER + side);

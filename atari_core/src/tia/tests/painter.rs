@@ -277,7 +277,7 @@ impl Painter {
         };
         self.paint_to(shown_at);
         self.sprites[side].position = position;
-        self.sprites[side].suppressed = suppressed;
+        self.sprites[side].suppressed = suppressed && x > -68;
     }
 
     /// Where a strobe of missile 0, missile 1 or the ball puts it.
@@ -287,7 +287,7 @@ impl Painter {
             (1 | 2, 6, 3) => 3,
             (2, 9, 6) => 5,
             (2, 10, 7) => 6,
-            (2, 23, 18) => 10,
+            (2, 20 | 23, 18) => 10,
             (0, 23, 20) => 8,
             _ if x < 0 => 2,
             _ => (x + 4) % 160,
