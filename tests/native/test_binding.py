@@ -146,6 +146,36 @@ def test_batches_in_threads_and_processes_play_as_alone() -> None:
         vec.step([0, 0])
 
 
+def test_a_thread_that_looks_waits_for_the_step_of_another() -> None:
+    env = batch(4, frame_skip=60)
+    obs, noops = np.zeros((4, 4, 84, 84), np.uint8), np.zeros(4, np.int64)
+    env.begin_reset([0, 1, 2, 3], [0, 1, 2, 3], True)
+    env.receive(4)
+    refusals: set[str] = set()
+    looks, is_done = [0], threading.Event()
+
+    def look() -> None:
+        while not is_done.is_set():
+            try:
+                looks[0] += len(env.ram(looks[0] % 4)) // 128
+            except RuntimeError as error:
+                refusals.add(str(error))
+            time.sleep(0)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        for _ in range(300):
+            env.send(noops, obs)
+            env.recv()
+    finally:
+        is_done.set()
+        thread.join()
+    assert looks[0] > 100
+    # Between `send` and `recv`: at other times there is nothing to refuse.
+    assert all("is in flight" in refusal for refusal in refusals), refusals
+
+
 def test_ctrl_c_comes_between_two_steps(open_vec: OpenVec) -> None:
     """Soon, and what is not closed by it goes on."""
     draws = random.Random(0)

@@ -1,6 +1,10 @@
 //! [`AtariVecEnv`]: a batch of games.
 
-use std::{num::NonZeroU64, path::PathBuf};
+use std::{
+    num::NonZeroU64,
+    path::PathBuf,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use atari_core::rl::{
     self, BatchOptions,
@@ -9,8 +13,9 @@ use atari_core::rl::{
 };
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArrayDyn};
 use pyo3::{
-    exceptions::{PyRuntimeError, PyTypeError, PyValueError},
+    exceptions::{PyTypeError, PyValueError},
     prelude::*,
+    sync::MutexExt,
     types::{PyBytes, PyBytesMethods, PyDict},
 };
 use vec_env::{Actions, AutoresetMode, EnvError, StepBatch, VecEnv};
@@ -23,14 +28,18 @@ use crate::{
 };
 
 /// A batch of Atari games, emulated by threads of its own while the GIL is free. See `_atari_core.pyi`.
-#[pyclass(module = "atari_core")]
-pub(crate) struct AtariVecEnv {
+///
+/// Several threads of Python may call it: each waits for the others' calls to end, with the GIL free.
+#[pyclass(module = "atari_core", frozen)]
+pub(crate) struct AtariVecEnv(Mutex<Batch>);
+
+/// What the calls work on.
+struct Batch {
     // Dropped first: its threads may be writing to what `destination` keeps.
     env: rl::AtariVecEnv,
     step: StepBatch,
     obs_shape: Vec<usize>,
     all: Vec<usize>,
-    is_open: bool,
     /// Where a whole step in flight writes to; held here as well, so that it is let go of with the GIL in hand.
     destination: Option<Destination>,
 }
@@ -82,183 +91,216 @@ impl AtariVecEnv {
         let cartridges = cartridges?;
         let env = py.detach(|| rl::AtariVecEnv::new(&cartridges, num_envs, &options));
         let env = env.map_err(|error| exception(&error))?;
-        Ok(Self {
+        let batch = Batch {
             obs_shape: env.obs_spec().shape.clone(),
             all: (0..num_envs).collect(),
             env,
             step: StepBatch::default(),
-            is_open: true,
             destination: None,
-        })
+        };
+        Ok(Self(Mutex::new(batch)))
     }
 
     #[getter]
-    fn num_envs(&self) -> usize {
-        self.all.len()
+    fn num_envs(&self, py: Python<'_>) -> usize {
+        let batch = &mut *self.lock(py);
+        batch.all.len()
     }
 
     fn begin_reset(
-        &mut self,
+        &self,
+        py: Python<'_>,
         env_ids: Vec<usize>,
         seeds: Vec<Option<u64>>,
         new_game: bool,
     ) -> PyResult<()> {
-        self.env
+        let batch = &mut *self.lock(py);
+        batch
+            .env
             .begin_reset(&env_ids, &seeds, new_game)
             .map_err(|error| exception(&error))
     }
 
-    fn begin_step(&mut self, actions: &Bound<'_, PyAny>, env_ids: Vec<usize>) -> PyResult<()> {
-        with_actions(actions, |actions| self.env.begin_step(actions, &env_ids))
+    fn begin_step(
+        &self,
+        py: Python<'_>,
+        actions: &Bound<'_, PyAny>,
+        env_ids: Vec<usize>,
+    ) -> PyResult<()> {
+        let batch = &mut *self.lock(py);
+        with_actions(actions, |actions| batch.env.begin_step(actions, &env_ids))
     }
 
-    fn send(&mut self, actions: &Bound<'_, PyAny>, obs: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn send(
+        &self,
+        py: Python<'_>,
+        actions: &Bound<'_, PyAny>,
+        obs: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let batch = &mut *self.lock(py);
         let destination = Destination::new(obs)?;
         with_actions(actions, |actions| {
             let slot = destination.slot();
-            self.env.send_to(actions, Some(&self.all), slot)
+            batch.env.send_to(actions, Some(&batch.all), slot)
         })?;
-        self.destination = Some(destination);
+        batch.destination = Some(destination);
         Ok(())
     }
 
-    fn recv<'py>(&mut self, py: Python<'py>) -> PyResult<Results<'py>> {
-        let (env, step) = (&mut self.env, &mut self.step);
+    fn recv<'py>(&self, py: Python<'py>) -> PyResult<Results<'py>> {
+        let batch = &mut *self.lock(py);
+        let (env, step) = (&mut batch.env, &mut batch.step);
         let received = py.detach(|| env.recv(step));
-        self.destination = None;
+        batch.destination = None;
         received.map_err(|error| exception(&error))?;
-        results(py, &self.step, &self.obs_shape)
+        results(py, &batch.step, &batch.obs_shape)
     }
 
-    fn offer(&mut self, obs: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn offer(&self, py: Python<'_>, obs: &Bound<'_, PyAny>) -> PyResult<()> {
+        let batch = &mut *self.lock(py);
         let destination = Destination::new(obs)?;
-        let offered = self.env.offer(destination.slot());
+        let offered = batch.env.offer(destination.slot());
         offered.map_err(|error| exception(&error))?;
-        self.destination = Some(destination);
+        batch.destination = Some(destination);
         Ok(())
     }
 
-    fn receive(&mut self, py: Python<'_>, count: usize) -> PyResult<Vec<usize>> {
-        let env = &mut self.env;
+    fn receive(&self, py: Python<'_>, count: usize) -> PyResult<Vec<usize>> {
+        let batch = &mut *self.lock(py);
+        let env = &mut batch.env;
         let received = py.detach(|| env.receive(count));
         let received = received.map_err(|error| exception(&error))?;
-        self.destination = None;
+        batch.destination = None;
         Ok(received)
     }
 
     #[pyo3(signature = (env_ids, obs = None, took_part = None))]
     fn read<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         env_ids: Vec<usize>,
         obs: Option<&Bound<'py, PyAny>>,
         took_part: Option<Vec<bool>>,
     ) -> PyResult<Results<'py>> {
+        let batch = &mut *self.lock(py);
         let mut slot = match obs {
             Some(obs) => Some(Destination::new(obs)?.slot()),
             None => None,
         };
-        let (env, step) = (&mut self.env, &mut self.step);
+        let (env, step) = (&mut batch.env, &mut batch.step);
         env.read(&env_ids, took_part.as_deref(), slot.as_deref_mut(), step)
             .map_err(|error| exception(&error))?;
-        results(py, &self.step, &self.obs_shape)
+        results(py, &batch.step, &batch.obs_shape)
     }
 
     fn save_states<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         env_ids: Vec<usize>,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        for &index in &env_ids {
-            self.drawn(index)?; // a state has the picture
-        }
-        let states = self.env.save_states(&env_ids);
+        let batch = &mut *self.lock(py);
+        let states = batch.env.save_states(&env_ids);
         let states = states.map_err(|error| exception(&error))?;
         Ok(states.iter().map(|state| PyBytes::new(py, state)).collect())
     }
 
     fn restore_states(
-        &mut self,
+        &self,
+        py: Python<'_>,
         env_ids: Vec<usize>,
         states: Vec<Bound<'_, PyBytes>>,
     ) -> PyResult<()> {
+        let batch = &mut *self.lock(py);
         let states: Vec<&[u8]> = states.iter().map(PyBytesMethods::as_bytes).collect();
-        self.env
+        batch
+            .env
             .restore_states(&env_ids, &states)
             .map_err(|error| exception(&error))
     }
 
-    fn actions(&mut self, index: usize) -> PyResult<Vec<u8>> {
-        let actions = self.look(index)?.actions();
+    fn actions(&self, py: Python<'_>, index: usize) -> PyResult<Vec<u8>> {
+        let batch = &mut *self.lock(py);
+        let actions = batch.look(index)?.actions();
         Ok(actions.iter().map(|&action| action as u8).collect())
     }
 
-    fn rgb<'py>(&mut self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyArray3<u8>>> {
-        let env = self.drawn(index)?;
+    fn rgb<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyArray3<u8>>> {
+        let batch = &mut *self.lock(py);
+        let env = batch.drawn(index)?;
         let size = [env.console().height(), atari_core::WIDTH, 3];
         PyArray1::from_vec(py, env.render()).reshape(size)
     }
 
-    fn screen<'py>(&mut self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyArray2<u8>>> {
-        let env = self.drawn(index)?;
+    fn screen<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyArray2<u8>>> {
+        let batch = &mut *self.lock(py);
+        let env = batch.drawn(index)?;
         let size = [env.console().height(), atari_core::WIDTH];
         PyArray1::from_slice(py, env.console().screen()).reshape(size)
     }
 
     fn rgb_palette<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         index: usize,
     ) -> PyResult<Bound<'py, PyArray2<u8>>> {
-        let palette = Palette::of(self.look(index)?.console().game());
+        let batch = &mut *self.lock(py);
+        let palette = Palette::of(batch.look(index)?.console().game());
         let colour = |entry| palette.rgb.each_ref().map(|part| part.at(entry)).to_vec();
         let entries: Vec<Vec<u8>> = (0..=255).map(colour).collect();
         Ok(PyArray2::from_vec2(py, &entries)?)
     }
 
     fn gray_palette<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         index: usize,
     ) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        let gray = Palette::of(self.look(index)?.console().game()).gray;
+        let batch = &mut *self.lock(py);
+        let gray = Palette::of(batch.look(index)?.console().game()).gray;
         Ok(PyArray1::from_iter(
             py,
             (0..=255).map(|entry| gray.at(entry)),
         ))
     }
 
-    fn ram<'py>(&mut self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        Ok(PyArray1::from_slice(py, self.look(index)?.console().ram()))
+    fn ram<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        let batch = &mut *self.lock(py);
+        Ok(PyArray1::from_slice(py, batch.look(index)?.console().ram()))
     }
 
-    fn set_ram(&mut self, index: usize, address: u8, value: u8) -> PyResult<()> {
-        self.drawn(index)?.set_ram(address, value);
+    fn set_ram(&self, py: Python<'_>, index: usize, address: u8, value: u8) -> PyResult<()> {
+        let batch = &mut *self.lock(py);
+        batch.drawn(index)?.set_ram(address, value);
         Ok(())
     }
 
-    fn lives(&mut self, index: usize) -> PyResult<i32> {
-        Ok(self.look(index)?.lives())
+    fn lives(&self, py: Python<'_>, index: usize) -> PyResult<i32> {
+        let batch = &mut *self.lock(py);
+        Ok(batch.look(index)?.lives())
     }
 
-    fn game_over(&mut self, index: usize) -> PyResult<bool> {
-        Ok(self.look(index)?.console().game_over())
+    fn game_over(&self, py: Python<'_>, index: usize) -> PyResult<bool> {
+        let batch = &mut *self.lock(py);
+        Ok(batch.look(index)?.console().game_over())
     }
 
-    fn is_in_play(&mut self, index: usize) -> PyResult<bool> {
-        Ok(self.look(index)?.is_in_play())
+    fn is_in_play(&self, py: Python<'_>, index: usize) -> PyResult<bool> {
+        let batch = &mut *self.lock(py);
+        Ok(batch.look(index)?.is_in_play())
     }
 
-    fn frame_number(&mut self, index: usize) -> PyResult<i64> {
-        Ok(self.look(index)?.frame_number())
+    fn frame_number(&self, py: Python<'_>, index: usize) -> PyResult<i64> {
+        let batch = &mut *self.lock(py);
+        Ok(batch.look(index)?.frame_number())
     }
 
     fn take_film<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         index: usize,
     ) -> PyResult<(Vec<Event>, Bound<'py, PyArray3<u8>>)> {
-        let env = self.look(index)?;
+        let batch = &mut *self.lock(py);
+        let env = batch.look(index)?;
         let (height, film) = (env.console().height(), env.take_film());
         let events = film.events.iter().map(|event| match *event {
             FilmEvent::Frame {
@@ -274,16 +316,26 @@ impl AtariVecEnv {
         Ok((events.collect(), pictures))
     }
 
-    fn close(&mut self, py: Python<'_>) -> PyResult<()> {
-        let env = &mut self.env;
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let batch = &mut *self.lock(py);
+        let env = &mut batch.env;
         let closed = py.detach(|| env.close());
-        self.destination = None;
-        self.is_open = false;
+        batch.destination = None;
         closed.map_err(|error| exception(&error))
     }
 }
 
 impl AtariVecEnv {
+    /// The batch, once no other thread is in a call of it.
+    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Batch> {
+        // What a panic has left in between, the core hands out to nobody.
+        self.0
+            .lock_py_attached(py)
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Batch {
     /// An environment that is not in flight, its last frame drawn.
     fn drawn(&mut self, index: usize) -> PyResult<&mut rl::AtariEnv> {
         let env = self.look(index)?;
@@ -293,17 +345,7 @@ impl AtariVecEnv {
 
     /// An environment that is not in flight.
     fn look(&mut self, index: usize) -> PyResult<&mut rl::AtariEnv> {
-        let num_envs = self.num_envs();
-        if index >= num_envs {
-            return Err(exception(&EnvError::NoSuchEnv { index, num_envs }));
-        }
-        if !self.is_open {
-            return Err(exception(&EnvError::Closed));
-        }
-        self.env.env_mut(index).ok_or_else(|| {
-            let message = format!("environment {index} is in flight: call recv or receive first");
-            PyRuntimeError::new_err(message)
-        })
+        self.env.env(index).map_err(|error| exception(&error))
     }
 }
 
