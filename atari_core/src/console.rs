@@ -10,7 +10,7 @@ use crate::machine::Machine;
 use crate::mersenne_twister::MersenneTwister;
 use crate::mode::StartDraws;
 use crate::start::{Chance, Contents};
-use crate::tia::WIDTH;
+use crate::tia::{MAX_HEIGHT, WIDTH};
 use crate::{Action, CoreError};
 
 /// Frames that pass untouched after power on.
@@ -56,7 +56,7 @@ impl Console {
     /// A console with the game begun, as ALE's `loadROM` leaves it.
     ///
     /// # Errors
-    /// The cartridge is switched otherwise than the game's.
+    /// The cartridge is switched otherwise than the game's, or the game's picture is taller than 256 lines.
     pub fn new(cartridge: Arc<Cartridge>, game: &'static Game) -> Result<Self, CoreError> {
         let mut twister = MersenneTwister::new(0);
         Self::new_with(cartridge, game, &mut StartDraws::new(&mut twister, 0.0))
@@ -81,7 +81,7 @@ impl Console {
     /// for two.
     ///
     /// # Errors
-    /// The cartridge is switched otherwise than the game's.
+    /// The cartridge is switched otherwise than the game's, or the game's picture is taller than 256 lines.
     pub fn for_two(
         cartridge: Arc<Cartridge>,
         game: &'static Game,
@@ -105,6 +105,13 @@ impl Console {
                 name,
                 mapper: cartridge.mapper(),
                 game: game.name,
+            });
+        }
+        if usize::from(game.height) > MAX_HEIGHT {
+            return Err(CoreError::Height {
+                game: game.name,
+                height: game.height,
+                most: MAX_HEIGHT,
             });
         }
         Ok(Self::unpowered(cartridge, game, seed))
@@ -311,14 +318,6 @@ impl Console {
         self.machine.draw_last();
     }
 
-    /// Shows a picture that was saved, until a frame is drawn; of another length, nothing.
-    pub(crate) fn show(&mut self, screen: &[u8]) {
-        let length = self.height() * WIDTH;
-        if screen.len() == length {
-            self.machine.tia.pictures.shown_mut()[..length].copy_from_slice(screen);
-        }
-    }
-
     /// Lines of the picture.
     #[must_use]
     pub fn height(&self) -> usize {
@@ -378,3 +377,6 @@ impl Console {
         &self.cartridge
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,6 +43,19 @@ pub enum CoreError {
         /// The game.
         game: &'static str,
     },
+    /// The game's picture is taller than any that the console draws.
+    #[error("{game} has a picture of {height} lines: {most} at most")]
+    Height {
+        /// The game.
+        game: &'static str,
+        /// Its lines.
+        height: u16,
+        /// As many as there can be.
+        most: usize,
+    },
+    /// A part of the recipe is out of its range, or two do not go together.
+    #[error("{0}")]
+    Recipe(String),
     /// The game has no such mode.
     #[error("{game} has no mode {mode}; it has {known:?}")]
     Mode {

@@ -12,6 +12,8 @@ pub(crate) const BLACKJACK_PADDLE_MAX: i32 = 795_200;
 pub(crate) const LONGEST_PADDLE_MAX: i32 = 1_000_000;
 /// Where one stands that was not turned yet.
 pub(crate) const PADDLE_MIDDLE: i32 = i32::midpoint(PADDLE_MIN, PADDLE_MAX);
+/// The cycles that its capacitor takes there.
+pub(crate) const LONGEST_CHARGE: i32 = charge_cycles(LONGEST_PADDLE_MAX);
 /// How far a paddle turns in one frame of a pressed direction, in ohms.
 const PADDLE_STEP: i32 = 23_000;
 
@@ -150,6 +152,6 @@ fn paddle_button(port: u8, action: Action) -> u8 {
 }
 
 /// Cycles of the 1.19 MHz processor that 10 nF behind `resistance` ohms need to reach the threshold (1.6 RC).
-fn charge_cycles(resistance: i32) -> i32 {
-    (1.6 * f64::from(resistance) * 0.01e-6 * 1.19e6) as i32
+const fn charge_cycles(resistance: i32) -> i32 {
+    (1.6 * resistance as f64 * 0.01e-6 * 1.19e6) as i32
 }

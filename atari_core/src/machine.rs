@@ -25,7 +25,7 @@ pub(crate) struct Machine {
     pub(crate) banks: Banks,
     pub(crate) input: Input,
     /// Of this frame's picture and of the other one: where the frame began that left it undrawn.
-    undrawn: [Option<Chips>; 2],
+    pub(crate) undrawn: [Option<Chips>; 2],
 }
 
 /// The chips without the pictures.
@@ -202,11 +202,10 @@ impl Machine {
         tia.objects_changed();
     }
 
-    /// Goes on from other chips: nothing is known of the frames before.
-    pub(crate) fn restore(&mut self, chips: Chips) {
+    /// Goes on from other chips, and frames that others have left undrawn.
+    pub(crate) fn restore(&mut self, chips: Chips, undrawn: [Option<Chips>; 2]) {
         self.put(chips);
-        self.undrawn = [None, None];
-        self.tia.pictures.go_on();
+        self.undrawn = undrawn;
     }
 }
 

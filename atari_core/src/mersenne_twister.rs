@@ -55,12 +55,14 @@ impl MersenneTwister {
         word ^ (word >> 18)
     }
 
-    /// One of `0..count`, by the reduction of libstdc++'s `uniform_int_distribution` (Lemire 2019, "Fast random
+    /// One of `0..=greatest`, by the reduction of libstdc++'s `uniform_int_distribution` (Lemire 2019, "Fast random
     /// integer generation in an interval").
-    pub fn below(&mut self, count: u32) -> u32 {
+    pub fn up_to(&mut self, greatest: u32) -> u32 {
+        let count = u64::from(greatest) + 1;
+        let threshold = ((1_u64 << 32) % count) as u32;
         loop {
-            let product = u64::from(self.next_u32()) * u64::from(count);
-            if product as u32 >= count.wrapping_neg() % count {
+            let product = u64::from(self.next_u32()) * count;
+            if product as u32 >= threshold {
                 return (product >> 32) as u32;
             }
         }
@@ -85,10 +87,36 @@ impl MersenneTwister {
         for word in &mut words {
             *word = state.u32()?;
         }
-        // All bits that matter 0 stay so: then `below` would wait for another number for ever.
+        // All bits that matter 0 stay so: then `up_to` would wait for another number for ever.
         let is_alive = words[0] & UPPER_BIT != 0 || words[1..].iter().any(|word| *word != 0);
         check(is_alive, "a Mersenne Twister")?;
         let place = state.index(WORDS)?;
         Ok(Self { words, place })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MersenneTwister;
+
+    /// What libstdc++'s `uniform_int_distribution(0, greatest)` draws from `std::mt19937(7)`.
+    #[test]
+    fn every_bound_can_be_asked_for() {
+        for (greatest, drawn) in [
+            (0, [0; 4]),
+            (1, [0, 0, 1, 0]),
+            (29, [2, 6, 23, 9]),
+            (
+                u32::MAX - 1,
+                [327_741_614, 976_413_891, 3_349_725_720, 1_369_975_285],
+            ),
+            (
+                u32::MAX,
+                [327_741_615, 976_413_892, 3_349_725_721, 1_369_975_286],
+            ),
+        ] {
+            let mut twister = MersenneTwister::new(7);
+            assert_eq!([0; 4].map(|_| twister.up_to(greatest)), drawn, "{greatest}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::input::Input;
 
 /// Cycles since the timer was set, some ten minutes, of which half are forgotten then: a multiple of 2^18, in which all that
 /// can be read of a timer that has run out repeats.
-const LONG_AGO: i32 = 1 << 30;
+pub(crate) const LONG_AGO: i32 = 1 << 30;
 
 /// The chip, as plain data.
 #[derive(Clone)]

@@ -68,8 +68,6 @@ fn timer_of(number: u32) -> u8 {
 #[derive(Clone)]
 pub(crate) struct Chance {
     pub(crate) twister: MersenneTwister,
-    /// Numbers to pass over before the next that counts.
-    pub(crate) passed: u32,
 }
 
 impl Chance {
@@ -85,19 +83,17 @@ impl Chance {
     pub(crate) fn of(seed: u32) -> Self {
         Self {
             twister: MersenneTwister::new(seed),
-            passed: 0,
         }
     }
 
     pub(crate) fn pass(&mut self, numbers: u32) {
-        self.passed += numbers;
+        for _ in 0..numbers {
+            self.twister.next_u32();
+        }
     }
 
     /// The timer at the next power on.
     pub(crate) fn timer(&mut self) -> u8 {
-        for _ in 0..std::mem::take(&mut self.passed) {
-            self.twister.next_u32();
-        }
         timer_of(self.twister.next_u32())
     }
 }

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import ale_py
 import gymnasium as gym
 import numpy as np
 from ale_py import roms
@@ -54,11 +53,7 @@ def spaces_of(request: EnvRequest) -> tuple[gym.Space, gym.Space]:
     shape = _shape_of_one(recipe)
     if recipe.continuous:
         return gym.spaces.Box(0, 255, shape, np.uint8), polar_space()
-    num_actions = (
-        len(ale_py.Action.__members__)
-        if recipe.full_action_space
-        else len(actions(rom_path(request), num_players))
-    )
+    num_actions = len(actions(rom_path(request), num_players, full=recipe.full_action_space))
     if num_players == 1:
         takes: gym.Space = gym.spaces.Discrete(num_actions)
     else:

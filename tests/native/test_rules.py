@@ -16,6 +16,20 @@ from ale_py import roms
 REPOSITORY = Path(__file__).parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
 FRAMES = 1000
+# Of so many RAMs four are those of a cube that is solved.
+FRAMES_OF = {"video_cube": 60_000}
+# Games of which none ended in the sweep: here they do. (E.T., Othello and Pitfall II end nowhere.)
+END_HERE = {
+    "darkchambers",
+    "earthworld",
+    "elevator_action",
+    "haunted_house",
+    "solaris",
+    "space_war",
+    "video_checkers",
+    "video_chess",
+    "video_cube",
+}
 UP = 2
 # RAM that shows ale-py the first mode, where a game that has begun does not; else it would press
 # SELECT for ever.
@@ -91,11 +105,11 @@ def load(path: Path) -> ale_py.ALEInterface:
     return ale
 
 
-def asked(path: Path) -> tuple[bytes, list[tuple[int, int, int] | None]]:
+def asked(path: Path, frames: int) -> tuple[bytes, list[tuple[int, int, int] | None]]:
     """What RAM held, as the `rules` example reads it, and ale-py's reward, lives and game over."""
     ale, records, answers = load(path), bytearray(), []
     over = True
-    for _ in range(FRAMES):
+    for _ in range(frames):
         if over:
             ale.reset_game()
             # Rules look at a game's start, too.
@@ -121,7 +135,9 @@ def test_rules_agree_with_ale_for_any_ram(tmp_path: Path) -> None:
             start[address - 0x80] = value
         rom = tmp_path / f"{game}.bin"
         rom.write_bytes(copying_rom() if game == IN_CARTRIDGE else chaotic_rom(start))
-        records, expected = asked(rom)
+        records, expected = asked(rom, FRAMES_OF.get(game, FRAMES))
+        has_ended = any(answer is not None and answer[2] for answer in expected)
+        assert has_ended or game not in END_HERE, game
         answers = subprocess.run([program, game], input=records, capture_output=True, check=True)
         ours = np.frombuffer(answers.stdout, "<i4").reshape(-1, 3).tolist()
         for frame, (mine, theirs) in enumerate(zip(ours, expected, strict=True)):

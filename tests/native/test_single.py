@@ -77,7 +77,7 @@ def test_it_is_ales_own_env(name: str, settings: dict[str, Any], obs_type: str) 
 
 
 # ale-py's own states lack the rows of a picture that a frame leaves out, as those of Q*bert do; so
-# this is of `native` alone.
+# this is of `native` alone. `test_resume` asks every game.
 @pytest.mark.parametrize("observed", ["screen", "ram"])
 def test_rows_that_a_frame_leaves_out_are_restored(observed: str) -> None:
     game, other = (

@@ -37,15 +37,21 @@ pub(crate) fn obstacle(
     })
 }
 
-/// The numbers of the actions that a game answers to, in ale-py's order; those of each of two players.
+/// The numbers of the actions that a game answers to, or with `full` of all that it takes, in ale-py's order; those of each
+/// of two players.
 #[pyfunction]
-#[pyo3(signature = (rom, num_players = 1))]
-pub(crate) fn actions(rom: PathBuf, num_players: usize) -> PyResult<Vec<u8>> {
+#[pyo3(signature = (rom, num_players = 1, *, full = false))]
+pub(crate) fn actions(rom: PathBuf, num_players: usize, full: bool) -> PyResult<Vec<u8>> {
     let cartridge = cartridge(&rom)?;
     let game = match num_players {
         2 => cartridge.game_for_two(),
         _ => cartridge.game(),
     };
     let game = game.map_err(|error| core_exception(&error))?;
-    Ok(game.actions.iter().map(|&action| action as u8).collect())
+    let actions = if full {
+        game.all_actions()
+    } else {
+        game.actions
+    };
+    Ok(actions.iter().map(|&action| action as u8).collect())
 }

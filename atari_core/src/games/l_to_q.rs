@@ -7,7 +7,7 @@ use crate::Action::{
     Down, DownFire, DownLeft, DownRight, Fire, Left, LeftFire, Noop, Right, RightFire, Up, UpFire,
     UpLeft, UpRight,
 };
-use crate::Mapper;
+use crate::{Action, Mapper};
 
 pub(super) static GAMES: &[Game] = &[
     Game {
@@ -29,9 +29,7 @@ pub(super) static GAMES: &[Game] = &[
         select: Some(select(2, |ram, mode| ram.at(0x94) == 3 * mode + 1)),
         no_button: true,
         start: &[(Fire, 1)],
-        actions: &[
-            Noop, Up, Right, Left, Down, UpRight, UpLeft, DownRight, DownLeft,
-        ],
+        actions: &Action::WITHOUT_FIRE,
         modes: &[0, 1],
         difficulties: &[0, 1],
         rules: Some(Rules {

@@ -142,7 +142,7 @@ fn bcd(number: i32) -> i32 {
 }
 
 /// What most games have in common.
-const fn game(name: &'static str, md5: &'static str, mapper: Mapper) -> Game {
+pub(crate) const fn game(name: &'static str, md5: &'static str, mapper: Mapper) -> Game {
     Game {
         name,
         md5,
@@ -187,6 +187,16 @@ const fn paddles(player: u8, others: Option<i32>) -> Controller {
 }
 
 impl Game {
+    /// The actions that it takes, in ale-py's order: all 18, or those that leave the button alone.
+    #[must_use]
+    pub fn all_actions(&self) -> &'static [Action] {
+        if self.no_button {
+            &Action::WITHOUT_FIRE
+        } else {
+            &Action::ALL
+        }
+    }
+
     /// What a game begins with.
     pub(crate) fn at_start(&self) -> Progress {
         let for_one = self.rules.map(|rules| rules.start);

@@ -210,7 +210,7 @@ pub struct Recipe {
     /// Probability, per emulator frame, that the previous action is repeated. Gymnasium's preset takes what the id
     /// says; here it is 0 in every preset.
     pub sticky_actions: f32,
-    /// All 18 actions of the console instead of the game's own.
+    /// All 18 actions of the console instead of the game's own; 9 in Skiing and Lost Luggage, without the button.
     pub full_action_space: bool,
     /// ALE's polar actions: `[radius 0..1, angle -π..π, fire 0..1]`.
     pub continuous: bool,

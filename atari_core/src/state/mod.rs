@@ -4,12 +4,13 @@
 //! Each layer writes its own numbers behind those of the layer around it: a batch those of its environments, these
 //! those of their consoles (`console`). A header stands before them once ([`Writer::new`]).
 
+mod chips;
 mod console;
 
-pub(crate) use console::Numbers;
+pub(crate) use console::{ConsoleState, MOST_POINTS};
 
 /// Changes with every change of what states hold, in any layer.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 
 /// Why bytes are no state; where a state comes from is said by whoever reports it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -192,11 +193,18 @@ impl<'a> Reader<'a> {
         Ok(i64::from_le_bytes(self.array()?))
     }
 
-    /// A count or a sum that can go on growing: far from where 64 bits end.
+    /// A sum that can go on growing: far from where 64 bits end.
     pub(crate) fn sum(&mut self) -> Result<i64, BadState> {
         let sum = self.i64()?;
         check(sum.unsigned_abs() < 1 << 62, "a count")?;
         Ok(sum)
+    }
+
+    /// A count that can go on growing, likewise.
+    pub(crate) fn count(&mut self) -> Result<i64, BadState> {
+        let count = self.sum()?;
+        check(count >= 0, "a count")?;
+        Ok(count)
     }
 
     pub(crate) fn u128(&mut self) -> Result<u128, BadState> {

@@ -19,6 +19,7 @@ mod tests;
 
 use objects::{Line, Objects};
 use pictures::Pictures;
+pub(crate) use pictures::PicturesState;
 
 use crate::rl::pixels::Simd;
 
@@ -130,6 +131,7 @@ pub(crate) struct Tia {
 }
 
 impl Tia {
+    /// A chip whose picture begins at a line and has `height` of them, [`MAX_HEIGHT`] at most.
     pub(crate) fn new(top: i32, height: i32) -> Self {
         let mut tia = Self {
             registers: Registers::default(),
@@ -143,8 +145,8 @@ impl Tia {
             no_comb: false,
             is_pal: false,
             top,
-            height: height.min(MAX_HEIGHT as i32),
-            bottom: (top + height.min(MAX_HEIGHT as i32)) * CLOCKS_PER_LINE,
+            height,
+            bottom: (top + height) * CLOCKS_PER_LINE,
             last_cycle: registers::last_cycle(height),
             accessed_at: 0,
             simd: Simd::detect(),
@@ -214,7 +216,10 @@ impl Tia {
             .saturating_sub(cycles.saturating_mul(3))
             .max(-NEVER);
         if self.sync_end != NEVER {
-            self.sync_end = self.sync_end.saturating_sub(cycles.saturating_mul(3));
+            self.sync_end = self
+                .sync_end
+                .saturating_sub(cycles.saturating_mul(3))
+                .max(-NEVER);
         }
         self.start_picture();
         self.frame_ended = false;

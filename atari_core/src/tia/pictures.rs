@@ -2,6 +2,7 @@
 
 use super::{MAX_HEIGHT, WIDTH};
 use crate::cartridge::zeros;
+use crate::state::{BadState, Reader, Writer};
 
 pub(super) const PIXELS: usize = WIDTH * MAX_HEIGHT;
 
@@ -28,11 +29,6 @@ impl Pictures {
         &self.pixels[usize::from(self.shown)]
     }
 
-    /// The same, to show another one until a frame is drawn.
-    pub(crate) fn shown_mut(&mut self) -> &mut [u8; PIXELS] {
-        &mut self.pixels[usize::from(self.shown)]
-    }
-
     /// The picture that this frame draws.
     #[inline(always)]
     pub(crate) fn current(&mut self) -> &mut [u8; PIXELS] {
@@ -49,13 +45,42 @@ impl Pictures {
         self.shown = self.current;
     }
 
-    /// What is seen is the picture that frames go on from: the current one is not known.
-    pub(crate) fn go_on(&mut self) {
-        self.current = self.shown;
-    }
-
     /// Takes the current picture away and puts another in its place.
     pub(crate) fn replace(&mut self, picture: Box<[u8; PIXELS]>) -> Box<[u8; PIXELS]> {
         std::mem::replace(&mut self.pixels[usize::from(self.current)], picture)
+    }
+    /// Appends the first pixels of both, as many as a game shows, and which is which.
+    pub(crate) fn save(&self, num_pixels: usize, state: &mut Writer) {
+        state.bool(self.current);
+        state.bool(self.shown);
+        for picture in &self.pixels {
+            state.bytes(&picture[..num_pixels]);
+        }
+    }
+
+    /// Goes on with pictures that were read.
+    pub(crate) fn put(&mut self, state: &PicturesState<'_>) {
+        self.current = state.current;
+        self.shown = state.shown;
+        for (picture, saved) in self.pixels.iter_mut().zip(state.pixels) {
+            picture[..saved.len()].copy_from_slice(saved);
+        }
+    }
+}
+
+/// What [`Pictures::save`] has written, to be put in place.
+pub(crate) struct PicturesState<'a> {
+    current: bool,
+    shown: bool,
+    pixels: [&'a [u8]; 2],
+}
+
+impl<'a> PicturesState<'a> {
+    pub(crate) fn read(num_pixels: usize, state: &mut Reader<'a>) -> Result<Self, BadState> {
+        Ok(Self {
+            current: state.bool()?,
+            shown: state.bool()?,
+            pixels: [state.bytes(num_pixels)?, state.bytes(num_pixels)?],
+        })
     }
 }

@@ -1,6 +1,8 @@
 //! Autoreset modes, resets of some, parts of batches, threads, states, several games, and wrong calls.
 
-use atari_core::rl::{AtariVecEnv, BatchOptions, Preset, Recipe, ResetRequest, recipe::ObsType};
+use atari_core::rl::{
+    AtariVecEnv, BatchOptions, Preset, Recipe, ResetRequest, game::PoweredOn, recipe::ObsType,
+};
 use vec_env::{Actions, AutoresetMode, EnvError, ObsBuffer, StepBatch, VecEnv, env::Random};
 
 use crate::pair::{Pair, cartridge, compare, seeded};
@@ -168,14 +170,18 @@ fn damaged_states_are_refused_or_are_states_of_a_game() {
     let (mut obs, mut step) = (vec![0; 128], StepBatch::default());
     VecEnv::reset(&mut envs, Some(1), &mut obs).unwrap();
     let state = envs.save_state().unwrap();
-    // After the recipe: one flag to begin with, and then numbers of every kind.
-    let first = state[0].len() - 33_600 - 6_000;
+    // The console's numbers, those of everything around it, and between them its pictures, which may be any.
+    let behind = 8 + 2_500 + 12 + 128 + 2_500 + 3 + 5 * 8;
+    let first = state[0].len() - behind - 2 * 33_600 - 450;
     let (mut random, mut num_refused) = (Random::new(3), 0);
     for round in 0..600 {
         let mut damaged = state.clone();
         for _ in 0..=random.below(3) {
-            let place = first + random.below(6_000);
-            damaged[0][place] = random.next_u64() as u8;
+            let place = match random.below(2) {
+                0 => random.below(450),
+                _ => 450 + 2 * 33_600 + random.below(behind),
+            };
+            damaged[0][first + place] = random.next_u64() as u8;
         }
         if let Err(error) = envs.restore_state(&damaged, &mut obs) {
             assert!(matches!(error, EnvError::State(_)), "{error}");
@@ -188,9 +194,9 @@ fn damaged_states_are_refused_or_are_states_of_a_game() {
     }
     assert!((50..550).contains(&num_refused), "{num_refused} of 600");
 
-    // From its end a state holds the screen, five numbers, three flags, and a Mersenne Twister. One that gives nothing
-    // but zeros would be asked for another number for ever.
-    let flags = state[0].len() - 33_600 - 5 * 8 - 3;
+    // From its end a state holds five numbers, three flags, and a Mersenne Twister. One that gives nothing but zeros would
+    // be asked for another number for ever.
+    let flags = state[0].len() - 5 * 8 - 3;
     let mut dead = state.clone();
     dead[0][flags - 625 * 4..flags - 4].fill(0);
     let error = envs.restore_state(&dead, &mut obs).unwrap_err();
@@ -201,6 +207,53 @@ fn damaged_states_are_refused_or_are_states_of_a_game() {
     over[0][flags] = 1;
     let error = envs.restore_state(&over, &mut obs).unwrap_err();
     assert!(error.to_string().contains("episode has ended"), "{error}");
+}
+
+#[test]
+fn states_whose_numbers_break_a_learner_are_refused_with_all_others() {
+    let recipe = Recipe {
+        obs_type: ObsType::Ram,
+        ..Recipe::preset(Preset::Default)
+    };
+    let mut envs = batch(2, &BatchOptions::new(recipe));
+    let (mut obs, mut step) = (vec![0; 256], StepBatch::default());
+    VecEnv::reset(&mut envs, Some(1), &mut obs).unwrap();
+    let early = envs.save_state().unwrap();
+    for _ in 0..20 {
+        envs.step(Actions::Discrete(&[1, 2]), &mut obs, &mut step)
+            .unwrap();
+    }
+    let now = envs.save_state().unwrap();
+    // Behind the header: a flag, four rewards, four flags, the lives, two returns, the length and the frames.
+    let header = 8 + u32::from_le_bytes(*early[0][4..].first_chunk().unwrap()) as usize;
+    let rewards = (0..4).map(|reward| header + 1 + 4 * reward);
+    let f32s = rewards.flat_map(|place| {
+        [f32::NAN, f32::INFINITY, -1e30].map(|number| (place, number.to_le_bytes().to_vec()))
+    });
+    let counts = header + 1 + 4 * 4 + 4 + 8;
+    let returns = [(counts, f64::NAN), (counts + 8, f64::NEG_INFINITY)];
+    let f64s = returns.map(|(place, number)| (place, number.to_le_bytes().to_vec()));
+    // The frames of the emulator, of which the limit of time is subtracted, lie behind the pictures.
+    let frames = early[1].len() - (8 + 2_500 + 12 + 128 + 2_500 + 3 + 5 * 8);
+    let i64s = [counts + 16, counts + 24, frames].map(|place| (place, i64::MIN / 2 + 1));
+    let i64s = i64s.map(|(place, number)| (place, number.to_le_bytes().to_vec()));
+    let mut crafted: Vec<(usize, Vec<u8>)> = f32s.chain(f64s).chain(i64s).collect();
+    // It terminated, and no episode has ended.
+    crafted.push((header + 1 + 4 * 4, vec![2]));
+    for (place, bytes) in crafted {
+        let mut states = early.clone();
+        states[1][place..place + bytes.len()].copy_from_slice(&bytes);
+        let error = envs.restore_state(&states, &mut obs).unwrap_err();
+        assert!(
+            error.to_string().contains("environment 1: it was damaged"),
+            "{bytes:?} at {place}: {error}"
+        );
+        assert!(
+            envs.save_state().unwrap() == now,
+            "a refused state left traces"
+        );
+    }
+    envs.restore_state(&early, &mut obs).unwrap();
 }
 
 #[test]
@@ -268,8 +321,19 @@ fn what_is_not_known_to_be_ale_pys_game_is_refused() {
     assert!(refusal("backgammon", &own).contains("equal to ale-py's: how its reward"));
     assert!(refusal("superman", &own).contains("its score, lives and end are not known"));
     let mode = Some(5);
-    let other = refusal("breakout", &Recipe { mode, ..own });
+    let other = refusal(
+        "breakout",
+        &Recipe {
+            mode,
+            ..own.clone()
+        },
+    );
     assert!(other.contains("no mode 5; it has [0, 4, 8"), "{other}");
+    // Whoever makes a single environment is told the same.
+    let frame_skip = 0;
+    let none = PoweredOn::new(&cartridge("breakout"), &Recipe { frame_skip, ..own });
+    let none = none.err().unwrap().to_string();
+    assert_eq!(none, "frame_skip must be at least 1, not 0");
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn ask(function: &str, request: Vec<u8>) -> Vec<u8> {
 fn noise(twister: &mut MersenneTwister, height: usize, width: usize) -> Vec<u8> {
     let mut rows: Vec<Vec<u8>> = Vec::new();
     for y in 0..height {
-        if y > 0 && twister.below(3) == 0 {
+        if y > 0 && twister.up_to(2) == 0 {
             rows.push(rows[y - 1].clone());
         } else {
             rows.push((0..width).map(|_| twister.next_u32() as u8).collect());
@@ -66,7 +66,7 @@ fn resized_pictures_are_opencvs_in_every_pixel_and_on_every_path() {
         [210, 84, 200],
         [210, 250, 84],
     ];
-    sizes.extend((0..80).map(|_| [210, 1 + twister.below(230), 1 + twister.below(180)]));
+    sizes.extend((0..80).map(|_| [210, 1 + twister.up_to(229), 1 + twister.up_to(179)]));
     let (mut request, mut pictures) = (Vec::new(), Vec::new());
     for [height, new_height, new_width] in sizes.iter().copied() {
         for side in [height, 160, new_height, new_width] {
@@ -114,7 +114,7 @@ fn gray_is_opencvs_and_tables_are_looked_up_alike_on_every_path() {
     let first: Vec<u8> = (0..33_600).map(|_| twister.next_u32() as u8).collect();
     let mut second = first.clone();
     for _ in 0..2_000 {
-        second[twister.below(33_600) as usize] = twister.next_u32() as u8;
+        second[twister.up_to(33_599) as usize] = twister.next_u32() as u8;
     }
     for palette in [Palette::ntsc(), Palette::pal()] {
         let mut brightest = palette.rgb_of(&first);

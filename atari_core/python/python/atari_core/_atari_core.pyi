@@ -23,8 +23,8 @@ Results = tuple[
 class AtariVecEnv:
     """A batch of Atari games by one recipe.
 
-    Calls are to be made by one thread at a time. A `ValueError` names a value that is wrong; calls
-    out of order are a `RuntimeError`.
+    A call waits for those of other threads to end. A `ValueError` names a value that is wrong;
+    calls out of order are a `RuntimeError`.
 
     Args:
         roms: Paths of one ROM for all, or of one for each environment.
@@ -171,8 +171,9 @@ def obstacle(
     A game for two is compared with that of `multi_agent_ale_py`.
     """
 
-def actions(rom: str | PathLike[str], num_players: int = 1) -> list[int]:
+def actions(rom: str | PathLike[str], num_players: int = 1, *, full: bool = False) -> list[int]:
     """Return the numbers of the actions that a game answers to, in ale-py's order.
 
-    With two players, those of each.
+    With `full` those of all that it takes: 18, or 9 where the button is none of them. With two
+    players, those of each.
     """

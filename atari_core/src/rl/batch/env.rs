@@ -116,7 +116,6 @@ impl AtariVecEnv {
         options: &BatchOptions,
     ) -> Result<Self, EnvError> {
         let recipe = &options.recipe;
-        recipe.check().map_err(usage)?;
         let batch_size = match options.batch_size {
             0 => num_envs,
             batch_size => batch_size,
@@ -138,14 +137,20 @@ impl AtariVecEnv {
                 "num_players must be 1 or 2, not {num_players}"
             )));
         }
-        if num_players == 2 && recipe.continuous {
-            let problem = "num_players=2 goes with button actions, not with continuous=true";
-            return Err(usage(problem.to_owned()));
-        }
         let consoles = consoles(cartridges, recipe, num_players)?;
+        Self::of(&consoles, num_envs, batch_size, options)
+    }
+
+    /// A batch of games on consoles that were switched on, one for all or one for each.
+    pub(super) fn of(
+        consoles: &[PoweredOn],
+        num_envs: usize,
+        batch_size: usize,
+        options: &BatchOptions,
+    ) -> Result<Self, EnvError> {
         let sub_env = |index: usize| {
             let powered_on = &consoles[index % consoles.len()];
-            let mut env = AtariEnv::new(powered_on, recipe, options.simd);
+            let mut env = AtariEnv::new(powered_on, options.simd);
             if options.draw_all {
                 env.draw_all();
             }
@@ -176,7 +181,7 @@ impl AtariVecEnv {
             slot: None,
             num_offered: 0,
             num_envs,
-            num_players,
+            num_players: options.num_players,
             batch_size,
             obs_spec,
             action_space,
@@ -188,45 +193,39 @@ impl AtariVecEnv {
         })
     }
 
-    /// An environment, to look into; `None` while it is in flight, or after `close`.
-    #[must_use]
-    pub fn env(&mut self, index: usize) -> Option<&AtariEnv> {
-        if index >= self.num_envs {
-            return None;
-        }
-        Some(&self.pool.as_mut()?.item(index)?.env)
-    }
-
-    /// An environment, to take its film or to change it; `None` likewise.
-    #[must_use]
-    pub fn env_mut(&mut self, index: usize) -> Option<&mut AtariEnv> {
-        if index >= self.num_envs {
-            return None;
-        }
-        Some(&mut self.pool.as_mut()?.item(index)?.env)
+    /// An environment, to look into, to take its film, or to change it.
+    ///
+    /// # Errors
+    /// [`EnvError::NoSuchEnv`]; [`EnvError::Order`] while it is in flight; [`EnvError::Closed`]; [`EnvError::Backend`] once
+    /// the emulator has panicked.
+    pub fn env(&mut self, index: usize) -> Result<&mut AtariEnv, EnvError> {
+        Ok(&mut self.sub_env(index)?.env)
     }
 
     /// What an environment shows: uint8 RGB `[height, 160, 3]`, the last frame.
     ///
     /// # Errors
-    /// [`EnvError::NoSuchEnv`], [`EnvError::Order`] while it is in flight.
+    /// As [`AtariVecEnv::env`].
     pub fn render(&mut self, index: usize) -> Result<Vec<u8>, EnvError> {
+        Ok(self.env(index)?.render())
+    }
+
+    pub(super) fn sub_env(&mut self, index: usize) -> Result<&mut SubEnv, EnvError> {
         let num_envs = self.num_envs;
         if index >= num_envs {
             return Err(EnvError::NoSuchEnv { index, num_envs });
         }
-        self.open()?;
-        let env = self
-            .env_mut(index)
-            .ok_or_else(|| order("render: call recv first"))?;
-        Ok(env.render())
+        let sub_env = self.open()?.item(index);
+        sub_env.ok_or_else(|| {
+            EnvError::Order(format!("environment {index} is in flight: call recv first"))
+        })
     }
 
     pub(super) fn open(&mut self) -> Result<&mut Pool<SubEnv>, EnvError> {
         let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
-        if pool.has_panicked() {
+        if let Some(problem) = pool.panic() {
             return Err(EnvError::Backend {
-                message: "the emulator panicked, which is a bug of atari_core".to_owned(),
+                message: format!("the emulator panicked, a bug of atari_core: {problem}"),
                 details: None,
                 is_usage: false,
             });
@@ -254,9 +253,14 @@ fn consoles(
         };
         let game = console.console().game();
         let first = consoles.first().unwrap_or(&console);
-        if console.actions(recipe) != first.actions(recipe) {
+        if console.actions() != first.actions() {
+            let remedy = if recipe.full_action_space {
+                "give each a batch of its own"
+            } else {
+                "full_action_space makes them equal"
+            };
             return Err(usage(format!(
-                "{} and {} have other actions: full_action_space makes them equal",
+                "{} and {} have other actions: {remedy}",
                 game.name,
                 first.console().game().name
             )));

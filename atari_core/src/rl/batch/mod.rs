@@ -9,6 +9,8 @@ mod results;
 mod rows;
 mod sub_env;
 mod subsets;
+#[cfg(test)]
+mod tests;
 
 pub use calls::ResetRequest;
 pub use env::{AtariVecEnv, BatchOptions};

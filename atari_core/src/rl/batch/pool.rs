@@ -3,11 +3,12 @@
 //! moment and then sleep.
 
 use std::{
+    any::Any,
     cell::UnsafeCell,
     hint, io,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
     thread::{self, JoinHandle},
@@ -43,8 +44,8 @@ struct Shared<T> {
     /// Whether the owner sleeps, and the count of ready items that wakes it.
     owner_sleeps: Padded<AtomicBool>,
     wake_owner_at: AtomicU32,
-    /// Work on an item panicked.
-    has_panicked: AtomicBool,
+    /// What work on an item has panicked with, the first time.
+    panic: OnceLock<String>,
     stops: AtomicBool,
 }
 
@@ -72,8 +73,9 @@ impl<T: Work> Shared<T> {
                 item.write_to(row);
             }
         };
-        if catch_unwind(AssertUnwindSafe(work)).is_err() {
-            self.has_panicked.store(true, Ordering::Relaxed);
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
+            self.panic
+                .get_or_init(|| format!("environment {index}: {}", message_of(&*payload)));
         }
         let number = number.unwrap_or_else(|| self.ready.number());
         let count = self.ready.add(number, index);
@@ -129,6 +131,13 @@ impl<T: Work> Shared<T> {
     }
 }
 
+/// What a panic says.
+fn message_of(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no message")
+}
+
 /// Whether a count that wraps has come to `goal`.
 fn is_reached(count: u32, goal: u32) -> bool {
     count.wrapping_sub(goal).cast_signed() >= 0
@@ -172,7 +181,7 @@ impl<T: Work> Pool<T> {
             sleepers: Padded::default(),
             owner_sleeps: Padded::default(),
             wake_owner_at: AtomicU32::new(0),
-            has_panicked: AtomicBool::new(false),
+            panic: OnceLock::new(),
             stops: AtomicBool::new(false),
         });
         let mut pool = Self {
@@ -290,9 +299,9 @@ impl<T: Work> Pool<T> {
         Some((index, ready.row(number)))
     }
 
-    /// Whether work on an item has panicked, and left it in between.
-    pub(super) fn has_panicked(&self) -> bool {
-        self.shared.has_panicked.load(Ordering::Relaxed)
+    /// What work on an item has panicked with, which left it in between.
+    pub(super) fn panic(&self) -> Option<&str> {
+        self.shared.panic.get().map(String::as_str)
     }
 }
 

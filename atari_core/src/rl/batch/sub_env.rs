@@ -6,7 +6,7 @@ use vec_env::{Actions, AutoresetMode, EnvError};
 use super::{pool::Work, rows::ObsRow};
 use crate::{
     rl::game::{AtariEnv, EnvAction, EnvState, EnvStep},
-    state::{BadState, Reader, Writer, check},
+    state::{BadState, MOST_POINTS, Reader, Writer, check},
 };
 
 /// What an environment is to do.
@@ -142,7 +142,11 @@ impl SubEnv {
     pub(super) fn read<'a>(&self, state: &'a [u8]) -> Result<SubEnvState<'a>, BadState> {
         let mut state = Reader::new(state, self.env.kind())?;
         let ended = state.bool()?;
-        let mut reward = || Ok(f32::from_bits(state.u32()?));
+        let mut reward = || {
+            let reward = f32::from_bits(state.u32()?);
+            check(reward.abs() <= MOST_POINTS as f32, "a reward")?;
+            Ok(reward)
+        };
         let [reward, raw_reward] = [[reward()?, reward()?], [reward()?, reward()?]];
         let mut step = EnvStep {
             reward,
@@ -156,16 +160,20 @@ impl SubEnv {
         step.lives = i32::try_from(state.i64()?).map_err(|_| BadState::Range("the lives"))?;
         for sum in &mut step.record.episode_return {
             *sum = f64::from_bits(state.i64()?.cast_unsigned());
+            check(sum.is_finite(), "a return")?;
         }
-        step.record.episode_length = state.i64()?;
-        step.record.episode_frames = state.i64()?;
+        step.record.episode_length = state.count()?;
+        step.record.episode_frames = state.count()?;
         let env = self.env.read(&mut state)?;
         state.end()?;
         // In same-step mode no episode stays ended; and whoever may step must find a game in play.
         if ended && self.mode == AutoresetMode::SameStep {
             return Err(BadState::Ended);
         }
-        check(ended || env.is_in_play(), "whether its episode has ended")?;
+        let has_ended = step.terminated || step.truncated;
+        let fits = self.mode == AutoresetMode::SameStep || ended == has_ended;
+        let may_go_on = ended || env.is_in_play();
+        check(fits && may_go_on, "whether its episode has ended")?;
         Ok(SubEnvState { step, ended, env })
     }
 

@@ -7,7 +7,7 @@ use vec_env::{Actions, AutoresetMode, EnvError, ObsSlot, StepBatch};
 use super::{
     env::{AtariVecEnv, order, usage},
     results::Rows,
-    sub_env::{Command, SubEnv},
+    sub_env::Command,
 };
 
 impl AtariVecEnv {
@@ -238,16 +238,5 @@ impl AtariVecEnv {
         }
         self.was_reset = true;
         Ok(())
-    }
-
-    fn sub_env(&mut self, index: usize) -> Result<&mut SubEnv, EnvError> {
-        let num_envs = self.num_envs;
-        if index >= num_envs {
-            return Err(EnvError::NoSuchEnv { index, num_envs });
-        }
-        let sub_env = self.open()?.item(index);
-        sub_env.ok_or_else(|| {
-            EnvError::Order(format!("environment {index} is in flight: call recv first"))
-        })
     }
 }

@@ -3,8 +3,8 @@
 use super::powered_on::{Chance, FIRST_SEED, ForOne, PoweredOn};
 use crate::{
     Action, Console, StartDraws,
-    rl::{random::MersenneTwister, recipe::Recipe},
-    state::{BadState, Numbers, Reader, Writer, check},
+    rl::random::MersenneTwister,
+    state::{BadState, ConsoleState, Reader, Writer, check},
 };
 
 /// What is pressed for a frame.
@@ -45,18 +45,18 @@ pub(super) struct Emulator {
 }
 
 impl Emulator {
-    pub(super) fn new(powered_on: PoweredOn, recipe: &Recipe) -> Self {
-        let for_one = powered_on.0.for_one.as_ref();
+    pub(super) fn new(powered_on: PoweredOn) -> Self {
+        let (for_one, recipe) = (powered_on.0.for_one.as_ref(), powered_on.recipe());
         let draws_presses = for_one.is_some_and(|game| game.chance == Chance::Presses);
         Self {
             console: powered_on.console().clone(),
             draws: recipe.sticky_actions > 0.0 || draws_presses,
+            sticky: f64::from(recipe.sticky_actions),
             num_players: powered_on.num_players(),
             powered_on,
             is_first: true,
             seed: FIRST_SEED,
             frames: 0,
-            sticky: f64::from(recipe.sticky_actions),
             twister: MersenneTwister::new(0),
             held: Pressed::by_all(Action::Noop),
         }
@@ -160,9 +160,9 @@ impl Emulator {
         state.u32(self.held.strength.to_bits());
     }
 
-    pub(super) fn read(&self, state: &mut Reader<'_>) -> Result<EmulatorState, BadState> {
+    pub(super) fn read<'a>(&self, state: &mut Reader<'a>) -> Result<EmulatorState<'a>, BadState> {
         let console = self.console.read(state)?;
-        let frames = state.sum()?;
+        let frames = state.count()?;
         let twister = MersenneTwister::read(state)?;
         let mut action = || {
             let index = state.index(Action::ALL.len() - 1)?;
@@ -180,7 +180,7 @@ impl Emulator {
         })
     }
 
-    pub(super) fn put(&mut self, state: EmulatorState) {
+    pub(super) fn put(&mut self, state: EmulatorState<'_>) {
         self.is_first = false;
         self.console.put(state.console);
         self.frames = state.frames;
@@ -190,8 +190,8 @@ impl Emulator {
 }
 
 /// What [`Emulator::read`] has found, to be put in place.
-pub(super) struct EmulatorState {
-    console: Numbers,
+pub(super) struct EmulatorState<'a> {
+    console: ConsoleState<'a>,
     frames: i64,
     twister: MersenneTwister,
     held: Pressed,

@@ -69,12 +69,12 @@ impl fmt::Debug for AtariEnv {
 }
 
 impl AtariEnv {
-    /// A game on a console that was switched on for this recipe; its random numbers begin anywhere.
+    /// A game on a console that was switched on, by the recipe for which it was; its random numbers begin anywhere.
     #[must_use]
-    pub fn new(powered_on: &PoweredOn, recipe: &Recipe, simd: Simd) -> Self {
-        let actions = powered_on.actions(recipe);
+    pub fn new(powered_on: &PoweredOn, simd: Simd) -> Self {
+        let (actions, recipe) = (powered_on.actions(), powered_on.recipe());
         let observations = Observations::new(powered_on.console(), recipe, simd);
-        let emulator = Emulator::new(powered_on.clone(), recipe);
+        let emulator = Emulator::new(powered_on.clone());
         let parts = recipe
             .parts()
             .map(|(name, value)| format!(" {name}={value}"));
@@ -320,22 +320,18 @@ impl AtariEnv {
     pub(in crate::rl) fn save(&self, state: &mut Writer) {
         state.bool(self.is_ready);
         self.rules.save(state);
-        state.bytes(self.console().screen());
     }
 
     pub(in crate::rl) fn read<'a>(&self, state: &mut Reader<'a>) -> Result<EnvState<'a>, BadState> {
         Ok(EnvState {
             is_ready: state.bool()?,
             rules: self.rules.read(state)?,
-            screen: state.bytes(self.console().screen().len())?,
         })
     }
 
     pub(in crate::rl) fn put(&mut self, state: EnvState<'_>) {
         self.is_ready = state.is_ready;
         self.rules.put(state.rules);
-        // A reset may observe it before another frame is drawn.
-        self.rules.emulator.console.show(state.screen);
     }
 }
 
@@ -343,7 +339,6 @@ impl AtariEnv {
 pub(in crate::rl) struct EnvState<'a> {
     is_ready: bool,
     rules: RulesState<'a>,
-    screen: &'a [u8],
 }
 
 impl EnvState<'_> {

@@ -10,12 +10,14 @@ use crate::{
 /// With what a game for two is loaded before a seed is given.
 pub(super) const FIRST_SEED: u32 = 1;
 
-/// A console as the first game finds it: switched on, mode and difficulty set. Emulators of one game share it, so that
-/// a seed costs a copy and not a start.
+/// A console as the first game by a recipe finds it: switched on, mode and difficulty set. Emulators of one game share it,
+/// so that a seed costs a copy and not a start.
 #[derive(Clone)]
 pub struct PoweredOn(pub(super) Arc<Consoles>);
 
 pub(super) struct Consoles {
+    /// Checked: every part is in its range.
+    pub(super) recipe: Recipe,
     pub(super) powered_on: Console,
     /// How a game for one begins. One for two is loaded with its seed.
     pub(super) for_one: Option<ForOne>,
@@ -48,14 +50,20 @@ impl PoweredOn {
     /// Switches a console on.
     ///
     /// # Errors
-    /// The ROM is no game of the table, or one that is not proved equal to ale-py's; or the game has no such mode or difficulty.
+    /// The ROM is no game of the table, or one that is not proved equal to ale-py's; the game has no such mode or difficulty;
+    /// or a part of the recipe is out of its range.
     pub fn new(cartridge: &Arc<Cartridge>, recipe: &Recipe) -> Result<Self, CoreError> {
         let game = cartridge.game()?;
         if let Some(reason) = game.unproved() {
             let game = game.name;
             return Err(CoreError::Unproved { game, reason });
         }
-        let off = Console::off(cartridge.clone(), game, None)?;
+        Self::of(Console::off(cartridge.clone(), game, None)?, recipe)
+    }
+
+    /// The same of a console that was never switched on.
+    pub(in crate::rl) fn of(off: Console, recipe: &Recipe) -> Result<Self, CoreError> {
+        recipe.check().map_err(CoreError::Recipe)?;
         let mut twister = MersenneTwister::new(0);
         let (mut powered_on, mut draws) = (off.clone(), StartDraws::new(&mut twister, 0.0));
         powered_on.load(None, &mut draws);
@@ -78,6 +86,7 @@ impl PoweredOn {
             chance,
         };
         Ok(Self(Arc::new(Consoles {
+            recipe: recipe.clone(),
             powered_on,
             for_one: Some(for_one),
         })))
@@ -86,18 +95,24 @@ impl PoweredOn {
     /// Switches a console on for two players, in the mode that `PettingZoo` plays unless the recipe has another.
     ///
     /// # Errors
-    /// The ROM is no game for two of the table, or one that is not proved equal to `multi_agent_ale_py`'s; or the game has
-    /// no such mode or difficulty for two.
+    /// The ROM is no game for two of the table, or one that is not proved equal to `multi_agent_ale_py`'s; the game has no
+    /// such mode or difficulty for two; or a part of the recipe is out of its range, or its actions are polar.
     pub fn for_two(cartridge: &Arc<Cartridge>, recipe: &Recipe) -> Result<Self, CoreError> {
         let game = cartridge.game_for_two()?;
         if let Some(reason) = game.unproved() {
             let game = game.name;
             return Err(CoreError::UnprovedForTwo { game, reason });
         }
+        recipe.check().map_err(CoreError::Recipe)?;
+        if recipe.continuous {
+            let problem = "num_players=2 goes with button actions, not with continuous=true";
+            return Err(CoreError::Recipe(problem.to_owned()));
+        }
         let mut powered_on = Console::for_two(cartridge.clone(), game, FIRST_SEED)?;
         let default = game.default_mode.or(game.modes.first().copied());
         choose(&mut powered_on, recipe.mode.or(default), recipe.difficulty)?;
         Ok(Self(Arc::new(Consoles {
+            recipe: recipe.clone(),
             powered_on,
             for_one: None,
         })))
@@ -115,13 +130,20 @@ impl PoweredOn {
         &self.0.powered_on
     }
 
-    /// The actions that a recipe gives an agent, in order.
+    /// How its games become episodes.
     #[must_use]
-    pub fn actions(&self, recipe: &Recipe) -> &'static [Action] {
-        if recipe.full_action_space || recipe.continuous {
-            &Action::ALL
-        } else {
-            self.console().game().actions
+    pub fn recipe(&self) -> &Recipe {
+        &self.0.recipe
+    }
+
+    /// The actions that the recipe gives an agent, in order.
+    #[must_use]
+    pub fn actions(&self) -> &'static [Action] {
+        let (game, recipe) = (self.console().game(), self.recipe());
+        match (recipe.continuous, recipe.full_action_space) {
+            (true, _) => &Action::ALL,
+            (false, true) => game.all_actions(),
+            (false, false) => game.actions,
         }
     }
 }

@@ -41,7 +41,7 @@ impl Draws {
     pub fn between(&mut self, low: u32, high: u32) -> u32 {
         match self {
             Self::Hashed(generator) => low + generator.up_to(high - low),
-            Self::Raw(twister) => low + twister.below(high - low + 1),
+            Self::Raw(twister) => low + twister.up_to(high - low),
         }
     }
 

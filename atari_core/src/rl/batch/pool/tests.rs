@@ -135,14 +135,14 @@ fn threads_run_on_cores_that_there_are() {
 }
 
 #[test]
-fn work_that_panics_is_told_and_ends_no_thread() {
+fn work_that_panics_is_told_with_its_message_and_ends_no_thread() {
     let mut pool = pool(3, 1, Duration::ZERO);
-    assert!(!pool.has_panicked());
+    assert_eq!(pool.panic(), None);
     pool.item(1).unwrap().panics = true;
     for _ in 0..3 {
         pool.begin(0..3);
         pool.wait(3);
         assert_eq!(taken(&mut pool).len(), 3);
     }
-    assert!(pool.has_panicked());
+    assert_eq!(pool.panic(), Some("environment 1: as it should"));
 }

@@ -33,7 +33,7 @@ impl GameRules {
         let [terminated, truncated, life_lost] = [state.bool()?, state.bool()?, state.bool()?];
         let lives = i32::try_from(state.i64()?).map_err(|_| BadState::Range("the lives"))?;
         let score = [state.sum()?, state.sum()?];
-        let (steps, limit) = (state.sum()?, state.i64()?);
+        let (steps, limit) = (state.count()?, state.i64()?);
         check(limit >= 0, "the limit")?;
         Ok(RulesState {
             emulator,
@@ -66,7 +66,7 @@ impl GameRules {
 
 /// What [`GameRules::read`] has found, to be put in place.
 pub(in crate::rl::game) struct RulesState<'a> {
-    emulator: EmulatorState,
+    emulator: EmulatorState<'a>,
     observations: ObservationsState<'a>,
     draws: Draws,
     terminated: bool,
