@@ -182,6 +182,13 @@ def test_the_trainers_module_is_built_when_asked_for_and_where_it_changed(built:
     assert "--moduel is none of" in built.run("--moduel", script=setup, status=1).stderr
 
 
+def test_every_crate_but_the_other_modules_counts_as_a_source_of_the_trainers() -> None:
+    crates = set(tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["members"])
+    setup = (ROOT / "scripts/setup").read_text()
+    (named,) = re.findall(r"build_module rust_trainer (.*)", setup)
+    assert set(named.split()) == crates - {"atari_core/python"}
+
+
 def test_a_link_to_the_script_runs_it(built: Project, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     first, second = tmp_path / "elsewhere/first", tmp_path / "second"
