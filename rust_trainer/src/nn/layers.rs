@@ -225,15 +225,18 @@ impl LayerNorm {
         }
     }
 
-    /// `[batch, features, ...]` → the same shape, in the memory layout of `x`.
+    /// `[batch, features, ...]` → the same shape and type, in the memory layout of `x`.
+    ///
+    /// Computed in float32 whatever the type: libtorch adds up the gradients of scale and shift in the type of `x`,
+    /// and a sum of bfloat16 stands still behind a few hundred rows. Of 51,200 rows, those of 128 images, the
+    /// shift's was off by 89 % of its length; float32 takes no longer.
     pub fn forward(&self, x: &Tensor) -> Tensor {
-        let kind = x.kind();
-        let (weight, bias) = (self.weight.to_kind(kind), self.bias.to_kind(kind));
         // Free where channels come last in memory, as everywhere here.
-        let features_last = x.movedim_int(1, -1);
-        let features = [weight.numel() as i64];
-        let normed = features_last.layer_norm(features, Some(weight), Some(bias), Self::EPS, true);
-        normed.movedim_int(-1, 1)
+        let features_last = x.movedim_int(1, -1).to_kind(Kind::Float);
+        let (weight, bias) = (Some(&self.weight), Some(&self.bias));
+        let features = [self.weight.numel() as i64];
+        let normed = features_last.layer_norm(features, weight, bias, Self::EPS, true);
+        normed.to_kind(x.kind()).movedim_int(-1, 1)
     }
 }
 
@@ -256,6 +259,34 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// Of as many rows as a minibatch has pixels: sums of bfloat16 stood still.
+    #[test]
+    fn gradients_of_a_norm_are_exact_for_many_rows_in_bfloat16() {
+        const CHANNELS: i64 = 32;
+        let mut rng = seeded_rng(1);
+        let mut params = ParamsBuilder::new(&mut rng);
+        let norm = LayerNorm::new(&mut params, "norm", CHANNELS);
+        let params = params.finish(Device::Cpu);
+        let normal = |mean: f64| {
+            let numbers = Tensor::randn([20_000, CHANNELS], (Kind::Float, Device::Cpu));
+            (numbers + mean).to_kind(Kind::BFloat16)
+        };
+        let (x, of_y) = (normal(0.0), normal(0.2));
+        let y = norm.forward(&x);
+        assert_eq!(y.kind(), Kind::BFloat16);
+        let ours = params.gradient(&(y.to_kind(Kind::Float) * &of_y).sum(Kind::Float));
+
+        let (x, of_y) = (x.to_kind(Kind::Double), of_y.to_kind(Kind::Double));
+        let centered = &x - x.mean_dim(1, true, Kind::Double);
+        let variance = centered.square().mean_dim(1, true, Kind::Double);
+        let normed = centered / (variance + LayerNorm::EPS).sqrt();
+        let sums = |tensor: Tensor| tensor.sum_dim_intlist(0, false, Kind::Double);
+        let theirs = Tensor::cat(&[sums(normed * &of_y), sums(of_y)], 0);
+        let difference = (ours - &theirs).abs().max() / theirs.abs().max();
+        let difference = difference.double_value(&[]);
+        assert!(difference < 1e-5, "off by {difference:e}");
     }
 
     /// The largest of the output's and the gradients' differences, each beside the largest number there.
