@@ -127,16 +127,21 @@ def resolve(env_id: EnvSource) -> EnvId:
     return EnvId(env_id, spec, spec.kwargs["game"] if is_atari else None)
 
 
+def _game(name: str) -> str:
+    """Return a name without what ids of Atari games say of frames: they would all be alike."""
+    return name.removesuffix("noframeskip").removesuffix("deterministic")
+
+
 def _near(name: str) -> str:
     """Suggest ids that there are; gymnasium suggests names without their versions."""
     names: dict[str, list[str]] = {}
     for spec in gym.registry.values():
-        names.setdefault(spec.name.lower(), []).append(spec.id)
+        names.setdefault(_game(spec.name.lower()), []).append(spec.id)
     wanted, _, version = name.rpartition("/")[2].lower().partition("-")
-    wanted = wanted.removesuffix("deterministic")  # old ids of Atari games
-    near = difflib.get_close_matches(wanted, names, n=1)
+    near = difflib.get_close_matches(_game(wanted), names, n=1)
     if not near:
         return ""
-    ids = [*names.get(f"{near[0]}noframeskip", ())[::-1], *names[near[0]][::-1]]
+    ids = names[near[0]][::-1]
+    ids.sort(key=lambda one: ("NoFrameskip" not in one, one.startswith("atari_wrappers/")))
     ids.sort(key=lambda one: (bool(version) and not one.endswith(f"-{version}"), "/" in one))
     return f" Did you mean {' or '.join(f'`{one}`' for one in ids[:3])}?"

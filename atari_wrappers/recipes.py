@@ -1,8 +1,9 @@
 """What "preprocessed Atari" means: one `Recipe` of parts, and the field's recipes by name.
 
 Each preset is what the library of its name (for `baselines`: stable-baselines3) does by
-default, pixel for pixel; the tests compare whole games. `game.AtariGame` follows a recipe, and
-`request` fills in what a preset leaves to the id.
+default, pixel for pixel; the tests compare whole games. When an ended env restarts is no part of
+it: that is `Settings.autoreset`, same-step whatever the preset.
+`game.AtariGame` follows a recipe, and `request` fills in what a preset leaves to the id.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from atari_wrappers.checks import check_choice, check_count, check_flag, check_n
 ObsType = Literal["screen", "ram"]
 FireReset = Literal["off", "steps", "before-noops", "after-noops"]
 Pooling = Literal["rgb", "gray"]
+Resizing = Literal["gray", "rgb"]
 LastFrame = Literal["pooled", "dropped", "alone"]
 Padding = Literal["zero", "reset"]
 LifeLoss = Literal["after-skip", "in-skip", "any-drop"]
@@ -27,6 +29,7 @@ _CHOICES = {
     "obs_type": ObsType,
     "fire_reset": FireReset,
     "pooling": Pooling,
+    "resizing": Resizing,
     "last_frame": LastFrame,
     "padding": Padding,
     "life_loss": LifeLoss,
@@ -67,6 +70,9 @@ class Recipe:
             step's last frame left it, to which what is said of pictures and stacks does not apply.
         pooling: Of which pictures the pixel-wise maximum of a step's last two frames is taken:
             `"rgb"` (turned to gray afterwards) or `"gray"`.
+        resizing: Which pictures are brought to `screen_size`: `"gray"` ones, or `"rgb"` ones that
+            are turned to gray afterwards, which asks for a `pooling` of those. Colours that are
+            observed stay colours.
         last_frame: What becomes of the frame with which a game ends inside of the skip. If it is
             among those to be pooled, it is `"pooled"` with the other place's, which may be the last
             full step's, or seen `"alone"`; else, and if it is `"dropped"`, what was seen before
@@ -120,6 +126,7 @@ class Recipe:
 
     obs_type: ObsType = "screen"
     pooling: Pooling
+    resizing: Resizing = "gray"
     last_frame: LastFrame
     frame_skip: int = 4
     screen_size: tuple[int, int] = (84, 84)
@@ -156,6 +163,8 @@ class Recipe:
             raise ValueError(
                 f"noop_min must be at most noop_max ({self.noop_max}), not {self.noop_min}"
             )
+        if self.resizing == "rgb" and self.pooling == "gray":
+            raise ValueError("resizing='rgb' needs pooling='rgb': gray pictures have no colours")
 
     @staticmethod
     def names() -> tuple[str, ...]:
@@ -205,27 +214,31 @@ _ALE = {
     "seeding": "raw",
 }
 
+_BASELINES = {
+    "pooling": "rgb",
+    "last_frame": "pooled",
+    "noop_min": 1,
+    "noop_max": 30,
+    "fire_reset": "steps",
+    "episodic_life": True,
+    "life_loss": "after-skip",
+    "after_life_loss": "noop-step",
+    "clip_reward": True,
+    "max_episode_frames": 108_000,
+    "count_reset_frames": True,
+    "count_reset_rewards": True,
+    "end_precedence": "both",
+    "seeding": "hashed",
+}
+
 PRESETS = {
     # ALE's, but a lost life is an end for the learner while the game goes on: what agents are
     # trained with, and what ALE's threads can run.
     "default": Recipe(**_ALE, episodic_life=True, life_loss="after-skip", after_life_loss="go-on"),
-    "baselines": Recipe(
-        pooling="rgb",
-        last_frame="pooled",
-        padding="zero",
-        noop_min=1,
-        noop_max=30,
-        fire_reset="steps",
-        episodic_life=True,
-        life_loss="after-skip",
-        after_life_loss="noop-step",
-        clip_reward=True,
-        max_episode_frames=108_000,
-        count_reset_frames=True,
-        count_reset_rewards=True,
-        end_precedence="both",
-        seeding="hashed",
-    ),
+    "baselines": Recipe(**_BASELINES, padding="zero"),
+    # stable-baselines3's wrappers, and behind them those of gym and gymnasium before 1.0, which
+    # take OpenCV's gray; later ones have another.
+    "cleanrl": Recipe(**_BASELINES, padding="reset", resizing="rgb"),
     "gymnasium": Recipe(
         pooling="gray",
         last_frame="dropped",

@@ -249,6 +249,14 @@ def _from_id(env_id: EnvId, settings: Settings) -> dict[str, Any]:
         "sticky_actions": env_id.sticky_actions,
         "max_episode_frames": told.get("max_num_frames_per_episode", _USUAL_LIMIT),
     }
+    skip = told.get("frameskip", 1)
+    # An id of 1 is for wrappers that skip; a pair is drawn from in each step, which no recipe does.
+    if skip not in (1, base.frame_skip) and settings.recipe is None and "frame_skip" not in given:
+        theirs = f"a random {skip[0]} to {skip[1] - 1}" if isinstance(skip, tuple) else skip
+        _warn(
+            f"`{env_id.name}` takes {theirs} frames per step, but the preset in use"
+            f" {base.frame_skip}, which holds; give frame_skip={base.frame_skip} to settle it"
+        )
     for name, theirs in in_vain.items() if settings.recipe is None else ():
         ours = getattr(base, name)
         if name not in (given | parts) and theirs not in (ours, _USUAL_LIMIT):

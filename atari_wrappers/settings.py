@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode
 from atari_wrappers.checks import check_choice, check_count, check_flag, check_number
 from atari_wrappers.recipes import PRESETS, FireReset, ObsType, Recipe, checked_part
 
-Preset = Literal["default", "baselines", "gymnasium", "ale", "envpool"]
+Preset = Literal["default", "baselines", "cleanrl", "gymnasium", "ale", "envpool"]
 BackendName = Literal["auto", "native", "ale", "sync", "async"]
 Autoreset = Literal["same-step", "next-step", "disabled"]
 # No "fork": a host that runs libtorch has threads, and a forked child of such a process deadlocks.
@@ -57,7 +57,9 @@ class Settings:
 
     Attributes:
         preset: The recipe: `"default"`, or as a library does it: `"baselines"`
-            (stable-baselines3), `"gymnasium"`, `"ale"`, `"envpool"`; `None` is `"default"`.
+            (stable-baselines3), `"cleanrl"`, `"gymnasium"`, `"ale"`, `"envpool"`; `None` is
+            `"default"`. It says what is observed and how games begin and end, and no more:
+            `autoreset` is `"same-step"` with each, also where the library's own is next-step.
         recipe: In place of a preset, a recipe of your own, such as
             `dataclasses.replace(recipes.PRESETS["ale"], pooling="rgb")`.
         backend: Who runs the envs: `"native"` (threads in Rust, for games and settings in which it

@@ -21,6 +21,8 @@ RAM = {"game": "pong", "obs_type": "ram", "repeat_action_probability": 0.0}
 gym.register("RamPong-v0", ATARI, kwargs=RAM)
 gym.register("LimitedPong-v0", ATARI, kwargs={"game": "pong"}, max_episode_steps=1000)
 gym.register("ShortPong-v0", ATARI, kwargs={"game": "pong", "max_num_frames_per_episode": 500})
+THREE = {"game": "pong", "frameskip": 3, "repeat_action_probability": 0.0}
+gym.register("ThreePong-v0", ATARI, kwargs=THREE)
 gym.register("PolarPong-v0", ATARI, kwargs={"game": "pong", "continuous": True, "mode": 1})
 gym.register("LoudPong-v0", ATARI, kwargs={"game": "pong", "sound_obs": True})
 
@@ -109,6 +111,8 @@ def test_what_the_id_says() -> None:
         (STICKY, {"preset": "baselines"}, "sticky_actions=0.25"),
         ("ShortPong-v0", {"sticky_actions": 0.0}, "has max_episode_frames=500, .* 108000"),
         ("ShortPong-v0", {"preset": "gymnasium"}, "has max_episode_frames=500, .* 108000"),
+        ("Pong-v4", {}, "Pong-v4` takes a random 2 to 4 frames per step, but the preset in use 4"),
+        ("ThreePong-v0", {}, "takes 3 frames per step, but the preset in use 4, .* frame_skip=4"),
     ],
 )
 def test_what_the_id_says_in_vain_is_told(
@@ -125,6 +129,7 @@ def test_what_the_id_says_in_vain_is_told(
         (GAME, {}),
         (STICKY, {"preset": "gymnasium"}),
         (STICKY, {"sticky_actions": 0.0}),
+        ("Pong-v4", {"frame_skip": 4}),
         ("ShortPong-v0", {"sticky_actions": 0.0, "max_episode_frames": 108_000}),
         ("CartPole-v1", {"preset": "default"}),
     ],

@@ -71,6 +71,7 @@ def _has_start(recipe: Recipe) -> bool:
 _OWN_PARTS: dict[str, tuple[tuple[Any, ...], Callable[[Recipe], bool] | None]] = {
     "obs_type": (("screen",), None),
     "pooling": (("gray",), None),
+    "resizing": (("gray",), lambda recipe: recipe.grayscale),
     "last_frame": (("dropped",), None),
     "channels_last": ((False,), None),
     "padding": (("zero",), lambda recipe: recipe.frame_stack > 1),

@@ -1,4 +1,7 @@
-"""Which backend runs a batch: the one asked for, or the fastest that serves in this process."""
+"""Which backend runs a batch: the one asked for, or the fastest that serves in this process.
+
+And why the faster ones do not.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from atari_wrappers.backends.native import NativeBackend
 from atari_wrappers.backends.sync import SyncBackend
 from atari_wrappers.backends.workers import AsyncBackend
 from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.game.native_core import is_installed, problem_of_module
 from atari_wrappers.request import BatchRequest, depth_of_user
 from atari_wrappers.settings import Settings
 
@@ -42,17 +46,55 @@ def choose_backend(request: BatchRequest) -> type[Backend]:
                 f" backend={' or '.join(readers)} reads it",
                 stacklevel=depth_of_user(),
             )
+    _tell_of_a_slower_one(request, chosen)
     return chosen
+
+
+def passed_over(request: BatchRequest) -> dict[str, str]:
+    """Return why `auto` did not take each backend that it asked before the one that it took.
+
+    It is empty where the fastest serves, or where a backend was asked for by name.
+    """
+    reasons: dict[str, str] = {}
+    for each in BACKENDS if request.settings.backend == "auto" else ():
+        problems = _problems_for_auto(request, each)
+        if not problems:
+            break
+        reasons[each.name] = "; ".join(problems)
+    return reasons
+
+
+def _problems_for_auto(request: BatchRequest, backend: type[Backend]) -> list[str]:
+    """Say what keeps `auto` from a backend, where nothing keeps that from serving, too."""
+    problems = list(backend.obstacles(request))
+    if not problems and not backend.shows_raw_frames and request.settings.video_dir is not None:
+        problems.append("video_dir: it shows no raw frames")
+    if not problems and not backend.runs_in_process:
+        problems.append("its envs are in other processes, which ask for a `__main__` guard")
+    return problems
+
+
+def _tell_of_a_slower_one(request: BatchRequest, chosen: type[Backend]) -> None:
+    """Warn where `auto` takes a slower backend only because `atari_core` is missing or broken."""
+    is_open = request.settings.backend == "auto" and request.recipe is not None
+    problem = problem_of_module() if is_open and chosen is not NativeBackend else None
+    # Without the module `ale` is the usual one; `sync` is slower by far.
+    if problem is not None and (chosen is SyncBackend or is_installed()):
+        warnings.warn(
+            f'backend "{chosen.name}" runs the envs, which "native" would run faster: {problem};'
+            f' backend="{chosen.name}" asks for this one',
+            stacklevel=depth_of_user(),
+        )
 
 
 def _choose(request: BatchRequest) -> type[Backend]:
     settings = request.settings
-    obstacles = {each: list(each.obstacles(request)) for each in BACKENDS}
     if settings.backend == "auto":
         for each in BACKENDS:
-            shows = each.shows_raw_frames or settings.video_dir is None
-            if each.runs_in_process and not obstacles[each] and shows:
+            if not _problems_for_auto(request, each):
                 return each
+    obstacles = {each: list(each.obstacles(request)) for each in BACKENDS}
+    if settings.backend == "auto":
         problems = (f'"{each.name}": {"; ".join(obstacles[each])}' for each in BACKENDS)
         raise UnsupportedError(
             f"no backend can serve `{request.env_id.name}`: {'. '.join(problems)}"

@@ -18,6 +18,7 @@ from atari_wrappers.game.emulator import Emulator
 from atari_wrappers.game.pictures import make_observations
 from atari_wrappers.game.polar import console_action, polar_space
 from atari_wrappers.game.rules import GameRules
+from atari_wrappers.game.saved import SavedAnywhere
 from atari_wrappers.game.seeding import HashedDraws
 from atari_wrappers.ids import EnvId
 from atari_wrappers.plain_data import check_alike, differences, pack, unpack
@@ -30,7 +31,7 @@ STATE_VERSION = 1
 _PARTS = ("made_by", "is_ready", "emulator", "rules", "pictures")
 
 
-class AtariGame(gym.Env[np.ndarray, Any]):
+class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
     """An Atari game that observes uint8 `[frame_stack, height, width]`, oldest frame first.
 
     With `grayscale=False` it observes `[frame_stack, height, width, 3]`; with `channels_last=True`
@@ -78,6 +79,7 @@ class AtariGame(gym.Env[np.ndarray, Any]):
         self._pictures = make_observations(self._emulator, recipe)
         self._rules = GameRules(self._emulator, recipe, self._pictures)
         self._is_ready = False
+        self._made_of, self._on_frame = (env_id, recipe, env_index), on_frame
         self._share_generator()
         self.observation_space = gym.spaces.Box(0, 255, self._pictures.shape, np.uint8)
         self.action_space = self._make_action_space()
@@ -202,6 +204,10 @@ class AtariGame(gym.Env[np.ndarray, Any]):
     def render(self) -> np.ndarray:
         """Return what the screen shows: uint8 RGB `[height, width, 3]`."""
         return self._emulator.screen()
+
+    @property
+    def _was_reset(self) -> bool:
+        return self._is_ready
 
     def save_state(self) -> bytes:
         """Return the whole state, random numbers included: plain data, of which nothing runs."""

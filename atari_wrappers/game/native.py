@@ -18,6 +18,7 @@ from atari_wrappers.errors import (
 from atari_wrappers.game.env import NEW_GAME
 from atari_wrappers.game.native_console import NativeConsole
 from atari_wrappers.game.native_core import obstacles, open_core, spaces_of
+from atari_wrappers.game.saved import SavedAnywhere
 from atari_wrappers.plain_data import differences, pack, unpack
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.request import EnvRequest
@@ -191,7 +192,7 @@ class NativeView(gym.Env[np.ndarray, Any]):
         return {"game": self._rom, "num_players": self.num_players} | recipe
 
 
-class NativeGame(NativeView):
+class NativeGame(SavedAnywhere, NativeView):
     """An Atari game on `atari_core`, of which `AtariGame` documents what it observes and tells.
 
     Args:
@@ -219,6 +220,7 @@ class NativeGame(NativeView):
             )
         core = open_core([request], 1, "disabled", num_threads=1)
         super().__init__(core, 0, request, spaces_of(request), env_index, on_frame)
+        self._made_of = request, env_index
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -260,9 +262,13 @@ class NativeGame(NativeView):
         Raises:
             ResetNeededError: There was no reset yet.
         """
-        if self._core.frame_number(0) == 0 and not self._core.is_in_play(0):
+        if not self._was_reset:
             raise ResetNeededError(f"save_state of {self}: call reset() first")
         return super().save_state()
+
+    @property
+    def _was_reset(self) -> bool:
+        return self._core.frame_number(0) > 0 or self._core.is_in_play(0)
 
     def _read(self) -> tuple[np.ndarray, Any]:
         obs = np.empty((1, *self.observation_space.shape), np.uint8)

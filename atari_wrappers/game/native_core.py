@@ -7,21 +7,51 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
 from ale_py import roms
 
 from atari_wrappers.game.polar import polar_space
-from atari_wrappers.recipes import Recipe
+from atari_wrappers.recipes import PRESETS, Recipe
 from atari_wrappers.request import EnvRequest
 from atari_wrappers.settings import Settings
 
 if TYPE_CHECKING:
     from atari_core import AtariVecEnv
 
-_NOT_INSTALLED = "its module atari_core is not installed (pip install ./atari_core/python)"
+_INSTALL = "pip install ./atari_core/python"
+_NOT_INSTALLED = f"its module atari_core is not installed ({_INSTALL})"
+
+
+def problem_of_module() -> str | None:
+    """Say what keeps the module `atari_core` from being used at all: it is not there, or broken."""
+    try:
+        import atari_core
+    except ModuleNotFoundError as error:
+        if error.name == "atari_core":
+            return _NOT_INSTALLED
+        return _broken(error)
+    except ImportError as error:
+        return _broken(error)
+    if atari_core.__file__ is None:  # a folder of that name, such as that of its sources
+        return _NOT_INSTALLED
+    lacks = [
+        name for name in ("AtariVecEnv", "actions", "obstacle") if not hasattr(atari_core, name)
+    ]
+    return _broken(f"it has no {', '.join(lacks)}") if lacks else None
+
+
+def is_installed() -> bool:
+    """Return whether there is a module `atari_core`, be it broken."""
+    return problem_of_module() != _NOT_INSTALLED
+
+
+def _broken(why: Any) -> str:
+    return (
+        f"its module atari_core is installed and cannot be used ({why}); make it anew: {_INSTALL}"
+    )
 
 
 def obstacles(request: EnvRequest) -> Iterator[str]:
@@ -29,15 +59,27 @@ def obstacles(request: EnvRequest) -> Iterator[str]:
     if request.recipe is None:
         yield "it is no Atari game"
         return
-    try:
-        from atari_core import obstacle
-    except ImportError:
-        yield _NOT_INSTALLED
-        return
-    num_players = request.settings.num_players
-    problem = obstacle(rom_path(request), asdict(request.recipe), num_players)
+    problem = problem_of_module() or _problem_of_game(request)
     if problem is not None:
         yield problem
+
+
+def _problem_of_game(request: EnvRequest) -> str | None:
+    from atari_core import obstacle
+
+    try:
+        return obstacle(rom_path(request), _parts(request.recipe), request.settings.num_players)
+    except (TypeError, ValueError) as error:  # a part that it does not know, or no such value
+        return str(error)
+
+
+def _parts(recipe: Recipe) -> dict[str, Any]:
+    """Return the parts that are not those of ALE's recipe, which `atari_core` starts from.
+
+    So a module that is older than a part plays all recipes that do not ask for it.
+    """
+    usual = asdict(PRESETS["ale"])
+    return {name: value for name, value in asdict(recipe).items() if value != usual[name]}
 
 
 def rom_path(request: EnvRequest) -> str:
@@ -82,7 +124,7 @@ def open_core(
     return AtariVecEnv(
         [rom_path(request) for request in requests],
         num_envs,
-        asdict(recipe),
+        _parts(recipe),
         num_players=settings.num_players,
         autoreset=autoreset,
         num_threads=num_threads,

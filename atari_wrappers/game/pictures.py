@@ -46,6 +46,7 @@ class Pictures:
         places = {"pooled": apart, "dropped": self._newer, "alone": self._older}
         self.picture = self._maximum = places[self._last_frame]
         self._gray, self._pads = recipe.grayscale, recipe.padding == "reset"
+        self._gray_first = recipe.resizing == "gray"
         self._channels_last = recipe.channels_last
         height, width = recipe.screen_size
         self._size = width, height  # as OpenCV has it
@@ -77,11 +78,15 @@ class Pictures:
 
     def push(self) -> None:
         """Put the picture, made small, behind the others."""
-        picture = self.picture
-        if self._gray and picture.ndim == 3:
-            picture = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
-        frame = self._frames[self._oldest]
-        cv2.resize(picture, self._size, dst=frame, interpolation=cv2.INTER_AREA)
+        picture, frame = self.picture, self._frames[self._oldest]
+        turns_gray = self._gray and picture.ndim == 3
+        if turns_gray and not self._gray_first:
+            picture = cv2.resize(picture, self._size, interpolation=cv2.INTER_AREA)
+            cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY, dst=frame)
+        else:
+            if turns_gray:
+                picture = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
+            cv2.resize(picture, self._size, dst=frame, interpolation=cv2.INTER_AREA)
         self._oldest = (self._oldest + 1) % len(self._frames)
 
     def begin(self) -> None:

@@ -9,12 +9,14 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from atari_wrappers.backends.base import ResetResult
+from atari_wrappers.backends.choose import passed_over
 from atari_wrappers.errors import UnsupportedAttributeError, UnsupportedError
 from atari_wrappers.game.env import AtariGame
 from atari_wrappers.ids import PICTURES
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.recording.recorder import FRAMES_PER_SECOND
 from atari_wrappers.recording.tiles import tile
+from atari_wrappers.request import BatchRequest
 from atari_wrappers.settings import Settings
 from atari_wrappers.vector.checks import checked_index
 from atari_wrappers.vector.lifetime import Lifetime
@@ -34,6 +36,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     recipe: Recipe | None
     has_python_envs: bool
     _lifetime: Lifetime
+    _request: BatchRequest
     _seeds: list[int]
 
     def _describe(self) -> None:
@@ -212,6 +215,14 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def closed(self) -> bool:  # type: ignore[override]
         """Whether the batch was closed, by its owner or by a failure."""
         return self._lifetime.closed
+
+    @property
+    def passed_over(self) -> dict[str, str]:
+        """Why `backend="auto"` took none of the faster backends, by their names.
+
+        It is empty where the fastest serves, or where one was asked for by name.
+        """
+        return passed_over(self._request)
 
     @property
     def worker_pids(self) -> list[int]:

@@ -62,7 +62,8 @@ class VecEnv(Batch):
 
     In next-step mode the step after an end only restarts the env: its action is ignored and its
     reward 0. On ids that are no Atari games frames are steps. Rewards of frames that no agent step
-    covers (no-ops, FIRE) are not in `episode_return`, unless the recipe says so (`baselines` does).
+    covers (no-ops, FIRE) are not in `episode_return`, unless the recipe says so (`baselines` and
+    `cleanrl` do).
 
     After a `WorkerError` the batch goes on (`restart_workers`); after any other exception out of an
     env it is closed, for its rows are no longer in step.
@@ -87,7 +88,7 @@ class VecEnv(Batch):
         self.backend = backend.name
         self.has_python_envs = backend.has_python_envs
         self.shares_python_envs = backend.shares_python_envs
-        self.settings, self.recipe = settings, request.recipe
+        self.settings, self.recipe, self._request = settings, request.recipe, request
         self.num_envs = num_envs = request.num_envs
         self.batch_size = settings.batch_size or num_envs
         self.spec = env_id.spec

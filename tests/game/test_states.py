@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from games import make_game
 from replay import digest
 
-from atari_wrappers import VecEnv
+from atari_wrappers import VecEnv, make_env
 from atari_wrappers.errors import ResetNeededError
 from atari_wrappers.game.env import AtariGame
 from atari_wrappers.plain_data import pack, unpack
@@ -193,6 +194,29 @@ def test_what_is_no_state_is_refused_and_changes_nothing() -> None:
     assert other.save_state() == before
     other.restore_state(state)
     assert other.save_state() == state
+
+
+@pytest.mark.usefixtures("each_emulator")
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))])
+def test_copies_play_the_same_game(copied: Callable[[AtariGame], AtariGame]) -> None:
+    game = make_game("BreakoutNoFrameskip-v4", "baselines")
+    fresh = copied(game)
+    assert fresh.reset(seed=1)[1] == game.reset(seed=1)[1]
+    play(game, 20, seed=3)
+    twin = copied(game)
+    assert twin.action_space.sample() == game.action_space.sample()
+    game.step(1)
+    assert twin.frame_number < game.frame_number
+    twin.step(1)
+    assert digest(twin) == digest(game)
+
+
+@pytest.mark.parametrize("backend", ["native", "sync"])
+def test_a_game_that_is_recorded_has_no_copies(backend: str, tmp_path: Path) -> None:
+    with make_env("PongNoFrameskip-v4", backend=backend, img_dir=tmp_path) as env:
+        env.reset()
+        with pytest.raises(pickle.PicklingError, match="its frames go to a recording"):
+            copy.deepcopy(env.unwrapped)
 
 
 # Each value of a state, and one that no game has.

@@ -12,11 +12,13 @@ from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import ale_py
+import cv2
 import envpool
 import gymnasium as gym
 import numpy as np
 from ale_py.vector_env import AtariVectorEnv
 from games import make_game
+from stable_baselines3.common import atari_wrappers as atari
 from stable_baselines3.common.env_util import make_atari_env
 from stable_baselines3.common.vec_env import VecFrameStack
 
@@ -88,6 +90,43 @@ class Baselines:
         if infos[0]["TimeLimit.truncated"]:
             return Seen(obs, reward[0], False, True, True)
         return Seen(obs, reward[0], True, None, True)
+
+
+class CleanRL:
+    """What `make_env` of CleanRL's ppo_atari.py makes.
+
+    It is written for gym 0.23 and gymnasium 0.29. Of their wrappers gymnasium has kept those that
+    resize and that stack; its gray is another one now, and OpenCV's was theirs.
+    """
+
+    goes_on = False
+
+    def __init__(self, env_id: str, max_frames: int = 108_000) -> None:
+        limit = {"max_num_frames_per_episode": max_frames}
+        env = gym.make(env_id, disable_env_checker=True, **limit)
+        env = gym.wrappers.RecordEpisodeStatistics(env)
+        env = atari.NoopResetEnv(env, noop_max=30)
+        env = atari.MaxAndSkipEnv(env, skip=4)
+        env = atari.EpisodicLifeEnv(env)
+        if "FIRE" in env.unwrapped.get_action_meanings():
+            env = atari.FireResetEnv(env)
+        env = atari.ClipRewardEnv(env)
+        env = gym.wrappers.ResizeObservation(env, (84, 84))
+        space = gym.spaces.Box(0, 255, (84, 84), np.uint8)
+        env = gym.wrappers.TransformObservation(
+            env, lambda obs: cv2.cvtColor(obs, cv2.COLOR_RGB2GRAY), space
+        )
+        self._env = gym.wrappers.FrameStackObservation(env, 4, padding_type="reset")
+        self.episode: dict[str, float] | None = None
+
+    def reset(self, seed: int | None = None) -> np.ndarray:
+        return self._env.reset(seed=seed)[0]
+
+    def step(self, action: Any) -> Seen:
+        obs, reward, terminated, truncated, info = self._env.step(action)
+        self.episode = info.get("episode")
+        done = terminated or truncated
+        return Seen(obs, reward, terminated, truncated, done, info["lives"])
 
 
 class Gymnasium:

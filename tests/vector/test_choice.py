@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
@@ -11,7 +13,7 @@ import gymnasium as gym
 import pytest
 from any_settings import any_settings
 
-from atari_wrappers import UnsupportedError, make_env, make_vec
+from atari_wrappers import UnsupportedError, VecEnv, make_env, make_vec
 from atari_wrappers.backends import choose, choose_backend
 from atari_wrappers.backends.choose import BACKENDS
 from atari_wrappers.recipes import PRESETS
@@ -74,6 +76,10 @@ ALE_LACKS = [
     ({"num_players": 2}, ["num_players=2: it has one"]),
     ({"batch_size": 1}, ["batch_size=1", "not for all 2 after a reset"]),
     ({"pooling": "rgb"}, ["pooling='rgb': it has 'gray' only"]),
+    (
+        {"pooling": "rgb", "resizing": "rgb"},
+        ["pooling='rgb'", "resizing='rgb': it has 'gray' only"],
+    ),
     ({"last_frame": "pooled"}, ["last_frame='pooled': it has 'dropped' only"]),
     ({"padding": "reset"}, ["padding='reset': it has 'zero' only"]),
     ({"noop_min": 3}, ["noop_min=3: it has 0 only"]),
@@ -148,6 +154,87 @@ def test_without_its_module_native_says_how_to_install_it() -> None:
         chosen(backend="native")
     with pytest.raises(UnsupportedError, match=r"pip install ./atari_core/python\); use backend="):
         make_env(GAME, backend="native")
+
+
+@pytest.mark.usefixtures("without_native")
+def test_a_missing_module_is_told_where_the_slow_one_serves() -> None:
+    with pytest.warns(UserWarning, match='"sync" runs .* atari_core is not installed .*="sync"'):
+        assert chosen(preset="baselines") == "sync"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert chosen() == "ale"
+        assert chosen(preset="baselines", backend="sync") == "sync"
+        assert chosen("CartPole-v1") == "sync"
+
+
+def broken_by_its_import(folder: Path) -> str:
+    (folder / "atari_core.py").write_text("import no_library_of_that_name")
+    return "No module named 'no_library_of_that_name'"
+
+
+def broken_by_its_library(folder: Path) -> str:
+    (folder / "atari_core.py").write_text("raise ImportError('wrong ELF class')")
+    return "wrong ELF class"
+
+
+def without_a_function(folder: Path) -> str:
+    (folder / "atari_core.py").write_text("AtariVecEnv = actions = None")
+    return "it has no obstacle"
+
+
+@pytest.mark.parametrize("spoil", [broken_by_its_import, broken_by_its_library, without_a_function])
+def test_a_broken_module_is_not_a_missing_one(
+    spoil: Callable[[Path], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reason = f"installed and cannot be used .{spoil(tmp_path)}"
+    monkeypatch.delitem(sys.modules, "atari_core", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.warns(UserWarning, match=f'"ale" runs the envs, .* {reason}'):
+        assert chosen() == "ale"
+    with pytest.raises(UnsupportedError, match=reason):
+        chosen(backend="native")
+    assert chosen(backend="sync", preset="baselines") == "sync"
+
+
+def test_a_folder_of_its_name_is_no_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "atari_core").mkdir()
+    monkeypatch.delitem(sys.modules, "atari_core", raising=False)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    with pytest.raises(UnsupportedError, match="atari_core is not installed"):
+        chosen(backend="native")
+
+
+# As one that is older than a part.
+def test_a_part_that_the_module_does_not_know_keeps_only_native_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    core = pytest.importorskip("atari_core")
+
+    def obstacle(rom: str, parts: dict[str, Any], num_players: int) -> str | None:
+        if "resizing" in parts:
+            raise ValueError(f"resizing={parts['resizing']} is no part of a recipe of atari_core")
+        return core_obstacle(rom, parts, num_players)
+
+    core_obstacle = core.obstacle
+    monkeypatch.setattr(core, "obstacle", obstacle)
+    assert chosen(preset="baselines") == "native"
+    assert chosen(preset="cleanrl") == "sync"
+    assert chosen(preset="cleanrl", backend="sync") == "sync"
+    with pytest.raises(
+        UnsupportedError, match=r'"native" cannot serve .*: resizing=rgb is no part'
+    ):
+        chosen(preset="cleanrl", backend="native")
+
+
+def test_a_batch_says_why_auto_passed_faster_ones_over(
+    open_vec: Callable[..., VecEnv], tmp_path: Path
+) -> None:
+    assert open_vec(GAME, 1).passed_over == {}
+    assert open_vec("ALE/Superman-v5", 1, backend="sync", sticky_actions=0.0).passed_over == {}
+    vec = open_vec("ALE/Superman-v5", 1, sticky_actions=0.0, video_dir=tmp_path)
+    assert list(vec.passed_over) == ["native", "ale"]
+    assert vec.passed_over["native"].startswith("superman is not proved")
+    assert vec.passed_over["ale"] == "video_dir: it shows no raw frames"
 
 
 def test_every_obstacle_is_named() -> None:

@@ -61,6 +61,8 @@ choices! {
         Default = "default",
         /// As stable-baselines3 does it.
         Baselines = "baselines",
+        /// As CleanRL does it.
+        Cleanrl = "cleanrl",
         /// As gymnasium's `AtariPreprocessing` and `FrameStackObservation`.
         Gymnasium = "gymnasium",
         /// As ALE's `AtariVectorEnv`.
@@ -84,6 +86,14 @@ choices! {
         Rgb = "rgb",
         /// Of gray ones.
         Gray = "gray",
+    }
+
+    /// Which pictures are brought to the size of an observation.
+    Resizing {
+        /// Gray ones.
+        Gray = "gray",
+        /// Those of colours, turned to gray afterwards.
+        Rgb = "rgb",
     }
 
     /// What becomes of the frame with which a game ends inside of the skip.
@@ -167,6 +177,8 @@ pub struct Recipe {
     pub obs_type: ObsType,
     /// Of which pictures a step's maximum is taken.
     pub pooling: Pooling,
+    /// Which pictures are brought to `screen_size`; `Rgb` asks for a `pooling` of those.
+    pub resizing: Resizing,
     /// What becomes of the frame with which a game ends inside of the skip.
     pub last_frame: LastFrame,
     /// Emulator frames per agent step, the last two max-pooled; 1 for no skip.
@@ -224,9 +236,26 @@ pub struct Recipe {
     pub seeding: Seeding,
 }
 
+const BASELINES: Recipe = Recipe {
+    pooling: Pooling::Rgb,
+    last_frame: LastFrame::Pooled,
+    noop_min: 1,
+    noop_max: 30,
+    fire_reset: FireReset::Steps,
+    episodic_life: true,
+    life_loss: LifeLoss::AfterSkip,
+    after_life_loss: AfterLifeLoss::NoopStep,
+    count_reset_frames: true,
+    count_reset_rewards: true,
+    end_precedence: EndPrecedence::Both,
+    seeding: Seeding::Hashed,
+    ..ALE
+};
+
 const ALE: Recipe = Recipe {
     obs_type: ObsType::Screen,
     pooling: Pooling::Gray,
+    resizing: Resizing::Gray,
     last_frame: LastFrame::Dropped,
     frame_skip: 4,
     screen_size: (84, 84),
@@ -267,20 +296,11 @@ impl Recipe {
                 after_life_loss: AfterLifeLoss::GoOn,
                 ..ALE
             },
-            Preset::Baselines => Self {
-                pooling: Pooling::Rgb,
-                last_frame: LastFrame::Pooled,
-                noop_min: 1,
-                noop_max: 30,
-                fire_reset: FireReset::Steps,
-                episodic_life: true,
-                life_loss: LifeLoss::AfterSkip,
-                after_life_loss: AfterLifeLoss::NoopStep,
-                count_reset_frames: true,
-                count_reset_rewards: true,
-                end_precedence: EndPrecedence::Both,
-                seeding: Seeding::Hashed,
-                ..ALE
+            Preset::Baselines => BASELINES,
+            Preset::Cleanrl => Self {
+                padding: Padding::Reset,
+                resizing: Resizing::Rgb,
+                ..BASELINES
             },
             Preset::Gymnasium => Self {
                 padding: Padding::Reset,
@@ -358,6 +378,9 @@ impl Recipe {
                 "noop_min must be at most noop_max ({}), not {}",
                 self.noop_max, self.noop_min
             ));
+        }
+        if self.resizing == Resizing::Rgb && self.pooling == Pooling::Gray {
+            return Err("resizing=rgb needs pooling=rgb: gray pictures have no colours".to_owned());
         }
         Ok(())
     }

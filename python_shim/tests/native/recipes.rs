@@ -83,11 +83,12 @@ fn games_by_every_preset_are_those_of_python() {
 }
 
 /// Recipes with one part changed each, or a few, where that shows. Short limits and lost lives bring many ends.
-const VARIATIONS: [&str; 22] = [
+const VARIATIONS: [&str; 23] = [
     "obs_type=ram frame_stack=1",
     "pooling=rgb",
     "last_frame=pooled",
     "pooling=rgb last_frame=alone",
+    "pooling=rgb resizing=rgb last_frame=dropped",
     "frame_skip=1 last_frame=alone",
     "frame_skip=3 screen_size=96x72",
     "grayscale=false",

@@ -95,8 +95,10 @@ choices! {
     pub enum Recipe {
         /// ALE's, with an end at each lost life while the game goes on.
         Default = "default",
-        /// Stable-Baselines3's and `CleanRL`'s.
+        /// Stable-Baselines3's and Baselines'.
         Baselines = "baselines",
+        /// `CleanRL`'s.
+        Cleanrl = "cleanrl",
         /// `AtariPreprocessing` and `FrameStackObservation`.
         Gymnasium = "gymnasium",
         /// `AtariVectorEnv`.

@@ -6,7 +6,7 @@ use crate::{
     Console, WIDTH,
     rl::{
         pixels::{Palette, Resizer, Simd, gray_of_rgb, maximum},
-        recipe::{LastFrame, Padding, Pooling, Recipe},
+        recipe::{LastFrame, Padding, Pooling, Recipe, Resizing},
     },
     state::{BadState, Reader, Writer},
 };
@@ -30,6 +30,8 @@ pub(in crate::rl::game) struct Pictures {
     simd: Simd,
     last_frame: LastFrame,
     grayscale: bool,
+    /// Pictures are turned to gray where they are small.
+    gray_when_small: bool,
     pads: bool,
     channels_last: bool,
     /// Frames are kept as the console's colours, and only their maximum is turned to gray: what is pooled in colours,
@@ -69,15 +71,23 @@ impl Pictures {
             last_frame => last_frame,
         };
         let num_pixels = height * WIDTH;
-        let in_pairs =
-            recipe.pooling == Pooling::Rgb && recipe.grayscale && last_frame == LastFrame::Pooled;
+        let gray_when_small = recipe.grayscale && recipe.resizing == Resizing::Rgb;
+        let in_pairs = recipe.pooling == Pooling::Rgb
+            && recipe.grayscale
+            && !gray_when_small
+            && last_frame == LastFrame::Pooled;
         let is_flat = in_gray || in_pairs;
         let frame = vec![0; num_pixels * if is_flat { 1 } else { 3 }];
         let places = match last_frame {
             LastFrame::Pooled => frame.clone(),
             LastFrame::Dropped | LastFrame::Alone => Vec::new(),
         };
-        let of_rgb = |is_gray: bool| recipe.grayscale == is_gray && !is_flat;
+        let is_gray = recipe.grayscale && !gray_when_small && !is_flat;
+        let num_planes = match (is_flat || is_gray, gray_when_small) {
+            (true, _) => 0,
+            (_, true) => 3,
+            (_, false) => 1,
+        };
         let plane_bytes = recipe.screen_size.0 * recipe.screen_size.1;
         let frame_bytes = plane_bytes * if recipe.grayscale { 1 } else { 3 };
         Self {
@@ -85,6 +95,7 @@ impl Pictures {
             simd,
             last_frame,
             grayscale: recipe.grayscale,
+            gray_when_small,
             pads: recipe.padding == Padding::Reset,
             channels_last: recipe.channels_last,
             in_pairs,
@@ -97,8 +108,8 @@ impl Pictures {
             is_of_both: false,
             seen: None,
             resizer: Resizer::new((height, WIDTH), recipe.screen_size, simd),
-            gray: vec![0; if of_rgb(true) { num_pixels } else { 0 }],
-            planes: vec![0; if of_rgb(false) { plane_bytes } else { 0 }],
+            gray: vec![0; if is_gray { num_pixels } else { 0 }],
+            planes: vec![0; num_planes * plane_bytes],
             frames: vec![0; recipe.frame_stack * frame_bytes],
             frame_bytes,
             oldest: 0,
@@ -235,6 +246,14 @@ impl Pictures {
         }
         if rest.is_empty() {
             self.resizer.resize_changed(red, &self.changed, frame);
+        } else if self.gray_when_small {
+            let planes = self.planes.chunks_exact_mut(self.frame_bytes);
+            for (plane, small) in picture.chunks_exact(self.num_pixels).zip(planes) {
+                self.resizer.resize(plane, small);
+            }
+            let (red, rest) = self.planes.split_at(self.frame_bytes);
+            let (green, blue) = rest.split_at(self.frame_bytes);
+            gray_of_rgb(red, green, blue, frame);
         } else if self.grayscale {
             let (green, blue) = rest.split_at(self.num_pixels);
             gray_of_rgb(red, green, blue, &mut self.gray);
