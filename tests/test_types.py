@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from program import ROOT
 
 # Each line, and what mypy says of it; `""` for nothing.
 CALLS = {
@@ -30,25 +28,70 @@ from atari_wrappers.recipes import PRESETS
 """
 
 
-def test_settings_are_checked_before_anything_runs(tmp_path: Path) -> None:
-    pytest.importorskip("mypy")
-    program = tmp_path / "program.py"
-    program.write_text(HEAD + "\n".join(CALLS))
-    # What other packages say of their types takes long to read, and nothing here is theirs.
-    options = ["--no-site-packages", "--ignore-missing-imports", "--follow-imports=silent"]
+# What a caller's script sees, where the package is installed as it is here.
+REVEALED = {
+    "envs": "VecEnv",
+    "envs.step([0, 1])[0]": r"ndarray.*dtype\[Any\]",
+    "envs.step([0, 1])[1]": "ndarray.*float(32|.*32Bit)",
+    "envs.step([0, 1])[2]": "ndarray.*bool",
+    'envs.reset()[1]["lives"]': "ndarray.*int(32|.*32Bit)",
+    'envs.reset()[1]["episode_length"]': "ndarray.*int(64|.*64Bit)",
+    'envs.recv()[4].get("final_obs")': "ndarray.* None",
+    "envs.recipe": "Recipe . None",
+}
+TYPO = 'envs.reset()[1]["live"]'
+OPEN = 'envs = make_vec("Pong-v4", 2)'
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A script outside of the tree, a call or an expression a line."""
+    path = tmp_path / "program.py"
+    lines = [*CALLS, OPEN, *(f"reveal_type({expression})" for expression in REVEALED), TYPO]
+    path.write_text(HEAD + "\n".join(lines))
+    return path
+
+
+def messages(command: list[str], folder: Path) -> tuple[dict[int, str], str]:
+    """Return what a checker says of each line, and all that it says."""
+    # Where it runs, neither the tree nor a path to it is found but by what is installed.
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, f"--cache-dir={tmp_path}", str(program)],
-        env=os.environ | {"MYPYPATH": str(ROOT)},
+        [sys.executable, "-m", *command],
+        cwd=folder,
         stdout=subprocess.PIPE,
         text=True,
         check=False,
     )
-    said = {number: line for line in done.stdout.splitlines() if (number := _line(line))}
+    said: dict[int, str] = {}
+    for line in done.stdout.splitlines():
+        if found := re.match(r"\s*\S*program\.py:(\d+):\S* (?:- )?(.*)", line):
+            number = int(found[1])
+            said[number] = f"{said.get(number, '')}{found[2]}\n"
+    return said, done.stdout
+
+
+def revealed(said: dict[int, str]) -> list[tuple[str, str, str]]:
+    """Return each expression that is revealed, what is expected of it, and what is said."""
+    first = len(HEAD.splitlines()) + len(CALLS) + 2
+    return [(*item, said.get(number, "")) for number, item in enumerate(REVEALED.items(), first)]
+
+
+def test_mypy_knows_settings_and_results(program: Path) -> None:
+    pytest.importorskip("mypy")
+    options = ["--strict", "--no-error-summary", f"--cache-dir={program.parent}"]
+    said, output = messages(["mypy", *options, program.name], program.parent)
     for number, (call, expected) in enumerate(CALLS.items(), len(HEAD.splitlines()) + 1):
-        assert bool(said.get(number)) == bool(expected), (call, done.stdout)
-        assert re.search(expected, said.get(number, "")), (call, done.stdout)
+        assert bool(said.get(number)) == bool(expected), (call, output)
+        assert re.search(expected, said.get(number, "")), (call, output)
+    for expression, expected, seen in revealed(said):
+        assert re.search(f"Revealed type is .*{expected}", seen), (expression, output)
+    assert 'has no key "live"' in said[max(said)], output
 
 
-def _line(said: str) -> int:
-    parts = said.split(":")
-    return int(parts[1]) if len(parts) > 2 and parts[2] == " error" else 0
+def test_pyright_knows_results(program: Path) -> None:
+    pytest.importorskip("pyright")
+    options = ["--pythonpath", sys.executable, program.name]
+    said, output = messages(["pyright", *options], program.parent)
+    for expression, expected, seen in revealed(said):
+        assert re.search(f"Type of .* is .*{expected}", seen), (expression, output)
+    assert '"live" is not a defined key in "Info"' in output

@@ -8,7 +8,6 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from atari_wrappers.backends.base import ResetResult
 from atari_wrappers.backends.choose import passed_over
 from atari_wrappers.errors import UnsupportedAttributeError, UnsupportedError
 from atari_wrappers.game.env import AtariGame
@@ -18,6 +17,7 @@ from atari_wrappers.recording.recorder import FRAMES_PER_SECOND
 from atari_wrappers.recording.tiles import tile
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.settings import Settings
+from atari_wrappers.types import ResetResult
 from atari_wrappers.vector.checks import checked_index
 from atari_wrappers.vector.lifetime import Lifetime
 

@@ -9,11 +9,12 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from atari_wrappers.backends.base import Backend, Reset, ResetResult, StepResult
+from atari_wrappers.backends.base import Backend, Reset
 from atari_wrappers.backends.results import RECORD
 from atari_wrappers.errors import ResetNeededError
 from atari_wrappers.game.env import NEW_GAME
 from atari_wrappers.request import BatchRequest
+from atari_wrappers.types import ResetResult, StepResult
 from atari_wrappers.vector.actions import action_check, as_array
 from atari_wrappers.vector.batch import Batch
 from atari_wrappers.vector.checks import (
@@ -35,7 +36,7 @@ class VecEnv(Batch):
     A step gives, for `n` envs (all of them, or `batch_size`):
 
     - obs: `[n, *single_observation_space.shape]`, C-contiguous; for Atari uint8, by default
-      `[n, 4, 84, 84]`, oldest frame first.
+      `[n, 4, 84, 84]`, oldest frame first. `atari_wrappers.types` has the types of all five.
     - reward: float32 `[n]`, clipped to its sign if so set.
     - terminated, truncated: bool `[n]`: the episode that the learner sees. With `episodic_life` a
       lost life sets `terminated` while the game goes on.
