@@ -93,17 +93,16 @@ def _choose(request: BatchRequest) -> type[Backend]:
         for each in BACKENDS:
             if not _problems_for_auto(request, each):
                 return each
-    obstacles = {each: list(each.obstacles(request)) for each in BACKENDS}
-    if settings.backend == "auto":
-        problems = (f'"{each.name}": {"; ".join(obstacles[each])}' for each in BACKENDS)
+        reasons = (f'"{each.name}": {"; ".join(each.obstacles(request))}' for each in BACKENDS)
         raise UnsupportedError(
-            f"no backend can serve `{request.env_id.name}`: {'. '.join(problems)}"
+            f"no backend can serve `{request.env_id.name}`: {'. '.join(reasons)}"
         )
     chosen = next(each for each in BACKENDS if each.name == settings.backend)
-    if obstacles[chosen]:
-        able = " or ".join(f'"{each.name}"' for each in BACKENDS if not obstacles[each])
+    problems = "; ".join(chosen.obstacles(request))
+    if problems:
+        able = " or ".join(f'"{each.name}"' for each in BACKENDS if not [*each.obstacles(request)])
         raise UnsupportedError(
             f'backend "{chosen.name}" cannot serve `{request.env_id.name}`:'
-            f" {'; '.join(obstacles[chosen])}{able and f'; use backend={able}'}"
+            f" {problems}{able and f'; use backend={able}'}"
         )
     return chosen

@@ -111,9 +111,10 @@ def recipe_for_two(env_id: EnvId, recipe: Recipe) -> Recipe:
         )
     if recipe.continuous:
         raise UnsupportedError("num_players=2 goes with button actions, not with continuous=True")
-    default = {"mode": DEFAULT_MODES[env_id.rom], "difficulty": 0}
     is_known = obstacle_to_two_players() is None
     variants = available_variants(env_id.rom) if is_known else ((), ())
+    # 0, but for Backgammon, which has 3 alone.
+    default = {"mode": DEFAULT_MODES[env_id.rom], "difficulty": min(variants[1], default=0)}
     for name, valid in zip(default, variants, strict=True):
         value = getattr(recipe, name)
         if is_known and value is not None and value not in valid:
@@ -246,7 +247,7 @@ class TwoPlayerEmulator(Emulator):
         """
         own = self.save()
         check_alike("emulator", state, own | {"ale": ..., "twister": ...})
-        encoded = np.asarray(state["ale"])
+        encoded = np.atleast_1d(state["ale"])
         check_alike("emulator.ale", encoded[:0], own["ale"][:0])
         check_ale_state(encoded.tobytes(), own["ale"].tobytes())
         check_range("emulator.frames", state["frames"], 0)

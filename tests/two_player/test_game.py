@@ -18,7 +18,12 @@ from pettingzoo_games import IDS, PettingZooGame, make_game, play, replay
 
 from atari_wrappers.errors import ResetNeededError, UnsupportedError
 from atari_wrappers.game.two_player import TwoPlayerGame
-from atari_wrappers.game.two_player_emulator import import_multi_agent_ale
+from atari_wrappers.game.two_player_emulator import (
+    DEFAULT_MODES,
+    available_variants,
+    import_multi_agent_ale,
+)
+from atari_wrappers.plain_data import pack, unpack
 from atari_wrappers.request import request_env
 from atari_wrappers.settings import Settings
 from atari_wrappers.single_env import make_env
@@ -42,6 +47,38 @@ def test_spaces_and_types() -> None:
     assert (info["raw_reward"].dtype, info["episode_return"].dtype) == (np.float32, np.float64)
     assert {type(terminated), type(truncated), type(info["lives"])} == {bool, int}
     assert env.unwrapped.get_action_meanings()[:2] == ["NOOP", "FIRE"]
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("ale", b"x"),
+        ("ale", np.zeros(100, np.uint8)),
+        ("pressed", np.array([99, 0], np.int32)),
+        ("frames", -1),
+        ("held", None),
+    ],
+)
+def test_a_crafted_state_changes_nothing(place: str, value: Any) -> None:
+    env = make(sticky_actions=0.25)
+    env.reset(seed=1)
+    state = env.save_state()
+    values = unpack("game", 1, state)
+    values["emulator"][place] = value
+    with pytest.raises(ValueError, match="emulator"):
+        env.restore_state(pack("game", 1, values))
+    assert env.save_state() == state
+
+
+# PettingZoo's ALE ends the process where a difficulty is none of the game's.
+@pytest.mark.parametrize("rom", DEFAULT_MODES)
+def test_what_is_played_unless_asked_is_a_variant_of_the_game(rom: str) -> None:
+    env_id = f"ALE/{rom.title().replace('_', '')}-v5"
+    settings = Settings(num_players=2, sticky_actions=0.0)
+    recipe = request_env(env_id, settings).recipe
+    modes, difficulties = available_variants(rom)
+    assert recipe.mode in modes
+    assert recipe.difficulty in difficulties
 
 
 @pytest.mark.usefixtures("each_emulator")

@@ -95,7 +95,7 @@ choices! {
     pub enum Recipe {
         /// ALE's, with an end at each lost life while the game goes on.
         Default = "default",
-        /// Stable-Baselines3's and Baselines'.
+        /// Stable-Baselines3's.
         Baselines = "baselines",
         /// `CleanRL`'s.
         Cleanrl = "cleanrl",
