@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from atari_wrappers.backends.ale_limits import obstacles_to_ale
 from atari_wrappers.backends.ale_records import GameRecords
 from atari_wrappers.backends.base import Info, Reset, StepResult
 from atari_wrappers.backends.results import ObsArrays
+from atari_wrappers.backends.ticket import PythonTicket
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.recording.observations import ObservationRecorder
 from atari_wrappers.request import BatchRequest
@@ -36,14 +37,17 @@ class AleBackend:
     shows_raw_frames = has_python_envs = shares_python_envs = takes_reset_options = False
     obstacles = staticmethod(obstacles_to_ale)
     worker_pids: Sequence[int] = ()
+    failed: Collection[int] = ()
 
     def __init__(self, request: BatchRequest) -> None:
         num_envs, settings = request.num_envs, request.settings
-        self._env = AtariVectorEnv(request.env_id.rom, num_envs, **_arguments(request))
+        self._request = request
+        self._env = self._make()
         self.single_observation_space = self._env.single_observation_space
         self.single_action_space = self._env.single_action_space
         self._num_envs = num_envs
-        self._all = range(num_envs)
+        self.ticket = PythonTicket(num_envs)
+        self._all = dict.fromkeys(range(num_envs))
         self._records = GameRecords(num_envs, request.recipe, settings.autoreset_mode)
         self._recorder = None
         if settings.video_dir is not None:
@@ -51,8 +55,10 @@ class AleBackend:
         self._obs_arrays = ObsArrays(settings.obs_buffers, num_envs, self.single_observation_space)
         # ALE's last, as it is in the caller's hands.
         self._obs = np.zeros((num_envs, *self.single_observation_space.shape), np.uint8)
-        self._was_reset = False
-        self._out: np.ndarray | None = None
+
+    def _make(self) -> AtariVectorEnv:
+        request = self._request
+        return AtariVectorEnv(request.env_id.rom, request.num_envs, **_arguments(request))
 
     def reset(self, reset: Reset) -> None:
         """Restart the envs; `recv` gives what all show then."""
@@ -69,7 +75,8 @@ class AleBackend:
             seed=seeds, options=None if mask is None else {"reset_mask": mask}
         )
         self._records.after_reset(indices, ale_info)
-        self._was_reset, self._out = True, out
+        asked = self._all if indices is None else dict.fromkeys(indices)
+        self.ticket.begin("reset", asked, out)
         if self._recorder is not None:
             self._recorder.after_reset(self._all if indices is None else indices)
 
@@ -90,16 +97,16 @@ class AleBackend:
             actions = actions[np.argsort(indices)]
         self._env.send(actions)
         self._records.prepare()
-        self._out = out
+        self.ticket.begin("step", self._all, out)
 
     def recv(
         self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
     ) -> StepResult:
         """Wait for ALE's threads, however long; the GIL is free meanwhile."""
-        del count, timeout, every
-        out, self._out = self._out if out is None else out, None
-        if self._was_reset:
-            self._was_reset = False
+        del timeout, every
+        kind, out = self.ticket.kind, self.ticket.out if out is None else out
+        self.ticket.receive(count)
+        if kind == "reset":
             return self._obs_arrays.hand_out(self._obs, out), *self._records.after_no_step()
         report = self._env.recv()
         self._obs = obs = report[0]
@@ -119,6 +126,16 @@ class AleBackend:
         """Do nothing: ALE's envs do not fail one by one."""
         del indices
         return []
+
+    def recover(self) -> None:
+        """Make ALE's envs anew, for it is not known whether they have a step in flight.
+
+        ALE waits for ever for one that was not sent.
+        """
+        self._env = self._make()
+        recipe, mode = self._request.recipe, self._request.settings.autoreset_mode
+        self._records = GameRecords(len(self._all), recipe, mode)
+        self.ticket.clear()
 
     def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
         """Return the newest frame that each env observed: uint8 RGB of the observation's size."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import gymnasium as gym
 import numpy as np
@@ -29,6 +29,30 @@ class Reset(NamedTuple):
     seeds: Sequence[int | None] | None
     options: dict[str, Any]
     out: np.ndarray | None
+
+
+class Ticket(Protocol):
+    """What a backend has begun and not given back; nobody else keeps account of it.
+
+    Attributes:
+        out: Where the caller wants the next results, if that was said.
+    """
+
+    out: np.ndarray | None
+
+    @property
+    def kind(self) -> Literal["step", "reset"] | None:
+        """What was begun and is waited for, `None` when nothing is in flight.
+
+        What is left of a reset, once some of it was received, is received as of a step.
+        """
+
+    @property
+    def count(self) -> int:
+        """How many envs are in flight."""
+
+    def busy(self, indices: Sequence[int]) -> list[int]:
+        """Return those of the envs named that are in flight."""
 
 
 class Backend(Protocol):
@@ -75,6 +99,14 @@ class Backend(Protocol):
     def worker_pids(self) -> Sequence[int]:
         """The ids of its worker processes, in the order of their envs."""
 
+    @property
+    def ticket(self) -> Ticket:
+        """What is in flight: `reset` and `send` write it, `recv` takes off it."""
+
+    @property
+    def failed(self) -> Collection[int]:
+        """Envs that wait for `restart`."""
+
     def reset(self, reset: Reset) -> None:
         """Begin to restart envs."""
 
@@ -105,6 +137,12 @@ class Backend(Protocol):
 
     def restart(self, indices: Sequence[int] | None) -> list[int]:
         """Make failed envs anew (`None`: all that failed) and return which."""
+
+    def recover(self) -> None:
+        """Bring to rest, after an interrupt anywhere in a call, what is in flight, and forget it.
+
+        A reset of all envs comes next.
+        """
 
     def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
         """Return what each env shows: uint8 RGB `[height, width, 3]`."""

@@ -7,7 +7,7 @@ optional: `game.native_core` says what keeps a game from being played on it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -47,6 +47,7 @@ class NativeBackend:
     has_python_envs = shares_python_envs = True
     obstacles = staticmethod(obstacles_to_native)
     worker_pids: Sequence[int] = ()
+    failed: Collection[int] = ()
 
     def __init__(self, request: BatchRequest) -> None:
         num_envs, settings = request.num_envs, request.settings
@@ -55,6 +56,7 @@ class NativeBackend:
         for index, env in enumerate(request.envs[1:], 1):
             expect_same_spaces(request, index, spaces_of(env), spaces)
         self._core = open_core(request.envs, num_envs, settings.autoreset, settings.num_threads)
+        self.ticket = self._core  # which has what is in flight, and where it goes
         self._recorders: list[Recorder] = []
         self._views: list[NativeView] = []
         for index in range(num_envs):
@@ -66,69 +68,59 @@ class NativeBackend:
                 recorder.watch(view)
                 self._recorders.append(recorder)
         self._num_envs, self._all = num_envs, list(range(num_envs))
-        self._obs_arrays = ObsArrays(
-            settings.obs_buffers, settings.batch_size or num_envs, self.single_observation_space
-        )
         self._batch_size = settings.batch_size or num_envs
         self._is_whole = self._batch_size == num_envs
-        self._num_in_flight = 0
-        # Where the next observations are written to, if that is known: of all envs, or of a batch.
-        self._obs: np.ndarray | None = None
-        self._out: np.ndarray | None = None
+        self._obs_arrays = ObsArrays(
+            settings.obs_buffers, self._batch_size, self.single_observation_space
+        )
 
     def reset(self, reset: Reset) -> None:
         """Begin to restart the envs."""
         indices = self._all if reset.indices is None else list(reset.indices)
         seeds = reset.seeds or [None] * len(indices)
         self._core.begin_reset(indices, seeds, bool(reset.options.get(NEW_GAME)))
-        self._num_in_flight = len(indices)
-        self._out = reset.out
+        self._core.out = reset.out
 
     def send(
         self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None
     ) -> None:
         """Begin a step."""
+        core = self._core
         if indices is None and self._is_whole:
-            obs = self._obs_arrays.take(self._num_envs, out)
-            self._core.send(actions, obs)
-            self._obs = obs
+            core.send(actions, self._obs_arrays.take(self._num_envs, out))
         else:
-            indices = self._all if indices is None else list(indices)
-            self._core.begin_step(actions, indices)
-            self._num_in_flight += len(indices)
-            self._out = self._out if out is None else out
-            if self._obs is None and self._batch_size <= self._num_in_flight and not self._is_whole:
-                obs = self._obs_arrays.take(self._batch_size, self._out)
-                self._core.offer(obs)
-                self._obs, self._out = obs, None
+            core.begin_step(actions, self._all if indices is None else list(indices))
+            if core.obs is None and self._batch_size <= core.count and not self._is_whole:
+                core.offer(self._obs_arrays.take(self._batch_size, out))
+        if out is not None:
+            core.out = out
 
     def recv(
         self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
     ) -> StepResult:
         """Wait for envs, however long; the GIL is free meanwhile."""
         del timeout  # a step ends by itself within milliseconds
-        if self._obs is not None:
-            obs, self._obs = self._obs, None
-            if self._is_whole:
-                results, received = self._core.recv(), self._all
-            else:
-                received = self._core.receive(count)
-                self._num_in_flight -= count
-                results = self._core.read(received)
-            if out is not None:  # said too late
-                np.copyto(out, obs)
-                obs = out
-        else:
-            received = self._core.receive(count)
-            self._num_in_flight -= count
-            out, self._out = self._out if out is None else out, None
+        core = self._core
+        out = core.out if out is None else out
+        obs = core.obs
+        if obs is None:
+            received = core.receive(count)
             indices, took_part = received, None
             if every:
                 indices, took_part = self._all, [False] * self._num_envs
                 for index in received:
                     took_part[index] = True
             obs = self._obs_arrays.take(len(indices), out)
-            results = self._core.read(indices, obs, took_part)
+            results = core.read(indices, obs, took_part)
+        else:
+            if self._is_whole:
+                results, received = core.recv(), self._all
+            else:
+                received = core.receive(count)
+                results = core.read(received)
+            if out is not None and out is not obs:  # said too late
+                np.copyto(out, obs)
+                obs = out
         if self._recorders:
             self._record(received)
         return _step_result(obs, results)
@@ -141,6 +133,10 @@ class NativeBackend:
         """Do nothing: these envs do not fail one by one."""
         del indices
         return []
+
+    def recover(self) -> None:
+        """Wait for the threads, which are done within milliseconds."""
+        self._core.drain()
 
     def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
         """Return what each env shows: uint8 RGB `[210, 160, 3]`."""

@@ -1,6 +1,6 @@
 """What the backends that run this package's own single envs have in common: `sync` and `async`.
 
-They differ in where the envs run. What is in flight, and how results are read out, is decided here.
+They differ in where the envs run. How results are read out is decided here.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from gymnasium.vector import VectorEnv
 
 from atari_wrappers.backends.base import Info, Reset, StepResult
 from atari_wrappers.backends.results import RESERVED, ResultArrays
+from atari_wrappers.backends.ticket import PythonTicket
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.game.two_player_emulator import obstacle_to_two_players
 from atari_wrappers.request import BatchRequest
@@ -51,50 +52,34 @@ class PythonEnvsBackend(ABC):
         self.num_envs = num_envs
         self.settings = settings
         self.extras: dict[int, dict[str, Any]] = {}
+        self.ticket = PythonTicket(num_envs)
         self._all = list(range(num_envs))
-        self._in_flight: list[int] = []
-        self._out: np.ndarray | None = None
 
     def reset(self, reset: Reset) -> None:
         """Begin to restart the envs."""
         chosen = self._all if reset.indices is None else list(reset.indices)
-        self.begin_reset(chosen, reset.seeds or [None] * len(chosen), reset.options)
-        self._in_flight, self._out = chosen, reset.out
+        asked = self.begin_reset(chosen, reset.seeds or [None] * len(chosen), reset.options)
+        self.ticket.begin("reset", asked, reset.out)
 
     def send(
         self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None
     ) -> None:
         """Begin a step."""
-        is_first = not self._in_flight
-        self._in_flight = self._all if indices is None else [*self._in_flight, *indices]
-        self._out = self._out if out is None else out
-        self.begin_step(actions, indices, is_first=is_first)
+        self.ticket.begin("step", self.begin_step(actions, indices), out)
 
     def recv(
         self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
     ) -> StepResult:
         """Wait for envs and read their results out."""
-        begun = self._received(count, self.wait(count, timeout))
-        out, self._out = self._out if out is None else out, None
+        self.wait(count, timeout)
+        out = self.ticket.out if out is None else out
+        begun = self.ticket.receive(count)
         indices = None if every else begun
         obs = self.observations(indices, out)
         result = self.rows.collect(indices, obs, begun if every else None)
         if self.extras:
             self._add_extras(result[4], range(self.num_envs) if indices is None else indices)
         return result
-
-    def _received(self, count: int, indices: Sequence[int]) -> Sequence[int] | None:
-        """Take what was waited for out of what is in flight; put the last of it in order.
-
-        Returns:
-            The envs in the order of the results; `None` for all envs, in theirs.
-        """
-        if count == len(self._in_flight):
-            indices, self._in_flight = self._in_flight, []
-            return None if count == self.num_envs else indices
-        ready = set(indices)
-        self._in_flight = [index for index in self._in_flight if index not in ready]
-        return indices
 
     def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
         """Let each env draw itself."""
@@ -109,22 +94,20 @@ class PythonEnvsBackend(ABC):
     @abstractmethod
     def begin_reset(
         self, indices: Sequence[int], seeds: Sequence[int | None], options: dict[str, Any]
-    ) -> None:
-        """Begin to restart the envs.
+    ) -> dict[int, Any]:
+        """Begin to restart the envs; return what each is asked.
 
         Raises:
             UnsupportedError: The options cannot be sent; nothing was begun.
         """
 
     @abstractmethod
-    def begin_step(
-        self, actions: np.ndarray, indices: Sequence[int] | None, *, is_first: bool
-    ) -> None:
-        """Begin a step of the envs (`None`: all); `is_first` where nothing else is in flight."""
+    def begin_step(self, actions: np.ndarray, indices: Sequence[int] | None) -> dict[int, Any]:
+        """Begin a step of the envs (`None`: all); return what each is asked."""
 
     @abstractmethod
-    def wait(self, count: int, timeout: float | None) -> Sequence[int]:
-        """Return the first `count` envs that are ready, in that order."""
+    def wait(self, count: int, timeout: float | None) -> None:
+        """Have `count` envs ready."""
 
     @abstractmethod
     def observations(self, indices: Sequence[int] | None, out: np.ndarray | None) -> np.ndarray:

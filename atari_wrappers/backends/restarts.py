@@ -52,6 +52,14 @@ def log_restart(error: WorkerError) -> None:
     _LOGGER.warning("made anew: %s", text, exc_info=cause if is_traced else None)
 
 
+def log_slow_start(index: int, worker: str, seconds: float, limit: float) -> None:
+    """Write to the log which env is waited for while a batch is made, and for how long at most."""
+    _LOGGER.warning(
+        "env %d is not made after %g s (%s); start_timeout=%g s is what each env is given",
+        *(index, seconds, worker, limit),
+    )
+
+
 class RestartSeeds:
     """Seeds for envs made anew: the same ones in the same run, and none where there was none."""
 

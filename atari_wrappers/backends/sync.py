@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from atari_wrappers.backends.restarts import (
     summary,
 )
 from atari_wrappers.backends.results import ObsArrays, ResultArrays
+from atari_wrappers.backends.ticket import EnvReset
 from atari_wrappers.errors import WorkerError
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.single_env import build_env
@@ -54,45 +54,45 @@ class SyncBackend(PythonEnvsBackend):
         self._obs_arrays = ObsArrays(settings.obs_buffers, num_rows, space)
         mode = settings.autoreset_mode
         self._runners = [EnvRunner(env, self.rows, index, mode) for index, env in enumerate(envs)]
-        self._queue: deque[tuple[int, str, Any]] = deque()
-        self._ready: list[int] = []
-        self._failed: dict[int, WorkerError] = {}
+        self.failed: dict[int, WorkerError] = {}
         self._retried: set[int] = set()
         self._seeds = RestartSeeds(num_envs)
 
     def begin_reset(
         self, indices: Sequence[int], seeds: Sequence[int | None], options: dict[str, Any]
-    ) -> None:
-        """Queue the resets."""
+    ) -> dict[int, Any]:
+        """Have the envs restart when they are waited for."""
         for index, seed in zip(indices, seeds, strict=True):
             self._seeds.note(index, seed)
-            self._queue.append((index, "reset", (seed, dict(options))))  # an env may take of it
+        pairs = zip(indices, seeds, strict=True)
+        return {index: EnvReset(seed, dict(options)) for index, seed in pairs}  # an env may take it
 
-    def begin_step(
-        self, actions: np.ndarray, indices: Sequence[int] | None, *, is_first: bool
-    ) -> None:
-        """Queue the steps."""
-        del is_first
-        for index, action in zip(indices or self._all, actions, strict=True):
-            self._queue.append((index, "step", action))
+    def begin_step(self, actions: np.ndarray, indices: Sequence[int] | None) -> dict[int, Any]:
+        """Have the envs step when they are waited for."""
+        return dict(zip(indices or self._all, actions, strict=True))
 
-    def wait(self, count: int, timeout: float | None) -> Sequence[int]:
-        """Run the first `count` of the queue; `timeout` cannot stop an env of this thread."""
+    def wait(self, count: int, timeout: float | None) -> None:
+        """Run envs in the order begun; `timeout` cannot stop one of this thread."""
         del timeout
-        while len(self._ready) < count:
-            index, what, argument = self._queue[0]
-            if index in self._failed:
-                raise self._failed[index]
+        ticket = self.ticket
+        todo = list(ticket.asked)
+        while len(ticket.ready) < count:
+            index = todo[len(ticket.ready)]
+            if index in self.failed:
+                raise self.failed[index]
             try:
-                self._run(index, what, argument)
+                self._run(index, ticket.asked[index])
             except Exception as error:
-                self._note_failure(index, self._describe(index, what, argument), error)
-                self._recover(index)
+                self._note_failure(index, self._describe(index, ticket.asked[index]), error)
+                self._restart_or_raise(index)
             else:
                 self._retried.discard(index)
-                self._ready.append(self._queue.popleft()[0])
-        ready, self._ready = self._ready[:count], self._ready[count:]
-        return ready
+                ticket.ready.append(index)
+
+    def recover(self) -> None:
+        """Give up what was not run; the env that was interrupted is where that left it."""
+        self.ticket.clear()
+        self.extras.clear()
 
     def observations(self, indices: Sequence[int] | None, out: np.ndarray | None) -> np.ndarray:
         """Return what envs (`None`: all) observed last, in `out` if that is given."""
@@ -104,7 +104,7 @@ class SyncBackend(PythonEnvsBackend):
 
     def restart(self, indices: Sequence[int] | None) -> list[int]:
         """Make failed envs anew."""
-        chosen = sorted(self._failed if indices is None else indices)
+        chosen = sorted(self.failed if indices is None else indices)
         for index in chosen:
             runner = self._runners[index]
             with contextlib.suppress(Exception):  # it failed before
@@ -113,32 +113,33 @@ class SyncBackend(PythonEnvsBackend):
                 env = build_env(self._request.of(index), index)
             except Exception as error:
                 self._note_failure(index, BEING_MADE, error)
-                raise self._failed[index] from error
+                raise self.failed[index] from error
             runner.replace(env, self._seeds.of_restart(index))
-            self._failed.pop(index, None)
+            self.failed.pop(index, None)
         return chosen
 
-    def _run(self, index: int, what: str, argument: Any) -> None:
+    def _run(self, index: int, asked: Any) -> None:
         runner = self._runners[index]
-        extras = runner.step(argument) if what == "step" else runner.reset(*argument)
+        is_reset = isinstance(asked, EnvReset)
+        extras = runner.reset(*asked) if is_reset else runner.step(asked)
         if extras:
             self.extras[index] = extras
 
-    def _describe(self, index: int, what: str, argument: Any) -> str:
-        if what == "reset":
-            return describe_reset(argument[0])
-        return describe_step(self.rows, index, self.settings.autoreset_mode, argument)
+    def _describe(self, index: int, asked: Any) -> str:
+        if isinstance(asked, EnvReset):
+            return describe_reset(asked.seed)
+        return describe_step(self.rows, index, self.settings.autoreset_mode, asked)
 
     def _note_failure(self, index: int, doing: str, error: Exception) -> None:
         text = f"env {index} raised {summary(error)} in {doing}"
-        self._failed[index] = WorkerError(text, [index], doing, remedy=REMEDY)
-        self._failed[index].__cause__ = error
+        self.failed[index] = WorkerError(text, [index], doing, remedy=REMEDY)
+        self.failed[index].__cause__ = error
 
-    def _recover(self, index: int) -> None:
+    def _restart_or_raise(self, index: int) -> None:
         """Make a failed env anew where that is set, once for each step; else raise."""
         if self.settings.on_worker_failure == "raise" or index in self._retried:
-            raise self._failed[index]
-        log_restart(self._failed[index])
+            raise self.failed[index]
+        log_restart(self.failed[index])
         self._retried.add(index)
         self.restart([index])
 

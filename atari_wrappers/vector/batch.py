@@ -8,6 +8,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from atari_wrappers.backends.base import Backend
 from atari_wrappers.backends.choose import passed_over
 from atari_wrappers.errors import UnsupportedAttributeError, UnsupportedError
 from atari_wrappers.game.env import AtariGame
@@ -18,8 +19,9 @@ from atari_wrappers.recording.tiles import tile
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.settings import Settings
 from atari_wrappers.types import ResetResult
-from atari_wrappers.vector.checks import checked_index
+from atari_wrappers.vector.checks import checked_index, checked_indices
 from atari_wrappers.vector.lifetime import Lifetime
+from atari_wrappers.vector.order import CallOrder
 
 
 class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -35,7 +37,9 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     settings: Settings
     recipe: Recipe | None
     has_python_envs: bool
+    _backend: Backend
     _lifetime: Lifetime
+    _order: CallOrder
     _request: BatchRequest
     _seeds: list[int]
 
@@ -80,9 +84,9 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             indices: Which envs, -1 the last one; `None` for all.
             **kwargs: For the method.
         """
-        lifetime = self._lifetime
-        chosen = self._python_envs(f'call("{name}")', indices)
-        return tuple(lifetime.ask(lifetime.backend.call, chosen, name, args, kwargs))
+        with self._lifetime:
+            chosen = self._python_envs(f'call("{name}")', indices)
+            return tuple(self._backend.call(chosen, name, args, kwargs))
 
     def get_attr(self, name: str, indices: Any = None) -> tuple[Any, ...]:
         """Return an attribute of each env."""
@@ -99,18 +103,19 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         Raises:
             ValueError: There are more or fewer values than envs.
         """
-        lifetime = self._lifetime
-        chosen = self._python_envs(f'set_attr("{name}")', indices)
-        if not isinstance(values, list | tuple):
-            values = [values] * len(chosen)
-        if len(values) != len(chosen):
-            raise ValueError(f"{len(values)} values of {name} for {len(chosen)} envs")
-        lifetime.ask(lifetime.backend.set_attr, chosen, name, values)
+        with self._lifetime:
+            chosen = self._python_envs(f'set_attr("{name}")', indices)
+            if not isinstance(values, list | tuple):
+                values = [values] * len(chosen)
+            if len(values) != len(chosen):
+                raise ValueError(f"{len(values)} values of {name} for {len(chosen)} envs")
+            self._backend.set_attr(chosen, name, values)
 
     def get_sub_environments(self) -> list[Any]:
         """Return what stands for each env: itself, or (`async`) what reaches it in its process."""
-        self._python_envs("get_sub_environments", None)
-        return self._lifetime.ask(self._lifetime.backend.sub_environments)
+        with self._lifetime:
+            self._python_envs("get_sub_environments", None)
+            return self._backend.sub_environments()
 
     @property
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
@@ -143,12 +148,12 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             ResetNeededError: There was no reset yet.
             UnsupportedError: The envs cannot be saved, or not so.
         """
-        lifetime = self._lifetime
-        chosen = self._python_envs("save_state", indices)
-        lifetime.pending.check_was_reset("save_state")
-        if plain:
-            self._expect_plain_states("save_state", chosen)
-        return lifetime.ask(lifetime.backend.save, chosen)
+        with self._lifetime:
+            chosen = self._python_envs("save_state", indices)
+            self._order.check_was_reset("save_state")
+            if plain:
+                self._expect_plain_states("save_state", chosen)
+            return self._backend.save(chosen)
 
     def restore_state(
         self, states: Sequence[bytes], indices: Any = None, *, plain: bool = False
@@ -171,32 +176,31 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             TypeError: They are no list.
             ResetNeededError: There was no reset yet.
         """
-        lifetime = self._lifetime
-        chosen = self._python_envs("restore_state", indices)
-        if isinstance(states, bytes):
-            states = [states]
-        if not isinstance(states, Sequence) or isinstance(states, str):
-            raise TypeError(f"states must be a list of bytes, from save_state, not {states!r}")
-        if len(states) != len(chosen):
-            raise ValueError(f"{len(states)} states for {len(chosen)} envs")
-        lifetime.pending.check_was_reset("restore_state")
-        if plain:
-            self._expect_plain_states("restore_state", chosen)
-        obs, _, terminated, truncated, info = lifetime.ask(lifetime.backend.load, chosen, states)
-        lifetime.pending.end(0, info["env_id"], terminated, truncated)
-        return obs, info
+        with self._lifetime:
+            chosen = self._python_envs("restore_state", indices)
+            if isinstance(states, bytes):
+                states = [states]
+            if not isinstance(states, Sequence) or isinstance(states, str):
+                raise TypeError(f"states must be a list of bytes, from save_state, not {states!r}")
+            if len(states) != len(chosen):
+                raise ValueError(f"{len(states)} states for {len(chosen)} envs")
+            self._order.check_was_reset("restore_state")
+            if plain:
+                self._expect_plain_states("restore_state", chosen)
+            obs, _, terminated, truncated, info = self._backend.load(chosen, states)
+            self._order.note_received(info["env_id"], terminated, truncated)
+            return obs, info
 
     def _expect_plain_states(self, call: str, indices: list[int]) -> None:
         """Refuse envs that do not judge states before they take them: theirs may be pickles."""
-        ask, call_each = self._lifetime.ask, self._lifetime.backend.call
-        if not all(ask(call_each, indices, "has_wrapper_attr", ("check_state",), {})):
+        if not all(self._backend.call(indices, "has_wrapper_attr", ("check_state",), {})):
             raise UnsupportedError(
                 f"{call}: the states of {self} are pickles, which may run code when they are loaded"
             )
 
     def _python_envs(self, call: str, indices: Any) -> list[int]:
         """Return `indices` as a list, if none of the envs is in flight and they are of Python."""
-        chosen = self._lifetime.idle_indices(call, indices)
+        chosen = self._idle_indices(call, indices)
         if not self.has_python_envs:
             raise UnsupportedError(
                 f'{call}: backend "{self.backend}" cannot reach into its envs, which are C++;'
@@ -205,11 +209,16 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return chosen
 
     def _frames(self, indices: Any) -> list[np.ndarray]:
-        lifetime = self._lifetime
-        chosen = lifetime.idle_indices("render", indices)
-        if self.render_mode is None:
-            raise UnsupportedError(f"render: the envs of {self} have no render mode rgb_array")
-        return lifetime.ask(lifetime.backend.frames, chosen)
+        with self._lifetime:
+            chosen = self._idle_indices("render", indices)
+            if self.render_mode is None:
+                raise UnsupportedError(f"render: the envs of {self} have no render mode rgb_array")
+            return self._backend.frames(chosen)
+
+    def _idle_indices(self, call: str, indices: Any) -> list[int]:
+        """Return `indices` as a list, if none of the envs is in flight."""
+        self._order.check_idle(call)
+        return checked_indices(indices, self.num_envs, from_end=True)
 
     @property
     def closed(self) -> bool:  # type: ignore[override]
@@ -232,7 +241,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             ClosedError: The batch was closed.
         """
         self._lifetime.expect_open()
-        return list(self._lifetime.backend.worker_pids)
+        return list(self._backend.worker_pids)
 
     def restart_workers(self, indices: Any = None) -> list[int]:
         """Make envs that failed anew, those named or all; `recv` then completes their step.
@@ -244,7 +253,9 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             ClosedError: The batch was closed.
             WorkerError: It failed again.
         """
-        return self._lifetime.restart(indices)
+        with self._lifetime:
+            chosen = None if indices is None else checked_indices(indices, self.num_envs)
+            return self._lifetime.do(self._backend.restart, chosen)
 
     def close(self, **kwargs: Any) -> None:
         """Free everything; a second call does nothing. A pending step is given up."""

@@ -11,7 +11,6 @@ from gymnasium.vector.utils import batch_space
 
 from atari_wrappers.backends.base import Backend, Reset
 from atari_wrappers.backends.results import RECORD
-from atari_wrappers.errors import ResetNeededError
 from atari_wrappers.game.env import NEW_GAME
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.types import ResetResult, StepResult
@@ -27,7 +26,7 @@ from atari_wrappers.vector.checks import (
     checked_timeout,
 )
 from atari_wrappers.vector.lifetime import Lifetime
-from atari_wrappers.vector.pending import PendingCalls
+from atari_wrappers.vector.order import CallOrder
 
 
 class VecEnv(Batch):
@@ -66,8 +65,9 @@ class VecEnv(Batch):
     covers (no-ops, FIRE) are not in `episode_return`, unless the recipe says so (`baselines` and
     `cleanrl` do).
 
-    After a `WorkerError` the batch goes on (`restart_workers`); after any other exception out of an
-    env it is closed, for its rows are no longer in step.
+    After a `WorkerError` the batch goes on (`restart_workers`), and after an interrupt such as
+    Ctrl-C with a reset of all envs; after any other exception out of an env it is closed, for its
+    rows are no longer in step.
 
     Args:
         request: What is to be made.
@@ -95,9 +95,9 @@ class VecEnv(Batch):
         self.spec = env_id.spec
         opened = backend(request)
         by_hand = settings.autoreset_mode == AutoresetMode.DISABLED
-        pending = PendingCalls(num_envs, self.batch_size, resets_by_hand=by_hand)
-        self._lifetime = Lifetime(opened, pending, str(self))
-        self._backend, self._pending = opened, pending
+        order = CallOrder(opened, num_envs, self.batch_size, resets_by_hand=by_hand)
+        self._lifetime = Lifetime(opened, order, str(self))
+        self._backend, self._order = opened, order
         self.single_observation_space = opened.single_observation_space
         self.single_action_space = opened.single_action_space
         try:
@@ -143,8 +143,9 @@ class VecEnv(Batch):
             WorkerError: An env failed.
             ClosedError: The batch was closed.
         """
-        self.reset_async(seed, options, mask, out=out)
-        return self.reset_wait()
+        with self._lifetime:
+            self.reset_async(seed, options, mask, out=out)
+            return self.reset_wait()
 
     def reset_async(
         self,
@@ -159,8 +160,18 @@ class VecEnv(Batch):
         With a `batch_size` below `num_envs`, and without `out`, `recv` may take the results of a
         whole reset by parts.
         """
-        self._lifetime.expect_open()
-        self._pending.check_idle("reset")
+        with self._lifetime:
+            self._begin_reset(seed, options, mask, out)
+
+    def _begin_reset(
+        self,
+        seed: int | Sequence[int | None] | None,
+        options: dict[str, Any] | None,
+        mask: Any,
+        out: np.ndarray | None,
+    ) -> None:
+        order = self._order
+        order.check_idle("reset")
         self._check_out(out, self.num_envs)
         seeds = checked_seeds(seed, self.num_envs)
         options, mask = checked_options(options, mask)
@@ -171,14 +182,15 @@ class VecEnv(Batch):
         indices = None
         if mask is not None:
             mask = checked_mask(mask, self.num_envs)
-            if not (self._pending.was_reset or mask.all()):
-                raise ResetNeededError("reset: the first reset must be of all envs")
-            indices = np.flatnonzero(mask).tolist() if self._pending.was_reset else None
+            if not mask.all():
+                order.check_was_reset("reset", "the first reset must be of all envs")
+            indices = np.flatnonzero(mask).tolist() if order.was_reset else None
         else:
             options |= self._new_game
         chosen = range(self.num_envs) if indices is None else indices
         seeds = None if seeds is None else [seeds[index] for index in chosen]
-        self._lifetime.reset(Reset(indices, seeds, options, out))
+        self._lifetime.do(self._backend.reset, Reset(indices, seeds, options, out))
+        order.was_reset = True
         for index, seed in zip(chosen, seeds or (), strict=False):
             self._seeds[index] = self._seeds[index] if seed is None else seed
 
@@ -191,12 +203,12 @@ class VecEnv(Batch):
             NoPendingStepError: No reset was begun, or `recv` has taken of it.
             StepTimeoutError: It was not done within `timeout` seconds; it goes on.
         """
-        self._lifetime.expect_open()
-        count = self._pending.check_reset_wait()
-        self._check_late_out("reset_wait", out, self.num_envs)
-        timeout = None if timeout is None else checked_timeout(timeout)
-        result = self._lifetime.recv(count, out, timeout, every=True)
-        return result[0], result[4]
+        with self._lifetime:
+            count = self._order.check_reset_wait()
+            self._check_late_out("reset_wait", out, self.num_envs)
+            timeout = None if timeout is None else checked_timeout(timeout)
+            result = self._receive(count, out, timeout, every=True)
+            return result[0], result[4]
 
     def reset_at(
         self, index: int, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -238,21 +250,21 @@ class VecEnv(Batch):
             ResetNeededError: There was no reset yet, or an ended env waits for one.
             ClosedError: The batch was closed.
         """
-        self._send("send", actions, env_id, out)
+        with self._lifetime:
+            self._send("send", actions, env_id, out)
 
     def _send(self, call: str, actions: Any, env_id: Any, out: np.ndarray | None) -> None:
-        self._lifetime.expect_open()
-        pending = self._pending
-        ids = pending.turn if env_id is None else checked_indices(env_id, self.num_envs, "env_id")
+        order = self._order
+        ids = order.turn if env_id is None else checked_indices(env_id, self.num_envs, "env_id")
         actions = as_array(actions)
         if env_id is None and ids is not None and actions.shape[:1] == (self.num_envs,):
             is_whole = self.batch_size == self.num_envs
             ids, actions = (None, actions) if is_whole else (ids, actions[ids])
-        pending.check_step(ids, call)
-        pending.check_out(call, is_given=out is not None)
+        order.check_step(ids, call)
+        order.check_out(call, is_given=out is not None)
         if out is not None:
-            self._check_out(out, pending.rows_after(None if ids is None else len(ids), call))
-        self._lifetime.send(self._check_actions(actions, ids), ids, out)
+            self._check_out(out, order.rows_after(None if ids is None else len(ids), call))
+        self._lifetime.do(self._backend.send, self._check_actions(actions, ids), ids, out)
 
     def recv(self, out: np.ndarray | None = None, timeout: float | None = None) -> StepResult:
         """Wait for `batch_size` envs of those sent, and return their results (see the class).
@@ -267,34 +279,68 @@ class VecEnv(Batch):
             WorkerError: An env failed.
             ClosedError: The batch was closed.
         """
-        return self._recv("recv", out, timeout)
+        with self._lifetime:
+            return self._recv("recv", out, timeout)
 
     def _recv(self, call: str, out: np.ndarray | None, timeout: float | None) -> StepResult:
-        self._lifetime.expect_open()
-        count = self._pending.check_recv(call)
+        count = self._order.check_recv(call)
         if out is not None:
             self._check_late_out(call, out, count)
         if timeout is not None:
             timeout = checked_timeout(timeout)
-        return self._lifetime.recv(count, out, timeout)
+        return self._receive(count, out, timeout)
+
+    def _receive(
+        self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
+    ) -> StepResult:
+        result = self._lifetime.do(self._backend.recv, count, out, timeout, every=every)
+        self._order.note_received(result[4]["env_id"], result[2], result[3])
+        return result
 
     def step(
         self, actions: Any, env_id: Any = None, *, out: np.ndarray | None = None
     ) -> StepResult:
         """Do `send`, then `recv`."""
-        self._send("step", actions, env_id, out)
-        return self._recv("step", None, None)
+        with self._lifetime:
+            self._send("step", actions, env_id, out)
+            return self._recv("step", None, None)
 
     def step_async(self, actions: Any) -> None:
         """Do what `send` does."""
-        self._send("step_async", actions, None, None)
+        with self._lifetime:
+            self._send("step_async", actions, None, None)
 
     def step_wait(self, timeout: float | None = None) -> StepResult:
         """Do what `recv` does."""
-        return self._recv("step_wait", None, timeout)
+        with self._lifetime:
+            return self._recv("step_wait", None, timeout)
+
+    def drop_pending(self) -> None:
+        """Wait for all that is in flight, and forget its results.
+
+        Raises:
+            WorkerError: An env failed.
+            ClosedError: The batch was closed.
+        """
+        with self._lifetime:
+            ticket = self._backend.ticket
+            while ticket.kind is not None:
+                self._receive(min(ticket.count, self.batch_size), None, None)
+            self._order.turn = None
+
+    @property
+    def num_in_flight(self) -> int:
+        """Envs that were begun and not received."""
+        with self._lifetime:
+            return self._backend.ticket.count
+
+    @property
+    def turn(self) -> list[int] | None:
+        """Whose actions `send` takes if nobody is named: `None` for all envs."""
+        return self._order.turn
 
     def _check_late_out(self, call: str, out: np.ndarray | None, num_rows: int) -> None:
-        if out is not None and self._pending.has_out:
+        if out is not None and self._backend.ticket.out is not None:
             raise ValueError(f"{call}: out was given before, when what is received was begun")
         self._check_out(out, num_rows)
 

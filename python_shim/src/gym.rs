@@ -11,13 +11,12 @@ mod spaces;
 mod tensors;
 mod vec_env;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
-use ::vec_env::{EnvError, StepBatch};
+use ::vec_env::{EnvError, ObsSlot, StepBatch};
 use pyo3::{buffer::PyUntypedBuffer, intern, prelude::*};
 
 use arrays::ActionArray;
-use calls::Pending;
 pub use inspect::Image;
 pub use resets::ResetRequest;
 use spaces::Spaces;
@@ -44,7 +43,9 @@ pub struct VecGymEnv {
     /// The observations last received: their memory is given back within the next call, which saves
     /// attaching the GIL once more for that alone.
     received: Option<PyUntypedBuffer>,
-    pending: Pending,
+    /// Where the step in flight is to be copied to, if its `send` said so.
+    slot: RefCell<Option<ObsSlot>>,
+    is_closed: Cell<bool>,
     extras: RefCell<Vec<(String, Value)>>,
     /// Memory that the tensor methods reuse.
     scratch: RefCell<StepBatch>,
@@ -99,7 +100,8 @@ impl VecGymEnv {
             actions: ActionArray::new(py, spaces.num_envs, &spaces.actions)?,
             spaces,
             received: None,
-            pending: Pending::default(),
+            slot: RefCell::default(),
+            is_closed: Cell::new(false),
             extras: RefCell::default(),
             scratch: RefCell::default(),
         })

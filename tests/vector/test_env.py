@@ -22,7 +22,6 @@ from atari_wrappers import (
     make_vec,
 )
 from atari_wrappers.recording.observations import ObservationRecorder
-from atari_wrappers.vector.pending import PendingCalls
 
 GAME = "BreakoutNoFrameskip-v4"
 INFO = {
@@ -210,24 +209,6 @@ def test_a_with_block_closes_the_batch(open_vec: OpenVec) -> None:
     with open_vec("CartPole-v1", 2) as vec:
         vec.reset()
     assert vec.closed
-
-
-@pytest.mark.parametrize("note", ["begin", "end"])
-def test_an_interrupt_between_a_call_and_its_note_closes_the_batch(
-    note: str, vec: VecEnv, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(*_args: Any, **_kwargs: Any) -> None:
-        raise KeyboardInterrupt
-
-    vec.reset(seed=0)
-    monkeypatch.setattr(PendingCalls, note, interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        vec.step([0, 0, 0])
-    monkeypatch.undo()
-    assert vec.closed
-    for call in (vec.recv, lambda: vec.step([0, 0, 0])):
-        with pytest.raises(ClosedError, match="was closed after KeyboardInterrupt"):
-            call()
 
 
 def test_ale_ends_though_its_recorder_cannot(

@@ -195,6 +195,25 @@ def test_the_destination_may_be_known_when_actions_are_sent(
     np.testing.assert_array_equal(obs[0], expected[0])
 
 
+@pytest.mark.parametrize("backend", OPEN)
+def test_the_next_results_go_to_the_destination_though_more_is_in_flight(
+    backend: str, open_vec: OpenVec
+) -> None:
+    vec = open_vec(GAME, 4, backend=backend, batch_size=2)
+    twin = open_vec(GAME, 4, backend=backend)
+    for env in (vec, twin):
+        env.reset(seed=0)
+    expected = twin.step([1, 2, 3, 4])[0]
+    out = np.zeros((2, *vec.single_observation_space.shape), np.uint8)
+    vec.send([1, 2], env_id=[0, 1])
+    vec.send([3, 4], env_id=[2, 3], out=out)
+    first, second = vec.recv(), vec.recv()
+    assert first[0] is out
+    assert not np.shares_memory(second[0], out)
+    for obs, _, _, _, info in (first, second):
+        np.testing.assert_array_equal(obs, expected[info["env_id"]])
+
+
 @pytest.mark.parametrize("backend", HOSTED)
 def test_the_destination_of_a_part_is_given_with_its_last_envs(
     backend: str, open_vec: OpenVec

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 from backends import BACKENDS
 
@@ -65,3 +66,38 @@ def test_a_batch_serves_one_thread_at_a_time(
         goes_on.set()
         assert (received.result(LONG_ENOUGH)[0] == twin.step([2])[0]).all()
     assert (vec.step([3])[0] == twin.step([3])[0]).all()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("second", ["send", "reset"])
+def test_a_call_has_its_turn_from_its_first_check_on(
+    backend: str, second: str, open_vec: OpenVec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever was let in finds what was checked: nothing is begun in between."""
+    vec, twin = (open_vec("PongNoFrameskip-v4", 2, backend=backend) for _ in range(2))
+    for env in (vec, twin):
+        env.reset(seed=0)
+    comes, goes_on = threading.Event(), threading.Event()
+    check = vec._check_actions
+
+    def slow_check(*args: Any) -> Any:
+        monkeypatch.undo()
+        comes.set()
+        assert goes_on.wait(LONG_ENOUGH)
+        return check(*args)
+
+    monkeypatch.setattr(vec, "_check_actions", slow_check)
+    calls = {"send": lambda: vec.send([3, 3]), "reset": lambda: vec.reset(seed=1)}
+    with ThreadPoolExecutor(1) as other:
+        sent = other.submit(vec.send, [2, 3])
+        assert comes.wait(LONG_ENOUGH)
+        try:
+            with pytest.raises(PendingStepError, match="another thread is in a call of"):
+                calls[second]()
+        finally:
+            goes_on.set()
+        sent.result(LONG_ENOUGH)
+    for actions in ([2, 3], [3, 2], [0, 0]):
+        if actions != [2, 3]:
+            vec.send(actions)
+        np.testing.assert_array_equal(vec.recv()[0], twin.step(actions)[0])

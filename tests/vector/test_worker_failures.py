@@ -19,6 +19,7 @@ from scripted import SLOW_SECONDS, TROUBLES
 from worker_trouble import ENDING, NOTHING, NUM_ENVS, RAISING, Oracle, assert_as_alone, trouble
 
 from atari_wrappers import UnsupportedError, VecEnv, WorkerError, make_vec
+from atari_wrappers.backends.workers import dispatcher
 from atari_wrappers.backends.workers.dispatcher import Dispatcher
 from atari_wrappers.backends.workers.messages import Kind
 
@@ -255,7 +256,14 @@ def test_time_runs_out_and_nothing_is_lost(open_vec: OpenVec) -> None:
         ),
     ],
 )
-def test_a_start_that_fails(kind: str, message: str, tmp_path: Path) -> None:
+def test_a_start_that_fails(
+    kind: str,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(dispatcher, "_SLOW_SECONDS", 1.0 if kind == "loop" else 60.0)
     note = tmp_path / "trouble"
     note.write_text(f"make {kind}")
     told = {"note": str(note)}
@@ -268,6 +276,7 @@ def test_a_start_that_fails(kind: str, message: str, tmp_path: Path) -> None:
             start_timeout=6,  # workers of a busy machine start sooner
             env_kwargs=told,
         )
+    assert caplog.text.count("is not made after 1 s (worker") == (kind == "loop")
     if kind == "raise":
         assert isinstance(raised.value.__cause__, ArithmeticError)
     if kind != "leave":

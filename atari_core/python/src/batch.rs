@@ -8,15 +8,17 @@ use std::{
 
 use atari_core::rl::{
     self, BatchOptions,
+    batch::Asked,
     game::{FilmEvent, FilmedGames},
     pixels::Palette,
 };
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArrayDyn};
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
+    intern,
     prelude::*,
     sync::MutexExt,
-    types::{PyBytes, PyBytesMethods, PyDict},
+    types::{PyBytes, PyBytesMethods, PyDict, PyString},
 };
 use vec_env::{Actions, AutoresetMode, EnvError, StepBatch, VecEnv};
 
@@ -35,13 +37,15 @@ pub(crate) struct AtariVecEnv(Mutex<Batch>);
 
 /// What the calls work on.
 struct Batch {
-    // Dropped first: its threads may be writing to what `destination` keeps.
+    // Dropped first: its threads may be writing to what `obs` keeps.
     env: rl::AtariVecEnv,
     step: StepBatch,
     obs_shape: Vec<usize>,
     all: Vec<usize>,
-    /// Where a whole step in flight writes to; held here as well, so that it is let go of with the GIL in hand.
-    destination: Option<Destination>,
+    /// The array that the step in flight writes to, and its memory, which is let go of with the GIL in hand.
+    obs: Option<(Py<PyAny>, Destination)>,
+    /// Where the caller wants the next results.
+    out: Option<Py<PyAny>>,
 }
 
 /// A film's events as Python has them: of a frame `(whether it is its game's first, whether the game before ended in a
@@ -96,7 +100,8 @@ impl AtariVecEnv {
             all: (0..num_envs).collect(),
             env,
             step: StepBatch::default(),
-            destination: None,
+            obs: None,
+            out: None,
         };
         Ok(Self(Mutex::new(batch)))
     }
@@ -105,6 +110,39 @@ impl AtariVecEnv {
     fn num_envs(&self, py: Python<'_>) -> usize {
         let batch = &mut *self.lock(py);
         batch.all.len()
+    }
+
+    #[getter]
+    fn kind<'py>(&self, py: Python<'py>) -> Option<&'py Bound<'py, PyString>> {
+        Some(match self.lock(py).env.ticket().asked()? {
+            Asked::Step => intern!(py, "step"),
+            Asked::Reset => intern!(py, "reset"),
+        })
+    }
+
+    #[getter]
+    fn count(&self, py: Python<'_>) -> usize {
+        self.lock(py).env.ticket().count()
+    }
+
+    #[getter]
+    fn obs(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        let batch = self.lock(py);
+        batch.obs.as_ref().map(|(array, _)| array.clone_ref(py))
+    }
+
+    #[getter]
+    fn out(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.lock(py).out.as_ref().map(|array| array.clone_ref(py))
+    }
+
+    #[setter]
+    fn set_out(&self, py: Python<'_>, out: Option<Py<PyAny>>) {
+        self.lock(py).out = out;
+    }
+
+    fn busy(&self, py: Python<'_>, env_ids: Vec<usize>) -> Vec<usize> {
+        self.lock(py).env.busy(&env_ids)
     }
 
     fn begin_reset(
@@ -143,7 +181,7 @@ impl AtariVecEnv {
             let slot = destination.slot();
             batch.env.send_to(actions, Some(&batch.all), slot)
         })?;
-        batch.destination = Some(destination);
+        batch.obs = Some((obs.clone().unbind(), destination));
         Ok(())
     }
 
@@ -151,8 +189,7 @@ impl AtariVecEnv {
         let batch = &mut *self.lock(py);
         let (env, step) = (&mut batch.env, &mut batch.step);
         let received = py.detach(|| env.recv(step));
-        batch.destination = None;
-        received.map_err(|error| exception(&error))?;
+        batch.after_receiving(received)?;
         results(py, &batch.step, &batch.obs_shape)
     }
 
@@ -161,7 +198,7 @@ impl AtariVecEnv {
         let destination = Destination::new(obs)?;
         let offered = batch.env.offer(destination.slot());
         offered.map_err(|error| exception(&error))?;
-        batch.destination = Some(destination);
+        batch.obs = Some((obs.clone().unbind(), destination));
         Ok(())
     }
 
@@ -169,9 +206,14 @@ impl AtariVecEnv {
         let batch = &mut *self.lock(py);
         let env = &mut batch.env;
         let received = py.detach(|| env.receive(count));
-        let received = received.map_err(|error| exception(&error))?;
-        batch.destination = None;
-        Ok(received)
+        batch.after_receiving(received)
+    }
+
+    fn drain(&self, py: Python<'_>) {
+        let batch = &mut *self.lock(py);
+        let env = &mut batch.env;
+        py.detach(|| env.drain());
+        (batch.obs, batch.out) = (None, None);
     }
 
     #[pyo3(signature = (env_ids, obs = None, took_part = None))]
@@ -320,8 +362,7 @@ impl AtariVecEnv {
         let batch = &mut *self.lock(py);
         let env = &mut batch.env;
         let closed = py.detach(|| env.close());
-        batch.destination = None;
-        closed.map_err(|error| exception(&error))
+        batch.after_receiving(closed)
     }
 }
 
@@ -336,6 +377,14 @@ impl AtariVecEnv {
 }
 
 impl Batch {
+    /// Lets go of where results went, once they are there.
+    fn after_receiving<T>(&mut self, received: Result<T, EnvError>) -> PyResult<T> {
+        if !self.env.ticket().has_slot() {
+            (self.obs, self.out) = (None, None);
+        }
+        received.map_err(|error| exception(&error))
+    }
+
     /// An environment that is not in flight, its last frame drawn.
     fn drawn(&mut self, index: usize) -> PyResult<&mut rl::AtariEnv> {
         let env = self.look(index)?;

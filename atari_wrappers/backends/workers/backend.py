@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,11 +13,12 @@ import numpy as np
 
 from atari_wrappers.backends.python_envs import PythonEnvsBackend
 from atari_wrappers.backends.restarts import log_restart
+from atari_wrappers.backends.ticket import EnvReset
 from atari_wrappers.backends.workers.buffers import SharedBuffers
 from atari_wrappers.backends.workers.dispatcher import Dispatcher
 from atari_wrappers.backends.workers.messages import dumps
 from atari_wrappers.backends.workers.remote import RemoteEnv
-from atari_wrappers.errors import StepTimeoutError, UnsupportedError, WorkerError
+from atari_wrappers.errors import StepTimeoutError, WorkerError
 from atari_wrappers.request import BatchRequest
 
 
@@ -45,9 +46,12 @@ class AsyncBackend(PythonEnvsBackend):
 
     def __init__(self, request: BatchRequest) -> None:
         super().__init__(request.num_envs, request.settings)
+        batch_size = request.settings.batch_size or request.num_envs
+        self._is_whole = batch_size == request.num_envs
+        self._all_steps = dict.fromkeys(self._all)
         self._retried: set[int] = set()
         self._buffers = SharedBuffers(request.num_envs, request.settings)
-        self._dispatcher = Dispatcher(request, self._buffers.count)
+        self._dispatcher = Dispatcher(request, self.ticket, self._buffers.count)
         try:
             spaces = self._dispatcher.spaces
             self.single_observation_space, self.single_action_space = spaces[0]
@@ -65,46 +69,51 @@ class AsyncBackend(PythonEnvsBackend):
         """The processes' ids, in the order of their envs."""
         return self._dispatcher.worker_pids
 
+    @property
+    def failed(self) -> Collection[int]:
+        """Envs that wait for `restart`."""
+        return self._dispatcher.work.failed
+
     def begin_reset(
         self, indices: Sequence[int], seeds: Sequence[int | None], options: dict[str, Any]
-    ) -> None:
+    ) -> dict[int, Any]:
         """Send each worker the resets of its envs."""
+        pickled = dumps(options, "reset options")
         self._buffers.turn(indices)
         self._show_others(indices)
-        try:
-            self._dispatcher.begin_resets(indices, seeds, options, self._buffers.current)
-        except UnsupportedError:  # of the options
-            self._buffers.turn_back()
-            raise
+        asked = {index: EnvReset(seed, pickled) for index, seed in zip(indices, seeds, strict=True)}
+        self._dispatcher.begin(asked, self._buffers.current)
+        return asked
 
-    def begin_step(
-        self, actions: np.ndarray, indices: Sequence[int] | None, *, is_first: bool
-    ) -> None:
+    def begin_step(self, actions: np.ndarray, indices: Sequence[int] | None) -> dict[int, Any]:
         """Write the actions, and tell the workers."""
-        if is_first:
+        if self.ticket.kind is None:
             self._buffers.turn(indices)
-        self._dispatcher.begin_steps(actions, indices, self._buffers.current)
+        memory = self._dispatcher.work.memory
+        memory.actions[slice(None) if indices is None else list(indices)] = actions
+        asked = self._all_steps if indices is None else dict.fromkeys(indices)
+        in_blocks = indices is None and self._is_whole
+        self._dispatcher.begin(asked, self._buffers.current, in_blocks=in_blocks)
+        return asked
 
-    def wait(self, count: int, timeout: float | None) -> Sequence[int]:
-        """Return the first `count` envs that are ready."""
-        work = self._dispatcher.work
+    def wait(self, count: int, timeout: float | None) -> None:
+        """Have `count` envs ready."""
+        work, ticket = self._dispatcher.work, self.ticket
         deadline = None if timeout is None else time.monotonic() + timeout
-        while len(work.ready) < count:
+        while len(ticket.ready) < count:
             if work.failed and work.blocked():
-                self._recover()
+                self._restart_or_raise()
                 continue
             left = None if deadline is None else deadline - time.monotonic()
             if not self._dispatcher.collect(left) and left is not None and left <= 0:
                 raise StepTimeoutError(
-                    f"{len(work.ready)} of {count} envs were ready within {timeout:g} s; they go"
+                    f"{len(ticket.ready)} of {count} envs were ready within {timeout:g} s; they go"
                     " on, and can be received later"
                 )
-        ready = work.take_ready(count)
         if self._retried:
-            self._retried.difference_update(ready)
-        return ready
+            self._retried.difference_update(ticket.ready[:count])
 
-    def _recover(self) -> None:
+    def _restart_or_raise(self) -> None:
         """Begin to make failed envs anew where that is set, once for each step; else raise."""
         self._dispatcher.gather()
         work = self._dispatcher.work
@@ -114,6 +123,10 @@ class AsyncBackend(PythonEnvsBackend):
         log_restart(work.error())
         self._retried.update(blocked)
         self._dispatcher.begin_restart(None)
+
+    def recover(self) -> None:
+        """Wait for what the workers are doing; make them anew if that is not known."""
+        self._dispatcher.recover()
 
     def observations(self, indices: Sequence[int] | None, out: np.ndarray | None) -> np.ndarray:
         """Return what envs (`None`: all) observed last, in `out` if that is given."""

@@ -46,10 +46,6 @@ class SharedBuffers:
             kept = np.setdiff1d(np.arange(self._num_envs), written)
             self._arrays[self.current][kept] = self._arrays[last][kept]
 
-    def turn_back(self) -> None:
-        """Undo the last `turn`."""
-        self.current = (self.current - 1) % self.count
-
     def hand_out(self, indices: Sequence[int] | None, out: np.ndarray | None) -> np.ndarray:
         """Return the observations of envs (`None`: all), in `out` if that is given."""
         rows = self._arrays[self.current]

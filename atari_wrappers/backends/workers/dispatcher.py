@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import time
 from collections.abc import Iterable, Sequence
@@ -10,8 +11,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.backends.restarts import RestartSeeds
+from atari_wrappers.backends.restarts import RestartSeeds, log_slow_start
 from atari_wrappers.backends.results import ResultArrays
+from atari_wrappers.backends.ticket import EnvReset, PythonTicket
 from atari_wrappers.backends.workers.failures import UNGUARDED, EnvFailure, worker_error
 from atari_wrappers.backends.workers.group import (
     CLOSE_SECONDS,
@@ -20,7 +22,7 @@ from atari_wrappers.backends.workers.group import (
     WorkerGroup,
 )
 from atari_wrappers.backends.workers.memory import Memfd
-from atari_wrappers.backends.workers.messages import Failure, Frame, Kind, dumps, frame
+from atari_wrappers.backends.workers.messages import Failure, Frame, Kind, frame
 from atari_wrappers.backends.workers.pending_work import PendingWork, split_resets
 from atari_wrappers.backends.workers.plan import make_plans
 from atari_wrappers.backends.workers.processes import WorkerProcess
@@ -29,6 +31,8 @@ from atari_wrappers.request import BatchRequest
 
 # Seconds after a failure in which more of them are gathered for one report.
 _GATHER_SECONDS = 0.25
+# Seconds for all envs to be made, after which the log has a line.
+_SLOW_SECONDS = 20.0
 _SEE_STDERR = "; its traceback, if there was one, went to stderr"
 
 
@@ -37,10 +41,11 @@ class Dispatcher:
 
     Args:
         request: The batch that is to be made.
+        ticket: What is in flight.
         num_buffers: Observation arrays.
 
     Attributes:
-        work: What each env was given to do.
+        work: How far the envs are with it.
         extras: By env, what its info has beyond the record.
         spaces: By env, its observation and its action space; of neighbours with the same spaces, in
             one worker, the first tells them.
@@ -51,14 +56,13 @@ class Dispatcher:
         UnsupportedError: The settings do not fit the envs, or these cannot be sent to workers.
     """
 
-    def __init__(self, request: BatchRequest, num_buffers: int) -> None:
+    def __init__(self, request: BatchRequest, ticket: PythonTicket, num_buffers: int) -> None:
         settings = request.settings
-        self.work = PendingWork(request.num_envs, settings.autoreset_mode)
+        self.work = PendingWork(ticket, settings.autoreset_mode)
         self.extras: dict[int, dict[str, Any]] = {}
         self.spaces: dict[int, tuple[gym.Space, gym.Space]] = {}
         self._seeds = RestartSeeds(request.num_envs)
         self._answers: dict[int, bytes | Failure] = {}
-        self._is_received_in_parts = 0 < settings.batch_size < request.num_envs
         self._buffer = 0
         self._closed = False
         self._memfd = Memfd("atari-batch")
@@ -69,13 +73,24 @@ class Dispatcher:
             self._group = WorkerGroup(
                 self._plans, settings.context, settings.worker_timeout, settings.start_timeout
             )
-            while not self.work.failed and any(worker.making for worker in self._group.workers):
-                self.collect(None)
+            self._await_envs(settings.start_timeout)
             if self.work.failed:
                 self._raise_start_error()
         except BaseException:
             self.close(terminate=True)
             raise
+
+    def _await_envs(self, start_timeout: float) -> None:
+        """Wait until all envs are made or one has failed; if that takes long, say so in the log."""
+        slow_at = time.monotonic() + _SLOW_SECONDS
+        while not self.work.failed:
+            making = [worker for worker in self._group.workers if worker.making]
+            if not making:
+                return
+            self.collect(None)
+            if time.monotonic() >= slow_at:
+                slow_at = math.inf
+                log_slow_start(min(making[0].making), str(making[0]), _SLOW_SECONDS, start_timeout)
 
     def _raise_start_error(self) -> None:
         self.gather()
@@ -113,43 +128,37 @@ class Dispatcher:
 
     # What is begun ------------------------------------------------------------------------------
 
-    def begin_resets(
-        self,
-        indices: Sequence[int],
-        seeds: Sequence[int | None],
-        options: dict[str, Any],
-        buffer: int,
-    ) -> None:
-        """Send each worker the resets of its envs, which write to `buffer`."""
-        pickled = dumps(options, "reset options")
-        for index, seed in zip(indices, seeds, strict=True):
-            self._seeds.note(index, seed)
-        self.work.begin_resets(indices, seeds, pickled)
-        self._buffer = buffer
-        self._send_work(indices)
+    def begin(self, asked: dict[int, Any], buffer: int, *, in_blocks: bool = False) -> None:
+        """Have envs do what they are asked, and write to `buffer`.
 
-    def begin_steps(self, actions: np.ndarray, indices: Sequence[int] | None, buffer: int) -> None:
-        """Have the envs (`None`: all) take their actions, and write to `buffer`."""
-        self.work.memory.actions[slice(None) if indices is None else list(indices)] = actions
-        self.work.begin_steps(indices)
+        With `in_blocks` all of them step and are received together.
+        """
+        group, done = self._group, self.work.memory.done
+        group.is_torn = True
         self._buffer = buffer
-        if indices is not None or self.work.failed or self._is_received_in_parts:
-            self._send_work(range(len(self._worker_of)) if indices is None else indices)
-            return
-        message = frame(Kind.STEP, buffer=buffer)
-        for worker in self._group.workers:
-            self._group.send(worker, message)
-            worker.awaiting = worker.block
+        if in_blocks and not self.work.failed:
+            done.fill(False)
+            message = frame(Kind.STEP, buffer=buffer)
+            for worker in group.workers:
+                group.send(worker, message)
+                worker.awaiting = worker.block
+        else:
+            done[list(asked)] = False
+            for index, what in asked.items():
+                if isinstance(what, EnvReset):
+                    self._seeds.note(index, what.seed)
+            self._send_work(asked, asked)
+        group.is_torn = False
 
-    def _send_work(self, indices: Iterable[int]) -> None:
-        """Have envs do what they were given, but for those that failed."""
+    def _send_work(self, indices: Iterable[int], asked: dict[int, Any]) -> None:
+        """Have envs do what they are asked, but for those that failed."""
         shares: dict[int, list[int]] = {}
         for index in indices:
             if index not in self.work.failed:
                 shares.setdefault(self._worker_of[index], []).append(index)
         for number, share in shares.items():
             worker = self._group.workers[number]
-            steps, resets = split_resets(share, self.work.resets)
+            steps, resets = split_resets(share, asked)
             if steps:
                 payload = np.array(steps, np.int32).tobytes()
                 message = frame(Kind.STEP_EACH, buffer=self._buffer, payload=payload)
@@ -170,6 +179,7 @@ class Dispatcher:
                 self.work.note_ending(worker, event)
             else:
                 self._take(worker, event)
+        self._group.is_torn = False
         return bool(events)
 
     def _take(self, worker: WorkerProcess, message: Frame) -> None:
@@ -190,7 +200,9 @@ class Dispatcher:
             if payload:
                 self.spaces.setdefault(index, pickle.loads(payload))
             if self.work.is_unfinished(index) and index not in worker.awaiting:
-                self._send_work([index])  # what the env before it left undone
+                self._send_work(
+                    [index], self.work.ticket.asked
+                )  # what the env before it left undone
         else:
             worker.asked = None
             self._answers.update(pickle.loads(payload))
@@ -217,11 +229,13 @@ class Dispatcher:
         self.work.refuse_failed(requests)
         self._answers.clear()
         asked = [self._group.workers[n] for n in {self._worker_of[index] for index in requests}]
+        self._group.is_torn = True
         for worker in asked:
             share = {index: requests[index] for index in requests if index in worker.block}
             payload = pickle.dumps((what, share))
             self._group.send(worker, frame(Kind.ASK, buffer=buffer, payload=payload))
             worker.asked = doing
+        self._group.is_torn = False
         while any(worker.asked for worker in asked):
             self.collect(None)
         self.work.refuse_failed(requests)
@@ -248,6 +262,7 @@ class Dispatcher:
         """
         while self.collect(0):
             pass
+        self._group.is_torn = True
         chosen = set(self.work.failed if indices is None else indices)
         gone = [worker for worker in self._group.workers if worker.is_gone]
         gone = [worker for worker in gone if worker.block & chosen]
@@ -262,6 +277,7 @@ class Dispatcher:
                 payload = pickle.dumps(seeds[index])
                 self._group.send(worker, frame(Kind.REPLACE, env=index, payload=payload))
                 worker.making |= {index}
+        self._group.is_torn = False
         return chosen
 
     def restart(self, indices: Sequence[int] | None) -> list[int]:
@@ -272,6 +288,24 @@ class Dispatcher:
             self.collect(None)
         self.work.refuse_failed(chosen)
         return sorted(chosen)
+
+    def recover(self) -> None:
+        """Bring the workers to rest after an interrupt, and forget what they did.
+
+        Where it came between what a worker was sent or said and the note of that, they are ended
+        and made anew.
+        """
+        group, ticket = self._group, self.work.ticket
+        if group.is_torn:
+            for worker in group.workers:
+                group.kill(worker)
+                self.work.note_ending(worker, Ending("was ended after an interrupt", None))
+            ticket.clear()  # before the new ones do what is left of it
+            self.restart(None)
+        while any(worker.is_busy for worker in group.workers):
+            self.collect(None)
+        ticket.clear()
+        self.extras.clear()
 
     def _expect_open(self) -> None:
         if self._closed:

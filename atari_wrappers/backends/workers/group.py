@@ -49,9 +49,11 @@ class WorkerGroup:
     Attributes:
         workers: The processes; one that is gone stays in its place until `replace`.
         memory: What shows the progress of workers, once there is any.
+        is_torn: Whether what is sent or heard is not noted yet: an interrupt now would lose it.
     """
 
     memory: BatchMemory | None = None
+    is_torn = False
 
     def __init__(
         self, plans: Sequence[Plan], context: str, timeout: float, start_timeout: float
@@ -108,6 +110,7 @@ class WorkerGroup:
         """Wait until something happens, for `seconds` or a little while, and return it."""
         wait = self._slice if seconds is None else min(seconds, self._slice)
         ready = self._poll.poll(max(wait, 0.0) * 1000)
+        self.is_torn = True  # until `Dispatcher.collect` has noted it
         now = time.monotonic()
         self._clock += min(now - self._seen, self._slice)
         self._seen = now

@@ -55,7 +55,7 @@ class BatchMemory:
     Attributes:
         rows: What the envs bring.
         actions: What they take, of the action space's dtype: `[num_envs, *shape]`.
-        done: int64 `[num_envs]`, how many steps and resets an env has finished.
+        done: bool `[num_envs]`, whether an env has done what it was sent last.
         busy: int32 `[num_workers]`, the env that a worker turned to last.
     """
 
@@ -72,7 +72,7 @@ class BatchMemory:
         shape = (num_envs, *(action_space.shape or ()))
         shapes = {
             "actions": (action_space.dtype, shape),
-            "done": (np.dtype(np.int64), (num_envs,)),
+            "done": (np.dtype(np.bool_), (num_envs,)),
             "busy": (np.dtype(np.int32), (num_workers,)),
         }
         rows_size = ResultArrays.num_bytes(num_envs, space, num_players, num_buffers)

@@ -1,4 +1,4 @@
-"""What each env of a batch was given to do, what of it is done, and which envs failed.
+"""What workers report, noted on the ticket of their batch, and which envs failed.
 
 Nothing here talks to a process: `dispatcher` sends and hears, and notes it here.
 """
@@ -6,10 +6,9 @@ Nothing here talks to a process: `dispatcher` sends and hears, and notes it here
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from atari_wrappers.backends.restarts import (
@@ -18,6 +17,7 @@ from atari_wrappers.backends.restarts import (
     describe_reset,
     describe_step,
 )
+from atari_wrappers.backends.ticket import EnvReset, PythonTicket
 from atari_wrappers.backends.workers.failures import EnvFailure, worker_error
 from atari_wrappers.backends.workers.group import Ending
 from atari_wrappers.backends.workers.memory import BatchMemory
@@ -27,61 +27,34 @@ from atari_wrappers.errors import WorkerError
 
 _NOTHING: frozenset[int] = frozenset()
 
-Resets = dict[int, tuple[int | None, bytes]]
-
 
 class PendingWork:
     """The state of each env's work.
 
-    Work is a step or a reset. It was begun when the batch was asked for it, sent off unless the env
-    has failed, finished when the worker has written the env's row, and ready when the host knows.
+    Work is a step or a reset. It is on the ticket when the batch was asked for it, sent off unless
+    the env has failed, done when the worker has written the env's row, and ready when the host
+    knows.
 
     Args:
-        num_envs: How many envs.
+        ticket: What is in flight.
         mode: When an ended env restarts.
 
     Attributes:
-        memory: The shared memory, where workers count what they finish; set once its size is known.
-        ready: Envs of which results wait to be received, in the order in which they came.
-        resets: Of envs that were last told to reset: the seed, and the pickled options.
+        ticket: It.
+        memory: The shared memory, where workers note what they have done; set once its size is
+            known.
         failed: Envs that wait to be made anew, and why.
     """
 
     memory: BatchMemory | None = None
 
-    def __init__(self, num_envs: int, mode: AutoresetMode) -> None:
-        self._mode = mode
-        self.ready: list[int] = []
-        self.resets: Resets = {}
+    def __init__(self, ticket: PythonTicket, mode: AutoresetMode) -> None:
+        self.ticket, self._mode = ticket, mode
         self.failed: dict[int, EnvFailure] = {}
-        self._begun = np.zeros(num_envs, np.int64)
-
-    def begin_resets(
-        self, indices: Sequence[int], seeds: Sequence[int | None], options: bytes
-    ) -> None:
-        """Note resets."""
-        for index, seed in zip(indices, seeds, strict=True):
-            self.resets[index] = (seed, options)
-            self._begun[index] += 1
-
-    def begin_steps(self, indices: Sequence[int] | None) -> None:
-        """Note steps (`None`: of all)."""
-        if indices is None:
-            self._begun += 1
-            self.resets.clear()
-            return
-        for index in indices:
-            self._begun[index] += 1
-            self.resets.pop(index, None)
-
-    def take_ready(self, count: int) -> list[int]:
-        """Return the first that are ready."""
-        taken, self.ready = self.ready[:count], self.ready[count:]
-        return taken
 
     def is_unfinished(self, index: int) -> bool:
         """Whether an env has begun what it has not finished."""
-        return self.memory is not None and self._begun[index] != self.memory.done[index]
+        return index in self.ticket.asked and not self.memory.done[index]
 
     def blocked(self) -> list[int]:
         """Return the failed envs with work that only an env made anew can finish."""
@@ -91,12 +64,12 @@ class PendingWork:
         """Note that a worker has done all it was given."""
         # Of a block that is whole no env has failed meanwhile, nor was made anew.
         is_whole = worker.awaiting is worker.block
-        self.ready.extend(worker.indices if is_whole else sorted(worker.awaiting))
+        self.ticket.ready.extend(worker.indices if is_whole else sorted(worker.awaiting))
         worker.awaiting = _NOTHING
 
     def note_ready(self, worker: WorkerProcess, index: int) -> None:
         """Note that an env has done what it was given."""
-        self.ready.append(index)
+        self.ticket.ready.append(index)
         worker.awaiting -= {index}
 
     def note_failure(self, worker: WorkerProcess, message: Frame) -> None:
@@ -113,7 +86,7 @@ class PendingWork:
         unfinished = []
         for index in worker.indices:
             if index in worker.awaiting:
-                (unfinished if self.is_unfinished(index) else self.ready).append(index)
+                (unfinished if self.is_unfinished(index) else self.ticket.ready).append(index)
         if worker.making:
             doing, at = BEING_MADE, f"env {min(worker.making)} was "
         elif unfinished:
@@ -133,8 +106,9 @@ class PendingWork:
         worker.asked = None
 
     def _doing(self, index: int) -> str:
-        if index in self.resets:
-            return describe_reset(self.resets[index][0])
+        asked = self.ticket.asked.get(index)
+        if isinstance(asked, EnvReset):
+            return describe_reset(asked.seed)
         return describe_step(self.memory.rows, index, self._mode, self.memory.actions[index])
 
     def error(self, remedy: str = REMEDY) -> WorkerError:
@@ -148,13 +122,13 @@ class PendingWork:
             raise self.error()
 
 
-def split_resets(indices: Iterable[int], resets: Resets) -> tuple[list[int], list[Any]]:
+def split_resets(indices: Iterable[int], asked: dict[int, Any]) -> tuple[list[int], list[Any]]:
     """Return which envs are to step, and what the others' resets are: requests by options."""
     steps: list[int] = []
     by_options: dict[bytes, list[tuple[int, int | None]]] = {}
     for index in indices:
-        if index in resets:
-            seed, options = resets[index]
+        if isinstance(asked[index], EnvReset):
+            seed, options = asked[index]
             by_options.setdefault(options, []).append((index, seed))
         else:
             steps.append(index)

@@ -202,7 +202,7 @@ class Worker:
         except BaseException as error:
             self._fail(index, error)
             return None
-        self._memory.done[index] += 1
+        self._memory.done[index] = True
         return payload
 
     def _report(self, index: int, payload: bytes | None) -> None:

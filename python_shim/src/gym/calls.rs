@@ -1,47 +1,14 @@
-//! The calls into Python, and what is pending between them.
+//! The calls into Python.
 //!
 //! The GIL is attached for the two Python calls of a step only. Both return or wait without it while
-//! the environments work, and observations are copied after it has been let go.
-
-use std::cell::{Cell, RefCell};
+//! the environments work, and observations are copied after it has been let go. What is in flight is on
+//! Python's ticket, and asked there: of its own this side has the memory that it copies to.
 
 use pyo3::{buffer::PyUntypedBuffer, intern, prelude::*, types::PyDict};
 use vec_env::{Actions, EnvError, ObsSlot, StepBatch};
 
 use super::{ResetRequest, VecGymEnv, arrays::ActionArray};
-use crate::{
-    error::{CallError, env_error},
-    value,
-};
-
-/// What was sent and not received, and whose turn it is next. Python knows too, and refuses what is
-/// out of order; here it is what sizes of buffers are checked against.
-#[derive(Default)]
-pub(super) struct Pending {
-    /// Environments sent and not received.
-    pub count: Cell<usize>,
-    /// Where the next receive writes, if the send said so.
-    pub slot: RefCell<Option<ObsSlot>>,
-    /// The environments received last; none if that was all of them.
-    turn: RefCell<Option<Vec<usize>>>,
-    is_closed: Cell<bool>,
-}
-
-impl Pending {
-    pub fn check_open(&self) -> Result<(), EnvError> {
-        if self.is_closed.get() {
-            return Err(EnvError::Closed);
-        }
-        Ok(())
-    }
-
-    /// Everything is received, and the next step takes an action for each environment.
-    pub fn clear(&self) {
-        self.count.set(0);
-        self.slot.replace(None);
-        self.turn.replace(None);
-    }
-}
+use crate::{error::CallError, value};
 
 impl VecGymEnv {
     /// Calls a method of the Python env.
@@ -51,11 +18,18 @@ impl VecGymEnv {
         kwargs: impl FnOnce(Python<'_>) -> PyResult<Bound<'_, PyDict>>,
         read: impl FnOnce(Bound<'_, PyAny>) -> Result<T, CallError>,
     ) -> Result<T, CallError> {
-        self.pending.check_open()?;
+        self.check_open()?;
         Python::attach(|py| {
             let env = self.env.bind(py);
             read(env.call_method(method, (), Some(&kwargs(py)?))?)
         })
+    }
+
+    pub(super) fn check_open(&self) -> Result<(), EnvError> {
+        if self.is_closed.get() {
+            return Err(EnvError::Closed);
+        }
+        Ok(())
     }
 
     /// Resets all and returns the first observations; `&self` for the tensor methods' sake.
@@ -64,53 +38,18 @@ impl VecGymEnv {
         seed: Option<u64>,
         batch: &mut StepBatch,
     ) -> Result<PyUntypedBuffer, CallError> {
-        self.pending.check_open()?;
-        if self.pending.count.get() > 0 {
-            self.drop_pending()?;
-        }
-        let result = self.call_python(
+        self.call_python("drop_pending", |py| Ok(PyDict::new(py)), |_| Ok(()))?;
+        self.slot.replace(None);
+        self.call_python(
             "reset",
             |py| keywords(py, "seed", seed),
             |result| self.read_reset(&result, batch),
-        );
-        self.pending.clear();
-        if let Err(CallError::Python(error)) = &result
-            && matches!(env_error(error), EnvError::Worker { .. })
-        {
-            // It goes on where nothing failed; the next reset has to receive it first.
-            self.pending.count.set(self.spaces.num_envs);
-        }
-        result
-    }
-
-    /// Receives what is pending and forgets it.
-    fn drop_pending(&self) -> Result<(), CallError> {
-        let mut receive = "recv";
-        while self.pending.count.get() > 0 {
-            let received = self.call_python(
-                receive,
-                |py| Ok(PyDict::new(py)),
-                |result| Ok(result.get_item(0)?.len()?),
-            );
-            match received.map_err(EnvError::from) {
-                Ok(count) => self.pending.count.update(|left| left - count),
-                // What is left is a reset, or fewer environments than a batch, which Python refuses.
-                Err(EnvError::Order(_)) if receive == "recv" => receive = "reset_wait",
-                Err(EnvError::Order(_)) => break,
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
+        )
     }
 
     pub(super) fn begin_reset(&self, request: &ResetRequest) -> Result<(), CallError> {
         self.call_python("reset_async", |py| reset_keywords(py, request), |_| Ok(()))?;
-        let all = || vec![true; self.spaces.num_envs];
-        let mask = request.mask.clone().unwrap_or_else(all);
-        self.pending.clear();
-        self.pending
-            .count
-            .set(mask.iter().filter(|&&begun| begun).count());
+        self.slot.replace(None);
         Ok(())
     }
 
@@ -125,10 +64,10 @@ impl VecGymEnv {
             if let Some(buffer) = received {
                 buffer.release(py);
             }
-            self.pending.check_open()?;
-            let num_envs = self.check_actions(actions, env_ids)?;
+            self.check_open()?;
+            let num_envs = self.check_actions(py, actions, env_ids)?;
             if let Some(slot) = slot {
-                let num_rows = self.rows_of(self.pending.count.get() + num_envs);
+                let num_rows = self.rows_after(py, num_envs)?;
                 EnvError::check_length(slot, num_rows * self.spaces.obs.num_bytes())?;
             }
             let smaller;
@@ -143,18 +82,21 @@ impl VecGymEnv {
                 None => self.send.call1(py, (array.array(py),)),
                 Some(ids) => self.send.call1(py, (array.array(py), ids)),
             }?;
-            self.pending.count.update(|count| count + num_envs);
             Ok(())
         })
     }
 
-    /// Returns for how many environments the actions are.
+    /// Returns for how many environments the actions are: those named, or those whose turn it is.
     fn check_actions(
         &self,
+        py: Python<'_>,
         actions: Actions<'_>,
         env_ids: Option<&[usize]>,
-    ) -> Result<usize, EnvError> {
-        let turn = self.pending.turn.borrow();
+    ) -> Result<usize, CallError> {
+        let turn: Option<Vec<usize>> = match env_ids {
+            Some(_) => None,
+            None => self.env.getattr(py, intern!(py, "turn"))?.extract(py)?,
+        };
         let env_ids = env_ids.or(turn.as_deref());
         let num_envs = env_ids.map_or(self.spaces.num_envs, <[usize]>::len);
         let env_of = |row: usize| env_ids.map_or(row, |ids| ids[row]);
@@ -162,47 +104,44 @@ impl VecGymEnv {
         Ok(num_envs)
     }
 
-    /// Rows that the next call of `recv` brings.
-    pub(super) fn next_rows(&self) -> usize {
-        self.rows_of(self.pending.count.get())
+    /// Rows of the next results once `sent` environments are in flight beside those that are.
+    fn rows_after(&self, py: Python<'_>, sent: usize) -> PyResult<usize> {
+        let name = intern!(py, "num_in_flight");
+        let in_flight: usize = self.env.getattr(py, name)?.extract(py)?;
+        Ok((in_flight + sent).min(self.spaces.batch_size))
     }
 
-    /// Rows that a receive brings when `count` environments are pending.
-    fn rows_of(&self, count: usize) -> usize {
-        count.min(self.spaces.batch_size)
-    }
-
-    /// Waits for the step that was sent and fills `batch`; the observations stay in Python's memory.
+    /// Waits for the step that was sent and fills `batch`; the observations stay in Python's memory. `obs` is where they
+    /// are to be copied to.
     pub(super) fn recv_python(
         &self,
         timeout: Option<f64>,
+        obs: Option<&[u8]>,
         batch: &mut StepBatch,
     ) -> Result<PyUntypedBuffer, CallError> {
-        self.pending.check_open()?;
-        let num_rows = self.next_rows();
-        let buffer = Python::attach(|py| {
+        self.check_open()?;
+        Python::attach(|py| {
+            let num_rows = self.rows_after(py, 0)?;
+            if let Some(obs) = obs
+                && num_rows > 0
+            {
+                EnvError::check_length(obs, num_rows * self.spaces.obs.num_bytes())?;
+            }
             let recv = self.recv.bind(py);
             let result = match timeout {
                 None => recv.call0(),
                 Some(timeout) => recv.call((), Some(&keywords(py, "timeout", timeout)?)),
             }?;
             self.read_step(num_rows, &result, batch)
-        })?;
-        self.pending.count.update(|count| count - num_rows);
-        if num_rows < self.spaces.num_envs {
-            self.pending.turn.replace(Some(batch.env_ids.clone()));
-        } else if self.pending.turn.borrow().is_some() {
-            self.pending.turn.replace(None);
-        }
-        Ok(buffer)
+        })
     }
 
     /// Closes once; what a closed environment held is freed by Python.
     pub(super) fn close_python(&self) -> Result<(), CallError> {
-        if self.pending.is_closed.replace(true) {
+        if self.is_closed.replace(true) {
             return Ok(());
         }
-        self.pending.clear();
+        self.slot.replace(None);
         // No interpreter, no environment: a host that ended Python has freed it.
         let closed =
             Python::try_attach(|py| self.env.call_method0(py, intern!(py, "close")).map(drop));

@@ -53,7 +53,7 @@ impl VecGymEnv {
     /// # Errors
     /// [`EnvError::Closed`].
     pub fn seed_actions(&mut self, seed: u64) -> Result<(), EnvError> {
-        self.pending.check_open()?;
+        self.check_open()?;
         let seed = |py: Python<'_>| -> Result<(), CallError> {
             let space = self.env.getattr(py, intern!(py, "action_space"))?;
             space.call_method1(py, intern!(py, "seed"), (seed,))?;
@@ -67,7 +67,7 @@ impl VecGymEnv {
     /// # Errors
     /// [`EnvError::Closed`].
     pub fn sample_actions(&mut self) -> Result<ActionBatch, EnvError> {
-        self.pending.check_open()?;
+        self.check_open()?;
         let sample = |py: Python<'_>| -> Result<ActionBatch, CallError> {
             let space = self.env.getattr(py, intern!(py, "action_space"))?;
             let drawn = space.call_method0(py, intern!(py, "sample"))?;
@@ -125,7 +125,7 @@ impl VecGymEnv {
         kwargs: &[(&str, Value)],
         indices: Option<&[usize]>,
     ) -> Result<Vec<Value>, EnvError> {
-        self.pending.check_open()?;
+        self.check_open()?;
         let call = |py: Python<'_>| -> Result<Vec<Value>, CallError> {
             let positional = value::to_list(py, args)?;
             positional.insert(0, name)?;
@@ -201,7 +201,7 @@ impl VecGymEnv {
     /// # Errors
     /// [`EnvError::Closed`].
     pub fn worker_pids(&self) -> Result<Vec<u32>, EnvError> {
-        self.pending.check_open()?;
+        self.check_open()?;
         let read = |py: Python<'_>| -> Result<Vec<u32>, CallError> {
             let pids = self.env.bind(py).getattr(intern!(py, "worker_pids"))?;
             Ok(pids.extract()?)

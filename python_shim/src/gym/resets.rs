@@ -102,14 +102,14 @@ impl VecGymEnv {
         batch: &mut StepBatch,
         timeout: Option<Duration>,
     ) -> Result<(), EnvError> {
-        self.pending.check_open()?;
+        self.check_open()?;
         EnvError::check_length(obs, self.num_bytes())?;
         let buffer = self.call_python(
             "reset_wait",
             |py| keywords(py, "timeout", timeout.map(|timeout| timeout.as_secs_f64())),
             |result| self.read_reset(&result, batch),
         )?;
-        self.pending.clear();
+        self.slot.replace(None);
         self.take(buffer, obs);
         Ok(())
     }
@@ -189,7 +189,7 @@ impl VecGymEnv {
         obs: &mut [u8],
         batch: &mut StepBatch,
     ) -> Result<(), EnvError> {
-        self.pending.check_open()?;
+        self.check_open()?;
         EnvError::check_length(obs, self.num_bytes())?;
         self.received = None;
         let fill = |kwargs: &Bound<'_, PyDict>| {
@@ -201,7 +201,7 @@ impl VecGymEnv {
         let buffer = self.call_for("restore_state", indices, fill, |result| {
             self.read_reset(&result, batch)
         })?;
-        self.pending.clear();
+        self.slot.replace(None);
         self.take(buffer, obs);
         Ok(())
     }

@@ -60,7 +60,7 @@ impl VecGymEnv {
     pub fn step(&self, action: Vec<i64>) -> PyResult<Step> {
         self.send_python(Actions::Discrete(&action), None, None, None)?;
         let mut step = self.scratch.borrow_mut();
-        let buffer = self.recv_python(None, &mut step)?;
+        let buffer = self.recv_python(None, None, &mut step)?;
         let is_done: Vec<f32> = (0..action.len())
             .map(|env| f32::from(u8::from(step.is_done(env))))
             .collect();

@@ -44,11 +44,8 @@ impl VecGymEnv {
         step: &mut StepBatch,
         timeout: Option<Duration>,
     ) -> Result<(), EnvError> {
-        let num_rows = self.next_rows();
-        if num_rows > 0 {
-            EnvError::check_length(obs, num_rows * self.spaces.obs.num_bytes())?;
-        }
-        let buffer = self.recv_python(timeout.map(|timeout| timeout.as_secs_f64()), step)?;
+        let timeout = timeout.map(|timeout| timeout.as_secs_f64());
+        let buffer = self.recv_python(timeout, Some(obs), step)?;
         self.take(buffer, obs);
         Ok(())
     }
@@ -58,15 +55,15 @@ impl VecGymEnv {
         step: &mut StepBatch,
         timeout: Option<Duration>,
     ) -> Result<(), EnvError> {
-        self.pending.check_open()?;
-        let Some(mut slot) = self.pending.slot.take() else {
+        self.check_open()?;
+        let Some(mut slot) = self.slot.take() else {
             return Err(EnvError::Order(
                 "no step is in flight: call `send` first".to_owned(),
             ));
         };
         let received = self.recv_into(&mut slot, step, timeout);
         if matches!(received, Err(EnvError::Timeout | EnvError::Worker { .. })) {
-            self.pending.slot.replace(Some(slot));
+            self.slot.replace(Some(slot));
         }
         received
     }
@@ -102,7 +99,7 @@ impl VecEnv for VecGymEnv {
     }
 
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
-        self.pending.check_open()?;
+        self.check_open()?;
         EnvError::check_length(obs, self.num_bytes())?;
         self.received = None;
         let buffer = self.reset_python(seed, &mut StepBatch::default())?;
@@ -111,15 +108,15 @@ impl VecEnv for VecGymEnv {
     }
 
     fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
-        self.pending.check_open()?;
-        if self.pending.slot.borrow().is_some() {
+        self.check_open()?;
+        if self.slot.borrow().is_some() {
             return Err(EnvError::Order(
                 "a step is in flight: call `recv` first".to_owned(),
             ));
         }
         let received = mem::take(&mut self.received);
         self.send_python(actions, None, Some(&obs), received)?;
-        self.pending.slot.replace(Some(obs));
+        self.slot.replace(Some(obs));
         Ok(())
     }
 

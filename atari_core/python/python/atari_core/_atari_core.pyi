@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -45,6 +45,27 @@ class AtariVecEnv:
     """
 
     num_envs: int
+    # What is in flight, for which no one else keeps account.
+    @property
+    def kind(self) -> Literal["step", "reset"] | None:
+        """What was begun and is waited for; what is left of a reset is received as of a step."""
+
+    @property
+    def count(self) -> int:
+        """How many environments are in flight."""
+
+    @property
+    def obs(self) -> np.ndarray | None:
+        """The array that `send` or `offer` gave for the next results."""
+
+    # Where the caller wants the next results; forgotten once they are received.
+    out: np.ndarray | None
+
+    def busy(self, env_ids: Sequence[int]) -> list[int]:
+        """Return those of the environments named that are in flight."""
+
+    def drain(self) -> None:
+        """Wait for all that is in flight, and forget it."""
 
     def __new__(
         cls,

@@ -1,6 +1,6 @@
 //! The calls of [`AtariVecEnv`]: resets, steps and states, their order, and where rows go.
 
-use std::iter;
+use std::{iter, mem};
 
 use vec_env::{ActionSpace, Actions, AutoresetMode, EnvError, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
@@ -9,7 +9,8 @@ use super::{
     pool::Work,
     results::Rows,
     rows::ObsRows,
-    sub_env::Command,
+    sub_env::{Command, SubEnv},
+    ticket::Asked,
 };
 
 /// What a reset is to be.
@@ -102,14 +103,12 @@ impl AtariVecEnv {
     }
 
     /// Waits for all that is in flight, and forgets it.
-    fn drain(&mut self) {
+    pub fn drain(&mut self) {
         if let Some(pool) = &mut self.pool {
             pool.wait(self.num_envs);
             while pool.take().is_some() {}
         }
-        self.slot = None;
-        self.num_offered = 0;
-        self.in_flight.clear();
+        self.ticket.clear();
         self.ready.clear();
     }
 
@@ -123,57 +122,100 @@ impl AtariVecEnv {
         &mut self,
         actions: Actions<'_>,
         env_ids: Option<&[usize]>,
+        obs: ObsSlot,
+    ) -> Result<(), EnvError> {
+        let turn = mem::take(&mut self.ready);
+        let sent = self.send_into(actions, env_ids.unwrap_or(&turn), obs);
+        self.ready = turn;
+        if sent.is_ok() {
+            self.ready.clear();
+        }
+        sent
+    }
+
+    fn send_into(
+        &mut self,
+        actions: Actions<'_>,
+        ids: &[usize],
         mut obs: ObsSlot,
     ) -> Result<(), EnvError> {
-        self.open()?;
-        if !self.was_reset {
-            return Err(order("send: call reset first"));
-        }
-        let ids = env_ids.unwrap_or(&self.ready);
-        if self.slot.is_some() || ids.is_empty() {
+        self.expect_reset("send")?;
+        if self.ticket.has_slot() || ids.is_empty() {
             return Err(order("send: call recv first"));
         }
         self.check_actions(actions, ids)?;
-        let is_whole = self.batch_size == self.num_envs;
+        let (num_envs, num_players) = (self.num_envs, self.num_players);
+        let is_whole = self.batch_size == num_envs;
         let num_rows = if is_whole { ids.len() } else { self.batch_size };
-        let num_in_flight = self.in_flight.len();
-        if num_in_flight + ids.len() < num_rows {
+        let num_in_flight = self.ticket.count() + ids.len();
+        if num_in_flight < num_rows {
             return Err(EnvError::Order(format!(
-                "send: {} environments are in flight then, and a batch takes {num_rows}: send more at once",
-                num_in_flight + ids.len()
+                "send: {num_in_flight} environments are in flight then, and a batch takes {num_rows}: send more at once"
             )));
         }
         let row_bytes = self.obs_spec.num_bytes();
         EnvError::check_length(&obs, num_rows * row_bytes)?;
-        self.in_flight.extend_from_slice(ids);
-        self.check_ids(num_in_flight, true)?;
+        let by_hand = self.mode == AutoresetMode::Disabled;
+        let waits = |sub_env: &SubEnv| {
+            (by_hand && sub_env.ended).then_some("needs a reset, as its episode has ended")
+        };
         let rows = ObsRows::new(&mut obs, row_bytes);
-        let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
-        let ids = &self.in_flight[num_in_flight..];
-        for (place, &index) in ids.iter().enumerate() {
-            let Some(sub_env) = pool.item(index) else {
-                continue; // `check_ids` has refused it
-            };
-            sub_env.command = Command::step(actions, place, self.num_players);
+        self.begin(Asked::Step, ids, waits, |place, sub_env| {
+            sub_env.command = Command::step(actions, place, num_players);
             if is_whole {
-                let row = if ids.len() == self.num_envs {
-                    index
+                let row = if ids.len() == num_envs {
+                    ids[place]
                 } else {
                     place
                 };
                 #[expect(unsafe_code, reason = "lends the slot's rows to the pool")]
-                // SAFETY: the slot is kept, and not looked into, until all is received, or the pool is gone.
+                // SAFETY: the ticket keeps the slot, and nobody looks into it, until all is received, or the pool is gone.
                 let destination = unsafe { rows.row(row) };
                 sub_env.destination = destination;
             }
-        }
-        pool.begin(ids.iter().copied());
+        })?;
         if is_whole {
-            self.slot = Some(obs);
+            self.ticket.slot = Some(obs);
         } else {
             self.offer_rows(obs, num_rows);
         }
-        self.ready.clear();
+        Ok(())
+    }
+
+    /// Puts environments on the ticket, has each prepared, and lets the pool begin with them; or refuses those that there
+    /// are not, that are in flight or named twice, and those of which `refusal` says why. None is begun then.
+    pub(super) fn begin(
+        &mut self,
+        asked: Asked,
+        ids: &[usize],
+        refusal: impl Fn(&SubEnv) -> Option<&'static str>,
+        mut prepare: impl FnMut(usize, &mut SubEnv),
+    ) -> Result<(), EnvError> {
+        let num_envs = self.num_envs;
+        let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
+        self.named.fill(false);
+        for &index in ids {
+            if index >= num_envs {
+                return Err(EnvError::NoSuchEnv { index, num_envs });
+            }
+            let problem = match pool.item(index) {
+                Some(sub_env) if !mem::replace(&mut self.named[index], true) => refusal(sub_env),
+                _ => Some("is in flight, or named twice; receive it first"),
+            };
+            if let Some(problem) = problem {
+                return Err(EnvError::Order(format!(
+                    "send: environment {index} {problem}"
+                )));
+            }
+        }
+        for (place, &index) in ids.iter().enumerate() {
+            if let Some(sub_env) = pool.item(index) {
+                prepare(place, sub_env);
+            }
+        }
+        self.ticket.asked = Some(asked);
+        self.ticket.envs.extend_from_slice(ids);
+        pool.begin(ids.iter().copied());
         Ok(())
     }
 
@@ -183,72 +225,53 @@ impl AtariVecEnv {
         if let Some(pool) = &mut self.pool {
             for place in 0..num_rows {
                 #[expect(unsafe_code, reason = "lends the slot's rows to the pool")]
-                // SAFETY: the slot is kept, and not looked into, until as many items were taken, and each row with its
-                // item (`take_offered`, `drain`), or the pool is gone.
+                // SAFETY: the ticket keeps the slot, and nobody looks into it, until as many items were taken, and each row
+                // with its item (`take`, `drain`), or the pool is gone.
                 if let Some(row) = unsafe { rows.row(place) } {
                     pool.offer(place, row);
                 }
             }
         }
-        self.slot = Some(obs);
-        self.num_offered = num_rows;
+        self.ticket.slot = Some(obs);
+        self.ticket.num_offered = num_rows;
     }
 
-    /// Waits for as many environments as rows were offered, which are then `ready` in the order of their rows.
-    pub(super) fn take_offered(&mut self) {
-        let count = std::mem::take(&mut self.num_offered);
+    /// Waits for `count` of the environments in flight and takes them off the ticket. They are `ready` then: in the order
+    /// in which they were begun if nothing else is in flight and no rows were offered (in their own if they are all), else
+    /// in that in which they were ready, which is that of the rows.
+    pub(super) fn take(&mut self, count: usize) -> Result<(), EnvError> {
+        let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
+        let ticket = &mut self.ticket;
+        pool.wait(count);
         self.ready.clear();
-        if let Some(pool) = &mut self.pool {
-            pool.wait(count);
-            while self.ready.len() < count
-                && let Some((index, row)) = pool.take()
-            {
-                self.ready.push(index);
-                // It was ready before a row was offered.
-                if let (Some(row), Some(sub_env)) = (row, pool.item(index)) {
-                    sub_env.write_to(row);
-                }
+        while self.ready.len() < count
+            && let Some((index, row)) = pool.take()
+        {
+            self.ready.push(index);
+            // It was ready before a row was offered.
+            if let (Some(row), Some(sub_env)) = (row, pool.item(index)) {
+                sub_env.write_to(row);
             }
-            self.in_flight.retain(|&index| pool.is_busy(index));
         }
-        self.slot = None;
+        if count < ticket.envs.len() || ticket.num_offered > 0 {
+            ticket.envs.retain(|&index| pool.is_busy(index));
+        } else {
+            mem::swap(&mut self.ready, &mut ticket.envs);
+            ticket.envs.clear();
+            if count == self.num_envs {
+                self.ready.sort_unstable();
+            }
+        }
+        ticket.after_receiving();
+        self.open().map(drop)
     }
 
-    /// Refuses environments that there are not, that are named twice, or whose episodes wait for a reset and not for a
-    /// step, among those named from `first` on; then none of them is begun.
-    pub(super) fn check_ids(&mut self, first: usize, is_step: bool) -> Result<(), EnvError> {
-        let num_envs = self.num_envs;
-        let by_hand = is_step && self.mode == AutoresetMode::Disabled;
-        let Some(pool) = &mut self.pool else {
-            return Err(EnvError::Closed);
-        };
-        let (in_flight, named) = (&self.in_flight, &mut self.named);
-        named.fill(false);
-        for &index in &in_flight[..first] {
-            named[index] = true;
+    pub(super) fn expect_reset(&mut self, call: &str) -> Result<(), EnvError> {
+        self.open()?;
+        if !self.was_reset {
+            return Err(EnvError::Order(format!("{call}: call reset first")));
         }
-        let found = (first..in_flight.len()).find_map(|place| {
-            let index = in_flight[place];
-            if index >= num_envs {
-                return Some(EnvError::NoSuchEnv { index, num_envs });
-            }
-            if std::mem::replace(&mut named[index], true) {
-                let problem = "is in flight, or named twice; receive it first";
-                return Some(EnvError::Order(format!(
-                    "send: environment {index} {problem}"
-                )));
-            }
-            let ended = by_hand && pool.item(index).is_some_and(|sub_env| sub_env.ended);
-            let problem = "needs a reset, as its episode has ended";
-            ended.then(|| EnvError::Order(format!("send: environment {index} {problem}")))
-        });
-        match found {
-            None => Ok(()),
-            Some(error) => {
-                self.in_flight.truncate(first);
-                Err(error)
-            }
-        }
+        Ok(())
     }
 
     pub(super) fn check_actions(
@@ -305,38 +328,25 @@ impl VecEnv for AtariVecEnv {
 
     fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
         self.open()?;
-        if self.slot.is_none() {
+        let ticket = &self.ticket;
+        let count = match ticket.num_offered {
+            0 => ticket.count(),
+            num_offered => num_offered,
+        };
+        if !ticket.has_slot() {
             return Err(order("recv: call send first"));
         }
-        if self.num_offered > 0 {
-            self.take_offered();
-        } else if let Some(pool) = &mut self.pool {
-            pool.wait(self.in_flight.len());
-            while pool.take().is_some() {}
-            self.ready.append(&mut self.in_flight);
-            if self.ready.len() == self.num_envs {
-                self.ready.sort_unstable();
-            }
-            self.slot = None;
-        }
-        let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
-        let mut rows = Rows::new(step, self.ready.len(), self.num_players);
-        for (row, &index) in self.ready.iter().enumerate() {
-            if let Some(sub_env) = pool.item(index) {
-                if let Some(error) = sub_env.error.take() {
-                    return Err(error);
-                }
-                rows.fill_step(row, index, &mut sub_env.result);
-            }
-        }
-        self.open()?;
-        Ok(())
+        self.take(count)?;
+        let ready = mem::take(&mut self.ready);
+        let read = self.read(&ready, None, None, step);
+        self.ready = ready;
+        read
     }
 
     fn close(&mut self) -> Result<(), EnvError> {
         // The threads end before the slot goes to which they write.
         self.pool = None;
-        self.slot = None;
+        self.ticket.clear();
         Ok(())
     }
 

@@ -2,11 +2,12 @@
 
 use std::{fmt, sync::Arc, thread, time::Duration};
 
-use vec_env::{ActionSpace, AutoresetMode, Dtype, EnvError, ObsSlot, ObsSpec};
+use vec_env::{ActionSpace, AutoresetMode, Dtype, EnvError, ObsSpec};
 
 use super::{
     pool::{Pool, Threads},
     sub_env::SubEnv,
+    ticket::Ticket,
 };
 use crate::{
     Cartridge, CoreError,
@@ -65,11 +66,9 @@ impl BatchOptions {
 
 /// A batch of Atari games. Observations are uint8; rewards, flags and records are those of `atari_wrappers`.
 pub struct AtariVecEnv {
-    // Dropped first: its threads may be writing to the slot.
+    // Dropped first: its threads may be writing to the ticket's slot.
     pub(super) pool: Option<Pool<SubEnv>>,
-    pub(super) slot: Option<ObsSlot>,
-    /// How many rows of the slot go to those that are ready first; 0 where each has its own.
-    pub(super) num_offered: usize,
+    pub(super) ticket: Ticket,
     pub(super) num_envs: usize,
     pub(super) num_players: usize,
     pub(super) batch_size: usize,
@@ -77,11 +76,9 @@ pub struct AtariVecEnv {
     pub(super) action_space: ActionSpace,
     pub(super) mode: AutoresetMode,
     pub(super) was_reset: bool,
-    /// Environments in flight, in the order in which they were begun.
-    pub(super) in_flight: Vec<usize>,
     /// Those whose actions the next `send` has: the rows received last, after a reset all.
     pub(super) ready: Vec<usize>,
-    /// Which environments a `send` has named so far.
+    /// Which environments a call has named so far.
     pub(super) named: Vec<bool>,
 }
 
@@ -178,8 +175,7 @@ impl AtariVecEnv {
         let pool = Pool::new(sub_envs, obs_spec.num_bytes(), &threads);
         Ok(Self {
             pool: Some(pool.map_err(|error| usage(format!("num_threads={num_threads}: {error}")))?),
-            slot: None,
-            num_offered: 0,
+            ticket: Ticket::default(),
             num_envs,
             num_players: options.num_players,
             batch_size,
@@ -187,10 +183,25 @@ impl AtariVecEnv {
             action_space,
             mode: options.autoreset,
             was_reset: false,
-            in_flight: Vec::with_capacity(num_envs),
             ready: Vec::with_capacity(num_envs),
             named: vec![false; num_envs],
         })
+    }
+
+    /// What is in flight.
+    #[must_use]
+    pub fn ticket(&self) -> &Ticket {
+        &self.ticket
+    }
+
+    /// Those of the environments named that are in flight.
+    #[must_use]
+    pub fn busy(&self, env_ids: &[usize]) -> Vec<usize> {
+        let is_busy = |&index: &usize| {
+            let pool = self.pool.as_ref();
+            index < self.num_envs && pool.is_some_and(|pool| pool.is_busy(index))
+        };
+        env_ids.iter().copied().filter(is_busy).collect()
     }
 
     /// An environment, to look into, to take its film, or to change it.

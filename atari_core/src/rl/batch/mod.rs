@@ -11,6 +11,8 @@ mod sub_env;
 mod subsets;
 #[cfg(test)]
 mod tests;
+mod ticket;
 
 pub use calls::ResetRequest;
 pub use env::{AtariVecEnv, BatchOptions};
+pub use ticket::{Asked, Ticket};

@@ -79,6 +79,7 @@ impl SubEnv {
             last: None,
         };
         self.ended = false;
+        self.error = None;
     }
 
     fn step(&mut self, action: EnvAction) {

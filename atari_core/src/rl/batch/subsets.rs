@@ -7,7 +7,8 @@ use vec_env::{Actions, AutoresetMode, EnvError, ObsSlot, StepBatch};
 use super::{
     env::{AtariVecEnv, order, usage},
     results::Rows,
-    sub_env::Command,
+    sub_env::{Command, SubEnv},
+    ticket::Asked,
 };
 
 impl AtariVecEnv {
@@ -18,24 +19,17 @@ impl AtariVecEnv {
     /// whose game is over while resets are the caller's matter (a lost life is no such end); those of actions. Nothing
     /// was begun then.
     pub fn begin_step(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), EnvError> {
-        self.open()?;
-        if !self.was_reset {
-            return Err(order("send: call reset first"));
-        }
+        self.expect_reset("send")?;
         self.check_actions(actions, env_ids)?;
-        let num_in_flight = self.in_flight.len();
-        self.in_flight.extend_from_slice(env_ids);
-        self.check_ids(num_in_flight, false)?;
-        let over = env_ids.iter().find(|&&index| self.is_over(index));
-        if let Some(index) = over.copied() {
-            self.in_flight.truncate(num_in_flight);
-            let problem = "needs a reset, as its game is over";
-            return Err(EnvError::Order(format!(
-                "send: environment {index} {problem}"
-            )));
-        }
-        let num_players = self.num_players;
-        self.start(env_ids, |place| Command::step(actions, place, num_players))
+        let (by_hand, num_players) = (self.mode == AutoresetMode::Disabled, self.num_players);
+        let is_over = |sub_env: &SubEnv| {
+            (by_hand && !sub_env.env.is_in_play()).then_some("needs a reset, as its game is over")
+        };
+        self.begin(Asked::Step, env_ids, is_over, |place, sub_env| {
+            sub_env.command = Command::step(actions, place, num_players);
+        })?;
+        self.ready.clear();
+        Ok(())
     }
 
     /// Starts to reset the environments named, with a seed for each, or `None` where its random numbers go on.
@@ -51,7 +45,7 @@ impl AtariVecEnv {
         new_game: bool,
     ) -> Result<(), EnvError> {
         self.open()?;
-        if !self.in_flight.is_empty() {
+        if self.ticket.count() > 0 {
             return Err(order("reset: call recv first"));
         }
         if !self.was_reset && env_ids.len() != self.num_envs {
@@ -61,36 +55,15 @@ impl AtariVecEnv {
             let (given, needed) = (seeds.len(), env_ids.len());
             return Err(usage(format!("{given} seeds for {needed} environments")));
         }
-        self.in_flight.extend_from_slice(env_ids);
-        self.check_ids(0, false)?;
-        self.was_reset = true;
-        self.start(env_ids, |place| Command::Reset {
-            seed: seeds[place],
-            new_game,
-        })
-    }
-
-    fn is_over(&mut self, index: usize) -> bool {
-        self.mode == AutoresetMode::Disabled
-            && self
-                .sub_env(index)
-                .is_ok_and(|sub_env| !sub_env.env.is_in_play())
-    }
-
-    /// Lets the pool begin with environments that were checked.
-    fn start(
-        &mut self,
-        env_ids: &[usize],
-        command: impl Fn(usize) -> Command,
-    ) -> Result<(), EnvError> {
+        let any = |_: &SubEnv| None;
+        self.begin(Asked::Reset, env_ids, any, |place, sub_env| {
+            sub_env.command = Command::Reset {
+                seed: seeds[place],
+                new_game,
+            };
+        })?;
         self.ready.clear();
-        let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
-        for (place, &index) in env_ids.iter().enumerate() {
-            if let Some(sub_env) = pool.item(index) {
-                sub_env.command = command(place);
-            }
-        }
-        pool.begin(env_ids.iter().copied());
+        self.was_reset = true;
         Ok(())
     }
 
@@ -105,7 +78,7 @@ impl AtariVecEnv {
         let row_bytes = self.obs_spec.num_bytes();
         let num_rows = (obs.len() / row_bytes).max(1);
         EnvError::check_length(&obs, num_rows * row_bytes)?;
-        if self.slot.is_some() || self.in_flight.len() < num_rows {
+        if self.ticket.has_slot() || self.ticket.count() < num_rows {
             return Err(order("offer: send more first, or receive what was sent"));
         }
         self.offer_rows(obs, num_rows);
@@ -120,33 +93,16 @@ impl AtariVecEnv {
     /// [`EnvError::Order`] if fewer are in flight, or rows were offered for another number.
     pub fn receive(&mut self, count: usize) -> Result<Vec<usize>, EnvError> {
         self.open()?;
-        if self.num_offered > 0 && self.num_offered == count {
-            self.take_offered();
-            self.open()?;
-            return Ok(self.ready.clone());
-        }
-        if self.slot.is_some() || self.in_flight.len() < count {
+        let ticket = &self.ticket;
+        let fits = match ticket.num_offered {
+            0 => !ticket.has_slot() && count <= ticket.count(),
+            num_offered => count == num_offered,
+        };
+        if !fits {
             return Err(order("recv: call send first"));
         }
-        let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
-        pool.wait(count);
-        let received = if self.in_flight.len() == count {
-            while pool.take().is_some() {}
-            let mut all = std::mem::take(&mut self.in_flight);
-            if count == self.num_envs {
-                all.sort_unstable();
-            }
-            all
-        } else {
-            let ready: Vec<usize> = (0..count)
-                .map_while(|_| pool.take().map(|(index, _)| index))
-                .collect();
-            self.in_flight.retain(|&index| pool.is_busy(index));
-            ready
-        };
-        self.ready.clone_from(&received);
-        self.open()?;
-        Ok(received)
+        self.take(count)?;
+        Ok(self.ready.clone())
     }
 
     /// What the environments named brought last, none of which is in flight: row by row to `obs`, if that is given, and
@@ -201,10 +157,7 @@ impl AtariVecEnv {
     /// # Errors
     /// [`EnvError::Order`] before the first reset, and for one that is in flight; [`EnvError::NoSuchEnv`].
     pub fn save_states(&mut self, env_ids: &[usize]) -> Result<Vec<Vec<u8>>, EnvError> {
-        if !self.was_reset {
-            self.open()?;
-            return Err(order("save_state: call reset first"));
-        }
+        self.expect_reset("save_state")?;
         let states = env_ids.iter().map(|&index| Ok(self.sub_env(index)?.save()));
         states.collect()
     }
