@@ -175,7 +175,7 @@ def test_a_killed_worker_is_made_anew_and_training_goes_on(
     assert process.returncode == 130, out + err
     [line] = [line for line in err.splitlines() if "made anew" in line]
     assert "killed" in line or "died" in line
-    assert "a worker failed once and was made anew" in out
+    assert "workers failed in one step and were made anew" in out
     assert "restart_workers" not in err
     assert "Traceback" not in err
 

@@ -136,9 +136,9 @@ pub(super) fn end(summary: &Summary, folder: &Path, stop: &StopRequest) -> i32 {
     }
     match summary.worker_restarts {
         0 => {}
-        1 => say("a worker failed once and was made anew"),
-        times => say(format_args!(
-            "workers failed {times} times and were made anew"
+        1 => say("workers failed in one step and were made anew"),
+        steps => say(format_args!(
+            "workers failed in {steps} steps and were made anew"
         )),
     }
     say(format_args!("learning curve: {}", summary.curve.display()));

@@ -21,6 +21,9 @@ pub use opponent::{AgainstOpponent, Opponent, RandomOpponent, Score, Scores};
 pub use policy_opponent::PolicyOpponent;
 pub use self_play::{NUM_PLAYERS, SelfPlay};
 
+/// Seconds that a worker process has to start and to make each environment, whatever is set for a step.
+const MIN_START_SECONDS: f64 = 60.0;
+
 /// What is saved of games that are played for evaluation.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
@@ -281,6 +284,10 @@ fn make(settings: &Settings, num_envs: usize, options: &MakeOptions) -> Result<M
             Backend::Async => {
                 options.set("num_workers", threads);
                 options.set("worker_timeout", settings.env.env_timeout);
+                options.set(
+                    "start_timeout",
+                    settings.env.env_timeout.max(MIN_START_SECONDS),
+                );
             }
             Backend::Auto | Backend::Sync | Backend::Native => {}
         }

@@ -53,8 +53,8 @@ settings! {
         num_players: usize = 1, Between(1.0, 2.0), if OneOf("algorithm", &["ppo", "a2c", "pqn"]),
         /// Backend that steps the environments
         backend: Backend = Backend::Auto, Any,
-        /// Seconds without a sign of life after which a worker process is taken for hung and made anew
-        /// (async)
+        /// Seconds without a sign of life after which a worker process is taken for hung and made anew;
+        /// at least 60 for one that starts (async)
         env_timeout: f64 = 300.0, Positive, if OneOf("backend", &["auto", "async"]),
         /// Recipe by which games are preprocessed; it decides what says `recipe` below (Atari)
         recipe: Recipe = Recipe::Default, Any,
