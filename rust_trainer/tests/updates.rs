@@ -1,6 +1,7 @@
-//! Whole updates of PPO, A2C and PQN against `updates.py`, which has them again in PyTorch: values of the
-//! observations, truncated episodes, advantages, minibatches, losses, clipping, optimizer, annealing; and
-//! with an LSTM the states that it begins with, carries and forgets.
+//! Whole updates of PPO, A2C and PQN to the last digits against `updates.py`, which has them again in PyTorch's
+//! float64, on images small enough to keep clear of kinks: values of the observations, truncated episodes,
+//! advantages, minibatches, losses, clipping, optimizer, annealing; and with an LSTM the states that it begins with,
+//! carries and forgets. The loop as it runs: `beside_torch.rs`.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -306,36 +307,25 @@ fn whole_updates_in_fp32() {
     }
 }
 
-/// Behind rectified units some are on for one rounding and off for another, with one thread, too; PQN's
-/// layers are normalized.
+/// Networks without a memory: `beside_torch.rs`. Behind rectified units some are on for one rounding and off for
+/// another.
 #[test]
-fn whole_updates_in_several_threads() {
-    let bounds = [
-        ((Algorithm::Pqn, 0), 1e-4),
-        ((Algorithm::A2c, 0), 0.03),
-        ((Algorithm::Ppo, 24), 0.03),
-    ];
-    let cases = bounds.map(|(algorithm, _)| Case {
+fn updates_with_a_memory_in_several_threads() {
+    let case = Case {
         updates: 2,
         epochs: 1,
         side: LARGE,
         threads: 4,
-        ..Case::new(algorithm)
-    });
-    for ((case, compared), (_, bound)) in cases.iter().zip(compare(&cases)).zip(bounds) {
-        let share = compared.share();
-        assert!(
-            share < bound,
-            "{case:?}: the move differs by {share} of its length"
-        );
-    }
+        ..Case::new((Algorithm::Ppo, 24))
+    };
+    let share = compare(&[case])[0].share();
+    assert!(share < 0.03, "the move differs by {share} of its length");
 }
 
-/// Rounding to 8 bits differs with the order of sums, and what differs grows with each step: 0.4 % of the
-/// move after one, 4 % after four, a third after 36.
+/// Rounding to 8 bits differs with the order of sums.
 #[test]
-fn whole_updates_in_bf16() {
-    let cases = ALL.map(|algorithm| Case {
+fn updates_with_a_memory_in_bf16() {
+    let cases = [(Algorithm::Ppo, 24), (Algorithm::A2c, 24)].map(|algorithm| Case {
         precision: "bf16",
         updates: 1,
         epochs: 1,
