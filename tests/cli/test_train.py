@@ -80,6 +80,8 @@ def test_a_recipe_decides_unless_a_setting_is_named(trainer: Trainer) -> None:
 def test_the_backend_chosen_is_said(trainer: Trainer, arguments: list[object], words: str) -> None:
     out, _ = trainer.run("train", "--run-name", "run", "--total-steps", 16, *arguments)
     assert words in out
+    tells_why = "ALE/Superman-v5" in arguments
+    assert ("backend native cannot serve `ALE/Superman-v5`: " in out) == tells_why
 
 
 def test_the_mean_is_of_the_games_that_were_played(trainer: Trainer) -> None:

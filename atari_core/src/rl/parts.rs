@@ -59,8 +59,8 @@ macro_rules! parts {
 }
 
 parts! {
-    obs_type pooling resizing last_frame frame_skip screen_size grayscale frame_stack channels_last padding noop_min noop_max
-    fire_reset episodic_life life_loss after_life_loss clip_reward max_episode_frames count_reset_frames
+    obs_type pooling resizing last_frame frame_skip screen_size grayscale frame_stack channels_last padding noop_min
+    noop_max fire_reset episodic_life life_loss after_life_loss clip_reward max_episode_frames count_reset_frames
     count_reset_rewards max_episode_steps end_precedence sticky_actions full_action_space continuous
     continuous_action_threshold mode difficulty seeding
 }

@@ -48,6 +48,11 @@ pub(super) fn announce(ranks: &Ranks, run: &Run) -> Result<(), TrainerError> {
             _ => String::new(),
         },
     ));
+    if run.env().backend() != "native"
+        && let Some(why) = envs::why_not_native(settings)
+    {
+        say(why);
+    }
     if !ranks.is_alone() {
         say(format_args!(
             "{} ranks, each with {} of the environments",

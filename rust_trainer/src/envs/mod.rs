@@ -321,6 +321,13 @@ fn make(settings: &Settings, num_envs: usize, options: &MakeOptions) -> Result<M
     }
 }
 
+/// Why the fastest backend does not step the environments, where the settings leave the choice open.
+#[must_use]
+pub fn why_not_native(settings: &Settings) -> Option<String> {
+    (settings.env.backend == Backend::Auto)
+        .then(|| native::refusal(&settings.env.env_id, &options(settings)))?
+}
+
 fn make_native(
     env_id: &str,
     num_envs: usize,

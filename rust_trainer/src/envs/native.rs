@@ -7,6 +7,8 @@ use atari_core::{
 use python_shim::{AtariRequest, MakeOptions, Value};
 use vec_env::{AutoresetMode, EnvError};
 
+const NO_GAME: &str = "it is no Atari game";
+
 /// Makes `num_envs` games that `threads` threads emulate. Beside the settings of recipes it knows `num_players`,
 /// `autoreset`, `batch_size`, `num_threads`, which takes the place of `threads`, `cores`, a list of those that the threads run on, and
 /// `draw_all`, which draws every frame.
@@ -40,7 +42,7 @@ pub(super) fn make(
     // Games for two have modes of their own.
     of_recipe.set("num_players", batch.num_players as i64);
     let Some(request) = AtariRequest::resolve(env_id, &of_recipe)? else {
-        return Err(refuse("it is no Atari game"));
+        return Err(refuse(NO_GAME));
     };
     for (name, value) in &request.recipe {
         let part = part(value).ok_or_else(|| refuse(&format!("{name}={value:?}")))?;
@@ -49,6 +51,12 @@ pub(super) fn make(
     let cartridge = Cartridge::load(&request.rom).map_err(|error| refuse(&error.to_string()))?;
     batch.recipe = recipe;
     AtariVecEnv::new(&[cartridge], num_envs, &batch)
+}
+
+/// Why an Atari game is not played on this console; `None` where it could be, or where it is none.
+pub(super) fn refusal(env_id: &str, options: &MakeOptions) -> Option<String> {
+    let refusal = make(env_id, 1, 1, options).err()?.to_string();
+    (!refusal.contains(NO_GAME)).then_some(refusal)
 }
 
 /// Takes over a setting that says how a batch runs; `None` for one that is not known, or has no such value.

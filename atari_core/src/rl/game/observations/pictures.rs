@@ -82,8 +82,8 @@ impl Pictures {
             LastFrame::Pooled => frame.clone(),
             LastFrame::Dropped | LastFrame::Alone => Vec::new(),
         };
-        let is_gray = recipe.grayscale && !gray_when_small && !is_flat;
-        let num_planes = match (is_flat || is_gray, gray_when_small) {
+        let turns_gray = recipe.grayscale && !gray_when_small && !is_flat;
+        let num_planes = match (is_flat || turns_gray, gray_when_small) {
             (true, _) => 0,
             (_, true) => 3,
             (_, false) => 1,
@@ -108,7 +108,7 @@ impl Pictures {
             is_of_both: false,
             seen: None,
             resizer: Resizer::new((height, WIDTH), recipe.screen_size, simd),
-            gray: vec![0; if is_gray { num_pixels } else { 0 }],
+            gray: vec![0; if turns_gray { num_pixels } else { 0 }],
             planes: vec![0; num_planes * plane_bytes],
             frames: vec![0; recipe.frame_stack * frame_bytes],
             frame_bytes,
