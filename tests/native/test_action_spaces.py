@@ -28,7 +28,8 @@ def test_every_game_has_ale_pys_actions(full: bool) -> None:
         numbers = actions(str(rom), full=full)
         assert [ale_py.Action(number).name for number in numbers] == meanings, name
         if obstacle(str(rom), {}) is None:
-            with make_env(name, backend="native", full_action_space=full) as ours:
+            settings = {"full_action_space": full, "sticky_actions": 0.0}
+            with make_env(name, backend="native", **settings) as ours:
                 assert ours.action_space == theirs.action_space, name
                 assert ours.get_action_meanings() == meanings, name
         numbers_of_actions.add(len(meanings))
