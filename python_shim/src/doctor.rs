@@ -31,6 +31,8 @@ pub struct Facts {
     pub num_cpus: usize,
     /// What is wrong, and what to do about it; empty where all is well.
     pub problems: Vec<String>,
+    /// What looks odd and need not be wrong, such as threads that do not help while others use the machine.
+    pub notes: Vec<String>,
 }
 
 /// Looks everything up: brings Python up, imports `atari_wrappers`, and multiplies matrices for about
@@ -55,10 +57,12 @@ pub fn facts() -> Facts {
         ignored_variables: interpreter::ignored_variables(),
         num_cpus,
         problems,
+        notes: Vec::new(),
     };
-    let found = find_problems(&facts);
+    let (found, notes) = (find_problems(&facts), find_notes(&facts));
     Facts {
         problems: [facts.problems, found].concat(),
+        notes,
         ..facts
     }
 }
@@ -80,15 +84,10 @@ fn find_problems(facts: &Facts) -> Vec<String> {
         problems.extend(other_torch(python, &facts.libraries));
     }
     let libraries = &facts.libraries;
-    if facts.torch.scales_badly(facts.num_cpus) {
-        let runtimes = if libraries.openmp.len() > 1 {
-            "; two OpenMP runtimes are loaded, which can pin libtorch to one thread: link the one of libtorch"
-        } else {
-            "; is OMP_NUM_THREADS or the CPU affinity limited, or the machine busy?"
-        };
+    if scales_badly(facts) && libraries.openmp.len() > 1 {
         problems.push(format!(
-            "a large matrix product is only {:.1} times as fast with {} threads as with one{runtimes}",
-            facts.torch.matmul_speedup, facts.num_cpus
+            "{}; two OpenMP runtimes are loaded, which can pin libtorch to one thread: link the one of libtorch",
+            speedup(facts)
         ));
     }
     if libraries.torch_cuda.is_none() && libraries.has_cuda_torch() {
@@ -106,6 +105,29 @@ fn find_problems(facts: &Facts) -> Vec<String> {
         );
     }
     problems
+}
+
+/// A busy machine looks as one whose threads are held back by its settings.
+fn find_notes(facts: &Facts) -> Vec<String> {
+    let is_unexplained = scales_badly(facts) && facts.libraries.openmp.len() <= 1;
+    let note = is_unexplained.then(|| {
+        format!(
+            "{}; the machine is busy, or OMP_NUM_THREADS or the CPU affinity is limited",
+            speedup(facts)
+        )
+    });
+    note.into_iter().collect()
+}
+
+fn scales_badly(facts: &Facts) -> bool {
+    facts.torch.scales_badly(facts.num_cpus)
+}
+
+fn speedup(facts: &Facts) -> String {
+    format!(
+        "a large matrix product is only {:.1} times as fast with {} threads as with one",
+        facts.torch.matmul_speedup, facts.num_cpus
+    )
 }
 
 fn ignored_virtual_env(origin: &Origin) -> Option<String> {
@@ -196,6 +218,9 @@ impl fmt::Display for Facts {
                 self.torch.num_cuda_devices
             ),
         )?;
+        for note in &self.notes {
+            line("note", note)?;
+        }
         for problem in &self.problems {
             line("problem", problem)?;
         }

@@ -195,7 +195,7 @@ impl TrainerError {
     pub(crate) fn setting(name: &'static str, value: impl fmt::Display, problem: String) -> Self {
         Self::Setting {
             name,
-            value: value.to_string(),
+            value: brief(&value.to_string()),
             problem,
         }
     }
@@ -216,9 +216,59 @@ impl TrainerError {
     }
 }
 
+/// The longest word of a user that is repeated as it stands.
+const LONGEST: usize = 100;
+/// The same for what stands between backticks, where paths are.
+const LONGEST_QUOTE: usize = 400;
+
+/// What a user gave, as a part of one line: without control characters, and cut where it is long.
+pub(crate) fn brief(text: &str) -> String {
+    let text: String = text.chars().flat_map(in_a_line).collect();
+    cut(&text, LONGEST)
+}
+
+/// A message in which nothing between backticks is longer than a path may be.
+pub(crate) fn brief_quotes(message: &str) -> String {
+    let pieces = message.split('`').map(|piece| cut(piece, LONGEST_QUOTE));
+    pieces.collect::<Vec<_>>().join("`")
+}
+
+/// A character as it may stand in a line.
+fn in_a_line(character: char) -> impl Iterator<Item = char> {
+    let escaped = character.is_control().then(|| character.escape_default());
+    let itself = escaped.is_none().then_some(character);
+    escaped.into_iter().flatten().chain(itself)
+}
+
+fn cut(text: &str, longest: usize) -> String {
+    let count = text.chars().count();
+    if count <= longest {
+        return text.to_owned();
+    }
+    let begin: String = text.chars().take(longest / 2).collect();
+    format!("{begin}… ({count} characters)")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_user_gave_stays_in_a_line_and_short() {
+        assert_eq!(brief("runs/a"), "runs/a");
+        assert_eq!(brief("a\nb\u{1b}[2Jc"), "a\\nb\\u{1b}[2Jc");
+        let long = "é".repeat(5000);
+        assert_eq!(
+            brief(&long),
+            format!("{}… (5000 characters)", "é".repeat(50))
+        );
+        let message = format!("no environment `{long}`; see `a/b`");
+        let short = brief_quotes(&message);
+        assert!(
+            short.len() < 500 && short.ends_with("(5000 characters)`; see `a/b`"),
+            "{short}"
+        );
+    }
 
     /// The words of libtorch 2.11: of its allocator for CUDA, and of that for the host.
     #[test]

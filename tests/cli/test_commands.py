@@ -88,12 +88,9 @@ def test_eval_fails_where_its_result_is_lost(
 
 
 def test_doctor_names_what_is_in_use(either_trainer: Trainer) -> None:
-    process = either_trainer.start("doctor")
-    out, err = process.communicate(timeout=120)
-    # On a busy machine the matrix product may not scale, which doctor rightly calls a problem.
-    problems = re.findall(r"^problem +(.*)$", out, re.MULTILINE)
-    assert all("matrix product" in problem for problem in problems), out + err
-    assert process.returncode == (1 if problems else 0)
+    # On a busy machine the matrix product may not scale: that is a note.
+    out, err = either_trainer.run("doctor")
+    assert "no problem found" in out, out + err
     for fact in ("python", "libpython", "libtorch", "openmp", "cpus", "cuda"):
         assert re.search(rf"^{fact}", out, re.MULTILINE), fact
     assert len(re.findall(r"^openmp ", out, re.MULTILINE)) == 1
@@ -161,6 +158,12 @@ def test_help_shows_the_settings_of_what_is_named(trainer: Trainer, arguments: l
         (["ppo-atari", "--algorithm", "a2c"], ["`ppo-atari`", "of ppo"]),
         (["rainbow-atari", "--huber", "true"], ["huber", "true", "`distributional` is c51"]),
         (["--env-timeout", "300", *CARTPOLE], ["env_timeout", "async", "auto chose sync"]),
+        (["--recipe", "baselines", *CARTPOLE], ["`recipe` = baselines is not read", "no Atari"]),
+        (["--backend", "native", "--img-dir", "frames"], ["img_dir = frames;"]),
+        (["--run-name", "two\nlines"], ["run_name", r"two\nlines", "plain name"]),
+        (["--run-name", 5000 * "a"], ["run_name", "(5000 characters)", "too long"]),
+        (["--env-id", 5000 * "a"], ["(5000 characters)"]),
+        (["--runs-dir", 5000 * "a"], ["(5"]),
     ],
 )
 def test_a_mistake_is_one_line_that_names_it(
@@ -170,6 +173,7 @@ def test_a_mistake_is_one_line_that_names_it(
     assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert out == ""
+    assert len(err) < 1000
     for word in words:
         assert word in err
     assert not (trainer.folder / "runs").exists()
@@ -197,10 +201,14 @@ def test_a_mistake_is_one_line_that_names_it(
         ["train", "--run-name", "\udcff"],
         ["train", "--\udcff"],
         ["\udcff"],
+        ["train", "--num-envs", 5000 * "a"],
+        ["train", "--" + 5000 * "a"],
+        [5000 * "a"],
     ],
 )
 def test_a_wrong_command_line_is_status_2(trainer: Trainer, arguments: list[str]) -> None:
     _, err = trainer.run(*arguments, status=2)
+    assert len(err) < 2000
     assert "Usage" in err or "--help" in err
     assert err.count("\n") == 1 or not arguments
     assert ":;" not in err

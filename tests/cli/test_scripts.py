@@ -128,6 +128,8 @@ def test_all_is_made_once(project: Project) -> None:
         assert called.count(call) == 1, call
     ended = project.run("eval", "runs/a")
     assert ended.stdout == "ran eval runs/a\n"
+    # The program suggests `eval`; behind `train` this would be a preset and a word too many.
+    assert project.run("evl", "runs/a").stdout == "ran evl runs/a\n"
     assert project.called().startswith("cargo build")
     change(project.root / "atari_core/src")
     project.run("eval", "runs/a")

@@ -116,8 +116,8 @@ pub(super) fn evaluate_in(run: &mut Run, env: Option<Box<dyn VecEnv>>) -> Result
     run.evaluate_in(env)
 }
 
-/// How the run ended; returns the exit status.
-pub(super) fn end(summary: &Summary, folder: &Path, stop: &StopRequest) -> i32 {
+/// How the run, which went on from `begun_at`, ended; returns the exit status.
+pub(super) fn end(summary: &Summary, begun_at: u64, folder: &Path, stop: &StopRequest) -> i32 {
     let Counters { step, seconds, .. } = summary.counters;
     match summary.mean_length.or(summary.mean_return) {
         Some((mean, games)) if summary.mean_length.is_some() => say(format_args!(
@@ -148,6 +148,15 @@ pub(super) fn end(summary: &Summary, folder: &Path, stop: &StopRequest) -> i32 {
     }
     say(format_args!("learning curve: {}", summary.curve.display()));
     match summary.outcome {
+        Outcome::Finished if begun_at == step => {
+            say(format_args!(
+                "nothing was left to do: the run has had its {step} agent steps; for more: train --resume '{}' \
+                 --total-steps {}",
+                folder.display(),
+                step.saturating_mul(2)
+            ));
+            EXIT_OK
+        }
         Outcome::Finished => {
             say(format_args!("done: {step} agent steps in {seconds:.0} s"));
             EXIT_OK

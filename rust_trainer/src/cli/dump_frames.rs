@@ -34,7 +34,9 @@ pub(super) fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, Tr
         ..Recording::default()
     };
     let for_env = found.checkpoint.settings.clone();
-    let mut env = make_envs(stop, move || envs::for_evaluation(&for_env, 1, &recording))?;
+    let mut env = make_envs(1, stop, move || {
+        envs::for_evaluation(&for_env, 1, &recording)
+    })?;
     let on_game = |game: &Game| {
         let (value, frames) = (game.episode.raw_return, game.episode.frames);
         print(format_args!("game of {value} points in {frames} frames"))

@@ -48,7 +48,7 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
         ..Recording::default()
     };
     let for_env = settings.clone();
-    let mut env = make_envs(stop, move || {
+    let mut env = make_envs(num_envs, stop, move || {
         envs::for_evaluation(&for_env, num_envs, &recording)
     })?;
     print(format_args!(

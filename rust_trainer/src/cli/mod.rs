@@ -4,6 +4,7 @@ mod announce;
 mod doctor;
 mod dump_frames;
 mod eval;
+mod mistakes;
 mod recorded;
 mod seeds;
 mod setting_args;
@@ -22,6 +23,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::{
     device,
     error::TrainerError,
+    memory,
     panics::catch_panics,
     policy::Policy,
     ranks::Launch,
@@ -87,20 +89,25 @@ impl PlayArgs {
     }
 }
 
-/// Runs the program with `args`, the program's name first; returns its exit status.
+/// Runs the program with `args`, the program's name first; returns its exit status. Where they name no command but
+/// begin with an option or a preset, `train` is meant.
 #[must_use]
 pub fn run(args: Vec<OsString>) -> i32 {
-    let cli = setting_args::tailored(Cli::command(), &args)
-        .try_get_matches_from(args)
+    let args = mistakes::with_command(&Cli::command(), args);
+    let command = setting_args::tailored(Cli::command(), &args);
+    let cli = command
+        .clone()
+        .try_get_matches_from(&args)
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match cli {
         Ok(cli) => cli,
-        Err(error) => return explain(&error),
+        Err(error) => return mistakes::explain(error, &command, &args),
     };
     let stop = match StopRequest::install() {
         Ok(stop) => stop,
         Err(source) => {
-            return fail(&TrainerError::io("handle", "signals".as_ref(), source));
+            mistakes::fail(&TrainerError::io("handle", "signals".as_ref(), source));
+            return EXIT_ERROR;
         }
     };
     let result = catch_panics(|| dispatch(cli, &stop));
@@ -113,7 +120,10 @@ pub fn run(args: Vec<OsString>) -> i32 {
     match result.and_then(|status| shut_down.map(|()| status)) {
         Ok(status) => status,
         Err(TrainerError::Told) => EXIT_ERROR,
-        Err(error) => fail(&error),
+        Err(error) => {
+            mistakes::fail(&error);
+            EXIT_ERROR
+        }
     }
 }
 
@@ -122,6 +132,7 @@ fn dispatch(cli: Cli, stop: &StopRequest) -> Result<i32, TrainerError> {
         let problem = "RANK and WORLD_SIZE are set: several ranks can `train`, and nothing else";
         return Err(TrainerError::Usage(problem.to_owned()));
     }
+    memory::check_address_space()?;
     match cli.command {
         Command::Train(args) => train::train(&args, stop),
         Command::Seeds(args) => seeds::seeds(&args, stop),
@@ -130,45 +141,6 @@ fn dispatch(cli: Cli, stop: &StopRequest) -> Result<i32, TrainerError> {
         Command::Versus(args) => versus::versus(&args, stop),
         Command::Doctor => Ok(doctor::doctor()),
     }
-}
-
-/// Prints what is wrong with a command line in one line, or the help that was asked for.
-fn explain(error: &clap::Error) -> i32 {
-    if error.use_stderr()
-        && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-    {
-        let text = error.render().to_string();
-        let parts = text
-            .lines()
-            .map(str::trim)
-            .take_while(|line| !line.starts_with("Usage"));
-        let parts: Vec<_> = parts
-            .filter(|line| !line.is_empty() && !line.starts_with("For more"))
-            .collect();
-        let line = parts.join("; ").replace(":;", ":"); // where a list begins
-        let _ = writeln!(io::stderr(), "{line} (--help lists all)");
-    } else {
-        let _ = error.print();
-    }
-    error.exit_code()
-}
-
-/// Prints an error and its causes; behind it the details of an environment's own exception.
-fn fail(error: &TrainerError) -> i32 {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(source) = cause {
-        let reason = source.to_string();
-        if !text.contains(&reason) {
-            text = format!("{text}: {reason}");
-        }
-        cause = source.source();
-    }
-    let _ = writeln!(io::stderr(), "error: {text}");
-    if let Some(details) = error.details() {
-        let _ = writeln!(io::stderr(), "\n{details}");
-    }
-    EXIT_ERROR
 }
 
 /// The checkpoint that `run` means.
@@ -197,12 +169,15 @@ fn load_policy(found: &Found, play: &PlayArgs) -> Result<Box<dyn Policy>, Traine
 
 /// Makes environments as `make` says, unless a stop is asked for meanwhile.
 fn make_envs<Envs: Send + 'static>(
+    num_envs: usize,
     stop: &StopRequest,
     make: impl FnOnce() -> Result<Envs, TrainerError> + Send + 'static,
 ) -> Result<Envs, TrainerError> {
     // Python's main thread is the one that it starts in.
     python_shim::interpreter::start()?;
-    stop.unless_asked(make).ok_or(TrainerError::Stopped)?
+    let what = format!("{num_envs} environments are being made");
+    stop.unless_asked_saying(Some(&what), make)
+        .ok_or(TrainerError::Stopped)?
 }
 
 /// The exit status of playing: whether it came to its end or was asked to stop.

@@ -153,7 +153,8 @@ fn start(args: &SeedsArgs) -> Result<Plan, TrainerError> {
         several => several.to_vec(),
     };
     let seeds = args.seeds.clone().map(|seeds| seeds.0).unwrap_or_default();
-    if !named.contains_key("run_name") {
+    let is_named = named.contains_key("run_name");
+    if !is_named {
         let envs = match env_ids.as_slice() {
             [one] => envs::name_in_files(one),
             several => format!("{}-envs", several.len()),
@@ -162,7 +163,7 @@ fn start(args: &SeedsArgs) -> Result<Plan, TrainerError> {
     }
     let runs = seeds.len() * env_ids.len();
     Division::of(&settings, runs, jobs(args)).fix_threads(&mut settings);
-    Plan::create(settings, seeds, env_ids)
+    Plan::create(settings, seeds, env_ids, is_named)
 }
 
 fn jobs(args: &SeedsArgs) -> Option<usize> {

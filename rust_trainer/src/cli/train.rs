@@ -79,14 +79,14 @@ fn train_at(
     }
     let begun = named_run(args).filter(|_| restarts > 0);
     // Where torchrun has started the ranks anew, the run that has a name goes on; rank 0 sees its folder.
-    let is_begun = |folder: &PathBuf| folder.join("settings.toml").is_file();
+    let is_begun = |folder: &PathBuf| RunFolder::has_run(folder);
     let goes_on = ranks.any(ranks.is_first() && begun.as_ref().is_some_and(is_begun))?;
     let begun = begun.filter(|_| goes_on);
     let run = match args.resume.as_ref().or(begun.as_ref()) {
         Some(folder) => resume(ranks, folder, args, stop)?,
         None => start(ranks, args, stop)?,
     };
-    let folder = run.folder().to_owned();
+    let (folder, begun_at) = (run.folder().to_owned(), run.counters().step);
     let summary = run.train(stop)?;
     if !ranks.is_first() {
         return Ok(match summary.outcome {
@@ -94,7 +94,7 @@ fn train_at(
             Outcome::Stopped => stop.exit_status(),
         });
     }
-    Ok(end(&summary, &folder, stop))
+    Ok(end(&summary, begun_at, &folder, stop))
 }
 
 /// What must be the same at all ranks: the program, the packages that decide what it computes, and what it was
@@ -162,21 +162,28 @@ fn start(ranks: &Ranks, args: &TrainArgs, stop: &StopRequest) -> Result<Run, Tra
         let (env, seed) = (envs::name_in_files(env), format!("seed{seed}"));
         settings.run.run_name = run_name(&settings, &env, &seed);
     }
-    if ranks.is_first() {
-        if !name_is_asked_for {
-            settings.run.run_name = free_name(&settings);
-        }
-        RunFolder::check_free(&settings)?;
-    }
+    let folder = if !ranks.is_first() {
+        None
+    } else if name_is_asked_for {
+        Some(RunFolder::reserve(&settings)?)
+    } else {
+        Some(reserve_free(&mut settings)?)
+    };
     let name = ranks.of_first(settings.run.run_name.as_bytes())?;
     settings.run.run_name = String::from_utf8_lossy(&name).into_owned();
+    let folder = folder.unwrap_or_else(|| {
+        RunFolder::of_another_rank(settings.run.runs_dir.join(&settings.run.run_name))
+    });
     device::limit_torch_to_one_thread();
-    let env = make_envs(stop, move || envs::for_training(&for_env))?;
+    let env = make_envs(for_env.env.num_envs, stop, move || {
+        envs::check_recipe(&for_env.env)?;
+        envs::for_training(&for_env)
+    })?;
     let default = EnvSettings::default().env_timeout;
     let is_in_file = settings.env.env_timeout.to_bits() != default.to_bits();
     check_timeout(named.contains_key(TIMEOUT) || is_in_file, &settings, &*env)?;
     let for_evaluation = evaluation_envs(ranks, &settings, stop)?;
-    let mut run = Run::create_on(ranks.clone(), settings, env, stop)?;
+    let mut run = Run::create_in(folder, ranks.clone(), settings, env, stop)?;
     announce(ranks, &run)?;
     evaluate_in(&mut run, for_evaluation)?;
     Ok(run)
@@ -201,7 +208,8 @@ fn resume(
     }
     device::limit_torch_to_one_thread();
     let for_env = own_envs(&resume.settings, ranks)?;
-    let env = make_envs(stop, move || envs::for_training(&for_env))?;
+    let num_envs = for_env.env.num_envs;
+    let env = make_envs(num_envs, stop, move || envs::for_training(&for_env))?;
     let is_named = args.settings.0.contains_key(TIMEOUT);
     check_timeout(is_named, &resume.settings, &*env)?;
     let for_evaluation = evaluation_envs(ranks, &resume.settings, stop)?;
@@ -258,12 +266,12 @@ fn evaluation_envs(
         ..
     } = settings.run;
     let settings = settings.clone();
-    let make = move || {
-        let num_envs = eval_num_envs.min(eval_episodes);
-        envs::for_evaluation(&settings, num_envs, &Recording::default())
-    };
+    let num_envs = eval_num_envs.min(eval_episodes);
+    let make = move || envs::for_evaluation(&settings, num_envs, &Recording::default());
     let evaluates = eval_every > 0 && ranks.is_first();
-    evaluates.then(|| make_envs(stop, make)).transpose()
+    evaluates
+        .then(|| make_envs(num_envs, stop, make))
+        .transpose()
 }
 
 /// `<environments>-<algorithm>-<seeds>-<time>`.
@@ -275,16 +283,16 @@ pub(super) fn run_name(settings: &Settings, envs: &str, seeds: &str) -> String {
     format!("{envs}-{}-{seeds}-{time}", settings.algorithm.algorithm())
 }
 
-/// The name in the settings, with a number behind it where there is a run of that name: a name that
+/// A folder of the name in the settings, with a number behind it where there is a run of that name: a name that
 /// nobody asked for on the command line, such as that of a settings file out of another run's folder.
-fn free_name(settings: &Settings) -> String {
-    let name = &settings.run.run_name;
-    let free = RunFolder::free_name(&settings.run.runs_dir, name);
-    if free == *name {
-        return free;
+fn reserve_free(settings: &mut Settings) -> Result<RunFolder, TrainerError> {
+    let name = settings.run.run_name.clone();
+    let folder = RunFolder::reserve_free(settings)?;
+    let free = &settings.run.run_name;
+    if *free != name {
+        say(format_args!(
+            "there is a run `{name}` already: this one is `{free}`"
+        ));
     }
-    say(format_args!(
-        "there is a run `{name}` already: this one is `{free}`"
-    ));
-    free
+    Ok(folder)
 }

@@ -171,7 +171,7 @@ fn games_against(
     let num_envs = args.num_envs.min(args.episodes);
     let for_env = checkpoint.settings.clone();
     let make = move || envs::against(opponent, &for_env, num_envs);
-    let mut games = make_envs(stop, make)?;
+    let mut games = make_envs(num_envs, stop, make)?;
     let scores = games.scores();
     let how = args.play.games(args.episodes as u64);
     let ended = play(policy, &mut games, &how, stop, |_| Ok(()))?;

@@ -1,5 +1,6 @@
 //! Where environments come from: the one place that makes those of a run, from its settings.
 
+mod checks;
 mod groups;
 mod native;
 mod opponent;
@@ -9,13 +10,16 @@ mod self_play;
 use std::{num::NonZero, path::PathBuf, thread};
 
 use python_shim::{MakeOptions, Value, VecGymEnv};
-use vec_env::{ActionSpace, AutoresetMode, VecEnv};
+use vec_env::VecEnv;
 
 use crate::{
     error::TrainerError,
+    memory,
     ranks::launch::ranks_here,
     settings::{Backend, EnvSettings, FireReset, OrRecipe, Settings},
 };
+use checks::check_memory;
+pub use checks::{check, check_recipe};
 pub use groups::EnvGroups;
 pub use opponent::{AgainstOpponent, Opponent, RandomOpponent, Score, Scores};
 pub use policy_opponent::PolicyOpponent;
@@ -61,6 +65,9 @@ pub fn for_training(settings: &Settings) -> Result<Box<dyn VecEnv>, TrainerError
         env_groups,
         ..
     } = settings.env;
+    check_memory(settings, num_envs, &options, |spec, on_host| {
+        memory::of_run(settings, num_envs, spec, on_host)
+    })?;
     let make_one = |settings: &Settings| {
         let made = make(settings, num_envs / env_groups, &options)?;
         Ok::<Box<dyn VecEnv>, TrainerError>(match made {
@@ -138,43 +145,8 @@ fn make_for_evaluation(
         options.set("video_dir", folder.to_string_lossy().into_owned());
         options.set("record_every", recording.record_every as i64);
     }
+    check_memory(&settings, num_envs, &options, |_, _| Vec::new())?;
     make(&settings, num_envs, &options)
-}
-
-/// Refuses environments that no learner here can learn in.
-///
-/// # Errors
-/// [`TrainerError::Usage`] for actions that are several choices at once, for several players, for batches
-/// of another size than a group of `env_groups`, and for other autoreset modes than same-step: next-step makes a
-/// step per episode in which the action counts for nothing, and a learner would train on it.
-pub fn check(env_id: &str, env_groups: usize, env: &dyn VecEnv) -> Result<(), TrainerError> {
-    let unfit = |what: String| Err(TrainerError::Usage(format!("`{env_id}` {what}")));
-    match env.action_space() {
-        ActionSpace::Discrete { .. } => {}
-        ActionSpace::Box { low, .. } if !low.is_empty() => {}
-        space => {
-            return unfit(format!(
-                "has the actions {space:?}; only Discrete and Box ones can be learned"
-            ));
-        }
-    }
-    if env.num_players() != 1 {
-        return unfit(format!("has {} players; one can learn", env.num_players()));
-    }
-    if env.batch_size() * env_groups != env.num_envs() {
-        return unfit(format!(
-            "gives {} of {} environments at once; {} are needed",
-            env.batch_size(),
-            env.num_envs(),
-            env.num_envs() / env_groups
-        ));
-    }
-    match env.autoreset_mode() {
-        AutoresetMode::SameStep => Ok(()),
-        mode => unfit(format!(
-            "has the autoreset mode {mode:?}; SameStep is needed"
-        )),
-    }
 }
 
 /// Environments that pass [`check`], by the players of each.
@@ -209,10 +181,12 @@ pub fn env_threads(settings: &Settings) -> i64 {
     asked.min(settings.env.num_envs as i64)
 }
 
-/// An environment's id as a part of files' names: Gymnasium's may hold `/` and `:`.
+/// An environment's id as a part of files' names: Gymnasium's may hold `/` and `:`, a mistake anything.
 #[must_use]
 pub fn name_in_files(env_id: &str) -> String {
-    env_id.replace(['/', ':'], "-")
+    const LONGEST: usize = 80;
+    let plain = |letter: char| letter.is_control() || ['/', ':'].contains(&letter);
+    env_id.replace(plain, "-").chars().take(LONGEST).collect()
 }
 
 /// Cores that this process may use; ranks on one machine share its cores.

@@ -36,7 +36,7 @@ pub(super) fn make(
         if is_part || ["preset", "recipe"].contains(&name.as_str()) {
             of_recipe.set(name, value.clone());
         } else if set(&mut batch, name, value).is_none() {
-            return Err(refuse(&format!("{name}={value:?}")));
+            return Err(refuse(&format!("{name} = {}", shown(value))));
         }
     }
     // Games for two have modes of their own.
@@ -45,7 +45,7 @@ pub(super) fn make(
         return Err(refuse(NO_GAME));
     };
     for (name, value) in &request.recipe {
-        let part = part(value).ok_or_else(|| refuse(&format!("{name}={value:?}")))?;
+        let part = part(value).ok_or_else(|| refuse(&format!("{name} = {}", shown(value))))?;
         recipe.set(name, &part).map_err(|error| refuse(&error))?;
     }
     let cartridge = Cartridge::load(&request.rom).map_err(|error| refuse(&error.to_string()))?;
@@ -57,6 +57,21 @@ pub(super) fn make(
 pub(super) fn refusal(env_id: &str, options: &MakeOptions) -> Option<String> {
     let refusal = make(env_id, 1, 1, options).err()?.to_string();
     (!refusal.contains(NO_GAME)).then_some(refusal)
+}
+
+/// A value as a user writes it.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Str(text) => text.clone(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Int(number) => number.to_string(),
+        Value::Float(number) => number.to_string(),
+        Value::List(values) => {
+            let values: Vec<_> = values.iter().map(shown).collect();
+            format!("[{}]", values.join(", "))
+        }
+        other => format!("{other:?}"),
+    }
 }
 
 /// Takes over a setting that says how a batch runs; `None` for one that is not known, or has no such value.
@@ -116,10 +131,10 @@ mod tests {
             ("batch_size", options.with("batch_size", -1_i64)),
         ] {
             let error = make("PongNoFrameskip-v4", 1, 1, &options).unwrap_err();
-            assert!(
-                error.is_usage_error() && error.to_string().contains(name),
-                "{error}"
-            );
+            let message = error.to_string();
+            assert!(error.is_usage_error() && message.contains(name), "{error}");
+            let is_rust = message.contains("Str(") || message.contains("Int(");
+            assert!(!is_rust, "{message}");
         }
     }
 

@@ -45,6 +45,20 @@ impl ImpalaResNet {
     /// Units of the last layer.
     pub const WIDTH: i64 = 256;
 
+    /// Numbers that each convolution, and the last layer, makes of an image.
+    pub(crate) fn outputs(height: usize, width: usize) -> Vec<usize> {
+        let mut sides = [height, width];
+        let mut outputs = Vec::new();
+        for channels in CHANNELS {
+            let of_pixels = |[height, width]: [usize; 2]| channels as usize * height * width;
+            outputs.push(of_pixels(sides));
+            sides = sides.map(|pixels| pixels.div_ceil(2));
+            outputs.extend([of_pixels(sides); 4]);
+        }
+        outputs.push(Self::WIDTH as usize);
+        outputs
+    }
+
     /// For images of `[channels, height, width]`; parameters `<scope>stage1` to `stage3` and `hidden`,
     /// with layer normalization a norm behind each convolution and the last layer; `hidden` only if
     /// that layer is the body's.

@@ -23,10 +23,33 @@ pub struct NatureCnn {
 const CONV1: (i64, i64) = (8, 4);
 const CONV2: (i64, i64) = (4, 2);
 const CONV3: (i64, i64) = (3, 1);
+/// Channels behind each.
+const CHANNELS: [usize; 3] = [32, 64, 64];
+
+/// Pixels of a side behind each convolution, as far as they are enough for it.
+fn behind_each(pixels: i64) -> [Option<i64>; 3] {
+    let mut left = Some(pixels);
+    [CONV1, CONV2, CONV3].map(|(kernel, stride)| {
+        let before = left.filter(|&pixels| pixels >= kernel);
+        left = before.map(|pixels| (pixels - kernel) / stride + 1);
+        left
+    })
+}
 
 impl NatureCnn {
     /// Units of the last layer.
     pub const WIDTH: i64 = 512;
+
+    /// Numbers that each layer makes of an image.
+    pub(crate) fn outputs(height: usize, width: usize) -> Vec<usize> {
+        let sides = [height, width].map(|pixels| behind_each(pixels as i64));
+        let of_layer = |layer: usize| {
+            let pixels = sides.map(|side| side[layer].unwrap_or(0) as usize);
+            CHANNELS[layer] * pixels[0] * pixels[1]
+        };
+        let convolutions = (0..CHANNELS.len()).map(of_layer);
+        convolutions.chain([Self::WIDTH as usize]).collect()
+    }
 
     /// For images of `[channels, height, width]`; parameters `<scope>conv1` to `conv3` and `hidden`,
     /// with layer normalization a norm behind each of them; `hidden` only if the last layer is the body's.
@@ -40,13 +63,7 @@ impl NatureCnn {
         style: BodyStyle,
     ) -> Result<Self, TrainerError> {
         let [channels, height, width] = shape;
-        let left = |pixels| {
-            [CONV1, CONV2, CONV3]
-                .into_iter()
-                .try_fold(pixels, |pixels: i64, (kernel, stride)| {
-                    (pixels >= kernel).then(|| (pixels - kernel) / stride + 1)
-                })
-        };
+        let left = |pixels| behind_each(pixels)[2];
         let (Some(rows), Some(columns)) = (left(height), left(width)) else {
             return Err(TrainerError::Usage(format!(
                 "images of {height}×{width} pixels are too small for the Nature CNN"

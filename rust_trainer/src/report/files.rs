@@ -24,7 +24,7 @@ const CHARTS: [&str; 6] = [
 /// What is written while the run lasts.
 pub(super) struct Files {
     episodes: EpisodeTable,
-    updates: ScalarTable,
+    pub updates: ScalarTable,
     pub evaluations: EvaluationTable,
     pub events: EventWriter,
 }

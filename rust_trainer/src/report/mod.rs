@@ -212,6 +212,19 @@ impl RunReport {
         files.map_or(&[], |files| &files.evaluations.rows)
     }
 
+    /// Games in the table.
+    #[must_use]
+    pub fn num_games(&self) -> u64 {
+        self.games.played()
+    }
+
+    /// Updates in the table.
+    #[must_use]
+    pub fn num_updates(&self) -> u64 {
+        let files = self.files.as_ref();
+        files.map_or(0, |files| files.updates.num_rows())
+    }
+
     /// Leaves out the last `time` of the seconds of training: it went into something else.
     pub fn pause(&mut self, time: Duration) {
         self.started += time;
@@ -306,10 +319,10 @@ impl RunReport {
     }
 
     /// Ends the run's outputs, at its last step or at an interruption: draws the curve, shows the
-    /// final state and leaves a clean line. Returns the path of the curve.
-    pub fn finish(mut self) -> Result<PathBuf, ReportError> {
+    /// final state, `step`, and leaves a clean line. Returns the path of the curve.
+    pub fn finish(mut self, step: u64) -> Result<PathBuf, ReportError> {
         let games = self.lengths.as_ref().unwrap_or(&self.games);
-        self.progress.show(self.step, games);
+        self.progress.show(step, games);
         self.draw_curve()
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::format::{duration, short};
+use super::format::duration;
 use super::stats::{GameWindow, Rate};
 
 /// A bar is redrawn, or a line printed, no sooner than this after the one before.
@@ -139,11 +139,10 @@ fn bar(start_step: u64, total_steps: u64) -> ProgressBar {
     bar
 }
 
-/// `1.2M/10M steps  5321/s  27m 34s left  mean return 345.2  1203 games`, the mean being that of
-/// the last 100 games. Short enough to leave room for a bar in 80 columns.
+/// `1200000/10000000 steps  5321/s  27m 34s left  mean return 345.2  1203 games`, the mean being that of
+/// the last 100 games. Steps stand in full, as in all other lines and in the names of checkpoints.
 fn status(step: u64, total: u64, per_second: Option<f64>, games: &GameWindow) -> String {
-    let (at, end) = (short(step as f64), short(total as f64));
-    let mut parts = vec![format!("{at}/{end} steps")];
+    let mut parts = vec![format!("{step}/{total} steps")];
     if let Some(rate) = per_second.filter(|&rate| rate > 0.0) {
         let left = total.saturating_sub(step) as f64 / rate;
         parts.push(format!("{rate:.0}/s"));
@@ -195,10 +194,10 @@ mod tests {
         let text = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
         assert_eq!(
             text,
-            "510k/1M steps  1000/s  8m 10s left  mean return 20.0  1 game\n\
-             520k/1M steps  1000/s  8m 00s left  mean return 20.0  1 game\n\
+            "510000/1000000 steps  1000/s  8m 10s left  mean return 20.0  1 game\n\
+             520000/1000000 steps  1000/s  8m 00s left  mean return 20.0  1 game\n\
              checkpoint written\n\
-             525k/1M steps  1000/s  7m 55s left  mean return 20.0  1 game\n"
+             525000/1000000 steps  1000/s  7m 55s left  mean return 20.0  1 game\n"
         );
     }
 
@@ -216,7 +215,8 @@ mod tests {
             games.push(345.25);
         }
         let text = status(1_200_000, 10_000_000, Some(5_320.6), &games);
-        let expected = "1.2M/10M steps  5321/s  27m 34s left  mean return 345.2  1203 games";
+        let expected =
+            "1200000/10000000 steps  5321/s  27m 34s left  mean return 345.2  1203 games";
         assert_eq!(text, expected);
     }
 }

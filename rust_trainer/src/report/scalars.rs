@@ -20,6 +20,12 @@ impl ScalarTable {
         Ok(Self { table, cells })
     }
 
+    /// Rows so far.
+    #[must_use]
+    pub fn num_rows(&self) -> u64 {
+        self.table.num_rows
+    }
+
     /// Appends one row. A column that `values` leaves out, and a `None`, become an empty cell; a
     /// name that the first row did not have is an error, since its values would have no place.
     pub fn write(&mut self, step: u64, values: &[(&str, Option<f64>)]) -> Result<(), ReportError> {
@@ -43,6 +49,7 @@ impl ScalarTable {
         }
         let cells = self.cells.iter().map(|cell| cell.as_deref().unwrap_or(""));
         let written = self.table.writer.write_record(cells);
+        self.table.num_rows += 1;
         written.map_err(ReportError::table("write", &self.table.path))
     }
 

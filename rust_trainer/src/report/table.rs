@@ -4,6 +4,7 @@
 //! past it, so that a table holds each step once.
 
 use std::fs::{self, File, OpenOptions};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -19,15 +20,17 @@ pub(super) struct Table {
     pub writer: csv::Writer<File>,
     /// Empty until the first line is written.
     pub columns: Vec<String>,
+    /// Rows behind the first line.
+    pub num_rows: u64,
 }
 
 impl Table {
     /// Opens the table with the rows up to and including `at_step`, or a new one for `None`.
     pub fn open(path: &Path, at_step: Option<u64>) -> Result<Self, ReportError> {
         let mut options = OpenOptions::new();
-        let mut columns = Vec::new();
+        let (mut columns, mut num_rows) = (Vec::new(), 0);
         if let Some(at_step) = at_step.filter(|_| path.exists()) {
-            drop_rows_after(path, at_step)?;
+            num_rows = drop_rows_after(path, at_step)?;
             columns = read_columns(path)?;
             options.append(true);
         } else {
@@ -42,6 +45,7 @@ impl Table {
                 .has_headers(false)
                 .from_writer(file),
             columns,
+            num_rows,
         })
     }
 
@@ -104,7 +108,10 @@ fn read_columns(path: &Path) -> Result<Vec<String>, ReportError> {
 
 /// The file up to its last line break: a killed program leaves half a row behind it.
 pub(super) fn read_complete_lines(path: &Path) -> Result<String, ReportError> {
-    let mut text = fs::read_to_string(path).map_err(ReportError::file("read", path))?;
+    let text = files::read(path).and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    });
+    let mut text = text.map_err(ReportError::file("read", path))?;
     text.truncate(text.rfind('\n').map_or(0, |last| last + 1));
     Ok(text)
 }
@@ -117,11 +124,12 @@ pub(super) fn read_rows<Row: DeserializeOwned>(path: &Path) -> Result<Vec<Row>, 
         .map_err(ReportError::table("read", path))
 }
 
-/// Drops the rows whose step is past `at_step`. The table is replaced as a whole, so that a kill in
+/// Drops the rows whose step is past `at_step`; returns how many are left. The table is replaced as a whole, so that a kill in
 /// between leaves it as it was.
-fn drop_rows_after(path: &Path, at_step: u64) -> Result<(), ReportError> {
+fn drop_rows_after(path: &Path, at_step: u64) -> Result<u64, ReportError> {
     let text = read_complete_lines(path)?;
     let mut kept = String::with_capacity(text.len());
+    let mut num_rows = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
         let step = line
             .split([',', '\n'])
@@ -140,7 +148,9 @@ fn drop_rows_after(path: &Path, at_step: u64) -> Result<(), ReportError> {
         };
         if keep {
             kept.push_str(line);
+            num_rows += u64::from(number > 0);
         }
     }
-    files::replace(path, kept.as_bytes()).map_err(ReportError::file("replace", path))
+    files::replace(path, kept.as_bytes()).map_err(ReportError::file("replace", path))?;
+    Ok(num_rows)
 }

@@ -94,7 +94,7 @@ fn tensorboard_reads_what_the_tables_hold() {
     // Enough games for the mean to forget the first, and steps of more than one varint byte.
     train(&mut report, 128..=128 * 150);
     assert_eq!(report.raw_return_mean(), Some((502.5, 100)));
-    let curve = report.finish().unwrap();
+    let curve = report.finish(128 * 150).unwrap();
     assert_eq!(curve, folder.path().join("curve.png"));
     assert!(curve.exists());
 
@@ -132,7 +132,7 @@ fn a_resumed_run_holds_each_step_once() {
     let mut report = RunReport::resume(folder.path(), "title", 2_560, 640, 640, 50.0).unwrap();
     assert_eq!(report.raw_return_mean(), Some((15.0, 5)));
     train(&mut report, 641..=2_560);
-    report.finish().unwrap();
+    report.finish(2_560).unwrap();
 
     let steps: Vec<u64> = (1..=20).map(|update| 128 * update).collect();
     let of = |column: &[(u64, f32)]| column.iter().map(|&(step, _)| step).collect::<Vec<_>>();
@@ -175,7 +175,7 @@ fn a_record_cut_short_costs_no_other() {
 
     let mut report = RunReport::resume(folder.path(), "title", 2_560, 1_280, 1_280, 1.0).unwrap();
     train(&mut report, 1_281..=2_560);
-    report.finish().unwrap();
+    report.finish(2_560).unwrap();
     assert_eq!(event_files(folder.path()).len(), 2);
     let events = tensorboard(folder.path());
     assert_eq!(events["losses/policy_loss"].len(), 19);

@@ -49,6 +49,12 @@ pub struct Counters {
     pub seconds: f64,
     /// How often workers that failed were made anew.
     pub worker_restarts: u64,
+    /// Games that the run's table has; 0 where an older program did not count them.
+    #[serde(default)]
+    pub games: u64,
+    /// Evaluations that the run's table has.
+    #[serde(default)]
+    pub evaluations: u64,
 }
 
 /// What a checkpoint holds.
@@ -196,10 +202,9 @@ impl Checkpoint {
     /// Reads a checkpoint, but for the replay memory beside it: [`Checkpoint::read_replay`] does.
     ///
     /// # Errors
-    /// [`TrainerError::Checkpoint`] for a file that is no checkpoint, or damaged; others for one that
-    /// cannot be read, or is of another format.
+    /// [`TrainerError::Checkpoint`] for a damaged file; others for one that cannot be read or is no checkpoint.
     pub fn read(path: &Path) -> Result<Self, TrainerError> {
-        let bytes = fs::read(path).map_err(|source| TrainerError::io("read", path, source))?;
+        let bytes = files::read(path).map_err(|source| TrainerError::io("read", path, source))?;
         Self::parse(path, &bytes)
     }
 
@@ -209,7 +214,23 @@ impl Checkpoint {
     /// As [`Checkpoint::read`].
     pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Self, TrainerError> {
         let damaged = |problem| TrainerError::checkpoint(path, problem);
-        let metadata = read_metadata(bytes).map_err(damaged)?;
+        let foreign =
+            |what| TrainerError::Usage(format!("checkpoint `{}`: is {what}", path.display()));
+        let metadata = match read_metadata(bytes) {
+            Ok(metadata) => metadata,
+            // The length of a header may begin as a pickle does.
+            Err(_) if PICKLES.iter().any(|start| bytes.starts_with(start)) => {
+                return Err(foreign(
+                    "a file of PyTorch or Python (a pickle): none is ever loaded",
+                ));
+            }
+            Err(problem) => return Err(damaged(problem)),
+        };
+        if !metadata.contains_key("format_version") {
+            return Err(foreign(
+                "a safetensors file, but no checkpoint of this program",
+            ));
+        }
         let version = text(&metadata, "format_version").map_err(damaged)?;
         if version != FORMAT_VERSION.to_string() {
             return Err(TrainerError::Usage(format!(
@@ -344,16 +365,9 @@ fn checksum(
 
 /// What a checkpoint's header says besides its tensors.
 fn read_metadata(bytes: &[u8]) -> Result<BTreeMap<String, String>, String> {
-    if PICKLES.iter().any(|start| bytes.starts_with(start)) {
-        return Err("is a file of PyTorch or Python (a pickle): none is ever loaded".to_owned());
-    }
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
     let metadata: HashMap<String, String> = header.metadata().clone().unwrap_or_default();
-    if metadata.contains_key("format_version") {
-        Ok(metadata.into_iter().collect())
-    } else {
-        Err("is a safetensors file, but no checkpoint of this program".to_owned())
-    }
+    Ok(metadata.into_iter().collect())
 }
 
 fn damaged(problem: impl Display) -> String {

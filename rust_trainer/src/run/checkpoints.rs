@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{Checkpoint, RunFolder, checkpoint::EXTENSION, files, replay_file};
-use crate::error::TrainerError;
+use crate::{error::TrainerError, settings::Settings};
 
 /// The checkpoints in `folder`, oldest first.
 ///
@@ -24,13 +24,23 @@ fn is_replay(path: &Path) -> bool {
 
 /// The checkpoints and the replay memories beside them, oldest first.
 fn steps(folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
-    let mut found = entries(folder)?;
-    found.retain(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("step-") && path.extension().is_some_and(|ending| ending == EXTENSION)
-    });
+    let found = entries(folder)?.into_iter();
+    let mut found: Vec<_> = found
+        .filter_map(|path| Some((step_of(&path)?, path)))
+        .collect();
     found.sort();
-    Ok(found)
+    Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+/// The agent step that the name of a checkpoint, or of a replay memory beside one, tells; `None` for other files.
+fn step_of(path: &Path) -> Option<u64> {
+    let name = path.file_name()?.to_str()?;
+    let stem = name
+        .strip_suffix(replay_file::ENDING)
+        .or_else(|| name.strip_suffix(EXTENSION)?.strip_suffix('.'))?;
+    let digits = stem.strip_prefix("step-")?;
+    let is_number = digits.bytes().all(|digit| digit.is_ascii_digit());
+    is_number.then(|| digits.parse().ok())?
 }
 
 /// All that is in `folder`, if it is there.
@@ -77,7 +87,9 @@ pub fn find_best(run: &Path) -> Result<Found, TrainerError> {
         return Err(TrainerError::checkpoint(run, problem));
     };
     let path = path_of_best(&run.join("checkpoints"));
-    checkpoint.check_belongs(&path, &settings?)?;
+    if let Some(settings) = settings? {
+        checkpoint.check_belongs(&path, &settings)?;
+    }
     Ok(Found {
         path,
         checkpoint,
@@ -165,10 +177,39 @@ pub struct Found {
     pub damaged: Vec<TrainerError>,
 }
 
+impl Found {
+    /// Refuses a checkpoint in a run's folder that is of another run than that with `settings`, where they are
+    /// known, or of another step than its name tells: it would be taken for the newest again and again.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub(super) fn check(&self, settings: Option<&Settings>) -> Result<(), TrainerError> {
+        let Self {
+            path, checkpoint, ..
+        } = self;
+        if let Some(settings) = settings {
+            checkpoint.check_belongs(path, settings)?;
+        }
+        let step = checkpoint.counters.step;
+        if step_of(path) == Some(step) {
+            return Ok(());
+        }
+        let name = checkpoint.path_in(Path::new(""));
+        Err(TrainerError::checkpoint(
+            path,
+            format!(
+                "is of agent step {step}: rename it to `{}`, or remove it",
+                name.display()
+            ),
+        ))
+    }
+}
+
 /// The newest checkpoint in `folder` that can be read, if there is any.
 ///
 /// # Errors
-/// What is wrong with the newest, where all are damaged; a file that cannot be read, or of another format.
+/// What is wrong with the newest, where all are damaged; a file that cannot be read, is of another format, or is no
+/// checkpoint.
 pub fn newest(folder: &Path) -> Result<Option<Found>, TrainerError> {
     let mut damaged = Vec::new();
     for path in list(folder)?.into_iter().rev() {
@@ -216,6 +257,6 @@ pub fn find(path: &Path) -> Result<Found, TrainerError> {
         let problem = "holds no checkpoint; name a run's folder";
         return Err(TrainerError::checkpoint(path, problem));
     };
-    found.checkpoint.check_belongs(&found.path, &settings?)?;
+    found.check(settings?.as_ref())?;
     Ok(found)
 }

@@ -32,9 +32,9 @@ impl Run {
     fn save_somewhere(&mut self) -> Result<(), TrainerError> {
         if !self.folder.is_there() {
             let run = &mut self.settings.run;
-            let name = format!("{}-rescued", run.run_name);
-            run.run_name = RunFolder::free_name(&run.runs_dir, &name);
-            self.folder = RunFolder::create(&self.settings)?;
+            run.run_name = format!("{}-rescued", run.run_name);
+            self.folder = RunFolder::reserve_free(&mut self.settings)?;
+            self.folder.write_settings(&self.settings)?;
             self.saved = None;
         }
         match self.checkpoint_to_rescue()? {

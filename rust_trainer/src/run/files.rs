@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write},
+    io::{self, Read, Write},
     path::Path,
 };
 
@@ -13,6 +13,30 @@ const UNFINISHED: &str = ".unfinished";
 pub(super) fn is_unfinished(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with('.') && name.ends_with(UNFINISHED)
+}
+
+/// Opens a file to read it. What is no regular file is refused: a FIFO would keep its reader for ever.
+///
+/// # Errors
+/// The operating system's refusal.
+pub fn open(path: &Path) -> io::Result<File> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file",
+        ));
+    }
+    File::open(path)
+}
+
+/// The bytes of a file.
+///
+/// # Errors
+/// As [`open`].
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Puts a file with these bytes in the place of `path`: written beside it under another name, synced,

@@ -8,8 +8,14 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::files;
+use super::{checkpoints, files};
 use crate::{error::TrainerError, settings::Settings};
+
+const SETTINGS: &str = "settings.toml";
+
+/// Bytes of the longest name that a run may have: with what is put behind it (`-rescued-2`, `.toml`) file systems
+/// take it, whose names end at 255.
+const LONGEST_NAME: usize = 230;
 
 /// A run's folder, locked: no other process works on the run meanwhile.
 #[derive(Debug)]
@@ -25,32 +31,72 @@ impl RunFolder {
     /// Makes the folder of a new run, and the settings in it.
     ///
     /// # Errors
-    /// As [`RunFolder::check_free`]; a folder that cannot be made.
+    /// As [`RunFolder::reserve`].
     pub fn create(settings: &Settings) -> Result<Self, TrainerError> {
-        let path = Self::check_free(settings)?;
-        let failed = |source| TrainerError::io("create", &path, source);
+        let folder = Self::reserve(settings)?;
+        folder.write_settings(settings)?;
+        Ok(folder)
+    }
+
+    /// Makes the empty folder of a new run, and takes it: it goes with this value unless something is written
+    /// into it.
+    ///
+    /// # Errors
+    /// A name that is no folder's, or one that is there already; a folder that cannot be made.
+    pub fn reserve(settings: &Settings) -> Result<Self, TrainerError> {
+        let path = path_of(settings)?;
+        let exists = || {
+            TrainerError::Usage(format!(
+                "`{}` exists: go on with it by --resume {0}, or choose another --run-name",
+                path.display()
+            ))
+        };
+        match Self::make(&settings.run.runs_dir, &path)? {
+            Some(made) => Self::take(path, made),
+            None if is_vacant(&path) => Self::take(path.clone(), vec![path]),
+            None => Err(exists()),
+        }
+    }
+
+    /// The same where the name may get a number behind it: several processes that ask for one name at the same
+    /// time get a folder each. The name is in the settings then.
+    ///
+    /// # Errors
+    /// As [`RunFolder::reserve`].
+    pub fn reserve_free(settings: &mut Settings) -> Result<Self, TrainerError> {
+        let name = settings.run.run_name.clone();
+        let mut number = 1_u32;
+        loop {
+            let path = path_of(settings)?;
+            if let Some(made) = Self::make(&settings.run.runs_dir, &path)? {
+                return Self::take(path, made);
+            }
+            number += 1;
+            settings.run.run_name = format!("{name}-{number}");
+        }
+    }
+
+    /// Makes the folder at `path` and what is missing above it; returns what was made, or nothing where it is
+    /// there already.
+    fn make(runs_dir: &Path, path: &Path) -> Result<Option<Vec<PathBuf>>, TrainerError> {
+        let failed = |source| TrainerError::io("create", path, source);
         let missing = path.ancestors().skip(1);
         let missing = missing.filter(|above| !above.as_os_str().is_empty());
         let missing = missing.take_while(|above| !above.exists());
         let mut made: Vec<PathBuf> = missing.map(Path::to_owned).collect();
-        fs::create_dir_all(&settings.run.runs_dir).map_err(failed)?;
-        fs::create_dir(&path)
-            .or_else(|error| is_vacant(&path).then_some(()).ok_or(error))
-            .map_err(failed)?;
-        files::sync_folder(&settings.run.runs_dir).map_err(failed)?;
-        made.insert(0, path.clone());
-        let folder = Self {
-            lock: Some(lock(&path)?),
-            path,
-            made,
-        };
-        match folder.write_settings(settings) {
-            Ok(()) => Ok(folder),
-            Err(error) => {
-                folder.remove();
-                Err(error)
-            }
+        fs::create_dir_all(runs_dir).map_err(failed)?;
+        match fs::create_dir(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+            created => created.map_err(failed)?,
         }
+        files::sync_folder(runs_dir).map_err(failed)?;
+        made.insert(0, path.to_owned());
+        Ok(Some(made))
+    }
+
+    fn take(path: PathBuf, made: Vec<PathBuf>) -> Result<Self, TrainerError> {
+        let lock = Some(lock(&path)?);
+        Ok(Self { path, lock, made })
     }
 
     /// Opens the folder of a run to go on with it.
@@ -66,11 +112,14 @@ impl RunFolder {
                 run.display()
             )));
         }
-        if !path.join("settings.toml").is_file() {
-            return Err(TrainerError::Usage(format!(
-                "`{}` is no run's folder: it has no settings.toml",
-                path.display()
-            )));
+        if !Self::has_run(path) {
+            let problem = if path.exists() {
+                "is no run's folder: it has no settings.toml and no checkpoint"
+            } else {
+                "does not exist; name a run's folder"
+            };
+            let path = path.display();
+            return Err(TrainerError::Usage(format!("`{path}` {problem}")));
         }
         Ok(Self {
             lock: Some(lock(path)?),
@@ -80,46 +129,12 @@ impl RunFolder {
     }
 
     /// The folder that rank 0 has, for another rank's messages.
-    pub(crate) fn of_another_rank(path: &Path) -> Self {
+    pub(crate) fn of_another_rank(path: PathBuf) -> Self {
         Self {
-            path: path.to_owned(),
+            path,
             lock: None,
             made: Vec::new(),
         }
-    }
-
-    /// The folder that a new run would have.
-    ///
-    /// # Errors
-    /// A name that is no folder's, or one that is there already.
-    pub fn check_free(settings: &Settings) -> Result<PathBuf, TrainerError> {
-        let name = &settings.run.run_name;
-        let mut parts = Path::new(name).components();
-        let is_plain = matches!(
-            (parts.next(), parts.next()),
-            (Some(Component::Normal(part)), None) if part == OsStr::new(name)
-        );
-        if !is_plain {
-            let problem = "must be a plain name, for it becomes a folder in runs_dir".to_owned();
-            return Err(TrainerError::setting("run_name", name, problem));
-        }
-        let path = settings.run.runs_dir.join(name);
-        if path.exists() && !is_vacant(&path) {
-            return Err(TrainerError::Usage(format!(
-                "`{}` exists: go on with it by --resume {0}, or choose another --run-name",
-                path.display()
-            )));
-        }
-        Ok(path)
-    }
-
-    /// `name`, with a number behind it where `runs_dir` has a run of that name.
-    #[must_use]
-    pub fn free_name(runs_dir: &Path, name: &str) -> String {
-        let numbered = (2..u32::MAX).map(|number| format!("{name}-{number}"));
-        let mut names = std::iter::once(name.to_owned()).chain(numbered);
-        let free = names.find(|name| !runs_dir.join(name).exists());
-        free.unwrap_or_else(|| name.to_owned())
     }
 
     /// Where it is.
@@ -143,16 +158,30 @@ impl RunFolder {
         self.path.join("checkpoints")
     }
 
-    /// The settings in it.
+    /// Whether there is a run in the folder at `path`: its settings, or a checkpoint, which holds them too.
+    #[must_use]
+    pub fn has_run(path: &Path) -> bool {
+        let checkpoints = checkpoints::list(&path.join("checkpoints"));
+        path.join(SETTINGS).is_file() || checkpoints.is_ok_and(|found| !found.is_empty())
+    }
+
+    /// The settings in it; `None` where their file is lost.
     ///
     /// # Errors
     /// A file that cannot be read.
-    pub fn settings(&self) -> Result<Settings, TrainerError> {
+    pub fn settings(&self) -> Result<Option<Settings>, TrainerError> {
         Self::settings_in(&self.path)
     }
 
-    pub(super) fn settings_in(path: &Path) -> Result<Settings, TrainerError> {
-        Settings::of_run(&path.join("settings.toml"))
+    pub(super) fn settings_in(path: &Path) -> Result<Option<Settings>, TrainerError> {
+        let file = path.join(SETTINGS);
+        let is_there = fs::metadata(&file).is_ok_and(|about| about.len() > 0);
+        is_there.then(|| Settings::of_run(&file)).transpose()
+    }
+
+    /// Whether their file is there.
+    pub(super) fn has_settings(&self) -> bool {
+        self.path.join(SETTINGS).is_file()
     }
 
     /// Writes the settings into it.
@@ -160,19 +189,57 @@ impl RunFolder {
     /// # Errors
     /// A file that cannot be written.
     pub fn write_settings(&self, settings: &Settings) -> Result<(), TrainerError> {
-        let path = self.path.join("settings.toml");
+        let path = self.path.join(SETTINGS);
         files::replace(&path, settings.to_toml().as_bytes())
             .map_err(|source| TrainerError::io("write", &path, source))
     }
 
-    /// Removes what [`RunFolder::create`] made: nothing has run in it.
+    /// Removes it with all that is in it: nothing has run there.
     pub fn remove(self) {
-        let mut made = self.made.iter();
-        let _gone = made.next().map(fs::remove_dir_all);
-        for above in made {
+        let _gone = fs::remove_dir_all(&self.path);
+        self.remove_above();
+    }
+
+    /// Removes the folders above that were made for it, as far as they are empty.
+    fn remove_above(&self) {
+        for above in self.made.iter().skip(1) {
             let _gone = fs::remove_dir(above);
         }
     }
+}
+
+impl Drop for RunFolder {
+    /// What was made for a run that did not begin goes again.
+    fn drop(&mut self) {
+        if !self.made.is_empty() && self.is_there() && is_vacant(&self.path) {
+            let _gone = fs::remove_dir_all(&self.path);
+            self.remove_above();
+        }
+    }
+}
+
+/// The folder that a new run would have.
+///
+/// # Errors
+/// A name that is no folder's.
+fn path_of(settings: &Settings) -> Result<PathBuf, TrainerError> {
+    let name = &settings.run.run_name;
+    let mut parts = Path::new(name).components();
+    let is_plain = matches!(
+        (parts.next(), parts.next()),
+        (Some(Component::Normal(part)), None) if part == OsStr::new(name)
+    );
+    let refused = |problem: &str| {
+        let problem = format!("{problem}, for it becomes a folder in runs_dir");
+        Err(TrainerError::setting("run_name", name, problem))
+    };
+    if !is_plain || name.contains(char::is_control) {
+        return refused("must be a plain name");
+    }
+    if name.len() > LONGEST_NAME {
+        return refused("is too long a name");
+    }
+    Ok(settings.run.runs_dir.join(name))
 }
 
 /// Whether a folder is empty, as where a run was killed before its settings were written.
@@ -204,6 +271,8 @@ pub(crate) fn lock(path: &Path) -> Result<File, TrainerError> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
     use crate::settings::Algorithm;
 
@@ -218,9 +287,22 @@ mod tests {
     fn names_that_leave_the_folder_of_runs_are_refused() {
         let above = tempfile::tempdir().unwrap();
         let runs = above.path().join("runs");
-        for name in ["../escape", "a/b", "/tmp/x", "..", ".", "", "a/"] {
+        let long = "a".repeat(5000);
+        for name in [
+            "../escape",
+            "a/b",
+            "/tmp/x",
+            "..",
+            ".",
+            "",
+            "a/",
+            "a\nb",
+            &long,
+        ] {
             let error = RunFolder::create(&settings(&runs, name)).unwrap_err();
-            assert!(error.to_string().contains("run_name"), "{name}: {error}");
+            let message = error.to_string();
+            let is_line = !message.contains('\n') && message.len() < 300;
+            assert!(message.contains("run_name") && is_line, "{name}: {error}");
         }
         assert_eq!(fs::read_dir(above.path()).unwrap().count(), 0);
         RunFolder::create(&settings(&runs, "..a")).unwrap();
@@ -237,8 +319,32 @@ mod tests {
         drop(first);
         assert_eq!(
             RunFolder::open(&path).unwrap().settings().unwrap(),
-            settings
+            Some(settings)
         );
+    }
+
+    #[test]
+    fn each_of_those_that_ask_for_a_free_name_at_once_has_a_folder() {
+        let above = tempfile::tempdir().unwrap();
+        let settings = settings(&above.path().join("runs"), "run");
+        let reserve = || {
+            let mut own = settings.clone();
+            let folder = RunFolder::reserve_free(&mut own).unwrap();
+            assert!(folder.path().ends_with(&own.run.run_name));
+            folder
+        };
+        let folders: Vec<RunFolder> = thread::scope(|scope| {
+            let started: Vec<_> = (0..8).map(|_| scope.spawn(reserve)).collect();
+            started.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        let mut paths: Vec<_> = folders.iter().map(RunFolder::path).collect();
+        paths.sort();
+        paths.dedup();
+        assert_eq!(paths.len(), 8);
+        drop(folders);
+        // The folder above may stay: it was not empty when the one who made it went.
+        let left = fs::read_dir(above.path().join("runs"));
+        assert!(left.is_err() || left.is_ok_and(|mut left| left.next().is_none()));
     }
 
     #[test]
@@ -252,7 +358,7 @@ mod tests {
         RunFolder::create(&settings).unwrap_err();
         assert_eq!(
             RunFolder::open(&path).unwrap().settings().unwrap(),
-            settings
+            Some(settings)
         );
     }
 

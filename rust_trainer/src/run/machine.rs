@@ -49,7 +49,7 @@ pub fn record(
 }
 
 fn read(path: &Path) -> Option<Map<String, Value>> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    serde_json::from_slice(&files::read(path).ok()?).ok()
 }
 
 /// What Linux says of the first processor under a `name`.

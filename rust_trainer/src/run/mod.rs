@@ -225,7 +225,7 @@ impl Run {
             mean_length: self.report.length_mean(),
             best: self.best(),
             worker_restarts: self.restarts.total,
-            curve: self.report.finish()?,
+            curve: self.report.finish(self.learned.step)?,
         })
     }
 
@@ -330,6 +330,7 @@ impl Run {
             self.learned.step = self.step_count;
             self.learned.seconds = self.report.seconds();
             self.learned.worker_restarts = self.restarts.total;
+            self.count_rows();
             self.at_boundary = true;
         }
         Ok(true)

@@ -72,7 +72,7 @@ pub(super) fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<String,
 /// What is wrong with it, such as another checksum than `expected`.
 pub(super) fn read(path: &Path, expected: &str) -> Result<Vec<(String, Tensor)>, String> {
     let said = |error: io::Error| error.to_string();
-    let mut file = Summed::new(File::open(path).map_err(said)?);
+    let mut file = Summed::new(files::open(path).map_err(said)?);
     let mut length = [0; LENGTH_BYTES];
     file.read_exact(&mut length).map_err(said)?;
     let mut header = Vec::new();
@@ -95,6 +95,10 @@ pub(super) fn read(path: &Path, expected: &str) -> Result<Vec<(String, Tensor)>,
     let start = LENGTH_BYTES + header.len();
     let header: BTreeMap<String, TensorInfo> =
         serde_json::from_slice(&header).map_err(|error| error.to_string())?;
+    for (name, info) in &header {
+        check_place(info, num_bytes - start)
+            .map_err(|what| format!("its tensor `{name}` {what}"))?;
+    }
     let name = path.to_str().ok_or("its path is no Unicode")?;
     let map = || {
         let map = Tensor::f_from_file(name, false, num_bytes as i64, (Kind::Uint8, Device::Cpu))?;
@@ -115,7 +119,25 @@ pub(super) fn read(path: &Path, expected: &str) -> Result<Vec<(String, Tensor)>,
         }
         Ok(tensors)
     };
-    map().map_err(|error: tch::TchError| error.to_string())
+    map().map_err(|error: tch::TchError| TrainerError::from(error).to_string())
+}
+
+/// Refuses a tensor that does not lie in the `length` bytes behind the header, or is of another size than its
+/// shape.
+fn check_place(info: &TensorInfo, length: usize) -> Result<(), String> {
+    let (first, end) = info.data_offsets;
+    let format = FORMATS.iter().find(|(_, format)| *format == info.dtype);
+    let (kind, _) = format.ok_or_else(|| format!("has numbers of type {:?}", info.dtype))?;
+    let size = |total: usize, length: &usize| total.checked_mul(*length);
+    let needed = info.shape.iter().try_fold(kind.elt_size_in_bytes(), size);
+    let is_inside = first <= end && end <= length && i64::try_from(end).is_ok();
+    if is_inside && needed == Some(end - first) {
+        return Ok(());
+    }
+    Err(format!(
+        "of shape {:?} does not lie at bytes {first} to {end} of {length}",
+        info.shape
+    ))
 }
 
 /// The header as the format has it, padded to whole words, and the tensors in the order in which they
@@ -221,6 +243,34 @@ mod tests {
             let view = reference.tensor(&name).unwrap();
             let shape: Vec<i64> = view.shape().iter().map(|&length| length as i64).collect();
             assert_eq!(shape, tensor.size());
+        }
+    }
+
+    /// Whoever can write the file can write its checksum, too.
+    #[test]
+    fn places_that_cannot_be_are_refused_in_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("step-1.replay.safetensors");
+        for (shape, offsets) in [
+            ("[4]", "[0,18446744073709551615]"),
+            ("[4]", "[9223372036854775800,9223372036854775816]"),
+            ("[4]", "[16,0]"),
+            ("[4]", "[16,32]"),
+            ("[3]", "[0,16]"),
+            ("[4294967296,4294967296,4]", "[0,16]"),
+        ] {
+            let info =
+                format!("{{\"dtype\":\"F32\",\"shape\":{shape},\"data_offsets\":{offsets}}}");
+            let header = format!("{{\"rewards\":{info}}}");
+            let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+            bytes.extend(header.as_bytes());
+            bytes.extend([0; 16]);
+            fs::write(&path, &bytes).unwrap();
+            let mut hasher = crc32fast::Hasher::new();
+            hasher.update(&bytes);
+            let problem = read(&path, &checksum(&hasher)).unwrap_err();
+            let is_line = problem.contains("`rewards`") && !problem.contains('\n');
+            assert!(is_line, "{problem}");
         }
     }
 

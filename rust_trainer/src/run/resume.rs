@@ -16,6 +16,8 @@ pub struct Resume {
     pub(super) replay_problem: Option<TrainerError>,
     /// Its settings, changed as asked for.
     pub settings: Settings,
+    /// They are the checkpoint's.
+    settings_were_lost: bool,
 }
 
 impl Resume {
@@ -38,14 +40,27 @@ impl Resume {
         let mut found = checkpoints::newest(&folder.checkpoints())?;
         let mut replay_problem = None;
         if let Some(found) = &mut found {
-            found.checkpoint.check_belongs(&found.path, &settings)?;
+            found.check(settings.as_ref())?;
             replay_problem = found.checkpoint.read_replay(&found.path).err();
         }
+        let of_checkpoint = || {
+            found
+                .as_ref()
+                .map(|found| found.checkpoint.settings.clone())
+        };
+        let lost = settings.is_none();
+        let settings = settings.or_else(of_checkpoint).ok_or_else(|| {
+            let folder = folder.path().display();
+            TrainerError::Usage(format!(
+                "`{folder}` has an empty settings.toml and no checkpoint"
+            ))
+        })?;
         Ok(Self {
             folder,
             checkpoint: found,
             replay_problem,
             settings: settings.with(changes)?,
+            settings_were_lost: lost,
         })
     }
 
@@ -89,10 +104,11 @@ impl Resume {
             })
         };
         Ok(Self {
-            folder: RunFolder::of_another_rank(folder),
+            folder: RunFolder::of_another_rank(folder.to_owned()),
             checkpoint: run.has_checkpoint.then(|| found(&bytes)).transpose()?,
             replay_problem: None,
             settings: run.settings,
+            settings_were_lost: false,
         })
     }
 
@@ -110,6 +126,11 @@ impl Resume {
         let mut notices: Vec<String> = damaged
             .map(|error| format!("{error}; taking an older one"))
             .collect();
+        if self.settings_were_lost {
+            let words =
+                "the run's settings.toml was lost: it is written anew, as the checkpoint has it";
+            notices.push(words.to_owned());
+        }
         if let Some(problem) = &self.replay_problem {
             notices.push(format!("{problem}; the replay memory is filled anew"));
         }

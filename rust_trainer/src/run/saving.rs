@@ -26,6 +26,11 @@ impl Run {
         if self.saved.is_some_and(|saved| saved >= step) {
             return Ok(());
         }
+        if self.folder.is_there() && !self.folder.has_settings() {
+            self.report
+                .message("the run's settings.toml was lost: it is written anew");
+            self.folder.write_settings(&self.settings)?;
+        }
         let saved = checkpoint.save(&folder);
         if checkpoint.path_in(&folder).is_file() {
             self.saved = Some(step); // even where its replay memory could not be written

@@ -1,5 +1,6 @@
 //! How runs start: anew, or from their newest checkpoint.
 
+use tch::Device;
 use vec_env::{EnvError, VecEnv};
 
 use super::{Counters, EnvStates, Resume, Run, RunFolder, StopRequest, checkpoints};
@@ -7,6 +8,7 @@ use crate::{
     algorithms::{self, Algorithm},
     device, envs,
     error::TrainerError,
+    memory,
     ranks::Ranks,
     report::RunReport,
     settings::Settings,
@@ -23,35 +25,32 @@ impl Run {
         env: Box<dyn VecEnv>,
         stop: &StopRequest,
     ) -> Result<Self, TrainerError> {
-        Self::create_on(Ranks::alone(), settings, env, stop)
+        let folder = RunFolder::reserve(&settings)?;
+        Self::create_in(folder, Ranks::alone(), settings, env, stop)
     }
 
-    /// The same at one of several ranks, with its share of the environments. The folder is rank 0's, which
-    /// must have found it [free](RunFolder::check_free).
+    /// The same in a folder that is [reserved](RunFolder::reserve) for it, at one of several ranks with its share
+    /// of the environments; the folder is rank 0's.
     ///
     /// # Errors
     /// Those of [`Run::create`]; [`TrainerError::Lost`].
-    pub fn create_on(
+    pub fn create_in(
+        folder: RunFolder,
         ranks: Ranks,
         settings: Settings,
         env: Box<dyn VecEnv>,
         stop: &StopRequest,
     ) -> Result<Self, TrainerError> {
-        if ranks.is_first() {
-            RunFolder::check_free(&settings)?;
-        }
         let Prepared { env, algorithm, .. } = prepare(&settings, env, None, stop, &ranks)?;
         let (title, total) = (title(&settings), settings.run.total_steps);
         if !ranks.is_first() {
-            let path = settings.run.runs_dir.join(&settings.run.run_name);
-            let folder = RunFolder::of_another_rank(&path);
-            let report = RunReport::of_another_rank(&path, &title, total, 0);
+            let report = RunReport::of_another_rank(folder.path(), &title, total, 0);
             let learned = Counters::default();
             return Ok(Self::new(
                 folder, settings, env, algorithm, learned, report, ranks,
             ));
         }
-        let folder = RunFolder::create(&settings)?;
+        folder.write_settings(&settings)?;
         let mut report = match RunReport::create(folder.path(), &title, total) {
             Ok(report) => report,
             Err(error) => {
@@ -100,6 +99,7 @@ impl Run {
             mut checkpoint,
             replay_problem,
             settings,
+            ..
         } = resume;
         if let (Some(found), Some(_)) = (&mut checkpoint, &replay_problem) {
             // What is in hand of the old games is gone with it.
@@ -134,8 +134,40 @@ impl Run {
         };
         let mut run = Self::new(folder, settings, env, algorithm, start, report, ranks);
         run.notices = notices;
+        run.notices.extend(run.lost_rows());
         run.saved = counters.map(|counters| counters.step);
         Ok(run)
+    }
+}
+
+impl Run {
+    /// What the tables lack of the rows that were in them at the checkpoint, a sentence each.
+    fn lost_rows(&self) -> Vec<String> {
+        let Counters {
+            step,
+            update,
+            games,
+            evaluations,
+            ..
+        } = self.learned;
+        let tables = [
+            ("episodes.csv", self.report.num_games(), games),
+            ("updates.csv", self.report.num_updates(), update),
+            (
+                "evaluations.csv",
+                self.report.evaluations().len() as u64,
+                evaluations,
+            ),
+        ];
+        let short = tables.into_iter().filter(|_| self.ranks.is_first());
+        let short = short.filter(|(_, found, expected)| found < expected);
+        let tell = |(table, found, expected)| {
+            format!(
+                "`{}` has {found} of its {expected} rows up to agent step {step}: the others are lost",
+                self.folder().join(table).display()
+            )
+        };
+        short.map(tell).collect()
     }
 }
 
@@ -159,6 +191,13 @@ fn prepare(
 ) -> Result<Prepared, TrainerError> {
     envs::check(&settings.env.env_id, settings.env.env_groups, &*env)?;
     let device = device::prepare(&settings.machine)?;
+    let needs = memory::of_run(
+        settings,
+        env.num_envs(),
+        env.obs_spec(),
+        device == Device::Cpu,
+    );
+    memory::check_run(settings, &needs)?;
     let mut algorithm = algorithms::of_rank(settings, &*env, device, ranks)?;
     let mut done_before = 0;
     let mut states = Err(None);
@@ -183,8 +222,9 @@ fn prepare(
     // New games of a resumed run: a seed of their own keeps them from repeating the first ones.
     let first_env = ranks.share(settings.env.num_envs).start as u64;
     let seed = envs::env_seed(settings.run.seed.wrapping_add(done_before)) + first_env;
+    let what = format!("{} environments begin their games", env.num_envs());
     let (mut env, first) = stop
-        .unless_asked(move || begin(env, seed, states))
+        .unless_asked_saying(Some(&what), move || begin(env, seed, states))
         .ok_or(TrainerError::Stopped)?;
     let mut first = first?;
     let mut notices = Vec::new();

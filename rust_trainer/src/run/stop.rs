@@ -5,23 +5,27 @@
 //! Python process the same program may run several times, and others handle signals in between.
 
 use std::{
-    io, mem, panic, ptr,
+    io::{self, Write},
+    mem, panic, ptr,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicI32, Ordering},
         mpsc::{self, RecvTimeoutError},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use libc::{SIGHUP, SIGINT, SIGTERM, c_int, sigaction};
+use libc::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ, c_int, sigaction};
 
 /// What a shell expects of a program that a signal ended.
 const EXIT_BASE: i32 = 128;
 
 /// How long what is in hand may still take once a stop was asked for.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long work that may take long is waited for without a word.
+const SILENCE: Duration = Duration::from_secs(3);
 
 /// How soon a wait notices that a stop was asked for.
 pub(crate) const LOOK: Duration = Duration::from_millis(100);
@@ -73,6 +77,9 @@ impl StopRequest {
                 }
                 installed.before.push((signal, before));
             }
+            // A file that grows past `ulimit -f` is a write that fails, which is told, and not the end.
+            let before = set_action(SIGXFSZ, &action(libc::SIG_IGN))?;
+            installed.before.push((SIGXFSZ, before));
         }
         installed.users += 1;
         Ok(Self {
@@ -142,9 +149,25 @@ impl StopRequest {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
+        self.unless_asked_saying(None, work)
+    }
+
+    /// The same with a line that says `what` takes so long.
+    pub fn unless_asked_saying<T: Send + 'static>(
+        &self,
+        what: Option<&str>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
         let (sender, receiver) = mpsc::channel();
         let worker = thread::spawn(move || sender.send(work()).is_ok());
+        let began = Instant::now();
+        let mut what = what.filter(|_| !IS_QUIET.load(Ordering::SeqCst));
         loop {
+            if began.elapsed() >= SILENCE
+                && let Some(what) = what.take()
+            {
+                let _ = writeln!(io::stderr(), "{what} …");
+            }
             match receiver.recv_timeout(LOOK) {
                 Ok(result) => return Some(result),
                 Err(RecvTimeoutError::Timeout) if self.is_asked() => return None,

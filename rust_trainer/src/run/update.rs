@@ -60,12 +60,14 @@ impl Run {
             updated_at: self.step_count,
             seconds: self.report.seconds(),
             worker_restarts: self.restarts.total,
+            ..self.learned
         };
         self.at_boundary = true;
         let times = mem::replace(&mut self.times, Times::start());
         let waited = self.ranks.take_waited();
         let met = self.meet(&times, waited, stop)?;
         self.learned.worker_restarts = met.worker_restarts;
+        self.count_rows();
         let mut scalars = vec![("update", self.learned.update as f64)];
         scalars.extend(metrics.0);
         scalars.extend([
@@ -126,6 +128,12 @@ impl Run {
             stop.ask_by(self.agreed_signal);
         }
         self.agreed_signal != 0
+    }
+
+    /// Notes how many rows the tables have: a run that goes on misses those that are lost.
+    pub(super) fn count_rows(&mut self) {
+        self.learned.games = self.report.num_games();
+        self.learned.evaluations = self.report.evaluations().len() as u64;
     }
 
     pub(super) fn report_games(&mut self, games: Vec<Game>) -> Result<(), TrainerError> {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     envs::{self, available_cores},
     error::TrainerError,
-    run::{checkpoints, files, folder},
+    run::{RunFolder, checkpoints, files, folder},
     settings::Settings,
 };
 
@@ -53,15 +53,17 @@ pub struct PlannedRun {
 }
 
 impl Plan {
-    /// Makes the folder `runs_dir/run_name` of `settings`, and in it the plan.
+    /// Makes the folder `runs_dir/run_name` of `settings`, and in it the plan. Unless the name `is_named` by the
+    /// user, it gets a number behind it where there is such a folder.
     ///
     /// # Errors
     /// A seed or an environment that is named twice; self-play, whose returns say nothing; a folder that
     /// is there or cannot be made.
     pub fn create(
-        settings: Settings,
+        mut settings: Settings,
         seeds: Vec<u64>,
         env_ids: Vec<String>,
+        is_named: bool,
     ) -> Result<Self, TrainerError> {
         if settings.env.num_players > 1 {
             let problem = "cannot be scored over seeds: what one side of a game wins the other loses; \
@@ -73,9 +75,9 @@ impl Plan {
                 problem.to_owned(),
             ));
         }
-        let plan = Self {
-            folder: crate::run::RunFolder::check_free(&settings)?,
-            settings,
+        let mut plan = Self {
+            folder: PathBuf::new(),
+            settings: settings.clone(),
             seeds,
             env_ids,
         };
@@ -87,8 +89,13 @@ impl Plan {
                 "`{twice}` is asked for twice: name each seed and each environment once"
             )));
         }
-        let create = |source| TrainerError::io("create", &plan.folder, source);
-        fs::create_dir_all(&plan.folder).map_err(create)?;
+        let reserved = if is_named {
+            RunFolder::reserve(&settings)?
+        } else {
+            RunFolder::reserve_free(&mut settings)?
+        };
+        reserved.path().clone_into(&mut plan.folder);
+        plan.settings = settings;
         plan.write()?;
         Ok(plan)
     }
@@ -184,7 +191,7 @@ impl PlannedRun {
     /// Whether it has begun.
     #[must_use]
     pub fn has_begun(&self) -> bool {
-        self.folder.join("settings.toml").is_file()
+        RunFolder::has_run(&self.folder)
     }
 
     /// Whether it has a checkpoint of its last step.
@@ -321,7 +328,7 @@ mod tests {
     fn self_play_has_no_score_to_compare_seeds_by() {
         let mut settings = Settings::defaults(Algorithm::Ppo);
         settings.env.num_players = 2;
-        let error = Plan::create(settings, vec![1, 2], vec!["Pong".to_owned()]).unwrap_err();
+        let error = Plan::create(settings, vec![1, 2], vec!["Pong".to_owned()], true).unwrap_err();
         assert!(
             error.to_string().contains("compare them by `versus`"),
             "{error}"
@@ -335,9 +342,9 @@ mod tests {
         settings.run.runs_dir = runs.path().to_owned();
         settings.run.run_name = "all".to_owned();
         let env_ids = vec!["A-v1".to_owned(), "ALE/B-v5".to_owned()];
-        let twice = Plan::create(settings.clone(), vec![1, 2, 1], env_ids.clone());
+        let twice = Plan::create(settings.clone(), vec![1, 2, 1], env_ids.clone(), true);
         assert!(twice.unwrap_err().to_string().contains("A-v1-seed1"));
-        let plan = Plan::create(settings.clone(), vec![1, 2], env_ids).unwrap();
+        let plan = Plan::create(settings.clone(), vec![1, 2], env_ids, true).unwrap();
         let names: Vec<_> = plan.runs().into_iter().map(|run| run.name).collect();
         let expected = [
             "A-v1-seed1",

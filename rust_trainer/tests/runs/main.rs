@@ -24,6 +24,7 @@ mod contexts;
 mod evaluations;
 mod failures;
 mod folders;
+mod foreign;
 mod groups;
 mod replays;
 mod resume;

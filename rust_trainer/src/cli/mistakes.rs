@@ -1,0 +1,222 @@
+//! What is said of a command line that is wrong, and of what went wrong later: a line that names the mistake
+//! and what was probably meant.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io::{self, Write},
+};
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::{
+    error::{TrainerError, brief, brief_quotes},
+    settings::Preset,
+};
+
+/// The command that is meant where none is named.
+const DEFAULT: &str = "train";
+/// Names as unlike as this are no suggestion.
+const ALIKE: f64 = 0.7;
+/// One name begins the other: `env` and `environment`.
+const BEGINS: f64 = 0.95;
+
+/// `args` with the command `train` where the first word is none of the `commands` but an option of it or a
+/// preset.
+pub(super) fn with_command(command: &clap::Command, args: Vec<OsString>) -> Vec<OsString> {
+    let is_of_train = |word: &OsStr| {
+        let word = word.to_string_lossy();
+        let is_own = ["-h", "--help", "-V", "--version"].contains(&&*word);
+        let is_option = word.starts_with('-') && !is_own;
+        is_option || Preset::named(&word).is_some()
+    };
+    let mut args = args;
+    let first = args.get(1).filter(|word| is_of_train(word));
+    if first.is_some_and(|word| command.find_subcommand(word).is_none()) {
+        args.insert(1, DEFAULT.into());
+    }
+    args
+}
+
+/// Prints what is wrong with a command line in one line, or the help that was asked for; returns the exit
+/// status.
+pub(super) fn explain(mut error: clap::Error, command: &clap::Command, args: &[OsString]) -> i32 {
+    let is_mistake =
+        error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if !is_mistake {
+        let _ = error.print();
+        return error.exit_code();
+    }
+    suggest(&mut error, command, args);
+    shorten(&mut error);
+    let text = error.render().to_string();
+    let parts = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage"));
+    let parts: Vec<_> = parts
+        .filter(|line| !line.is_empty() && !line.starts_with("For more"))
+        .collect();
+    let line = parts.join("; ").replace(":;", ":"); // where a list begins
+    let _ = writeln!(io::stderr(), "{line} (--help lists all)");
+    error.exit_code()
+}
+
+/// Prints an error and its causes in a line; behind it the details of an environment's own exception.
+pub(super) fn fail(error: &TrainerError) {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(source) = cause {
+        let reason = source.to_string();
+        if !text.contains(&reason) {
+            text = format!("{text}: {reason}");
+        }
+        cause = source.source();
+    }
+    let _ = writeln!(io::stderr(), "error: {}", brief_quotes(&text));
+    if let Some(details) = error.details() {
+        let _ = writeln!(io::stderr(), "\n{details}");
+    }
+}
+
+/// Puts names that are like the unknown one in the place of clap's, which compares letter by letter: to it
+/// `--enviroment-id` is like `--env-timeout`.
+fn suggest(error: &mut clap::Error, command: &clap::Command, args: &[OsString]) {
+    let used = args.get(1).and_then(|name| command.find_subcommand(name));
+    let (about, place) = match error.kind() {
+        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        ErrorKind::InvalidSubcommand => (
+            ContextKind::InvalidSubcommand,
+            ContextKind::SuggestedSubcommand,
+        ),
+        _ => return,
+    };
+    let Some(ContextValue::String(unknown)) = error.get(about) else {
+        return;
+    };
+    let name = unknown.trim_start_matches('-').to_owned();
+    error.remove(place);
+    error.remove(ContextKind::Suggested);
+    let names: Vec<String> = if place == ContextKind::SuggestedArg {
+        let options = used.into_iter().flat_map(clap::Command::get_arguments);
+        let options = options.filter(|option| !option.is_hide_set());
+        let names = options.filter_map(|option| option.get_long().map(str::to_owned));
+        names.collect()
+    } else {
+        let commands = command.get_subcommands();
+        let commands = commands.map(|command| command.get_name().to_owned());
+        let presets = Preset::ALL.iter().map(|preset| preset.name.to_owned());
+        commands.chain(presets).collect()
+    };
+    let dashes = if place == ContextKind::SuggestedArg {
+        "--"
+    } else {
+        ""
+    };
+    let alike = most_alike(&name, &names);
+    if !alike.is_empty() {
+        let alike = alike.into_iter().map(|name| format!("{dashes}{name}"));
+        error.insert(place, ContextValue::Strings(alike.collect()));
+        return;
+    }
+    let mut positionals = used.into_iter().flat_map(clap::Command::get_positionals);
+    if let (Some(used), Some(_)) = (used, positionals.find(|one| one.get_id() == name.as_str())) {
+        let (command, value) = (used.get_name(), name.to_uppercase());
+        let tip = format!("it is named without an option, `{command} {value}`");
+        let tip = ContextValue::StyledStrs(vec![tip.into()]);
+        error.insert(ContextKind::Suggested, tip);
+    }
+}
+
+/// Cuts what the user wrote where it is long.
+fn shorten(error: &mut clap::Error) {
+    for kind in [
+        ContextKind::InvalidArg,
+        ContextKind::InvalidValue,
+        ContextKind::InvalidSubcommand,
+    ] {
+        if let Some(ContextValue::String(text)) = error.get(kind) {
+            let text = ContextValue::String(brief(text));
+            error.insert(kind, text);
+        }
+    }
+}
+
+/// The names that are most like `name`, if any is like it.
+fn most_alike<'a>(name: &str, names: &'a [String]) -> Vec<&'a str> {
+    let with_likeness = names.iter().map(|other| (likeness(name, other), other));
+    let alike: Vec<_> = with_likeness
+        .filter(|(likeness, _)| *likeness >= ALIKE)
+        .collect();
+    let most = alike
+        .iter()
+        .map(|(likeness, _)| *likeness)
+        .fold(0.0, f64::max);
+    let most = alike.iter().filter(|(likeness, _)| *likeness > most - 0.01);
+    most.map(|(_, name)| name.as_str()).collect()
+}
+
+/// How alike two names are, from 0 to 1: word by word, in whatever order, or as if they were one word.
+fn likeness(one: &str, other: &str) -> f64 {
+    let words = |name: &str| {
+        name.split(['-', '_'])
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let of_all = |words: &[String], among: &[String]| -> f64 {
+        let nearest = words.iter().map(|word| {
+            let likenesses = among.iter().map(|other| of_words(word, other));
+            likenesses.fold(0.0, f64::max)
+        });
+        nearest.sum()
+    };
+    let (ours, theirs) = (words(one), words(other));
+    let both = of_all(&ours, &theirs) + of_all(&theirs, &ours);
+    let by_word = both / (ours.len() + theirs.len()) as f64;
+    by_word.max(strsim::normalized_damerau_levenshtein(
+        &ours.concat(),
+        &theirs.concat(),
+    ))
+}
+
+fn of_words(one: &str, other: &str) -> f64 {
+    let begins =
+        one.len().min(other.len()) >= 3 && (one.starts_with(other) || other.starts_with(one));
+    if one == other {
+        1.0
+    } else if begins {
+        BEGINS
+    } else {
+        strsim::normalized_damerau_levenshtein(one, other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_meant_is_found_word_by_word() {
+        let names = [
+            "env-id",
+            "env-timeout",
+            "env-threads",
+            "resume",
+            "num-envs",
+            "gamma",
+        ];
+        let names = names.map(str::to_owned);
+        for (wrong, meant) in [
+            ("enviroment-id", Some("env-id")),
+            ("environment_id", Some("env-id")),
+            ("envid", Some("env-id")),
+            ("env-num", Some("num-envs")),
+            ("gama", Some("gamma")),
+            ("resmue", Some("resume")),
+            ("preset", None),
+            ("colour", None),
+        ] {
+            let found = most_alike(wrong, &names);
+            assert_eq!(found, meant.as_slice(), "{wrong}");
+        }
+    }
+}
