@@ -6,14 +6,17 @@
 #include <torch/csrc/autograd/saved_variable.h>
 
 #include <array>
+#include <cstddef>
+#include <exception>
 #include <mutex>
+#include <string>
 
 namespace {
 
 using at::Tensor;
 using torch::autograd::SavedVariable;
 
-// As in src/nn/kernels/mod.rs.
+// As in src/nn/kernels/mod.rs, which states the same sizes.
 struct Conv {
   size_t images, height, width, channels, kernel, stride, outputs;
   bool rectified, of_bytes, channels_first, bfloat16;
@@ -30,6 +33,16 @@ struct Kernels {
   void (*backward)(const Conv*, const void* x, const float* weight, const void* y, const void* of_y,
                    const Gradients*);
 };
+
+constexpr size_t WORD = 8;
+static_assert(sizeof(size_t) == WORD && sizeof(void*) == WORD && sizeof(bool) == 1);
+static_assert(sizeof(Conv) == 8 * WORD && offsetof(Conv, outputs) == 6 * WORD &&
+              offsetof(Conv, rectified) == 7 * WORD && offsetof(Conv, bfloat16) == 7 * WORD + 3);
+static_assert(sizeof(Gradients) == 3 * WORD && offsetof(Gradients, bias) == 2 * WORD);
+static_assert(sizeof(Kernels) == 2 * WORD && offsetof(Kernels, backward) == WORD);
+
+// Why the last call of this thread failed.
+thread_local std::string error;
 
 struct Backward : torch::autograd::Node {
   Conv conv;
@@ -70,7 +83,7 @@ Tensor convolution(const Conv& conv, const Kernels& kernels, const Tensor& x, co
                        x.options().dtype(conv.bfloat16 ? at::kBFloat16 : at::kFloat));
   kernels.forward(&conv, x.const_data_ptr(), weight.const_data_ptr<float>(),
                   bias.const_data_ptr<float>(), y.data_ptr());
-  if (!at::GradMode::is_enabled() || !weight.requires_grad()) return y;
+  if (!torch::autograd::compute_requires_grad(x, weight, bias)) return y;
   std::shared_ptr<Backward> node(new Backward(), torch::autograd::deleteNode);
   node->conv = conv;
   node->kernels = &kernels;
@@ -84,12 +97,19 @@ Tensor convolution(const Conv& conv, const Kernels& kernels, const Tensor& x, co
 
 }  // namespace
 
-// The result is the caller's; none where libtorch threw.
+// The result is the caller's; none where libtorch threw: trainer_convolution_error() then says what.
 extern "C" Tensor* trainer_convolution(const Conv* conv, const Kernels* kernels, const Tensor* x,
                                        const Tensor* weight, const Tensor* bias) {
   try {
     return new Tensor(convolution(*conv, *kernels, *x, *weight, *bias));
+  } catch (const c10::Error& thrown) {
+    error = thrown.what_without_backtrace();
+  } catch (const std::exception& thrown) {
+    error = thrown.what();
   } catch (...) {
-    return nullptr;
+    error = "an exception of an unknown type";
   }
+  return nullptr;
 }
+
+extern "C" const char* trainer_convolution_error() { return error.c_str(); }

@@ -36,14 +36,14 @@ fn error_of(payload: &(dyn Any + Send), place: &str) -> TrainerError {
     let text = text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string));
     let text = text.unwrap_or_else(|| "no message".to_owned());
     let line = text.lines().next().unwrap_or_default();
-    let message = match line.split_once("on an `Err` value: Torch(\"") {
-        Some((_, error)) => {
-            match TrainerError::libtorch(error.split("\\n").next().unwrap_or_default()) {
-                memory @ TrainerError::OutOfMemory(_) => return memory,
-                other => other.to_string(),
-            }
-        }
-        None => line.to_owned(),
+    let said = match line.split_once("on an `Err` value: Torch(\"") {
+        Some((_, error)) => error.split("\\n").next().unwrap_or_default(),
+        None => line,
+    };
+    let message = match TrainerError::libtorch(said) {
+        memory @ TrainerError::OutOfMemory(_) => return memory,
+        other if said != line => other.to_string(),
+        _ => line.to_owned(),
     };
     TrainerError::Panic {
         message,

@@ -140,17 +140,23 @@ impl<'a, Tensors: ReadOnly> Shared<'a, Tensors> {
 }
 
 /// Tensors and plain data that nobody writes to through `&`, as tch would allow.
-pub(crate) trait ReadOnly {}
+///
+/// # Safety
+/// All that a value holds beside tensors of tch may be read by several threads at once: no `Cell`, no `Rc`,
+/// no pointer to what others change. Its methods that take `&self` write to no tensor that it holds.
+#[expect(unsafe_code, reason = "the promise that `Shared` rests on")]
+pub unsafe trait ReadOnly {}
 
-impl<N: Network> ReadOnly for N {}
-impl ReadOnly for Option<Noise> {}
+#[expect(unsafe_code, reason = "says what the type holds")]
+// SAFETY: tensors alone.
+unsafe impl ReadOnly for Option<Noise> {}
 
 #[expect(
     unsafe_code,
     reason = "tch's tensors are not Sync, for they can be written to through `&`"
 )]
-// SAFETY: what is `ReadOnly` is not written to while it is shared. libtorch lets any number of threads read
-// a tensor and build graphs on it, and counts references atomically.
+// SAFETY: what is `ReadOnly` is not written to while it is shared, and beside its tensors any number of threads
+// may read it. libtorch lets them read a tensor and build graphs on it, and counts references atomically.
 unsafe impl<Tensors: ReadOnly> Sync for Shared<'_, Tensors> {}
 
 #[cfg(test)]

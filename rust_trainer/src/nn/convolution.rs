@@ -41,6 +41,8 @@ pub(super) fn convolved(
 mod x86_64 {
     #![expect(unsafe_code, reason = "foreign functions")]
 
+    use std::ffi::{CStr, c_char};
+
     use tch::{Device, Kind, Tensor};
 
     use super::Convolution;
@@ -60,14 +62,17 @@ mod x86_64 {
             weight: *const RawTensor,
             bias: *const RawTensor,
         ) -> *mut RawTensor;
+        fn trainer_convolution_error() -> *const c_char;
     }
 
     /// `x` `[batch, inputs, height, width]` → `[batch, outputs, ...]` in `kind`, channels last in memory,
     /// with float32 `weight` `[outputs, inputs, kernel, kernel]`, or `[outputs, inputs]`, and `bias`
     /// `[outputs]`. Gradients of both are float32, whatever `kind` is.
     ///
-    /// `None` where the processor, the device or the extents are not for our kernels, and where libtorch has no
-    /// memory: it says so better when it is asked to compute it itself.
+    /// `None` where the processor, the device or the extents are not for our kernels.
+    ///
+    /// # Panics
+    /// Where libtorch fails, as its own operations do.
     pub(in crate::nn) fn convolved(
         conv: &Convolution,
         x: &Tensor,
@@ -129,13 +134,16 @@ mod x86_64 {
         }
         let raw = |tensor: &Tensor| tensor.as_ptr().cast::<RawTensor>();
         // SAFETY: all three are tensors of libtorch's, which is what tch's pointers point to, contiguous, of
-        // the types and extents that `extents` says; the kernels fit it and this processor.
+        // the types and extents that `extents` says; the kernels fit it and this processor. The error is a text of
+        // this thread that ends with a zero, there until the next call that fails.
         unsafe {
             let y =
                 trainer_convolution(&raw const extents, kernels, raw(&x), raw(weight), raw(bias));
-            if y.is_null() {
-                return None;
-            }
+            assert!(
+                !y.is_null(),
+                "{}",
+                CStr::from_ptr(trainer_convolution_error()).to_string_lossy()
+            );
             let y = Tensor::from_ptr(y.cast());
             Some(if extents.channels_first {
                 y
@@ -152,7 +160,10 @@ mod tests {
     use tch::{Device, Kind, Tensor};
 
     use super::{x86_64::convolved_in, *};
-    use crate::{device::computes_in_bf16, nn::kernels::Instructions};
+    use crate::{
+        device::computes_in_bf16, error::TrainerError, nn::kernels::Instructions,
+        panics::catch_panics,
+    };
 
     const SETS: [Instructions; 2] = [Instructions::Avx2, Instructions::Avx512];
 
@@ -276,6 +287,62 @@ mod tests {
                 };
                 compare(set, &conv, *x, *outputs, *kind);
             }
+        }
+    }
+
+    /// As PyTorch has it for a layer that is not trained: nothing of it changes what flows on to the input.
+    #[test]
+    fn frozen_weights_pass_the_gradient_on_to_the_input() {
+        let conv = Convolution {
+            kernel: 3,
+            stride: 2,
+            of_bytes: false,
+            rectified: true,
+            channels_first: false,
+        };
+        let bias = uniform(&[64], Kind::Float);
+        for trains_bias in [false, true] {
+            let x = channels_last(&uniform(&[2, 32, 9, 9], Kind::Float)).set_requires_grad(true);
+            let weight = uniform(&[64, 32, 3, 3], Kind::Float);
+            let bias = bias.copy().set_requires_grad(trains_bias);
+            let theirs = x.conv2d(&weight, Some(&bias), 2, 0, 1, 1).relu();
+            let of_y = uniform(&theirs.size(), Kind::Float);
+            let mut wanted = vec![&x];
+            wanted.extend(trains_bias.then_some(&bias));
+            let gradients = |y: Tensor| {
+                Tensor::run_backward(&[(y * &of_y).sum(Kind::Float)], &wanted, false, false)
+            };
+            let theirs = gradients(theirs);
+            for set in SETS.into_iter().filter(|set| set.is_there()) {
+                let y = convolved_in(set, &conv, &x, (&weight, &bias), Kind::Float).unwrap();
+                assert!(y.requires_grad(), "{set:?}: no gradient of the input");
+                for (ours, theirs) in gradients(y).iter().zip(&theirs) {
+                    let difference = largest_difference(ours, &double(theirs));
+                    assert!(difference < 1e-5, "{set:?}: {difference:e}");
+                }
+            }
+        }
+    }
+
+    /// libtorch is not asked once more for what it has refused.
+    #[test]
+    fn what_libtorch_refuses_is_an_error() {
+        let conv = Convolution {
+            kernel: 1,
+            stride: 1,
+            of_bytes: false,
+            rectified: false,
+            channels_first: false,
+        };
+        let long = 1 << 23; // its square of numbers is more than addresses reach
+        let zeros = |shape: &[i64]| Tensor::zeros(shape, (Kind::Float, Device::Cpu)); // memory on demand
+        let x = zeros(&[1, 1, long, 32]).permute([0, 3, 1, 2]);
+        let (weight, bias) = (zeros(&[long, 32, 1, 1]), zeros(&[long]));
+        let refused = catch_panics(|| Ok(convolved(&conv, &x, (&weight, &bias), Kind::Float)));
+        match refused {
+            Ok(None) => assert!(Instructions::widest().is_none(), "it went on in silence"),
+            Ok(Some(_)) => unreachable!("there is no such memory"),
+            Err(error) => assert!(matches!(error, TrainerError::OutOfMemory(_)), "{error}"),
         }
     }
 

@@ -7,7 +7,7 @@ use rand::{Rng, RngExt};
 use tch::{Device, Kind, Tensor, no_grad_guard};
 
 use super::init;
-use crate::settings::Init;
+use crate::{parallel::ReadOnly, settings::Init};
 
 /// Takes the parameters of a network as its layers declare them; [`ParamsBuilder::finish`] joins them.
 ///
@@ -106,8 +106,27 @@ impl<'a> ParamsBuilder<'a> {
     }
 }
 
-/// Layers over one set of parameters.
-pub trait Network {
+/// Layers over one set of parameters, which several threads compute with at once.
+///
+/// Whether they may is a promise ([`ReadOnly`]) that only `unsafe` code makes; a network without it is refused:
+///
+/// ```compile_fail,E0277
+/// use rust_trainer::nn::{Network, Params};
+///
+/// struct Counting(Params, std::cell::Cell<u64>);
+///
+/// impl Network for Counting {
+///     fn params(&self) -> &Params {
+///         self.1.set(self.1.get() + 1);
+///         &self.0
+///     }
+///
+///     fn params_mut(&mut self) -> &mut Params {
+///         &mut self.0
+///     }
+/// }
+/// ```
+pub trait Network: ReadOnly {
     /// The weights.
     fn params(&self) -> &Params;
 

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     data::{Batch, normalize::ObsNormalizer},
     error::TrainerError,
+    parallel::ReadOnly,
     policy::Distribution,
     settings::{NetSettings, Precision},
 };
@@ -188,6 +189,10 @@ impl PolicyValueNet {
         (output, after)
     }
 }
+
+#[expect(unsafe_code, reason = "says what the type holds")]
+// SAFETY: tensors, numbers and lists of them, which only `&mut self` changes.
+unsafe impl ReadOnly for PolicyValueNet {}
 
 impl Network for PolicyValueNet {
     fn params(&self) -> &Params {

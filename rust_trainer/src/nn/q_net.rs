@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     error::TrainerError,
+    parallel::ReadOnly,
     settings::{NetSettings, Precision},
 };
 
@@ -181,6 +182,10 @@ impl QNet {
         drawn.filter(|layers| !layers.is_empty()).map(Noise)
     }
 }
+
+#[expect(unsafe_code, reason = "says what the type holds")]
+// SAFETY: tensors and numbers, which only `&mut self` changes.
+unsafe impl ReadOnly for QNet {}
 
 impl Network for QNet {
     fn params(&self) -> &Params {

@@ -6,7 +6,10 @@ use tch::{Device, Tensor, no_grad_guard};
 use vec_env::ActionBatch;
 
 use super::{Choice, Policy, to_vec};
-use crate::nn::{Memory, Network, Params, QNet};
+use crate::{
+    nn::{Memory, Network, Params, QNet},
+    parallel::ReadOnly,
+};
 
 /// Plays by action values: the best action, or with probability ε, unless it plays greedily, any.
 #[derive(Debug)]
@@ -28,6 +31,10 @@ impl Policy for EpsilonGreedy {
         epsilon_greedy(&self.net.values(obs), epsilon, rng).actions
     }
 }
+
+#[expect(unsafe_code, reason = "says what the type holds")]
+// SAFETY: a network that is, and a number.
+unsafe impl ReadOnly for EpsilonGreedy {}
 
 impl Network for EpsilonGreedy {
     fn params(&self) -> &Params {

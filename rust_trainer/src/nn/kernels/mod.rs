@@ -38,6 +38,8 @@ mod vectors;
 
 pub use choice::{Instructions, Kernels};
 
+use std::mem::offset_of;
+
 use numbers::{Numbers, Vector};
 use tile::{Scratch, parts};
 use vectors::Vectors;
@@ -80,6 +82,16 @@ pub struct Gradients {
     /// `[outputs]`.
     pub bias: *mut f32,
 }
+
+/// What `csrc/convolution.cpp` states of the same structs.
+const _: () = {
+    const WORD: usize = 8;
+    assert!(size_of::<usize>() == WORD && size_of::<*mut u8>() == WORD && size_of::<bool>() == 1);
+    assert!(size_of::<Conv>() == 8 * WORD && offset_of!(Conv, outputs) == 6 * WORD);
+    assert!(offset_of!(Conv, rectified) == 7 * WORD && offset_of!(Conv, bfloat16) == 7 * WORD + 3);
+    assert!(size_of::<Gradients>() == 3 * WORD && offset_of!(Gradients, bias) == 2 * WORD);
+    assert!(size_of::<Kernels>() == 2 * WORD);
+};
 
 impl Conv {
     /// Whether the kernels take it: vectors are full, and where the gradient of `x` is wanted, neighbours in it

@@ -1,6 +1,6 @@
 //! The gradient of the inputs.
 
-use std::marker::PhantomData;
+use std::{marker::PhantomData, ptr};
 
 use super::{
     Conv,
@@ -78,7 +78,7 @@ impl<N: Numbers> OfInputs<N> {
                 to.cast()
             };
             if !is_one {
-                std::slice::from_raw_parts_mut(sums, conv.image()).fill(0.0);
+                ptr::write_bytes(sums, 0, conv.image());
             }
             let mut weights = self.weights.start();
             for kernel_row in 0..conv.kernel {
