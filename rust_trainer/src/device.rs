@@ -55,7 +55,7 @@ pub fn prepare(settings: &MachineSettings) -> Result<Device, TrainerError> {
             problem,
         ));
     }
-    cuda::prepare(device, is_tf32)?;
+    cuda::prepare(device, is_tf32, settings.cuda_graphs)?;
     Ok(device)
 }
 
@@ -81,6 +81,49 @@ pub fn computes_in_bf16() -> bool {
     return std::arch::is_aarch64_feature_detected!("bf16");
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     return false;
+}
+
+/// What the settings ask of a CUDA device beyond libtorch's plain way, by name.
+fn beyond_plain(settings: &MachineSettings) -> Vec<&'static str> {
+    let names = [
+        ("cuda_graphs", settings.cuda_graphs),
+        ("cuda_streams", settings.cuda_streams),
+    ];
+    let asked = names.into_iter().filter(|(_, is_asked)| *is_asked);
+    asked.map(|(name, _)| name).collect()
+}
+
+/// What the user should know of a CUDA device before the run: that nobody has tried it. Nothing of others.
+#[must_use]
+pub fn caution(device: Device, settings: &MachineSettings) -> Option<String> {
+    let beyond = beyond_plain(settings);
+    device.is_cuda().then(|| match beyond.as_slice() {
+        [] => "CUDA, untested".to_owned(),
+        names => format!("CUDA with {}, untested", names.join(" and ")),
+    })
+}
+
+/// An error of libtorch's with what to do about it, where it is of work on a CUDA device; else as it is.
+#[must_use]
+pub fn advised(error: TrainerError, device: Device, settings: &MachineSettings) -> TrainerError {
+    if !device.is_cuda() {
+        return error;
+    }
+    let advice = match beyond_plain(settings).as_slice() {
+        [] => "CUDA is untested here: `--device cpu` goes without it".to_owned(),
+        names => format!(
+            "untested on a GPU: take away {}, and libtorch does the same work in its plain way",
+            names.join(" and ")
+        ),
+    };
+    match error {
+        TrainerError::Torch(said) => TrainerError::Torch(format!("{said}; {advice}")),
+        TrainerError::Panic { message, place } => TrainerError::Panic {
+            message: format!("{message}; {advice}"),
+            place,
+        },
+        other => other,
+    }
 }
 
 /// CPU time that all threads of this process have taken so far; zero where the system does not tell.
@@ -126,6 +169,48 @@ pub fn name(device: Device) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Until a run on one is in `docs/results`.
+    #[test]
+    fn a_gpu_is_used_in_the_plain_way_unless_more_is_asked_for_and_errors_say_what_to_take_away() {
+        let plain = MachineSettings::default();
+        assert!(!plain.cuda_graphs && !plain.cuda_streams);
+        let graphs = MachineSettings {
+            cuda_graphs: true,
+            ..plain.clone()
+        };
+        let both = MachineSettings {
+            cuda_streams: true,
+            ..graphs.clone()
+        };
+        let gpu = Device::Cuda(0);
+        let said = |settings| caution(gpu, settings).unwrap();
+        assert_eq!(said(&plain), "CUDA, untested");
+        assert_eq!(
+            said(&both),
+            "CUDA with cuda_graphs and cuda_streams, untested"
+        );
+        assert_eq!(caution(Device::Cpu, &both), None);
+        let failure = || TrainerError::libtorch("CUDA error: misaligned address");
+        for (settings, device, advice) in [
+            (
+                &plain,
+                gpu,
+                "; CUDA is untested here: `--device cpu` goes without it",
+            ),
+            (
+                &graphs,
+                gpu,
+                "; untested on a GPU: take away cuda_graphs, and libtorch",
+            ),
+            (&both, gpu, "take away cuda_graphs and cuda_streams, and"),
+            (&both, Device::Cpu, "misaligned address"),
+        ] {
+            let message = advised(failure(), device, settings).to_string();
+            assert!(message.contains(advice), "{message}");
+            assert_eq!(message.contains("untested"), device == gpu, "{message}");
+        }
+    }
 
     #[test]
     fn tf32_needs_a_cuda_device() {

@@ -50,12 +50,12 @@ class Case:
     backend: str
     num_envs: int
     precision: str
-    cuda_graphs: bool
+    cuda_graphs: bool  # and streams
     env_groups: int = 1
 
     def name(self) -> str:
         """Return what the case is called."""
-        plain = "" if self.cuda_graphs else ", no graphs"
+        plain = "" if self.cuda_graphs else ", plain"
         groups = "" if self.env_groups == 1 else f" in {self.env_groups} groups"
         envs = f"{self.num_envs} envs{groups}"
         return f"{self.algorithm}, {self.backend}, {envs}, {self.precision}{plain}"
@@ -75,6 +75,7 @@ class Case:
             "num_minibatches": min(minibatches, samples // 2),
             "precision": self.precision,
             "cuda_graphs": str(self.cuda_graphs).lower(),
+            "cuda_streams": str(self.cuda_graphs).lower(),
             "total_steps": ENDLESS,
             "checkpoint_every": ENDLESS,
         }
@@ -106,7 +107,7 @@ def measure(case: Case, seconds: float, device: str) -> Sample:
     with tempfile.TemporaryDirectory() as folder, trainer.GpuSamples() as gpu:
         settings = case.settings() | {"device": device, "runs_dir": folder, "run_name": "bench"}
         if device == "cpu":
-            del settings["cuda_graphs"]
+            del settings["cuda_graphs"], settings["cuda_streams"]
         options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
         log = Path(folder) / "log"
         started = time.monotonic()
@@ -133,13 +134,14 @@ def measure(case: Case, seconds: float, device: str) -> Sample:
 
 
 def differences(device: str) -> dict[str, float]:
-    """Train twice alike, with graphs and without; return how far the losses differ at most."""
+    """Train with graphs and streams and without; return how far the losses differ at most."""
     size = {"num_envs": 8, "num_steps": 32, "total_steps": 8 * 32 * CHECKED_UPDATES}
     alike = size | {"env_id": GAME, "backend": "native", "precision": "fp32", "device": device}
     tables = []
     with tempfile.TemporaryDirectory() as folder:
         for name in ("true", "false"):
-            settings = alike | {"runs_dir": folder, "run_name": name, "cuda_graphs": name}
+            settings = alike | {"runs_dir": folder, "run_name": name}
+            settings |= {"cuda_graphs": name, "cuda_streams": name}
             options = [f"--{key.replace('_', '-')}={value}" for key, value in settings.items()]
             log = Path(folder) / "log"
             if trainer.start(["train", *options], log).wait():

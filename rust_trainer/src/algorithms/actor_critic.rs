@@ -127,7 +127,8 @@ impl<S: OnPolicy> ActorCritic<S> {
             PolicyValueNet::new(spec, actions, body, lstm_size, device, precision, &mut rng)?;
         net.obs_normalizer = norm_obs.then(|| ObsNormalizer::new(spec)).transpose()?;
         let optimizer = settings.optimizer(net.params.numel(), device);
-        let rollout = Rollout::of_envs(env, num_steps, net.new_memory(env.num_envs()), device)?;
+        let rollout = Rollout::of_envs(env, num_steps, net.new_memory(env.num_envs()), device)?
+            .streamed(run.machine.cuda_streams)?;
         let num_rewards = env.num_envs() * ranks.count();
         let recorded = || recording(&run.machine, device, ranks).filter(|_| lstm_size == 0);
         let is_discrete = matches!(actions, ActionSpace::Discrete { .. });

@@ -200,7 +200,8 @@ fn problems(recordings: [(&str, &mut Option<Recording>); 2]) -> Vec<String> {
     let problems = recordings.into_iter().filter_map(|(what, recording)| {
         let problem = recording.as_mut()?.problem()?;
         Some(format!(
-            "{what} could not be recorded as a CUDA graph and goes on without: {problem}"
+            "{what} could not be recorded as a CUDA graph and goes on without, as it does where cuda_graphs is \
+             taken away: {problem}"
         ))
     });
     problems.collect()

@@ -151,7 +151,8 @@ impl Pqn {
         let net = QNet::new(spec, actions, &run.net, style, on, &mut rng)?;
         let optimizer = Optimizer::radam(net.params.numel(), device);
         let memory = Memory::default();
-        let rollout = Rollout::of_envs(env, settings.num_steps, memory, device)?;
+        let rollout = Rollout::of_envs(env, settings.num_steps, memory, device)?
+            .streamed(run.machine.cuda_streams)?;
         let recorded = || recording(&run.machine, device, ranks);
         let net = EpsilonGreedy {
             net,

@@ -1,7 +1,8 @@
 //! What a CUDA device can do beyond what tch knows: streams and events, and work that is recorded once and
 //! replayed (CUDA graphs). Behind it `csrc/cuda.cpp`, compiled against the same libtorch.
 //!
-//! Elsewhere all of this is in the way of nothing: on the CPU work is done as it comes.
+//! On the CPU work is done as it comes; on a CUDA device, too, in libtorch's plain way, unless the settings ask for
+//! `cuda_graphs` and `cuda_streams`: nothing of this has run on a GPU yet.
 
 mod ffi;
 mod recording;
@@ -15,15 +16,17 @@ pub(crate) use recording::Places;
 pub use recording::{Recorder, Recording, Tape};
 pub use upload::{Upload, Uploader};
 
-/// Lets the work of this thread on a CUDA device run on a stream of its own, as recording demands, with TF32
-/// or without. Nothing on the CPU.
+/// Lets this thread's work on a CUDA device compute with TF32 or without, and run on a stream of its own where it
+/// `is_recorded`, which demands that. Nothing on the CPU.
 ///
 /// # Errors
 /// What CUDA says.
-pub fn prepare(device: Device, tf32: bool) -> Result<(), CudaError> {
+pub fn prepare(device: Device, tf32: bool, is_recorded: bool) -> Result<(), CudaError> {
     if let Device::Cuda(index) = device {
         allow_tf32(tf32)?;
-        Stream::new(index)?.enter()?;
+        if is_recorded {
+            Stream::new(index)?.enter()?;
+        }
     }
     Ok(())
 }

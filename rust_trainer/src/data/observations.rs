@@ -78,6 +78,17 @@ impl Observations {
         })
     }
 
+    /// Sends rows to a CUDA device on a stream of their own from now on; nothing on the CPU.
+    ///
+    /// # Errors
+    /// What CUDA says.
+    pub fn stream(&mut self) -> Result<(), TrainerError> {
+        match &mut self.rows {
+            Rows::OnHost { .. } => Ok(()),
+            Rows::OnDevice(rows) => Ok(rows.stream()?),
+        }
+    }
+
     /// Lends a row to be written to, until the slot is dropped; images are written whole.
     ///
     /// # Panics

@@ -87,6 +87,17 @@ impl Rollout {
         })
     }
 
+    /// The same whose observations go to a CUDA device beside its work, if that `is_wanted`.
+    ///
+    /// # Errors
+    /// What CUDA says.
+    pub fn streamed(mut self, is_wanted: bool) -> Result<Self, TrainerError> {
+        if is_wanted {
+            self.observations.stream()?;
+        }
+        Ok(self)
+    }
+
     /// Where the next observations are written: those of a group that follow the actions chosen last, or
     /// the first, of all groups.
     pub fn next_obs(&mut self) -> ObsSlot {

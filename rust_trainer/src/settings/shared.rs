@@ -116,8 +116,11 @@ settings! {
         /// else fp32; tf32 on a CUDA device only
         precision: Precision = Precision::Fp32, Any,
         /// Record acting and gradient steps as CUDA graphs and replay them (CUDA device, not with an LSTM or
-        /// with DQN)
-        cuda_graphs: bool = true, Any,
+        /// with DQN); not tried on a GPU yet
+        cuda_graphs: bool = false, Any,
+        /// Send observations to the CUDA device on a stream of their own, beside its work (not with DQN); not
+        /// tried on a GPU yet
+        cuda_streams: bool = false, Any,
         /// Threads that learn on the CPU, each from a part of every batch; 0: as many as there are cores
         torch_threads: i32 = 0, Between(0.0, 1024.0),
         /// Threads (ale) or processes (async) that step the environments; 0: as many as there are cores,

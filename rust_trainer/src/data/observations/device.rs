@@ -39,7 +39,7 @@ struct Place {
 enum Transfer {
     /// On a stream of its own.
     Streamed(Upload),
-    /// Waiting for it.
+    /// Waiting for it, as libtorch does.
     Waited(Tensor),
 }
 
@@ -59,19 +59,12 @@ impl DeviceRows {
     ) -> Result<Self, TrainerError> {
         let num_places = (2 * at_once + 2).min(shape[0] as usize);
         let host_shape = [&[num_places as i64], &shape[1..]].concat();
-        let uploader = match device {
-            Device::Cuda(index) => Some(Uploader::new(index)?),
-            _ => None,
-        };
         let place = || {
             let target = Tensor::f_zeros(&shape[1..], (kind, device))?;
             Ok(Place {
                 row: None,
                 is_sent: false,
-                transfer: match uploader {
-                    Some(uploader) => Transfer::Streamed(uploader.to(target)?),
-                    None => Transfer::Waited(target),
-                },
+                transfer: Transfer::Waited(target),
             })
         };
         let places: Result<_, TrainerError> = (0..num_places).map(|_| place()).collect();
@@ -86,6 +79,23 @@ impl DeviceRows {
             places: places?,
             next: 0,
         })
+    }
+
+    /// Sends rows on a stream of their own from now on, where the device is CUDA's.
+    ///
+    /// # Errors
+    /// What CUDA says.
+    pub fn stream(&mut self) -> Result<(), CudaError> {
+        let Device::Cuda(index) = self.device() else {
+            return Ok(());
+        };
+        let uploader = Uploader::new(index)?;
+        for place in &mut self.places {
+            if let Transfer::Waited(target) = &place.transfer {
+                place.transfer = Transfer::Streamed(uploader.to(target.shallow_clone())?);
+            }
+        }
+        Ok(())
     }
 
     /// Lends memory of the host for `rows`, one after another.
