@@ -12,6 +12,8 @@ use pyo3::{
 };
 use vec_env::EnvError;
 
+use crate::interpreter;
+
 /// What a call into Python ends with; either kind of error where it leaves this crate.
 #[derive(Debug)]
 pub(crate) enum CallError {
@@ -118,7 +120,7 @@ fn specific(py: Python<'_>, error: &PyErr) -> Option<EnvError> {
         return Some(EnvError::Order(value.to_string()));
     }
     if is("UnknownEnvError") {
-        return Some(setup_error(value.to_string()));
+        return Some(setup_error(where_modules_are(value.to_string())));
     }
     if is("UnsupportedError") {
         return Some(EnvError::Unsupported(value.to_string()));
@@ -126,6 +128,18 @@ fn specific(py: Python<'_>, error: &PyErr) -> Option<EnvError> {
     error
         .is_instance_of::<PyTimeoutError>(py)
         .then_some(EnvError::Timeout)
+}
+
+/// A module that is not found may lie in a folder that the user has named, and this Python does not read.
+fn where_modules_are(message: String) -> String {
+    const FOLDERS: &str = "PYTHONPATH";
+    if message.contains("cannot be imported") && interpreter::ignored_variables().contains(&FOLDERS)
+    {
+        return format!(
+            "{message}; {FOLDERS} is not read, for it may name another Python's folders: start in the module's folder"
+        );
+    }
+    message
 }
 
 /// Where in the environment's own code it happened, in whichever process.

@@ -4,6 +4,7 @@
 
 mod arrays;
 mod calls;
+mod finite;
 mod inspect;
 mod resets;
 mod results;

@@ -180,6 +180,23 @@ def test_a_killed_worker_is_made_anew_and_training_goes_on(
     assert "Traceback" not in err
 
 
+def test_all_workers_killed_at_once_are_made_anew_together(
+    trainer: Trainer, training: Callable[..., subprocess.Popen[str]]
+) -> None:
+    process = training("--env-threads", 2)
+    for victim in workers(process):
+        os.kill(victim, signal.SIGKILL)
+    wait_until(lambda: restarts(trainer)[-1:] in ([1], [2]))
+    wait_until(lambda: len(set(restarts(trainer)[-3:])) == 1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    lines = [line for line in err.splitlines() if "made anew: environments" in line]
+    lost = {number for line in lines for number in line.rpartition("environments ")[2].split(", ")}
+    assert lost == set("01234567"), lines
+    assert "a worker failed" not in out, "they were two"
+
+
 def test_a_stopped_worker_is_no_reason_to_wait_for_ever(
     trainer: Trainer, training: Callable[..., subprocess.Popen[str]]
 ) -> None:
@@ -201,6 +218,27 @@ def test_a_signal_is_heeded_while_a_worker_is_stopped(
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
+    stopped_at = int(re.search(r"stopped at agent step (\d+)", out)[1])
+    assert trainer.checkpoints()[-1].stem == f"step-{stopped_at:012}"
+    wait_until(lambda: not Path(f"/proc/{stopped}").exists())
+
+
+def test_a_signal_is_heeded_while_the_trainer_waits_for_the_state_of_a_stopped_worker(
+    trainer: Trainer,
+) -> None:
+    """It stops while the trainer learns, and is not missed before it is asked for its games."""
+    envs = ["--env-threads", 2, "--env-id", "SpaceInvadersNoFrameskip-v4", "--num-envs", 2]
+    learns = ["--backend", "async", "--num-steps", 8, "--update-epochs", 30, "--torch-threads", 1]
+    process = trainer.start("train", "--run-name", "run", *envs, *learns)
+    wait_until((trainer.folder / "runs/run/updates.csv").exists)
+    time.sleep(3)  # most of each update is learning
+    stopped = workers(process)[0]
+    os.kill(stopped, signal.SIGSTOP)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    assert time.monotonic() - began < 30
     stopped_at = int(re.search(r"stopped at agent step (\d+)", out)[1])
     assert trainer.checkpoints()[-1].stem == f"step-{stopped_at:012}"
     wait_until(lambda: not Path(f"/proc/{stopped}").exists())

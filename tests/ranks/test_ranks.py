@@ -130,6 +130,29 @@ def test_a_rank_that_is_gone_ends_the_others_and_is_named(
     assert "damaged" not in said
 
 
+def test_what_was_learned_outlives_a_rank_that_is_killed(ranks: Ranks) -> None:
+    """Rank 0 has it in memory, with the games of all ranks, and saves it."""
+    games = ["--env-id", "PongNoFrameskip-v4", "--backend", "native", "--num-envs", "4"]
+    small = ["--num-steps", "8", "--num-minibatches", "1", "--update-epochs", "1"]
+    threads = ["--torch-threads", "1", "--env-threads", "1", "--checkpoint-every", "1000000"]
+    ranks.start(2, "train", *games, *small, *threads, *LONG)
+    updates = ranks.folder / "runs/run/updates.csv"
+    deadline = time.monotonic() + 120
+    while not updates.is_file() or len(updates.read_text().splitlines()) < 4:
+        assert time.monotonic() < deadline, ranks.end()
+        time.sleep(0.05)
+    time.sleep(4)
+    assert not ranks.checkpoints()
+    os.kill(ranks.pids()[1], signal.SIGKILL)
+    status, said = ranks.end()
+    assert status != 0
+    [saved] = ranks.checkpoints()
+    assert int(saved.stem.removeprefix("step-")) >= 64
+    assert f"of agent step {int(saved.stem.removeprefix('step-'))}: go on by" in said
+    said = ranks.run(1, "train", "--resume", "runs/run", "--total-steps", "64")
+    assert "start anew" not in said
+
+
 def test_torchruns_restart_goes_on_from_the_last_checkpoint(ranks: Ranks) -> None:
     """A run that has a name is found again; what was saved is not learned twice."""
     arguments = ["--total-steps", "16384", "--checkpoint-every", "1024", "--run-name", "run"]

@@ -88,6 +88,12 @@ pub trait VecEnv: Send {
         self.recv(step)
     }
 
+    /// The processes in which environments run beside this one, which may be ended where nothing else ends a
+    /// call: it is [`EnvError::Worker`] then.
+    fn worker_pids(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
     /// Makes environments that failed anew, and returns which: those that shared a process go together.
     /// Receiving again then completes the step.
     ///

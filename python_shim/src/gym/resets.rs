@@ -110,8 +110,7 @@ impl VecGymEnv {
             |result| self.read_reset(&result, batch),
         )?;
         self.slot.replace(None);
-        self.take(buffer, obs);
-        Ok(())
+        self.take(buffer, obs, batch)
     }
 
     /// Restarts one environment; writes its first observation to `obs_row`, and what is known of all
@@ -202,7 +201,6 @@ impl VecGymEnv {
             self.read_reset(&result, batch)
         })?;
         self.slot.replace(None);
-        self.take(buffer, obs);
-        Ok(())
+        self.take(buffer, obs, batch)
     }
 }

@@ -2,10 +2,10 @@
 
 use std::{mem, time::Duration};
 
-use pyo3::buffer::PyUntypedBuffer;
+use pyo3::{buffer::PyUntypedBuffer, prelude::*};
 use vec_env::{ActionSpace, Actions, AutoresetMode, EnvError, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
-use super::{VecGymEnv, arrays};
+use super::{VecGymEnv, arrays, finite};
 
 impl VecGymEnv {
     /// Bytes of a whole batch of observations.
@@ -13,10 +13,17 @@ impl VecGymEnv {
         self.spaces.num_envs * self.spaces.obs.num_bytes()
     }
 
-    /// Copies observations and keeps their memory until the next call.
-    pub(super) fn take(&mut self, buffer: PyUntypedBuffer, obs: &mut [u8]) {
+    /// Copies observations and keeps their memory until the next call; refuses those, and rewards in `batch`,
+    /// that are not finite.
+    pub(super) fn take(
+        &mut self,
+        buffer: PyUntypedBuffer,
+        obs: &mut [u8],
+        batch: &StepBatch,
+    ) -> Result<(), EnvError> {
         obs.copy_from_slice(arrays::bytes(&buffer));
         self.received = Some(buffer);
+        finite::check(&self.id, &self.spaces.obs, obs, batch)
     }
 
     /// Does what [`VecEnv::send`] does for the environments that `env_ids` names (`None`: those received
@@ -46,8 +53,7 @@ impl VecGymEnv {
     ) -> Result<(), EnvError> {
         let timeout = timeout.map(|timeout| timeout.as_secs_f64());
         let buffer = self.recv_python(timeout, Some(obs), step)?;
-        self.take(buffer, obs);
-        Ok(())
+        self.take(buffer, obs, step)
     }
 
     fn recv_slot(
@@ -102,9 +108,9 @@ impl VecEnv for VecGymEnv {
         self.check_open()?;
         EnvError::check_length(obs, self.num_bytes())?;
         self.received = None;
-        let buffer = self.reset_python(seed, &mut StepBatch::default())?;
-        self.take(buffer, obs);
-        Ok(())
+        let mut batch = StepBatch::default();
+        let buffer = self.reset_python(seed, &mut batch)?;
+        self.take(buffer, obs, &batch)
     }
 
     fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
@@ -126,6 +132,11 @@ impl VecEnv for VecGymEnv {
 
     fn recv_timeout(&mut self, step: &mut StepBatch, timeout: Duration) -> Result<(), EnvError> {
         self.recv_slot(step, Some(timeout))
+    }
+
+    fn worker_pids(&self) -> Vec<u32> {
+        let read = |py: Python<'_>| self.env.bind(py).getattr("worker_pids")?.extract();
+        Python::attach(read).unwrap_or_default()
     }
 
     fn restart_workers(&mut self) -> Result<Vec<usize>, EnvError> {

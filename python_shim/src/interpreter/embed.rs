@@ -44,6 +44,7 @@ fn start_chosen(origin: Origin) -> Result<Origin, String> {
             .map_err(|what| format!("{name}, does not start: {what}; {REMEDY}"))?;
     }
     check_prefix(python).map_err(|what| format!("{name}, {what}"))?;
+    add_current_folder().map_err(|error| format!("{name}, cannot import: {error}"))?;
     Ok(origin)
 }
 
@@ -123,6 +124,22 @@ fn check_prefix(python: &Path) -> Result<(), String> {
             prefix.display()
         ))
     }
+}
+
+/// Lets modules of the folder that the program was started in be imported, as Python does: a user's own
+/// environments. Behind all others, so that they never stand for a package. Worker processes are told.
+fn add_current_folder() -> PyResult<()> {
+    // There may be none any more.
+    let Ok(folder) = env::current_dir() else {
+        return Ok(());
+    };
+    let append = |py: Python<'_>| {
+        let path = py.import("sys")?.getattr("path")?;
+        // As a string: other paths are passed over.
+        path.call_method1("append", (folder.into_os_string(),))
+            .map(drop)
+    };
+    Python::attach(append)
 }
 
 /// Variables that would give this Python the folders of another, whose packages it cannot load.

@@ -32,12 +32,14 @@ pub(super) fn announce(ranks: &Ranks, run: &Run) -> Result<(), TrainerError> {
     let name = device::name(device);
     machine::record(run.folder(), &name, run.counters().step, ranks.hosts())?;
     say(format_args!(
-        "{} with {}: {} {}; {} parameters on {name}, {}{}",
+        "{} with {}: {} {}; {} parameters on {name}{}, {}{}",
         settings.env.env_id,
         settings.algorithm.algorithm().name().to_uppercase(),
         environments(settings),
         stepped_by(run.env().backend(), envs::env_threads(settings)),
         run.algorithm().num_params(),
+        device::caution(device, &settings.machine)
+            .map_or_else(String::new, |caution| format!(" ({caution})")),
         match settings.machine.precision {
             Precision::Auto => format!("{precision} (auto)"),
             chosen => chosen.to_string(),

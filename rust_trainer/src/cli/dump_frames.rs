@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{PlayArgs, find, load_policy, make_envs, print, recorded::Recorded, status_after};
+use super::{
+    PlayArgs, close, find, load_policy, make_envs, print, recorded::Recorded, status_after,
+};
 use crate::{
     envs::{self, Recording},
     error::TrainerError,
@@ -43,7 +45,7 @@ pub(super) fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, Tr
     };
     let games = args.play.games(args.episodes);
     let played = play(&*policy, &mut *env, &games, stop, on_game)?;
-    env.close()?;
+    close(env);
     // What follows the last game are the first frames of one that nobody plays.
     let count: i64 = played.iter().map(|game| game.episode.frames).sum();
     let mut kept = 0;

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{PlayArgs, find, load_policy, make_envs, print, recorded::Recorded, status_after};
+use super::{
+    PlayArgs, close, find, load_policy, make_envs, print, recorded::Recorded, status_after,
+};
 use crate::{
     envs::{self, Recording},
     error::TrainerError,
@@ -70,7 +72,7 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
     };
     let games = args.play.games(args.episodes);
     let played = play(&*policy, &mut *env, &games, stop, on_game)?;
-    env.close()?;
+    close(env);
     if !played.is_empty() {
         let Evaluation { mean, std, .. } = evaluation_of(&played, 0, 0.0);
         print(format_args!(

@@ -16,9 +16,14 @@ use std::{
     fmt::Display,
     io::{self, Write},
     path::Path,
+    sync::mpsc,
+    thread,
+    time::Duration,
 };
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use vec_env::VecEnv;
 
 use crate::{
     device,
@@ -28,7 +33,7 @@ use crate::{
     policy::Policy,
     ranks::Launch,
     run::{
-        StopRequest,
+        StopRequest, aside,
         checkpoints::{self, Found},
         evaluate::Play,
     },
@@ -116,7 +121,7 @@ pub fn run(args: Vec<OsString>) -> i32 {
         // Python may still be busy in a thread that was left to itself: it ends with the process.
         return stop.exit_status();
     }
-    let shut_down = catch_panics(|| Ok(python_shim::shutdown()?));
+    let shut_down = shut_down();
     match result.and_then(|status| shut_down.map(|()| status)) {
         Ok(status) => status,
         Err(TrainerError::Told) => EXIT_ERROR,
@@ -124,6 +129,18 @@ pub fn run(args: Vec<OsString>) -> i32 {
             mistakes::fail(&error);
             EXIT_ERROR
         }
+    }
+}
+
+/// Ends what Python does in the background, as long as Python lets anybody in: an environment that was given up
+/// in the midst of a step may hold its lock, and ends with the process.
+fn shut_down() -> Result<(), TrainerError> {
+    const PATIENCE: Duration = Duration::from_secs(5);
+    let (sender, ended) = mpsc::channel();
+    thread::spawn(move || sender.send(python_shim::shutdown()));
+    match ended.recv_timeout(PATIENCE) {
+        Ok(ended) => Ok(ended?),
+        Err(_) => Ok(()),
     }
 }
 
@@ -178,6 +195,13 @@ fn make_envs<Envs: Send + 'static>(
     let what = format!("{num_envs} environments are being made");
     stop.unless_asked_saying(Some(&what), make)
         .ok_or(TrainerError::Stopped)?
+}
+
+/// Closes environments that have played; what they make of it costs nothing of what they did.
+fn close(mut env: Box<dyn VecEnv>) {
+    if let Some(problem) = aside::close(&mut env) {
+        warn(problem);
+    }
 }
 
 /// The exit status of playing: whether it came to its end or was asked to stop.

@@ -7,9 +7,8 @@ use std::{
 };
 
 use serde::Serialize;
-use vec_env::VecEnv;
 
-use super::{PlayArgs, find, load_policy, make_envs, print, status_after};
+use super::{PlayArgs, close, find, load_policy, make_envs, print, status_after};
 use crate::{
     envs::{self, Opponent, PolicyOpponent, RandomOpponent},
     error::TrainerError,
@@ -175,7 +174,7 @@ fn games_against(
     let scores = games.scores();
     let how = args.play.games(args.episodes as u64);
     let ended = play(policy, &mut games, &how, stop, |_| Ok(()))?;
-    games.close()?;
+    close(Box::new(games));
     let is_whole = ended.len() == args.episodes;
     Ok(is_whole.then(|| Tally::of(&ended, &scores_of(&ended, &scores.take()))))
 }

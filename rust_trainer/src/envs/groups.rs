@@ -141,6 +141,11 @@ impl VecEnv for EnvGroups {
         self.receive(step, |group, step| group.recv_timeout(step, timeout))
     }
 
+    fn worker_pids(&self) -> Vec<u32> {
+        let of_each = self.groups.iter().map(|group| group.worker_pids());
+        of_each.flatten().collect()
+    }
+
     fn restart_workers(&mut self) -> Result<Vec<usize>, EnvError> {
         let restarted = self.groups[self.turn].restart_workers()?;
         Ok(self.numbers(self.turn, &restarted))

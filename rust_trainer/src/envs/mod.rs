@@ -4,6 +4,7 @@ mod checks;
 mod groups;
 mod native;
 mod opponent;
+mod own_thread;
 mod policy_opponent;
 mod self_play;
 
@@ -16,7 +17,7 @@ use crate::{
     error::TrainerError,
     memory,
     ranks::launch::ranks_here,
-    settings::{Backend, EnvSettings, FireReset, OrRecipe, Settings},
+    settings::{Backend, FireReset, OrRecipe, Settings},
 };
 use checks::check_memory;
 pub use checks::{check, check_recipe};
@@ -60,11 +61,7 @@ pub fn for_training(settings: &Settings) -> Result<Box<dyn VecEnv>, TrainerError
             settings.run.img_dir.to_string_lossy().into_owned(),
         );
     }
-    let EnvSettings {
-        num_envs,
-        env_groups,
-        ..
-    } = settings.env;
+    let (num_envs, env_groups) = (settings.env.num_envs, settings.env.env_groups);
     check_memory(settings, num_envs, &options, |spec, on_host| {
         memory::of_run(settings, num_envs, spec, on_host)
     })?;
@@ -326,7 +323,7 @@ fn made(env_id: &str, env: Box<dyn VecEnv>) -> Result<Made, TrainerError> {
 
 fn make_on(env_id: &str, num_envs: usize, options: &MakeOptions) -> Result<Made, TrainerError> {
     match VecGymEnv::make_vec(env_id, num_envs, options) {
-        Ok(env) => made(env_id, Box::new(env)),
+        Ok(env) => made(env_id, own_thread::if_needed(Box::new(env))),
         // A typing mistake gets a line; anything else keeps its traceback.
         Err(error) if error.is_usage_error() => Err(TrainerError::Usage(error.to_string())),
         Err(error) => Err(error.into()),
@@ -336,7 +333,7 @@ fn make_on(env_id: &str, num_envs: usize, options: &MakeOptions) -> Result<Made,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Algorithm, FireReset, ObsType, Recipe};
+    use crate::settings::{Algorithm, EnvSettings, FireReset, ObsType, Recipe};
 
     fn names(options: &MakeOptions) -> Vec<&str> {
         let settings = options.settings().iter();

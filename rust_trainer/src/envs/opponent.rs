@@ -300,6 +300,10 @@ impl VecEnv for AgainstOpponent {
         })
     }
 
+    fn worker_pids(&self) -> Vec<u32> {
+        self.players.worker_pids()
+    }
+
     fn restart_workers(&mut self) -> Result<Vec<usize>, EnvError> {
         Ok(games_of(&self.players.restart_workers()?))
     }

@@ -234,6 +234,10 @@ impl VecEnv for SelfPlay {
         })
     }
 
+    fn worker_pids(&self) -> Vec<u32> {
+        self.games.worker_pids()
+    }
+
     fn restart_workers(&mut self) -> Result<Vec<usize>, EnvError> {
         Ok(rows_of(&self.games.restart_workers()?))
     }

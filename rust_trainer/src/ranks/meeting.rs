@@ -21,6 +21,8 @@ pub(crate) struct Word {
     pub worker_restarts: u64,
     /// Seconds of the update that it worked, waiting for the others left out.
     pub busy: f64,
+    /// It is time to keep a checkpoint in memory: rank 0's clock decides.
+    pub keeps: bool,
 }
 
 /// What all of them said.
@@ -34,6 +36,8 @@ pub(crate) struct Meeting {
     pub worker_restarts: u64,
     /// Seconds that each rank worked.
     pub busy: Vec<f64>,
+    /// Whether all hand rank 0 what a checkpoint in memory takes.
+    pub keeps: bool,
 }
 
 impl From<Vec<Word>> for Meeting {
@@ -45,6 +49,7 @@ impl From<Vec<Word>> for Meeting {
             games,
             worker_restarts: words.iter().map(|word| word.worker_restarts).sum(),
             busy: words.iter().map(|word| word.busy).collect(),
+            keeps: words.first().is_some_and(|word| word.keeps),
         }
     }
 }

@@ -39,6 +39,10 @@ pub(super) struct Evaluator {
 }
 
 impl Evaluator {
+    pub(super) fn env(&mut self) -> &mut Box<dyn VecEnv> {
+        &mut self.env
+    }
+
     fn is_due(&self, step: u64) -> bool {
         step / self.every > self.last / self.every
     }
@@ -157,11 +161,13 @@ impl Run {
             return Ok(Vec::new());
         };
         loop {
-            let env = &mut *evaluator.env;
+            let env = &mut evaluator.env;
             let policy = self.algorithm.policy();
-            match play(policy, env, &evaluator.play, stop, |_| Ok(())) {
+            match play(policy, &mut **env, &evaluator.play, stop, |_| Ok(())) {
                 Err(TrainerError::Env(error @ EnvError::Worker { .. })) => {
-                    self.restarts.mend(env, error, &mut self.report)?;
+                    if !self.restarts.mend(env, error, &mut self.report, stop)? {
+                        return Ok(Vec::new());
+                    }
                 }
                 played => {
                     self.restarts.step_done();
@@ -174,13 +180,6 @@ impl Run {
     /// The evaluation that the best checkpoint is of, where the run is evaluated.
     pub(super) fn best(&self) -> Option<Evaluation> {
         self.evaluator.as_ref().and_then(|evaluator| evaluator.best)
-    }
-
-    pub(super) fn close_evaluation(&mut self) -> Result<(), TrainerError> {
-        match &mut self.evaluator {
-            Some(evaluator) => Ok(evaluator.env.close()?),
-            None => Ok(()),
-        }
     }
 }
 

@@ -1,23 +1,29 @@
 //! What is kept of a run that fails.
 
-use super::{Run, RunFolder};
-use crate::{error::TrainerError, panics::catch_panics};
+use super::{Run, RunFolder, StopRequest};
+use crate::{device, error::TrainerError, panics::catch_panics};
 
 impl Run {
     /// Saves what can be saved after a failure, and says so.
     ///
     /// Weights in the midst of an update are not saved: they are of no step of the run, or no numbers.
     /// Those before it are, as far as they are kept.
-    pub(super) fn fail(mut self, cause: TrainerError) -> TrainerError {
+    pub(super) fn fail(mut self, cause: TrainerError, stop: &StopRequest) -> TrainerError {
+        let cause = device::advised(cause, self.algorithm.device(), &self.settings.machine);
         // Rows that are missing are no reason to lose the weights, too.
         let _ = self.report.sync();
         // Where this fails too, the message tells of the checkpoint before.
-        // Several ranks have a state together; where one fails, there is none but on the disk.
-        if self.ranks.is_alone() {
-            let _ = catch_panics(|| self.save_somewhere());
-        }
-        let _ = catch_panics(|| self.close_evaluation());
-        let _ = catch_panics(|| Ok(self.env.close()?));
+        let _ = catch_panics(|| {
+            if self.ranks.is_alone() {
+                self.save_somewhere(stop)
+            } else {
+                self.save_kept()
+            }
+        });
+        let _ = catch_panics(|| {
+            self.close_envs();
+            Ok(())
+        });
         let has_folder = self.folder.is_there() || !self.ranks.is_first();
         TrainerError::Run {
             cause: Box::new(cause),
@@ -29,7 +35,7 @@ impl Run {
 
     /// Writes a checkpoint into the run's folder; where that is gone, into a new one beside it, from which
     /// the run can go on.
-    fn save_somewhere(&mut self) -> Result<(), TrainerError> {
+    fn save_somewhere(&mut self, stop: &StopRequest) -> Result<(), TrainerError> {
         if !self.folder.is_there() {
             let run = &mut self.settings.run;
             run.run_name = format!("{}-rescued", run.run_name);
@@ -37,7 +43,7 @@ impl Run {
             self.folder.write_settings(&self.settings)?;
             self.saved = None;
         }
-        match self.checkpoint_to_rescue()? {
+        match self.checkpoint_to_rescue(stop)? {
             Some(checkpoint) => self.write_checkpoint(&checkpoint),
             None => Ok(()),
         }

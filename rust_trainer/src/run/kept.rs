@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Checkpoint, Run};
+use super::{Checkpoint, Run, StopRequest};
 use crate::error::TrainerError;
 
 /// How often one is taken at most: as long as a stop waits, so that updates which take longer all have
@@ -32,18 +32,24 @@ impl Kept {
 
 impl Run {
     /// Takes a checkpoint of the update that has just ended, if it is time to.
-    pub(super) fn keep(&mut self) -> Result<(), TrainerError> {
-        // Of several ranks one would have to ask all others for it.
-        let is_possible = self.kept.is_possible && self.ranks.is_alone();
-        if !is_possible || self.kept.taken.elapsed() < EVERY {
+    pub(super) fn keep(&mut self, stop: &StopRequest) -> Result<(), TrainerError> {
+        if !self.agreed_to_keep {
             return Ok(());
         }
-        let envs = self.env_states();
+        let envs = self.env_states(stop);
         let checkpoint = self.checkpoint(envs)?;
         self.kept.is_possible = checkpoint.state.replay.is_empty();
-        self.kept.newest = self.kept.is_possible.then_some(checkpoint);
+        let keeps = self.kept.is_possible && self.ranks.is_first(); // which has the states of all
+        self.kept.newest = keeps.then_some(checkpoint);
         self.kept.taken = Instant::now();
         Ok(())
+    }
+
+    /// Whether one should be taken, as far as this rank knows: where there are several all of them take part.
+    /// Replay memories are not sent to rank 0 for that.
+    pub(super) fn is_time_to_keep(&self) -> bool {
+        let is_possible = self.ranks.is_alone() || !self.algorithm.is_whole_between_steps();
+        self.kept.is_possible && is_possible && self.kept.taken.elapsed() >= EVERY
     }
 
     /// Whether an update that is broken off costs nothing but its own work: the one before is kept or
@@ -62,7 +68,10 @@ impl Run {
     /// update, of the last that ended, if it was kept. What the present one learned up to then stands in for
     /// it otherwise, but not where learning itself was broken off or failed, for such weights are of no step
     /// of the run, nor in the first one: the settings begin the same run again.
-    pub(super) fn checkpoint_to_save(&mut self) -> Result<Option<Checkpoint>, TrainerError> {
+    pub(super) fn checkpoint_to_save(
+        &mut self,
+        stop: &StopRequest,
+    ) -> Result<Option<Checkpoint>, TrainerError> {
         let learned = self.learned.step;
         let is_torn = self.is_learning && !self.algorithm.is_whole_between_steps();
         let kept = self.kept.newest.as_ref();
@@ -74,14 +83,25 @@ impl Run {
         if is_torn || is_nothing_learned {
             return Ok(None);
         }
-        let envs = self.env_states();
+        let envs = self.env_states(stop);
         self.checkpoint(envs).map(Some)
     }
 
     /// The same after a failure: where the present is not worth saving, what was kept before.
-    pub(super) fn checkpoint_to_rescue(&mut self) -> Result<Option<Checkpoint>, TrainerError> {
-        let present = self.checkpoint_to_save();
+    pub(super) fn checkpoint_to_rescue(
+        &mut self,
+        stop: &StopRequest,
+    ) -> Result<Option<Checkpoint>, TrainerError> {
+        let present = self.checkpoint_to_save(stop);
         present.or_else(|error| self.take_kept().map(Some).ok_or(error))
+    }
+
+    /// What is left of several ranks of which one has failed: they make no new state together.
+    pub(super) fn save_kept(&mut self) -> Result<(), TrainerError> {
+        match self.take_kept() {
+            Some(checkpoint) => self.write_checkpoint(&checkpoint),
+            None => Ok(()),
+        }
     }
 
     fn take_kept(&mut self) -> Option<Checkpoint> {

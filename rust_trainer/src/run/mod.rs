@@ -3,6 +3,7 @@
 
 mod action_space;
 mod arithmetic;
+pub mod aside;
 mod checkpoint;
 pub mod checkpoints;
 pub mod evaluate;
@@ -54,6 +55,7 @@ pub const CHANGEABLE: &[&str] = &[
     "device",
     "precision",
     "cuda_graphs",
+    "cuda_streams",
     "torch_threads",
     "env_threads",
     "env_timeout",
@@ -127,6 +129,8 @@ pub struct Run {
     pace: Pace,
     /// The signal that any rank had received at the end of the last update, 0 for none.
     agreed_signal: i32,
+    /// Whether that was the time to keep a checkpoint in memory.
+    agreed_to_keep: bool,
 }
 
 impl Run {
@@ -166,6 +170,7 @@ impl Run {
             games: Vec::new(),
             pace: Pace::default(),
             agreed_signal: 0,
+            agreed_to_keep: false,
         }
     }
 
@@ -214,10 +219,9 @@ impl Run {
     pub fn train(mut self, stop: &StopRequest) -> Result<Summary, TrainerError> {
         let outcome = match catch_panics(|| self.iterate(stop)) {
             Ok(outcome) => outcome,
-            Err(cause) => return Err(self.fail(cause)),
+            Err(cause) => return Err(self.fail(cause, stop)),
         };
-        self.close_evaluation()?;
-        self.env.close()?;
+        self.close_envs();
         Ok(Summary {
             outcome,
             counters: self.learned,
@@ -227,6 +231,16 @@ impl Run {
             worker_restarts: self.restarts.total,
             curve: self.report.finish(self.learned.step)?,
         })
+    }
+
+    /// Closes all environments; what is learned is worth no less where they do not.
+    fn close_envs(&mut self) {
+        let evaluates = self.evaluator.as_mut().map(Evaluator::env);
+        for env in evaluates.into_iter().chain([&mut self.env]) {
+            if let Some(problem) = aside::close(env) {
+                self.report.message(&problem);
+            }
+        }
     }
 
     fn iterate(&mut self, stop: &StopRequest) -> Result<Outcome, TrainerError> {
@@ -239,7 +253,7 @@ impl Run {
         // Where a stop came before the result of an evaluation, which only the end of an update has.
         let is_updated = self.learned.updated_at == self.learned.step;
         if is_updated && !self.evaluate(stop)? {
-            return self.stop_here();
+            return self.stop_here(stop);
         }
         // They have waited for one another's environments to be made.
         let _ = self.ranks.take_waited();
@@ -255,39 +269,44 @@ impl Run {
             let every = self.settings.run.checkpoint_every;
             let is_due = self.learned.step / every > self.saved.unwrap_or(0) / every;
             if stopping || (has_learned && is_due) {
-                self.save()?;
+                self.save(stop)?;
             } else if has_learned {
-                self.keep()?;
+                self.keep(stop)?;
             }
-            if stopping {
-                return Ok(Outcome::Stopped);
+            // Several ranks stop together; where the environments of one are gone, its next step says so.
+            if stopping || (self.ranks.is_alone() && aside::is_gone(&*self.env)) {
+                return self.stop_here(stop);
             }
             if has_learned {
                 if !self.evaluate(stop)? {
-                    return self.stop_here();
+                    return self.stop_here(stop);
                 }
                 patience.begin();
             }
             if self.learned.step >= self.settings.run.total_steps {
                 break;
             }
-            if !self.step(&mut patience)? {
-                return self.stop_here();
+            if !self.step(&mut patience, stop)? {
+                return self.stop_here(stop);
             }
         }
-        self.save()?;
+        self.save(stop)?;
         Ok(Outcome::Finished)
     }
 
-    fn stop_here(&mut self) -> Result<Outcome, TrainerError> {
-        self.save()?;
+    fn stop_here(&mut self, stop: &StopRequest) -> Result<Outcome, TrainerError> {
+        self.save(stop)?;
         Ok(Outcome::Stopped)
     }
 
     /// One step of every environment of a group, those that are in turn; `false` where a stop was asked
     /// for and they do not answer. Meanwhile the other groups' steps are begun, as far as the algorithm
     /// goes.
-    fn step(&mut self, patience: &mut Patience<'_>) -> Result<bool, TrainerError> {
+    fn step(
+        &mut self,
+        patience: &mut Patience<'_>,
+        stop: &StopRequest,
+    ) -> Result<bool, TrainerError> {
         self.at_boundary = false;
         let num_groups = self.env.num_envs() / self.env.batch_size();
         while self.in_flight < num_groups && self.algorithm.can_act() {
@@ -302,7 +321,7 @@ impl Run {
             self.times.env += sending.elapsed();
         }
         let receiving = Instant::now();
-        if !self.receive(patience)? {
+        if !self.receive(patience, stop)? {
             return Ok(false);
         }
         self.in_flight -= 1;
@@ -337,12 +356,18 @@ impl Run {
     }
 
     /// Receives the step in flight; workers that failed are made anew.
-    fn receive(&mut self, patience: &mut Patience<'_>) -> Result<bool, TrainerError> {
+    fn receive(
+        &mut self,
+        patience: &mut Patience<'_>,
+        stop: &StopRequest,
+    ) -> Result<bool, TrainerError> {
         loop {
             match receive(&mut *self.env, &mut self.step, patience) {
                 Err(error @ EnvError::Worker { .. }) => {
-                    self.restarts
-                        .mend(&mut *self.env, error, &mut self.report)?;
+                    let (env, report) = (&mut self.env, &mut self.report);
+                    if !self.restarts.mend(env, error, report, stop)? {
+                        return Ok(false);
+                    }
                 }
                 received => {
                     self.restarts.step_done();

@@ -1,16 +1,18 @@
 //! What a run writes as checkpoints, and when there is nothing new to write.
 
-use super::{Checkpoint, EnvStates, Run, checkpoints};
+use vec_env::VecEnv;
+
+use super::{Checkpoint, EnvStates, Run, StopRequest, aside::aside, checkpoints};
 use crate::{algorithms::State, error::TrainerError, ranks::Ranks};
 
 impl Run {
     /// Writes a checkpoint of what is learned, unless there is one.
-    pub(super) fn save(&mut self) -> Result<(), TrainerError> {
+    pub(super) fn save(&mut self, stop: &StopRequest) -> Result<(), TrainerError> {
         if self.saved == Some(self.learned.step) {
             return Ok(());
         }
         self.report.sync()?;
-        match self.checkpoint_to_save()? {
+        match self.checkpoint_to_save(stop)? {
             Some(checkpoint) => self.write_checkpoint(&checkpoint),
             None => Ok(()),
         }
@@ -70,12 +72,14 @@ impl Run {
     }
 
     /// The environments, where they stand between two updates and can be saved.
-    pub(super) fn env_states(&mut self) -> EnvStates {
+    pub(super) fn env_states(&mut self, stop: &StopRequest) -> EnvStates {
         if !self.at_boundary {
             let why = "the run was ended in the middle of an update, which is lost";
             return EnvStates::Missing(why.to_owned());
         }
-        let states = match self.env.save_state() {
+        let saved = aside(&mut self.env, stop, VecEnv::save_state);
+        // Where nothing came, what stands for the environments says so.
+        let states = match saved.unwrap_or_else(|| self.env.save_state()) {
             Ok(states) => EnvStates::Saved(states),
             Err(error) => EnvStates::Missing(error.to_string()),
         };

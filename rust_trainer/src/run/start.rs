@@ -198,7 +198,8 @@ fn prepare(
         device == Device::Cpu,
     );
     memory::check_run(settings, &needs)?;
-    let mut algorithm = algorithms::of_rank(settings, &*env, device, ranks)?;
+    let mut algorithm = algorithms::of_rank(settings, &*env, device, ranks)
+        .map_err(|error| device::advised(error, device, &settings.machine))?;
     let mut done_before = 0;
     let mut states = Err(None);
     if let Some(checkpoints::Found {

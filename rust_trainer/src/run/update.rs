@@ -103,7 +103,9 @@ impl Run {
             games: mem::take(&mut self.games),
             worker_restarts: self.restarts.total,
             busy: worked.as_secs_f64(),
+            keeps: self.is_time_to_keep(),
         })?;
+        self.agreed_to_keep = met.keeps;
         if self.ranks.is_alone() {
             return Ok(met);
         }

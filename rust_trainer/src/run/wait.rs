@@ -4,7 +4,10 @@ use std::time::{Duration, Instant};
 
 use vec_env::{EnvError, StepBatch, VecEnv};
 
-use super::stop::{LOOK, StopRequest};
+use super::{
+    aside::aside,
+    stop::{LOOK, StopRequest},
+};
 use crate::report::RunReport;
 
 /// Whether a stop was asked for, and whether what is in hand ends soon enough to be waited for.
@@ -111,26 +114,31 @@ impl Restarts {
         allowed
     }
 
-    /// Makes the workers of `env` anew after `error`, and says so.
+    /// Makes the workers of `env` anew after `error`, and says so. `false`: a stop was asked for, and they are
+    /// not made yet.
     ///
     /// # Errors
     /// `error`, where they may not be made anew; workers that fail again.
     pub fn mend(
         &mut self,
-        env: &mut dyn VecEnv,
+        env: &mut Box<dyn VecEnv>,
         error: EnvError,
         report: &mut RunReport,
-    ) -> Result<(), EnvError> {
+        stop: &StopRequest,
+    ) -> Result<bool, EnvError> {
         if !self.allow() {
             return Err(error);
         }
-        let restarted = env.restart_workers()?;
+        let Some(restarted) = aside(env, stop, VecEnv::restart_workers) else {
+            return Ok(false);
+        };
+        let restarted = restarted?;
         let list: Vec<_> = restarted.iter().map(ToString::to_string).collect();
         report.message(&format!(
             "{error}; made anew: environments {}",
             list.join(", ")
         ));
-        Ok(())
+        Ok(true)
     }
 
     /// Notes a step that is complete.

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rust_trainer::report::read_episodes;
+use rust_trainer::{report::read_episodes, run::EnvStates};
 use vec_env::{Actions, EnvError, ObsSlot, ObsSpec, StepBatch};
 
 use super::*;
@@ -258,6 +258,74 @@ fn a_panic_in_the_midst_of_a_run_leaves_a_checkpoint() {
         assert!(message.contains(words), "{message}");
     }
     assert_eq!(newest(&settings).counters.step, 64);
+}
+
+/// Environments that step, and answer nothing else.
+struct Mute {
+    env: Failing,
+    answers: mpsc::Receiver<()>,
+    saving: mpsc::Sender<()>,
+}
+
+impl VecEnv for Mute {
+    as_inside!(env);
+
+    fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
+        self.env.reset(seed, obs)
+    }
+
+    fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
+        self.env.send(actions, obs)
+    }
+
+    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
+        self.env.recv(step)
+    }
+
+    fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
+        let _ = self.saving.send(());
+        let _never = self.answers.recv();
+        Err(EnvError::Closed)
+    }
+}
+
+#[test]
+fn a_stop_is_heeded_while_environments_do_not_hand_out_their_states() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = with(&short(folder.path(), "run"), "checkpoint_every = 128");
+    let (_open, answers) = mpsc::channel();
+    let (saving, asked) = mpsc::channel();
+    let env = failing(u32::MAX, &[]);
+    let stop = StopRequest::never();
+    let run = Run::create(
+        settings.clone(),
+        Box::new(Mute {
+            env,
+            answers,
+            saving,
+        }),
+        &stop,
+    )
+    .unwrap();
+    let (summary, took) = thread::scope(|scope| {
+        let stop = &stop;
+        let asking = scope.spawn(move || {
+            asked.recv().unwrap();
+            stop.ask();
+            Instant::now()
+        });
+        let summary = run.train(stop).unwrap();
+        (summary, asking.join().unwrap().elapsed())
+    });
+    assert_eq!(summary.outcome, Outcome::Stopped);
+    assert!(took < Duration::from_secs(15), "{took:?}");
+    let saved = newest(&settings);
+    assert_eq!(saved.counters.step, summary.counters.step);
+    let EnvStates::Missing(why) = &saved.envs else {
+        unreachable!("nobody handed them out")
+    };
+    assert!(why.contains("did not answer"), "{why}");
+    resume(&folder_of(&settings), one_step()).unwrap();
 }
 
 #[test]
