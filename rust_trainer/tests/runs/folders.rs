@@ -69,7 +69,8 @@ fn a_checkpoint_says_what_it_is_of() {
     assert_eq!(read.obs_spec, one_step().spec);
     assert_eq!(read.action_space, one_step().space);
     let bytes = fs::read(files(&settings).pop().unwrap()).unwrap();
-    let header = String::from_utf8_lossy(&bytes[..2_000]);
+    let length = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
+    let header = String::from_utf8_lossy(&bytes[8..8 + length]);
     for name in ["format_version", "made_by", "rust_trainer 0", "crc32:"] {
         assert!(header.contains(name), "{header}");
     }
