@@ -169,9 +169,7 @@ class AtariVecEnv:
     def frame_number(self, index: int) -> int:
         """Return the frames emulated since the game began."""
 
-    def take_film(
-        self, index: int
-    ) -> tuple[list[tuple[bool, bool, bool] | bool], np.ndarray]:
+    def take_film(self, index: int) -> tuple[list[tuple[bool, bool, bool] | bool], np.ndarray]:
         """Return what was filmed since this was called last, and forget it.
 
         Events: of each frame whether it is the first of its game, whether the game before ended
