@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{available_cores, shown};
-use crate::error::TrainerError;
+use crate::{error::TrainerError, ranks::launch::ranks_here};
 
 /// What is left, and of what.
 #[derive(Debug)]
@@ -36,9 +36,14 @@ pub(super) fn left() -> Option<Left> {
         bytes,
         whose: "the control group (the container) has",
     });
+    // What is needed is of all ranks here, each of which has addresses of its own.
+    let ranks = ranks_here() as u64;
     let of_addresses = address_space().map(|space| Left {
-        bytes: space.limit.saturating_sub(space.used),
-        whose: "the address space (`ulimit -v`) has",
+        bytes: space.limit.saturating_sub(space.used).saturating_mul(ranks),
+        whose: match ranks {
+            1 => "the address space (`ulimit -v`) has",
+            _ => "the ranks' address spaces (`ulimit -v`) have",
+        },
     });
     let all = [of_machine, in_group, of_addresses].into_iter().flatten();
     all.min_by_key(|left| left.bytes)
