@@ -323,7 +323,7 @@ fn made(env_id: &str, env: Box<dyn VecEnv>) -> Result<Made, TrainerError> {
 
 fn make_on(env_id: &str, num_envs: usize, options: &MakeOptions) -> Result<Made, TrainerError> {
     match VecGymEnv::make_vec(env_id, num_envs, options) {
-        Ok(env) => made(env_id, own_thread::if_needed(Box::new(env))),
+        Ok(env) => made(env_id, own_thread::if_needed(env_id, Box::new(env))),
         // A typing mistake gets a line; anything else keeps its traceback.
         Err(error) if error.is_usage_error() => Err(TrainerError::Usage(error.to_string())),
         Err(error) => Err(error.into()),
