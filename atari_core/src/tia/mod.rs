@@ -21,7 +21,7 @@ use objects::{Line, Objects};
 use pictures::Pictures;
 pub(crate) use pictures::PicturesState;
 
-use crate::rl::pixels::Simd;
+use crate::simd::Simd;
 
 /// Pixels of a line.
 pub const WIDTH: usize = 160;

@@ -11,7 +11,7 @@ use std::arch::x86_64::{
 
 use super::objects::{Line, Objects, ball_shown, graphics, missile_shown, widened, word_mask};
 use super::{BALL, MISSILE, PLAYER, PLAYFIELD, Registers, WIDTH};
-use crate::rl::pixels::Simd;
+use crate::simd::Simd;
 
 /// Pixels of a mask's word.
 const WORD: usize = 64;

@@ -4,7 +4,7 @@ mod painter;
 
 use super::{Tia, WIDTH};
 use crate::input::Input;
-use crate::rl::pixels::Simd;
+use crate::simd::Simd;
 use painter::Painter;
 
 const TOP: i32 = 34;

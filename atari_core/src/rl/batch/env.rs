@@ -13,9 +13,9 @@ use crate::{
     Cartridge, CoreError,
     rl::{
         game::{AtariEnv, FilmedGames, PoweredOn},
-        pixels::Simd,
         recipe::Recipe,
     },
+    simd::Simd,
 };
 
 /// How a batch runs its games.

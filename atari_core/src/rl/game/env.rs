@@ -15,9 +15,10 @@ use super::{
 use crate::{
     Action, Console,
     rl::{
-        pixels::{Palette, Simd},
+        pixels::Palette,
         recipe::{AfterLifeLoss, EndPrecedence, Recipe},
     },
+    simd::Simd,
     state::{BadState, Reader, Writer},
 };
 

@@ -6,10 +6,8 @@ mod pictures;
 
 use crate::{
     Console,
-    rl::{
-        pixels::Simd,
-        recipe::{ObsType, Recipe},
-    },
+    rl::recipe::{ObsType, Recipe},
+    simd::Simd,
     state::{BadState, Reader, Writer},
 };
 use pictures::{Pictures, PicturesState};

@@ -1,6 +1,7 @@
-//! Which instructions there are, and tables of 128 bytes looked up with them: a screen's colours in gray, say.
+//! Tables of 128 bytes looked up for each pixel: a screen's colours in gray, say.
 
 use super::palette::Table;
+use crate::simd::Simd;
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
@@ -11,48 +12,7 @@ use std::arch::x86_64::{
     _mm512_permutex2var_epi8, _mm512_srli_epi16,
 };
 
-/// The instructions that kernels use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Simd {
-    /// Those that every processor has.
-    Portable,
-    /// AVX2.
-    Avx2,
-    /// AVX-512 with its byte permutations (VBMI), beside AVX2.
-    Avx512,
-}
-
 impl Simd {
-    /// The best that this processor has.
-    #[must_use]
-    pub fn detect() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx2") {
-                let has_512 = is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512bw")
-                    && is_x86_feature_detected!("avx512vbmi");
-                return if has_512 { Self::Avx512 } else { Self::Avx2 };
-            }
-        }
-        Self::Portable
-    }
-
-    /// All that this processor has, the portable one first.
-    #[must_use]
-    pub fn available() -> &'static [Self] {
-        match Self::detect() {
-            Self::Portable => &[Self::Portable],
-            Self::Avx2 => &[Self::Portable, Self::Avx2],
-            Self::Avx512 => &[Self::Portable, Self::Avx2, Self::Avx512],
-        }
-    }
-
-    /// Whether this processor has them: whoever names them by hand may be wrong.
-    pub(super) fn is_available(self) -> bool {
-        Self::available().contains(&self)
-    }
-
     /// Writes, for each palette entry of a screen, what a table has for it.
     pub fn look_up(self, table: &Table, screen: &[u8], out: &mut [u8]) {
         self.look_up_colours(&table.colours, screen, out);

@@ -1,14 +1,13 @@
 //! Pixels: colours of the console as gray or RGB, their maximum, and pictures made small, equal in every pixel to what
 //! ALE and OpenCV make of them.
 //!
-//! Each kernel has a portable path and faster ones, among which [`Simd::detect`] chooses when the program runs.
+//! Each kernel has a portable path and faster ones, among which [`crate::Simd::detect`] chooses when the program runs.
 
 mod look_up;
 mod palette;
 mod pool;
 mod resize;
 
-pub use look_up::Simd;
 pub use palette::{Palette, Table};
 pub use resize::Resizer;
 
@@ -33,8 +32,8 @@ mod tests {
 
     use std::iter;
 
-    use super::{Palette, Resizer, Simd, maximum};
-    use crate::WIDTH;
+    use super::{Palette, Resizer, maximum};
+    use crate::{WIDTH, simd::Simd};
 
     /// OpenCV is asked where Python is; here memory is looked after, by Miri too: pictures of just their bytes.
     #[test]

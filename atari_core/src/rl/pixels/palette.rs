@@ -3,9 +3,10 @@
 
 use std::sync::LazyLock;
 
-use super::{Simd, gray_of_rgb};
+use super::gray_of_rgb;
 use crate::Game;
 use crate::games::Standard;
+use crate::simd::Simd;
 
 /// `0xrr_ggbb`, a row for each hue and a column for each brightness.
 #[rustfmt::skip]

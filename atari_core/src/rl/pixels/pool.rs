@@ -1,8 +1,9 @@
 //! The maximum of a step's two frames, and in which rows it is another picture than the step before showed: most rows
 //! of most steps are the same, and what is made of them need not be made again.
 
-use super::{Simd, Table, look_up};
+use super::{Table, look_up};
 use crate::WIDTH;
+use crate::simd::Simd;
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{

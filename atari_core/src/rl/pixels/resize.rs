@@ -6,7 +6,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use super::look_up::Simd;
+use crate::simd::Simd;
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{

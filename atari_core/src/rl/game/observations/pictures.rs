@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use crate::{
     Console, WIDTH,
     rl::{
-        pixels::{Palette, Resizer, Simd, gray_of_rgb, maximum},
+        pixels::{Palette, Resizer, gray_of_rgb, maximum},
         recipe::{LastFrame, Padding, Pooling, Recipe, Resizing},
     },
+    simd::Simd,
     state::{BadState, Reader, Writer},
 };
 
