@@ -1,6 +1,7 @@
 //! What can go wrong: a cartridge that cannot be used, a setting that a game does not have, a state that is not one.
 
-use crate::{Mapper, state::BadState};
+use crate::mapper::Mapper;
+use crate::state::BadState;
 
 /// Errors of the console. Each names the value, the place and the remedy.
 #[derive(Debug, thiserror::Error)]

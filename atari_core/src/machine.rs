@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::cartridge::{Banks, Image, Mapper, zeros};
+use crate::cartridge::{Banks, Image, zeros};
 use crate::cpu::{Held, Registers};
 use crate::input::Input;
+use crate::mapper::Mapper;
 use crate::riot::Riot;
 use crate::tia::{self, CYCLES_PER_LINE, Tia};
 
