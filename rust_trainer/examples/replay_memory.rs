@@ -8,7 +8,7 @@
 
 use std::{error::Error, fs};
 
-use rust_trainer::{data::Replay, policy::seeded_rng};
+use rust_trainer::{data::Replay, random::seeded_rng};
 use vec_env::{Dtype, ObsSpec, StepBatch, env::Random};
 
 const NUM_ENVS: usize = 8;

@@ -1,12 +1,11 @@
 //! Where the network runs, and with how many threads.
 
-use std::time::Duration;
+use std::{num::NonZero, thread, time::Duration};
 
 use tch::{Cuda, Device};
 
 use crate::{
     cuda,
-    envs::available_cores,
     error::TrainerError,
     ranks,
     settings::{DeviceChoice, MachineSettings, Precision},
@@ -146,6 +145,13 @@ pub fn cpu_time() -> Duration {
 /// ([`parallel`](crate::parallel)).
 pub fn limit_torch_to_one_thread() {
     tch::set_num_threads(1);
+}
+
+/// Cores that this process may use; ranks on one machine share its cores.
+#[must_use]
+pub fn available_cores() -> i64 {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    (cores / ranks::launch::ranks_here()).max(1) as i64
 }
 
 /// How many threads of ours the setting `torch_threads` means on this machine.

@@ -10,20 +10,25 @@ pub mod cli;
 pub mod cuda;
 pub mod data;
 pub mod device;
+pub mod distributions;
 pub mod envs;
 pub mod error;
 pub mod heap;
 mod memory;
 pub mod nn;
+pub mod normalize;
 pub mod optimizer;
 pub mod panics;
 pub mod parallel;
 pub mod policy;
+pub mod random;
 pub mod ranks;
 pub mod report;
 pub mod run;
 pub mod seeds;
 pub mod settings;
+pub mod stop;
+mod tensors;
 
 #[cfg(feature = "extension-module")]
 python_shim::extension_module!(_rust_trainer, crate::cli::run);

@@ -9,7 +9,8 @@ use std::{fmt::Write, path::Path};
 use rand::seq::SliceRandom;
 use rust_trainer::{
     algorithms::{self, Learning, State},
-    policy::{Policy, seeded_rng},
+    policy::Policy,
+    random::seeded_rng,
     settings::{Algorithm, AlgorithmSettings, Settings},
 };
 use tch::{Device, Kind, Tensor};

@@ -6,8 +6,8 @@
 mod support;
 
 use rust_trainer::{
-    data::normalize::{ObsNormalizer, RewardNormalizer},
-    policy::DiagonalGaussian,
+    distributions::DiagonalGaussian,
+    normalize::{ObsNormalizer, RewardNormalizer},
 };
 use tch::{Kind, Tensor};
 use vec_env::{Dtype, ObsSpec, StepBatch};

@@ -7,7 +7,7 @@ use std::{collections::HashMap, path::Path, process::Command};
 
 use rust_trainer::{
     nn::{Lstm, ParamsBuilder},
-    policy::seeded_rng,
+    random::seeded_rng,
 };
 use tch::{Device, Kind, Tensor, no_grad};
 

@@ -6,11 +6,9 @@ mod support;
 
 use rust_trainer::{
     algorithms,
-    run::{
-        StopRequest,
-        evaluate::{Play, play},
-    },
+    run::evaluate::{Play, play},
     settings::{Algorithm, Settings},
+    stop::StopRequest,
 };
 use tch::Device;
 use vec_env::{SyncVecEnv, envs::Recall};

@@ -5,17 +5,13 @@
 use std::{collections::HashMap, path::Path, process::Command, sync::OnceLock};
 
 use rust_trainer::{
-    algorithms::{
-        State,
-        a2c::{self, A2cSettings},
-        ppo::{self, PpoSettings},
-    },
+    algorithms::{State, a2c, ppo},
     data::{Samples, advantage::gae},
     nn::{Body, BodyStyle, ParamsBuilder, PolicyValueNet},
     optimizer::{Optimizer, clip_grad_norm},
     parallel::Threads,
-    policy::seeded_rng,
-    settings::{Net, NetSettings, Precision},
+    random::seeded_rng,
+    settings::{A2cSettings, Net, NetSettings, PpoSettings, Precision},
 };
 use tch::{Device, Kind, Tensor};
 use vec_env::{ActionSpace, Dtype, ObsSpec};

@@ -40,12 +40,12 @@ struct Table {
 
 /// The place of one thread at it.
 #[derive(Debug)]
-struct Seat {
+struct RankThread {
     rank: usize,
     table: Arc<Table>,
 }
 
-impl Engine for Seat {
+impl Engine for RankThread {
     fn sum(&self, tensor: &mut Tensor) -> Result<(), String> {
         assert!(tensor.numel() > 0, "torch.distributed takes no such tensor");
         let numbers = Vec::<f64>::try_from(tensor.to_kind(Kind::Double).reshape(-1)).unwrap();
@@ -97,13 +97,13 @@ fn at_ranks<T: Send>(count: usize, work: impl Fn(&Ranks) -> T + Sync) -> Vec<T> 
     thread::scope(|scope| {
         let threads: Vec<_> = (0..count)
             .map(|rank| {
-                let seat = Seat {
+                let engine = RankThread {
                     rank,
                     table: table.clone(),
                 };
                 let hosts = vec!["here".to_owned(); count];
                 let work = &work;
-                scope.spawn(move || work(&Ranks::new(rank, hosts, Arc::new(seat))))
+                scope.spawn(move || work(&Ranks::new(rank, hosts, Arc::new(engine))))
             })
             .collect();
         threads.into_iter().map(|one| one.join().unwrap()).collect()

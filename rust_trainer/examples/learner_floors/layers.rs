@@ -2,7 +2,7 @@
 
 use rust_trainer::{
     nn::{Conv2d, Linear, Params, ParamsBuilder},
-    policy::seeded_rng,
+    random::seeded_rng,
 };
 use tch::{Device, Kind, Tensor};
 

@@ -22,13 +22,14 @@ use clock::Clock;
 use layers::Layers;
 
 use rust_trainer::{
-    algorithms::ppo::{self, PpoSettings},
+    algorithms::ppo,
     data::Rollout,
     nn::{Memory, Network, PolicyValueNet, leave_to_libtorch},
     optimizer::{Optimizer, clip_grad_norm},
     parallel::Threads,
-    policy::{choose, seeded_rng},
-    settings::{NetSettings, Precision},
+    policy::choose,
+    random::seeded_rng,
+    settings::{NetSettings, PpoSettings, Precision},
 };
 use serde_json::json;
 use tch::{Device, Kind, Tensor};
@@ -218,7 +219,7 @@ impl Bench {
             let samples = samples.select(&batch.indices).normalized();
             (batch, samples)
         });
-        let output = clock.time("forward", || self.net.forward_batch(&batch));
+        let output = clock.time("forward", || batch.forward(&self.net));
         let loss = clock.time("loss", || ppo::loss(&output, &samples, &self.settings));
         let mut gradient = clock.time("backward", || self.net.params.gradient(&loss.total));
         clock.time("clip", || {

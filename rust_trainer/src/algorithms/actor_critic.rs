@@ -13,18 +13,16 @@ use super::{
 };
 use crate::{
     cuda::Recording,
-    data::{
-        Rollout, Samples,
-        advantage::gae,
-        normalize::{ObsNormalizer, RewardNormalizer},
-        obs_tensor, truncated_obs,
-    },
+    data::{Rollout, Samples, advantage::gae, truncated_obs},
     error::TrainerError,
     nn::{Memory, PolicyValueNet},
+    normalize::{ObsNormalizer, RewardNormalizer},
     optimizer::Optimizer,
-    policy::{Policy, choose, choose_recorded, seeded_rng, skip, values},
+    policy::{Policy, choose, choose_recorded, skip, values},
+    random::seeded_rng,
     ranks::Ranks,
     settings::Settings,
+    tensors::obs_tensor,
 };
 
 /// What tells one actor-critic algorithm from another: its settings, and how it learns from a rollout.

@@ -12,9 +12,9 @@ use crate::{
     nn::Network,
     optimizer::{Optimizer, clip_grad_norm},
     parallel::{self, Shared, Threads},
-    policy::to_vec,
     ranks::Ranks,
     settings::MachineSettings,
+    tensors::to_vec,
 };
 
 /// A network, its optimizer, and the random numbers of an algorithm.

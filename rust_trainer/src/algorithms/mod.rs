@@ -27,9 +27,11 @@ use crate::{
     cuda::Recording,
     error::TrainerError,
     nn::{PolicyValueNet, QNet},
-    policy::{self, EpsilonGreedy, Policy, to_vec},
+    policy::{EpsilonGreedy, Policy},
+    random::seeded_rng,
     ranks::Ranks,
     settings::{AlgorithmSettings, MachineSettings, Settings},
+    tensors::to_vec,
 };
 
 /// Something that learns from environments.
@@ -219,9 +221,9 @@ pub fn load_policy(
     state: &State,
 ) -> Result<Box<dyn Policy>, TrainerError> {
     let (body, precision) = (&settings.net, settings.machine.precision);
-    let mut rng = policy::seeded_rng(0);
+    let mut rng = seeded_rng(0);
     let of_values = |style, epsilon| -> Result<Box<dyn Policy>, TrainerError> {
-        let (on, mut rng) = ((device, precision), policy::seeded_rng(0));
+        let (on, mut rng) = ((device, precision), seeded_rng(0));
         let net = QNet::new(spec, actions, body, style, on, &mut rng)?;
         state.copy_to(net.params.named())?;
         Ok(Box::new(EpsilonGreedy { net, epsilon }))

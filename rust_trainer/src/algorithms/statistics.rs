@@ -4,8 +4,8 @@ use vec_env::ObsSpec;
 
 use super::State;
 use crate::{
-    data::normalize::{ObsNormalizer, RewardNormalizer},
     error::TrainerError,
+    normalize::{ObsNormalizer, RewardNormalizer},
 };
 
 /// Names of the statistics in a state.

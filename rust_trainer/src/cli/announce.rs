@@ -11,8 +11,9 @@ use crate::{
     error::TrainerError,
     parallel::Threads,
     ranks::Ranks,
-    run::{Counters, Outcome, Run, StopRequest, Summary, machine},
+    run::{Counters, Outcome, Run, Summary, machine},
     settings::{Precision, RunSettings, Settings},
+    stop::StopRequest,
 };
 
 /// How the run begins: who steps what, and what learns where.

@@ -8,10 +8,8 @@ use super::{
 use crate::{
     envs::{self, Recording},
     error::TrainerError,
-    run::{
-        StopRequest,
-        evaluate::{Game, play},
-    },
+    run::evaluate::{Game, play},
+    stop::StopRequest,
 };
 
 #[derive(clap::Args)]

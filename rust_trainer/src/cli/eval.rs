@@ -9,10 +9,8 @@ use crate::{
     envs::{self, Recording},
     error::TrainerError,
     report::Evaluation,
-    run::{
-        StopRequest,
-        evaluate::{Game, evaluation_of, play},
-    },
+    run::evaluate::{Game, evaluation_of, play},
+    stop::StopRequest,
 };
 
 #[derive(clap::Args)]

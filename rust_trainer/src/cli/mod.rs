@@ -33,11 +33,12 @@ use crate::{
     policy::Policy,
     ranks::Launch,
     run::{
-        StopRequest, aside,
+        aside,
         checkpoints::{self, Found},
         evaluate::Play,
     },
     settings::DeviceChoice,
+    stop::StopRequest,
 };
 
 const EXIT_OK: i32 = 0;

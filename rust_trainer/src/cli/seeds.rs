@@ -13,9 +13,9 @@ use super::{
 use crate::{
     envs,
     error::TrainerError,
-    run::StopRequest,
     seeds::{self, Division, Plan, Results},
     settings::{Preset, Settings},
+    stop::StopRequest,
 };
 
 /// More than this many seeds are a typing mistake.

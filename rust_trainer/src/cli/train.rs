@@ -19,8 +19,9 @@ use crate::{
     envs::{self, Recording},
     error::TrainerError,
     ranks::{Launch, Ranks},
-    run::{CHANGEABLE, Outcome, Resume, Run, RunFolder, StopRequest, stop},
+    run::{CHANGEABLE, Outcome, Resume, Run, RunFolder},
     settings::{EnvSettings, Preset, RunSettings, Settings, shown},
+    stop::{self, StopRequest},
 };
 
 #[derive(clap::Args)]

@@ -14,11 +14,11 @@ use crate::{
     error::TrainerError,
     policy::Policy,
     run::{
-        StopRequest,
         checkpoints::Found,
         evaluate::play,
         versus::{Tally, scores_of},
     },
+    stop::StopRequest,
 };
 
 #[derive(clap::Args)]

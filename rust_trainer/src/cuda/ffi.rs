@@ -10,6 +10,8 @@ use std::{
 
 use tch::Tensor;
 
+use crate::error::TrainerError;
+
 /// What libtorch or CUDA says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CudaError(pub String);
@@ -17,6 +19,12 @@ pub struct CudaError(pub String);
 impl fmt::Display for CudaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl From<CudaError> for TrainerError {
+    fn from(error: CudaError) -> Self {
+        Self::libtorch(&error.0)
     }
 }
 

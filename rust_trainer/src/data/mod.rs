@@ -1,7 +1,6 @@
-//! What is learned from: observations, rollouts, replay, advantages, and the scale they are brought to.
+//! What is learned from: observations, rollouts, replay, advantages.
 
 pub mod advantage;
-pub mod normalize;
 mod observations;
 mod priorities;
 mod replay;
@@ -9,7 +8,7 @@ mod rollout;
 mod samples;
 mod truncation;
 
-pub use observations::{Observations, obs_tensor};
+pub use observations::Observations;
 pub use priorities::Priorities;
 pub use replay::{Replay, Transitions};
 pub use rollout::Rollout;

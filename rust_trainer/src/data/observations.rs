@@ -12,11 +12,14 @@ mod host;
 
 use std::ops::Range;
 
-use tch::{Device, Kind, Tensor};
-use vec_env::{Dtype, ObsSlot, ObsSpec};
+use tch::{Device, Tensor};
+use vec_env::{ObsSlot, ObsSpec};
 
 use self::{device::DeviceRows, host::HostRows};
-use crate::error::TrainerError;
+use crate::{
+    error::TrainerError,
+    tensors::{copy, obs_kind, obs_shape},
+};
 
 /// `num_rows` rows of `num_envs` observations each.
 #[derive(Debug)]
@@ -61,14 +64,14 @@ impl Observations {
         (num_envs, num_groups): (usize, usize),
         device: Device,
     ) -> Result<Self, TrainerError> {
-        let shape = shape(&[num_rows, num_envs], spec);
+        let shape = obs_shape(&[num_rows, num_envs], spec);
         let rows = if device == Device::Cpu {
             Rows::OnHost {
-                rows: HostRows::new(&shape, kind(spec), device)?,
+                rows: HostRows::new(&shape, obs_kind(spec), device)?,
                 is_raw: vec![false; num_rows],
             }
         } else {
-            let rows = DeviceRows::new(&shape, num_groups, image(spec), kind(spec), device)?;
+            let rows = DeviceRows::new(&shape, num_groups, image(spec), obs_kind(spec), device)?;
             Rows::OnDevice(rows)
         };
         Ok(Self {
@@ -224,11 +227,6 @@ impl Observations {
     }
 }
 
-/// `Tensor::copy` writes zeros first.
-fn copy(tensor: &Tensor) -> Tensor {
-    tensor.to_device_(tensor.device(), tensor.kind(), false, true)
-}
-
 /// Writes the bytes of `channels` planes, one after another, pixel by pixel.
 fn interleave(planes: &[u8], channels: usize, pixels: &mut [u8]) {
     let numel = planes.len() / channels;
@@ -249,36 +247,11 @@ fn interleave(planes: &[u8], channels: usize, pixels: &mut [u8]) {
     }
 }
 
-/// Observations of several environments, one after another in `bytes`, as a tensor `[count, ...]`.
-///
-/// # Errors
-/// Bytes of another length.
-pub fn obs_tensor(bytes: &[u8], count: usize, spec: &ObsSpec) -> Result<Tensor, TrainerError> {
-    vec_env::EnvError::check_length(bytes, count * spec.num_bytes())?;
-    Ok(Tensor::f_from_data_size(
-        bytes,
-        &shape(&[count], spec),
-        kind(spec),
-    )?)
-}
-
-pub(super) fn shape(leading: &[usize], spec: &ObsSpec) -> Vec<i64> {
-    let lengths = leading.iter().chain(&spec.shape);
-    lengths.map(|length| *length as i64).collect()
-}
-
 /// Channels, height and width of an image.
 fn image(spec: &ObsSpec) -> Option<[i64; 3]> {
-    match *shape(&[], spec).as_slice() {
+    match *obs_shape(&[], spec).as_slice() {
         [channels, height, width] if spec.is_image() => Some([channels, height, width]),
         _ => None,
-    }
-}
-
-pub(super) fn kind(spec: &ObsSpec) -> Kind {
-    match spec.dtype {
-        Dtype::Uint8 => Kind::Uint8,
-        Dtype::Float32 => Kind::Float,
     }
 }
 

@@ -133,7 +133,7 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
-    use crate::policy::seeded_rng;
+    use crate::random::seeded_rng;
 
     /// Priorities of every kind, some written twice and some never, and what they are.
     fn filled(capacity: usize, alpha: f64) -> (Priorities, Vec<f64>) {

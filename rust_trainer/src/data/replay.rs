@@ -16,11 +16,11 @@ use rand::{Rng, RngExt};
 use tch::{Device, Tensor};
 use vec_env::{ObsSpec, StepBatch};
 
-use super::{
-    observations::{kind, obs_tensor, shape},
-    truncated_obs,
+use super::truncated_obs;
+use crate::{
+    error::TrainerError,
+    tensors::{obs_kind, obs_shape, obs_tensor},
 };
-use crate::error::TrainerError;
 
 /// A ring of the last steps of `num_envs` environments, which step together.
 ///
@@ -83,7 +83,7 @@ impl Replay {
         let (stack, num_steps) = (stack_of(spec), capacity.div_ceil(num_envs));
         let rows = num_rows(spec, num_steps, n_step);
         let places = rows * num_envs;
-        let frame = shape(&[places], &frame_of(spec));
+        let frame = obs_shape(&[places], &frame_of(spec));
         Ok(Self {
             spec: spec.clone(),
             num_envs,
@@ -94,7 +94,7 @@ impl Replay {
             rows,
             steps: 0,
             // Not zeros: writing them would take all the memory at once.
-            frames: Tensor::f_empty(frame, (kind(spec), Device::Cpu))?,
+            frames: Tensor::f_empty(frame, (obs_kind(spec), Device::Cpu))?,
             actions: vec![0; places],
             rewards: vec![0.0; places],
             ends: vec![End::None; places],
@@ -305,7 +305,7 @@ impl Replay {
             let mut target = gathered.narrow(0, first as i64, count as i64);
             target.copy_(&frames);
         }
-        Ok(gathered.f_view(shape(&[sources.len()], &self.spec).as_slice())?)
+        Ok(gathered.f_view(obs_shape(&[sources.len()], &self.spec).as_slice())?)
     }
 
     /// Where in the ring a step of an environment stands.

@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use crate::nn::Memory;
+use crate::nn::{Memory, Output, PolicyValueNet};
 
 /// Samples that are learned from together, and what a network with a memory needs of them.
 #[derive(Debug)]
@@ -15,6 +15,15 @@ pub struct Batch {
     pub memory: Memory,
     /// Where an episode starts inside, `[steps · sequences]`; empty without a memory.
     pub episode_starts: Vec<bool>,
+}
+
+impl Batch {
+    /// What `net` says of them now.
+    #[must_use]
+    pub fn forward(&self, net: &PolicyValueNet) -> Output {
+        let (output, _) = net.unroll(&self.obs, &self.memory, &self.episode_starts);
+        output
+    }
 }
 
 /// What is learned from beside the observations; `[samples]` each.

@@ -8,15 +8,15 @@ mod own_thread;
 mod policy_opponent;
 mod self_play;
 
-use std::{num::NonZero, path::PathBuf, thread};
+use std::path::PathBuf;
 
 use python_shim::{MakeOptions, Value, VecGymEnv};
 use vec_env::VecEnv;
 
 use crate::{
+    device::available_cores,
     error::TrainerError,
     memory,
-    ranks::launch::ranks_here,
     settings::{Backend, FireReset, OrRecipe, Settings},
 };
 use checks::check_memory;
@@ -184,13 +184,6 @@ pub fn name_in_files(env_id: &str) -> String {
     const LONGEST: usize = 80;
     let plain = |letter: char| letter.is_control() || ['/', ':'].contains(&letter);
     env_id.replace(plain, "-").chars().take(LONGEST).collect()
-}
-
-/// Cores that this process may use; ranks on one machine share its cores.
-#[must_use]
-pub fn available_cores() -> i64 {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    (cores / ranks_here()).max(1) as i64
 }
 
 fn options(settings: &Settings) -> MakeOptions {

@@ -4,7 +4,7 @@ use rand_pcg::Pcg64;
 use vec_env::{ActionBatch, EnvError, ObsSpec};
 
 use super::Opponent;
-use crate::{data::obs_tensor, error::TrainerError, nn::Memory, policy::Policy};
+use crate::{error::TrainerError, nn::Memory, policy::Policy, tensors::obs_tensor};
 
 /// A policy on the other side of games.
 pub struct PolicyOpponent {

@@ -7,7 +7,7 @@ pub(crate) use limits::check_address_space;
 pub(crate) use needs::{Envs, of_run};
 
 use crate::{
-    envs::available_cores, error::TrainerError, ranks::launch::ranks_here, settings::Settings,
+    device::available_cores, error::TrainerError, ranks::launch::ranks_here, settings::Settings,
 };
 
 /// A part of what a run needs.

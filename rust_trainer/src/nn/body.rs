@@ -125,7 +125,7 @@ mod tests {
     use vec_env::Dtype;
 
     use super::*;
-    use crate::policy::seeded_rng;
+    use crate::random::seeded_rng;
 
     fn body(net: Net, shape: &[usize], dtype: Dtype) -> Result<(Body, Vec<String>), TrainerError> {
         let settings = NetSettings {

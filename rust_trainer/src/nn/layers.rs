@@ -243,7 +243,7 @@ impl LayerNorm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::seeded_rng;
+    use crate::random::seeded_rng;
 
     /// The layer beside the formula in float64: of a size for our kernels and of one for libtorch's, on both
     /// sides of the numbers of rows from which it is computed otherwise. One row of libtorch's was seen to be

@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use crate::{
         nn::{Conv2d, Linear, Lstm},
-        policy::seeded_rng,
+        random::seeded_rng,
     };
 
     /// The largest of each parameter; nn.Linear, nn.Conv2d and nn.LSTM bound them by 1/√fan-in, and the

@@ -5,8 +5,8 @@ use vec_env::ActionSpace;
 
 use super::{Linear, ParamsBuilder};
 use crate::{
+    distributions::{Categorical, DiagonalGaussian, Distribution},
     error::TrainerError,
-    policy::{Categorical, DiagonalGaussian, Distribution},
 };
 
 /// Gain of the first weights: all actions start nearly equally probable, all means near 0.

@@ -11,10 +11,10 @@ use super::{
     Body, BodyStyle, Linear, Lstm, Memory, Network, Params, ParamsBuilder, PolicyHead, compute_kind,
 };
 use crate::{
-    data::{Batch, normalize::ObsNormalizer},
+    distributions::Distribution,
     error::TrainerError,
+    normalize::ObsNormalizer,
     parallel::ReadOnly,
-    policy::Distribution,
     settings::{NetSettings, Precision},
 };
 
@@ -144,19 +144,18 @@ impl PolicyValueNet {
         self.unroll(obs, memory, &vec![false; obs.size()[0] as usize])
     }
 
-    /// Policy and value of the samples of a rollout.
-    #[must_use]
-    pub fn forward_batch(&self, batch: &Batch) -> Output {
-        self.unroll(&batch.obs, &batch.memory, &batch.episode_starts)
-            .0
-    }
-
     /// Policy and value of sequences, `obs` `[steps · sequences, ...]`, step-major, that begin with `memory`
     /// and go on with none where an episode starts; and what is remembered behind them.
     ///
     /// LSTM and heads are computed in float32 whatever the precision: bfloat16 knows a value of 3 to 1/64,
     /// and what a state is wrong by is carried on to the end of the episode.
-    fn unroll(&self, obs: &Tensor, memory: &Memory, episode_starts: &[bool]) -> (Output, Memory) {
+    #[must_use]
+    pub fn unroll(
+        &self,
+        obs: &Tensor,
+        memory: &Memory,
+        episode_starts: &[bool],
+    ) -> (Output, Memory) {
         let mut after = Memory::default();
         let (for_policy, for_value) = match &self.bodies {
             Bodies::Shared(body) => {
@@ -210,7 +209,7 @@ mod tests {
     use vec_env::Dtype;
 
     use super::*;
-    use crate::{data::obs_tensor, policy::seeded_rng};
+    use crate::{random::seeded_rng, tensors::obs_tensor};
 
     fn spec(shape: &[usize], dtype: Dtype) -> ObsSpec {
         ObsSpec {

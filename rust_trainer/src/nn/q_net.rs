@@ -243,7 +243,7 @@ mod tests {
     use vec_env::Dtype;
 
     use super::*;
-    use crate::policy::seeded_rng;
+    use crate::random::seeded_rng;
 
     fn net(actions: &ActionSpace, layer_norm: bool) -> Result<QNet, TrainerError> {
         let spec = ObsSpec {

@@ -114,7 +114,7 @@ fn argmax(row: &[f32]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::seeded_rng;
+    use crate::random::seeded_rng;
 
     fn q_values(num_rows: i64) -> Tensor {
         let row = Tensor::from_slice(&[0.5_f32, -1.0, 2.0, 2.0]);

@@ -5,16 +5,10 @@
 //! that of the action as drawn: the bounds are the environment's, and the policy's gradient knows nothing
 //! of them (as in Baselines, Stable-Baselines3 and `CleanRL`).
 
-mod categorical;
-mod distribution;
 mod epsilon_greedy;
-mod gaussian;
 mod on_device;
 
-pub use categorical::Categorical;
-pub use distribution::Distribution;
 pub use epsilon_greedy::{EpsilonGreedy, epsilon_greedy, skip_epsilon_greedy};
-pub use gaussian::DiagonalGaussian;
 pub use on_device::{choose_recorded, epsilon_greedy_recorded};
 use rand::RngExt;
 use rand_distr::{Distribution as _, StandardNormal};
@@ -23,8 +17,10 @@ use tch::{Device, Tensor, no_grad_guard};
 use vec_env::{ActionBatch, ActionSpace};
 
 use crate::{
+    distributions::{categorical, gaussian},
     nn::{Memory, Output, PolicyValueNet},
     parallel::{self, Threads},
+    tensors::to_vec,
 };
 
 /// Something that plays.
@@ -59,13 +55,6 @@ impl Policy for PolicyValueNet {
         let actions = choose(self, &obs, memory, rng, greedy, Threads::ONE).actions;
         self.action_space().clipped(&actions)
     }
-}
-
-/// The generator of a seed.
-#[must_use]
-pub fn seeded_rng(seed: u64) -> Pcg64 {
-    // The stream's number is arbitrary; it keeps this generator apart from others of the same seed.
-    Pcg64::new(u128::from(seed), 0x7472_6169_6e65_7200)
 }
 
 /// Actions of a policy, and what the network thought of them; one each for every environment.
@@ -146,13 +135,4 @@ fn no_actions(actions: &ActionSpace) -> ActionBatch {
         ActionSpace::Box { .. } => ActionBatch::Continuous(Vec::new()),
         _ => ActionBatch::Discrete(Vec::new()),
     }
-}
-
-/// The numbers of a tensor on any device.
-pub(crate) fn to_vec<T: tch::kind::Element + Default + Clone>(tensor: &Tensor) -> Vec<T> {
-    let numel = tensor.numel();
-    let mut values = vec![T::default(); numel];
-    let tensor = tensor.to_device(Device::Cpu).contiguous();
-    tensor.copy_data(&mut values, numel);
-    values
 }

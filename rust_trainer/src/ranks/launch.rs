@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tch::Cuda;
 
 use super::{Ranks, torch::TorchDistributed};
-use crate::{error::TrainerError, run::StopRequest};
+use crate::{error::TrainerError, stop::StopRequest};
 
 /// How much longer than it is told to torch may take to find nobody. Where a program listens that is not rank
 /// 0 and says nothing, it would wait for ever.

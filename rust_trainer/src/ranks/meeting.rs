@@ -12,7 +12,7 @@ pub(crate) type Game = (u64, usize, f64, u64, u64);
 
 /// What one rank says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Word {
+pub(crate) struct RankReport {
     /// The signal by which it was asked to stop, 0 for none.
     pub signal: i32,
     /// Games that ended in its environments.
@@ -40,8 +40,8 @@ pub(crate) struct Meeting {
     pub keeps: bool,
 }
 
-impl From<Vec<Word>> for Meeting {
-    fn from(words: Vec<Word>) -> Self {
+impl From<Vec<RankReport>> for Meeting {
+    fn from(words: Vec<RankReport>) -> Self {
         let mut games: Vec<Game> = words.iter().flat_map(|word| word.games.clone()).collect();
         games.sort_by_key(|game| (game.0, game.1));
         Self {
@@ -59,7 +59,7 @@ impl Ranks {
     ///
     /// # Errors
     /// [`TrainerError::Lost`].
-    pub(crate) fn meet(&self, word: Word) -> Result<Meeting, TrainerError> {
+    pub(crate) fn meet(&self, word: RankReport) -> Result<Meeting, TrainerError> {
         if self.is_alone() {
             return Ok(vec![word].into());
         }

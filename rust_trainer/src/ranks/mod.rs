@@ -27,9 +27,9 @@ use std::{
 use rand_pcg::Pcg64;
 use tch::{Kind, Tensor};
 
-use crate::{error::TrainerError, run::stop::LOOK};
+use crate::{error::TrainerError, stop::LOOK};
 pub use launch::Launch;
-pub(crate) use meeting::{Game, Meeting, Word};
+pub(crate) use meeting::{Game, Meeting, RankReport};
 pub(crate) use pace::Pace;
 
 /// What carries words and numbers between ranks. All ranks make the same calls in the same order.

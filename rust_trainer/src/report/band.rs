@@ -4,10 +4,10 @@ use std::path::Path;
 
 use plotters::prelude::*;
 
-use super::error::ReportError;
 use super::picture::{self, BLUE, Canvas, Drawn, LINE, UNIT};
 use super::statistics::Interval;
 use super::stats::GAMES;
+use crate::error::ReportError;
 
 /// The mean over seeds at a step.
 #[derive(Clone, Copy, Debug, PartialEq)]

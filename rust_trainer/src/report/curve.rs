@@ -7,9 +7,9 @@ use std::path::Path;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::error::ReportError;
 use super::picture::{self, BLUE, Canvas, Chart, Drawn, LINE, SIZE, UNIT, VERMILION, text};
 use super::stats::{GAMES, running_mean};
+use crate::error::ReportError;
 
 const GAMES_COLOUR: RGBColor = BLUE;
 const EVALUATIONS_COLOUR: RGBColor = VERMILION;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::ReportError;
 use super::table::{Table, read_rows};
+use crate::error::ReportError;
 
 /// One finished true game: all lives, whatever the learner took for an episode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

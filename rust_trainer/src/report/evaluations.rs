@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::error::ReportError;
 use super::table::{Table, read_rows};
+use crate::error::ReportError;
 
 /// What the games of an evaluation brought: raw returns of true games.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

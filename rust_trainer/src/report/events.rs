@@ -11,7 +11,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::error::ReportError;
+use crate::error::ReportError;
 
 /// Appends to one event file; a resumed run opens a new one beside the old, and `TensorBoard` reads
 /// a folder's files in the order of their names.

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 pub mod band;
 pub mod curve;
 pub mod episodes;
-pub mod error;
 pub mod evaluations;
 pub mod events;
 mod files;
@@ -27,9 +26,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use crate::error::ReportError;
 pub use curve::{Curve, draw_curve};
 pub use episodes::{Episode, read_episodes};
-pub use error::ReportError;
 pub use evaluations::{Evaluation, read_evaluations};
 
 use files::{EPISODES, Files};

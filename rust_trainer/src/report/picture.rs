@@ -12,8 +12,8 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
-use super::error::ReportError;
 use super::format::short;
+use crate::error::ReportError;
 
 /// Size of a picture in pixels.
 pub(super) const SIZE: (u32, u32) = (1200, 700);

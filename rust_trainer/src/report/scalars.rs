@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::error::ReportError;
 use super::table::Table;
+use crate::error::ReportError;
 
 /// A table of named scalars as it is being written.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
-use super::error::ReportError;
+use crate::error::ReportError;
 use crate::run::files;
 
 /// A CSV file that is appended to, and the names of its columns.

@@ -9,7 +9,7 @@ use std::{
 
 use vec_env::{ActionSpace, Actions, EnvError, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
-use super::stop::{LOOK, StopRequest};
+use crate::stop::{LOOK, StopRequest};
 
 /// How long an answer may take once a stop was asked for. Environments that are well give theirs within
 /// milliseconds, thousands of them within seconds.

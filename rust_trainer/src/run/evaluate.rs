@@ -2,16 +2,10 @@
 
 use vec_env::{Episode, StepBatch, VecEnv};
 
-use super::{
-    StopRequest,
-    wait::{Patience, receive},
-};
+use super::wait::{GracePeriod, receive};
 use crate::{
-    data::Observations,
-    envs::env_seed,
-    error::TrainerError,
-    policy::{Policy, seeded_rng},
-    report::Evaluation,
+    data::Observations, envs::env_seed, error::TrainerError, policy::Policy, random::seeded_rng,
+    report::Evaluation, stop::StopRequest,
 };
 
 /// How games are played.
@@ -54,7 +48,7 @@ pub fn play(
     let mut observations = Observations::new(env.obs_spec(), 1, num_envs, policy.device())?;
     let mut memory = policy.new_memory(num_envs);
     let mut rng = seeded_rng(play.seed);
-    let mut patience = Patience::new(stop);
+    let mut grace_period = GracePeriod::new(stop);
     let mut received = StepBatch::default();
     let mut played = Vec::new();
     env.reset(Some(env_seed(play.seed)), &mut observations.lend(0))?;
@@ -62,7 +56,7 @@ pub fn play(
         let obs = observations.row(0);
         let actions = policy.act(&obs, &mut memory, &mut rng, play.greedy);
         env.send(actions.as_actions(), observations.lend(0))?;
-        if !receive(env, &mut received, &mut patience)? {
+        if !receive(env, &mut received, &mut grace_period)? {
             break;
         }
         let ended_now: Vec<bool> = (0..num_envs).map(|env| received.is_done(env)).collect();

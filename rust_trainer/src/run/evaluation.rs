@@ -10,13 +10,14 @@ use std::time::Instant;
 use vec_env::{EnvError, VecEnv};
 
 use super::{
-    Checkpoint, EnvStates, Run, StopRequest, checkpoints,
+    Checkpoint, EnvStates, Run, checkpoints,
     evaluate::{Game, Play, evaluation_of, play},
 };
 use crate::{
     error::TrainerError,
     report::Evaluation,
     settings::{RunSettings, Settings},
+    stop::StopRequest,
 };
 
 /// Keeps the seeds of evaluation apart from those of training: seeds of environments end at 2³⁰.

@@ -1,7 +1,7 @@
 //! What is kept of a run that fails.
 
-use super::{Run, RunFolder, StopRequest};
-use crate::{device, error::TrainerError, panics::catch_panics};
+use super::{Run, RunFolder};
+use crate::{device, error::TrainerError, panics::catch_panics, stop::StopRequest};
 
 impl Run {
     /// Saves what can be saved after a failure, and says so.
@@ -17,7 +17,7 @@ impl Run {
             if self.ranks.is_alone() {
                 self.save_somewhere(stop)
             } else {
-                self.save_kept()
+                self.save_in_memory()
             }
         });
         let _ = catch_panics(|| {

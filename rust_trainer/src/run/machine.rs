@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use serde_json::{Map, Value, json};
 
 use super::files;
-use crate::{envs::available_cores, error::TrainerError};
+use crate::{device::available_cores, error::TrainerError};
 
 /// Writes the versions and the machine at hand into a run's folder; what an earlier start had written
 /// goes to `earlier`. `hosts` has the machine of each rank; it is empty for a process on its own.

@@ -11,13 +11,12 @@ mod evaluation;
 mod failure;
 pub mod files;
 pub(crate) mod folder;
-mod kept;
+mod in_memory;
 pub mod machine;
 mod replay_file;
 mod resume;
 mod saving;
 mod start;
-pub mod stop;
 mod stored;
 mod update;
 pub mod versus;
@@ -39,15 +38,15 @@ use crate::{
     ranks::{Game, Pace, Ranks},
     report::{Evaluation, RunReport},
     settings::Settings,
+    stop::StopRequest,
 };
 pub use checkpoint::{Checkpoint, Counters, EnvStates};
 use evaluation::Evaluator;
 pub use folder::RunFolder;
-use kept::Kept;
+use in_memory::InMemory;
 pub use resume::Resume;
-pub use stop::StopRequest;
 use update::Times;
-use wait::{Patience, Restarts, receive};
+use wait::{GracePeriod, Restarts, receive};
 
 /// Settings that a resumed run may change: they say how far and where, not what is learned.
 pub const CHANGEABLE: &[&str] = &[
@@ -119,7 +118,7 @@ pub struct Run {
     in_flight: usize,
     restarts: Restarts,
     times: Times,
-    kept: Kept,
+    in_memory: InMemory,
     evaluator: Option<Evaluator>,
     /// In the midst of an update, which may have failed there.
     is_learning: bool,
@@ -163,7 +162,7 @@ impl Run {
             // They are counted together; those before are rank 0's.
             restarts: Restarts::after(learned.worker_restarts * u64::from(ranks.is_first())),
             times: Times::start(),
-            kept: Kept::new(),
+            in_memory: InMemory::new(),
             evaluator: None,
             is_learning: false,
             ranks,
@@ -257,14 +256,14 @@ impl Run {
         }
         // They have waited for one another's environments to be made.
         let _ = self.ranks.take_waited();
-        let mut patience = Patience::new(stop).shared(!self.ranks.is_alone());
+        let mut grace_period = GracePeriod::new(stop).shared(!self.ranks.is_alone());
         loop {
             // At first this is what a stop broke off, if anything.
-            let has_learned = self.learn(&mut patience, stop)?;
+            let has_learned = self.learn(&mut grace_period, stop)?;
             if has_learned {
-                patience.done();
+                grace_period.done();
             }
-            let may_stop = has_learned || patience.is_over();
+            let may_stop = has_learned || grace_period.is_over();
             let stopping = may_stop && self.is_stop_agreed(stop);
             let every = self.settings.run.checkpoint_every;
             let is_due = self.learned.step / every > self.saved.unwrap_or(0) / every;
@@ -281,12 +280,12 @@ impl Run {
                 if !self.evaluate(stop)? {
                     return self.stop_here(stop);
                 }
-                patience.begin();
+                grace_period.begin();
             }
             if self.learned.step >= self.settings.run.total_steps {
                 break;
             }
-            if !self.step(&mut patience, stop)? {
+            if !self.step(&mut grace_period, stop)? {
                 return self.stop_here(stop);
             }
         }
@@ -304,7 +303,7 @@ impl Run {
     /// goes.
     fn step(
         &mut self,
-        patience: &mut Patience<'_>,
+        grace_period: &mut GracePeriod<'_>,
         stop: &StopRequest,
     ) -> Result<bool, TrainerError> {
         self.at_boundary = false;
@@ -321,7 +320,7 @@ impl Run {
             self.times.env += sending.elapsed();
         }
         let receiving = Instant::now();
-        if !self.receive(patience, stop)? {
+        if !self.receive(grace_period, stop)? {
             return Ok(false);
         }
         self.in_flight -= 1;
@@ -358,11 +357,11 @@ impl Run {
     /// Receives the step in flight; workers that failed are made anew.
     fn receive(
         &mut self,
-        patience: &mut Patience<'_>,
+        grace_period: &mut GracePeriod<'_>,
         stop: &StopRequest,
     ) -> Result<bool, TrainerError> {
         loop {
-            match receive(&mut *self.env, &mut self.step, patience) {
+            match receive(&mut *self.env, &mut self.step, grace_period) {
                 Err(error @ EnvError::Worker { .. }) => {
                     let (env, report) = (&mut self.env, &mut self.report);
                     if !self.restarts.mend(env, error, report, stop)? {

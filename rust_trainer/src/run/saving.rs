@@ -2,8 +2,8 @@
 
 use vec_env::VecEnv;
 
-use super::{Checkpoint, EnvStates, Run, StopRequest, aside::aside, checkpoints};
-use crate::{algorithms::State, error::TrainerError, ranks::Ranks};
+use super::{Checkpoint, EnvStates, Run, aside::aside, checkpoints};
+use crate::{algorithms::State, error::TrainerError, ranks::Ranks, stop::StopRequest};
 
 impl Run {
     /// Writes a checkpoint of what is learned, unless there is one.

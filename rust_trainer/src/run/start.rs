@@ -3,7 +3,7 @@
 use tch::Device;
 use vec_env::{EnvError, VecEnv};
 
-use super::{Counters, EnvStates, Resume, Run, RunFolder, StopRequest, checkpoints};
+use super::{Counters, EnvStates, Resume, Run, RunFolder, checkpoints};
 use crate::{
     algorithms::{self, Algorithm},
     device, envs,
@@ -12,6 +12,7 @@ use crate::{
     ranks::Ranks,
     report::RunReport,
     settings::Settings,
+    stop::StopRequest,
 };
 
 impl Run {

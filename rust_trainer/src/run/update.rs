@@ -5,12 +5,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Counters, Run, StopRequest, wait::Patience};
+use super::{Counters, Run, wait::GracePeriod};
 use crate::{
     algorithms::Learning,
     device,
     error::TrainerError,
-    ranks::{Game, Meeting, Word},
+    ranks::{Game, Meeting, RankReport},
+    stop::StopRequest,
 };
 
 /// Where the time of one update went.
@@ -37,7 +38,7 @@ impl Run {
     /// where the run can go on from before it, or from its middle.
     pub(super) fn learn(
         &mut self,
-        patience: &mut Patience<'_>,
+        grace_period: &mut GracePeriod<'_>,
         stop: &StopRequest,
     ) -> Result<bool, TrainerError> {
         let learning = Instant::now();
@@ -45,7 +46,7 @@ impl Run {
         self.is_learning = true;
         let learned = self
             .algorithm
-            .learn(&mut || may_break_off && patience.is_over())?;
+            .learn(&mut || may_break_off && grace_period.is_over())?;
         self.is_learning = learned == Learning::BrokenOff;
         self.times.learn += learning.elapsed();
         for notice in self.algorithm.notices() {
@@ -98,7 +99,7 @@ impl Run {
         stop: &StopRequest,
     ) -> Result<Meeting, TrainerError> {
         let worked = (times.act + times.env + times.learn).saturating_sub(waited);
-        let met = self.ranks.meet(Word {
+        let met = self.ranks.meet(RankReport {
             signal: stop.signal(),
             games: mem::take(&mut self.games),
             worker_restarts: self.restarts.total,

@@ -4,15 +4,15 @@ use std::time::{Duration, Instant};
 
 use vec_env::{EnvError, StepBatch, VecEnv};
 
-use super::{
-    aside::aside,
+use super::aside::aside;
+use crate::{
+    report::RunReport,
     stop::{LOOK, StopRequest},
 };
-use crate::report::RunReport;
 
 /// Whether a stop was asked for, and whether what is in hand ends soon enough to be waited for.
 #[derive(Debug)]
-pub struct Patience<'a> {
+pub struct GracePeriod<'a> {
     stop: &'a StopRequest,
     noticed: Option<Instant>,
     began: Instant,
@@ -22,7 +22,7 @@ pub struct Patience<'a> {
     is_shared: bool,
 }
 
-impl<'a> Patience<'a> {
+impl<'a> GracePeriod<'a> {
     /// With a request that may come at any time; work begins now.
     pub fn new(stop: &'a StopRequest) -> Self {
         Self {
@@ -49,14 +49,14 @@ impl<'a> Patience<'a> {
         self.began = Instant::now();
     }
 
-    /// Whether a stop was asked for and what is in hand is given up: it has taken the patience since then,
+    /// Whether a stop was asked for and what is in hand is given up: it has taken the grace period since then,
     /// or will, for the last one took longer.
     pub fn is_over(&mut self) -> bool {
         if self.is_shared || !self.stop.is_asked() {
             return false;
         }
         let now = Instant::now();
-        let end = *self.noticed.get_or_insert(now) + self.stop.patience();
+        let end = *self.noticed.get_or_insert(now) + self.stop.grace_period();
         now >= end || self.took.is_some_and(|took| self.began + took > end)
     }
 }
@@ -68,12 +68,12 @@ impl<'a> Patience<'a> {
 pub fn receive(
     env: &mut dyn VecEnv,
     step: &mut StepBatch,
-    patience: &mut Patience<'_>,
+    grace_period: &mut GracePeriod<'_>,
 ) -> Result<bool, EnvError> {
     loop {
         match env.recv_timeout(step, LOOK) {
             Ok(()) => return Ok(true),
-            Err(EnvError::Timeout) if patience.is_over() => return Ok(false),
+            Err(EnvError::Timeout) if grace_period.is_over() => return Ok(false),
             Err(EnvError::Timeout) => {}
             Err(error) => return Err(error),
         }
@@ -159,17 +159,20 @@ mod tests {
     fn what_ends_soon_is_waited_for_and_what_does_not_is_given_up_at_once() {
         const SECOND: Duration = Duration::from_secs(1);
         let stop = StopRequest::never();
-        let mut patience = Patience::new(&stop);
+        let mut grace_period = GracePeriod::new(&stop);
         let ago = |time| Instant::now().checked_sub(time).unwrap();
-        assert!(!patience.is_over(), "nobody asked");
+        assert!(!grace_period.is_over(), "nobody asked");
         stop.ask();
-        assert!(!patience.is_over(), "how long it takes is not known yet");
-        patience.took = Some(3 * SECOND / 2);
-        assert!(patience.is_over(), "it takes longer");
-        patience.began = ago(SECOND);
-        assert!(!patience.is_over(), "half a second is left of it");
-        patience.noticed = Some(ago(2 * SECOND));
-        assert!(patience.is_over(), "it took longer than the last one");
+        assert!(
+            !grace_period.is_over(),
+            "how long it takes is not known yet"
+        );
+        grace_period.took = Some(3 * SECOND / 2);
+        assert!(grace_period.is_over(), "it takes longer");
+        grace_period.began = ago(SECOND);
+        assert!(!grace_period.is_over(), "half a second is left of it");
+        grace_period.noticed = Some(ago(2 * SECOND));
+        assert!(grace_period.is_over(), "it took longer than the last one");
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub use results::Results;
 use crate::{
     error::TrainerError,
     report::{progress::Progress, stats::GameWindow},
-    run::{StopRequest, stop::LOOK},
+    stop::{LOOK, StopRequest},
 };
 use children::{AtWork, Program};
 

@@ -10,7 +10,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    envs::{self, available_cores},
+    device::available_cores,
+    envs,
     error::TrainerError,
     run::{RunFolder, checkpoints, files, folder},
     settings::Settings,

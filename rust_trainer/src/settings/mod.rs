@@ -1,12 +1,16 @@
 //! The settings of a run: the command line, the TOML file, the run's log and the checkpoint are one list.
 //!
 //! A setting is written once, with its explanation, default and rule: those that every run has in
-//! `shared`, those of an algorithm beside its loss. Files and the command line name them all in one flat
+//! `shared`, those of an algorithm in a file of its name. Files and the command line name them all in one flat
 //! table; later layers win: the algorithm's defaults, a preset, a file, the command line.
 
+mod a2c;
 mod choices;
+mod dqn;
 mod fields;
 mod layers;
+mod ppo;
+mod pqn;
 mod presets;
 mod recipe;
 mod shared;
@@ -16,13 +20,14 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use crate::{
-    algorithms::{a2c::A2cSettings, dqn::DqnSettings, ppo::PpoSettings, pqn::PqnSettings},
-    error::TrainerError,
-};
+use crate::error::TrainerError;
+pub use a2c::A2cSettings;
 pub use choices::{Backend, DeviceChoice, Distributional, Init, Net, ObsType, Precision, Recipe};
+pub use dqn::DqnSettings;
 pub use fields::{Field, ReadIf, Rule, SettingType};
 pub(crate) use fields::{read, settings, shown};
+pub use ppo::PpoSettings;
+pub use pqn::PqnSettings;
 pub use presets::Preset;
 pub use recipe::{FireReset, OrRecipe};
 pub use shared::{EnvSettings, MachineSettings, NetSettings, RunSettings};

@@ -264,7 +264,7 @@ fn a_stop_in_the_midst_of_an_update_moves_no_evaluation() {
              replay_capacity = 400\ntotal_steps = 128\neval_every = 2\neval_episodes = 4"
         ),
     );
-    let stop = Arc::new(StopRequest::never().with_patience(Duration::ZERO));
+    let stop = Arc::new(StopRequest::never().with_grace_period(Duration::ZERO));
     let env = Stopping::new(cart_poles(), 3, Arc::clone(&stop));
     let mut run = Run::create(settings.clone(), Box::new(env), &stop).unwrap();
     run.evaluate_in(Box::new(cart_poles())).unwrap();

@@ -195,7 +195,7 @@ fn a_stop_is_heeded_while_an_environment_hangs() {
 #[test]
 fn a_stop_in_the_midst_of_a_rollout_takes_at_most_a_second_or_two() {
     let folder = tempfile::tempdir().unwrap();
-    let patient = StopRequest::never().with_patience(Duration::from_secs(600));
+    let patient = StopRequest::never().with_grace_period(Duration::from_secs(600));
     let pace = Duration::from_millis(100);
     for (name, stop, learned) in [("soon", patient, 128), ("late", StopRequest::never(), 64)] {
         let settings = short(folder.path(), name);

@@ -37,12 +37,14 @@ use contexts::{Contexts, End, NUM_ENVS};
 use rust_trainer::{
     error::TrainerError,
     nn::{Memory, PolicyValueNet},
-    policy::{seeded_rng, values},
+    policy::values,
+    random::seeded_rng,
     run::{
-        Checkpoint, Outcome, Resume, Run, StopRequest, Summary, checkpoints,
+        Checkpoint, Outcome, Resume, Run, Summary, checkpoints,
         evaluate::{Play, play},
     },
     settings::{Algorithm, NetSettings, Precision, Settings},
+    stop::StopRequest,
 };
 use tch::{Device, Tensor};
 use vec_env::{ActionSpace, AutoresetMode, VecEnv};

@@ -42,8 +42,8 @@ fn an_update_that_is_broken_off_is_learned_from_the_one_before() {
             _ => first.step as u32 / NUM_ENVS as u32,
         };
         // The first question begins the wait: A2C asks only one, and the others take a step before the next.
-        let patience = Duration::from_nanos(u64::from(algorithm != Algorithm::A2c));
-        let (env, stop) = task(of, steps, patience);
+        let grace_period = Duration::from_nanos(u64::from(algorithm != Algorithm::A2c));
+        let (env, stop) = task(of, steps, grace_period);
         let again = Resume::open(&folder_of(&broken), &toml::Table::new()).unwrap();
         let again = Run::resume(again, env, &stop).unwrap();
         let again = again.train(&stop).unwrap();
@@ -68,7 +68,7 @@ fn a_stop_does_not_wait_for_a_million_epochs() {
     let folder = tempfile::tempdir().unwrap();
     let settings = settings(Algorithm::Ppo, folder.path(), "slow");
     let run = create(&with(&settings, "update_epochs = 1_000_000"), one_step()).unwrap();
-    let stop = StopRequest::never().with_patience(Duration::from_millis(100));
+    let stop = StopRequest::never().with_grace_period(Duration::from_millis(100));
     let took = thread::scope(|scope| {
         let asking = scope.spawn(|| {
             thread::sleep(Duration::from_millis(300));

@@ -52,7 +52,11 @@ pub fn run_of(variant: &(&str, Algorithm, Task, &str), folder: &Path, name: &str
 }
 
 /// The task's environments, and the stop that they ask for in their `stop_at`th step.
-pub fn task(task: Task, stop_at: u32, patience: Duration) -> (Box<dyn VecEnv>, Arc<StopRequest>) {
+pub fn task(
+    task: Task,
+    stop_at: u32,
+    grace_period: Duration,
+) -> (Box<dyn VecEnv>, Arc<StopRequest>) {
     fn stopping<E: Env + 'static>(
         make: fn(usize) -> E,
         left: u32,
@@ -61,7 +65,7 @@ pub fn task(task: Task, stop_at: u32, patience: Duration) -> (Box<dyn VecEnv>, A
         let env = SyncVecEnv::new(NUM_ENVS, make).unwrap();
         Box::new(Stopping::new(env, left, Arc::clone(stop)))
     }
-    let stop = Arc::new(StopRequest::never().with_patience(patience));
+    let stop = Arc::new(StopRequest::never().with_grace_period(grace_period));
     let env = match task {
         Task::CartPole => stopping(|index| CartPole::new(index as u64), stop_at, &stop),
         Task::GridWorld => stopping(|index| GridWorld::new(3, index as u64), stop_at, &stop),

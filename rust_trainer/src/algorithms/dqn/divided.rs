@@ -10,8 +10,8 @@ use tch::{Device, Kind, Tensor};
 use crate::{
     data::Replay,
     error::TrainerError,
-    policy::to_vec,
     ranks::{Ranks, bytes_of},
+    tensors::to_vec,
 };
 
 type Tensors = Vec<(String, Tensor)>;

@@ -14,7 +14,8 @@ use crate::{
     data::Transitions,
     error::TrainerError,
     parallel::{self, Shared},
-    policy::{EpsilonGreedy, to_vec},
+    policy::EpsilonGreedy,
+    tensors::to_vec,
 };
 
 /// Transitions with the weights of their losses, `[batch]`; none where all count alike.

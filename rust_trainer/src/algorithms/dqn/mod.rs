@@ -9,9 +9,9 @@
 //! every rank, one number a transition.
 
 mod divided;
+mod exploration;
 mod gradient;
 mod loss;
-mod settings;
 mod state;
 
 use std::ops::Range;
@@ -21,18 +21,19 @@ use tch::{Device, Tensor, no_grad_guard};
 use vec_env::{ActionBatch, ObsBuffer, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
 pub use loss::{loss, target};
-pub use settings::DqnSettings;
 
 use super::{Algorithm, Learner, Learning, Metrics, State};
 use crate::{
-    data::{Priorities, Replay, obs_tensor},
+    data::{Priorities, Replay},
     error::TrainerError,
     memory,
     nn::QNet,
     optimizer::Optimizer,
-    policy::{EpsilonGreedy, Policy, epsilon_greedy, seeded_rng, skip_epsilon_greedy},
+    policy::{EpsilonGreedy, Policy, epsilon_greedy, skip_epsilon_greedy},
+    random::seeded_rng,
     ranks::{Ranks, launch::ranks_here},
-    settings::Settings,
+    settings::{DqnSettings, Settings},
+    tensors::obs_tensor,
 };
 
 /// DQN with its settings.

@@ -8,10 +8,10 @@ use tch::{Device, Kind, Tensor};
 use super::{Dqn, Progress, divided, new_priorities, new_replay, of_all};
 use crate::{
     algorithms::State,
-    data::{Priorities, obs_tensor},
+    data::Priorities,
     error::TrainerError,
-    policy::to_vec,
     ranks::Ranks,
+    tensors::{obs_tensor, to_vec},
 };
 
 /// What the gradient steps since the last update say.

@@ -5,10 +5,11 @@ use std::ops::Range;
 use tch::{Device, Kind, Tensor};
 use vec_env::ObsSlot;
 
-use super::{copy, host::HostRows};
+use super::host::HostRows;
 use crate::{
     cuda::{CudaError, Upload, Uploader},
     error::TrainerError,
+    tensors::copy,
 };
 
 /// Rows on a device. What is written to a row lies in pinned host memory until the row is read for the

@@ -1,12 +1,14 @@
 //! What is written is what is read, however rows are lent, turned and sent.
 
+use vec_env::Dtype;
+
 use super::*;
 
 /// On the host, and as on a device.
 fn stores_of(spec: &ObsSpec, num_rows: usize, num_envs: usize) -> [Observations; 2] {
     let on_host = Observations::new(spec, num_rows, num_envs, Device::Cpu).unwrap();
-    let shape = shape(&[num_rows, num_envs], spec);
-    let rows = DeviceRows::new(&shape, 3, image(spec), kind(spec), Device::Cpu).unwrap();
+    let shape = obs_shape(&[num_rows, num_envs], spec);
+    let rows = DeviceRows::new(&shape, 3, image(spec), obs_kind(spec), Device::Cpu).unwrap();
     let on_device = Observations {
         rows: Rows::OnDevice(rows),
         ..Observations::new(spec, 0, num_envs, Device::Cpu).unwrap()

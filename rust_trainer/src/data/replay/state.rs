@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tch::{Kind, Tensor};
 
 use super::{End, Replay};
-use crate::{error::TrainerError, policy::to_vec};
+use crate::{error::TrainerError, tensors::to_vec};
 
 impl Replay {
     /// Everything that is held, as named tensors, but for the observations in hand; the frames are a

@@ -8,7 +8,7 @@ use tch::Tensor;
 use vec_env::{Dtype, ObsSpec, StepBatch};
 
 use super::Replay;
-use crate::policy::{seeded_rng, to_vec};
+use crate::{random::seeded_rng, tensors::to_vec};
 
 const GAMMA: f64 = 0.9;
 

@@ -39,7 +39,7 @@ impl Categorical {
 
 /// Draws one action by the log-probabilities of all, or takes the most probable, and adds it to
 /// `actions`; returns its log-probability.
-pub(super) fn draw(
+pub(crate) fn draw(
     log_probs: &[f32],
     rng: &mut Pcg64,
     greedy: bool,
@@ -56,7 +56,7 @@ pub(super) fn draw(
 
 /// As [`draw`] for many rows where they lie, `[batch, num_actions]`, with a uniform number of [0, 1) for each,
 /// float64 `[batch]`: actions, int64, and their log-probabilities, `[batch]` each.
-pub(super) fn draw_all(log_probs: &Tensor, uniforms: &Tensor) -> (Tensor, Tensor) {
+pub(crate) fn draw_all(log_probs: &Tensor, uniforms: &Tensor) -> (Tensor, Tensor) {
     let shares = log_probs.to_kind(Kind::Double).exp().cumsum(1, None);
     let last = log_probs.size()[1] - 1;
     let total = shares.narrow(1, last, 1);

@@ -22,7 +22,7 @@ use libc::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ, c_int, sigaction};
 const EXIT_BASE: i32 = 128;
 
 /// How long what is in hand may still take once a stop was asked for.
-const PATIENCE: Duration = Duration::from_secs(1);
+const GRACE_PERIOD: Duration = Duration::from_secs(1);
 
 /// How long work that may take long is waited for without a word.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -58,7 +58,7 @@ struct Installed {
 pub struct StopRequest {
     asked: Arc<AtomicI32>,
     hears_signals: bool,
-    patience: Duration,
+    grace_period: Duration,
 }
 
 impl StopRequest {
@@ -85,7 +85,7 @@ impl StopRequest {
         Ok(Self {
             asked: Arc::default(),
             hears_signals: true,
-            patience: PATIENCE,
+            grace_period: GRACE_PERIOD,
         })
     }
 
@@ -95,20 +95,20 @@ impl StopRequest {
         Self {
             asked: Arc::default(),
             hears_signals: false,
-            patience: PATIENCE,
+            grace_period: GRACE_PERIOD,
         }
     }
 
     /// This, where what is in hand when a stop is asked for may take so long, instead of a second.
     #[must_use]
-    pub fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn with_grace_period(mut self, grace_period: Duration) -> Self {
+        self.grace_period = grace_period;
         self
     }
 
     /// How long what is in hand may still take once a stop was asked for.
-    pub(super) fn patience(&self) -> Duration {
-        self.patience
+    pub(crate) fn grace_period(&self) -> Duration {
+        self.grace_period
     }
 
     /// Asks to stop as Ctrl-C does.

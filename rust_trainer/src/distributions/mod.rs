@@ -1,8 +1,12 @@
-//! [`Distribution`]: what a network says about the actions to take, whichever kind they are of.
+//! Distributions over actions: what a network says about the actions to take, whichever kind they are of.
+
+pub(crate) mod categorical;
+pub(crate) mod gaussian;
 
 use tch::Tensor;
 
-use super::{Categorical, DiagonalGaussian};
+pub use categorical::Categorical;
+pub use gaussian::DiagonalGaussian;
 
 /// A distribution over the actions of an environment for each of a batch of observations.
 #[derive(Debug)]
@@ -33,7 +37,7 @@ impl Distribution {
 
     /// What actions are drawn by on the host, float32 `[batch, numbers]`: a row for `draw` of the
     /// distribution's module.
-    pub(super) fn numbers(&self) -> Tensor {
+    pub(crate) fn numbers(&self) -> Tensor {
         match self {
             Self::Categorical(policy) => policy.numbers(),
             Self::DiagonalGaussian(policy) => policy.numbers(),

@@ -90,7 +90,7 @@ pub enum ReportError {
 
 impl ReportError {
     /// An adapter for `map_err` that remembers what was tried on which file.
-    pub(super) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| match source.kind() {
             io::ErrorKind::AlreadyExists => Self::Exists { path },
@@ -103,7 +103,7 @@ impl ReportError {
     }
 
     /// The same for failures that the CSV library reports.
-    pub(super) fn table(action: &'static str, path: &Path) -> impl FnOnce(csv::Error) -> Self {
+    pub(crate) fn table(action: &'static str, path: &Path) -> impl FnOnce(csv::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Table {
             action,

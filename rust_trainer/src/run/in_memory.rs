@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Checkpoint, Run, StopRequest};
-use crate::error::TrainerError;
+use super::{Checkpoint, Run};
+use crate::{error::TrainerError, stop::StopRequest};
 
 /// How often one is taken at most: as long as a stop waits, so that updates which take longer all have
 /// theirs. It takes some 10 milliseconds, mostly for the states of the environments.
@@ -12,14 +12,14 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// A checkpoint that is not on the disk.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct InMemory {
     newest: Option<Checkpoint>,
     taken: Instant,
     /// A replay memory goes on changing: there is no keeping it beside itself.
     is_possible: bool,
 }
 
-impl Kept {
+impl InMemory {
     /// None yet.
     pub(super) fn new() -> Self {
         Self {
@@ -38,10 +38,10 @@ impl Run {
         }
         let envs = self.env_states(stop);
         let checkpoint = self.checkpoint(envs)?;
-        self.kept.is_possible = checkpoint.state.replay.is_empty();
-        let keeps = self.kept.is_possible && self.ranks.is_first(); // which has the states of all
-        self.kept.newest = keeps.then_some(checkpoint);
-        self.kept.taken = Instant::now();
+        self.in_memory.is_possible = checkpoint.state.replay.is_empty();
+        let keeps = self.in_memory.is_possible && self.ranks.is_first(); // which has the states of all
+        self.in_memory.newest = keeps.then_some(checkpoint);
+        self.in_memory.taken = Instant::now();
         Ok(())
     }
 
@@ -49,7 +49,7 @@ impl Run {
     /// Replay memories are not sent to rank 0 for that.
     pub(super) fn is_time_to_keep(&self) -> bool {
         let is_possible = self.ranks.is_alone() || !self.algorithm.is_whole_between_steps();
-        self.kept.is_possible && is_possible && self.kept.taken.elapsed() >= EVERY
+        self.in_memory.is_possible && is_possible && self.in_memory.taken.elapsed() >= EVERY
     }
 
     /// Whether an update that is broken off costs nothing but its own work: the one before is kept or
@@ -60,7 +60,11 @@ impl Run {
             return self.step_count < self.settings.run.total_steps;
         }
         let learned = self.learned.step;
-        let kept = self.kept.newest.as_ref().map(|kept| kept.counters.step);
+        let kept = self
+            .in_memory
+            .newest
+            .as_ref()
+            .map(|kept| kept.counters.step);
         learned == 0 || [self.saved, kept].contains(&Some(learned))
     }
 
@@ -74,10 +78,10 @@ impl Run {
     ) -> Result<Option<Checkpoint>, TrainerError> {
         let learned = self.learned.step;
         let is_torn = self.is_learning && !self.algorithm.is_whole_between_steps();
-        let kept = self.kept.newest.as_ref();
+        let kept = self.in_memory.newest.as_ref();
         let is_wanted = |kept: &Checkpoint| is_torn || kept.counters.step == learned;
         if !self.at_boundary && kept.is_some_and(is_wanted) {
-            return Ok(self.take_kept());
+            return Ok(self.take_in_memory());
         }
         let is_nothing_learned = learned == 0 && !self.at_boundary;
         if is_torn || is_nothing_learned {
@@ -93,19 +97,19 @@ impl Run {
         stop: &StopRequest,
     ) -> Result<Option<Checkpoint>, TrainerError> {
         let present = self.checkpoint_to_save(stop);
-        present.or_else(|error| self.take_kept().map(Some).ok_or(error))
+        present.or_else(|error| self.take_in_memory().map(Some).ok_or(error))
     }
 
     /// What is left of several ranks of which one has failed: they make no new state together.
-    pub(super) fn save_kept(&mut self) -> Result<(), TrainerError> {
-        match self.take_kept() {
+    pub(super) fn save_in_memory(&mut self) -> Result<(), TrainerError> {
+        match self.take_in_memory() {
             Some(checkpoint) => self.write_checkpoint(&checkpoint),
             None => Ok(()),
         }
     }
 
-    fn take_kept(&mut self) -> Option<Checkpoint> {
-        let mut kept = self.kept.newest.take()?;
+    fn take_in_memory(&mut self) -> Option<Checkpoint> {
+        let mut kept = self.in_memory.newest.take()?;
         kept.settings = self.settings.clone(); // a rescued run has another name
         Some(kept)
     }

@@ -1,5 +1,7 @@
 //! What can go wrong in a run.
 
+mod report;
+
 use std::{
     fmt, io,
     path::{Path, PathBuf},
@@ -7,7 +9,7 @@ use std::{
 
 use vec_env::EnvError;
 
-use crate::{cuda::CudaError, report::ReportError};
+pub use report::ReportError;
 
 /// An error of the trainer.
 #[derive(Debug, thiserror::Error)]
@@ -145,12 +147,6 @@ impl From<tch::TchError> for TrainerError {
     fn from(error: tch::TchError) -> Self {
         let text = error.to_string();
         Self::libtorch(text.trim_start_matches("Internal torch error: "))
-    }
-}
-
-impl From<CudaError> for TrainerError {
-    fn from(error: CudaError) -> Self {
-        Self::libtorch(&error.0)
     }
 }
 

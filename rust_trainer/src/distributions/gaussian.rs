@@ -51,7 +51,7 @@ impl DiagonalGaussian {
 
 /// Draws one action by its means and the logarithms of its deviations, or takes the means, and adds it to
 /// `actions`; returns its log-density.
-pub(super) fn draw(numbers: &[f32], rng: &mut Pcg64, greedy: bool, actions: &mut Vec<f32>) -> f32 {
+pub(crate) fn draw(numbers: &[f32], rng: &mut Pcg64, greedy: bool, actions: &mut Vec<f32>) -> f32 {
     let (means, log_stds) = numbers.split_at(numbers.len() / 2);
     let mut log_prob = 0.0;
     for (mean, log_std) in means.iter().zip(log_stds) {
