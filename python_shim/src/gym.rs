@@ -98,7 +98,7 @@ impl VecGymEnv {
             send: env.getattr(intern!(py, "send"))?.unbind(),
             recv: env.getattr(intern!(py, "recv"))?.unbind(),
             env: env.clone().unbind(),
-            actions: ActionArray::new(py, spaces.num_envs, &spaces.actions)?,
+            actions: ActionArray::new(py, spaces.batch.num_envs, &spaces.batch.action_space)?,
             spaces,
             received: None,
             slot: RefCell::default(),

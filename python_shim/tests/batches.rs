@@ -131,11 +131,10 @@ fn waiting_ends_in_time_and_the_step_goes_on() {
     let Rollout { env, batch, .. } = &mut rollout;
     let obs = ObsBuffer::new(2);
     env.send(Actions::Discrete(&[3]), obs.slot()).unwrap();
-    let error = env
-        .recv_timeout(batch, Duration::from_millis(1))
-        .unwrap_err();
+    let within = |millis| Some(Duration::from_millis(millis));
+    let error = env.recv_timeout(batch, within(1)).unwrap_err();
     assert!(matches!(error, EnvError::Timeout), "{error}");
-    env.recv_timeout(batch, Duration::from_secs(60)).unwrap();
+    env.recv_timeout(batch, within(60_000)).unwrap();
     assert_eq!(obs.take(), [1, 3]);
 }
 

@@ -120,6 +120,21 @@ impl EnvError {
         }
     }
 
+    /// Whether the step that was waited for is still in flight.
+    #[must_use]
+    pub fn is_in_flight(&self) -> bool {
+        matches!(self, Self::Timeout | Self::Worker { .. })
+    }
+
+    /// This with the environments that it names under the numbers that `of` gives them.
+    #[must_use]
+    pub fn renumbered(mut self, of: impl Fn(&[usize]) -> Vec<usize>) -> Self {
+        if let Self::Worker { env_indices, .. } = &mut self {
+            *env_indices = of(env_indices);
+        }
+        self
+    }
+
     /// Refuses memory of another length than `expected` bytes.
     ///
     /// # Errors

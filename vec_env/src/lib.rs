@@ -35,7 +35,7 @@ mod vec_env;
 pub use env::{Env, Transition};
 pub use error::EnvError;
 pub use slot::{ObsBuffer, ObsSlot};
-pub use spaces::{ActionBatch, ActionSpace, Actions, AutoresetMode, Dtype, ObsSpec};
+pub use spaces::{ActionBatch, ActionSpace, Actions, AutoresetMode, BatchSpec, Dtype, ObsSpec};
 pub use step::{Episode, FinalInfo, StepBatch};
 pub use sync::SyncVecEnv;
 pub use vec_env::VecEnv;

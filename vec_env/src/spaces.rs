@@ -1,8 +1,62 @@
-//! What a batch of environments observes and takes: shapes, types, ranges, and when episodes restart.
+//! What a batch of environments is, observes and takes: sizes, shapes, types, ranges, and when episodes restart.
 
 use std::fmt;
 
 use crate::EnvError;
+
+/// What a batch of environments is, from its making to its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BatchSpec {
+    /// What steps the environments: `ale`, `sync` or `async` for those of Python.
+    pub backend: String,
+    /// Number of environments in the batch.
+    pub num_envs: usize,
+    /// Players in each environment, 1 or 2.
+    pub num_players: usize,
+    /// Environments that one [`VecEnv::recv`](crate::VecEnv::recv) waits for.
+    pub batch_size: usize,
+    /// Shape and type of one observation.
+    pub obs_spec: ObsSpec,
+    /// The actions of one environment.
+    pub action_space: ActionSpace,
+    /// When an ended episode is followed by the next.
+    pub autoreset_mode: AutoresetMode,
+}
+
+impl BatchSpec {
+    /// A batch for one player, received as a whole, whose episodes restart within the step that ends them.
+    #[must_use]
+    pub fn new(num_envs: usize, obs_spec: ObsSpec, action_space: ActionSpace) -> Self {
+        Self {
+            backend: "rust".to_owned(),
+            num_envs,
+            num_players: 1,
+            batch_size: num_envs,
+            obs_spec,
+            action_space,
+            autoreset_mode: AutoresetMode::SameStep,
+        }
+    }
+
+    /// Bytes that the observations of all environments take.
+    #[must_use]
+    pub fn obs_bytes(&self) -> usize {
+        self.num_envs * self.obs_spec.num_bytes()
+    }
+
+    /// Refuses saved states that are not one for each environment.
+    ///
+    /// # Errors
+    /// [`EnvError::State`].
+    pub fn check_states(&self, states: &[Vec<u8>]) -> Result<(), EnvError> {
+        match (states.len(), self.num_envs) {
+            (given, needed) if given == needed => Ok(()),
+            (given, needed) => Err(EnvError::State(format!(
+                "{given} states for {needed} environments"
+            ))),
+        }
+    }
+}
 
 /// The type of an observation's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -82,6 +82,31 @@ impl StepBatch {
         self.terminated[row] || self.truncated[row]
     }
 
+    /// Takes over from `other` one row for each of `rows`; of what players have one entry for each, those of
+    /// `entries`. Environments are numbered by row; what ended is left out.
+    pub fn take_rows(&mut self, other: &Self, rows: &[usize], entries: &[usize]) {
+        fn take<T: Copy>(field: &mut Vec<T>, from: &[T], places: &[usize]) {
+            field.clear();
+            field.extend(places.iter().map(|&place| from[place]));
+        }
+        self.env_ids.clear();
+        self.env_ids.extend(0..rows.len());
+        take(&mut self.reward, &other.reward, entries);
+        take(&mut self.raw_reward, &other.raw_reward, entries);
+        take(&mut self.terminated, &other.terminated, rows);
+        take(&mut self.truncated, &other.truncated, rows);
+        take(&mut self.lives, &other.lives, rows);
+        take(&mut self.game_terminated, &other.game_terminated, rows);
+        take(&mut self.game_truncated, &other.game_truncated, rows);
+        take(&mut self.episode_return, &other.episode_return, entries);
+        take(&mut self.episode_length, &other.episode_length, rows);
+        take(&mut self.episode_frames, &other.episode_frames, rows);
+        take(&mut self.worker_restarted, &other.worker_restarted, rows);
+        self.episodes.clear();
+        self.final_obs.clear();
+        self.final_info.clear();
+    }
+
     /// Makes this what a batch says in which nothing has happened: every row of a reset.
     pub fn clear(&mut self, num_rows: usize, num_players: usize) {
         fn fill<T: Clone + Default>(field: &mut Vec<T>, count: usize) {

@@ -1,8 +1,9 @@
 //! [`SyncVecEnv`]: a batch of single Rust environments, stepped in the calling thread.
 
+use std::time::Duration;
+
 use crate::{
-    ActionBatch, ActionSpace, Actions, Env, EnvError, Episode, FinalInfo, ObsSlot, ObsSpec,
-    StepBatch, VecEnv,
+    ActionBatch, Actions, BatchSpec, Env, EnvError, Episode, FinalInfo, ObsSlot, StepBatch, VecEnv,
     env::{bytes_to_words, words_to_bytes},
 };
 
@@ -13,8 +14,7 @@ const RECORD_BYTES: usize = 16;
 #[derive(Debug)]
 pub struct SyncVecEnv<E> {
     envs: Vec<E>,
-    obs_spec: ObsSpec,
-    action_space: ActionSpace,
+    spec: BatchSpec,
     /// Return and length of each environment's episode so far; none before the first reset.
     records: Option<Vec<(f64, i64)>>,
     in_flight: Option<(ActionBatch, ObsSlot)>,
@@ -34,8 +34,7 @@ impl<E: Env> SyncVecEnv<E> {
             ));
         };
         Ok(Self {
-            obs_spec: first.obs_spec(),
-            action_space: first.action_space(),
+            spec: BatchSpec::new(num_envs, first.obs_spec(), first.action_space()),
             envs,
             records: None,
             in_flight: None,
@@ -60,7 +59,7 @@ impl<E: Env> SyncVecEnv<E> {
 
     /// Brings environments to `states`, one after another; which refuses its own.
     fn bring_to(&mut self, states: &[&[u8]], obs: &mut [u8]) -> Result<(), usize> {
-        let rows = obs.chunks_exact_mut(self.obs_spec.num_bytes());
+        let rows = obs.chunks_exact_mut(self.spec.obs_spec.num_bytes());
         let envs = self.envs.iter_mut().zip(states).zip(rows);
         for (index, ((env, state), row)) in envs.enumerate() {
             if !env.restore_state(state, row) {
@@ -79,24 +78,15 @@ impl<E: Env> SyncVecEnv<E> {
 }
 
 impl<E: Env> VecEnv for SyncVecEnv<E> {
-    fn num_envs(&self) -> usize {
-        self.envs.len()
-    }
-
-    fn obs_spec(&self) -> &ObsSpec {
-        &self.obs_spec
-    }
-
-    fn action_space(&self) -> &ActionSpace {
-        &self.action_space
+    fn spec(&self) -> &BatchSpec {
+        &self.spec
     }
 
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
         self.check_open()?;
-        let row_bytes = self.obs_spec.num_bytes();
-        EnvError::check_length(obs, self.envs.len() * row_bytes)?;
+        EnvError::check_length(obs, self.spec.obs_bytes())?;
         self.in_flight = None;
-        let rows = obs.chunks_exact_mut(row_bytes);
+        let rows = obs.chunks_exact_mut(self.spec.obs_spec.num_bytes());
         for (index, (env, row)) in self.envs.iter_mut().zip(rows).enumerate() {
             env.reset(seed.map(|seed| seed.wrapping_add(index as u64)), row);
         }
@@ -112,14 +102,18 @@ impl<E: Env> VecEnv for SyncVecEnv<E> {
         if self.in_flight.is_some() {
             return Err(EnvError::Order("send: call recv first".to_owned()));
         }
-        self.action_space
-            .check(actions, self.envs.len(), |row| row)?;
-        EnvError::check_length(&obs, self.envs.len() * self.obs_spec.num_bytes())?;
+        let space = &self.spec.action_space;
+        space.check(actions, self.envs.len(), |row| row)?;
+        EnvError::check_length(&obs, self.spec.obs_bytes())?;
         self.in_flight = Some((actions.to_batch(), obs));
         Ok(())
     }
 
-    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
+    fn recv_timeout(
+        &mut self,
+        step: &mut StepBatch,
+        _timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
         self.check_open()?;
         let (Some((actions, mut obs)), Some(records)) =
             (self.in_flight.take(), self.records.as_mut())
@@ -128,8 +122,8 @@ impl<E: Env> VecEnv for SyncVecEnv<E> {
         };
         step.clear(self.envs.len(), 1);
         let actions = actions.as_actions();
-        let width = self.action_space.num_values();
-        let rows = obs.chunks_exact_mut(self.obs_spec.num_bytes());
+        let width = self.spec.action_space.num_values();
+        let rows = obs.chunks_exact_mut(self.spec.obs_spec.num_bytes());
         let envs = self.envs.iter_mut().zip(records).zip(rows);
         for (index, ((env, record), obs)) in envs.enumerate() {
             let transition = env.step(actions.row(index, width), obs);
@@ -187,12 +181,8 @@ impl<E: Env> VecEnv for SyncVecEnv<E> {
 
     fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
         self.check_idle("restore_state")?;
-        EnvError::check_length(obs, self.envs.len() * self.obs_spec.num_bytes())?;
-        if states.len() != self.envs.len() {
-            let (given, needed) = (states.len(), self.envs.len());
-            let problem = format!("{given} states for {needed} environments");
-            return Err(EnvError::State(problem));
-        }
+        EnvError::check_length(obs, self.spec.obs_bytes())?;
+        self.spec.check_states(states)?;
         let before: Option<Vec<_>> = self.envs.iter().map(Env::save_state).collect();
         let before = before.ok_or_else(|| self.has_no_states())?;
         let refuse = |env: usize| EnvError::State(format!("that of environment {env} is no state"));

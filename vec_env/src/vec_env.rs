@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::{
-    ActionSpace, Actions, AutoresetMode, EnvError, ObsBuffer, ObsSlot, ObsSpec, StepBatch,
+    ActionSpace, Actions, AutoresetMode, BatchSpec, EnvError, ObsBuffer, ObsSlot, ObsSpec,
+    StepBatch,
 };
 
 /// A batch of environments, stepped together.
@@ -14,14 +15,8 @@ use crate::{
 /// After [`EnvError::Worker`] and [`EnvError::Timeout`] the batch goes on: the step is still in flight,
 /// and the batch keeps its slot.
 pub trait VecEnv: Send {
-    /// Number of environments in the batch.
-    fn num_envs(&self) -> usize;
-
-    /// Shape and type of one observation.
-    fn obs_spec(&self) -> &ObsSpec;
-
-    /// The actions of one environment.
-    fn action_space(&self) -> &ActionSpace;
+    /// What the batch is; it stays that.
+    fn spec(&self) -> &BatchSpec;
 
     /// Starts new episodes everywhere and writes their first observations to `obs`.
     ///
@@ -45,11 +40,17 @@ pub trait VecEnv: Send {
 
     /// Waits for the step in flight, or for the first [`VecEnv::batch_size`] environments of it that
     /// are ready. Their observations are in the slot when this returns, and the slot is dropped; the
-    /// rest is written to `step`.
+    /// rest is written to `step`. It waits at most for `timeout`, if there is one; not every environment
+    /// can: one that steps in this thread is waited for.
     ///
     /// # Errors
-    /// [`EnvError::Order`] when no step is in flight, [`EnvError::Worker`] where an environment failed.
-    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError>;
+    /// [`EnvError::Order`] when no step is in flight, [`EnvError::Worker`] where an environment failed,
+    /// [`EnvError::Timeout`], after which to receive again.
+    fn recv_timeout(
+        &mut self,
+        step: &mut StepBatch,
+        timeout: Option<Duration>,
+    ) -> Result<(), EnvError>;
 
     /// Frees what the environments hold, and the slot of a step in flight. Closing twice is fine; any
     /// other call afterwards is [`EnvError::Closed`].
@@ -58,34 +59,47 @@ pub trait VecEnv: Send {
     /// [`EnvError::Backend`] for what the environments raise while they close.
     fn close(&mut self) -> Result<(), EnvError>;
 
-    /// What steps the environments: `ale`, `sync` or `async` for those of Python.
-    #[expect(clippy::unnecessary_literal_bound, reason = "others own the name")]
-    fn backend(&self) -> &str {
-        "rust"
-    }
-
-    /// Players in each environment, 1 or 2.
-    fn num_players(&self) -> usize {
-        1
-    }
-
-    /// Environments that one [`VecEnv::recv`] waits for.
-    fn batch_size(&self) -> usize {
-        self.num_envs()
-    }
-
-    /// When an ended episode is followed by the next.
-    fn autoreset_mode(&self) -> AutoresetMode {
-        AutoresetMode::SameStep
-    }
-
-    /// Does what [`VecEnv::recv`] does, but waits at most for `timeout`. Not every environment can:
-    /// one that steps in this thread is waited for.
+    /// Waits for the step in flight, however long it takes.
     ///
     /// # Errors
-    /// Those of [`VecEnv::recv`]; [`EnvError::Timeout`], after which to receive again.
-    fn recv_timeout(&mut self, step: &mut StepBatch, _timeout: Duration) -> Result<(), EnvError> {
-        self.recv(step)
+    /// Those of [`VecEnv::recv_timeout`] but the timeout.
+    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
+        self.recv_timeout(step, None)
+    }
+
+    /// [`BatchSpec::backend`].
+    fn backend(&self) -> &str {
+        &self.spec().backend
+    }
+
+    /// [`BatchSpec::num_envs`].
+    fn num_envs(&self) -> usize {
+        self.spec().num_envs
+    }
+
+    /// [`BatchSpec::num_players`].
+    fn num_players(&self) -> usize {
+        self.spec().num_players
+    }
+
+    /// [`BatchSpec::batch_size`].
+    fn batch_size(&self) -> usize {
+        self.spec().batch_size
+    }
+
+    /// [`BatchSpec::obs_spec`].
+    fn obs_spec(&self) -> &ObsSpec {
+        &self.spec().obs_spec
+    }
+
+    /// [`BatchSpec::action_space`].
+    fn action_space(&self) -> &ActionSpace {
+        &self.spec().action_space
+    }
+
+    /// [`BatchSpec::autoreset_mode`].
+    fn autoreset_mode(&self) -> AutoresetMode {
+        self.spec().autoreset_mode
     }
 
     /// The processes in which environments run beside this one, which may be ended where nothing else ends a

@@ -84,11 +84,11 @@ pub(super) fn observations(
     } else {
         PyUntypedBuffer::get(obs)?
     };
-    let format_fits = match spaces.obs.dtype {
+    let format_fits = match spaces.batch.obs_spec.dtype {
         Dtype::Uint8 => buffer.as_typed::<u8>().is_ok(),
         Dtype::Float32 => buffer.as_typed::<f32>().is_ok(),
     };
-    let expected = [&[num_rows], spaces.obs.shape.as_slice()].concat();
+    let expected = [&[num_rows], spaces.batch.obs_spec.shape.as_slice()].concat();
     let shape_fits = buffer.shape() == expected;
     if format_fits && shape_fits && buffer.is_c_contiguous() {
         return Ok(buffer);
@@ -97,7 +97,7 @@ pub(super) fn observations(
         "observations are {:?} of shape {:?}, not C-contiguous {:?} of shape {expected:?}",
         buffer.format(),
         buffer.shape(),
-        spaces.obs.dtype,
+        spaces.batch.obs_spec.dtype,
     );
     Err(broken(id, &problem))
 }

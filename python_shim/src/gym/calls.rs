@@ -68,13 +68,13 @@ impl VecGymEnv {
             let num_envs = self.check_actions(py, actions, env_ids)?;
             if let Some(slot) = slot {
                 let num_rows = self.rows_after(py, num_envs)?;
-                EnvError::check_length(slot, num_rows * self.spaces.obs.num_bytes())?;
+                EnvError::check_length(slot, num_rows * self.spaces.batch.obs_spec.num_bytes())?;
             }
             let smaller;
             let array = if actions.len() == self.actions.len() {
                 &self.actions
             } else {
-                smaller = ActionArray::new(py, num_envs, &self.spaces.actions)?;
+                smaller = ActionArray::new(py, num_envs, &self.spaces.batch.action_space)?;
                 &smaller
             };
             array.write(py, actions);
@@ -98,9 +98,12 @@ impl VecGymEnv {
             None => self.env.getattr(py, intern!(py, "turn"))?.extract(py)?,
         };
         let env_ids = env_ids.or(turn.as_deref());
-        let num_envs = env_ids.map_or(self.spaces.num_envs, <[usize]>::len);
+        let num_envs = env_ids.map_or(self.spaces.batch.num_envs, <[usize]>::len);
         let env_of = |row: usize| env_ids.map_or(row, |ids| ids[row]);
-        self.spaces.actions.check(actions, num_envs, env_of)?;
+        self.spaces
+            .batch
+            .action_space
+            .check(actions, num_envs, env_of)?;
         Ok(num_envs)
     }
 
@@ -108,7 +111,7 @@ impl VecGymEnv {
     fn rows_after(&self, py: Python<'_>, sent: usize) -> PyResult<usize> {
         let name = intern!(py, "num_in_flight");
         let in_flight: usize = self.env.getattr(py, name)?.extract(py)?;
-        Ok((in_flight + sent).min(self.spaces.batch_size))
+        Ok((in_flight + sent).min(self.spaces.batch.batch_size))
     }
 
     /// Waits for the step that was sent and fills `batch`; the observations stay in Python's memory. `obs` is where they
@@ -125,7 +128,7 @@ impl VecGymEnv {
             if let Some(obs) = obs
                 && num_rows > 0
             {
-                EnvError::check_length(obs, num_rows * self.spaces.obs.num_bytes())?;
+                EnvError::check_length(obs, num_rows * self.spaces.batch.obs_spec.num_bytes())?;
             }
             let recv = self.recv.bind(py);
             let result = match timeout {

@@ -74,7 +74,7 @@ impl VecGymEnv {
             let flat = drawn
                 .call_method0(py, intern!(py, "ravel"))?
                 .call_method0(py, intern!(py, "tolist"))?;
-            Ok(match self.spaces.actions {
+            Ok(match self.spaces.batch.action_space {
                 ActionSpace::Box { .. } => ActionBatch::Continuous(flat.extract(py)?),
                 _ => ActionBatch::Discrete(flat.extract(py)?),
             })
@@ -170,7 +170,7 @@ impl VecGymEnv {
         values: &[Value],
         indices: Option<&[usize]>,
     ) -> Result<(), EnvError> {
-        let count = indices.map_or(self.spaces.num_envs, <[usize]>::len);
+        let count = indices.map_or(self.spaces.batch.num_envs, <[usize]>::len);
         let fill = |kwargs: &Bound<'_, PyDict>| {
             let py = kwargs.py();
             let each = match values {

@@ -76,7 +76,7 @@ impl VecGymEnv {
         obs: &mut [u8],
         batch: &mut StepBatch,
     ) -> Result<(), EnvError> {
-        EnvError::check_length(obs, self.num_bytes())?;
+        EnvError::check_length(obs, self.spaces.batch.obs_bytes())?;
         self.reset_async(request)?;
         self.reset_wait(obs, batch, None)
     }
@@ -103,7 +103,7 @@ impl VecGymEnv {
         timeout: Option<Duration>,
     ) -> Result<(), EnvError> {
         self.check_open()?;
-        EnvError::check_length(obs, self.num_bytes())?;
+        EnvError::check_length(obs, self.spaces.batch.obs_bytes())?;
         let buffer = self.call_python(
             "reset_wait",
             |py| keywords(py, "timeout", timeout.map(|timeout| timeout.as_secs_f64())),
@@ -189,7 +189,7 @@ impl VecGymEnv {
         batch: &mut StepBatch,
     ) -> Result<(), EnvError> {
         self.check_open()?;
-        EnvError::check_length(obs, self.num_bytes())?;
+        EnvError::check_length(obs, self.spaces.batch.obs_bytes())?;
         self.received = None;
         let fill = |kwargs: &Bound<'_, PyDict>| {
             let py = kwargs.py();

@@ -65,9 +65,9 @@ impl VecGymEnv {
         batch: &mut StepBatch,
     ) -> Result<PyUntypedBuffer, CallError> {
         let (obs, info) = result.extract::<(Bound<'_, PyAny>, Bound<'_, PyDict>)>()?;
-        let num_envs = self.spaces.num_envs;
+        let num_envs = self.spaces.batch.num_envs;
         let buffer = observations(&self.id, &self.spaces, num_envs, &obs)?;
-        batch.clear(num_envs, self.spaces.num_players);
+        batch.clear(num_envs, self.spaces.batch.num_players);
         InfoReader::new(self, num_envs, &info).read(batch)?;
         Ok(buffer)
     }
@@ -84,7 +84,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
         let fields = Fields {
             id: &env.id,
             num_rows,
-            num_players: env.spaces.num_players,
+            num_players: env.spaces.batch.num_players,
         };
         Self { env, fields, info }
     }
@@ -126,7 +126,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
     /// Which environments the rows are of; all of them need no look at the array.
     fn read_env_ids(&self, env_ids: &mut Vec<usize>) -> Result<(), CallError> {
         let num_rows = self.fields.num_rows;
-        if num_rows == self.env.spaces.num_envs {
+        if num_rows == self.env.spaces.batch.num_envs {
             if env_ids.len() != num_rows || env_ids.iter().copied().ne(0..num_rows) {
                 env_ids.clear();
                 env_ids.extend(0..num_rows);
@@ -149,7 +149,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
             self.fields.flags("worker_restarted", &restarted, out)?;
         }
         let rows = 0..self.fields.num_rows;
-        let players = self.env.spaces.num_players;
+        let players = self.env.spaces.batch.num_players;
         batch.episodes.extend(
             rows.filter(|&row| batch.game_terminated[row] || batch.game_truncated[row])
                 .map(|row| Episode {
@@ -179,7 +179,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
     fn read_final_obs(&self, ended: &[bool], batch: &mut StepBatch) -> Result<(), CallError> {
         let array = self.get("final_obs")?;
         let buffer = observations(&self.env.id, &self.env.spaces, ended.len(), &array)?;
-        let rows = bytes(&buffer).chunks_exact(self.env.spaces.obs.num_bytes());
+        let rows = bytes(&buffer).chunks_exact(self.env.spaces.batch.obs_spec.num_bytes());
         for (row, bytes) in rows.enumerate().filter(|&(row, _)| ended[row]) {
             batch.final_obs.push((row, bytes.to_vec()));
         }
@@ -191,7 +191,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
         let dict = dict.cast_into::<PyDict>().map_err(PyErr::from)?;
         let mut last = StepBatch::default();
         InfoReader::new(self.env, ended.len(), &dict).read_record(&mut last)?;
-        let players = self.env.spaces.num_players;
+        let players = self.env.spaces.batch.num_players;
         for row in (0..ended.len()).filter(|&row| ended[row]) {
             let of_row = row * players..(row + 1) * players;
             batch.final_info.push(FinalInfo {

@@ -1,23 +1,19 @@
 //! What the spaces of a Gymnasium vector environment say, as far as this interface carries them.
 
+use std::iter;
+
 use pyo3::{intern, prelude::*};
-use vec_env::{ActionSpace, AutoresetMode, Dtype, EnvError, ObsSpec};
+use vec_env::{ActionSpace, AutoresetMode, BatchSpec, Dtype, EnvError, ObsSpec};
 
 use crate::error::CallError;
 
 /// Sizes and types of a batch of environments.
 #[derive(Debug)]
 pub(super) struct Spaces {
-    pub backend: String,
-    pub num_envs: usize,
-    pub batch_size: usize,
-    pub num_players: usize,
-    pub autoreset: AutoresetMode,
-    pub actions: ActionSpace,
-    pub obs: ObsSpec,
+    pub batch: BatchSpec,
     /// Python's observations are float64; they cross as float32.
     pub narrows_obs: bool,
-    /// `[num_envs, ...obs.shape]`
+    /// `[num_envs, ...obs_spec.shape]`
     pub batch_shape: Vec<i64>,
 }
 
@@ -30,26 +26,22 @@ impl Spaces {
         let py = env.py();
         let unsupported = |what: String| EnvError::Unsupported(format!("`{id}`: {what}"));
         let num_envs: usize = env.getattr(intern!(py, "num_envs"))?.extract()?;
-        let actions = action_space(&env.getattr(intern!(py, "single_action_space"))?)?
+        let action_space = action_space(&env.getattr(intern!(py, "single_action_space"))?)?
             .map_err(unsupported)?;
-        let (obs, narrows_obs) = obs_spec(&env.getattr(intern!(py, "single_observation_space"))?)?
-            .map_err(unsupported)?;
+        let (obs_spec, narrows_obs) =
+            obs_spec(&env.getattr(intern!(py, "single_observation_space"))?)?
+                .map_err(unsupported)?;
+        let settings = env.getattr(intern!(py, "settings"))?;
+        let batch_shape = iter::once(&num_envs).chain(&obs_spec.shape);
         Ok(Self {
-            backend: env.getattr(intern!(py, "backend"))?.extract()?,
-            num_envs,
-            batch_size: env.getattr(intern!(py, "batch_size"))?.extract()?,
-            num_players: env
-                .getattr(intern!(py, "settings"))?
-                .getattr(intern!(py, "num_players"))?
-                .extract()?,
-            autoreset: autoreset_mode(env)?.map_err(unsupported)?,
-            actions,
-            batch_shape: [num_envs]
-                .iter()
-                .chain(&obs.shape)
-                .map(|&size| size as i64)
-                .collect(),
-            obs,
+            batch_shape: batch_shape.map(|&size| size as i64).collect(),
+            batch: BatchSpec {
+                backend: env.getattr(intern!(py, "backend"))?.extract()?,
+                batch_size: env.getattr(intern!(py, "batch_size"))?.extract()?,
+                num_players: settings.getattr(intern!(py, "num_players"))?.extract()?,
+                autoreset_mode: autoreset_mode(env)?.map_err(unsupported)?,
+                ..BatchSpec::new(num_envs, obs_spec, action_space)
+            },
             narrows_obs,
         })
     }

@@ -76,7 +76,7 @@ impl VecGymEnv {
     /// Number of discrete actions.
     #[must_use]
     pub fn action_space(&self) -> i64 {
-        self.spaces.actions.num_actions()
+        self.spaces.batch.action_space.num_actions()
     }
 
     /// Shape of what [`VecGymEnv::reset`] returns, `nprocesses` first.
@@ -87,7 +87,7 @@ impl VecGymEnv {
 
     fn to_tensor(&self, buffer: &PyUntypedBuffer) -> Tensor {
         let bytes = arrays::bytes(buffer);
-        let spec = &self.spaces.obs;
+        let spec = &self.spaces.batch.obs_spec;
         let num_rows = bytes.len() / spec.num_bytes();
         let shape = [&[num_rows as i64], &self.spaces.batch_shape[1..]].concat();
         let kind = match spec.dtype {

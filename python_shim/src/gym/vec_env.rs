@@ -3,16 +3,11 @@
 use std::{mem, time::Duration};
 
 use pyo3::{buffer::PyUntypedBuffer, prelude::*};
-use vec_env::{ActionSpace, Actions, AutoresetMode, EnvError, ObsSlot, ObsSpec, StepBatch, VecEnv};
+use vec_env::{Actions, BatchSpec, EnvError, ObsSlot, StepBatch, VecEnv};
 
 use super::{VecGymEnv, arrays, finite};
 
 impl VecGymEnv {
-    /// Bytes of a whole batch of observations.
-    pub(super) fn num_bytes(&self) -> usize {
-        self.spaces.num_envs * self.spaces.obs.num_bytes()
-    }
-
     /// Copies observations and keeps their memory until the next call; refuses those, and rewards in `batch`,
     /// that are not finite.
     pub(super) fn take(
@@ -23,7 +18,7 @@ impl VecGymEnv {
     ) -> Result<(), EnvError> {
         obs.copy_from_slice(arrays::bytes(&buffer));
         self.received = Some(buffer);
-        finite::check(&self.id, &self.spaces.obs, obs, batch)
+        finite::check(&self.id, &self.spaces.batch.obs_spec, obs, batch)
     }
 
     /// Does what [`VecEnv::send`] does for the environments that `env_ids` names (`None`: those received
@@ -55,58 +50,16 @@ impl VecGymEnv {
         let buffer = self.recv_python(timeout, Some(obs), step)?;
         self.take(buffer, obs, step)
     }
-
-    fn recv_slot(
-        &mut self,
-        step: &mut StepBatch,
-        timeout: Option<Duration>,
-    ) -> Result<(), EnvError> {
-        self.check_open()?;
-        let Some(mut slot) = self.slot.take() else {
-            return Err(EnvError::Order(
-                "no step is in flight: call `send` first".to_owned(),
-            ));
-        };
-        let received = self.recv_into(&mut slot, step, timeout);
-        if matches!(received, Err(EnvError::Timeout | EnvError::Worker { .. })) {
-            self.slot.replace(Some(slot));
-        }
-        received
-    }
 }
 
 impl VecEnv for VecGymEnv {
-    fn num_envs(&self) -> usize {
-        self.spaces.num_envs
-    }
-
-    fn obs_spec(&self) -> &ObsSpec {
-        &self.spaces.obs
-    }
-
-    fn action_space(&self) -> &ActionSpace {
-        &self.spaces.actions
-    }
-
-    fn backend(&self) -> &str {
-        &self.spaces.backend
-    }
-
-    fn num_players(&self) -> usize {
-        self.spaces.num_players
-    }
-
-    fn batch_size(&self) -> usize {
-        self.spaces.batch_size
-    }
-
-    fn autoreset_mode(&self) -> AutoresetMode {
-        self.spaces.autoreset
+    fn spec(&self) -> &BatchSpec {
+        &self.spaces.batch
     }
 
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
         self.check_open()?;
-        EnvError::check_length(obs, self.num_bytes())?;
+        EnvError::check_length(obs, self.spaces.batch.obs_bytes())?;
         self.received = None;
         let mut batch = StepBatch::default();
         let buffer = self.reset_python(seed, &mut batch)?;
@@ -126,12 +79,22 @@ impl VecEnv for VecGymEnv {
         Ok(())
     }
 
-    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
-        self.recv_slot(step, None)
-    }
-
-    fn recv_timeout(&mut self, step: &mut StepBatch, timeout: Duration) -> Result<(), EnvError> {
-        self.recv_slot(step, Some(timeout))
+    fn recv_timeout(
+        &mut self,
+        step: &mut StepBatch,
+        timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
+        self.check_open()?;
+        let Some(mut slot) = self.slot.take() else {
+            return Err(EnvError::Order(
+                "no step is in flight: call `send` first".to_owned(),
+            ));
+        };
+        let received = self.recv_into(&mut slot, step, timeout);
+        if received.as_ref().is_err_and(EnvError::is_in_flight) {
+            self.slot.replace(Some(slot));
+        }
+        received
     }
 
     fn worker_pids(&self) -> Vec<u32> {

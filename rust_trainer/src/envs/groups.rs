@@ -3,9 +3,7 @@
 
 use std::time::Duration;
 
-use vec_env::{ActionSpace, Actions, AutoresetMode, EnvError, ObsSlot, ObsSpec, StepBatch, VecEnv};
-
-use super::self_play::renumbered;
+use vec_env::{Actions, BatchSpec, EnvError, ObsSlot, StepBatch, VecEnv};
 
 /// Batches of equally many environments as one batch, of which a group is stepped at a time.
 ///
@@ -15,6 +13,7 @@ use super::self_play::renumbered;
 /// through, and get the seeds that they would have in a single batch.
 pub struct EnvGroups {
     groups: Vec<Box<dyn VecEnv>>,
+    spec: BatchSpec,
     /// The group that is received from next.
     turn: usize,
     /// Groups whose steps are in flight: that one and those behind it.
@@ -40,14 +39,15 @@ impl EnvGroups {
             return unfit("they differ in size, observations or actions");
         }
         Ok(Self {
+            spec: BatchSpec {
+                num_envs: groups.len() * first.num_envs(),
+                batch_size: first.num_envs(),
+                ..first.spec().clone()
+            },
             groups,
             turn: 0,
             in_flight: 0,
         })
-    }
-
-    fn first(&self) -> &dyn VecEnv {
-        &*self.groups[0]
     }
 
     /// The number of a group's first environment.
@@ -65,31 +65,9 @@ impl EnvGroups {
         &'a mut self,
         obs: &'a mut [u8],
     ) -> Result<impl Iterator<Item = (&'a mut Box<dyn VecEnv>, &'a mut [u8])>, EnvError> {
-        let row_bytes = self.obs_spec().num_bytes();
-        EnvError::check_length(obs, self.num_envs() * row_bytes)?;
-        let of_group = self.batch_size() * row_bytes;
+        EnvError::check_length(obs, self.spec.obs_bytes())?;
+        let of_group = self.groups[0].spec().obs_bytes();
         Ok(self.groups.iter_mut().zip(obs.chunks_exact_mut(of_group)))
-    }
-
-    fn receive(
-        &mut self,
-        step: &mut StepBatch,
-        wait: impl FnOnce(&mut dyn VecEnv, &mut StepBatch) -> Result<(), EnvError>,
-    ) -> Result<(), EnvError> {
-        if self.in_flight == 0 {
-            return Err(EnvError::Order("recv: call send first".to_owned()));
-        }
-        let group = self.turn;
-        wait(&mut *self.groups[group], step)
-            .map_err(|error| renumbered(error, |indices| self.numbers(group, indices)))?;
-        step.env_ids = self.numbers(group, &step.env_ids);
-        let start = self.start(group);
-        for episode in &mut step.episodes {
-            episode.env += start;
-        }
-        self.turn = (group + 1) % self.groups.len();
-        self.in_flight -= 1;
-        Ok(())
     }
 
     fn check_idle(&self, call: &str) -> Result<(), EnvError> {
@@ -101,16 +79,8 @@ impl EnvGroups {
 }
 
 impl VecEnv for EnvGroups {
-    fn num_envs(&self) -> usize {
-        self.groups.len() * self.batch_size()
-    }
-
-    fn obs_spec(&self) -> &ObsSpec {
-        self.first().obs_spec()
-    }
-
-    fn action_space(&self) -> &ActionSpace {
-        self.first().action_space()
+    fn spec(&self) -> &BatchSpec {
+        &self.spec
     }
 
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
@@ -133,12 +103,26 @@ impl VecEnv for EnvGroups {
         Ok(())
     }
 
-    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
-        self.receive(step, |group, step| group.recv(step))
-    }
-
-    fn recv_timeout(&mut self, step: &mut StepBatch, timeout: Duration) -> Result<(), EnvError> {
-        self.receive(step, |group, step| group.recv_timeout(step, timeout))
+    fn recv_timeout(
+        &mut self,
+        step: &mut StepBatch,
+        timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
+        if self.in_flight == 0 {
+            return Err(EnvError::Order("recv: call send first".to_owned()));
+        }
+        let group = self.turn;
+        self.groups[group]
+            .recv_timeout(step, timeout)
+            .map_err(|error| error.renumbered(|indices| self.numbers(group, indices)))?;
+        step.env_ids = self.numbers(group, &step.env_ids);
+        let start = self.start(group);
+        for episode in &mut step.episodes {
+            episode.env += start;
+        }
+        self.turn = (group + 1) % self.groups.len();
+        self.in_flight -= 1;
+        Ok(())
     }
 
     fn worker_pids(&self) -> Vec<u32> {
@@ -157,22 +141,6 @@ impl VecEnv for EnvGroups {
         closed.into_iter().collect()
     }
 
-    fn backend(&self) -> &str {
-        self.first().backend()
-    }
-
-    fn num_players(&self) -> usize {
-        self.first().num_players()
-    }
-
-    fn batch_size(&self) -> usize {
-        self.first().num_envs()
-    }
-
-    fn autoreset_mode(&self) -> AutoresetMode {
-        self.first().autoreset_mode()
-    }
-
     fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
         self.check_idle("save_state")?;
         let states = self.groups.iter_mut().map(|group| group.save_state());
@@ -181,11 +149,7 @@ impl VecEnv for EnvGroups {
 
     fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
         self.check_idle("restore_state")?;
-        if states.len() != self.num_envs() {
-            let (given, needed) = (states.len(), self.num_envs());
-            let problem = format!("{given} states for {needed} environments");
-            return Err(EnvError::State(problem));
-        }
+        self.spec.check_states(states)?;
         let size = self.batch_size();
         let before = self.save_state()?;
         let (mut failed, mut seen) = (None, vec![0; obs.len()]);

@@ -1,6 +1,7 @@
 //! Where environments come from: the one place that makes those of a run, from its settings.
 
 mod checks;
+mod env_thread;
 mod groups;
 mod native;
 mod opponent;
@@ -21,6 +22,7 @@ use crate::{
 };
 use checks::check_memory;
 pub use checks::{check, check_recipe};
+pub(crate) use env_thread::EnvThread;
 pub use groups::EnvGroups;
 pub use opponent::{AgainstOpponent, Opponent, RandomOpponent, Score, Scores};
 pub use policy_opponent::PolicyOpponent;

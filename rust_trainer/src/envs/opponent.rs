@@ -6,12 +6,9 @@ use std::{
     time::Duration,
 };
 
-use vec_env::{
-    ActionSpace, Actions, AutoresetMode, EnvError, ObsBuffer, ObsSlot, ObsSpec, StepBatch, VecEnv,
-    env::Random,
-};
+use vec_env::{Actions, BatchSpec, EnvError, ObsBuffer, ObsSlot, StepBatch, VecEnv, env::Random};
 
-use super::self_play::{NUM_PLAYERS, SelfPlay, goes_on, renumbered};
+use super::self_play::{NUM_PLAYERS, SelfPlay};
 
 /// Whoever plays the other side of a batch of games.
 pub trait Opponent: Send {
@@ -92,6 +89,7 @@ impl Scores {
 /// games is played from both sides in equal shares. A row shows what [`SelfPlay`] shows that player.
 pub struct AgainstOpponent {
     players: Box<SelfPlay>,
+    spec: BatchSpec,
     opponent: Box<dyn Opponent>,
     /// The rows of all players.
     rows: ObsBuffer,
@@ -111,11 +109,16 @@ impl AgainstOpponent {
     #[must_use]
     pub fn new(players: Box<SelfPlay>, opponent: Box<dyn Opponent>) -> Self {
         let num_games = players.num_envs() / NUM_PLAYERS;
-        let row_bytes = players.obs_spec().num_bytes();
+        let spec = BatchSpec {
+            num_envs: num_games,
+            batch_size: num_games,
+            ..players.spec().clone()
+        };
         Self {
             opponent,
-            rows: ObsBuffer::new(players.num_envs() * row_bytes),
-            opponents_obs: vec![0; num_games * row_bytes],
+            rows: ObsBuffer::new(players.spec().obs_bytes()),
+            opponents_obs: vec![0; spec.obs_bytes()],
+            spec,
             began: vec![true; num_games],
             slot: None,
             received: StepBatch::default(),
@@ -155,44 +158,14 @@ impl AgainstOpponent {
         }
     }
 
-    fn receive(
-        &mut self,
-        step: &mut StepBatch,
-        wait: impl FnOnce(&mut SelfPlay, &mut StepBatch) -> Result<(), EnvError>,
-    ) -> Result<(), EnvError> {
-        if let Err(error) = wait(&mut self.players, &mut self.received) {
-            if !goes_on(&error) {
-                self.slot = None;
-            }
-            return Err(renumbered(error, games_of));
-        }
-        let Some(mut slot) = self.slot.take() else {
-            let problem = "no step is in flight: call `send` first";
-            return Err(EnvError::Order(problem.to_owned()));
-        };
-        let rows = self.rows.slot();
-        self.share(&rows, &mut slot);
-        self.write_step(step);
-        self.count_points();
-        Ok(())
-    }
-
     /// Says of each game what was received of its own player.
     fn write_step(&self, step: &mut StepBatch) {
         let all = &self.received;
         let is_own = |row: usize| Self::rows_of(row / NUM_PLAYERS)[0] == row;
-        step.env_ids = (0..self.num_envs()).collect();
-        own(&all.reward, &mut step.reward);
-        own(&all.raw_reward, &mut step.raw_reward);
-        own(&all.terminated, &mut step.terminated);
-        own(&all.truncated, &mut step.truncated);
-        own(&all.lives, &mut step.lives);
-        own(&all.game_terminated, &mut step.game_terminated);
-        own(&all.game_truncated, &mut step.game_truncated);
-        own(&all.episode_return, &mut step.episode_return);
-        own(&all.episode_length, &mut step.episode_length);
-        own(&all.episode_frames, &mut step.episode_frames);
-        own(&all.worker_restarted, &mut step.worker_restarted);
+        let rows: Vec<usize> = (0..self.num_envs())
+            .map(|game| Self::rows_of(game)[0])
+            .collect();
+        step.take_rows(all, &rows, &rows);
         step.episodes.clone_from(&all.episodes);
         step.episodes.retain(|episode| is_own(episode.env));
         for episode in &mut step.episodes {
@@ -233,30 +206,14 @@ impl AgainstOpponent {
 }
 
 impl VecEnv for AgainstOpponent {
-    fn num_envs(&self) -> usize {
-        self.points.len()
-    }
-
-    fn obs_spec(&self) -> &ObsSpec {
-        self.players.obs_spec()
-    }
-
-    fn action_space(&self) -> &ActionSpace {
-        self.players.action_space()
-    }
-
-    fn backend(&self) -> &str {
-        self.players.backend()
-    }
-
-    fn autoreset_mode(&self) -> AutoresetMode {
-        self.players.autoreset_mode()
+    fn spec(&self) -> &BatchSpec {
+        &self.spec
     }
 
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
-        EnvError::check_length(obs, self.num_envs() * self.obs_spec().num_bytes())?;
+        EnvError::check_length(obs, self.spec.obs_bytes())?;
         self.slot = None;
-        let mut rows = vec![0; self.players.num_envs() * self.obs_spec().num_bytes()];
+        let mut rows = vec![0; self.players.spec().obs_bytes()];
         self.players.reset(seed, &mut rows)?;
         self.opponent.reset(seed);
         self.share(&rows, obs);
@@ -266,9 +223,9 @@ impl VecEnv for AgainstOpponent {
     }
 
     fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
-        let (space, num_games) = (self.action_space(), self.num_envs());
-        space.check(actions, num_games, |game| game)?;
-        EnvError::check_length(&obs, num_games * self.obs_spec().num_bytes())?;
+        let space = &self.spec.action_space;
+        space.check(actions, self.num_envs(), |game| game)?;
+        EnvError::check_length(&obs, self.spec.obs_bytes())?;
         let Actions::Discrete(actions) = actions else {
             let space = space.clone();
             return Err(EnvError::ActionKind { space });
@@ -290,14 +247,26 @@ impl VecEnv for AgainstOpponent {
         Ok(())
     }
 
-    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
-        self.receive(step, VecEnv::recv)
-    }
-
-    fn recv_timeout(&mut self, step: &mut StepBatch, timeout: Duration) -> Result<(), EnvError> {
-        self.receive(step, |players, received| {
-            players.recv_timeout(received, timeout)
-        })
+    fn recv_timeout(
+        &mut self,
+        step: &mut StepBatch,
+        timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
+        if let Err(error) = self.players.recv_timeout(&mut self.received, timeout) {
+            if !error.is_in_flight() {
+                self.slot = None;
+            }
+            return Err(error.renumbered(games_of));
+        }
+        let Some(mut slot) = self.slot.take() else {
+            let problem = "no step is in flight: call `send` first";
+            return Err(EnvError::Order(problem.to_owned()));
+        };
+        let rows = self.rows.slot();
+        self.share(&rows, &mut slot);
+        self.write_step(step);
+        self.count_points();
+        Ok(())
     }
 
     fn worker_pids(&self) -> Vec<u32> {
@@ -312,13 +281,6 @@ impl VecEnv for AgainstOpponent {
         self.slot = None;
         self.players.close()
     }
-}
-
-/// The value of each game's own player, out of those of all.
-fn own<T: Copy>(all: &[T], games: &mut Vec<T>) {
-    games.clear();
-    let count = all.len() / NUM_PLAYERS;
-    games.extend((0..count).map(|game| all[AgainstOpponent::rows_of(game)[0]]));
 }
 
 /// The games of the rows of all their players.

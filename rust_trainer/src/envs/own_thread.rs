@@ -1,17 +1,11 @@
 //! [`OwnThread`]: environments that step in the thread which waits for them, in a thread of their own, so
 //! that a wait can end before a step does.
 
-use std::{
-    mem, panic,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError},
-    },
-    thread,
-    time::Duration,
-};
+use std::{mem, panic, time::Duration};
 
-use vec_env::{ActionSpace, Actions, AutoresetMode, EnvError, ObsSlot, ObsSpec, StepBatch, VecEnv};
+use vec_env::{Actions, BatchSpec, EnvError, ObsSlot, StepBatch, VecEnv};
+
+use super::EnvThread;
 
 /// Moves environments to a thread where they step in the one that waits for them, and may hang: those of a user's
 /// own module (`module:Name-v0`). Others do not pay for it, some 0.15 ms a step.
@@ -22,129 +16,44 @@ pub(super) fn if_needed(env_id: &str, env: Box<dyn VecEnv>) -> Box<dyn VecEnv> {
     }
 }
 
-type Shared = Arc<Mutex<Box<dyn VecEnv>>>;
-type Received = (StepBatch, thread::Result<Result<(), EnvError>>);
-
 /// A batch whose [`VecEnv::recv`] runs in another thread; all else runs in the caller's while nothing is
 /// received.
 ///
 /// A step that never ends keeps the batch: whatever else is asked of it is refused, and closing it leaves it
 /// to the end of the process.
 struct OwnThread {
-    inner: Shared,
-    obs_spec: ObsSpec,
-    action_space: ActionSpace,
-    backend: String,
-    num_envs: usize,
-    num_players: usize,
-    batch_size: usize,
-    autoreset: AutoresetMode,
-    /// Where the thread takes a batch to fill from; it ends with this.
-    to_fill: Sender<StepBatch>,
-    filled: Receiver<Received>,
-    /// The thread receives.
-    is_receiving: bool,
+    spec: BatchSpec,
+    /// `None` while the thread receives.
+    env: Option<Box<dyn VecEnv>>,
+    thread: EnvThread<(StepBatch, Result<(), EnvError>)>,
 }
 
 impl OwnThread {
     fn new(env: Box<dyn VecEnv>) -> Self {
-        let (to_fill, batches) = mpsc::channel();
-        let (sender, filled) = mpsc::channel();
-        let own = Self {
-            obs_spec: env.obs_spec().clone(),
-            action_space: env.action_space().clone(),
-            backend: env.backend().to_owned(),
-            num_envs: env.num_envs(),
-            num_players: env.num_players(),
-            batch_size: env.batch_size(),
-            autoreset: env.autoreset_mode(),
-            inner: Arc::new(Mutex::new(env)),
-            to_fill,
-            filled,
-            is_receiving: false,
-        };
-        let inner = Arc::clone(&own.inner);
-        thread::spawn(move || receive(&inner, &batches, &sender));
-        own
-    }
-
-    /// The batch, which nothing is received from.
-    fn idle(&mut self, call: &str) -> Result<MutexGuard<'_, Box<dyn VecEnv>>, EnvError> {
-        if self.is_receiving {
-            match self.filled.try_recv() {
-                Ok(_) => self.is_receiving = false,
-                Err(TryRecvError::Empty) => {
-                    return Err(EnvError::Order(format!(
-                        "{call}: the environments are still in a step"
-                    )));
-                }
-                Err(TryRecvError::Disconnected) => return Err(EnvError::Closed),
-            }
-        }
-        Ok(self.inner.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn receive(&mut self, step: &mut StepBatch, timeout: Option<Duration>) -> Result<(), EnvError> {
-        if !self.is_receiving {
-            let sent = self.to_fill.send(mem::take(step));
-            sent.map_err(|_| EnvError::Closed)?;
-            self.is_receiving = true;
-        }
-        let received = match timeout {
-            Some(timeout) => self.filled.recv_timeout(timeout),
-            None => self.filled.recv().map_err(RecvTimeoutError::from),
-        };
-        match received {
-            Ok((batch, result)) => {
-                self.is_receiving = false;
-                *step = batch;
-                result.unwrap_or_else(|payload| panic::resume_unwind(payload))
-            }
-            Err(RecvTimeoutError::Timeout) => Err(EnvError::Timeout),
-            Err(RecvTimeoutError::Disconnected) => Err(EnvError::Closed),
+        Self {
+            spec: env.spec().clone(),
+            env: Some(env),
+            thread: EnvThread::new(),
         }
     }
-}
 
-/// What the thread does.
-fn receive(inner: &Shared, batches: &Receiver<StepBatch>, filled: &Sender<Received>) {
-    for mut batch in batches {
-        let mut env = inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let received = panic::catch_unwind(panic::AssertUnwindSafe(|| env.recv(&mut batch)));
-        drop(env);
-        if filled.send((batch, received)).is_err() {
-            return;
+    /// The batch, which nothing is received from; what was received meanwhile is dropped.
+    fn idle(&mut self, call: &str) -> Result<&mut dyn VecEnv, EnvError> {
+        if self.env.is_none() {
+            self.env = self.thread.wait(Some(Duration::ZERO)).map(|(env, _)| env);
+        }
+        match &mut self.env {
+            Some(env) => Ok(&mut **env),
+            None => Err(EnvError::Order(format!(
+                "{call}: the environments are still in a step"
+            ))),
         }
     }
 }
 
 impl VecEnv for OwnThread {
-    fn num_envs(&self) -> usize {
-        self.num_envs
-    }
-
-    fn obs_spec(&self) -> &ObsSpec {
-        &self.obs_spec
-    }
-
-    fn action_space(&self) -> &ActionSpace {
-        &self.action_space
-    }
-
-    fn backend(&self) -> &str {
-        &self.backend
-    }
-
-    fn num_players(&self) -> usize {
-        self.num_players
-    }
-
-    fn batch_size(&self) -> usize {
-        self.batch_size
-    }
-
-    fn autoreset_mode(&self) -> AutoresetMode {
-        self.autoreset
+    fn spec(&self) -> &BatchSpec {
+        &self.spec
     }
 
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
@@ -155,12 +64,23 @@ impl VecEnv for OwnThread {
         self.idle("send")?.send(actions, obs)
     }
 
-    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
-        self.receive(step, None)
-    }
-
-    fn recv_timeout(&mut self, step: &mut StepBatch, timeout: Duration) -> Result<(), EnvError> {
-        self.receive(step, Some(timeout))
+    fn recv_timeout(
+        &mut self,
+        step: &mut StepBatch,
+        timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
+        if let Some(env) = self.env.take() {
+            let mut batch = mem::take(step);
+            self.thread.hand_over(env, move |env| {
+                let received = env.recv(&mut batch);
+                (batch, received)
+            });
+        }
+        let (env, received) = self.thread.wait(timeout).ok_or(EnvError::Timeout)?;
+        self.env = Some(env);
+        let (batch, received) = received.unwrap_or_else(|payload| panic::resume_unwind(payload));
+        *step = batch;
+        received
     }
 
     fn restart_workers(&mut self) -> Result<Vec<usize>, EnvError> {
@@ -176,17 +96,17 @@ impl VecEnv for OwnThread {
     }
 
     fn close(&mut self) -> Result<(), EnvError> {
-        if self.idle("close").is_err() {
+        let Ok(env) = self.idle("close") else {
             let problem = "they are in a step that does not end, except with the program";
             return Err(EnvError::Order(problem.to_owned()));
-        }
-        self.idle("close")?.close()
+        };
+        env.close()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
+    use std::{sync::mpsc, time::Instant};
 
     use vec_env::{ObsBuffer, SyncVecEnv, envs::CartPole};
 
@@ -199,19 +119,11 @@ mod tests {
     }
 
     /// Each step waits for a word.
-    struct Waits(Box<dyn VecEnv>, Receiver<()>);
+    struct Waits(Box<dyn VecEnv>, mpsc::Receiver<()>);
 
     impl VecEnv for Waits {
-        fn num_envs(&self) -> usize {
-            self.0.num_envs()
-        }
-
-        fn obs_spec(&self) -> &ObsSpec {
-            self.0.obs_spec()
-        }
-
-        fn action_space(&self) -> &ActionSpace {
-            self.0.action_space()
+        fn spec(&self) -> &BatchSpec {
+            self.0.spec()
         }
 
         fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
@@ -222,9 +134,13 @@ mod tests {
             self.0.send(actions, obs)
         }
 
-        fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
+        fn recv_timeout(
+            &mut self,
+            step: &mut StepBatch,
+            timeout: Option<Duration>,
+        ) -> Result<(), EnvError> {
             let _ = self.1.recv();
-            self.0.recv(step)
+            self.0.recv_timeout(step, timeout)
         }
 
         fn close(&mut self) -> Result<(), EnvError> {
@@ -263,7 +179,7 @@ mod tests {
             .unwrap();
         let began = Instant::now();
         for _ in 0..2 {
-            let waited = env.recv_timeout(&mut step, PATIENCE);
+            let waited = env.recv_timeout(&mut step, Some(PATIENCE));
             assert_eq!(waited, Err(EnvError::Timeout));
         }
         assert!(began.elapsed() < Duration::from_secs(5));

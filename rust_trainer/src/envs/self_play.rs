@@ -4,7 +4,7 @@
 use std::{iter, time::Duration};
 
 use vec_env::{
-    ActionSpace, Actions, AutoresetMode, Dtype, EnvError, Episode, FinalInfo, ObsBuffer, ObsSlot,
+    ActionSpace, Actions, BatchSpec, Dtype, EnvError, Episode, FinalInfo, ObsBuffer, ObsSlot,
     ObsSpec, StepBatch, VecEnv, env::write_floats,
 };
 
@@ -25,8 +25,7 @@ pub const NUM_PLAYERS: usize = 2;
 /// copy more than without it.
 pub struct SelfPlay {
     games: Box<dyn VecEnv>,
-    obs_spec: ObsSpec,
-    action_space: ActionSpace,
+    spec: BatchSpec,
     /// Where the games write their observations, `[games, 2, ...]`.
     seen: ObsBuffer,
     /// Where the rows of the step in flight are asked for.
@@ -74,41 +73,24 @@ impl SelfPlay {
                 ));
             }
         };
+        let num_rows = NUM_PLAYERS * games.num_envs();
         Ok(Self {
-            seen: ObsBuffer::new(games.num_envs() * games.obs_spec().num_bytes()),
+            seen: ObsBuffer::new(games.spec().obs_bytes()),
+            spec: BatchSpec {
+                backend: games.backend().to_owned(),
+                autoreset_mode: games.autoreset_mode(),
+                ..BatchSpec::new(num_rows, obs_spec, action_space)
+            },
             games,
-            obs_spec,
-            action_space,
             slot: None,
             received: StepBatch::default(),
         })
     }
 
-    /// Finishes a step that `wait` waits for.
-    fn receive(
-        &mut self,
-        step: &mut StepBatch,
-        wait: impl FnOnce(&mut dyn VecEnv, &mut StepBatch) -> Result<(), EnvError>,
-    ) -> Result<(), EnvError> {
-        if let Err(error) = wait(&mut *self.games, &mut self.received) {
-            if !goes_on(&error) {
-                self.slot = None;
-            }
-            return Err(renumbered(error, rows_of));
-        }
-        let Some(mut slot) = self.slot.take() else {
-            let problem = "no step is in flight: call `send` first";
-            return Err(EnvError::Order(problem.to_owned()));
-        };
-        self.write_rows(&self.seen.slot(), &mut slot);
-        self.write_step(step);
-        Ok(())
-    }
-
     /// Writes what all players see, `[games, 2, ...]`, and who they are to `rows`.
     fn write_rows(&self, seen: &[u8], rows: &mut [u8]) {
         let seen = seen.chunks_exact(self.games.obs_spec().num_bytes() / NUM_PLAYERS);
-        let rows = rows.chunks_exact_mut(self.obs_spec.num_bytes());
+        let rows = rows.chunks_exact_mut(self.spec.obs_spec.num_bytes());
         for (index, (seen, row)) in seen.zip(rows).enumerate() {
             self.write_row(index % NUM_PLAYERS, seen, row);
         }
@@ -117,7 +99,7 @@ impl SelfPlay {
     fn write_row(&self, player: usize, seen: &[u8], row: &mut [u8]) {
         let (frames, indicator) = row.split_at_mut(seen.len());
         frames.copy_from_slice(seen);
-        match self.obs_spec.dtype {
+        match self.spec.obs_spec.dtype {
             Dtype::Uint8 => indicator.fill(if player == 0 { 0 } else { u8::MAX }),
             Dtype::Float32 => write_floats(indicator, iter::repeat(player as f32)),
         }
@@ -126,21 +108,9 @@ impl SelfPlay {
     /// Says of each player what was received of its game.
     fn write_step(&self, step: &mut StepBatch) {
         let games = &self.received;
-        step.env_ids = rows_of(&games.env_ids);
-        step.reward.clone_from(&games.reward);
-        step.raw_reward.clone_from(&games.raw_reward);
-        step.episode_return.clone_from(&games.episode_return);
-        twice(&games.terminated, &mut step.terminated);
-        twice(&games.truncated, &mut step.truncated);
-        twice(&games.lives, &mut step.lives);
-        twice(&games.game_terminated, &mut step.game_terminated);
-        twice(&games.game_truncated, &mut step.game_truncated);
-        twice(&games.episode_length, &mut step.episode_length);
-        twice(&games.episode_frames, &mut step.episode_frames);
-        twice(&games.worker_restarted, &mut step.worker_restarted);
-        step.episodes.clear();
-        step.final_obs.clear();
-        step.final_info.clear();
+        let of_game: Vec<usize> = (0..self.num_envs()).map(|row| row / NUM_PLAYERS).collect();
+        let own: Vec<usize> = (0..self.num_envs()).collect();
+        step.take_rows(games, &of_game, &own);
         for player in 0..NUM_PLAYERS {
             let row_of = |game: usize| NUM_PLAYERS * game + player;
             let episodes = games.episodes.iter().map(|episode| Episode {
@@ -150,7 +120,7 @@ impl SelfPlay {
             });
             step.episodes.extend(episodes);
             let last = games.final_obs.iter().map(|(game, seen)| {
-                let mut row = vec![0; self.obs_spec.num_bytes()];
+                let mut row = vec![0; self.spec.obs_spec.num_bytes()];
                 let length = seen.len() / NUM_PLAYERS;
                 self.write_row(player, &seen[player * length..][..length], &mut row);
                 (row_of(*game), row)
@@ -171,31 +141,15 @@ impl SelfPlay {
 }
 
 impl VecEnv for SelfPlay {
-    fn num_envs(&self) -> usize {
-        NUM_PLAYERS * self.games.num_envs()
-    }
-
-    fn obs_spec(&self) -> &ObsSpec {
-        &self.obs_spec
-    }
-
-    fn action_space(&self) -> &ActionSpace {
-        &self.action_space
-    }
-
-    fn backend(&self) -> &str {
-        self.games.backend()
-    }
-
-    fn autoreset_mode(&self) -> AutoresetMode {
-        self.games.autoreset_mode()
+    fn spec(&self) -> &BatchSpec {
+        &self.spec
     }
 
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
-        EnvError::check_length(obs, self.num_envs() * self.obs_spec.num_bytes())?;
+        EnvError::check_length(obs, self.spec.obs_bytes())?;
         self.slot = None;
         // A step in flight may hold the other memory until the games drop it.
-        let mut screens = vec![0; self.games.num_envs() * self.games.obs_spec().num_bytes()];
+        let mut screens = vec![0; self.games.spec().obs_bytes()];
         self.games.reset(seed, &mut screens)?;
         self.write_rows(&screens, obs);
         Ok(())
@@ -207,8 +161,8 @@ impl VecEnv for SelfPlay {
     }
 
     fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
-        EnvError::check_length(obs, self.num_envs() * self.obs_spec.num_bytes())?;
-        let mut screens = vec![0; self.games.num_envs() * self.games.obs_spec().num_bytes()];
+        EnvError::check_length(obs, self.spec.obs_bytes())?;
+        let mut screens = vec![0; self.games.spec().obs_bytes()];
         self.games.restore_state(states, &mut screens)?;
         self.slot = None;
         self.write_rows(&screens, obs);
@@ -216,22 +170,32 @@ impl VecEnv for SelfPlay {
     }
 
     fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
-        self.action_space
-            .check(actions, self.num_envs(), |row| row)?;
-        EnvError::check_length(&obs, self.num_envs() * self.obs_spec.num_bytes())?;
+        let space = &self.spec.action_space;
+        space.check(actions, self.num_envs(), |row| row)?;
+        EnvError::check_length(&obs, self.spec.obs_bytes())?;
         self.games.send(actions, self.seen.slot())?;
         self.slot = Some(obs);
         Ok(())
     }
 
-    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
-        self.receive(step, |games, received| games.recv(received))
-    }
-
-    fn recv_timeout(&mut self, step: &mut StepBatch, timeout: Duration) -> Result<(), EnvError> {
-        self.receive(step, |games, received| {
-            games.recv_timeout(received, timeout)
-        })
+    fn recv_timeout(
+        &mut self,
+        step: &mut StepBatch,
+        timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
+        if let Err(error) = self.games.recv_timeout(&mut self.received, timeout) {
+            if !error.is_in_flight() {
+                self.slot = None;
+            }
+            return Err(error.renumbered(rows_of));
+        }
+        let Some(mut slot) = self.slot.take() else {
+            let problem = "no step is in flight: call `send` first";
+            return Err(EnvError::Order(problem.to_owned()));
+        };
+        self.write_rows(&self.seen.slot(), &mut slot);
+        self.write_step(step);
+        Ok(())
     }
 
     fn worker_pids(&self) -> Vec<u32> {
@@ -252,33 +216,4 @@ impl VecEnv for SelfPlay {
 fn rows_of(games: &[usize]) -> Vec<usize> {
     let rows = games.iter().map(|game| NUM_PLAYERS * game);
     rows.flat_map(|first| [first, first + 1]).collect()
-}
-
-/// Each value for both players of its game.
-fn twice<T: Copy>(games: &[T], rows: &mut Vec<T>) {
-    rows.clear();
-    rows.extend(games.iter().flat_map(|value| [*value; NUM_PLAYERS]));
-}
-
-/// Whether the step is still in flight after `error`.
-pub(super) fn goes_on(error: &EnvError) -> bool {
-    matches!(error, EnvError::Timeout | EnvError::Worker { .. })
-}
-
-/// The error with the environments that it names under the numbers that `of` gives them.
-pub(super) fn renumbered(error: EnvError, of: impl Fn(&[usize]) -> Vec<usize>) -> EnvError {
-    match error {
-        EnvError::Worker {
-            env_indices,
-            doing,
-            message,
-            details,
-        } => EnvError::Worker {
-            env_indices: of(&env_indices),
-            doing,
-            message,
-            details,
-        },
-        error => error,
-    }
 }

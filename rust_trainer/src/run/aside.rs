@@ -1,15 +1,16 @@
 //! What environments are asked for in another thread, since they may never answer.
 
 use std::{
-    fs, mem, panic, process,
-    sync::mpsc::{self, RecvTimeoutError},
-    thread,
+    fs, mem, panic, process, thread,
     time::{Duration, Instant},
 };
 
-use vec_env::{ActionSpace, Actions, EnvError, ObsSlot, ObsSpec, StepBatch, VecEnv};
+use vec_env::{Actions, BatchSpec, EnvError, ObsSlot, StepBatch, VecEnv};
 
-use crate::stop::{LOOK, StopRequest};
+use crate::{
+    envs::EnvThread,
+    stop::{LOOK, StopRequest},
+};
 
 /// How long an answer may take once a stop was asked for. Environments that are well give theirs within
 /// milliseconds, thousands of them within seconds.
@@ -54,36 +55,20 @@ fn unless<Done: Send + 'static>(
     work: impl FnOnce(&mut (dyn VecEnv + 'static)) -> Done + Send + 'static,
     mut is_over: impl FnMut() -> bool,
 ) -> Option<Done> {
-    let gone = Box::new(Gone {
-        num_envs: env.num_envs(),
-        obs_spec: env.obs_spec().clone(),
-        action_space: env.action_space().clone(),
-        batch_size: env.batch_size(),
-    });
+    let gone = Box::new(Gone(BatchSpec {
+        backend: Gone::BACKEND.to_owned(),
+        ..env.spec().clone()
+    }));
     let workers = env.worker_pids();
-    let mut away = mem::replace(env, gone);
-    let (sender, answer) = mpsc::channel();
-    let thread = thread::spawn(move || {
-        let done = work(&mut *away);
-        if let Err(mpsc::SendError((mut late, _))) = sender.send((away, done)) {
-            let _nobody_asks = late.close();
-        }
-    });
-    loop {
-        match answer.recv_timeout(LOOK) {
-            Ok((back, done)) => {
-                *env = back;
-                return Some(done);
-            }
-            Err(RecvTimeoutError::Timeout) if is_over() => break,
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => match thread.join() {
-                Err(payload) => panic::resume_unwind(payload),
-                Ok(()) => return None,
-            },
+    let thread = EnvThread::new();
+    thread.hand_over(mem::replace(env, gone), work);
+    while !is_over() {
+        if let Some((back, done)) = thread.wait(Some(LOOK)) {
+            *env = back;
+            return Some(done.unwrap_or_else(|payload| panic::resume_unwind(payload)));
         }
     }
-    drop(answer);
+    let thread = thread.leave();
     workers.into_iter().for_each(end);
     let began = Instant::now();
     while !thread.is_finished() && began.elapsed() < NOTICING {
@@ -110,12 +95,7 @@ fn end(worker: u32) {
 }
 
 /// What stands for environments that were given up.
-struct Gone {
-    num_envs: usize,
-    obs_spec: ObsSpec,
-    action_space: ActionSpace,
-    batch_size: usize,
-}
+struct Gone(BatchSpec);
 
 impl Gone {
     const BACKEND: &'static str = "gone";
@@ -131,24 +111,8 @@ pub(super) fn is_gone(env: &dyn VecEnv) -> bool {
 }
 
 impl VecEnv for Gone {
-    fn num_envs(&self) -> usize {
-        self.num_envs
-    }
-
-    fn obs_spec(&self) -> &ObsSpec {
-        &self.obs_spec
-    }
-
-    fn action_space(&self) -> &ActionSpace {
-        &self.action_space
-    }
-
-    fn batch_size(&self) -> usize {
-        self.batch_size
-    }
-
-    fn backend(&self) -> &str {
-        Self::BACKEND
+    fn spec(&self) -> &BatchSpec {
+        &self.0
     }
 
     fn reset(&mut self, _seed: Option<u64>, _obs: &mut [u8]) -> Result<(), EnvError> {
@@ -159,7 +123,11 @@ impl VecEnv for Gone {
         Err(Self::error())
     }
 
-    fn recv(&mut self, _step: &mut StepBatch) -> Result<(), EnvError> {
+    fn recv_timeout(
+        &mut self,
+        _step: &mut StepBatch,
+        _timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
         Err(Self::error())
     }
 

@@ -71,7 +71,7 @@ pub fn receive(
     grace_period: &mut GracePeriod<'_>,
 ) -> Result<bool, EnvError> {
     loop {
-        match env.recv_timeout(step, LOOK) {
+        match env.recv_timeout(step, Some(LOOK)) {
             Ok(()) => return Ok(true),
             Err(EnvError::Timeout) if grace_period.is_over() => return Ok(false),
             Err(EnvError::Timeout) => {}

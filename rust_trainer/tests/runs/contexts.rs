@@ -1,8 +1,9 @@
 //! The environment of these tests, written in Rust.
 
+use std::time::Duration;
+
 use vec_env::{
-    ActionSpace, Actions, AutoresetMode, Dtype, EnvError, Episode, ObsSlot, ObsSpec, StepBatch,
-    VecEnv,
+    ActionSpace, Actions, BatchSpec, Dtype, EnvError, Episode, ObsSlot, ObsSpec, StepBatch, VecEnv,
 };
 
 pub const NUM_ENVS: usize = 4;
@@ -17,35 +18,29 @@ pub enum End {
 /// Shows one of two contexts, one-hot; the action that names it is worth 1. The context is the parity of
 /// the steps taken, or always the first with `constant`, and an episode takes `length` steps.
 pub struct Contexts {
-    pub spec: ObsSpec,
+    pub spec: BatchSpec,
     pub constant: bool,
     pub length: i64,
     pub end: End,
     pub steps: i64,
     pub returns: [f64; NUM_ENVS],
     pub sent: Option<(Vec<i64>, ObsSlot)>,
-    pub autoreset: AutoresetMode,
-    pub space: ActionSpace,
-    pub batch_size: usize,
 }
 
 impl Contexts {
     pub fn new(constant: bool, length: i64, end: End) -> Self {
-        let spec = ObsSpec {
+        let obs_spec = ObsSpec {
             shape: vec![2],
             dtype: Dtype::Float32,
         };
         Self {
-            spec,
+            spec: BatchSpec::new(NUM_ENVS, obs_spec, ActionSpace::Discrete { n: 2 }),
             constant,
             length,
             end,
             steps: 0,
             returns: [0.0; NUM_ENVS],
             sent: None,
-            autoreset: AutoresetMode::SameStep,
-            space: ActionSpace::Discrete { n: 2 },
-            batch_size: NUM_ENVS,
         }
     }
 
@@ -58,7 +53,8 @@ impl Contexts {
     }
 
     fn observe(&self, obs: &mut [u8]) {
-        for (env, row) in obs.chunks_exact_mut(self.spec.num_bytes()).enumerate() {
+        let row_bytes = self.spec.obs_spec.num_bytes();
+        for (env, row) in obs.chunks_exact_mut(row_bytes).enumerate() {
             for (index, feature) in row.chunks_exact_mut(4).enumerate() {
                 let value = f32::from(u8::from(index as i64 == self.context(env)));
                 feature.copy_from_slice(&value.to_ne_bytes());
@@ -68,24 +64,8 @@ impl Contexts {
 }
 
 impl VecEnv for Contexts {
-    fn num_envs(&self) -> usize {
-        NUM_ENVS
-    }
-
-    fn obs_spec(&self) -> &ObsSpec {
+    fn spec(&self) -> &BatchSpec {
         &self.spec
-    }
-
-    fn action_space(&self) -> &ActionSpace {
-        &self.space
-    }
-
-    fn batch_size(&self) -> usize {
-        self.batch_size
-    }
-
-    fn autoreset_mode(&self) -> AutoresetMode {
-        self.autoreset
     }
 
     fn reset(&mut self, _seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
@@ -96,14 +76,18 @@ impl VecEnv for Contexts {
 
     fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
         let Actions::Discrete(actions) = actions else {
-            let space = self.space.clone();
+            let space = self.spec.action_space.clone();
             return Err(EnvError::ActionKind { space });
         };
         self.sent = Some((actions.to_vec(), obs));
         Ok(())
     }
 
-    fn recv(&mut self, batch: &mut StepBatch) -> Result<(), EnvError> {
+    fn recv_timeout(
+        &mut self,
+        batch: &mut StepBatch,
+        _timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
         let (actions, mut obs) = self
             .sent
             .take()
@@ -128,10 +112,9 @@ impl VecEnv for Contexts {
                     length: self.length,
                     frames: self.length,
                 });
-                let row = env * self.spec.num_bytes();
-                batch
-                    .final_obs
-                    .push((env, obs[row..row + self.spec.num_bytes()].to_vec()));
+                let row_bytes = self.spec.obs_spec.num_bytes();
+                let row = obs[env * row_bytes..][..row_bytes].to_vec();
+                batch.final_obs.push((env, row));
             }
         }
         batch.reward = rewards;

@@ -3,7 +3,7 @@
 use std::{fs, sync::Arc, time::Duration};
 
 use rust_trainer::report::{Evaluation, read_evaluations};
-use vec_env::{Actions, EnvError, ObsSlot, ObsSpec, StepBatch};
+use vec_env::{Actions, EnvError, ObsSlot, StepBatch};
 
 use super::{
     variants::{Stopping, cart_poles},
@@ -41,9 +41,13 @@ impl VecEnv for Scored {
         self.env.send(actions, obs)
     }
 
-    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
+    fn recv_timeout(
+        &mut self,
+        step: &mut StepBatch,
+        timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
         (self.on_step)(self.resets)?;
-        self.env.recv(step)?;
+        self.env.recv_timeout(step, timeout)?;
         for episode in &mut step.episodes {
             episode.raw_return = self.scores[self.resets - 1] + episode.env as f64;
         }

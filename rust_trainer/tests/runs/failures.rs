@@ -8,7 +8,7 @@ use std::{
 };
 
 use rust_trainer::{report::read_episodes, run::EnvStates};
-use vec_env::{Actions, EnvError, ObsSlot, ObsSpec, StepBatch};
+use vec_env::{Actions, EnvError, ObsSlot, StepBatch};
 
 use super::*;
 
@@ -57,9 +57,13 @@ impl VecEnv for Failing {
         self.env.send(actions, obs)
     }
 
-    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
+    fn recv_timeout(
+        &mut self,
+        step: &mut StepBatch,
+        timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
         if self.at > 0 {
-            return self.env.recv(step);
+            return self.env.recv_timeout(step, timeout);
         }
         let details = Some("Traceback (most recent call last): …".to_owned());
         let message = "environment 1 died while it did step 9".to_owned();
@@ -85,7 +89,7 @@ impl VecEnv for Failing {
                 details,
             });
         }
-        self.env.recv(step)?;
+        self.env.recv_timeout(step, timeout)?;
         if std::mem::take(&mut self.was_restarted) {
             step.truncated[1] = true;
             step.worker_restarted[1] = true;
@@ -278,8 +282,12 @@ impl VecEnv for Mute {
         self.env.send(actions, obs)
     }
 
-    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
-        self.env.recv(step)
+    fn recv_timeout(
+        &mut self,
+        step: &mut StepBatch,
+        timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
+        self.env.recv_timeout(step, timeout)
     }
 
     fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
@@ -340,8 +348,12 @@ fn a_stop_is_heeded_while_the_first_reset_blocks() {
         fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
             self.0.send(actions, obs)
         }
-        fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
-            self.0.recv(step)
+        fn recv_timeout(
+            &mut self,
+            step: &mut StepBatch,
+            timeout: Option<Duration>,
+        ) -> Result<(), EnvError> {
+            self.0.recv_timeout(step, timeout)
         }
     }
     let folder = tempfile::tempdir().unwrap();

@@ -66,8 +66,8 @@ fn a_checkpoint_says_what_it_is_of() {
     let read = newest(&settings);
     assert_eq!(read.settings, settings);
     assert_eq!((read.counters.step, read.counters.update), (128, 2));
-    assert_eq!(read.obs_spec, one_step().spec);
-    assert_eq!(read.action_space, one_step().space);
+    assert_eq!(read.obs_spec, one_step().spec.obs_spec);
+    assert_eq!(read.action_space, one_step().spec.action_space);
     let bytes = fs::read(files(&settings).pop().unwrap()).unwrap();
     let length = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
     let header = String::from_utf8_lossy(&bytes[8..8 + length]);
@@ -263,7 +263,7 @@ fn a_run_that_cannot_start_leaves_no_folder() {
     let folder = tempfile::tempdir().unwrap();
     // More memory for observations than there is.
     let mut huge = one_step();
-    huge.spec.shape = vec![1 << 16];
+    huge.spec.obs_spec.shape = vec![1 << 16];
     let settings = with(
         &short(folder.path(), "deep/run"),
         "run_name = 'run'\nnum_steps = 1000000",

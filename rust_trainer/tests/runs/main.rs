@@ -5,14 +5,8 @@
 /// What an environment is, and its end, where it stands around another one.
 macro_rules! as_inside {
     ($env:tt) => {
-        fn num_envs(&self) -> usize {
-            self.$env.num_envs()
-        }
-        fn obs_spec(&self) -> &ObsSpec {
-            self.$env.obs_spec()
-        }
-        fn action_space(&self) -> &ActionSpace {
-            self.$env.action_space()
+        fn spec(&self) -> &BatchSpec {
+            self.$env.spec()
         }
         fn close(&mut self) -> Result<(), EnvError> {
             self.$env.close()
@@ -47,7 +41,7 @@ use rust_trainer::{
     stop::StopRequest,
 };
 use tch::{Device, Tensor};
-use vec_env::{ActionSpace, AutoresetMode, VecEnv};
+use vec_env::{ActionSpace, AutoresetMode, BatchSpec, VecEnv};
 
 fn settings(algorithm: Algorithm, folder: &Path, name: &str) -> Settings {
     let mut settings = Settings::defaults(algorithm);
@@ -99,12 +93,16 @@ fn newest(settings: &Settings) -> Checkpoint {
 /// The network of a finished run, from its newest checkpoint.
 fn trained(settings: &Settings) -> PolicyValueNet {
     let env = Contexts::new(true, 1, End::Terminated);
-    let (spec, actions) = (env.spec, env.space);
+    let BatchSpec {
+        obs_spec,
+        action_space,
+        ..
+    } = env.spec;
     let mut rng = seeded_rng(0);
     let net = NetSettings::default();
     let net = PolicyValueNet::new(
-        &spec,
-        &actions,
+        &obs_spec,
+        &action_space,
         &net,
         0,
         Device::Cpu,
@@ -212,30 +210,32 @@ fn a_resumed_run_ends_as_the_uninterrupted_one() {
 #[test]
 fn environments_that_no_learner_here_can_learn_in_are_refused() {
     let folder = tempfile::tempdir().unwrap();
+    let spec = one_step().spec;
     let unfit = [
         (
             "NextStep",
-            Contexts {
-                autoreset: AutoresetMode::NextStep,
-                ..one_step()
+            BatchSpec {
+                autoreset_mode: AutoresetMode::NextStep,
+                ..spec.clone()
             },
         ),
         (
             "MultiDiscrete",
-            Contexts {
-                space: ActionSpace::MultiDiscrete { nvec: vec![2, 2] },
-                ..one_step()
+            BatchSpec {
+                action_space: ActionSpace::MultiDiscrete { nvec: vec![2, 2] },
+                ..spec.clone()
             },
         ),
         (
             "2 of 4",
-            Contexts {
+            BatchSpec {
                 batch_size: 2,
-                ..one_step()
+                ..spec
             },
         ),
     ];
-    for (what, env) in unfit {
+    for (what, spec) in unfit {
+        let env = Contexts { spec, ..one_step() };
         let settings = settings(Algorithm::A2c, folder.path(), "unfit");
         let message = create(&settings, env).err().unwrap().to_string();
         assert!(

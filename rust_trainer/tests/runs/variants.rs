@@ -4,7 +4,7 @@ use std::{fs, sync::Arc, time::Duration};
 
 use rust_trainer::run::{Counters, EnvStates, checkpoints::Found};
 use vec_env::{
-    Actions, Env, EnvError, ObsSlot, ObsSpec, StepBatch, SyncVecEnv,
+    Actions, Env, EnvError, ObsSlot, StepBatch, SyncVecEnv,
     envs::{CartPole, GridWorld, Pendulum},
 };
 
@@ -120,13 +120,17 @@ impl<E: Env> VecEnv for Stopping<E> {
         }
         self.env.send(actions, obs)
     }
-    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
+    fn recv_timeout(
+        &mut self,
+        step: &mut StepBatch,
+        timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
         std::thread::sleep(self.pause);
         if self.left == 0 && self.then == Then::Hangs {
             std::thread::sleep(Duration::from_millis(10));
             return Err(EnvError::Timeout);
         }
-        self.env.recv(step)?;
+        self.env.recv_timeout(step, timeout)?;
         if self.left == 0 && self.then == Then::GivesInfinity {
             step.reward[0] = f32::INFINITY;
         }

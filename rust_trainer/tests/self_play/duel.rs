@@ -1,7 +1,10 @@
 //! A batch of games for two, scripted: everything that it shows and pays is known beforehand.
 
+use std::time::Duration;
+
 use vec_env::{
-    ActionSpace, Actions, Dtype, EnvError, Episode, FinalInfo, ObsSlot, ObsSpec, StepBatch, VecEnv,
+    ActionSpace, Actions, BatchSpec, Dtype, EnvError, Episode, FinalInfo, ObsSlot, ObsSpec,
+    StepBatch, VecEnv,
 };
 
 pub const NUM_GAMES: usize = 3;
@@ -11,10 +14,7 @@ pub const NUM_ACTIONS: i64 = 4;
 /// player its action less the second's, and takes as much from the second, and one more from it where
 /// its action is 0.
 pub struct Duel {
-    spec: ObsSpec,
-    space: ActionSpace,
-    pub num_players: usize,
-    pub batch_size: usize,
+    pub spec: BatchSpec,
     /// Steps taken in each game, and games before it.
     at: [(i64, i64); NUM_GAMES],
     returns: [[f64; 2]; NUM_GAMES],
@@ -36,12 +36,12 @@ impl Duel {
         )
     }
 
-    pub fn with(spec: ObsSpec, space: ActionSpace) -> Self {
+    pub fn with(obs_spec: ObsSpec, space: ActionSpace) -> Self {
         Self {
-            spec,
-            space,
-            num_players: 2,
-            batch_size: NUM_GAMES,
+            spec: BatchSpec {
+                num_players: 2,
+                ..BatchSpec::new(NUM_GAMES, obs_spec, space)
+            },
             at: [(0, 0); NUM_GAMES],
             returns: [[0.0; 2]; NUM_GAMES],
             sent: None,
@@ -59,30 +59,14 @@ impl Duel {
         let (steps, games) = self.at[game];
         let players = [0, 1].map(|player| Self::shown(game, player, steps, games));
         let mut bytes = players.concat();
-        bytes.resize(self.spec.num_bytes(), 0);
+        bytes.resize(self.spec.obs_spec.num_bytes(), 0);
         bytes
     }
 }
 
 impl VecEnv for Duel {
-    fn num_envs(&self) -> usize {
-        NUM_GAMES
-    }
-
-    fn obs_spec(&self) -> &ObsSpec {
+    fn spec(&self) -> &BatchSpec {
         &self.spec
-    }
-
-    fn action_space(&self) -> &ActionSpace {
-        &self.space
-    }
-
-    fn num_players(&self) -> usize {
-        self.num_players
-    }
-
-    fn batch_size(&self) -> usize {
-        self.batch_size
     }
 
     fn reset(&mut self, _seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
@@ -96,8 +80,10 @@ impl VecEnv for Duel {
         if self.sent.is_some() {
             return Err(EnvError::Order("call recv first".to_owned()));
         }
-        self.space.check(actions, NUM_GAMES, |row| row)?;
-        EnvError::check_length(&obs, NUM_GAMES * self.spec.num_bytes())?;
+        self.spec
+            .action_space
+            .check(actions, NUM_GAMES, |row| row)?;
+        EnvError::check_length(&obs, self.spec.obs_bytes())?;
         let Actions::Discrete(actions) = actions else {
             unreachable!("checked")
         };
@@ -105,7 +91,11 @@ impl VecEnv for Duel {
         Ok(())
     }
 
-    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
+    fn recv_timeout(
+        &mut self,
+        step: &mut StepBatch,
+        _timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
         if let Some(trouble) = self.troubles.pop() {
             return Err(trouble);
         }
@@ -152,7 +142,7 @@ impl VecEnv for Duel {
                 });
                 (self.at[game], self.returns[game]) = ((0, games + 1), [0.0; 2]);
             }
-            let bytes = self.spec.num_bytes();
+            let bytes = self.spec.obs_spec.num_bytes();
             obs[game * bytes..][..bytes].copy_from_slice(&self.show(game));
         }
         Ok(())

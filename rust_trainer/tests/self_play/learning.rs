@@ -1,37 +1,28 @@
 //! One network learns from both players, and knows which it is.
 
+use std::time::Duration;
+
 use rust_trainer::{
     algorithms,
     envs::SelfPlay,
     settings::{Algorithm, Settings},
 };
 use tch::Device;
-use vec_env::{ActionSpace, Actions, Dtype, EnvError, ObsSlot, ObsSpec, StepBatch, VecEnv};
+use vec_env::{
+    ActionSpace, Actions, BatchSpec, Dtype, EnvError, ObsSlot, ObsSpec, StepBatch, VecEnv,
+};
 
 const NUM_GAMES: usize = 4;
 
 /// Both players see the same, and nothing: the first must take action 0 and the second action 1.
 struct Roles {
-    spec: ObsSpec,
-    space: ActionSpace,
+    spec: BatchSpec,
     sent: Option<Vec<i64>>,
 }
 
 impl VecEnv for Roles {
-    fn num_envs(&self) -> usize {
-        NUM_GAMES
-    }
-
-    fn obs_spec(&self) -> &ObsSpec {
+    fn spec(&self) -> &BatchSpec {
         &self.spec
-    }
-
-    fn action_space(&self) -> &ActionSpace {
-        &self.space
-    }
-
-    fn num_players(&self) -> usize {
-        2
     }
 
     fn reset(&mut self, _seed: Option<u64>, _obs: &mut [u8]) -> Result<(), EnvError> {
@@ -45,7 +36,11 @@ impl VecEnv for Roles {
         Ok(())
     }
 
-    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
+    fn recv_timeout(
+        &mut self,
+        step: &mut StepBatch,
+        _timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
         let actions = self.sent.take().unwrap();
         step.clear(NUM_GAMES, 2);
         for (row, action) in actions.into_iter().enumerate() {
@@ -63,12 +58,16 @@ impl VecEnv for Roles {
 #[test]
 fn one_network_learns_both_parts_from_the_indicator_alone() {
     tch::set_num_threads(1);
+    let obs_spec = ObsSpec {
+        shape: vec![2, 1],
+        dtype: Dtype::Float32,
+    };
+    let space = ActionSpace::MultiDiscrete { nvec: vec![2, 2] };
     let games = Roles {
-        spec: ObsSpec {
-            shape: vec![2, 1],
-            dtype: Dtype::Float32,
+        spec: BatchSpec {
+            num_players: 2,
+            ..BatchSpec::new(NUM_GAMES, obs_spec, space)
         },
-        space: ActionSpace::MultiDiscrete { nvec: vec![2, 2] },
         sent: None,
     };
     let mut env = SelfPlay::new(Box::new(games)).unwrap();

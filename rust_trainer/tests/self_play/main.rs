@@ -219,9 +219,9 @@ fn other_games_are_refused_by_what_is_wrong_with_them() {
         nvec: nvec.to_vec(),
     };
     let mut alone = Duel::new();
-    alone.num_players = 1;
+    alone.spec.num_players = 1;
     let mut partial = Duel::new();
-    partial.batch_size = 1;
+    partial.spec.batch_size = 1;
     let flat = ObsSpec {
         shape: vec![2],
         dtype: Dtype::Float32,

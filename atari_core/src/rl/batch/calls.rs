@@ -1,8 +1,10 @@
 //! The calls of [`AtariVecEnv`]: resets, steps and states, their order, and where rows go.
 
-use std::{iter, mem};
+use std::{iter, mem, time::Duration};
 
-use vec_env::{ActionSpace, Actions, AutoresetMode, EnvError, ObsSlot, ObsSpec, StepBatch, VecEnv};
+use vec_env::{
+    ActionSpace, Actions, AutoresetMode, BatchSpec, EnvError, ObsSlot, StepBatch, VecEnv,
+};
 
 use super::{
     env::{AtariVecEnv, order, usage},
@@ -63,8 +65,8 @@ impl AtariVecEnv {
         obs: &mut [u8],
         step: &mut StepBatch,
     ) -> Result<(), EnvError> {
-        let (num_envs, was_reset) = (self.num_envs, self.was_reset);
-        let row_bytes = self.obs_spec.num_bytes();
+        let (num_envs, was_reset) = (self.spec.num_envs, self.was_reset);
+        let row_bytes = self.spec.obs_spec.num_bytes();
         self.open()?;
         EnvError::check_length(obs, num_envs * row_bytes)?;
         request.check(num_envs, was_reset)?;
@@ -88,7 +90,7 @@ impl AtariVecEnv {
         self.drain();
         self.was_reset = true;
         self.ready.extend(0..num_envs);
-        let mut rows = Rows::new(step, num_envs, self.num_players);
+        let mut rows = Rows::new(step, num_envs, self.spec.num_players);
         let pool = self.open()?;
         for (index, row) in obs.chunks_exact_mut(row_bytes).enumerate() {
             if let Some(sub_env) = pool.item(index) {
@@ -105,7 +107,7 @@ impl AtariVecEnv {
     /// Waits for all that is in flight, and forgets it.
     pub fn drain(&mut self) {
         if let Some(pool) = &mut self.pool {
-            pool.wait(self.num_envs);
+            pool.wait(self.spec.num_envs);
             while pool.take().is_some() {}
         }
         self.ticket.clear();
@@ -144,18 +146,22 @@ impl AtariVecEnv {
             return Err(order("send: call recv first"));
         }
         self.check_actions(actions, ids)?;
-        let (num_envs, num_players) = (self.num_envs, self.num_players);
-        let is_whole = self.batch_size == num_envs;
-        let num_rows = if is_whole { ids.len() } else { self.batch_size };
+        let (num_envs, num_players) = (self.spec.num_envs, self.spec.num_players);
+        let is_whole = self.spec.batch_size == num_envs;
+        let num_rows = if is_whole {
+            ids.len()
+        } else {
+            self.spec.batch_size
+        };
         let num_in_flight = self.ticket.count() + ids.len();
         if num_in_flight < num_rows {
             return Err(EnvError::Order(format!(
                 "send: {num_in_flight} environments are in flight then, and a batch takes {num_rows}: send more at once"
             )));
         }
-        let row_bytes = self.obs_spec.num_bytes();
+        let row_bytes = self.spec.obs_spec.num_bytes();
         EnvError::check_length(&obs, num_rows * row_bytes)?;
-        let by_hand = self.mode == AutoresetMode::Disabled;
+        let by_hand = self.spec.autoreset_mode == AutoresetMode::Disabled;
         let waits = |sub_env: &SubEnv| {
             (by_hand && sub_env.ended).then_some("needs a reset, as its episode has ended")
         };
@@ -191,7 +197,7 @@ impl AtariVecEnv {
         refusal: impl Fn(&SubEnv) -> Option<&'static str>,
         mut prepare: impl FnMut(usize, &mut SubEnv),
     ) -> Result<(), EnvError> {
-        let num_envs = self.num_envs;
+        let num_envs = self.spec.num_envs;
         let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
         self.named.fill(false);
         for &index in ids {
@@ -221,7 +227,7 @@ impl AtariVecEnv {
 
     /// Offers rows, no more than are in flight, to those that will be ready first, whichever that are.
     pub(super) fn offer_rows(&mut self, mut obs: ObsSlot, num_rows: usize) {
-        let rows = ObsRows::new(&mut obs, self.obs_spec.num_bytes());
+        let rows = ObsRows::new(&mut obs, self.spec.obs_spec.num_bytes());
         if let Some(pool) = &mut self.pool {
             for place in 0..num_rows {
                 #[expect(unsafe_code, reason = "lends the slot's rows to the pool")]
@@ -258,7 +264,7 @@ impl AtariVecEnv {
         } else {
             mem::swap(&mut self.ready, &mut ticket.envs);
             ticket.envs.clear();
-            if count == self.num_envs {
+            if count == self.spec.num_envs {
                 self.ready.sort_unstable();
             }
         }
@@ -279,10 +285,11 @@ impl AtariVecEnv {
         actions: Actions<'_>,
         ids: &[usize],
     ) -> Result<(), EnvError> {
-        self.action_space
+        self.spec
+            .action_space
             .check(actions, ids.len(), |row| ids[row])?;
         let (ActionSpace::Box { low, high, .. }, Actions::Continuous(values)) =
-            (&self.action_space, actions)
+            (&self.spec.action_space, actions)
         else {
             return Ok(());
         };
@@ -301,22 +308,14 @@ impl AtariVecEnv {
 }
 
 impl VecEnv for AtariVecEnv {
-    fn num_envs(&self) -> usize {
-        self.num_envs
-    }
-
-    fn obs_spec(&self) -> &ObsSpec {
-        &self.obs_spec
-    }
-
-    fn action_space(&self) -> &ActionSpace {
-        &self.action_space
+    fn spec(&self) -> &BatchSpec {
+        &self.spec
     }
 
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
         let seeds = seed.map(|first| {
             let seeds = iter::successors(Some(first), |seed| Some(seed.wrapping_add(1)));
-            seeds.map(Some).take(self.num_envs).collect()
+            seeds.map(Some).take(self.spec.num_envs).collect()
         });
         let request = ResetRequest { seeds, mask: None };
         self.reset_with(&request, obs, &mut StepBatch::default())
@@ -326,7 +325,11 @@ impl VecEnv for AtariVecEnv {
         self.send_to(actions, None, obs)
     }
 
-    fn recv(&mut self, step: &mut StepBatch) -> Result<(), EnvError> {
+    fn recv_timeout(
+        &mut self,
+        step: &mut StepBatch,
+        _timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
         self.open()?;
         let ticket = &self.ticket;
         let count = match ticket.num_offered {
@@ -350,35 +353,14 @@ impl VecEnv for AtariVecEnv {
         Ok(())
     }
 
-    fn backend(&self) -> &'static str {
-        "native"
-    }
-
-    fn num_players(&self) -> usize {
-        self.num_players
-    }
-
-    fn batch_size(&self) -> usize {
-        self.batch_size
-    }
-
-    fn autoreset_mode(&self) -> AutoresetMode {
-        self.mode
-    }
-
     fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
-        self.save_states(&(0..self.num_envs).collect::<Vec<_>>())
+        self.save_states(&(0..self.spec.num_envs).collect::<Vec<_>>())
     }
 
     fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
-        let (num_envs, row_bytes) = (self.num_envs, self.obs_spec.num_bytes());
+        let (num_envs, row_bytes) = (self.spec.num_envs, self.spec.obs_spec.num_bytes());
         EnvError::check_length(obs, num_envs * row_bytes)?;
-        if states.len() != num_envs {
-            let given = states.len();
-            return Err(EnvError::State(format!(
-                "{given} states for {num_envs} environments"
-            )));
-        }
+        self.spec.check_states(states)?;
         let states: Vec<&[u8]> = states.iter().map(Vec::as_slice).collect();
         self.restore_states(&(0..num_envs).collect::<Vec<_>>(), &states)?;
         let pool = self.open()?;

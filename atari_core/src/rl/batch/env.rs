@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, thread, time::Duration};
 
-use vec_env::{ActionSpace, AutoresetMode, Dtype, EnvError, ObsSpec};
+use vec_env::{AutoresetMode, BatchSpec, Dtype, EnvError, ObsSpec};
 
 use super::{
     pool::{Pool, Threads},
@@ -69,12 +69,7 @@ pub struct AtariVecEnv {
     // Dropped first: its threads may be writing to the ticket's slot.
     pub(super) pool: Option<Pool<SubEnv>>,
     pub(super) ticket: Ticket,
-    pub(super) num_envs: usize,
-    pub(super) num_players: usize,
-    pub(super) batch_size: usize,
-    pub(super) obs_spec: ObsSpec,
-    pub(super) action_space: ActionSpace,
-    pub(super) mode: AutoresetMode,
+    pub(super) spec: BatchSpec,
     pub(super) was_reset: bool,
     /// Those whose actions the next `send` has: the rows received last, after a reset all.
     pub(super) ready: Vec<usize>,
@@ -84,7 +79,11 @@ pub struct AtariVecEnv {
 
 impl fmt::Debug for AtariVecEnv {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "AtariVecEnv({} environments)", self.num_envs)
+        write!(
+            formatter,
+            "AtariVecEnv({} environments)",
+            self.spec.num_envs
+        )
     }
 }
 
@@ -176,12 +175,13 @@ impl AtariVecEnv {
         Ok(Self {
             pool: Some(pool.map_err(|error| usage(format!("num_threads={num_threads}: {error}")))?),
             ticket: Ticket::default(),
-            num_envs,
-            num_players: options.num_players,
-            batch_size,
-            obs_spec,
-            action_space,
-            mode: options.autoreset,
+            spec: BatchSpec {
+                backend: "native".to_owned(),
+                num_players: options.num_players,
+                batch_size,
+                autoreset_mode: options.autoreset,
+                ..BatchSpec::new(num_envs, obs_spec, action_space)
+            },
             was_reset: false,
             ready: Vec::with_capacity(num_envs),
             named: vec![false; num_envs],
@@ -199,7 +199,7 @@ impl AtariVecEnv {
     pub fn busy(&self, env_ids: &[usize]) -> Vec<usize> {
         let is_busy = |&index: &usize| {
             let pool = self.pool.as_ref();
-            index < self.num_envs && pool.is_some_and(|pool| pool.is_busy(index))
+            index < self.spec.num_envs && pool.is_some_and(|pool| pool.is_busy(index))
         };
         env_ids.iter().copied().filter(is_busy).collect()
     }
@@ -222,7 +222,7 @@ impl AtariVecEnv {
     }
 
     pub(super) fn sub_env(&mut self, index: usize) -> Result<&mut SubEnv, EnvError> {
-        let num_envs = self.num_envs;
+        let num_envs = self.spec.num_envs;
         if index >= num_envs {
             return Err(EnvError::NoSuchEnv { index, num_envs });
         }

@@ -21,7 +21,10 @@ impl AtariVecEnv {
     pub fn begin_step(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), EnvError> {
         self.expect_reset("send")?;
         self.check_actions(actions, env_ids)?;
-        let (by_hand, num_players) = (self.mode == AutoresetMode::Disabled, self.num_players);
+        let (by_hand, num_players) = (
+            self.spec.autoreset_mode == AutoresetMode::Disabled,
+            self.spec.num_players,
+        );
         let is_over = |sub_env: &SubEnv| {
             (by_hand && !sub_env.env.is_in_play()).then_some("needs a reset, as its game is over")
         };
@@ -48,7 +51,7 @@ impl AtariVecEnv {
         if self.ticket.count() > 0 {
             return Err(order("reset: call recv first"));
         }
-        if !self.was_reset && env_ids.len() != self.num_envs {
+        if !self.was_reset && env_ids.len() != self.spec.num_envs {
             return Err(order("reset: the first reset must be of all environments"));
         }
         if seeds.len() != env_ids.len() {
@@ -75,7 +78,7 @@ impl AtariVecEnv {
     /// memory was given before.
     pub fn offer(&mut self, obs: ObsSlot) -> Result<(), EnvError> {
         self.open()?;
-        let row_bytes = self.obs_spec.num_bytes();
+        let row_bytes = self.spec.obs_spec.num_bytes();
         let num_rows = (obs.len() / row_bytes).max(1);
         EnvError::check_length(&obs, num_rows * row_bytes)?;
         if self.ticket.has_slot() || self.ticket.count() < num_rows {
@@ -118,7 +121,7 @@ impl AtariVecEnv {
         obs: Option<&mut [u8]>,
         step: &mut StepBatch,
     ) -> Result<(), EnvError> {
-        let row_bytes = self.obs_spec.num_bytes();
+        let row_bytes = self.spec.obs_spec.num_bytes();
         let mut obs_rows = match obs {
             Some(obs) => {
                 EnvError::check_length(obs, env_ids.len() * row_bytes)?;
@@ -127,14 +130,14 @@ impl AtariVecEnv {
             None => None,
         };
         if let Some(flags) = took_part
-            && flags.len() != self.num_envs
+            && flags.len() != self.spec.num_envs
         {
-            let (given, num_envs) = (flags.len(), self.num_envs);
+            let (given, num_envs) = (flags.len(), self.spec.num_envs);
             return Err(usage(format!(
                 "took_part has {given} flags for {num_envs} environments"
             )));
         }
-        let mut rows = Rows::new(step, env_ids.len(), self.num_players);
+        let mut rows = Rows::new(step, env_ids.len(), self.spec.num_players);
         for (row, &index) in env_ids.iter().enumerate() {
             let sub_env = self.sub_env(index)?;
             if let Some(error) = sub_env.error.take() {
@@ -168,7 +171,7 @@ impl AtariVecEnv {
     /// # Errors
     /// [`EnvError::State`]; those of [`AtariVecEnv::save_states`].
     pub fn restore_states(&mut self, env_ids: &[usize], states: &[&[u8]]) -> Result<(), EnvError> {
-        if !self.was_reset && !(0..self.num_envs).all(|index| env_ids.contains(&index)) {
+        if !self.was_reset && !(0..self.spec.num_envs).all(|index| env_ids.contains(&index)) {
             self.open()?;
             return Err(order("restore_state: call reset first"));
         }
