@@ -6,10 +6,13 @@ use std::{
     thread,
 };
 
-use atari_core::rl::{
-    pixels::{Palette, Resizer, Simd, gray_of_rgb, maximum},
-    random::{Draws, MersenneTwister},
-    recipe::Seeding,
+use atari_core::{
+    Simd,
+    rl::{
+        pixels::{Palette, Resizer, gray_of_rgb, maximum},
+        random::{Draws, MersenneTwister},
+        recipe::Seeding,
+    },
 };
 
 /// What a function of `preprocessing.py` answers.
