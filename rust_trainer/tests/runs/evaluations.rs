@@ -339,10 +339,8 @@ fn evaluation_without_fitting_environments_is_refused() {
     let settings = evaluated(folder.path(), "run");
     let message = train(&settings, one_step()).err().unwrap().to_string();
     assert!(message.contains("eval_every"), "{message}");
-    let other = Contexts {
-        space: ActionSpace::Discrete { n: 3 },
-        ..one_step()
-    };
+    let mut other = one_step();
+    other.spec.action_space = ActionSpace::Discrete { n: 3 };
     let settings = evaluated(folder.path(), "other");
     let error = train_in(&settings, other, &StopRequest::never())
         .err()
