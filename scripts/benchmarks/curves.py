@@ -21,8 +21,8 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from harness import RESULTS, ROOT
 from learning_curves import GAMES_OF_MEAN, POINTS, curve, interval, options
-from machine import RESULTS, ROOT
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 

@@ -8,7 +8,6 @@ the same for all four. Starts of games are not timed. Writes `docs/results/bench
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -22,7 +21,7 @@ from typing import Any
 import ale_py
 import numpy as np
 from ale_py import roms
-from machine import RESULTS, ROOT, machine
+from harness import RESULTS, ROOT, machine, store
 
 SPEED = ROOT / "target/release/examples/speed"
 GAMES = (
@@ -149,9 +148,8 @@ def main() -> None:
         "ale_py": ale_py.__version__,
         "frames": FRAMES,
         "median_ratios": dict(zip(DRAWN, medians, strict=True)),
-        "samples": samples,
     }
-    path.write_text(json.dumps(record, indent=1) + "\n")
+    store(path, record, samples)
     print(f"\nraw samples: {path.relative_to(ROOT)}")
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
-import math
 import statistics
 import subprocess
 import sys
@@ -21,8 +19,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import trainer
-from machine import RESULTS, tree_memory
+import harness
+from harness import RESULTS, Sample, tree_memory
 
 GAME = "SpaceInvadersNoFrameskip-v4"
 # A rollout has as many samples as a share of the seconds allows, a minibatch as many as pay.
@@ -38,8 +36,6 @@ ENDLESS = 10**12
 CHECKED_UPDATES = 6
 CHECKED = ("policy_loss", "value_loss", "entropy", "grad_norm")
 COLUMNS = ("algorithm", "backend", "num_envs", "env_groups", "precision")
-
-Sample = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -104,14 +100,13 @@ def cases(envs: list[int], precisions: list[str], on_gpu: bool) -> list[Case]:
 
 def measure(case: Case, seconds: float, device: str) -> Sample:
     """Train one case for so many seconds."""
-    with tempfile.TemporaryDirectory() as folder, trainer.GpuSamples() as gpu:
+    with tempfile.TemporaryDirectory() as folder, harness.GpuSamples() as gpu:
         settings = case.settings() | {"device": device, "runs_dir": folder, "run_name": "bench"}
         if device == "cpu":
             del settings["cuda_graphs"], settings["cuda_streams"]
-        options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
         log = Path(folder) / "log"
         started = time.monotonic()
-        process = trainer.start(["train", *options], log)
+        process = harness.start(["train", *harness.options(settings)], log)
         memory, pause = 0, 0.1
         try:
             while process.poll() is None and time.monotonic() - started < seconds:
@@ -121,11 +116,11 @@ def measure(case: Case, seconds: float, device: str) -> Sample:
                 pause = min(2 * pause, POLL_SECONDS)
             has_failed = process.poll() not in (None, 0)
         finally:
-            trainer.stop(process)
+            harness.stop(process)
         sample: Sample = {"settings": settings, "peak_memory": memory}
         if has_failed:
             return sample | {"problem": log.read_text().splitlines()[-1:]}
-        rows = trainer.table(Path(folder) / "bench" / "updates.csv")
+        rows = harness.table(Path(folder) / "bench" / "updates.csv")
     if gpu.use:
         # The first half starts, records and warms up.
         sample["gpu_use_percent"] = statistics.mean(gpu.use[len(gpu.use) // 2 :])
@@ -142,11 +137,10 @@ def differences(device: str) -> dict[str, float]:
         for name in ("true", "false"):
             settings = alike | {"runs_dir": folder, "run_name": name}
             settings |= {"cuda_graphs": name, "cuda_streams": name}
-            options = [f"--{key.replace('_', '-')}={value}" for key, value in settings.items()]
             log = Path(folder) / "log"
-            if trainer.start(["train", *options], log).wait():
+            if harness.start(["train", *harness.options(settings)], log).wait():
                 sys.exit(log.read_text(errors="replace").splitlines()[-1])
-            tables.append(trainer.table(Path(folder) / name / "updates.csv"))
+            tables.append(harness.table(Path(folder) / name / "updates.csv"))
     pairs = list(zip(*tables, strict=True))
     return {column: max(abs(a[column] - b[column]) for a, b in pairs) for column in CHECKED}
 
@@ -155,31 +149,16 @@ def speed(rows: list[dict[str, float]]) -> Sample:
     """Return what the updates say behind those that warm up."""
     if len(rows) < 2:
         return {"problem": [f"{len(rows)} updates in the time given"]}
-    warm = rows[min(WARM_UP_UPDATES, len(rows) - 1) - 1 :]
-    steps = warm[-1]["step"] - warm[0]["step"]
-    parts = ("acting", "stepping", "learning")
-    spent = {part: sum(row[f"seconds_{part}"] for row in warm[1:]) for part in parts}
-    return {
-        "updates": len(warm) - 1,
-        "steps_per_second": steps / (warm[-1]["seconds"] - warm[0]["seconds"]),
-        "cpu_seconds_per_1000_steps": 1000 * sum(row["seconds_cpu"] for row in warm[1:]) / steps,
-        "seconds_per_1000_steps": {part: 1000 * spent[part] / steps for part in parts},
-        "seconds_to_first_update": rows[0]["seconds"],
-    }
+    updates = len(rows) - min(WARM_UP_UPDATES, len(rows) - 1)
+    return {"updates": updates} | harness.speed(rows, WARM_UP_UPDATES)
 
 
 def table(samples: list[Sample]) -> str:
     """Return the samples as a Markdown table."""
-    lines = [
-        "| algorithm | backend | envs | groups | precision | graphs | steps/s "
-        "| µs a step: act, env, learn | CPU µs a step "
-        "| GPU use, % | GPU memory, MiB | memory, MiB |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    rows = []
     for sample in samples:
         case = sample["case"]
-        names = [str(case[key]) for key in COLUMNS]
-        names.append("yes" if case["cuda_graphs"] else "no")
+        names = [*(case[key] for key in COLUMNS), "yes" if case["cuda_graphs"] else "no"]
         if "problem" in sample:
             cells = [" ".join(sample["problem"]) or "ended early", *[""] * 5]
         else:
@@ -188,12 +167,14 @@ def table(samples: list[Sample]) -> str:
                 f"{sample['steps_per_second']:.0f}",
                 ", ".join(f"{1000 * part:.1f}" for part in parts),
                 f"{1000 * sample['cpu_seconds_per_1000_steps']:.1f}",
-                f"{sample.get('gpu_use_percent', math.nan):.0f}",
-                f"{sample.get('gpu_memory_mib', math.nan):.0f}",
+                f"{sample['gpu_use_percent']:.0f}" if "gpu_use_percent" in sample else "-",
+                f"{sample['gpu_memory_mib']:.0f}" if "gpu_memory_mib" in sample else "-",
                 f"{sample['peak_memory'] / 2**20:.0f}",
             ]
-        lines.append("| " + " | ".join([*names, *cells]).replace("nan", "-") + " |")
-    return "\n".join(lines)
+        rows.append([*names, *cells])
+    header = "algorithm | backend | envs | groups | precision | graphs | steps/s"
+    header += " | µs a step: act, env, learn | CPU µs a step"
+    return harness.markdown(f"{header} | GPU use, % | GPU memory, MiB | memory, MiB", rows)
 
 
 def main() -> None:
@@ -216,8 +197,8 @@ def main() -> None:
     end = time.monotonic() + arguments.seconds
     samples: list[Sample] = []
     record = {
-        "command": trainer.command_line(),
-        "machine": trainer.machine_with_gpu(),
+        "command": harness.command_line(),
+        "machine": harness.machine_with_gpu(),
         "graphs_differ_from_none_by": differences(arguments.device),
     }
     print(f"graphs differ from none by {record['graphs_differ_from_none_by']}", file=sys.stderr)
@@ -228,7 +209,7 @@ def main() -> None:
         samples.append(sample)
         result = sample.get("problem") or f"{sample['steps_per_second']:.0f} steps/s"
         print(f"{case.name()}: {result}", file=sys.stderr, flush=True)
-        path.write_text(json.dumps(record | {"samples": samples}, indent=1) + "\n")
+        harness.store(path, record, samples)
     print(f"\n{table(samples)}\n\nraw samples: {path}")
 
 

@@ -19,8 +19,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import trainer
-from machine import RESULTS, ROOT
+import harness
+from harness import RESULTS, ROOT
 
 # What Cleanba reaches in 200M frames of SpaceInvaders with sticky actions (Huang et al. 2023).
 AIM = 28_800.0
@@ -42,7 +42,7 @@ def train(run: Path, arguments: argparse.Namespace) -> str:
         options = ["train", arguments.preset, *place, *arguments.settings]
     log = run.with_name(f"{run.name}.log")
     end = time.monotonic() + arguments.seconds
-    process = trainer.start([*options, "--device", arguments.device], log)
+    process = harness.start([*options, "--device", arguments.device], log)
     why = "its steps are done"
     try:
         while process.poll() is None:
@@ -54,7 +54,7 @@ def train(run: Path, arguments: argparse.Namespace) -> str:
                 why = "the seconds are over"
                 break
     finally:
-        trainer.stop(process)
+        harness.stop(process)
     if process.returncode not in (0, 130):
         sys.exit("\n".join(log.read_text(errors="replace").splitlines()[-5:]))
     return why
@@ -62,7 +62,7 @@ def train(run: Path, arguments: argparse.Namespace) -> str:
 
 def games(run: Path) -> list[dict[str, float]]:
     """Return the true games that have ended: agent step, raw return, seconds of training."""
-    return trainer.table(run / "episodes.csv")
+    return harness.table(run / "episodes.csv")
 
 
 def mean_of_last(games: list[dict[str, float]]) -> float | None:
@@ -94,7 +94,7 @@ def keep(run: Path, out: Path, call: dict[str, Any], aim: float) -> dict[str, An
     (out / "episodes.csv.gz").write_bytes(gzip.compress(episodes, mtime=0))
     path = out / "record.json"
     before = json.loads(path.read_text())["calls"] if path.exists() else []
-    updates = trainer.table(run / "updates.csv")
+    updates = harness.table(run / "updates.csv")
     last = updates[-1] if updates else {"step": 0.0, "seconds": 0.0}
     first = reached(run, aim)
     record = {
@@ -106,7 +106,7 @@ def keep(run: Path, out: Path, call: dict[str, Any], aim: float) -> dict[str, An
         "games": len(games(run)),
         "mean_return_of_last_100_games": mean_of_last(games(run)),
         "reached_at": first and {name: first[name] for name in ("step", "seconds")},
-        "machine": trainer.machine_with_gpu(),
+        "machine": harness.machine_with_gpu(),
         "calls": [*before, call],
     }
     path.write_text(json.dumps(record, indent=1) + "\n")
@@ -128,7 +128,7 @@ def main() -> None:
     started = time.time()
     why = train(run, arguments)
     call = {
-        "command": trainer.command_line(),
+        "command": harness.command_line(),
         "began": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
         "wall_seconds": round(time.time() - started, 1),
         "ended_because": why,

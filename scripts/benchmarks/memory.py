@@ -16,7 +16,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from machine import RESULTS, ROOT, tree_memory
+from harness import RESULTS, ROOT, tree_memory
 
 from atari_wrappers import make_vec
 

@@ -17,15 +17,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import harness
 import matplotlib.pyplot as plt
 import numpy as np
 from learning_curves import GAMES_OF_MEAN, POINTS, curve, interval, options
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = ROOT / "target/release/rust_trainer"
-RESULTS = ROOT / "docs/results/ranks"
+RESULTS = harness.RESULTS / "ranks"
 ATARI = ["--backend", "native", "--precision", "auto"]
 GAMES = {
     "CartPole-v1": (50_000, ["ppo-cartpole"]),
@@ -53,7 +52,7 @@ def train(folder: Path, seeds: list[int]) -> None:
                 run = folder / name(game, ranks, seed)
                 if list(run.glob(f"checkpoints/step-*{steps // 1000}???.safetensors")):
                     continue
-                command = [str(PROGRAM), "train", *arguments, *COMMON, "--seed", str(seed)]
+                command = [str(harness.TRAINER), "train", *arguments, *COMMON, "--seed", str(seed)]
                 command += ["--total-steps", str(steps), "--checkpoint-every", str(10 * steps)]
                 command += ["--runs-dir", str(folder), "--run-name", run.name]
                 starter = [*torchrun, "--nproc-per-node", "2"] if ranks == 2 else []

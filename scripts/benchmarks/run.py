@@ -16,15 +16,27 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any
 
-from machine import RESULTS, ROOT, machine, tree_memory
-from scaling import plot
+import ale_py
+from harness import (
+    RESULTS,
+    ROOT,
+    TRAINER,
+    Sample,
+    machine,
+    markdown,
+    speed,
+    store,
+    table,
+    tree_memory,
+)
 
 HERE = Path(__file__).parent
-TRAINER = ROOT / "target/release/rust_trainer"
 FLOORS = ROOT / "target/release/examples/learner_floors"
 THROUGHPUT = ROOT / "target/release/examples/throughput"
 
@@ -32,8 +44,7 @@ THROUGHPUT = ROOT / "target/release/examples/throughput"
 UPDATES = 5
 TRAINING_STEPS = UPDATES * 1024
 MEMORY_SAMPLE_SECONDS = 1.0
-
-Sample = dict[str, Any]
+EMULATOR_FRAMES = 20_000
 
 
 @dataclass
@@ -78,30 +89,13 @@ Contestants = dict[str, Contestant]
 
 def training_sample(folder: Path) -> Sample:
     """Read our trainer's own table: everything after the first update, which warms up."""
-    header, *rows = (folder / "runs/bench/updates.csv").read_text().splitlines()
-    names = header.split(",")
-    table = [dict(zip(names, map(float, row.split(",")), strict=False)) for row in map(fill, rows)]
-    steps = table[-1]["step"] - table[0]["step"]
-    parts = {
-        part: sum(row[f"seconds_{part}"] for row in table[1:])
-        for part in ("acting", "stepping", "learning")
-    }
+    rows = table(folder / "runs/bench/updates.csv")
     newest = max((folder / "runs/bench/checkpoints").glob("*.safetensors"))
     with newest.open("rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
     algorithm = json.loads(header["__metadata__"]["algorithm"])
-    return {
-        "steps_per_second": steps / (table[-1]["seconds"] - table[0]["seconds"]),
-        "cpu_seconds_per_1000_steps": 1000 * sum(row["seconds_cpu"] for row in table[1:]) / steps,
-        "seconds_per_1000_steps": {part: 1000 * s / steps for part, s in parts.items()},
-        "seconds_to_first_update": table[0]["seconds"],
-        "work": {"updates": len(table), "gradient_steps": algorithm["optimizer_steps"]},
-    }
-
-
-def fill(row: str) -> str:
-    """Give empty cells (nothing known yet) a number."""
-    return ",".join(cell or "nan" for cell in row.split(","))
+    work = {"updates": len(rows), "gradient_steps": algorithm["optimizer_steps"]}
+    return speed(rows, warm_up=1) | {"work": work}
 
 
 def ours(threads: int, *arguments: str, steps: int = TRAINING_STEPS) -> list[str]:
@@ -192,17 +186,30 @@ def scaling(threads: int) -> Contestants:
     return contestants
 
 
+def bare_emulator() -> Sample:
+    """Return frames of SpaceInvaders per second of CPU time in ALE alone, nothing drawn or resized.
+
+    What environments cannot be faster than with this emulator: 4 frames an agent step, one core.
+    """
+    ale = ale_py.ALEInterface()
+    ale.loadROM(ale_py.roms.get_rom_path("space_invaders"))
+    actions, random = ale.getMinimalActionSet(), Random(1)
+    started = time.process_time()
+    for _ in range(EMULATOR_FRAMES):
+        ale.act(random.choice(actions))
+        if ale.game_over():
+            ale.reset_game()
+    return {"frames_per_cpu_second": EMULATOR_FRAMES / (time.process_time() - started)}
+
+
 def floors() -> list[Sample]:
     """Return where a gradient step's time goes beside its floors, and the bare emulator's rate.
 
     In one thread: what several compute are parts of the same.
     """
     commands = [[str(FLOORS), precision, "9"] for precision in ("fp32", "bf16")]
-    commands.append(theirs("bare_emulator.py"))
-    return [
-        json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-        for command in commands
-    ]
+    outputs = [subprocess.run(command, check=True, capture_output=True) for command in commands]
+    return [*(json.loads(output.stdout) for output in outputs), bare_emulator()]
 
 
 def malloc(threads: int) -> Contestants:
@@ -233,8 +240,6 @@ PARTS = {
     "scaling": scaling,
     "malloc": malloc,
 }
-# What a part was called before.
-OLD_NAMES = {"training": "train"}
 # Measured within one process each, by programs of their own.
 PROGRAMS = {"emulator": "emulators.py", "envs": "vector_envs.py", "memory": "memory.py"}
 IN_ROUNDS = {"emulator", "envs"}
@@ -253,24 +258,48 @@ def check_equal_work(contestants: Contestants, samples: dict[str, list[Sample]])
         sys.exit(f"the contestants did not do equal work: {unequal}")
 
 
-def table(samples: dict[str, list[Sample]]) -> str:
+def medians(samples: dict[str, list[Sample]]) -> str:
     """Return medians as a Markdown table."""
-    lines = [
-        "| contestant | steps/s, median | lowest to highest | CPU ms a step | peak memory, MiB "
-        "| ms a step: act, env, learn |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
+    rows = []
     for name, runs in samples.items():
         speeds = [sample["steps_per_second"] for sample in runs]
         cpu = [sample.get("cpu_seconds_per_1000_steps", math.nan) for sample in runs]
         memory = statistics.median(sample["peak_memory"] for sample in runs) / 2**20
         spent = [sample.get("seconds_per_1000_steps", {}) for sample in runs]
         where = ", ".join(f"{statistics.median(s[part] for s in spent):.2f}" for part in spent[0])
-        lines.append(
-            f"| {name} | {statistics.median(speeds):.0f} | {min(speeds):.0f} to {max(speeds):.0f} "
-            f"| {statistics.median(cpu):.2f} | {memory:.0f} | {where} |"
-        )
-    return "\n".join(lines)
+        middle, span = f"{statistics.median(speeds):.0f}", f"{min(speeds):.0f} to {max(speeds):.0f}"
+        rows.append([name, middle, span, f"{statistics.median(cpu):.2f}", f"{memory:.0f}", where])
+    header = "contestant | steps/s, median | lowest to highest | CPU ms a step | peak memory, MiB"
+    return markdown(f"{header} | ms a step: act, env, learn", rows)
+
+
+def plot(samples: dict[str, list[Sample]], path: Path) -> None:
+    """Draw steps per second over environments, a line for each contestant and number of cores."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    lines: dict[tuple[str, int], list[tuple[int, float]]] = defaultdict(list)
+    for name, runs in samples.items():
+        contestant, _, at = name.partition("; ")
+        cores, num_envs = (int(count.split()[0]) for count in at.split(", "))
+        middle = statistics.median(run["steps_per_second"] for run in runs)
+        lines[contestant, cores].append((num_envs, middle))
+    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    names = list(dict.fromkeys(contestant for contestant, _ in lines))
+    for (contestant, cores), points in lines.items():
+        label = f"{contestant}, {cores} core{'s' if cores > 1 else ''}"
+        style, colour = "o--" if cores == 1 else "o-", f"C{names.index(contestant)}"
+        axes.plot(*zip(*points, strict=True), style, color=colour, label=label)
+    ticks = sorted({num_envs for points in lines.values() for num_envs, _ in points})
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.set(xlabel="environments", ylabel="agent steps per second", ylim=(0, None))
+    axes.set_title("PPO on SpaceInvaders, updates of 1024 samples")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    figure.savefig(path, dpi=120)
 
 
 def measure(part: str, rounds: int, threads: int) -> None:
@@ -291,10 +320,10 @@ def measure(part: str, rounds: int, threads: int) -> None:
     if part == "train":
         record["floors"] = floors()
     path = RESULTS / f"bench-{part}.json"
-    path.write_text(json.dumps(record | {"samples": samples}, indent=1) + "\n")
-    print(f"\n{table(samples)}\n\nraw samples: {path.relative_to(ROOT)}")
+    store(path, record, samples)
+    print(f"\n{medians(samples)}\n\nraw samples: {path.relative_to(ROOT)}")
     if part == "scaling":
-        print(f"plot: {plot(path).relative_to(ROOT)}")
+        plot(samples, path.with_suffix(".png"))
 
 
 def main() -> None:
@@ -306,7 +335,6 @@ def main() -> None:
     cores = len(os.sched_getaffinity(0))
     parser.add_argument("--threads", type=int, default=cores, help="of torch and of envs, each")
     arguments = parser.parse_args()
-    arguments.parts = [OLD_NAMES.get(part, part) for part in arguments.parts]
     unknown = set(arguments.parts) - set(PARTS | PROGRAMS)
     if unknown or arguments.rounds < 1:
         parser.error(

@@ -12,9 +12,7 @@ from __future__ import annotations
 import argparse
 import gc
 import itertools
-import json
 import math
-import shlex
 import statistics
 import sys
 import time
@@ -29,7 +27,7 @@ import gymnasium as gym
 import numpy as np
 from ale_py.vector_env import AtariVectorEnv
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
-from machine import RESULTS, machine
+from harness import RESULTS, command_line, machine, store
 from stable_baselines3.common.env_util import make_atari_env
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecFrameStack
 
@@ -221,10 +219,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if unknown := set(arguments.pairs) - set(PAIRS):
         parser.error(f"no such pair: {', '.join(unknown)}")
-    command = shlex.join(["scripts/benchmarks/vector_envs.py", *sys.argv[1:]])
     path = RESULTS / arguments.output
     samples: list[dict[str, Any]] = []
-    record = {"command": command, "machine": machine(), "samples": samples}
+    record = {"command": command_line(), "machine": machine()}
     print("| ours | peer | game | envs | steps/s | peer's | ratio | its quartiles | of CPU time |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for pair, num_envs, rom in itertools.product(
@@ -234,7 +231,7 @@ def main() -> None:
         if num_envs > MOST.get(pair, most):
             continue
         samples.append(measure(pair, rom, num_envs, arguments.rounds))
-        path.write_text(json.dumps(record, indent=1) + "\n")
+        store(path, record, samples)
         print(row(samples[-1]), flush=True)
         gc.collect()
     print("\n".join(["", *medians(samples), f"raw samples: {path}"]))

@@ -202,6 +202,15 @@ def test_a_link_to_the_script_runs_it(built: Project, tmp_path: Path) -> None:
     assert built.run(script=link).stderr == "   Compiling rust_trainer\n"
 
 
+@pytest.mark.parametrize("name", ["atari_sweep", "policy_actions", "resume_sweep", "strobe_sweep"])
+def test_what_is_written_in_python_finds_the_projects_own(built: Project, name: str) -> None:
+    link = built.bin / name
+    link.symlink_to(built.root / "scripts" / name)
+    for script in (built.root / "scripts" / name, link):
+        built.run("pong", script=script)
+        assert built.called().startswith(f"python {script} pong ")
+
+
 def test_another_python_on_the_variables_reaches_no_tool(project: Project) -> None:
     project.run(PYTHONHOME="/nowhere", PYTHONPATH="/somewhere")
     called = project.called()
