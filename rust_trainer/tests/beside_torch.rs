@@ -325,10 +325,23 @@ const FP32: Bounds = Bounds {
 };
 
 #[test]
-fn five_updates_in_fp32() {
-    for case in [PPO, A2C, PQN, DQN] {
-        check(case, "fp32", 1, 5, &FP32);
-    }
+fn five_updates_of_ppo_in_fp32() {
+    check(PPO, "fp32", 1, 5, &FP32);
+}
+
+#[test]
+fn five_updates_of_a2c_in_fp32() {
+    check(A2C, "fp32", 1, 5, &FP32);
+}
+
+#[test]
+fn five_updates_of_pqn_in_fp32() {
+    check(PQN, "fp32", 1, 5, &FP32);
+}
+
+#[test]
+fn five_updates_of_dqn_in_fp32() {
+    check(DQN, "fp32", 1, 5, &FP32);
 }
 
 #[test]
