@@ -66,19 +66,6 @@ impl Action {
         Action::DownLeftFire,
     ];
 
-    /// Those that leave the button alone.
-    pub const WITHOUT_FIRE: [Action; 9] = [
-        Action::Noop,
-        Action::Up,
-        Action::Right,
-        Action::Left,
-        Action::Down,
-        Action::UpRight,
-        Action::UpLeft,
-        Action::DownRight,
-        Action::DownLeft,
-    ];
-
     /// The action of a number in 0..18.
     #[must_use]
     pub fn from_index(index: usize) -> Option<Action> {

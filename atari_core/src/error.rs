@@ -57,23 +57,17 @@ pub enum CoreError {
     /// A part of the recipe is out of its range, or two do not go together.
     #[error("{0}")]
     Recipe(String),
-    /// The game has no such mode.
-    #[error("{game} has no mode {mode}; it has {known:?}")]
-    Mode {
+    /// The game has no such mode, or no such difficulty.
+    #[error("{game} has no {what} {number}; it has {known:?}")]
+    Choice {
         /// The game.
         game: &'static str,
-        /// The mode that was asked for.
-        mode: u32,
+        /// "mode" or "difficulty".
+        what: &'static str,
+        /// The one that was asked for.
+        number: u32,
         /// Those that the game has.
-        known: Vec<u32>,
-    },
-    /// How games of the mode are begun is not known.
-    #[error("{game}: how a game of mode {mode} begins is not known; play it on ale-py")]
-    UnknownMode {
-        /// The game.
-        game: &'static str,
-        /// The mode that was asked for.
-        mode: u32,
+        known: &'static [u32],
     },
     /// The game is not proved to be what ale-py makes of it.
     #[error("{game} is not proved equal to ale-py's: {reason}; play it on ale-py")]
@@ -93,16 +87,6 @@ pub enum CoreError {
         game: &'static str,
         /// What is missing, or what is known to differ.
         reason: &'static str,
-    },
-    /// The game has no such difficulty.
-    #[error("{game} has no difficulty {difficulty}; it has {known:?}")]
-    Difficulty {
-        /// The game.
-        game: &'static str,
-        /// The difficulty that was asked for.
-        difficulty: u32,
-        /// Those that the game has.
-        known: Vec<u32>,
     },
     /// The bytes are not a state of this console.
     #[error("not a state of {game}: {source}")]

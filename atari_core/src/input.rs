@@ -1,6 +1,6 @@
 //! What a player touches: joysticks, paddles and the switches of the console, as the chips see them.
 
-use crate::Action;
+use crate::action::Action;
 
 /// Where a paddle's travel begins, in ohms.
 const PADDLE_MIN: i32 = 27_450;
@@ -82,41 +82,26 @@ impl Input {
         }
     }
 
-    /// Holds an action for the next frame. A paddle moves by `strength` (0 to 1) of its step.
-    pub(crate) fn act(&mut self, controller: Controller, action: Action, strength: f32) {
+    /// Holds the actions of two players for the next frame; the second of a game for one touches nothing. The first has what
+    /// a single player has, the second the other port's joystick or the left port's other paddle. Paddles move by
+    /// `strength` (0 to 1) of their step.
+    pub(crate) fn act(&mut self, controller: Controller, actions: [Action; 2], strength: f32) {
+        let [first, second] = actions;
         match controller {
-            Controller::Joystick | Controller::RightJoystick => {
-                let right = controller == Controller::RightJoystick;
-                let pressed = stick(action);
-                self.swcha = !(if right { pressed >> 4 } else { pressed });
-                self.buttons[usize::from(right)] = button(action);
-            }
+            Controller::Joystick => self.push(first, second),
+            Controller::RightJoystick => self.push(second, first),
             Controller::Paddles { player, max, .. } => {
-                self.turn(0, player, max, action, strength);
-                self.swcha = !paddle_button(player, action);
+                self.turn(0, player, max, first, strength);
+                self.turn(1, 1 - player, max, second, strength);
+                self.swcha = !(paddle_button(player, first) | paddle_button(1 - player, second));
             }
         }
     }
 
-    /// Holds the actions of two players for the next frame. The first has what a single player has, the second the
-    /// other port's joystick or the left port's other paddle.
-    pub(crate) fn act_both(&mut self, controller: Controller, actions: [Action; 2]) {
-        let [first, second] = actions;
-        match controller {
-            Controller::Joystick | Controller::RightJoystick => {
-                let (left, right) = match controller {
-                    Controller::RightJoystick => (second, first),
-                    _ => (first, second),
-                };
-                self.swcha = !(stick(left) | stick(right) >> 4);
-                self.buttons = [button(left), button(right)];
-            }
-            Controller::Paddles { player, max, .. } => {
-                self.turn(0, player, max, first, 1.0);
-                self.turn(1, 1 - player, max, second, 1.0);
-                self.swcha = !(paddle_button(player, first) | paddle_button(1 - player, second));
-            }
-        }
+    /// Pushes the joysticks of both ports.
+    fn push(&mut self, left: Action, right: Action) {
+        self.swcha = !(stick(left) | stick(right) >> 4);
+        self.buttons = [button(left), button(right)];
     }
 
     /// Turns a player's paddle, which is the `port`th, by a pressed direction.

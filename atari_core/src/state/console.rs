@@ -7,7 +7,7 @@ use crate::console::Console;
 use crate::games::Progress;
 use crate::machine::Chips;
 use crate::mersenne_twister::MersenneTwister;
-use crate::start::Chance;
+use crate::power_on::Chance;
 use crate::tia::{PicturesState, WIDTH};
 
 /// Scores, and what rules remember beside them, lie far below: sums of two cannot overflow.

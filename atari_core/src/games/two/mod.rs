@@ -4,15 +4,14 @@
 //! Rules and starts were read out of it as those of the games for one out of ale-py, and differ from them: modes have other
 //! numbers, both players have points, and in some games who waits is punished.
 
-mod a_to_l;
-mod m_to_z;
-mod rules;
+mod special;
+mod table;
 
-use super::Game;
+use super::game::Game;
 
 /// Every game for two, in alphabetical order.
 pub fn all() -> impl Iterator<Item = &'static Game> {
-    [a_to_l::GAMES, m_to_z::GAMES].into_iter().flatten()
+    table::GAMES.iter()
 }
 
 /// The game for two whose ROM has this MD5.

@@ -3,7 +3,7 @@
 use vec_env::{Actions, EnvError, StepBatch, VecEnv};
 
 use super::{AtariVecEnv, BatchOptions};
-use crate::games::{Game, Progress, Rules, Score};
+use crate::games::Game;
 use crate::rl::{Preset, Recipe, game::PoweredOn};
 use crate::{Cartridge, Console, Mapper, games};
 
@@ -15,22 +15,14 @@ const PROGRAM: &[u8] = &[
 
 /// Its rules fail once some frames are counted.
 fn broken() -> &'static Game {
-    let rules = Rules {
-        start: Progress::default(),
-        score: Score::Of(|ram| {
+    let game = games::game("broken", "", Mapper::Flat)
+        .score(|ram| {
             assert!(ram.at(0x80) < 250, "it came to frame 250");
             0
-        }),
-        lives: |_, _| 0,
-        over: |_, _| false,
-    };
-    let freeway = games::by_name("freeway").unwrap();
-    Box::leak(Box::new(Game {
-        name: "broken",
-        rules: Some(rules),
-        actions: freeway.actions,
-        ..games::game("broken", "", Mapper::Flat)
-    }))
+        })
+        .over(|_, _| false);
+    let actions = games::by_name("freeway").unwrap().actions;
+    Box::leak(Box::new(Game { actions, ..game }))
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl PoweredOn {
     /// or a part of the recipe is out of its range.
     pub fn new(cartridge: &Arc<Cartridge>, recipe: &Recipe) -> Result<Self, CoreError> {
         let game = cartridge.game()?;
-        if let Some(reason) = game.unproved() {
+        if let Some(reason) = game.unproved {
             let game = game.name;
             return Err(CoreError::Unproved { game, reason });
         }
@@ -99,7 +99,7 @@ impl PoweredOn {
     /// such mode or difficulty for two; or a part of the recipe is out of its range, or its actions are polar.
     pub fn for_two(cartridge: &Arc<Cartridge>, recipe: &Recipe) -> Result<Self, CoreError> {
         let game = cartridge.game_for_two()?;
-        if let Some(reason) = game.unproved() {
+        if let Some(reason) = game.unproved {
             let game = game.name;
             return Err(CoreError::UnprovedForTwo { game, reason });
         }

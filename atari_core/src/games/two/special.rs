@@ -1,34 +1,18 @@
 //! What the rules of games for two have in common, and those that take more than a line.
 
-use crate::games::odd::checkers_result;
-use crate::games::rules::{Progress, Ram, Second};
-
-/// Before the first frame of a game without lives.
-pub(super) const fn without_lives() -> Progress {
-    Progress::at_start(0, 0)
-}
-
-/// Before the first frame of a game in which both have so many.
-pub(super) const fn lives(each: i32) -> Progress {
-    let start = Progress::at_start(each, 0);
-    Progress {
-        second: Second {
-            lives: each,
-            ..start.second
-        },
-        ..start
-    }
-}
+use crate::games::ram::Ram;
+use crate::games::rules::Progress;
+use crate::games::special::checkers_result;
 
 /// What one player gains the other loses.
 pub(super) fn zero_sum(lead: i32, progress: &mut Progress) {
-    progress.reward = lead - std::mem::replace(&mut progress.score, lead);
+    progress.reward = progress.grow_to(lead);
     progress.second.reward = -progress.reward;
 }
 
 /// Each is rewarded by what the own score grew.
 pub(super) fn own_scores([first, second]: [i32; 2], progress: &mut Progress) {
-    progress.reward = first - std::mem::replace(&mut progress.score, first);
+    progress.reward = progress.grow_to(first);
     let of_second = &mut progress.second;
     of_second.reward = second - std::mem::replace(&mut of_second.score, second);
 }
@@ -86,10 +70,8 @@ pub(super) fn entombed(ram: Ram, mode: u32, progress: &mut Progress) {
     if mode == 2 {
         zero_sum(lives[0] - lives[1], progress);
     } else {
-        let way = ram.at(0xef);
-        let rises = i32::from(way > std::mem::replace(&mut progress.score, way));
-        progress.reward = rises;
-        progress.second.reward = rises;
+        let rises = i32::from(progress.grow_to(ram.at(0xef)) > 0);
+        [progress.reward, progress.second.reward] = [rises; 2];
     }
     own_lives(lives, progress);
     progress.over = lives.contains(&0);

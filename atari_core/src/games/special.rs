@@ -1,11 +1,7 @@
 //! Rules that take more than a line, and those that look back at earlier frames.
 
-use super::rules::{Progress, Ram};
-
-/// A byte that counts below zero.
-pub(super) fn signed(byte: i32) -> i32 {
-    if byte < 0x80 { byte } else { byte - 0x100 }
-}
+use super::ram::{Ram, bcd_of, signed};
+use super::rules::Progress;
 
 /// Beam Rider: a ship lost counts once the sector is cleared away.
 pub(super) fn beam_rider_lives(ram: Ram, progress: &mut Progress) -> i32 {
@@ -33,11 +29,7 @@ pub(super) fn blackjack_is_broke(ram: Ram) -> bool {
 
 /// Boxing: the points of a boxer; $c0 is a knockout.
 pub(super) fn boxing_points(byte: i32) -> i32 {
-    if byte == 0xc0 {
-        100
-    } else {
-        (byte >> 4) * 10 + (byte & 15)
-    }
+    if byte == 0xc0 { 100 } else { bcd_of(byte) }
 }
 
 /// Casino: no money is shown while a hand of the games that are not poker is asked about.
@@ -47,12 +39,11 @@ fn casino_shows_no_money(ram: Ram) -> bool {
 
 /// Casino: the money won or lost; ale-py gives the last of it again while none is shown.
 pub(super) fn casino(ram: Ram, progress: &mut Progress) -> i32 {
-    let money = ram.bcd(&[0x8c, 0x95]);
-    let before = std::mem::replace(&mut progress.score, money);
+    let won = progress.grow_to(ram.bcd(&[0x8c, 0x95]));
     if casino_shows_no_money(ram) {
         progress.reward
     } else {
-        money - before
+        won
     }
 }
 
@@ -85,8 +76,7 @@ pub(super) fn dark_chambers(ram: Ram, progress: &mut Progress) -> i32 {
         return 0;
     }
     progress.memory[0] = ram.at(0xd5);
-    let score = dark_chambers_score(ram);
-    score - std::mem::replace(&mut progress.score, score)
+    progress.grow_to(dark_chambers_score(ram))
 }
 
 /// Dark Chambers: the score or another count falls.
@@ -137,7 +127,7 @@ pub(super) fn haunted_house(ram: Ram, progress: &mut Progress) -> i32 {
 /// Klax: the score, which the cartridge's RAM holds.
 pub(super) fn klax_score(ram: Ram) -> i32 {
     [0xb6, 0xb5, 0xb4].into_iter().fold(0, |number, address| {
-        number * 100 + ram.bcd_of(ram.in_cartridge(address))
+        number * 100 + bcd_of(ram.in_cartridge(address))
     })
 }
 
@@ -237,6 +227,17 @@ pub(super) fn time_pilot_lives(ram: Ram, progress: &mut Progress) -> i32 {
     }
 }
 
+/// Video Cube: 51 cubes, each in three modes.
+pub(super) const VIDEO_CUBE_MODES: [u32; 153] = {
+    let mut modes = [0; 153];
+    let mut index = 0;
+    while index < 153 {
+        modes[index as usize] = index / 3 * 100 + index % 3;
+        index += 1;
+    }
+    modes
+};
+
 /// Video Cube: the sides of one colour, nine places each.
 fn video_cube_sides(ram: Ram) -> i32 {
     let is_done = |first: u8| (first + 1..first + 9).all(|place| ram.at(place) == ram.at(first));
@@ -255,9 +256,8 @@ fn video_cube_is_late(ram: Ram, progress: &Progress) -> bool {
 pub(super) fn video_cube(ram: Ram, progress: &mut Progress) -> i32 {
     let is_late = video_cube_is_late(ram, progress);
     progress.memory[0] = ram.at(0xdb);
-    let sides = video_cube_sides(ram);
-    let before = std::mem::replace(&mut progress.score, sides);
-    if is_late { -1 } else { sides - before }
+    let done = progress.grow_to(video_cube_sides(ram));
+    if is_late { -1 } else { done }
 }
 
 /// Video Cube: all sides are done, or the time is over.
@@ -295,6 +295,5 @@ pub(super) fn word_zapper(ram: Ram, progress: &mut Progress) -> i32 {
     if ram.at(0xcf) == 0 {
         return progress.reward;
     }
-    let missing = signed(ram.at(0xdc));
-    std::mem::replace(&mut progress.score, missing) - missing
+    -progress.grow_to(signed(ram.at(0xdc)))
 }
