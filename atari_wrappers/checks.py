@@ -1,38 +1,25 @@
-"""Values of settings checked: each error names the setting, the value and what it may be."""
+"""Values checked: each error names what it is, the value and what it may be."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from math import inf
+from typing import Any, Literal, get_args, get_origin
+
+# ALE's vector env takes 32-bit seeds. One bound for all backends, so that a seed is never valid
+# on one of them only.
+SEED_END = 2**31 - 1
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    """Refuse what is none of some words.
-
-    Raises:
-        ValueError: It is another one.
-    """
+    """Refuse what is none of some words, by a `ValueError`."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
 
 
-def check_flag(name: str, value: Any) -> None:
-    """Refuse what is no bool.
-
-    Raises:
-        TypeError: It is none.
-    """
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False, not {value!r}")
-
-
 def checked_integer(name: str, value: Any) -> int:
-    """Return an integer as an `int`.
-
-    Raises:
-        TypeError: It is none.
-    """
+    """Return an integer as an `int`; refuse what is none by a `TypeError`."""
     try:
         if not isinstance(value, bool):
             return operator.index(value)
@@ -54,7 +41,7 @@ def check_count(name: str, value: Any, minimum: int) -> int:
     return count
 
 
-def check_number(name: str, value: Any, low: float, high: float) -> None:
+def check_number(name: str, value: Any, low: float, high: float = inf) -> None:
     """Refuse what is no number from `low` to `high`, both included.
 
     Raises:
@@ -65,3 +52,27 @@ def check_number(name: str, value: Any, low: float, high: float) -> None:
         raise TypeError(f"{name} must be a number, not {value!r}")
     if not low <= value <= high:
         raise ValueError(f"{name} must lie in [{low}, {high}], not {value}")
+
+
+def checked_by_type(name: str, value: Any, kind: Any, minimum: int = 0) -> Any:
+    """Return a value in the form that its type has.
+
+    Args:
+        name: For the message.
+        value: What to check.
+        kind: A `Literal`, `bool`, `int`, or `float`, which stands for a share from 0 to 1.
+        minimum: Of an integer.
+
+    Raises:
+        ValueError: It is out of range.
+        TypeError: It has another type.
+    """
+    if kind is int:
+        return check_count(name, value, minimum)
+    if get_origin(kind) is Literal:
+        check_choice(name, value, get_args(kind))
+    elif kind is float:
+        check_number(name, value, 0.0, 1.0)
+    elif not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, not {value!r}")
+    return value

@@ -1,12 +1,14 @@
-"""The exceptions of this package.
+"""The exceptions of this package, and how it warns.
 
-Each is at once gymnasium's exception for the case, where it has one, and the builtin that a caller
+Each exception is at once gymnasium's for the case, where it has one, and the builtin that a caller
 who knows no gymnasium would catch.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import sys
+import warnings
 from collections.abc import Sequence
 
 from gymnasium import error
@@ -81,3 +83,11 @@ class WorkerError(RuntimeError):
         self.env_indices = list(env_indices)
         self.doing = doing
         self.remote_traceback = remote_traceback
+
+
+def warn(message: str) -> None:
+    """Warn at the line from which this package was called."""
+    frame, depth = sys._getframe(0), 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("atari_wrappers"):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, stacklevel=depth)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Unpack
 
 from atari_wrappers.backends import choose_backend
 from atari_wrappers.ids import EnvSource
-from atari_wrappers.keywords import SettingKeywords, merged, spelled_out
 from atari_wrappers.recording.recorder import prepare_folders
 from atari_wrappers.request import request_batch
-from atari_wrappers.settings import Settings
+from atari_wrappers.settings import SettingKeywords, Settings, merged
 from atari_wrappers.vector.env import VecEnv
 
 
@@ -69,5 +70,18 @@ def make_vec(
     return VecEnv(request, backend)
 
 
+def _spelled_out() -> inspect.Signature:
+    """Return `make_vec`'s signature with each setting and its default in place of the keywords."""
+    plain = inspect.signature(make_vec)
+    settings = [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type
+        )
+        for field in fields(Settings)
+    ]
+    own = [each for each in plain.parameters.values() if each.kind != each.VAR_KEYWORD]
+    return plain.replace(parameters=[*own, *settings])
+
+
 # For `help` and for tools; the defaults stay written in one place.
-make_vec.__signature__ = spelled_out(make_vec)  # type: ignore[attr-defined]
+make_vec.__signature__ = _spelled_out()  # type: ignore[attr-defined]

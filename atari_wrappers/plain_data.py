@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -27,10 +26,24 @@ def pack(kind: str, version: int, values: dict[str, Any]) -> bytes:
         values: Numbers, strings, `None`, bytes, numpy arrays, and lists and dicts of these.
     """
     blobs: list[bytes] = []
-    header = json.dumps(
-        {"kind": kind, "version": version, "values": _without_blobs(values, blobs)}
-    ).encode()
-    body = b"".join((header, b"\n", *blobs))
+
+    def put_aside(value: Any) -> Any:
+        """Return what tells where among `blobs` a value went that JSON has no form for."""
+        if isinstance(value, np.generic):
+            return value.item()
+        is_array = isinstance(value, np.ndarray)
+        if not is_array and not isinstance(value, bytes):
+            raise TypeError(f"a {type(value).__name__} is no plain data")
+        if is_array and value.dtype.kind not in "biuf":
+            raise TypeError(f"an array of {value.dtype} is no plain data")
+        offset = sum(map(len, blobs))
+        blobs.append(value.tobytes() if is_array else value)
+        if is_array:
+            return {_ARRAY: [offset, value.dtype.str, list(value.shape)]}
+        return {_BYTES: [offset, len(value)]}
+
+    content = {"kind": kind, "version": version, "values": values}
+    body = b"".join((json.dumps(content, default=put_aside).encode(), b"\n", *blobs))
     return _MAGIC + hashlib.sha256(body).digest() + body
 
 
@@ -47,7 +60,21 @@ def unpack(kind: str, version: int, data: bytes) -> dict[str, Any]:
     if hashlib.sha256(body).digest() != data[len(_MAGIC) : start]:
         raise ValueError(f"this state of {_a(kind)} is damaged: its {len(data)} bytes have changed")
     header, _, _ = data[start:].partition(b"\n")
-    packed = json.loads(header)
+    blobs = body[len(header) + 1 :]
+
+    def take_back(value: dict[str, Any]) -> Any:
+        if value.keys() == {_BYTES}:
+            offset, size = value[_BYTES]
+            return bytes(blobs[offset : offset + size])
+        if value.keys() == {_ARRAY}:
+            offset, dtype, shape = value[_ARRAY]
+            return np.frombuffer(blobs, dtype, int(np.prod(shape)), offset).reshape(shape).copy()
+        return value
+
+    try:
+        packed = json.loads(header, object_hook=take_back)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"this state of {_a(kind)} has an array that is none: {error}") from error
     if not isinstance(packed, dict) or not isinstance(packed.get("values"), dict):
         raise ValueError(f"this is no state of {_a(kind)}: it has no values")
     for name, expected in (("kind", kind), ("version", version)):
@@ -56,10 +83,7 @@ def unpack(kind: str, version: int, data: bytes) -> dict[str, Any]:
             raise ValueError(
                 f"this is no state of {_a(kind)}: {name}={found!r} instead of {expected!r}"
             )
-    try:
-        return _with_blobs(packed["values"], body[len(header) + 1 :])
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"this state of {_a(kind)} has an array that is none: {error}") from error
+    return packed["values"]
 
 
 def differences(theirs: Any, ours: dict[str, Any]) -> str:
@@ -94,16 +118,6 @@ def check_alike(name: str, theirs: Any, ours: Any) -> None:
             check_alike(f"{name}.{key}", theirs[key], ours[key])
 
 
-def check_range(name: str, value: float, low: float, high: float = inf) -> None:
-    """Refuse a number out of range.
-
-    Raises:
-        ValueError: It is none from `low` to `high`.
-    """
-    if not low <= value <= high:
-        raise ValueError(f"{name} must lie in [{low}, {high}], not {value}")
-
-
 def _form(value: Any) -> str:
     """Say of what form a value is, without its numbers."""
     if isinstance(value, np.ndarray):
@@ -121,36 +135,3 @@ def _excerpt(data: Any) -> str:
 
 def _a(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
-
-
-def _without_blobs(value: Any, blobs: list[bytes]) -> Any:
-    """Return `value` for JSON: of each array what tells where among `blobs` it went."""
-    if isinstance(value, dict):
-        return {name: _without_blobs(item, blobs) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_blobs(item, blobs) for item in value]
-    if not isinstance(value, bytes | np.ndarray):
-        return value.item() if isinstance(value, np.generic) else value
-    offset = sum(map(len, blobs))
-    if isinstance(value, bytes):
-        blobs.append(value)
-        return {_BYTES: [offset, len(value)]}
-    if value.dtype.kind not in "biuf":
-        raise TypeError(f"an array of {value.dtype} is no plain data")
-    blobs.append(value.tobytes())
-    return {_ARRAY: [offset, value.dtype.str, list(value.shape)]}
-
-
-def _with_blobs(value: Any, blobs: memoryview) -> Any:
-    if isinstance(value, list):
-        return [_with_blobs(item, blobs) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if value.keys() == {_BYTES}:
-        offset, size = value[_BYTES]
-        return bytes(blobs[offset : offset + size])
-    if value.keys() == {_ARRAY}:
-        offset, dtype, shape = value[_ARRAY]
-        count = int(np.prod(shape))
-        return np.frombuffer(blobs, dtype, count, offset).reshape(shape).copy()
-    return {name: _with_blobs(item, blobs) for name, item in value.items()}

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from types import UnionType
+from typing import Any, Literal, get_args, get_type_hints
 
-from atari_wrappers.checks import check_choice, check_count, check_flag, check_number
+from atari_wrappers.checks import check_count, checked_by_type
 
 ObsType = Literal["screen", "ram"]
 FireReset = Literal["off", "steps", "before-noops", "after-noops"]
@@ -25,40 +26,9 @@ AfterLifeLoss = Literal["go-on", "noop-step", "noops", "new-game"]
 EndPrecedence = Literal["both", "terminated", "truncated"]
 Seeding = Literal["hashed", "raw"]
 
-_CHOICES = {
-    "obs_type": ObsType,
-    "fire_reset": FireReset,
-    "pooling": Pooling,
-    "resizing": Resizing,
-    "last_frame": LastFrame,
-    "padding": Padding,
-    "life_loss": LifeLoss,
-    "after_life_loss": AfterLifeLoss,
-    "end_precedence": EndPrecedence,
-    "seeding": Seeding,
-}
-_FLAGS = (
-    "grayscale",
-    "channels_last",
-    "episodic_life",
-    "clip_reward",
-    "count_reset_frames",
-    "count_reset_rewards",
-    "full_action_space",
-    "continuous",
-)
-_MINIMA = {
-    "frame_skip": 1,
-    "frame_stack": 1,
-    "noop_min": 0,
-    "noop_max": 0,
-    "max_episode_frames": 0,
-    "max_episode_steps": 0,
-    "mode": 0,
-    "difficulty": 0,
-}
-# Where `None` is a value: what the id says.
-_OF_THE_ID = ("sticky_actions", "mode", "difficulty")
+RAM_BYTES = 128
+# Of integers, where it is not 0.
+_MINIMA = {"frame_skip": 1, "frame_stack": 1}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,9 +125,9 @@ class Recipe:
     seeding: Seeding
 
     def __post_init__(self) -> None:
-        for name in self.names():
+        for name, kind in _TYPES.items():
             value = getattr(self, name)
-            if value is not None or name not in _OF_THE_ID:
+            if value is not None or not isinstance(kind, UnionType):
                 object.__setattr__(self, name, checked_part(name, value))
         if self.noop_min > self.noop_max:
             raise ValueError(
@@ -171,6 +141,19 @@ class Recipe:
         """Return the names of all parts, in order."""
         return tuple(field.name for field in fields(Recipe))
 
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        """The shape of what one player observes."""
+        if self.obs_type == "ram":
+            return (RAM_BYTES,)
+        if self.channels_last:
+            return (*self.screen_size, self.frame_stack * (1 if self.grayscale else 3))
+        return (self.frame_stack, *self.screen_size, *(() if self.grayscale else (3,)))
+
+
+# Parts that may be `None` are those in which that stands for what the id says.
+_TYPES = get_type_hints(Recipe)
+
 
 def checked_part(name: str, value: Any) -> Any:
     """Return the value of a recipe's part, in the form that it has there.
@@ -181,15 +164,9 @@ def checked_part(name: str, value: Any) -> Any:
     """
     if name == "screen_size":
         return _screen_size(value)
-    if name in _CHOICES:
-        check_choice(name, value, get_args(_CHOICES[name]))
-    elif name in _FLAGS:
-        check_flag(name, value)
-    elif name in _MINIMA:
-        return check_count(name, value, _MINIMA[name])
-    else:
-        check_number(name, value, 0.0, 1.0)
-    return value
+    kind = _TYPES[name]
+    kind = get_args(kind)[0] if isinstance(kind, UnionType) else kind
+    return checked_by_type(name, value, kind, _MINIMA.get(name, 0))
 
 
 def _screen_size(value: Any) -> tuple[int, int]:

@@ -7,8 +7,6 @@ games and recordings read the result; none of them decides again.
 from __future__ import annotations
 
 import inspect
-import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -16,10 +14,11 @@ from typing import Any
 import gymnasium as gym
 
 from atari_wrappers.checks import check_count
-from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.errors import UnsupportedError, warn
 from atari_wrappers.ids import PICTURES, EnvId, EnvSource, listed, resolve
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.settings import Settings
+from atari_wrappers.two_players import recipe_for_two
 
 # Arguments of an id that are parts of a recipe under the same name.
 _OF_THE_ID = (
@@ -142,11 +141,9 @@ def request_env(env_id: EnvSource, settings: Settings) -> EnvRequest:
     for name in _OF_VIDEOS if settings.video_dir is None else ():
         value = getattr(settings, name)
         if value != getattr(_DEFAULT_SETTINGS, name):
-            _warn(f"{name}={value} has no effect: there is no video_dir")
+            warn(f"{name}={value} has no effect: there is no video_dir")
     recipe = _recipe(resolved, settings) if resolved.is_atari else None
     if settings.num_players == 2:
-        from atari_wrappers.game.two_player_emulator import recipe_for_two
-
         recipe = recipe_for_two(resolved, recipe or settings.base_recipe)
     if recipe is None:
         _check_other(resolved, settings)
@@ -165,7 +162,7 @@ def _check_other(env_id: EnvId, settings: Settings) -> None:
     if settings.recipe is not None:
         raise UnsupportedError(f"recipe: `{env_id.name}` is no Atari game")
     if settings.preset not in (None, "default"):
-        _warn(f"preset={settings.preset!r} has no effect: `{env_id.name}` is no Atari game")
+        warn(f"preset={settings.preset!r} has no effect: `{env_id.name}` is no Atari game")
     if settings.env_kwargs or env_id.maker is not None:
         _check_env_kwargs(env_id, settings.env_kwargs or {})
     for name in ("img_dir", "video_dir"):
@@ -253,27 +250,15 @@ def _from_id(env_id: EnvId, settings: Settings) -> dict[str, Any]:
     # An id of 1 is for wrappers that skip; a pair is drawn from in each step, which no recipe does.
     if skip not in (1, base.frame_skip) and settings.recipe is None and "frame_skip" not in given:
         theirs = f"a random {skip[0]} to {skip[1] - 1}" if isinstance(skip, tuple) else skip
-        _warn(
+        warn(
             f"`{env_id.name}` takes {theirs} frames per step, but the preset in use"
             f" {base.frame_skip}, which holds; give frame_skip={base.frame_skip} to settle it"
         )
     for name, theirs in in_vain.items() if settings.recipe is None else ():
         ours = getattr(base, name)
         if name not in (given | parts) and theirs not in (ours, _USUAL_LIMIT):
-            _warn(
+            warn(
                 f"`{env_id.name}` has {name}={theirs}, but the preset in use {ours}, which holds;"
                 f" give {name}={theirs} or {name}={ours} to settle it"
             )
     return parts
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, stacklevel=depth_of_user())
-
-
-def depth_of_user() -> int:
-    """Return how many calls above its caller the first one from outside of this package is."""
-    frame, depth = sys._getframe(1), 1
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("atari_wrappers"):
-        frame, depth = frame.f_back, depth + 1
-    return depth

@@ -1,19 +1,21 @@
 """Every setting of a batch of envs, checked; their defaults are here and in `recipes.PRESETS`.
 
-They are what a caller gave; `request` makes of them, and of an id, what backends and games read.
+They are what a caller gave, as a `Settings` or by keyword; `request` makes of them, and of an id,
+what backends and games read.
 """
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypedDict, get_args, get_origin, get_type_hints
 
 import gymnasium as gym
 from gymnasium.vector import AutoresetMode
 
-from atari_wrappers.checks import check_choice, check_count, check_flag, check_number
+from atari_wrappers.checks import check_choice, check_number, checked_by_type
 from atari_wrappers.recipes import PRESETS, FireReset, ObsType, Recipe, checked_part
 
 Preset = Literal["default", "baselines", "cleanrl", "gymnasium", "ale", "envpool"]
@@ -30,19 +32,19 @@ AUTORESET_MODES = {
     "next-step": AutoresetMode.NEXT_STEP,
     "disabled": AutoresetMode.DISABLED,
 }
-_CHOICES = {
-    "backend": BackendName,
-    "autoreset": Autoreset,
-    "context": Context,
-    "on_worker_failure": OnWorkerFailure,
-}
-_MINIMA = {
-    "num_threads": 0,
-    "num_workers": 0,
-    "batch_size": 0,
-    "obs_buffers": 0,
-    "record_every": 1,
-    "num_players": 1,
+# Of integers, where it is not 0.
+_MINIMA = {"record_every": 1, "num_players": 1}
+# What other libraries call them.
+_OTHER_WORDS = {
+    "frameskip": "frame_skip",
+    "max_num_frames_per_episode": "max_episode_frames",
+    "num_stack": "frame_stack",
+    "repeat_action_probability": "sticky_actions",
+    "stack_num": "frame_stack",
+    "stack_size": "frame_stack",
+    "terminal_on_life_loss": "episodic_life",
+    "use_fire_reset": "fire_reset",
+    "vectorization_mode": "backend",
 }
 
 
@@ -149,14 +151,12 @@ class Settings:
         self._check_recipe()
         if self.autoreset in (*AutoresetMode, *_GYMNASIUMS_MODES):
             self._set("autoreset", _GYMNASIUMS_MODES[AutoresetMode(self.autoreset).value])
-        for name, choices in _CHOICES.items():
-            check_choice(name, getattr(self, name), get_args(choices))
-        for name, minimum in _MINIMA.items():
-            self._set(name, check_count(name, getattr(self, name), minimum))
+        check_choice("autoreset", self.autoreset, get_args(Autoreset))
+        for name, kind in _PLAIN.items():
+            value = getattr(self, name)
+            self._set(name, checked_by_type(name, value, kind, _MINIMA.get(name, 0)))
         for name in ("worker_timeout", "start_timeout"):
-            check_number(name, getattr(self, name), 1e-3, float("inf"))
-        for name in ("record_unfinished", "clip_actions"):
-            check_flag(name, getattr(self, name))
+            check_number(name, getattr(self, name), 1e-3)
         for name in ("img_dir", "video_dir"):
             if getattr(self, name) is not None:
                 self._set(name, _folder(name, getattr(self, name)))
@@ -212,6 +212,12 @@ class Settings:
 
 _GYMNASIUMS_MODES = {mode.value: name for name, mode in AUTORESET_MODES.items()}
 _PARTS = tuple(name for name in Recipe.names() if name in Settings.names())
+# Those whose type says all that they may be.
+_PLAIN = {
+    name: kind
+    for name, kind in get_type_hints(Settings).items()
+    if kind in (bool, int) or get_origin(kind) is Literal
+}
 
 
 def _folder(name: str, value: Any) -> str:
@@ -220,3 +226,84 @@ def _folder(name: str, value: Any) -> str:
     if not os.fspath(value) or "\0" in os.fspath(value):
         raise ValueError(f"{name} must name a folder, not {value!r}")
     return os.path.abspath(os.path.expanduser(value))  # noqa: PTH100, PTH111 - str stays str
+
+
+class SettingKeywords(TypedDict, total=False):
+    """The fields of `Settings` once more; a test compares them."""
+
+    preset: Preset | None
+    recipe: Recipe | None
+    backend: BackendName
+    autoreset: Autoreset | AutoresetMode
+    num_threads: int
+    num_workers: int
+    context: Context
+    worker_timeout: float
+    start_timeout: float
+    on_worker_failure: OnWorkerFailure
+    batch_size: int
+    obs_buffers: int
+    num_players: int
+    img_dir: Folder | None
+    video_dir: Folder | None
+    record_every: int
+    record_unfinished: bool
+    env_kwargs: Mapping[str, Any] | None
+    wrappers: Sequence[Wrapper]
+    clip_actions: bool
+    obs_type: ObsType | None
+    frame_skip: int | None
+    screen_size: int | Sequence[int] | None
+    grayscale: bool | None
+    frame_stack: int | None
+    channels_last: bool | None
+    noop_max: int | None
+    fire_reset: FireReset | bool | None
+    episodic_life: bool | None
+    clip_reward: bool | None
+    max_episode_frames: int | None
+    max_episode_steps: int | None
+    sticky_actions: float | None
+    full_action_space: bool | None
+    continuous: bool | None
+    continuous_action_threshold: float | None
+    mode: int | None
+    difficulty: int | None
+
+
+def merged(settings: Settings | None, keywords: Mapping[str, Any]) -> Settings:
+    """Return settings, the defaults if `None`, with those replaced that keywords name.
+
+    Raises:
+        ValueError: One is out of range.
+        TypeError: One has the wrong type, or there is none of this name.
+    """
+    unknown = sorted(keywords.keys() - set(Settings.names()))
+    if unknown:
+        raise TypeError(f"no setting {', '.join(unknown)}{_hint(unknown)}")
+    if not isinstance(settings, Settings | None):
+        raise TypeError(f"settings must be a Settings, not {settings!r}; or name each by keyword")
+    return replace(settings or Settings(), **keywords)
+
+
+def _hint(unknown: Sequence[str]) -> str:
+    """Say what may have been meant."""
+    if "seed" in unknown:
+        return ": the batch that is made takes seeds, reset(seed=...)"
+    if "render_mode" in unknown:
+        return ": what can draw, does so when render() asks"
+    hidden = [name for name in unknown if name in Recipe.names()]
+    if hidden:
+        return (
+            ": this part of a recipe is changed by"
+            " recipe=dataclasses.replace(atari_wrappers.recipes.PRESETS[...],"
+            f" {', '.join(f'{name}=...' for name in hidden)})"
+        )
+    names = Settings.names()
+    near = [
+        meant
+        for name in unknown
+        for meant in _OTHER_WORDS.get(name, "").split()
+        or difflib.get_close_matches(name, ["num_envs", *names], 1)
+    ]
+    return f" (did you mean {', '.join(near)}?)" if near else f"; there are {', '.join(names)}"

@@ -1,7 +1,6 @@
 """The runners of a batch: `native` (Rust), `ale` (C++), `sync` (this thread), `async` (processes).
 
-A later backend is a class with `base.Backend`'s attributes and methods, and its place in
-`choose.BACKENDS`.
+A later backend is a subclass of `base.Backend`, and its place in `choose.BACKENDS`.
 """
 
 from atari_wrappers.backends.base import Backend

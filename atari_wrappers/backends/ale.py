@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ale_py.vector_env import AtariVectorEnv
 
 from atari_wrappers.backends.ale_limits import obstacles_to_ale
 from atari_wrappers.backends.ale_records import GameRecords
-from atari_wrappers.backends.base import Info, Reset, StepResult
+from atari_wrappers.backends.base import Backend, Reset, StepResult
 from atari_wrappers.backends.results import ObsArrays
 from atari_wrappers.backends.ticket import PythonTicket
 from atari_wrappers.errors import UnsupportedError
@@ -25,7 +25,7 @@ from atari_wrappers.request import BatchRequest
 _NO_LIMIT = 2**30
 
 
-class AleBackend:
+class AleBackend(Backend):
     """`AtariVectorEnv`; everything but `send` and `recv` happens at once, in the calling thread.
 
     What it can do is what ALE can: no env can be stepped without the others, looked into or saved.
@@ -36,32 +36,30 @@ class AleBackend:
     own_settings = ("num_threads",)
     shows_raw_frames = has_python_envs = shares_python_envs = takes_reset_options = False
     obstacles = staticmethod(obstacles_to_ale)
-    worker_pids: Sequence[int] = ()
-    failed: Collection[int] = ()
 
     def __init__(self, request: BatchRequest) -> None:
         num_envs, settings = request.num_envs, request.settings
-        self._request = request
-        self._env = self._make()
-        self.single_observation_space = self._env.single_observation_space
+        self._request, self._num_envs = request, num_envs
+        self._make()
+        self.single_observation_space = space = self._env.single_observation_space
         self.single_action_space = self._env.single_action_space
-        self._num_envs = num_envs
         self.ticket = PythonTicket(num_envs)
         self._all = dict.fromkeys(range(num_envs))
-        self._records = GameRecords(num_envs, request.recipe, settings.autoreset_mode)
         self._recorder = None
         if settings.video_dir is not None:
             self._recorder = ObservationRecorder(num_envs, settings, request.recipe.frame_skip)
-        self._obs_arrays = ObsArrays(settings.obs_buffers, num_envs, self.single_observation_space)
+        self._obs_arrays = ObsArrays(settings.obs_buffers, num_envs, space)
         # ALE's last, as it is in the caller's hands.
-        self._obs = np.zeros((num_envs, *self.single_observation_space.shape), np.uint8)
+        self._obs = np.zeros((num_envs, *space.shape), np.uint8)
 
-    def _make(self) -> AtariVectorEnv:
-        request = self._request
-        return AtariVectorEnv(request.env_id.rom, request.num_envs, **_arguments(request))
+    def _make(self) -> None:
+        request, num_envs = self._request, self._num_envs
+        self._env = env = AtariVectorEnv(request.env_id.rom, num_envs, **_arguments(request))
+        space, mode = env.single_observation_space, request.settings.autoreset_mode
+        self._records = GameRecords(num_envs, space, request.recipe, mode)
 
     def reset(self, reset: Reset) -> None:
-        """Restart the envs; `recv` gives what all show then."""
+        """Restart the envs at once; `recv` gives what all show then."""
         indices, seeds, _, out = reset  # there are no options for ALE's envs
         mask = None
         if indices is not None:
@@ -78,7 +76,7 @@ class AleBackend:
         asked = self._all if indices is None else dict.fromkeys(indices)
         self.ticket.begin("reset", asked, out)
         if self._recorder is not None:
-            self._recorder.after_reset(self._all if indices is None else indices)
+            self._recorder.after_reset(asked)
 
     def send(
         self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None
@@ -107,34 +105,22 @@ class AleBackend:
         kind, out = self.ticket.kind, self.ticket.out if out is None else out
         self.ticket.receive(count)
         if kind == "reset":
-            return self._obs_arrays.hand_out(self._obs, out), *self._records.after_no_step()
-        report = self._env.recv()
-        self._obs = obs = report[0]
-        if self._recorder is not None:
-            self._record(*report)
-        truncated = report[3]
-        reward, terminated, info = self._records.after_step(*report)
-        return self._obs_arrays.hand_out(obs, out), reward, terminated, truncated, info
-
-    def _record(
-        self, obs: np.ndarray, _: Any, terminated: np.ndarray, truncated: np.ndarray, info: Info
-    ) -> None:
-        """Let the recorder see a step; what ends for ALE is a game."""
-        self._recorder.after_step(self._all, obs, terminated | truncated, info.get("final_obs"))
-
-    def restart(self, indices: Sequence[int] | None) -> list[int]:
-        """Do nothing: ALE's envs do not fail one by one."""
-        del indices
-        return []
+            _, *result = self._records.last(self._obs)
+        else:
+            obs, _, terminated, truncated, info = report = self._env.recv()
+            self._obs = obs
+            if self._recorder is not None:  # what ends for ALE is a game
+                over = terminated | truncated
+                self._recorder.after_step(self._all, obs, over, info.get("final_obs"))
+            _, *result = self._records.after_step(*report)
+        return self._obs_arrays.hand_out(self._obs, out), *result
 
     def recover(self) -> None:
         """Make ALE's envs anew, for it is not known whether they have a step in flight.
 
         ALE waits for ever for one that was not sent.
         """
-        self._env = self._make()
-        recipe, mode = self._request.recipe, self._request.settings.autoreset_mode
-        self._records = GameRecords(len(self._all), recipe, mode)
+        self._make()
         self.ticket.clear()
 
     def frames(self, indices: Sequence[int]) -> list[np.ndarray]:

@@ -11,7 +11,6 @@ import numpy as np
 from atari_wrappers.request import BatchRequest
 
 Info = dict[str, Any]
-ResetResult = tuple[np.ndarray, Info]
 StepResult = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]
 
 
@@ -74,6 +73,9 @@ class Backend(Protocol):
         has_python_envs: Whether there are Python envs to call, to save and to look into.
         shares_python_envs: Whether `sub_environments` returns these envs themselves.
         takes_reset_options: Whether `reset` hands options to the envs.
+        worker_pids: The ids of its worker processes, in the order of their envs.
+        ticket: What is in flight: `reset` and `send` write it, `recv` takes off it.
+        failed: Envs that wait for `restart`.
     """
 
     name: ClassVar[str]
@@ -85,6 +87,9 @@ class Backend(Protocol):
     takes_reset_options: ClassVar[bool]
     single_observation_space: gym.Space
     single_action_space: gym.Space
+    worker_pids: Sequence[int] = ()
+    ticket: Ticket
+    failed: Collection[int] = ()
 
     def __init__(self, request: BatchRequest) -> None: ...
 
@@ -94,18 +99,6 @@ class Backend(Protocol):
 
         What no backend can serve is refused before (`request.request_env`).
         """
-
-    @property
-    def worker_pids(self) -> Sequence[int]:
-        """The ids of its worker processes, in the order of their envs."""
-
-    @property
-    def ticket(self) -> Ticket:
-        """What is in flight: `reset` and `send` write it, `recv` takes off it."""
-
-    @property
-    def failed(self) -> Collection[int]:
-        """Envs that wait for `restart`."""
 
     def reset(self, reset: Reset) -> None:
         """Begin to restart envs."""
@@ -137,6 +130,8 @@ class Backend(Protocol):
 
     def restart(self, indices: Sequence[int] | None) -> list[int]:
         """Make failed envs anew (`None`: all that failed) and return which."""
+        del indices
+        return []  # as where envs do not fail one by one
 
     def recover(self) -> None:
         """Bring to rest, after an interrupt anywhere in a call, what is in flight, and forget it.

@@ -5,16 +5,14 @@ And why the faster ones do not.
 
 from __future__ import annotations
 
-import warnings
-
 from atari_wrappers.backends.ale import AleBackend
 from atari_wrappers.backends.base import Backend
 from atari_wrappers.backends.native import NativeBackend
 from atari_wrappers.backends.sync import SyncBackend
 from atari_wrappers.backends.workers import AsyncBackend
-from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.game.native_core import is_installed, problem_of_module
-from atari_wrappers.request import BatchRequest, depth_of_user
+from atari_wrappers.errors import UnsupportedError, warn
+from atari_wrappers.game.native import NOT_INSTALLED, problem_of_module
+from atari_wrappers.request import BatchRequest
 from atari_wrappers.settings import Settings
 
 # The fastest first: in this order `auto` asks them.
@@ -41,10 +39,9 @@ def choose_backend(request: BatchRequest) -> type[Backend]:
         value = getattr(settings, name)
         if name not in chosen.own_settings and value != getattr(_DEFAULTS, name):
             readers = (f'"{each.name}"' for each in BACKENDS if name in each.own_settings)
-            warnings.warn(
+            warn(
                 f'{name}={value} has no effect: backend "{chosen.name}" runs the envs, and only'
-                f" backend={' or '.join(readers)} reads it",
-                stacklevel=depth_of_user(),
+                f" backend={' or '.join(readers)} reads it"
             )
     _tell_of_a_slower_one(request, chosen)
     return chosen
@@ -79,11 +76,10 @@ def _tell_of_a_slower_one(request: BatchRequest, chosen: type[Backend]) -> None:
     is_open = request.settings.backend == "auto" and request.recipe is not None
     problem = problem_of_module() if is_open and chosen is not NativeBackend else None
     # Without the module `ale` is the usual one; `sync` is slower by far.
-    if problem is not None and (chosen is SyncBackend or is_installed()):
-        warnings.warn(
+    if problem is not None and (chosen is SyncBackend or problem != NOT_INSTALLED):
+        warn(
             f'backend "{chosen.name}" runs the envs, which "native" would run faster: {problem};'
-            f' backend="{chosen.name}" asks for this one',
-            stacklevel=depth_of_user(),
+            f' backend="{chosen.name}" asks for this one'
         )
 
 

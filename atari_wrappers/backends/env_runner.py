@@ -128,6 +128,19 @@ class EnvRunner:
         """Return what was observed last, also by an env that failed in another process."""
         return self._rows.obs[buffer][self._index].copy() if self.obs is None else self.obs
 
+    def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return an attribute of the env, called if it is a method."""
+        return get_or_call(self.env, name, args, kwargs)
+
+    def set_attr(self, name: str, value: Any) -> None:
+        """Set an attribute of the env."""
+        set_attr(self.env, name, value)
+
+    def attribute(self, name: str) -> tuple[bool, Any]:
+        """Return whether an attribute of the env is a method, and what it is if it is none."""
+        attribute = self.env.get_wrapper_attr(name)
+        return (True, None) if callable(attribute) else (False, attribute)
+
     def share_obs(self, buffer: int) -> None:
         """Write the observation, if there is one, where another process reads it, if one does."""
         if self._rows.obs and self.obs is not None:

@@ -1,25 +1,24 @@
 """The `native` backend: games of `atari_core`, emulated in Rust by threads of this process.
 
 Observations are written by those threads, once, to the array that is handed out. The module is
-optional: `game.native_core` says what keeps a game from being played on it.
+optional: `game.native` says what keeps a game from being played on it.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
-from atari_wrappers.backends.base import Reset, StepResult
+from atari_wrappers.backends.base import Backend, Reset, StepResult
 from atari_wrappers.backends.env_runner import get_or_call, set_attr
 from atari_wrappers.backends.python_envs import expect_same_spaces
 from atari_wrappers.backends.results import ObsArrays, add_final, add_games
 from atari_wrappers.game.env import NEW_GAME
-from atari_wrappers.game.native import NativeView
-from atari_wrappers.game.native_core import obstacles, open_core, spaces_of
+from atari_wrappers.game.native import NativeView, native_spaces, obstacles, open_core
 from atari_wrappers.recording.recorder import Recorder, make_recorder
 from atari_wrappers.request import BatchRequest
 
@@ -34,7 +33,7 @@ def obstacles_to_native(request: BatchRequest) -> Iterator[str]:
         yield "ids that differ in more than the game: it has one recipe for all"
 
 
-class NativeBackend:
+class NativeBackend(Backend):
     """`atari_core.AtariVecEnv`.
 
     Steps have their destination before emulation starts. Of parts of a batch it is not known which
@@ -46,15 +45,13 @@ class NativeBackend:
     runs_in_process = shows_raw_frames = takes_reset_options = True
     has_python_envs = shares_python_envs = True
     obstacles = staticmethod(obstacles_to_native)
-    worker_pids: Sequence[int] = ()
-    failed: Collection[int] = ()
 
     def __init__(self, request: BatchRequest) -> None:
         num_envs, settings = request.num_envs, request.settings
-        spaces = spaces_of(request.envs[0])
+        spaces = native_spaces(request.envs[0])
         self.single_observation_space, self.single_action_space = spaces
         for index, env in enumerate(request.envs[1:], 1):
-            expect_same_spaces(request, index, spaces_of(env), spaces)
+            expect_same_spaces(request, index, native_spaces(env), spaces)
         self._core = open_core(request.envs, num_envs, settings.autoreset, settings.num_threads)
         self.ticket = self._core  # which has what is in flight, and where it goes
         self._recorders: list[Recorder] = []
@@ -75,7 +72,6 @@ class NativeBackend:
         )
 
     def reset(self, reset: Reset) -> None:
-        """Begin to restart the envs."""
         indices = self._all if reset.indices is None else list(reset.indices)
         seeds = reset.seeds or [None] * len(indices)
         self._core.begin_reset(indices, seeds, bool(reset.options.get(NEW_GAME)))
@@ -84,7 +80,6 @@ class NativeBackend:
     def send(
         self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None
     ) -> None:
-        """Begin a step."""
         core = self._core
         if indices is None and self._is_whole:
             core.send(actions, self._obs_arrays.take(self._num_envs, out))
@@ -122,39 +117,27 @@ class NativeBackend:
                 np.copyto(out, obs)
                 obs = out
         if self._recorders:
-            self._record(received)
+            for index in received:
+                self._views[index].play_film(self._recorders[index].after_step)
         return _step_result(obs, results)
-
-    def _record(self, indices: Sequence[int]) -> None:
-        for index in indices:
-            self._views[index].play_film(self._recorders[index].after_step)
-
-    def restart(self, indices: Sequence[int] | None) -> list[int]:
-        """Do nothing: these envs do not fail one by one."""
-        del indices
-        return []
 
     def recover(self) -> None:
         """Wait for the threads, which are done within milliseconds."""
         self._core.drain()
 
     def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
-        """Return what each env shows: uint8 RGB `[210, 160, 3]`."""
         return [self._views[index].render() for index in indices]
 
     def call(
         self, indices: Sequence[int], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> list[Any]:
-        """Get or call an attribute of each env's view."""
         return [get_or_call(self._views[index], name, args, kwargs) for index in indices]
 
     def set_attr(self, indices: Sequence[int], name: str, values: Sequence[Any]) -> None:
-        """Set an attribute of each env's view."""
         for index, value in zip(indices, values, strict=True):
             set_attr(self._views[index], name, value)
 
     def save(self, indices: Sequence[int]) -> list[bytes]:
-        """Return the state of each env."""
         return [self._views[index].save_state() for index in indices]
 
     def load(self, indices: Sequence[int], states: Sequence[bytes]) -> StepResult:

@@ -1,11 +1,12 @@
 """What the backends that run this package's own single envs have in common: `sync` and `async`.
 
-They differ in where the envs run. How results are read out is decided here.
+They differ in where the envs run. What is asked of an env beside its steps goes by one way, `ask`,
+and how results are read out is decided here.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,13 +14,13 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from atari_wrappers.backends.base import Info, Reset, StepResult
+from atari_wrappers.backends.base import Backend, Info, Reset, StepResult
+from atari_wrappers.backends.restarts import Restarts
 from atari_wrappers.backends.results import RESERVED, ResultArrays
 from atari_wrappers.backends.ticket import PythonTicket
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.game.two_player_emulator import obstacle_to_two_players
 from atari_wrappers.request import BatchRequest
-from atari_wrappers.settings import Settings
+from atari_wrappers.two_players import obstacle_to_two_players
 
 _ARRAY_SPACES = (
     gym.spaces.Box,
@@ -29,17 +30,16 @@ _ARRAY_SPACES = (
 )
 
 
-class PythonEnvsBackend(ABC):
+class PythonEnvsBackend(Backend):
     """Envs with a row each; a subclass says where they run.
 
-    A subclass sets `rows` and the two spaces, and what an env's info has beyond the record it puts
-    into `extras`, by env.
+    A subclass sets `rows`, and what an env's info has beyond the record it puts into `extras`, by
+    env.
     """
 
     shows_raw_frames = has_python_envs = takes_reset_options = True
-    single_observation_space: gym.Space
-    single_action_space: gym.Space
     rows: ResultArrays
+    buffer = 0  # of observations, which the envs write to
 
     @staticmethod
     def obstacles(request: BatchRequest) -> Iterator[str]:
@@ -48,15 +48,15 @@ class PythonEnvsBackend(ABC):
         if problem is not None:
             yield problem
 
-    def __init__(self, num_envs: int, settings: Settings) -> None:
-        self.num_envs = num_envs
-        self.settings = settings
+    def __init__(self, request: BatchRequest) -> None:
+        self.request, self.num_envs = request, request.num_envs
         self.extras: dict[int, dict[str, Any]] = {}
-        self.ticket = PythonTicket(num_envs)
-        self._all = list(range(num_envs))
+        self.ticket = PythonTicket(self.num_envs)
+        self.restarts = Restarts(self.num_envs, request.settings)
+        self.failed = self.restarts.failed
+        self._all = list(range(self.num_envs))
 
     def reset(self, reset: Reset) -> None:
-        """Begin to restart the envs."""
         chosen = self._all if reset.indices is None else list(reset.indices)
         asked = self.begin_reset(chosen, reset.seeds or [None] * len(chosen), reset.options)
         self.ticket.begin("reset", asked, reset.out)
@@ -64,13 +64,11 @@ class PythonEnvsBackend(ABC):
     def send(
         self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None
     ) -> None:
-        """Begin a step."""
         self.ticket.begin("step", self.begin_step(actions, indices), out)
 
     def recv(
         self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
     ) -> StepResult:
-        """Wait for envs and read their results out."""
         self.wait(count, timeout)
         out = self.ticket.out if out is None else out
         begun = self.ticket.receive(count)
@@ -85,11 +83,27 @@ class PythonEnvsBackend(ABC):
         """Let each env draw itself."""
         return self.call(indices, "render", (), {})
 
+    def call(self, indices: Sequence[int], name: str, args: tuple, kwargs: dict) -> list[Any]:
+        calls = dict.fromkeys(indices, (name, args, kwargs))
+        return self.ask("call", f"a call of `{name}`", calls, f"arguments of `{name}`")
+
+    def set_attr(self, indices: Sequence[int], name: str, values: Sequence[Any]) -> None:
+        pairs = {index: (name, value) for index, value in zip(indices, values, strict=True)}
+        self.ask("set_attr", f"setting `{name}`", pairs, f"a value of `{name}`")
+
+    def save(self, indices: Sequence[int]) -> list[bytes]:
+        return self.ask("save", "saving its state", dict.fromkeys(indices, (self.buffer,)))
+
     def load(self, indices: Sequence[int], states: Sequence[bytes]) -> StepResult:
-        """Bring envs into saved states: all of them, or none where one does not fit."""
-        self.check_states(indices, states)
-        self.load_states(indices, states)
+        pairs = list(zip(indices, states, strict=True))
+        self.ask("check_state", "checking a state", {index: (state,) for index, state in pairs})
+        self.turn(indices)
+        given = {index: (state, self.buffer) for index, state in pairs}
+        self.ask("load", "restoring a state", given)
         return self.rows.collect(None, self.observations(None, None), ())
+
+    def turn(self, indices: Sequence[int]) -> None:
+        """Leave alone what was lent of the envs that are to change, where anything was."""
 
     @abstractmethod
     def begin_reset(
@@ -114,16 +128,17 @@ class PythonEnvsBackend(ABC):
         """Return what envs (`None`: all) observed last, in `out` if that is given."""
 
     @abstractmethod
-    def call(self, indices: Sequence[int], name: str, args: tuple, kwargs: dict) -> list[Any]:
-        """Return, for each env, its attribute `name`, called if that is a method."""
+    def ask(
+        self, method: str, doing: str, requests: dict[int, tuple[Any, ...]], sent: str = "a state"
+    ) -> list[Any]:
+        """Return what a method of each env's `EnvRunner` does.
 
-    @abstractmethod
-    def check_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
-        """Refuse states that are not of these envs, and change nothing."""
-
-    @abstractmethod
-    def load_states(self, indices: Sequence[int], states: Sequence[bytes]) -> None:
-        """Bring envs, and their rows, into saved states; what was lent stays as it is."""
+        Args:
+            method: Its name.
+            doing: What the env does meanwhile, for messages.
+            requests: By env, the arguments.
+            sent: What messages call these.
+        """
 
     def _add_extras(self, info: Info, indices: Sequence[int]) -> None:
         """Add what envs said beyond the record, as gymnasium's vector envs do, with masks."""
@@ -141,28 +156,25 @@ class PythonEnvsBackend(ABC):
             if name not in info and name.removeprefix("_") not in RESERVED:
                 info[name] = value
 
-    def expect_same_spaces(
-        self, request: BatchRequest, index: int, space: gym.Space, action_space: gym.Space
-    ) -> None:
-        """Refuse an env whose spaces are not those of the first, as the function does."""
-        first = self.single_observation_space, self.single_action_space
-        expect_same_spaces(request, index, (space, action_space), first)
+    def _take_spaces(self, spaces: dict[int, tuple[gym.Space, gym.Space]]) -> None:
+        """Take the first env's spaces as those of all; refuse others, and what is no array.
 
-    def expect_arrays(self, env_name: str) -> None:
-        """Refuse observations and actions that are no arrays.
+        Args:
+            spaces: By env, what it observes and takes; the same as the one before if left out.
 
         Raises:
-            UnsupportedError: They are none.
+            UnsupportedError: They are others, or no arrays.
         """
-        for what, space, wrapper in (
-            ("observes", self.single_observation_space, "FlattenObservation"),
-            ("takes", self.single_action_space, "TransformAction"),
-        ):
+        self.single_observation_space, self.single_action_space = spaces[0]
+        wrappers = ("FlattenObservation", "TransformAction")
+        for what, space, wrapper in zip(("observes", "takes"), spaces[0], wrappers, strict=True):
             if not isinstance(space, _ARRAY_SPACES):
                 raise UnsupportedError(
-                    f"`{env_name}` {what} {space}, which is no array;"
+                    f"`{self.request.env_id.name}` {what} {space}, which is no array;"
                     f" wrappers=[...] with gymnasium.wrappers.{wrapper} can make it one"
                 )
+        for index in sorted(spaces):
+            expect_same_spaces(self.request, index, spaces[index], spaces[0])
 
 
 def expect_same_spaces(

@@ -1,30 +1,126 @@
-"""Envs that fail, as `sync` and `async` both tell of it, and the seeds of those made anew."""
+"""Envs that fail and are made anew, as `sync` and `async` both do and tell of it."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from atari_wrappers.backends.results import ResultArrays
+from atari_wrappers.backends.ticket import EnvReset
+from atari_wrappers.checks import SEED_END
 from atari_wrappers.errors import WorkerError
-from atari_wrappers.vector.checks import SEED_END
+from atari_wrappers.settings import Settings
 
-_LOGGER = logging.getLogger("atari_wrappers")
-
-REMEDY = "; restart_workers() makes what failed anew"
+LOGGER = logging.getLogger("atari_wrappers")
 BEING_MADE = "being made"
+_REMEDY = "; restart_workers() makes what failed anew"
+# Tracebacks in one message; envs often fail alike.
+_MAX_TRACEBACKS = 3
 
 
-def describe_reset(seed: int | None) -> str:
-    """Say what an env that was told to reset is doing."""
-    return "a reset" if seed is None else f"a reset with seed {seed}"
+@dataclass(frozen=True, slots=True, eq=False)
+class EnvFailure:
+    """One event that cost envs.
+
+    Attributes:
+        text: What happened, as a sentence without its stop.
+        doing: What the env at fault was doing.
+        traceback: Where in a worker process, if that is known.
+        cause: What the env raised, if it did and this process can make it again.
+    """
+
+    text: str
+    doing: str
+    traceback: str | None = None
+    cause: BaseException | None = None
 
 
-def describe_step(rows: ResultArrays, index: int, mode: AutoresetMode, action: Any) -> str:
-    """Say what an env that was told to step is doing, by the row that its last step left."""
+class Restarts:
+    """Why envs of a batch failed, and how they are made anew.
+
+    Seeds of envs made anew are the same ones in the same run, and none where there was none.
+
+    Args:
+        num_envs: Envs in the batch.
+        settings: Say whether envs are made anew by themselves.
+
+    Attributes:
+        failed: Envs that wait to be made anew, and why.
+        retried: Those that were made anew by themselves and have not done their step yet.
+    """
+
+    def __init__(self, num_envs: int, settings: Settings) -> None:
+        self.failed: dict[int, EnvFailure] = {}
+        self.retried: set[int] = set()
+        self._by_themselves = settings.on_worker_failure == "restart"
+        self._seeds: list[int | None] = [None] * num_envs
+        self._restarts = [0] * num_envs
+
+    def note_seed(self, index: int, seed: int | None) -> None:
+        """Remember what an env was seeded with."""
+        if seed is not None:
+            self._seeds[index] = seed
+
+    def new_seed(self, index: int) -> int | None:
+        """Return the seed of an env that is made anew."""
+        self._restarts[index] += 1
+        if self._seeds[index] is None:
+            return None
+        sequence = np.random.SeedSequence((self._seeds[index], self._restarts[index]))
+        return int(sequence.generate_state(1)[0]) % SEED_END
+
+    def error(self, remedy: str = _REMEDY) -> WorkerError:
+        """Return the error that names all envs that failed, and tells why."""
+        indices = sorted(self.failed)
+        return worker_error([self.failed[index] for index in indices], indices, remedy)
+
+    def refuse_failed(self, indices: Iterable[int]) -> None:
+        """Refuse what needs an env that has failed."""
+        if any(index in self.failed for index in indices):
+            raise self.error()
+
+    def retry_or_raise(self, indices: Collection[int]) -> None:
+        """Log that failed envs are made anew, once for each step, where that is set; else raise."""
+        error = self.error()
+        if not self._by_themselves or self.retried.intersection(indices):
+            raise error
+        cause = error.__cause__
+        is_traced = cause is not None and cause.__traceback__ is not None
+        trace = "" if error.remote_traceback is None else f"\n\n{error.remote_traceback}"
+        exc_info = cause if is_traced else None
+        LOGGER.warning("made anew: %s%s", error.reason, trace, exc_info=exc_info)
+        self.retried.update(indices)
+
+
+def worker_error(
+    failures: Sequence[EnvFailure], indices: Sequence[int], remedy: str = ""
+) -> WorkerError:
+    """Return the error that reports events, each once, and the envs that they cost.
+
+    Its `__cause__` is what the first env raised, if it did.
+    """
+    events = list(dict.fromkeys(failures))
+    tracebacks = list(dict.fromkeys(event.traceback for event in events if event.traceback))
+    error = WorkerError(
+        "; ".join(event.text for event in events),
+        indices,
+        events[0].doing,
+        "\n\n".join(tracebacks[:_MAX_TRACEBACKS]) or None,
+        remedy,
+    )
+    error.__cause__ = next((event.cause for event in events if event.cause is not None), None)
+    return error
+
+
+def describe(asked: Any, action: Any, rows: ResultArrays, index: int, mode: AutoresetMode) -> str:
+    """Say what an env is doing that was asked to, by the row that its last step left."""
+    if isinstance(asked, EnvReset):
+        return "a reset" if asked.seed is None else f"a reset with seed {asked.seed}"
     has_ended = rows.terminated[index] or rows.truncated[index]
     if has_ended and mode == AutoresetMode.NEXT_STEP:
         return "the reset after its episode's end"
@@ -40,42 +136,3 @@ def summary(error: BaseException) -> str:
         return f"{name}: {error}" if str(error) else name
     except Exception:
         return name  # an error may fail to say what it is
-
-
-def log_restart(error: WorkerError) -> None:
-    """Write to the log of this package why envs are made anew without the caller being told."""
-    cause = error.__cause__
-    is_traced = cause is not None and cause.__traceback__ is not None
-    text = error.reason
-    if error.remote_traceback is not None:
-        text += f"\n\n{error.remote_traceback}"
-    _LOGGER.warning("made anew: %s", text, exc_info=cause if is_traced else None)
-
-
-def log_slow_start(index: int, worker: str, seconds: float, limit: float) -> None:
-    """Write to the log which env is waited for while a batch is made, and for how long at most."""
-    _LOGGER.warning(
-        "env %d is not made after %g s (%s); start_timeout=%g s is what each env is given",
-        *(index, seconds, worker, limit),
-    )
-
-
-class RestartSeeds:
-    """Seeds for envs made anew: the same ones in the same run, and none where there was none."""
-
-    def __init__(self, num_envs: int) -> None:
-        self._seeds: list[int | None] = [None] * num_envs
-        self._restarts = [0] * num_envs
-
-    def note(self, index: int, seed: int | None) -> None:
-        """Remember what an env was seeded with."""
-        if seed is not None:
-            self._seeds[index] = seed
-
-    def of_restart(self, index: int) -> int | None:
-        """Return the seed of an env that is made anew."""
-        self._restarts[index] += 1
-        if self._seeds[index] is None:
-            return None
-        sequence = np.random.SeedSequence((self._seeds[index], self._restarts[index]))
-        return int(sequence.generate_state(1)[0]) % SEED_END

@@ -1,13 +1,14 @@
 """What a step gives, for all backends: where observations go, records of games, last observations.
 
-`ResultArrays` have a row per env, in memory that processes can share: envs write their rows
-(`env_runner`), the host reads them out (`collect`). Nothing here steps.
+`ResultArrays` have a row per env, in memory that processes can share. Rows are written by envs
+(`env_runner`) or out of what ALE reports (`ale_records`), and read out by `collect`, which makes
+every info but those that `atari_core` makes. Nothing here steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import gymnasium as gym
 import numpy as np
@@ -37,39 +38,26 @@ class ResultArrays:
     """The arrays of `num_envs` envs.
 
     Attributes:
-        obs: One array `[num_envs, *space.shape]` per buffer.
+        obs: One array `[num_envs, *space.shape]` per buffer that processes share.
         final_obs: Of the same shape; a row counts where `final` is set.
         reward, raw_reward, ...: As in `VecEnv`, `[num_envs]`, or `[num_envs, num_players]`.
 
     Args:
-        num_envs: How many envs.
-        space: The observation space of one.
-        num_players: 1, or the length of the players' axis.
-        num_buffers: Observation arrays; 0 where they need not be shared.
-        memory: Where the arrays lie, at least `num_bytes` of the same arguments; new if `None`.
+        arrays: By name, as `result_shapes` says.
+        num_buffers: Observation arrays among them.
     """
 
-    def __init__(
-        self,
-        num_envs: int,
-        space: gym.Space,
-        num_players: int = 1,
-        num_buffers: int = 1,
-        memory: Any = None,
-    ) -> None:
-        self.num_envs = num_envs
-        shapes = _shapes(num_envs, space, num_players, num_buffers)
-        arrays = arrays_in(bytearray(total_bytes(shapes)) if memory is None else memory, shapes)
+    def __init__(self, arrays: dict[str, np.ndarray], num_buffers: int = 0) -> None:
         self.obs = [arrays.pop(f"obs{buffer}") for buffer in range(num_buffers)]
+        self.num_envs = len(arrays["lives"])
         self.arrays = arrays
         self.__dict__.update(arrays)
 
-    @staticmethod
-    def num_bytes(
-        num_envs: int, space: gym.Space, num_players: int = 1, num_buffers: int = 1
-    ) -> int:
-        """Return how many bytes the arrays take."""
-        return total_bytes(_shapes(num_envs, space, num_players, num_buffers))
+    @classmethod
+    def of_this_process(cls, num_envs: int, space: gym.Space, num_players: int = 1) -> Self:
+        """Return arrays that no other process sees."""
+        shapes = result_shapes(num_envs, space, num_players)
+        return cls({name: np.zeros(shape, dtype) for name, (dtype, shape) in shapes.items()})
 
     def collect(
         self,
@@ -97,12 +85,14 @@ class ResultArrays:
         }
         info: Info = {name: arrays[name] for name in RECORD}
         info["env_id"] = ids.astype(np.int32)
-        took_part = np.ones(len(ids), bool)
+        game_over = info["game_terminated"] | info["game_truncated"]
+        restarted, final = arrays["restarted"], arrays["final"]
         if begun is not None:
-            took_part[:] = False
+            took_part = np.zeros(len(ids), bool)
             took_part[list(begun)] = True
-        add_games(info, (info["game_terminated"] | info["game_truncated"]) & took_part)
-        restarted, final = arrays["restarted"] & took_part, arrays["final"] & took_part
+            for flags in (game_over, restarted, final):
+                flags &= took_part
+        add_games(info, game_over)
         if restarted.any():
             info["worker_restarted"] = restarted
         if final.any():
@@ -167,7 +157,17 @@ def add_final(info: Info, ended: np.ndarray, obs: np.ndarray, lives: np.ndarray)
     info["final_info"], info["_final_info"] = final_info | {"lives": lives}, ended.copy()
 
 
-def _shapes(num_envs: int, space: gym.Space, num_players: int, num_buffers: int) -> Shapes:
+def result_shapes(
+    num_envs: int, space: gym.Space, num_players: int = 1, num_buffers: int = 0
+) -> Shapes:
+    """Return the arrays that `ResultArrays` has.
+
+    Args:
+        num_envs: How many envs.
+        space: The observation space of one.
+        num_players: 1, or the length of the players' axis.
+        num_buffers: Observation arrays; 0 where they need not be shared.
+    """
     batch = (num_envs, *(space.shape or ()))
     shapes = {f"obs{buffer}": (space.dtype, batch) for buffer in range(num_buffers)}
     shapes["final_obs"] = (space.dtype, batch)
@@ -177,9 +177,9 @@ def _shapes(num_envs: int, space: gym.Space, num_players: int, num_buffers: int)
     return shapes
 
 
-def arrays_in(memory: Any, shapes: Shapes, offset: int = 0) -> dict[str, np.ndarray]:
-    """Return arrays that lie in `memory` one behind the other, from `offset` on."""
-    arrays = {}
+def arrays_in(memory: Any, shapes: Shapes) -> dict[str, np.ndarray]:
+    """Return arrays that lie in `memory` one behind the other."""
+    arrays, offset = {}, 0
     for name, (dtype, shape) in shapes.items():
         count = int(np.prod(shape))
         arrays[name] = np.frombuffer(memory, dtype, count, offset).reshape(shape)

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 from ale_py import Action, ALEInterface, ALEState, roms
 
+from atari_wrappers.checks import check_number
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.game.ale_state import (
     END_FRAME,
@@ -20,10 +21,9 @@ from atari_wrappers.game.ale_state import (
     with_program,
 )
 from atari_wrappers.ids import EnvId
-from atari_wrappers.plain_data import check_alike, check_range
+from atari_wrappers.plain_data import check_alike
 from atari_wrappers.recipes import Recipe
 
-RAM_BYTES = 128
 # ALE greets on stderr at each loaded ROM otherwise.
 ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 
@@ -162,14 +162,17 @@ class Emulator:
     def act(self, action: Action, strength: float = 1.0) -> int:
         """Emulate a frame and return its reward; `strength`, 0 to 1, is how far a paddle turns."""
         reward = self._act(action, strength)
-        self.frames += 1
-        self._shown = None
         if self._sticky and self._twister.random_sample() >= self._sticky:
             self._held = action, strength
+        self._note_frame()
+        return reward
+
+    def _note_frame(self) -> None:
+        self.frames += 1
+        self._shown = None
         if self._on_frame is not None:
             self._on_frame()
         self.at_start = False
-        return reward
 
     def grab(self, picture: np.ndarray) -> None:
         """Copy the screen to `picture`: uint8 `[height, width]` in gray or `[…, 3]` in RGB."""
@@ -214,12 +217,12 @@ class Emulator:
         own = self.save()
         check_alike("emulator", state, own | {"held": ...})
         check_ale_state(state["ale"], own["ale"])
-        check_range("emulator.frames", state["frames"], 0)
+        check_number("emulator.frames", state["frames"], 0)
         if state["held"] is not None:
             check_alike("emulator.held", state["held"], [0, 1.0])
             code, strength = state["held"]
-            check_range("emulator.held", code, 0, len(Action.__members__) - 1)
-            check_range("emulator.held", strength, 0, 1)
+            check_number("emulator.held", code, 0, len(Action.__members__) - 1)
+            check_number("emulator.held", strength, 0, 1)
             if not 0 < self._sticky < 1:
                 raise ValueError("emulator.held is an action, and none of this game's is repeated")
 

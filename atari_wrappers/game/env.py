@@ -6,7 +6,6 @@ The parts are `emulator` (ALE), `rules`, `pictures`, and `seeding`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 import gymnasium as gym
@@ -16,18 +15,16 @@ from ale_py import ALEInterface
 from atari_wrappers.errors import ResetNeededError
 from atari_wrappers.game.emulator import Emulator
 from atari_wrappers.game.pictures import make_observations
-from atari_wrappers.game.polar import console_action, polar_space
 from atari_wrappers.game.rules import GameRules
-from atari_wrappers.game.saved import SavedAnywhere
+from atari_wrappers.game.saved import STATE_VERSION, SavedAnywhere
 from atari_wrappers.game.seeding import HashedDraws
+from atari_wrappers.game.spaces import console_action, no_such_action, spaces_of
 from atari_wrappers.ids import EnvId
-from atari_wrappers.plain_data import check_alike, differences, pack, unpack
+from atari_wrappers.plain_data import check_alike, pack, unpack
 from atari_wrappers.recipes import Recipe
 
 # The reset option that asks for a new game, where one that lost a life would go on.
 NEW_GAME = "new_game"
-# Of what a state means; another one is refused.
-STATE_VERSION = 1
 _PARTS = ("made_by", "is_ready", "emulator", "rules", "pictures")
 
 
@@ -62,6 +59,7 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
     """
 
     num_players = 1
+    _emulator_class: type[Emulator] = Emulator
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 60}  # noqa: RUF012
 
     def __init__(
@@ -75,24 +73,14 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
         self._rom = env_id.rom
         self.render_mode = "rgb_array"
         self.recipe = recipe
-        self._emulator = self._make_emulator(env_id, recipe, on_frame)
+        self._emulator = self._emulator_class(env_id, recipe, on_frame)
         self._pictures = make_observations(self._emulator, recipe)
         self._rules = GameRules(self._emulator, recipe, self._pictures)
         self._is_ready = False
         self._made_of, self._on_frame = (env_id, recipe, env_index), on_frame
         self._share_generator()
-        self.observation_space = gym.spaces.Box(0, 255, self._pictures.shape, np.uint8)
-        self.action_space = self._make_action_space()
-
-    def _make_emulator(
-        self, env_id: EnvId, recipe: Recipe, on_frame: Callable[[], None] | None
-    ) -> Emulator:
-        return Emulator(env_id, recipe, on_frame)
-
-    def _make_action_space(self) -> gym.Space:
-        if self.recipe.continuous:
-            return polar_space()
-        return gym.spaces.Discrete(len(self._emulator.actions))
+        spaces = spaces_of(recipe, len(self._emulator.actions), self.num_players)
+        self.observation_space, self.action_space = spaces
 
     @property
     def ale(self) -> ALEInterface:
@@ -144,7 +132,7 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
         return self._observation(), self._info(0.0) | (rules.cut_off or {})
 
     def _observation(self) -> np.ndarray:
-        return self._pictures.write_to(np.empty(self._pictures.shape, np.uint8))
+        return self._pictures.write_to(np.empty(self.recipe.observation_shape, np.uint8))
 
     def _share_generator(self) -> None:
         """Let `np_random` be what no-ops are drawn from, where that is one of numpy's."""
@@ -188,13 +176,11 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
         """Return what the emulator takes."""
         if self.recipe.continuous:
             if not self.action_space.contains(np.asarray(action, np.float32)):
-                raise ValueError(f"action {action} of {self} is outside of {self.action_space}")
+                raise no_such_action(self, action)
             return console_action(action, self.recipe.continuous_action_threshold)
         actions = self._emulator.actions
         if not 0 <= action < len(actions):
-            raise ValueError(
-                f"action {action} of {self} is outside of the valid range 0 to {len(actions) - 1}"
-            )
+            raise no_such_action(self, action)
         return actions[action], 1.0
 
     def _info(self, raw_reward: Any) -> dict[str, Any]:
@@ -230,9 +216,7 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
         if "native" in values:
             raise ValueError('this is not the state of a game on ale-py: backend "native" saved it')
         check_alike("this state of a game", values, dict.fromkeys(_PARTS, ...))
-        differing = differences(values["made_by"], self._made_by)
-        if differing:
-            raise ValueError(f"this is the state of another game: {differing}")
+        self._check_maker(values["made_by"])
         check_alike("is_ready", values["is_ready"], self._is_ready)
         self._emulator.check(values["emulator"])
         self._rules.check(values["rules"])
@@ -261,7 +245,4 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
 
     @property
     def _made_by(self) -> dict[str, Any]:
-        """What two games agree in that may take each other's states."""
-        recipe = asdict(self.recipe) | {"screen_size": list(self.recipe.screen_size)}
-        game = {"game": self._rom, "num_players": self.num_players}
-        return game | recipe | {"emulator": self._emulator.made_by}
+        return super()._made_by | {"emulator": self._emulator.made_by}

@@ -1,14 +1,20 @@
-"""Atari games on `atari_core`, which emulates them in Rust: one alone, or one of a batch."""
+"""Atari games on `atari_core`, which emulates them in Rust: all that is known of that module.
+
+It needs not be there: `obstacles` says what keeps a game from being played on it. `open_core` makes
+a batch, of which a `NativeView` shows one game; a `NativeGame` is one alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import ale_py
 import gymnasium as gym
 import numpy as np
+from ale_py import roms
 
 from atari_wrappers.errors import (
     ResetNeededError,
@@ -16,17 +22,129 @@ from atari_wrappers.errors import (
     UnsupportedError,
 )
 from atari_wrappers.game.env import NEW_GAME
-from atari_wrappers.game.native_console import NativeConsole
-from atari_wrappers.game.native_core import obstacles, open_core, spaces_of
-from atari_wrappers.game.saved import SavedAnywhere
-from atari_wrappers.plain_data import differences, pack, unpack
-from atari_wrappers.recipes import Recipe
+from atari_wrappers.game.saved import STATE_VERSION, HasStates, SavedAnywhere
+from atari_wrappers.game.spaces import no_such_action, spaces_of
+from atari_wrappers.plain_data import pack, unpack
+from atari_wrappers.recipes import PRESETS, RAM_BYTES, Recipe
 from atari_wrappers.request import EnvRequest
 
 if TYPE_CHECKING:
     from atari_core import AtariVecEnv
 
-STATE_VERSION = 1
+_INSTALL = "pip install ./atari_core/python"
+NOT_INSTALLED = f"its module atari_core is not installed ({_INSTALL})"
+
+
+def problem_of_module() -> str | None:
+    """Say what keeps the module `atari_core` from being used at all: it is not there, or broken."""
+    try:
+        import atari_core
+    except ModuleNotFoundError as error:
+        if error.name == "atari_core":
+            return NOT_INSTALLED
+        return _broken(error)
+    except ImportError as error:
+        return _broken(error)
+    if atari_core.__file__ is None:  # a folder of that name, such as that of its sources
+        return NOT_INSTALLED
+    needed = ("AtariVecEnv", "actions", "obstacle")
+    lacks = [name for name in needed if not hasattr(atari_core, name)]
+    return _broken(f"it has no {', '.join(lacks)}") if lacks else None
+
+
+def _broken(why: Any) -> str:
+    return (
+        f"its module atari_core is installed and cannot be used ({why}); make it anew: {_INSTALL}"
+    )
+
+
+def obstacles(request: EnvRequest) -> Iterator[str]:
+    """Say what keeps `atari_core` from playing a game as it is asked for, if anything."""
+    if request.recipe is None:
+        yield "it is no Atari game"
+        return
+    problem = problem_of_module() or _problem_of_game(request)
+    if problem is not None:
+        yield problem
+
+
+def _problem_of_game(request: EnvRequest) -> str | None:
+    from atari_core import obstacle
+
+    try:
+        return obstacle(_rom_path(request), _parts(request.recipe), request.settings.num_players)
+    except (TypeError, ValueError) as error:  # a part that it does not know, or no such value
+        return str(error)
+
+
+def _parts(recipe: Recipe) -> dict[str, Any]:
+    """Return the parts that are not those of ALE's recipe, which `atari_core` starts from.
+
+    So a module that is older than a part plays all recipes that do not ask for it.
+    """
+    usual = asdict(PRESETS["ale"])
+    return {name: value for name, value in asdict(recipe).items() if value != usual[name]}
+
+
+def _rom_path(request: EnvRequest) -> str:
+    return str(roms.get_rom_path(request.env_id.rom))
+
+
+def native_spaces(request: EnvRequest) -> tuple[gym.Space, gym.Space]:
+    """Return what a game observes, and what it takes."""
+    from atari_core import actions
+
+    recipe, num_players = request.recipe, request.settings.num_players
+    codes = actions(_rom_path(request), num_players, full=recipe.full_action_space)
+    return spaces_of(recipe, len(codes), num_players)
+
+
+def open_core(
+    requests: Sequence[EnvRequest], num_envs: int, autoreset: str, num_threads: int
+) -> AtariVecEnv:
+    """Return a batch of `atari_core`: of one game, or of one for each env, by one recipe."""
+    from atari_core import AtariVecEnv
+
+    settings, recipe = requests[0].settings, requests[0].recipe
+    # Of which games every frame is wanted: the first and every n-th, 0 for none.
+    film_every = settings.record_every if settings.video_dir is not None else 0
+    return AtariVecEnv(
+        [_rom_path(request) for request in requests],
+        num_envs,
+        _parts(recipe),
+        num_players=settings.num_players,
+        autoreset=autoreset,
+        num_threads=num_threads,
+        film_every=film_every if settings.img_dir is None else 1,
+        film_unfinished=settings.record_unfinished,
+    )
+
+
+class NativeConsole:
+    """A console of `atari_core` under the names that `ale_py.ALEInterface` has.
+
+    What it returns is a copy. States are the env's: `save_state` and `restore_state`.
+    """
+
+    def __init__(self, core: AtariVecEnv, index: int, rom: str) -> None:
+        self._rom = rom
+        self.getRAM = partial(core.ram, index)  # uint8 [128]
+        self.setRAM = partial(core.set_ram, index)  # a byte, 0 to 255, at 0 to 127
+        self.getScreen = partial(core.screen, index)  # entries of the palette: uint8 [210, 160]
+        self.getScreenRGB = partial(core.rgb, index)  # uint8 [210, 160, 3]
+        self.getScreenGrayscale = lambda: core.gray_palette(index)[core.screen(index)]
+        self.getScreenDims = lambda: core.screen(index).shape
+        self.getRAMSize = lambda: RAM_BYTES
+        self.lives = partial(core.lives, index)
+        self.game_over = partial(core.game_over, index)
+        self.getEpisodeFrameNumber = partial(core.frame_number, index)
+        self.getLegalActionSet = lambda: list(ale_py.Action.__members__.values())
+
+    def getMinimalActionSet(self) -> list[ale_py.Action]:  # noqa: N802 - ALE's name
+        """Return the actions that the game answers to."""
+        from atari_core import actions
+
+        return [ale_py.Action(number) for number in actions(str(roms.get_rom_path(self._rom)))]
 
 
 class _Shown(NamedTuple):
@@ -37,14 +155,14 @@ class _Shown(NamedTuple):
     screen: np.ndarray | None  # of a game that is filmed
 
 
-class NativeView(gym.Env[np.ndarray, Any]):
+class NativeView(HasStates, gym.Env[np.ndarray, Any]):
     """A game of a batch of `atari_core`, to look into and to save; the batch steps it.
 
     Args:
         core: The batch.
         index: The game's place in it.
         request: How it was made.
-        spaces: `spaces_of(request)`.
+        spaces: `native_spaces(request)`.
         env_index: Its place among all.
         on_frame: Called by `play_film` for each frame of the games that are filmed, which `render`
             then shows, and for the first frame of each other game.
@@ -169,9 +287,7 @@ class NativeView(gym.Env[np.ndarray, Any]):
             raise ValueError(
                 'this is not the state of a game on "native": another backend saved it'
             )
-        differing = differences(values["made_by"], self._made_by)
-        if differing:
-            raise ValueError(f"this is the state of another game: {differing}")
+        self._check_maker(values["made_by"])
         return values["native"]
 
     def restore_state(self, state: bytes) -> None:
@@ -184,12 +300,6 @@ class NativeView(gym.Env[np.ndarray, Any]):
             ValueError: As `check_state`; nothing has changed then.
         """
         self._core.restore_states([self._index], [self.check_state(state)])
-
-    @property
-    def _made_by(self) -> dict[str, Any]:
-        """What two games agree in that may take each other's states."""
-        recipe = asdict(self.recipe) | {"screen_size": list(self.recipe.screen_size)}
-        return {"game": self._rom, "num_players": self.num_players} | recipe
 
 
 class NativeGame(SavedAnywhere, NativeView):
@@ -219,7 +329,7 @@ class NativeGame(SavedAnywhere, NativeView):
                 ' use backend="auto"'
             )
         core = open_core([request], 1, "disabled", num_threads=1)
-        super().__init__(core, 0, request, spaces_of(request), env_index, on_frame)
+        super().__init__(core, 0, request, native_spaces(request), env_index, on_frame)
         self._made_of = request, env_index
 
     def reset(
@@ -245,16 +355,11 @@ class NativeGame(SavedAnywhere, NativeView):
     def _checked(self, action: Any) -> np.ndarray:
         """Return an action as the core takes it."""
         space = self.action_space
-        if isinstance(space, gym.spaces.MultiDiscrete):
-            pair = np.asarray(action)
-            if not space.contains(pair):
-                raise ValueError(f"actions {action} of {self} are outside of {space}")
-            return pair.astype(np.int64)
-        checked = np.asarray(action, np.float32 if self.recipe.continuous else np.int64)
-        if not space.contains(checked):
-            valid = space if self.recipe.continuous else f"the valid range 0 to {space.n - 1}"
-            raise ValueError(f"action {action} of {self} is outside of {valid}")
-        return checked
+        # Numbers of two players are judged as they are, those of one as what the space has.
+        given = np.asarray(action, space.dtype if self.num_players == 1 else None)
+        if not space.contains(given):
+            raise no_such_action(self, action)
+        return given.astype(space.dtype)
 
     def save_state(self) -> bytes:
         """Return the whole state, random numbers included: plain data, of which nothing runs.

@@ -10,8 +10,8 @@ from typing import Any
 import cv2
 import numpy as np
 
-from atari_wrappers.game.emulator import RAM_BYTES, Emulator
-from atari_wrappers.recipes import Recipe
+from atari_wrappers.game.emulator import Emulator
+from atari_wrappers.recipes import RAM_BYTES, Recipe
 
 
 class Pictures:
@@ -29,7 +29,6 @@ class Pictures:
         recipe: How.
 
     Attributes:
-        shape: Of an observation.
         picture: What the last step or start of an episode shows, at the console's size; `push` and
             `begin` take it.
     """
@@ -54,9 +53,6 @@ class Pictures:
         # A ring: the oldest frame is where the next one goes.
         self._frames = np.zeros((count, height, width, *colours), np.uint8)
         self._oldest = 0
-        self.shape = self._frames.shape
-        if self._channels_last:
-            self.shape = height, width, count * (1 if self._gray else 3)
 
     def kept(self, left: int, is_end: bool) -> None:
         """Take a frame in, with `left` (1 or 0) of the step to come; `is_end` stops it there."""
@@ -125,15 +121,12 @@ class Ram:
         emulator: Whose memory is read.
 
     Attributes:
-        shape: Of an observation.
         picture: What the last step left.
     """
 
-    shape = (RAM_BYTES,)
-
     def __init__(self, emulator: Emulator) -> None:
         self._emulator = emulator
-        self.picture = self._observed = np.zeros(self.shape, np.uint8)
+        self.picture = self._observed = np.zeros(RAM_BYTES, np.uint8)
 
     def kept(self, left: int, is_end: bool) -> None:
         """Do nothing: no frame is looked at."""

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from ale_py import Action
 
+from atari_wrappers.checks import check_number
 from atari_wrappers.game.emulator import Emulator
 from atari_wrappers.game.pictures import Observations
 from atari_wrappers.game.seeding import Draws, make_draws
-from atari_wrappers.plain_data import check_alike, check_range
+from atari_wrappers.plain_data import check_alike
 from atari_wrappers.recipes import Recipe
 
 # Ways of `Recipe.fire_reset` that are a single frame.
@@ -98,11 +99,11 @@ class GameRules:
         shapes = {(), self._emulator.reward_shape}
         if score.dtype.kind not in "iuf" or score.shape not in shapes:
             raise ValueError(f"rules.attributes.score is {state['attributes']['score']!r}")
-        check_range("rules.attributes.score", float(np.abs(score).max()), 0, 1e300)
+        check_number("rules.attributes.score", float(np.abs(score).max()), 0, 1e300)
         if limit.dtype.kind not in "iuf" or limit.shape:
             raise ValueError(f"rules.attributes._limit is {state['attributes']['_limit']!r}")
-        check_range("rules.attributes._limit", float(limit), 0)
-        check_range("rules.attributes.steps", state["attributes"]["steps"], 0)
+        check_number("rules.attributes._limit", float(limit), 0)
+        check_number("rules.attributes.steps", state["attributes"]["steps"], 0)
         self.draws.check_state(state["draws"])
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -1,13 +1,40 @@
-"""Games that are copied and pickled: made anew elsewhere, and brought to their state."""
+"""States of games: which game may take another's, and games that are copied and pickled."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
+from atari_wrappers.plain_data import differences
+from atari_wrappers.recipes import Recipe
 
-class SavedAnywhere:
+# Of what a state means; another one is refused.
+STATE_VERSION = 1
+
+
+class HasStates:
+    """A game whose states say which game they are of."""
+
+    num_players: int
+    recipe: Recipe
+    _rom: str
+
+    @property
+    def _made_by(self) -> dict[str, Any]:
+        """What two games agree in that may take each other's states."""
+        recipe = asdict(self.recipe) | {"screen_size": list(self.recipe.screen_size)}
+        return {"game": self._rom, "num_players": self.num_players} | recipe
+
+    def _check_maker(self, made_by: Any) -> None:
+        """Refuse, by a `ValueError`, the state of a game that was made in another way."""
+        differing = differences(made_by, self._made_by)
+        if differing:
+            raise ValueError(f"this is the state of another game: {differing}")
+
+
+class SavedAnywhere(HasStates):
     """A game that `copy` and `pickle` make again, with all that its state holds.
 
     A subclass sets what it is made of, and says whether it has a state yet.

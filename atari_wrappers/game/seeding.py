@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from gymnasium.utils import seeding
 
-from atari_wrappers.checks import check_choice
-from atari_wrappers.plain_data import check_alike, check_range
+from atari_wrappers.checks import check_choice, check_number
+from atari_wrappers.plain_data import check_alike
 
 
 class Draws(Protocol):
@@ -57,9 +57,9 @@ class HashedDraws:
         """Refuse what `set_state` cannot take, by a `ValueError`."""
         check_alike("rules.draws", state, self.state())
         for name, number in state["state"].items():
-            check_range(f"rules.draws.state.{name}", number, 0, (1 << 128) - 1)
-        check_range("rules.draws.has_uint32", state["has_uint32"], 0, 1)
-        check_range("rules.draws.uinteger", state["uinteger"], 0, (1 << 32) - 1)
+            check_number(f"rules.draws.state.{name}", number, 0, (1 << 128) - 1)
+        check_number("rules.draws.has_uint32", state["has_uint32"], 0, 1)
+        check_number("rules.draws.uinteger", state["uinteger"], 0, (1 << 32) - 1)
         check_choice("rules.draws.bit_generator", state["bit_generator"], ("PCG64",))
 
     def set_state(self, state: Any) -> None:
@@ -111,8 +111,8 @@ def check_twister(name: str, state: Any) -> None:
     """
     check_alike(name, state, np.random.RandomState(0).get_state(legacy=False))
     check_choice(f"{name}.bit_generator", state["bit_generator"], ("MT19937",))
-    check_range(f"{name}.state.pos", state["state"]["pos"], 0, len(state["state"]["key"]))
-    check_range(f"{name}.has_gauss", state["has_gauss"], 0, 1)
+    check_number(f"{name}.state.pos", state["state"]["pos"], 0, len(state["state"]["key"]))
+    check_number(f"{name}.has_gauss", state["has_gauss"], 0, 1)
 
 
 def make_draws(way: str, seed: int | None) -> HashedDraws | RawDraws:

@@ -1,20 +1,168 @@
 """Games that two players play against each other, by the recipes of `game.AtariGame`.
 
-The emulator behind them, and which games and modes it has, is in `two_player_emulator`.
+They run in PettingZoo's fork of ALE; which games and modes there are, `two_players` says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import metadata
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
+from ale_py import Action, roms
 
+from atari_wrappers.checks import check_number
+from atari_wrappers.game.ale_state import check_ale_state
+from atari_wrappers.game.emulator import Emulator
 from atari_wrappers.game.env import AtariGame
-from atari_wrappers.game.two_player_emulator import NUM_PLAYERS, TwoPlayerEmulator
+from atari_wrappers.game.seeding import check_twister
+from atari_wrappers.game.spaces import no_such_action
 from atari_wrappers.ids import EnvId
+from atari_wrappers.plain_data import check_alike
 from atari_wrappers.recipes import Recipe
+from atari_wrappers.two_players import FIRST_SEED, NUM_PLAYERS, loaded
+
+# Those whose games follow from their actions alone; others from the numbers in RAM and timer at
+# power on too, and from the games before.
+_WITHOUT_CHANCE = {"pong", "space_invaders"}
+# Those in which lives are counted in reserve, -1 when the last is lost.
+_COUNTED_IN_RESERVE = {"mario_bros", "space_invaders", "wizard_of_wor"}
+_SHARED_LIVES = {"space_invaders"}
+
+
+class TwoPlayerEmulator(Emulator):
+    """The fork with one game in it, which takes a pair of actions and gives a pair of rewards.
+
+    Sticky actions are drawn here, for each player and frame: the fork could draw them too, but its
+    states lack the action last taken. Without them a game of Pong or SpaceInvaders follows from its
+    actions alone, and another from its seed too.
+
+    Args:
+        env_id: Which game.
+        recipe: Says sticky actions, mode, difficulty and the set of actions; as `recipe_for_two`
+            returned it.
+        on_frame: Called after each emulated frame.
+
+    Attributes:
+        ale: The fork's interface.
+    """
+
+    reward_shape = (NUM_PLAYERS,)
+
+    @property
+    def made_by(self) -> str:
+        """The library that emulates, with its version."""
+        return f"multi-agent-ale-py {metadata.version('multi-agent-ale-py')}"
+
+    def __init__(
+        self, env_id: EnvId, recipe: Recipe, on_frame: Callable[[], None] | None = None
+    ) -> None:
+        super().__init__(env_id, recipe, on_frame)
+        self._set_variant()
+        self.ale.reset_game()
+        self.lives = self._lives
+        self._pressed = np.zeros(NUM_PLAYERS, np.int32)
+
+    def _set_variant(self) -> None:
+        self.ale.setMode(self._mode)
+        self.ale.setDifficulty(self._difficulty)
+
+    @property
+    def screen_size(self) -> tuple[int, int]:
+        """Height and width of the screen."""
+        width, height = self.ale.getScreenDims()
+        return height, width
+
+    def _make_interface(self) -> Any:
+        return loaded(self._rom)
+
+    def _find_actions(self, *, all_of_them: bool) -> list[Action]:
+        self._is_loaded = True
+        ale = self._ale
+        codes = ale.getLegalActionSet() if all_of_them else ale.getMinimalActionSet()
+        return [Action(int(code)) for code in codes]
+
+    def _follow(self) -> None:
+        """Do nothing: the random numbers are drawn here."""
+
+    def load(self, seed: int) -> None:
+        """Begin the random numbers anew; where a game follows from them, load it anew."""
+        self._twister = np.random.RandomState(seed & 0xFFFFFFFF)
+        if self._rom not in _WITHOUT_CHANCE:
+            self.ale.setInt(b"random_seed", seed & 0x7FFFFFFF or FIRST_SEED)
+            self.ale.loadROM(str(roms.get_rom_path(self._rom)))
+            self._set_variant()
+
+    def new_game(self) -> None:
+        """Begin a game."""
+        super().new_game()
+        self.frames = 0  # as PettingZoo counts: those in which the mode is chosen are no part of it
+        self._pressed[:] = 0
+
+    def act(self, action: Action | np.ndarray, strength: float = 1.0) -> np.ndarray:
+        """Emulate a frame.
+
+        Args:
+            action: One of `actions` for both players, or the codes of two: int32 `[2]`.
+            strength: Not looked at.
+
+        Returns:
+            The players' rewards, int32 `[2]`.
+        """
+        codes = action.value if isinstance(action, Action) else action
+        if self._sticky:
+            sticks = self._twister.random_sample(NUM_PLAYERS) < self._sticky
+            codes = np.where(sticks, self._pressed, codes)
+        self._pressed[:] = codes
+        rewards = self._act(self._pressed)
+        self._note_frame()
+        return rewards
+
+    def _lives(self) -> int:
+        """Return the lives, that in play included: shared ones, or all of both; 0 where none."""
+        if self._rom in _SHARED_LIVES:
+            return int(self.ale.lives()) + 1
+        in_play = NUM_PLAYERS if self._rom in _COUNTED_IN_RESERVE else 0
+        return int(sum(self.ale.allLives())) + in_play
+
+    def save(self) -> dict[str, Any]:
+        """Return the whole state as plain data."""
+        handle = self.ale.cloneSystemState()
+        encoded = self.ale.encodeState(handle)
+        self.ale.deleteState(handle)
+        return {
+            "ale": encoded,
+            "frames": self.frames,
+            "pressed": self._pressed.copy(),
+            "twister": self._twister.get_state(legacy=False),
+            "screen": self.screen(),
+        }
+
+    def check(self, state: Any) -> None:
+        """Refuse what `restore` cannot take.
+
+        Raises:
+            ValueError: It is not what `save` returns.
+        """
+        own = self.save()
+        check_alike("emulator", state, own | {"ale": ..., "twister": ...})
+        encoded = np.atleast_1d(state["ale"])
+        check_alike("emulator.ale", encoded[:0], own["ale"][:0])
+        check_ale_state(encoded.tobytes(), own["ale"].tobytes())
+        check_number("emulator.frames", state["frames"], 0)
+        for code in state["pressed"].tolist():
+            check_number("emulator.pressed", code, 0, len(Action.__members__) - 1)
+        check_twister("emulator.twister", state["twister"])
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go to a state that `save` returned; another emulator of the same game can, too."""
+        handle = self.ale.decodeState(state["ale"])
+        self.ale.restoreSystemState(handle)
+        self.ale.deleteState(handle)
+        self._pressed[:] = state["pressed"]
+        self.frames, self._shown = state["frames"], state["screen"]
+        self._twister.set_state(state["twister"])
 
 
 class TwoPlayerGame(AtariGame):
@@ -32,36 +180,11 @@ class TwoPlayerGame(AtariGame):
     point from a player who does not serve in time, and gives it to nobody.
 
     The recipe's `mode` and `difficulty` are those of the game for two, as
-    `two_player_emulator.recipe_for_two` returned them. It has no polar actions.
-
-    Args:
-        env_id: Which game.
-        recipe: How it becomes episodes of observations.
-        env_index: The env's place in its batch.
-        on_frame: Called after each emulated frame.
+    `two_players.recipe_for_two` returned them. It has no polar actions.
     """
 
     num_players = NUM_PLAYERS
-
-    def __init__(
-        self,
-        env_id: EnvId,
-        recipe: Recipe,
-        env_index: int = 0,
-        on_frame: Callable[[], None] | None = None,
-    ) -> None:
-        super().__init__(env_id, recipe, env_index, on_frame)
-        shape = (NUM_PLAYERS, *self._pictures.shape)
-        self.observation_space = gym.spaces.Box(0, 255, shape, np.uint8)
-        self._codes = np.array([action.value for action in self._emulator.actions], np.int32)
-
-    def _make_emulator(
-        self, env_id: EnvId, recipe: Recipe, on_frame: Callable[[], None] | None
-    ) -> TwoPlayerEmulator:
-        return TwoPlayerEmulator(env_id, recipe, on_frame)
-
-    def _make_action_space(self) -> gym.Space:
-        return gym.spaces.MultiDiscrete([len(self._emulator.actions)] * NUM_PLAYERS)
+    _emulator_class = TwoPlayerEmulator
 
     def _observation(self) -> np.ndarray:
         out = np.empty(self.observation_space.shape, np.uint8)
@@ -88,8 +211,9 @@ class TwoPlayerGame(AtariGame):
     def _console_action(self, action: Any) -> tuple[np.ndarray, float]:
         pair = np.asarray(action)
         if not self.action_space.contains(pair):
-            raise ValueError(f"actions {action} of {self} are outside of {self.action_space}")
-        return self._codes[pair], 1.0
+            raise no_such_action(self, action)
+        actions = self._emulator.actions
+        return np.array([actions[number].value for number in pair], np.int32), 1.0
 
     def _info(self, raw_reward: Any) -> dict[str, Any]:
         info = super()._info(raw_reward)

@@ -15,7 +15,7 @@ from oracles import Ale, assert_alike
 
 from atari_wrappers import UnsupportedError, make_vec
 from atari_wrappers.game.env import AtariGame
-from atari_wrappers.game.polar import console_action
+from atari_wrappers.game.spaces import console_action
 from atari_wrappers.ids import resolve
 from atari_wrappers.recipes import PRESETS
 

@@ -18,15 +18,15 @@ from pettingzoo_games import IDS, PettingZooGame, make_game, play, replay
 
 from atari_wrappers.errors import ResetNeededError, UnsupportedError
 from atari_wrappers.game.two_player import TwoPlayerGame
-from atari_wrappers.game.two_player_emulator import (
-    DEFAULT_MODES,
-    available_variants,
-    import_multi_agent_ale,
-)
 from atari_wrappers.plain_data import pack, unpack
 from atari_wrappers.request import request_env
 from atari_wrappers.settings import Settings
 from atari_wrappers.single_env import make_env
+from atari_wrappers.two_players import (
+    DEFAULT_MODES,
+    available_variants,
+    import_multi_agent_ale,
+)
 
 ONE_GAME = {"episodic_life": False, "fire_reset": False}
 

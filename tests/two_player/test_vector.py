@@ -15,10 +15,10 @@ from pettingzoo_games import IDS
 from atari_wrappers import VecEnv
 from atari_wrappers.backends import choose_backend
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.game.two_player_emulator import DEFAULT_MODES
 from atari_wrappers.request import request_batch
 from atari_wrappers.settings import Settings
 from atari_wrappers.single_env import make_env
+from atari_wrappers.two_players import DEFAULT_MODES
 
 Open = Callable[..., VecEnv]
 INVADERS = IDS["space_invaders"]

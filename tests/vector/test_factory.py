@@ -17,7 +17,7 @@ from PIL import Image
 
 import atari_wrappers
 from atari_wrappers import Settings, UnknownEnvError, VecEnv, make, make_vec
-from atari_wrappers.keywords import SettingKeywords
+from atari_wrappers.settings import SettingKeywords
 
 GAME = "SpaceInvadersNoFrameskip-v4"
 OpenVec = Callable[..., VecEnv]

@@ -2,9 +2,8 @@
 
 `backend` is what the batch talks to. Its `dispatcher` hands work to the processes and notes in
 `pending_work` who has what to do. `group` and `processes` are the host's hold on the processes;
-`worker` is what runs in one, started with a `plan`. The two sides share `memory`, of which the
-observations are `buffers`, and talk in `messages`. `failures` says what failed, `remote` stands for
-an env in the host.
+`worker` is what runs in one. The two sides share `memory` and talk in `messages`. `remote` stands
+for an env in the host.
 """
 
 from atari_wrappers.backends.workers.backend import AsyncBackend

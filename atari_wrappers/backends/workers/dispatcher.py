@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import os
 import pickle
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import cloudpickle
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.backends.restarts import RestartSeeds, log_slow_start
-from atari_wrappers.backends.results import ResultArrays
+from atari_wrappers.backends.restarts import LOGGER, Restarts, worker_error
 from atari_wrappers.backends.ticket import EnvReset, PythonTicket
-from atari_wrappers.backends.workers.failures import UNGUARDED, EnvFailure, worker_error
 from atari_wrappers.backends.workers.group import (
     CLOSE_SECONDS,
     GIVE_UP_SECONDS,
     Ending,
     WorkerGroup,
 )
-from atari_wrappers.backends.workers.memory import Memfd
+from atari_wrappers.backends.workers.memory import BatchMemory, Memfd, SharedFd
 from atari_wrappers.backends.workers.messages import Failure, Frame, Kind, frame
 from atari_wrappers.backends.workers.pending_work import PendingWork, split_resets
-from atari_wrappers.backends.workers.plan import make_plans
-from atari_wrappers.backends.workers.processes import WorkerProcess
+from atari_wrappers.backends.workers.processes import UNGUARDED, WorkerProcess
+from atari_wrappers.backends.workers.worker import WorkerArguments
 from atari_wrappers.errors import ClosedError, NotAnEnvError, UnknownEnvError, UnsupportedError
 from atari_wrappers.request import BatchRequest
 
@@ -42,10 +43,12 @@ class Dispatcher:
     Args:
         request: The batch that is to be made.
         ticket: What is in flight.
+        restarts: Where failures are noted.
         num_buffers: Observation arrays.
 
     Attributes:
-        work: How far the envs are with it.
+        work: How far the envs are with what is in flight.
+        memory: What is shared with the workers; `attach` makes it.
         extras: By env, what its info has beyond the record.
         spaces: By env, its observation and its action space; of neighbours with the same spaces, in
             one worker, the first tells them.
@@ -56,25 +59,28 @@ class Dispatcher:
         UnsupportedError: The settings do not fit the envs, or these cannot be sent to workers.
     """
 
-    def __init__(self, request: BatchRequest, ticket: PythonTicket, num_buffers: int) -> None:
+    memory: BatchMemory
+
+    def __init__(
+        self, request: BatchRequest, ticket: PythonTicket, restarts: Restarts, num_buffers: int
+    ) -> None:
         settings = request.settings
-        self.work = PendingWork(ticket, settings.autoreset_mode)
+        self.work = PendingWork(ticket, restarts, settings.autoreset_mode)
         self.extras: dict[int, dict[str, Any]] = {}
         self.spaces: dict[int, tuple[gym.Space, gym.Space]] = {}
-        self._seeds = RestartSeeds(request.num_envs)
+        self._ticket, self._restarts = ticket, restarts
         self._answers: dict[int, bytes | Failure] = {}
         self._buffer = 0
         self._closed = False
         self._memfd = Memfd("atari-batch")
         self._group: WorkerGroup | None = None
         try:
-            self._plans = make_plans(request, num_buffers, self._memfd.fd)
-            self._worker_of = [plan.number for plan in self._plans for _ in plan.indices]
-            self._group = WorkerGroup(
-                self._plans, settings.context, settings.worker_timeout, settings.start_timeout
-            )
+            arguments = _divided(request, num_buffers, self._memfd.fd)
+            self._sizes = arguments[0].sizes
+            self._worker_of = [each.number for each in arguments for _ in each.indices]
+            self._group = WorkerGroup(arguments, settings)
             self._await_envs(settings.start_timeout)
-            if self.work.failed:
+            if restarts.failed:
                 self._raise_start_error()
         except BaseException:
             self.close(terminate=True)
@@ -83,20 +89,24 @@ class Dispatcher:
     def _await_envs(self, start_timeout: float) -> None:
         """Wait until all envs are made or one has failed; if that takes long, say so in the log."""
         slow_at = time.monotonic() + _SLOW_SECONDS
-        while not self.work.failed:
+        while not self._restarts.failed:
             making = [worker for worker in self._group.workers if worker.making]
             if not making:
                 return
             self.collect(None)
             if time.monotonic() >= slow_at:
                 slow_at = math.inf
-                log_slow_start(min(making[0].making), str(making[0]), _SLOW_SECONDS, start_timeout)
+                LOGGER.warning(
+                    "env %d is not made after %g s (%s); start_timeout=%g s is what each env is"
+                    " given",
+                    *(min(making[0].making), _SLOW_SECONDS, making[0], start_timeout),
+                )
 
     def _raise_start_error(self) -> None:
         self.gather()
-        failures = self.work.failed.values()
+        failures = self._restarts.failed.values()
         is_explained = any(each.traceback or UNGUARDED in each.text for each in failures)
-        error = self.work.error("" if is_explained else _SEE_STDERR)
+        error = self._restarts.error("" if is_explained else _SEE_STDERR)
         cause = error.__cause__
         if isinstance(cause, UnknownEnvError):
             raise UnknownEnvError(
@@ -109,13 +119,13 @@ class Dispatcher:
             raise cause from error
         raise error
 
-    def share_rows(self) -> ResultArrays:
-        """Give the memory that is shared with the workers its size; return where the envs write."""
-        memory = self._plans[0].map_memory(*self.spaces[0])
-        self.work.memory = self._group.memory = memory
+    def attach(self) -> BatchMemory:
+        """Give the memory that is shared with the workers its size, and return it."""
+        self.memory = BatchMemory(self._memfd.fd, *self.spaces[0], **self._sizes)
+        self.work.memory = self._group.memory = self.memory
         for worker in self._group.workers:
             self._attach(worker, None)
-        return memory.rows
+        return self.memory
 
     def _attach(self, worker: WorkerProcess, seeds: dict[int, int | None] | None) -> None:
         payload = pickle.dumps((*self.spaces[0], seeds))
@@ -133,10 +143,10 @@ class Dispatcher:
 
         With `in_blocks` all of them step and are received together.
         """
-        group, done = self._group, self.work.memory.done
+        group, done = self._group, self.memory.done
         group.is_torn = True
         self._buffer = buffer
-        if in_blocks and not self.work.failed:
+        if in_blocks and not self._restarts.failed:
             done.fill(False)
             message = frame(Kind.STEP, buffer=buffer)
             for worker in group.workers:
@@ -146,7 +156,7 @@ class Dispatcher:
             done[list(asked)] = False
             for index, what in asked.items():
                 if isinstance(what, EnvReset):
-                    self._seeds.note(index, what.seed)
+                    self._restarts.note_seed(index, what.seed)
             self._send_work(asked, asked)
         group.is_torn = False
 
@@ -154,7 +164,7 @@ class Dispatcher:
         """Have envs do what they are asked, but for those that failed."""
         shares: dict[int, list[int]] = {}
         for index in indices:
-            if index not in self.work.failed:
+            if index not in self._restarts.failed:
                 shares.setdefault(self._worker_of[index], []).append(index)
         for number, share in shares.items():
             worker = self._group.workers[number]
@@ -200,9 +210,7 @@ class Dispatcher:
             if payload:
                 self.spaces.setdefault(index, pickle.loads(payload))
             if self.work.is_unfinished(index) and index not in worker.awaiting:
-                self._send_work(
-                    [index], self.work.ticket.asked
-                )  # what the env before it left undone
+                self._send_work([index], self._ticket.asked)  # what the env before it left undone
         else:
             worker.asked = None
             self._answers.update(pickle.loads(payload))
@@ -218,27 +226,27 @@ class Dispatcher:
 
     # Beside steps -------------------------------------------------------------------------------
 
-    def ask(self, what: str, doing: str, requests: dict[int, bytes], buffer: int) -> list[Any]:
-        """Have envs answer, all workers at once; return the answers in the order of `requests`.
+    def ask(self, method: str, doing: str, requests: dict[int, bytes]) -> list[Any]:
+        """Have a method of `EnvRunner` answer for envs, all workers at once.
 
-        Observations are those of `buffer`. Answers and errors travel by pickle. What an env raises
+        Pickled arguments, answers (in the order of `requests`) and errors travel. What an env raises
         is raised here, from a `WorkerError` with its traceback, or as that error where it cannot be
         pickled; no env fails by it.
         """
         self._expect_open()
-        self.work.refuse_failed(requests)
+        self._restarts.refuse_failed(requests)
         self._answers.clear()
         asked = [self._group.workers[n] for n in {self._worker_of[index] for index in requests}]
         self._group.is_torn = True
         for worker in asked:
             share = {index: requests[index] for index in requests if index in worker.block}
-            payload = pickle.dumps((what, share))
-            self._group.send(worker, frame(Kind.ASK, buffer=buffer, payload=payload))
+            payload = pickle.dumps((method, share))
+            self._group.send(worker, frame(Kind.ASK, payload=payload))
             worker.asked = doing
         self._group.is_torn = False
         while any(worker.asked for worker in asked):
             self.collect(None)
-        self.work.refuse_failed(requests)
+        self._restarts.refuse_failed(requests)
         return [self._answer(index, doing) for index in requests]
 
     def _answer(self, index: int, doing: str) -> Any:
@@ -246,8 +254,8 @@ class Dispatcher:
         if not isinstance(answer, Failure):
             return pickle.loads(answer)
         worker = self._group.workers[self._worker_of[index]]
-        failure = EnvFailure.of_failure(answer, index, str(worker), doing)
-        error = worker_error([failure], [index], "")
+        failure = answer.of_env(index, str(worker), doing)
+        error = worker_error([failure], [index])
         if not isinstance(failure.cause, Exception):  # a SystemExit is not to end the host
             raise error
         raise failure.cause from error
@@ -263,15 +271,15 @@ class Dispatcher:
         while self.collect(0):
             pass
         self._group.is_torn = True
-        chosen = set(self.work.failed if indices is None else indices)
+        chosen = set(self._restarts.failed if indices is None else indices)
         gone = [worker for worker in self._group.workers if worker.is_gone]
         gone = [worker for worker in gone if worker.block & chosen]
         chosen.update(*(worker.block for worker in gone))
-        seeds = {index: self._seeds.of_restart(index) for index in sorted(chosen)}
+        seeds = {index: self._restarts.new_seed(index) for index in sorted(chosen)}
         for worker in gone:
             self._attach(self._group.replace(worker), seeds)
         for index in chosen:
-            self.work.failed.pop(index, None)
+            self._restarts.failed.pop(index, None)
             worker = self._group.workers[self._worker_of[index]]
             if index not in worker.making:  # as all envs of a new process are
                 payload = pickle.dumps(seeds[index])
@@ -286,7 +294,7 @@ class Dispatcher:
         chosen = self.begin_restart(indices)
         while any(worker.making & chosen for worker in self._group.workers):
             self.collect(None)
-        self.work.refuse_failed(chosen)
+        self._restarts.refuse_failed(chosen)
         return sorted(chosen)
 
     def recover(self) -> None:
@@ -295,7 +303,7 @@ class Dispatcher:
         Where it came between what a worker was sent or said and the note of that, they are ended
         and made anew.
         """
-        group, ticket = self._group, self.work.ticket
+        group, ticket = self._group, self._ticket
         if group.is_torn:
             for worker in group.workers:
                 group.kill(worker)
@@ -326,3 +334,33 @@ class Dispatcher:
         if self._group is not None:
             self._group.close(GIVE_UP_SECONDS if terminate else CLOSE_SECONDS)
         self._memfd.close()
+
+
+def _divided(request: BatchRequest, num_buffers: int, memory: int) -> list[WorkerArguments]:
+    """Divide the envs of a batch among workers (0: one per core) as evenly as can be.
+
+    Raises:
+        UnsupportedError: What makes the envs cannot be pickled.
+    """
+    settings, num_envs = request.settings, request.num_envs
+    count = min(settings.num_workers or len(os.sched_getaffinity(0)), num_envs)
+    bounds = [num_envs * number // count for number in range(count + 1)]
+    try:
+        pickled = cloudpickle.dumps(request)  # functions of the main module included
+    except Exception as error:
+        raise UnsupportedError(
+            f'backend "async" sends what makes `{request.env_id.name}` to worker processes, and it'
+            f' cannot be pickled ({error}); use backend="sync"'
+        ) from error
+    sizes = {
+        "num_envs": num_envs,
+        "num_workers": count,
+        "num_players": settings.num_players,
+        "num_buffers": num_buffers,
+    }
+    return [
+        WorkerArguments(
+            pickled, number, range(*ends), settings.autoreset_mode, sizes, SharedFd(memory)
+        )
+        for number, ends in enumerate(itertools.pairwise(bounds))
+    ]

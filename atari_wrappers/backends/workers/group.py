@@ -10,9 +10,10 @@ from multiprocessing.util import Finalize
 from typing import NamedTuple
 
 from atari_wrappers.backends.workers.memory import BatchMemory
-from atari_wrappers.backends.workers.messages import DONE, Frame, Kind
-from atari_wrappers.backends.workers.plan import Plan
+from atari_wrappers.backends.workers.messages import CHUNK, DONE, Frame, Kind
 from atari_wrappers.backends.workers.processes import WorkerProcess, end_workers
+from atari_wrappers.backends.workers.worker import WorkerArguments
+from atari_wrappers.settings import Settings
 
 # Seconds for workers to close their envs before they are killed: asked to, or in the middle of
 # something; with a second to kill them this bounds `close`.
@@ -20,7 +21,6 @@ CLOSE_SECONDS = 4.0
 GIVE_UP_SECONDS = 1.0
 # How often silent processes are looked at, in seconds.
 _LOOK_SECONDS = 1.0
-_CHUNK = 1 << 16
 _DONE_FRAME = Frame(Kind.DONE, 0, 0, b"")
 
 
@@ -35,16 +35,14 @@ Event = tuple[WorkerProcess, Frame | Ending]
 
 
 class WorkerGroup:
-    """One process per plan.
+    """A process for each of some blocks of envs.
 
     The time that workers have to answer runs on a clock that goes only while the host looks, so
     that a host that was stopped or suspended does not take its workers for hung.
 
     Args:
-        plans: What each is started with.
-        context: `"spawn"` or `"forkserver"`.
-        timeout: Seconds without progress after which a worker that owes an answer hangs.
-        start_timeout: The same for one that starts or makes envs.
+        arguments: What each is started with.
+        settings: How they are started, and how long they may be silent.
 
     Attributes:
         workers: The processes; one that is gone stays in its place until `replace`.
@@ -55,12 +53,9 @@ class WorkerGroup:
     memory: BatchMemory | None = None
     is_torn = False
 
-    def __init__(
-        self, plans: Sequence[Plan], context: str, timeout: float, start_timeout: float
-    ) -> None:
-        self._plans, self._context = plans, context
-        self._timeout, self._start_timeout = timeout, start_timeout
-        self._slice = min(_LOOK_SECONDS, timeout / 4, start_timeout / 4)
+    def __init__(self, arguments: Sequence[WorkerArguments], settings: Settings) -> None:
+        self._arguments, self._settings = arguments, settings
+        self._slice = min(_LOOK_SECONDS, settings.worker_timeout / 4, settings.start_timeout / 4)
         self._poll = select.poll()
         self._by_fd: dict[int, WorkerProcess] = {}
         self._clock = self._next_look = 0.0
@@ -71,8 +66,8 @@ class WorkerGroup:
             self, end_workers, (self.workers, GIVE_UP_SECONDS), exitpriority=100
         )
         try:
-            for plan in plans:
-                self.workers.append(WorkerProcess(plan, context))
+            for each in arguments:
+                self.workers.append(WorkerProcess(each, settings.context))
                 self._watch(self.workers[-1])
         except BaseException:
             self.close(GIVE_UP_SECONDS)
@@ -80,7 +75,7 @@ class WorkerGroup:
 
     def replace(self, worker: WorkerProcess) -> WorkerProcess:
         """Start a process in place of one that is gone."""
-        new = WorkerProcess(self._plans[worker.number], self._context)
+        new = WorkerProcess(self._arguments[worker.number], self._settings.context)
         worker.release()
         self.workers[worker.number] = new
         self._watch(new)
@@ -165,7 +160,7 @@ class WorkerGroup:
 
     def _read(self, worker: WorkerProcess, events: list[Event]) -> None:
         try:
-            data = os.read(worker.reports, _CHUNK)
+            data = os.read(worker.reports, CHUNK)
         except BlockingIOError:
             return
         worker.since = self._clock
@@ -195,7 +190,8 @@ class WorkerGroup:
                 self._drop(worker, f"{text} ({state}) and was killed", trace, events)
 
     def _limit(self, worker: WorkerProcess) -> float:
-        return self._start_timeout if worker.making else self._timeout
+        settings = self._settings
+        return settings.start_timeout if worker.making else settings.worker_timeout
 
     def _drop(
         self, worker: WorkerProcess, text: str, trace: str | None, events: list[Event]

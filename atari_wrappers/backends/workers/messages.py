@@ -6,6 +6,7 @@ way: its actions and results lie in shared memory (`memory`).
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import os
 import pickle
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from atari_wrappers.backends.restarts import summary
+from atari_wrappers.backends.restarts import EnvFailure, summary
 from atari_wrappers.errors import UnsupportedError
 
 # Kind, buffer of observations, env, bytes of the payload.
@@ -30,7 +31,7 @@ class Kind(enum.IntEnum):
     STEP_EACH = 3  # step the envs of the payload (int32), a READY for each
     RESET = 4  # reset envs, a READY for each: `([(env, seed), ...], pickled options)`
     REPLACE = 5  # make an env anew: its seed
-    ASK = 6  # `(what, {env: pickled arguments})`, which brings an ANSWER
+    ASK = 6  # `(method of EnvRunner, {env: pickled arguments})`, which brings an ANSWER
 
     MADE = 11  # an env was made: its spaces, if they are other ones than those told before
     DONE = 12  # what STEP asked for: `{env: pickled extras}`, if there are any
@@ -53,39 +54,14 @@ def frame(kind: Kind, *, env: int = 0, buffer: int = 0, payload: bytes = b"") ->
     return _HEAD.pack(kind, buffer, env, len(payload)) + payload
 
 
+# Bytes that a pipe is read by.
+CHUNK = 1 << 16
 # What a worker answers to nearly every step.
 DONE = frame(Kind.DONE)
 
 
-def read_frame(fd: int) -> Frame:
-    """Wait for one frame.
-
-    Raises:
-        EOFError: The other side is gone.
-    """
-    kind, buffer, env, size = _HEAD.unpack(_read(fd, _HEAD.size))
-    return Frame(kind, buffer, env, _read(fd, size) if size else b"")
-
-
-def _read(fd: int, size: int) -> bytes:
-    data = os.read(fd, size)
-    if len(data) == size:
-        return data
-    parts = bytearray(data)
-    while data and len(parts) < size:
-        data = os.read(fd, size - len(parts))
-        parts += data
-    if not data:
-        raise EOFError
-    return bytes(parts)
-
-
 def write_all(fd: int, data: bytes) -> None:
-    """Write to a pipe that blocks.
-
-    Raises:
-        BrokenPipeError: The other side is gone.
-    """
+    """Write to a pipe that blocks; it is a `BrokenPipeError` that the other side is gone."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(fd, rest) :]
@@ -150,9 +126,10 @@ class Failure:
         lines = traceback.format_exception(error)
         return cls(summary(error), "".join(lines).rstrip(), pickled)
 
-    def cause(self) -> BaseException | None:
-        """Return the error itself, if this process can make it again."""
-        try:
-            return None if self.pickled is None else pickle.loads(self.pickled)
-        except Exception:
-            return None
+    def of_env(self, index: int, worker: str, doing: str) -> EnvFailure:
+        """Tell which env raised, and the error itself if this process can make it again."""
+        cause = None
+        with contextlib.suppress(Exception):
+            cause = None if self.pickled is None else pickle.loads(self.pickled)
+        text = f"env {index} raised {self.summary} in {doing} ({worker})"
+        return EnvFailure(text, doing, self.traceback, cause)

@@ -1,4 +1,4 @@
-"""What workers report, noted on the ticket of their batch, and which envs failed.
+"""What workers report, noted on the ticket of their batch, and why envs failed.
 
 Nothing here talks to a process: `dispatcher` sends and hears, and notes it here.
 """
@@ -11,19 +11,12 @@ from typing import Any
 
 from gymnasium.vector import AutoresetMode
 
-from atari_wrappers.backends.restarts import (
-    BEING_MADE,
-    REMEDY,
-    describe_reset,
-    describe_step,
-)
+from atari_wrappers.backends.restarts import BEING_MADE, EnvFailure, Restarts, describe
 from atari_wrappers.backends.ticket import EnvReset, PythonTicket
-from atari_wrappers.backends.workers.failures import EnvFailure, worker_error
 from atari_wrappers.backends.workers.group import Ending
 from atari_wrappers.backends.workers.memory import BatchMemory
 from atari_wrappers.backends.workers.messages import Failure, Frame
 from atari_wrappers.backends.workers.processes import WorkerProcess
-from atari_wrappers.errors import WorkerError
 
 _NOTHING: frozenset[int] = frozenset()
 
@@ -37,39 +30,37 @@ class PendingWork:
 
     Args:
         ticket: What is in flight.
+        restarts: Where failures are noted.
         mode: When an ended env restarts.
 
     Attributes:
-        ticket: It.
         memory: The shared memory, where workers note what they have done; set once its size is
             known.
-        failed: Envs that wait to be made anew, and why.
     """
 
     memory: BatchMemory | None = None
 
-    def __init__(self, ticket: PythonTicket, mode: AutoresetMode) -> None:
-        self.ticket, self._mode = ticket, mode
-        self.failed: dict[int, EnvFailure] = {}
+    def __init__(self, ticket: PythonTicket, restarts: Restarts, mode: AutoresetMode) -> None:
+        self._ticket, self._failed, self._mode = ticket, restarts.failed, mode
 
     def is_unfinished(self, index: int) -> bool:
         """Whether an env has begun what it has not finished."""
-        return index in self.ticket.asked and not self.memory.done[index]
+        return index in self._ticket.asked and not self.memory.done[index]
 
     def blocked(self) -> list[int]:
         """Return the failed envs with work that only an env made anew can finish."""
-        return [index for index in self.failed if self.is_unfinished(index)]
+        return [index for index in self._failed if self.is_unfinished(index)]
 
     def note_done(self, worker: WorkerProcess) -> None:
         """Note that a worker has done all it was given."""
         # Of a block that is whole no env has failed meanwhile, nor was made anew.
         is_whole = worker.awaiting is worker.block
-        self.ticket.ready.extend(worker.indices if is_whole else sorted(worker.awaiting))
+        self._ticket.ready.extend(worker.indices if is_whole else sorted(worker.awaiting))
         worker.awaiting = _NOTHING
 
     def note_ready(self, worker: WorkerProcess, index: int) -> None:
         """Note that an env has done what it was given."""
-        self.ticket.ready.append(index)
+        self._ticket.ready.append(index)
         worker.awaiting -= {index}
 
     def note_failure(self, worker: WorkerProcess, message: Frame) -> None:
@@ -77,7 +68,7 @@ class PendingWork:
         index = message.env
         failure: Failure = pickle.loads(message.payload)
         doing = BEING_MADE if index in worker.making else self._doing(index)
-        self.failed[index] = EnvFailure.of_failure(failure, index, str(worker), doing)
+        self._failed[index] = failure.of_env(index, str(worker), doing)
         worker.awaiting -= {index}
         worker.making -= {index}
 
@@ -86,7 +77,7 @@ class PendingWork:
         unfinished = []
         for index in worker.indices:
             if index in worker.awaiting:
-                (unfinished if self.is_unfinished(index) else self.ticket.ready).append(index)
+                (unfinished if self.is_unfinished(index) else self._ticket.ready).append(index)
         if worker.making:
             doing, at = BEING_MADE, f"env {min(worker.making)} was "
         elif unfinished:
@@ -97,29 +88,16 @@ class PendingWork:
             doing, at = worker.asked, "it was in "
         else:
             doing, at = "waiting for work", "it was "
-        envs = ("envs " if len(worker.indices) > 1 else "env ") + ", ".join(
-            map(str, worker.indices)
-        )
-        text = f"{worker} ({envs}) {ending.text} while {at}{doing}"
-        self.failed |= dict.fromkeys(worker.indices, EnvFailure(text, doing, ending.traceback))
+        envs = "envs" if len(worker.indices) > 1 else "env"
+        numbers = ", ".join(map(str, worker.indices))
+        text = f"{worker} ({envs} {numbers}) {ending.text} while {at}{doing}"
+        self._failed |= dict.fromkeys(worker.indices, EnvFailure(text, doing, ending.traceback))
         worker.awaiting = worker.making = _NOTHING
         worker.asked = None
 
     def _doing(self, index: int) -> str:
-        asked = self.ticket.asked.get(index)
-        if isinstance(asked, EnvReset):
-            return describe_reset(asked.seed)
-        return describe_step(self.memory.rows, index, self._mode, self.memory.actions[index])
-
-    def error(self, remedy: str = REMEDY) -> WorkerError:
-        """Return the error that names all envs that failed, and tells why."""
-        indices = sorted(self.failed)
-        return worker_error([self.failed[index] for index in indices], indices, remedy)
-
-    def refuse_failed(self, indices: Iterable[int]) -> None:
-        """Refuse what needs an env that has failed."""
-        if any(index in self.failed for index in indices):
-            raise self.error()
+        asked, action = self._ticket.asked.get(index), self.memory.actions[index]
+        return describe(asked, action, self.memory.rows, index, self._mode)
 
 
 def split_resets(indices: Iterable[int], asked: dict[int, Any]) -> tuple[list[int], list[Any]]:

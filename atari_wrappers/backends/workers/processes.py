@@ -10,17 +10,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from multiprocessing import forkserver, process, resource_tracker
+from pathlib import Path
 
-from atari_wrappers.backends.workers.failures import (
-    ENDED,
-    UNGUARDED_STATUS,
-    ending,
-    process_state,
-)
-from atari_wrappers.backends.workers.memory import Memfd
+from atari_wrappers.backends.workers.memory import Memfd, SharedFd
 from atari_wrappers.backends.workers.messages import Inbox
-from atari_wrappers.backends.workers.plan import Plan, SharedFd
-from atari_wrappers.backends.workers.worker import RUN_SIGNALS, run
+from atari_wrappers.backends.workers.worker import RUN_SIGNALS, WorkerArguments, run
 
 # Seconds for a killed process to be gone, and for one that has closed its pipes to say how it went.
 _END_SECONDS = 1.0
@@ -30,13 +24,27 @@ _TRACE_SECONDS = 0.5
 _LOOK_SECONDS = 0.2
 _LARGEST_TRACE = 1 << 16
 _NAME = "atari-worker"
+# With this status a worker leaves that was about to start workers itself, as it imported a script
+# that does so outside of a guard.
+_UNGUARDED_STATUS = 78
+UNGUARDED = 'ended, as the main module starts workers outside of `if __name__ == "__main__":`,'
+_ENDED = "ended"
+_STATES = {
+    "R": "running",
+    "S": "asleep",
+    "D": "waiting for a device",
+    "T": "stopped",
+    "t": "stopped by a debugger",
+    "Z": _ENDED,
+    "X": _ENDED,
+}
 
 
 class WorkerProcess:
     """A process with a block of envs, started at once.
 
     Args:
-        plan: What it is to do; the pipes in it are set here.
+        arguments: What it is to do; the pipes in them are set here.
         context: `"spawn"` or `"forkserver"`.
 
     Attributes:
@@ -55,9 +63,9 @@ class WorkerProcess:
         is_released: Whether nothing is left of it.
     """
 
-    def __init__(self, plan: Plan, context: str) -> None:
-        self.number, self.indices = plan.number, plan.indices
-        self.block = frozenset(plan.indices)
+    def __init__(self, arguments: WorkerArguments, context: str) -> None:
+        self.number, self.indices = arguments.number, arguments.indices
+        self.block = frozenset(self.indices)
         self.awaiting: frozenset[int] = frozenset()
         self.making = self.block
         self.asked: str | None = None
@@ -72,14 +80,14 @@ class WorkerProcess:
         self.reports, theirs_too = os.pipe()
         self._trace = Memfd("atari-worker-trace")
         try:
-            plan = replace(
-                plan,
+            arguments = replace(
+                arguments,
                 commands=SharedFd(theirs),
                 reports=SharedFd(theirs_too),
                 trace=SharedFd(self._trace.fd),
             )
             self._process = multiprocessing.get_context(context).Process(
-                target=run, args=(plan,), name=f"{_NAME}-{plan.number}"
+                target=run, args=(arguments,), name=f"{_NAME}-{self.number}"
             )
             with _signals_blocked(context):
                 self._process.start()
@@ -87,7 +95,7 @@ class WorkerProcess:
             self.close_pipes()
             is_worker = multiprocessing.current_process().name.startswith(_NAME)
             if is_worker and "bootstrapping" in str(error):
-                os._exit(UNGUARDED_STATUS)  # the host says what is wrong
+                os._exit(_UNGUARDED_STATUS)  # the host says what is wrong
             raise
         finally:
             os.close(theirs)
@@ -110,7 +118,7 @@ class WorkerProcess:
         if self._process.is_alive():
             return False
         is_told = self._process.exitcode != self._no_status
-        return is_told or process_state(self.pid) in (None, ENDED)
+        return is_told or _process_state(self.pid) in (None, _ENDED)
 
     def end(self) -> str:
         """Make sure that a process that closed its pipe is gone; say how it ended."""
@@ -118,7 +126,7 @@ class WorkerProcess:
         how = "closed its pipe"
         if self.has_ended():
             status = self._process.exitcode
-            how = ending(None if status == self._no_status else status)
+            how = _ending(None if status == self._no_status else status)
         self.kill()
         return how
 
@@ -139,11 +147,11 @@ class WorkerProcess:
 
     def is_stopped(self) -> bool:
         """Whether a signal or a debugger keeps it from running."""
-        return (process_state(self.pid) or "").startswith("stopped")
+        return (_process_state(self.pid) or "").startswith("stopped")
 
     def locate(self) -> tuple[str | None, str | None]:
         """Return the state of a process that does not answer, and where its Python code is."""
-        state = process_state(self.pid)
+        state = _process_state(self.pid)
         if state is not None and not self.is_stopped():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGUSR1)
@@ -228,3 +236,26 @@ def _signals_blocked(context: str) -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _ending(exit_code: int | None) -> str:
+    """Say how a process ended."""
+    if exit_code is None:
+        return "ended"
+    if exit_code == _UNGUARDED_STATUS:
+        return UNGUARDED
+    if exit_code >= 0:
+        return f"exited with status {exit_code}"
+    try:
+        return f"was killed by {signal.Signals(-exit_code).name}"
+    except ValueError:
+        return f"was killed by signal {-exit_code}"
+
+
+def _process_state(pid: int) -> str | None:
+    """Return the kernel's word for a process, such as `stopped`; `None` if nothing is left."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    return _STATES.get(stat.rpartition(")")[2].split()[0])

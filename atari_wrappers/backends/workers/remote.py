@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-if TYPE_CHECKING:
-    from atari_wrappers.backends.workers.backend import AsyncBackend
+from atari_wrappers.backends.python_envs import PythonEnvsBackend
 
 
 class RemoteEnv:
@@ -30,9 +30,9 @@ class RemoteEnv:
     index: int
     observation_space: gym.Space
     action_space: gym.Space
-    _backend: AsyncBackend
+    _backend: PythonEnvsBackend
 
-    def __init__(self, backend: AsyncBackend, index: int) -> None:
+    def __init__(self, backend: PythonEnvsBackend, index: int) -> None:
         self.index = index
         self.observation_space = backend.single_observation_space
         self.action_space = backend.single_action_space
@@ -62,7 +62,9 @@ class RemoteEnv:
         """Return an attribute of the env, or what calls its method."""
         if name.startswith("_"):  # those that copy, pickle and the like look for
             raise AttributeError(f"{self!r} reaches no private attribute {name}")
-        return self._backend.attribute(self.index, name)
+        request = {self.index: (name,)}
+        [(is_method, value)] = self._backend.ask("attribute", f"reading `{name}`", request)
+        return partial(self.call, name) if is_method else value
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set one of its own four attributes; refuse others, which the env would not see."""

@@ -10,24 +10,27 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import cv2
 import gymnasium as gym
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
-from atari_wrappers.backends.env_runner import EnvRunner, get_or_call, set_attr
+from atari_wrappers.backends.env_runner import EnvRunner
+from atari_wrappers.backends.workers.memory import BatchMemory, SharedFd
 from atari_wrappers.backends.workers.messages import (
+    CHUNK,
     DONE,
     Failure,
     Frame,
+    Inbox,
     Kind,
     frame,
-    read_frame,
     write_all,
 )
-from atari_wrappers.backends.workers.plan import Plan
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.single_env import build_env
 
@@ -36,17 +39,46 @@ ORPHAN_SECONDS = 5.0
 # What a terminal, a service manager or a batch system sends to every process of a run. The host
 # decides what comes of it; workers end with the host.
 RUN_SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+_UNSET = SharedFd(-1)
 
 
-def run(plan: Plan) -> None:
+@dataclass(frozen=True, slots=True)
+class WorkerArguments:
+    """What a worker is started with.
+
+    Attributes:
+        request: The `BatchRequest`, pickled: what it names may not be found here.
+        number: The worker's place among all.
+        indices: Its envs.
+        mode: When an ended env restarts.
+        sizes: The numbers that `BatchMemory` takes.
+        memory: The batch's shared memory.
+        commands: Where it reads frames from.
+        reports: Where it writes frames to.
+        trace: Where tracebacks go when the process crashes, or is asked by SIGUSR1.
+    """
+
+    request: bytes
+    number: int
+    indices: range
+    mode: AutoresetMode
+    sizes: dict[str, int]
+    memory: SharedFd
+    commands: SharedFd = _UNSET
+    reports: SharedFd = _UNSET
+    trace: SharedFd = _UNSET
+
+
+def run(arguments: WorkerArguments) -> None:
     """Run a worker; the process ends with it."""
     _leave_signals_to_host()
-    faulthandler.enable(plan.trace.fd, all_threads=False)
-    faulthandler.register(signal.SIGUSR1, plan.trace.fd, all_threads=False)
+    faulthandler.enable(arguments.trace.fd, all_threads=False)
+    faulthandler.register(signal.SIGUSR1, arguments.trace.fd, all_threads=False)
     cv2.setNumThreads(1)
-    threading.Thread(target=_end_with_host, args=(plan.commands.fd,), daemon=True).start()
-    worker = Worker(plan)
-    with contextlib.suppress(EOFError, BrokenPipeError):  # how the end of the host shows
+    commands = arguments.commands.fd
+    threading.Thread(target=_end_with_host, args=(commands,), daemon=True).start()
+    worker = Worker(arguments)
+    with contextlib.suppress(BrokenPipeError):  # how the end of the host shows, too
         worker.serve()
     worker.close()
 
@@ -77,14 +109,10 @@ def _end_with_host(commands: int) -> None:
 
 
 class Worker:
-    """A block of envs and the pipes to the host.
+    """A block of envs and the pipes to the host."""
 
-    Args:
-        plan: What it was started with.
-    """
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    def __init__(self, arguments: WorkerArguments) -> None:
+        self._arguments = arguments
         self._spaces: tuple[gym.Space, gym.Space] | None = None
         self._envs: dict[int, gym.Env] = {}
         self._runners: dict[int, EnvRunner] = {}
@@ -98,19 +126,19 @@ class Worker:
         }
 
     def serve(self) -> None:
-        """Make the envs, then do what the host says.
+        """Make the envs, then do what the host says, until it closes its end of the pipe.
 
         Raises:
-            EOFError: The host is gone, or wants the worker to end.
-            BrokenPipeError: Likewise.
+            BrokenPipeError: The host is gone.
         """
-        plan = self._plan
-        for index in plan.indices:
-            self._make(index)
-        commands = plan.commands.fd
-        while True:
-            message = read_frame(commands)
-            self._handlers[message.kind](message)
+        for index in self._arguments.indices:
+            env = self._make(index)
+            if env is not None:
+                self._envs[index] = env
+        inbox = Inbox()
+        while data := os.read(self._arguments.commands.fd, CHUNK):
+            for message in inbox.feed(data):
+                self._handlers[message.kind](message)
 
     def close(self) -> None:
         """Close the envs."""
@@ -119,32 +147,30 @@ class Worker:
                 env.close()
 
     def _write(self, data: bytes) -> None:
-        write_all(self._plan.reports.fd, data)
+        write_all(self._arguments.reports.fd, data)
 
     def _fail(self, index: int, error: BaseException) -> None:
         self._write(frame(Kind.FAILED, env=index, payload=pickle.dumps(Failure.of(error))))
 
-    def _make(self, index: int) -> None:
-        """Make an env; tell its spaces unless they are those that were told last."""
+    def _make(self, index: int) -> gym.Env | None:
+        """Make an env and tell its spaces, unless they are those told last; or that it failed."""
         try:
-            env = self._build(index)
+            request: BatchRequest = pickle.loads(self._arguments.request)
+            env = build_env(request.of(index), index)
             spaces = (env.observation_space, env.action_space)
             payload = b"" if spaces == self._spaces else pickle.dumps(spaces)
         except BaseException as error:
             self._fail(index, error)
-        else:
-            self._spaces = spaces
-            self._envs[index] = env
-            self._write(frame(Kind.MADE, env=index, payload=payload))
-
-    def _build(self, index: int) -> gym.Env:
-        request: BatchRequest = pickle.loads(self._plan.request)
-        return build_env(request.of(index), index)
+            return None
+        self._spaces = spaces
+        self._write(frame(Kind.MADE, env=index, payload=payload))
+        return env
 
     def _attach(self, message: Frame) -> None:
         """Map the shared memory; envs with a seed there come in place of ones that failed."""
         *spaces, seeds = pickle.loads(message.payload)
-        self._memory = self._plan.map_memory(*spaces)
+        arguments = self._arguments
+        self._memory = BatchMemory(arguments.memory.fd, *spaces, **arguments.sizes)
         for index, env in self._envs.items():
             runner = self._run_env(index, env)
             if seeds is not None:
@@ -152,8 +178,7 @@ class Worker:
         self._envs.clear()
 
     def _run_env(self, index: int, env: gym.Env) -> EnvRunner:
-        mode = self._plan.settings.autoreset_mode
-        self._runners[index] = EnvRunner(env, self._memory.rows, index, mode)
+        self._runners[index] = EnvRunner(env, self._memory.rows, index, self._arguments.mode)
         return self._runners[index]
 
     def _replace(self, message: Frame) -> None:
@@ -161,17 +186,13 @@ class Worker:
         if index in self._runners:
             with contextlib.suppress(Exception):  # it failed before
                 self._runners.pop(index).env.close()
-        try:
-            env = self._build(index)
-        except BaseException as error:
-            self._fail(index, error)
-        else:
+        env = self._make(index)
+        if env is not None:
             self._run_env(index, env).replace(env, pickle.loads(message.payload))
-            self._write(frame(Kind.MADE, env=index))
 
     def _step_all(self, message: Frame) -> None:
         extras = {}
-        for index in self._plan.indices:
+        for index in self._arguments.indices:
             if found := self._step(index, message.buffer):
                 extras[index] = found
         self._write(frame(Kind.DONE, payload=pickle.dumps(extras)) if extras else DONE)
@@ -195,7 +216,7 @@ class Worker:
         runner = self._runners.get(index)
         if runner is None:  # it could not be made anew, as was told
             return None
-        self._memory.busy[self._plan.number] = index
+        self._memory.busy[self._arguments.number] = index
         try:
             extras = work(runner)
             payload = pickle.dumps(extras) if extras else b""
@@ -210,30 +231,13 @@ class Worker:
             self._write(frame(Kind.READY, env=index, payload=payload))
 
     def _ask(self, message: Frame) -> None:
-        what, requests = pickle.loads(message.payload)
+        method, requests = pickle.loads(message.payload)
         answers: dict[int, bytes | Failure] = {}
         for index, arguments in requests.items():
-            self._memory.busy[self._plan.number] = index
+            self._memory.busy[self._arguments.number] = index
             try:
-                value = self._answer(what, index, pickle.loads(arguments), message.buffer)
+                value = getattr(self._runners[index], method)(*pickle.loads(arguments))
                 answers[index] = pickle.dumps(value)
             except BaseException as error:
                 answers[index] = Failure.of(error)
         self._write(frame(Kind.ANSWER, payload=pickle.dumps(answers)))
-
-    def _answer(self, what: str, index: int, arguments: Sequence[Any], buffer: int) -> Any:
-        runner = self._runners[index]
-        if what == "call":
-            return get_or_call(runner.env, *arguments)
-        if what == "attribute":
-            attribute = runner.env.get_wrapper_attr(*arguments)
-            return (True, None) if callable(attribute) else (False, attribute)
-        if what == "set_attr":
-            return set_attr(runner.env, *arguments)
-        if what == "show":
-            return runner.share_obs(buffer)
-        if what == "save":
-            return runner.save(buffer)
-        if what == "check_state":
-            return runner.check_state(*arguments)
-        return runner.load(*arguments, buffer)
