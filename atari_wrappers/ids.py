@@ -101,7 +101,6 @@ def resolve(env_id: EnvSource) -> EnvId:
 
     Raises:
         UnknownEnvError: Nothing is registered under it.
-        TypeError: It is neither a string nor callable.
     """
     if callable(env_id):
         return EnvId(getattr(env_id, "__qualname__", None) or repr(env_id), None, None, env_id)

@@ -33,7 +33,7 @@ _MINIMA = {"frame_skip": 1, "frame_stack": 1}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recipe:
-    """How a game becomes episodes of observations.
+    """How a game becomes episodes of observations; parts that are left out are ALE's.
 
     Attributes:
         obs_type: What is observed: the `"screen"`, or the console's `"ram"`, uint8 `[128]` as the
@@ -95,34 +95,34 @@ class Recipe:
     """
 
     obs_type: ObsType = "screen"
-    pooling: Pooling
+    pooling: Pooling = "gray"
     resizing: Resizing = "gray"
-    last_frame: LastFrame
+    last_frame: LastFrame = "dropped"
     frame_skip: int = 4
     screen_size: tuple[int, int] = (84, 84)
     grayscale: bool = True
     frame_stack: int = 4
     channels_last: bool = False
-    padding: Padding
-    noop_min: int
-    noop_max: int
-    fire_reset: FireReset
-    episodic_life: bool
-    life_loss: LifeLoss
-    after_life_loss: AfterLifeLoss
-    clip_reward: bool
-    max_episode_frames: int
-    count_reset_frames: bool
+    padding: Padding = "zero"
+    noop_min: int = 0
+    noop_max: int = 29
+    fire_reset: FireReset = "before-noops"
+    episodic_life: bool = False
+    life_loss: LifeLoss = "in-skip"
+    after_life_loss: AfterLifeLoss = "new-game"
+    clip_reward: bool = True
+    max_episode_frames: int = 108_000
+    count_reset_frames: bool = False
     count_reset_rewards: bool = False
     max_episode_steps: int = 0
-    end_precedence: EndPrecedence
+    end_precedence: EndPrecedence = "terminated"
     sticky_actions: float | None = 0.0
     full_action_space: bool = False
     continuous: bool = False
     continuous_action_threshold: float = 0.5
     mode: int | None = None
     difficulty: int | None = None
-    seeding: Seeding
+    seeding: Seeding = "raw"
 
     def __post_init__(self) -> None:
         for name, kind in _TYPES.items():
@@ -156,12 +156,7 @@ _TYPES = get_type_hints(Recipe)
 
 
 def checked_part(name: str, value: Any) -> Any:
-    """Return the value of a recipe's part, in the form that it has there.
-
-    Raises:
-        ValueError: It is outside of its range.
-        TypeError: It has the wrong type.
-    """
+    """Return the value of a recipe's part, in the form that it has there."""
     if name == "screen_size":
         return _screen_size(value)
     kind = _TYPES[name]
@@ -177,20 +172,6 @@ def _screen_size(value: Any) -> tuple[int, int]:
     return height, width
 
 
-_ALE = {
-    "pooling": "gray",
-    "last_frame": "dropped",
-    "padding": "zero",
-    "noop_min": 0,
-    "noop_max": 29,
-    "fire_reset": "before-noops",
-    "clip_reward": True,
-    "max_episode_frames": 108_000,
-    "count_reset_frames": False,
-    "end_precedence": "terminated",
-    "seeding": "raw",
-}
-
 _BASELINES = {
     "pooling": "rgb",
     "last_frame": "pooled",
@@ -200,8 +181,6 @@ _BASELINES = {
     "episodic_life": True,
     "life_loss": "after-skip",
     "after_life_loss": "noop-step",
-    "clip_reward": True,
-    "max_episode_frames": 108_000,
     "count_reset_frames": True,
     "count_reset_rewards": True,
     "end_precedence": "both",
@@ -211,44 +190,35 @@ _BASELINES = {
 PRESETS = {
     # ALE's, but a lost life is an end for the learner while the game goes on: what agents are
     # trained with, and what ALE's threads can run.
-    "default": Recipe(**_ALE, episodic_life=True, life_loss="after-skip", after_life_loss="go-on"),
-    "baselines": Recipe(**_BASELINES, padding="zero"),
+    "default": Recipe(episodic_life=True, life_loss="after-skip", after_life_loss="go-on"),
+    "baselines": Recipe(**_BASELINES),
     # stable-baselines3's wrappers, and behind them those of gym and gymnasium before 1.0, which
     # take OpenCV's gray; later ones have another.
     "cleanrl": Recipe(**_BASELINES, padding="reset", resizing="rgb"),
     "gymnasium": Recipe(
-        pooling="gray",
-        last_frame="dropped",
         padding="reset",
         noop_min=1,
         noop_max=30,
         fire_reset="off",
-        episodic_life=False,
         life_loss="any-drop",
-        after_life_loss="new-game",
         clip_reward=False,
-        max_episode_frames=108_000,
         count_reset_frames=True,
         end_precedence="both",
         sticky_actions=None,
         seeding="hashed",
     ),
-    "ale": Recipe(**_ALE, episodic_life=False, life_loss="in-skip", after_life_loss="new-game"),
+    "ale": Recipe(),
     "envpool": Recipe(
-        pooling="gray",
         last_frame="alone",
         padding="reset",
         noop_min=1,
         noop_max=30,
         fire_reset="after-noops",
-        episodic_life=False,
         life_loss="after-skip",
         after_life_loss="noops",
         clip_reward=False,
         max_episode_frames=0,
-        count_reset_frames=False,
         max_episode_steps=27_000,
         end_precedence="truncated",
-        seeding="raw",
     ),
 }

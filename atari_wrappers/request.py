@@ -99,17 +99,7 @@ class BatchRequest:
 def request_batch(
     env_id: EnvSource | Sequence[EnvSource], num_envs: int | None, settings: Settings
 ) -> BatchRequest:
-    """Return what a batch is to be.
-
-    Args:
-        env_id: Of all envs, or a list with one for each.
-        num_envs: How many; `None` for one, or as many as are listed.
-        settings: How they are made.
-
-    Raises:
-        ValueError: There is none, fewer than `batch_size`, or another number than are listed.
-        Exception: As `request_env`.
-    """
+    """Return what a batch is to be; `make_vec` says what may be asked for."""
     sources = listed(env_id)
     if num_envs is None:
         num_envs = check_count("the number of listed ids", len(sources), 1)
@@ -174,11 +164,7 @@ def _check_other(env_id: EnvId, settings: Settings) -> None:
 
 
 def _check_env_kwargs(env_id: EnvId, kwargs: Mapping[str, Any]) -> None:
-    """Refuse keywords that what makes the env does not take.
-
-    Raises:
-        TypeError: It does not take them, or lacks some.
-    """
+    """Refuse keywords that what makes the env does not take, by a `TypeError`."""
     own = {} if env_id.spec is None else env_id.spec.kwargs
     of_make = () if env_id.spec is None else inspect.signature(gym.make).parameters
     given = own | {name: value for name, value in kwargs.items() if name not in of_make}

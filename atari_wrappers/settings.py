@@ -272,12 +272,7 @@ class SettingKeywords(TypedDict, total=False):
 
 
 def merged(settings: Settings | None, keywords: Mapping[str, Any]) -> Settings:
-    """Return settings, the defaults if `None`, with those replaced that keywords name.
-
-    Raises:
-        ValueError: One is out of range.
-        TypeError: One has the wrong type, or there is none of this name.
-    """
+    """Return settings, the defaults if `None`, with those replaced that keywords name."""
     unknown = sorted(keywords.keys() - set(Settings.names()))
     if unknown:
         raise TypeError(f"no setting {', '.join(unknown)}{_hint(unknown)}")

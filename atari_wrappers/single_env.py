@@ -13,7 +13,12 @@ from atari_wrappers.game.env import AtariGame
 from atari_wrappers.game.native import NativeGame
 from atari_wrappers.game.two_player import TwoPlayerGame
 from atari_wrappers.ids import PICTURES, EnvId, EnvSource
-from atari_wrappers.recording.recorder import FRAMES_PER_SECOND, StepFrames, make_recorder
+from atari_wrappers.recording.recorder import (
+    FRAMES_PER_SECOND,
+    Recorded,
+    StepFrames,
+    make_recorder,
+)
 from atari_wrappers.request import EnvRequest, request_env
 from atari_wrappers.settings import SettingKeywords, Settings, merged
 from atari_wrappers.wrappers import ClipReward, EpisodeRecord
@@ -59,7 +64,7 @@ def build_env(request: EnvRequest, env_index: int) -> gym.Env:
     else:
         game_class = AtariGame if settings.num_players == 1 else TwoPlayerGame
         game = game_class(request.env_id, request.recipe, env_index, on_frame)
-    return _wrapped(game if recorder is None else recorder.attach(game), settings)
+    return _wrapped(game if recorder is None else Recorded(game, recorder), settings)
 
 
 def _other(request: EnvRequest, env_index: int) -> gym.Env:
@@ -76,7 +81,7 @@ def _other(request: EnvRequest, env_index: int) -> gym.Env:
         recorder = make_recorder(settings, env_index, rate.limit_denominator(1000))
     env = EpisodeRecord(env)
     if recorder is not None:
-        env = recorder.attach(StepFrames(env, recorder.on_frame))
+        env = Recorded(StepFrames(env, recorder.on_frame), recorder)
     return ClipReward(env) if settings.clip_reward else env
 
 
@@ -109,11 +114,7 @@ class InWrappers(gym.Wrapper[Any, Any, Any, Any]):
     """An env that saves its state, in wrappers of a caller's that may remember more than that."""
 
     def save_state(self, *_: Any) -> NoReturn:
-        """Refuse.
-
-        Raises:
-            UnsupportedError: Always.
-        """
+        """Refuse, by an `UnsupportedError`."""
         raise UnsupportedError("what `wrappers` remember is in no state of the env that they wrap")
 
     check_state = restore_state = save_state
@@ -123,8 +124,4 @@ def _fresh(env: gym.Env) -> gym.Env:
     """Copy observations: of an env that uses one buffer, what was kept would be overwritten."""
     if not isinstance(env.observation_space, gym.spaces.Box):
         return env
-    return gym.wrappers.TransformObservation(env, _copy, env.observation_space)
-
-
-def _copy(obs: Any) -> np.ndarray:
-    return np.array(obs)
+    return gym.wrappers.TransformObservation(env, np.array, env.observation_space)

@@ -42,11 +42,7 @@ FIRST_SEED = 1  # 0 is the time
 
 
 def import_multi_agent_ale() -> ModuleType:
-    """Return the module `multi_agent_ale_py`, told not to greet on stderr.
-
-    Raises:
-        UnsupportedError: It is not installed.
-    """
+    """Return the module `multi_agent_ale_py`, told not to greet on stderr."""
     try:
         import multi_agent_ale_py
     except ImportError as cause:

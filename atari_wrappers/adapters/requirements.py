@@ -7,16 +7,10 @@ from atari_wrappers.settings import Settings
 
 
 def check_settings(settings: Settings, library: str, *, autoreset: str, keeps_obs: bool) -> None:
-    """Refuse a batch that `library` cannot use.
+    """Refuse a batch that `library` cannot use; the message says how to make another.
 
-    Args:
-        settings: Of the batch.
-        library: Its name, for the message.
-        autoreset: The mode that it is written for.
-        keeps_obs: Whether it keeps observations for longer than two steps without copying them.
-
-    Raises:
-        UnsupportedError: The batch is another than that; the message says how to make it.
+    It is written for an autoreset mode, and with `keeps_obs` it keeps observations for longer than
+    two steps without copying them.
     """
     if settings.autoreset != autoreset:
         raise UnsupportedError(

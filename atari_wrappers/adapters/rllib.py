@@ -90,13 +90,15 @@ class EnvCreator:
         _check_layout(Settings(**settings))
         if num_envs is None:
             env = open_env(self.env_id, **settings)
-            recipe = getattr(env.unwrapped, "recipe", None)
-            return _with_network_images(env) if _is_stack(env.observation_space, recipe) else env
+            space = env.observation_space
+            if not _is_stack(space, getattr(env.unwrapped, "recipe", None)):
+                return env
+            space = _network_space(space)
+            return gym.wrappers.TransformObservation(env, _network_images, space)
         _check(Settings(**settings))
         envs = make_vec(self.env_id, num_envs, **settings)
-        return (
-            NetworkImages(envs) if _is_stack(envs.single_observation_space, envs.recipe) else envs
-        )
+        is_stack = _is_stack(envs.single_observation_space, envs.recipe)
+        return NetworkImages(envs) if is_stack else envs
 
 
 class NetworkImages(gym.vector.VectorObservationWrapper):
@@ -234,16 +236,14 @@ class RLlibVectorEnv(VectorEnv):
         """Return what stands for each env; nothing on `ale`, whose envs are C++."""
         if not self.venv.has_python_envs:
             return []
-        return [self._as_seen(env) for env in self.venv.get_sub_environments()]
-
-    def _as_seen(self, env: Any) -> Any:
-        # RLlib asks the first of them for the spaces.
-        if not self._is_stack:
-            return env
-        if isinstance(env, gym.Env):
-            return gym.wrappers.TransformObservation(env, _channels_last, self.observation_space)
-        env.observation_space = self.observation_space
-        return env
+        envs = self.venv.get_sub_environments()
+        for place, env in enumerate(envs if self._is_stack else ()):
+            space = self.observation_space  # for which RLlib asks the first of them
+            if isinstance(env, gym.Env):
+                envs[place] = gym.wrappers.TransformObservation(env, _channels_last, space)
+            else:
+                env.observation_space = space
+        return envs
 
     def try_render_at(self, index: int | None = None) -> np.ndarray:
         """Return what one env shows: uint8 RGB `[height, width, 3]`."""
@@ -294,8 +294,3 @@ def _channels_last_space(space: gym.spaces.Box) -> gym.spaces.Box:
 
 def _network_space(space: gym.spaces.Box) -> gym.spaces.Box:
     return gym.spaces.Box(-1.0, 1.0, _channels_last(space.low).shape, np.float32)
-
-
-def _with_network_images(env: gym.Env) -> gym.Env:
-    space = _network_space(env.observation_space)
-    return gym.wrappers.TransformObservation(env, _network_images, space)

@@ -11,7 +11,6 @@ import numpy as np
 
 from atari_wrappers.adapters.infos import info_rows
 from atari_wrappers.adapters.requirements import check_settings
-from atari_wrappers.backends.base import Info
 from atari_wrappers.checks import SEED_END
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.factory import make_vec
@@ -132,18 +131,14 @@ class StableBaselines3VecEnv(sb3.VecEnv):
             for index in np.flatnonzero(info["_final_obs"]):
                 infos[index]["terminal_observation"] = info["final_obs"][index]
                 self.reset_infos[index] = {"lives": int(info["lives"][index])}
-        if "_episode" in info:
-            self._add_games(infos, info)
-        return obs, rewards, terminated | truncated, infos
-
-    def _add_games(self, infos: list[dict[str, Any]], info: Info) -> None:
         seconds = round(time.monotonic() - self._start, 6)
-        for index in np.flatnonzero(info["_episode"]):
+        for index in np.flatnonzero(info.get("_episode", ())):
             infos[index]["episode"] = {
                 "r": round(float(info["episode"]["r"][index]), 6),
                 "l": int(info["episode"]["frames"][index]),
                 "t": seconds,
             }
+        return obs, rewards, terminated | truncated, infos
 
     def close(self) -> None:
         """Close the batch."""

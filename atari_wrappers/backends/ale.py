@@ -1,28 +1,109 @@
 """The `ale` backend: ALE's own vector env, C++ threads in this process.
 
-`ale_limits` says which settings it can follow; `ale_records` derives what it does not report.
+It can follow few recipes, as ALE does a few things in its way only; `ale_records` derives what it
+does not report.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from ale_py.vector_env import AtariVectorEnv
 
-from atari_wrappers.backends.ale_limits import obstacles_to_ale
 from atari_wrappers.backends.ale_records import GameRecords
-from atari_wrappers.backends.base import Backend, Reset, StepResult
+from atari_wrappers.backends.base import Backend, StepResult
 from atari_wrappers.backends.results import ObsArrays
-from atari_wrappers.backends.ticket import PythonTicket
+from atari_wrappers.backends.ticket import Ticket
 from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.recipes import Recipe
 from atari_wrappers.recording.observations import ObservationRecorder
 from atari_wrappers.request import BatchRequest
 
 # To ALE a limit of 0 is over at once, and it counts in 32 bits.
 _NO_LIMIT = 2**30
+
+
+def obstacles_to_ale(request: BatchRequest) -> Iterator[str]:
+    """Name each setting that is in the way, its value and what it could be."""
+    recipe, settings, num_envs = request.recipe, request.settings, request.num_envs
+    if recipe is None:
+        yield "it is no Atari game"
+        return
+    if len(request.envs) > 1:
+        yield "several games: it has one"
+    if settings.wrappers:
+        yield "wrappers: its envs are no Python objects"
+    if settings.img_dir is not None:
+        yield "img_dir: it shows no raw frames"
+    if settings.autoreset == "disabled":
+        yield 'autoreset="disabled": it always restarts envs by itself'
+    if settings.autoreset == "next-step" and _is_signal(recipe):
+        yield (
+            'autoreset="next-step" with episodic_life=True: after a lost life its game goes on at'
+            " once, where that step's action ought to be ignored"
+        )
+    if settings.num_players > 1:
+        yield f"num_players={settings.num_players}: it has one"
+        recipe = replace(recipe, mode=None, difficulty=None)  # these follow from that
+    if 0 < settings.batch_size < num_envs:
+        yield (
+            f"batch_size={settings.batch_size}: it takes actions only for the envs received last,"
+            f" so not for all {num_envs} after a reset"
+        )
+    yield from _foreign_parts(recipe)
+
+
+def _foreign_parts(recipe: Recipe) -> Iterator[str]:
+    """Name the parts of a recipe that `ale` does in another way, where that shows."""
+    for name, (own, shows) in _OWN_PARTS.items():
+        value = getattr(recipe, name)
+        if value not in own and (shows is None or shows(recipe)):
+            yield f"{name}={value!r}: it has {' and '.join(map(repr, own))} only"
+    ways = (recipe.life_loss, recipe.after_life_loss)
+    if recipe.episodic_life and ways not in LIFE_LOSSES:
+        yield (
+            f"life_loss={ways[0]!r} with after_life_loss={ways[1]!r}: it has "
+            + " and ".join(f"{loss!r} with {after!r}" for loss, after in LIFE_LOSSES)
+            + " only"
+        )
+
+
+def _is_signal(recipe: Recipe) -> bool:
+    return recipe.episodic_life and recipe.after_life_loss == "go-on"
+
+
+def _is_limited(recipe: Recipe) -> bool:
+    return recipe.max_episode_frames > 0
+
+
+def _has_start(recipe: Recipe) -> bool:
+    return recipe.noop_max > 0 or recipe.fire_reset != "off"
+
+
+# Part by part: what `ale` has, and with which recipes another value makes a difference, if not all.
+_OWN_PARTS: dict[str, tuple[tuple[Any, ...], Callable[[Recipe], bool] | None]] = {
+    "obs_type": (("screen",), None),
+    "pooling": (("gray",), None),
+    "resizing": (("gray",), lambda recipe: recipe.grayscale),
+    "last_frame": (("dropped",), None),
+    "channels_last": ((False,), None),
+    "padding": (("zero",), lambda recipe: recipe.frame_stack > 1),
+    "noop_min": ((0,), None),
+    "fire_reset": (("off", "before-noops"), None),
+    "count_reset_frames": ((False,), lambda recipe: _is_limited(recipe) and _has_start(recipe)),
+    "count_reset_rewards": ((False,), _has_start),
+    "max_episode_steps": ((0,), None),
+    "end_precedence": (("terminated",), _is_limited),
+    "mode": ((None,), None),
+    "difficulty": ((None,), None),
+    "seeding": (("raw",), None),
+}
+# `life_loss` and `after_life_loss`: the first is derived, the second is ALE's `episodic_life`.
+LIFE_LOSSES = (("after-skip", "go-on"), ("in-skip", "new-game"))
 
 
 class AleBackend(Backend):
@@ -43,7 +124,7 @@ class AleBackend(Backend):
         self._make()
         self.single_observation_space = space = self._env.single_observation_space
         self.single_action_space = self._env.single_action_space
-        self.ticket = PythonTicket(num_envs)
+        self.ticket = Ticket(num_envs)
         self._all = dict.fromkeys(range(num_envs))
         self._recorder = None
         if settings.video_dir is not None:
@@ -58,9 +139,15 @@ class AleBackend(Backend):
         space, mode = env.single_observation_space, request.settings.autoreset_mode
         self._records = GameRecords(num_envs, space, request.recipe, mode)
 
-    def reset(self, reset: Reset) -> None:
+    def reset(
+        self,
+        indices: Sequence[int] | None,
+        seeds: Sequence[int | None] | None,
+        options: dict[str, Any],
+        out: np.ndarray | None,
+    ) -> None:
         """Restart the envs at once; `recv` gives what all show then."""
-        indices, seeds, _, out = reset  # there are no options for ALE's envs
+        del options  # there are none for ALE's envs
         mask = None
         if indices is not None:
             mask = np.zeros(self._num_envs, bool)

@@ -1,4 +1,4 @@
-"""What ALE's vector env reports, brought to the terms of `VecEnv`: lost lives, true games, records."""
+"""What ALE's vector env reports, in the terms of `VecEnv`: lost lives, true games, records."""
 
 from __future__ import annotations
 
@@ -38,12 +38,6 @@ class GameRecords:
     Within a step, with the caches full of frames, a numpy operation costs 2 µs and more. Therefore
     `prepare` makes what a step brings that ends nothing and gives no reward, while ALE's threads
     emulate (free where a core is), and `after_step` tells by bytes whether it was such a step.
-
-    Args:
-        num_envs: Envs in the batch.
-        space: The observation space of one.
-        recipe: How games become episodes.
-        mode: When an ended env restarts.
     """
 
     def __init__(

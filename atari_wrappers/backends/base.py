@@ -3,55 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Protocol
 
 import gymnasium as gym
 import numpy as np
 
+from atari_wrappers.backends.ticket import Ticket
 from atari_wrappers.request import BatchRequest
 
 Info = dict[str, Any]
 StepResult = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]
-
-
-class Reset(NamedTuple):
-    """What a reset is to be.
-
-    Attributes:
-        indices: The envs, `None` for all.
-        seeds: One for each of them, in their order; `None` for none.
-        options: For the envs.
-        out: Where obs are to be when they are received, `None` for an array of the backend's.
-    """
-
-    indices: Sequence[int] | None
-    seeds: Sequence[int | None] | None
-    options: dict[str, Any]
-    out: np.ndarray | None
-
-
-class Ticket(Protocol):
-    """What a backend has begun and not given back; nobody else keeps account of it.
-
-    Attributes:
-        out: Where the caller wants the next results, if that was said.
-    """
-
-    out: np.ndarray | None
-
-    @property
-    def kind(self) -> Literal["step", "reset"] | None:
-        """What was begun and is waited for, `None` when nothing is in flight.
-
-        What is left of a reset, once some of it was received, is received as of a step.
-        """
-
-    @property
-    def count(self) -> int:
-        """How many envs are in flight."""
-
-    def busy(self, indices: Sequence[int]) -> list[int]:
-        """Return those of the envs named that are in flight."""
 
 
 class Backend(Protocol):
@@ -100,8 +61,17 @@ class Backend(Protocol):
         What no backend can serve is refused before (`request.request_env`).
         """
 
-    def reset(self, reset: Reset) -> None:
-        """Begin to restart envs."""
+    def reset(
+        self,
+        indices: Sequence[int] | None,
+        seeds: Sequence[int | None] | None,
+        options: dict[str, Any],
+        out: np.ndarray | None,
+    ) -> None:
+        """Begin to restart the envs named (`None`: all), each with a seed if there are any.
+
+        `out` is as for `send`.
+        """
 
     def send(
         self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None

@@ -26,9 +26,6 @@ def choose_backend(request: BatchRequest) -> type[Backend]:
     Videos are of raw frames where the choice is free; a backend without them, asked for by name,
     records what it observes.
 
-    Args:
-        request: The batch that is to be made.
-
     Raises:
         UnsupportedError: What was asked for cannot serve; the message names each setting that is in
             the way, its value and what it could be, and the backends that can. Or none can.

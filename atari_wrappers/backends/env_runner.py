@@ -129,11 +129,9 @@ class EnvRunner:
         return self._rows.obs[buffer][self._index].copy() if self.obs is None else self.obs
 
     def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return an attribute of the env, called if it is a method."""
         return get_or_call(self.env, name, args, kwargs)
 
     def set_attr(self, name: str, value: Any) -> None:
-        """Set an attribute of the env."""
         set_attr(self.env, name, value)
 
     def attribute(self, name: str) -> tuple[bool, Any]:
@@ -150,10 +148,8 @@ class EnvRunner:
         """Return the env's state and its row.
 
         The state is what the env's own `save_state` returns, plain if that is bytes; else it is
-        pickled, and an env without that method is pickled whole.
-
-        Raises:
-            UnsupportedError: It can be neither.
+        pickled, and an env without that method is pickled whole. Where neither can be, that is an
+        `UnsupportedError`.
         """
         save_state = _method(self.env, "save_state")
         try:
@@ -168,12 +164,7 @@ class EnvRunner:
         return pack("env", STATE_VERSION, values | {"env": env, "is_pickle": is_pickle})
 
     def check_state(self, data: bytes) -> None:
-        """Refuse what `load` cannot take, and change nothing.
-
-        Raises:
-            ValueError: It is the state of something else, of another version, or damaged; the
-                message names the env.
-        """
+        """Refuse, by a `ValueError` that names the env, what `load` cannot take; change nothing."""
         try:
             self._check_state(data)
         except ValueError as error:
@@ -184,10 +175,9 @@ class EnvRunner:
             state = unpack("env", STATE_VERSION, data)
         except ValueError as error:
             raise ValueError(f"this is not what save_state returned: {error}") from error
+        other = self._not_its_state
         if "native" in state:
-            raise ValueError(
-                f'{self._not_its_state}: backend "native" saved it, and alone reads it'
-            )
+            raise ValueError(f'{other}: backend "native" saved it, and alone reads it')
         check_alike("this state of an env", state, dict.fromkeys(_PARTS, ...))
         check_alike("ended, is_pickle", [state["ended"], state["is_pickle"]], [True, True])
         check, restore = _method(self.env, "check_state"), _method(self.env, "restore_state")
@@ -196,7 +186,7 @@ class EnvRunner:
             raise ValueError("this is the state of an ended env, which same-step mode has not")
         if check is not None:
             if state["is_pickle"]:  # of plain data nothing is to run
-                raise ValueError(f"{self._not_its_state}: it is a pickle")
+                raise ValueError(f"{other}: it is a pickle")
             check(state["env"])
         elif restore is not None:  # what cannot be checked is tried
             backup = _method(self.env, "save_state")()
@@ -208,7 +198,7 @@ class EnvRunner:
             _env_state(state)
         own = self._row()
         own["obs"] = own["final_obs"]
-        check_alike(f"{self._not_its_state}: row", state["row"], own)
+        check_alike(f"{other}: row", state["row"], own)
 
     def _row(self) -> dict[str, np.ndarray]:
         arrays = self._rows.arrays.items()
@@ -293,12 +283,7 @@ def _method(env: gym.Env, name: str) -> Any:
 
 
 def get_or_call(env: gym.Env, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return `env`'s attribute, wherever among its wrappers; called if it is a method.
-
-    Raises:
-        AttributeError: There is none.
-        TypeError: Arguments are given to what is no method.
-    """
+    """Return `env`'s attribute, wherever among its wrappers; called if it is a method."""
     attribute = env.get_wrapper_attr(name)
     if callable(attribute):
         return attribute(*args, **kwargs)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from atari_wrappers.backends.base import Backend, Reset, StepResult
+from atari_wrappers.backends.base import Backend, StepResult
 from atari_wrappers.backends.env_runner import get_or_call, set_attr
 from atari_wrappers.backends.python_envs import expect_same_spaces
 from atari_wrappers.backends.results import ObsArrays, add_final, add_games
@@ -71,11 +71,17 @@ class NativeBackend(Backend):
             settings.obs_buffers, self._batch_size, self.single_observation_space
         )
 
-    def reset(self, reset: Reset) -> None:
-        indices = self._all if reset.indices is None else list(reset.indices)
-        seeds = reset.seeds or [None] * len(indices)
-        self._core.begin_reset(indices, seeds, bool(reset.options.get(NEW_GAME)))
-        self._core.out = reset.out
+    def reset(
+        self,
+        indices: Sequence[int] | None,
+        seeds: Sequence[int | None] | None,
+        options: dict[str, Any],
+        out: np.ndarray | None,
+    ) -> None:
+        chosen = self._all if indices is None else indices
+        seeds = seeds or [None] * len(chosen)
+        self._core.begin_reset(chosen, seeds, bool(options.get(NEW_GAME)))
+        self._core.out = out
 
     def send(
         self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None

@@ -14,10 +14,10 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from atari_wrappers.backends.base import Backend, Info, Reset, StepResult
+from atari_wrappers.backends.base import Backend, Info, StepResult
 from atari_wrappers.backends.restarts import Restarts
 from atari_wrappers.backends.results import RESERVED, ResultArrays
-from atari_wrappers.backends.ticket import PythonTicket
+from atari_wrappers.backends.ticket import Ticket
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.two_players import obstacle_to_two_players
@@ -51,15 +51,21 @@ class PythonEnvsBackend(Backend):
     def __init__(self, request: BatchRequest) -> None:
         self.request, self.num_envs = request, request.num_envs
         self.extras: dict[int, dict[str, Any]] = {}
-        self.ticket = PythonTicket(self.num_envs)
+        self.ticket = Ticket(self.num_envs)
         self.restarts = Restarts(self.num_envs, request.settings)
         self.failed = self.restarts.failed
         self._all = list(range(self.num_envs))
 
-    def reset(self, reset: Reset) -> None:
-        chosen = self._all if reset.indices is None else list(reset.indices)
-        asked = self.begin_reset(chosen, reset.seeds or [None] * len(chosen), reset.options)
-        self.ticket.begin("reset", asked, reset.out)
+    def reset(
+        self,
+        indices: Sequence[int] | None,
+        seeds: Sequence[int | None] | None,
+        options: dict[str, Any],
+        out: np.ndarray | None,
+    ) -> None:
+        chosen = self._all if indices is None else indices
+        asked = self.begin_reset(chosen, seeds or [None] * len(chosen), options)
+        self.ticket.begin("reset", asked, out)
 
     def send(
         self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None

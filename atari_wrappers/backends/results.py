@@ -160,13 +160,9 @@ def add_final(info: Info, ended: np.ndarray, obs: np.ndarray, lives: np.ndarray)
 def result_shapes(
     num_envs: int, space: gym.Space, num_players: int = 1, num_buffers: int = 0
 ) -> Shapes:
-    """Return the arrays that `ResultArrays` has.
+    """Return the arrays that `ResultArrays` has of envs with an observation space.
 
-    Args:
-        num_envs: How many envs.
-        space: The observation space of one.
-        num_players: 1, or the length of the players' axis.
-        num_buffers: Observation arrays; 0 where they need not be shared.
+    There are as many arrays of observations as buffers; none where they need not be shared.
     """
     batch = (num_envs, *(space.shape or ()))
     shapes = {f"obs{buffer}": (space.dtype, batch) for buffer in range(num_buffers)}

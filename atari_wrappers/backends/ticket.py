@@ -1,4 +1,4 @@
-"""The `Ticket` of a backend that has it in Python; `native` has the core's."""
+"""What is in flight. `native` has the core's account of it, under the same names."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ class EnvReset(NamedTuple):
     options: Any
 
 
-class PythonTicket:
-    """What a backend has begun and not given back.
-
-    Args:
-        num_envs: Envs in the batch.
+class Ticket:
+    """What a backend has begun and not given back; nobody else keeps account of it.
 
     Attributes:
-        kind: As in `base.Ticket`.
-        out: Likewise.
+        kind: What was begun and is waited for, `None` when nothing is in flight. What is left of a
+            reset, once some of it was received, is received as of a step.
+        out: Where the caller wants the next results, if that was said.
         asked: What each env in flight is to do, in the order in which they were begun.
         ready: Those that have done it, in the order in which they had.
     """

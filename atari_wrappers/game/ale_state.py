@@ -37,9 +37,6 @@ def is_within_frame(state: bytes) -> bool:
     knows that by a flag, which a restore leaves as it is: with the wrong one another game follows,
     and ALE may write beyond its picture. In the state is how the processor came to stop, 1 where
     the picture was complete.
-
-    Raises:
-        ValueError: The state is none of a version that is known.
     """
     at = _after(state, b"M6532") - len(b"M6532") - 8
     stopped = struct.unpack_from("<i", state, at)[0]
@@ -63,14 +60,9 @@ def twister_in(state: bytes) -> tuple[np.ndarray, int]:
 
 
 def check_ale_state(state: bytes, own: bytes) -> None:
-    """Refuse what ALE cannot read as a state of the same game, as far as that can be seen.
+    """Refuse, by a `ValueError`, what is no state of the game that has `own` as one.
 
-    Args:
-        state: What is to be checked.
-        own: A state of the game's.
-
-    Raises:
-        ValueError: It is none.
+    That is as far as can be seen; ALE reads anything.
     """
     theirs, ours = _without_twisters(state), _without_twisters(own)
     fits = len(theirs) == len(ours)

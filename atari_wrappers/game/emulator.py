@@ -49,7 +49,7 @@ class Emulator:
 
     Args:
         env_id: Which game.
-        recipe: Says sticky actions, mode, difficulty and the set of actions; with their values.
+        recipe: Says sticky actions, mode, difficulty and the set of actions.
         on_frame: Called after each emulated frame.
 
     Attributes:
@@ -209,11 +209,7 @@ class Emulator:
         return self.ale.cloneState(include_rng=True).serialize()
 
     def check(self, state: Any) -> None:
-        """Refuse what `restore` cannot take.
-
-        Raises:
-            ValueError: It is not what `save` returns.
-        """
+        """Refuse, by a `ValueError`, what is not as `save` returns it."""
         own = self.save()
         check_alike("emulator", state, own | {"held": ...})
         check_ale_state(state["ale"], own["ale"])

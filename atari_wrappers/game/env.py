@@ -207,11 +207,7 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
         return pack("game", STATE_VERSION, state)
 
     def check_state(self, state: bytes) -> dict[str, Any]:
-        """Return what `save_state` put into a state.
-
-        Raises:
-            ValueError: It is the state of something else, of another version, or damaged.
-        """
+        """Return what `save_state` put into a state; a `ValueError` says why it is none of this."""
         values = unpack("game", STATE_VERSION, state)
         if "native" in values:
             raise ValueError('this is not the state of a game on ale-py: backend "native" saved it')

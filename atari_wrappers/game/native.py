@@ -162,7 +162,7 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
         core: The batch.
         index: The game's place in it.
         request: How it was made.
-        spaces: `native_spaces(request)`.
+        spaces: `native_spaces(request)`, which a batch has once.
         env_index: Its place among all.
         on_frame: Called by `play_film` for each frame of the games that are filmed, which `render`
             then shows, and for the first frame of each other game.
@@ -211,11 +211,7 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
 
     @property
     def np_random(self) -> np.random.Generator:
-        """Refused: the random numbers are the emulator's, and go with its states.
-
-        Raises:
-            UnsupportedAttributeError: Always.
-        """
+        """Refused: the random numbers are the emulator's, and go with its states."""
         raise UnsupportedAttributeError(
             f"np_random: the random numbers of {self} are in its states alone"
         )
@@ -225,19 +221,11 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
         return [ale_py.Action(number).name for number in self._core.actions(self._index)]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> NoReturn:
-        """Refuse.
-
-        Raises:
-            UnsupportedError: Always.
-        """
+        """Refuse, by an `UnsupportedError`."""
         raise UnsupportedError(f"reset of {self}: the batch resets it; reset_at has an index")
 
     def step(self, action: Any) -> NoReturn:
-        """Refuse.
-
-        Raises:
-            UnsupportedError: Always.
-        """
+        """Refuse, by an `UnsupportedError`."""
         raise UnsupportedError(f"step of {self}: the batch steps it; step has an env_id")
 
     def render(self) -> np.ndarray:
@@ -249,10 +237,9 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
         return self._core.rgb_palette(self._index)[self._shown.screen]
 
     def play_film(self, on_step: Callable[..., None]) -> None:
-        """Show each frame that was filmed since the last call, and tell of the agent's steps.
+        """Show each frame that was filmed since the last call.
 
-        Args:
-            on_step: Called after the last frame of each with `game_over`.
+        `on_step` is called after the last frame of each of the agent's steps, with `game_over`.
         """
         events, pictures = self._core.take_film(self._index)
         screens = iter(pictures)
@@ -274,11 +261,7 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
         return pack(self._kind, STATE_VERSION, {"made_by": self._made_by, "native": state})
 
     def check_state(self, state: bytes) -> bytes:
-        """Return what of a state is `atari_core`'s.
-
-        Raises:
-            ValueError: It is the state of something else, of another version, or damaged.
-        """
+        """Return what of a state is `atari_core`'s; a `ValueError` says why it is none of this."""
         try:
             values = unpack(self._kind, STATE_VERSION, state)
         except ValueError as error:
@@ -291,13 +274,9 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
         return values["native"]
 
     def restore_state(self, state: bytes) -> None:
-        """Go to a state that `save_state` returned; what follows is the same to the last bit.
+        """Go to a state of this game, or of one by the same recipe, or change nothing.
 
-        Args:
-            state: Of this env, or of another one with the same game and recipe.
-
-        Raises:
-            ValueError: As `check_state`; nothing has changed then.
+        What follows is the same to the last bit.
         """
         self._core.restore_states([self._index], [self.check_state(state)])
 
@@ -305,11 +284,8 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
 class NativeGame(SavedAnywhere, NativeView):
     """An Atari game on `atari_core`, of which `AtariGame` documents what it observes and tells.
 
-    Args:
-        request: Which game, and how.
-        env_index: The env's place in its batch.
-        on_frame: Called after each step or reset, as `NativeView` says, for the frames emulated in
-            it, those of no-ops and FIRE too.
+    `on_frame` is called after each step or reset, as `NativeView` says, for the frames emulated in
+    it, those of no-ops and FIRE too.
 
     Raises:
         UnsupportedError: `atari_core` is not installed, or the game is not proved there.
@@ -362,11 +338,7 @@ class NativeGame(SavedAnywhere, NativeView):
         return given.astype(space.dtype)
 
     def save_state(self) -> bytes:
-        """Return the whole state, random numbers included: plain data, of which nothing runs.
-
-        Raises:
-            ResetNeededError: There was no reset yet.
-        """
+        """Return the whole state; a `ResetNeededError` says that there was no reset yet."""
         if not self._was_reset:
             raise ResetNeededError(f"save_state of {self}: call reset() first")
         return super().save_state()

@@ -24,10 +24,6 @@ class Pictures:
     (`"dropped"`: gymnasium, ALE), or to the older one's, if the skip ran to its end (`"alone"`:
     EnvPool).
 
-    Args:
-        emulator: Whose screen is read.
-        recipe: How.
-
     Attributes:
         picture: What the last step or start of an episode shows, at the console's size; `push` and
             `begin` take it.
@@ -115,14 +111,7 @@ class Pictures:
 
 
 class Ram:
-    """The console's memory, uint8 `[128]`, as the last frame left it; told as `Pictures` is.
-
-    Args:
-        emulator: Whose memory is read.
-
-    Attributes:
-        picture: What the last step left.
-    """
+    """The console's memory, uint8 `[128]`, as the last frame left it; told as `Pictures` is."""
 
     def __init__(self, emulator: Emulator) -> None:
         self._emulator = emulator

@@ -27,11 +27,6 @@ _STATE = ("lives", "terminated", "truncated", "life_lost", "score", "steps", "_l
 class GameRules:
     """Plays games, one after the other.
 
-    Args:
-        emulator: What plays them.
-        recipe: The rules.
-        pictures: What is told which frames to look at.
-
     Attributes:
         draws: Where random numbers come from.
         lives: Those left; 0 where the game has none.
@@ -41,9 +36,6 @@ class GameRules:
         score: Sum of the rewards of the agent's steps, and of resets if the recipe says so.
         steps: The agent's steps in it.
         cut_off: The record of a game that ended while a reset was to go on with it, else `None`.
-
-    Raises:
-        UnsupportedError: The game has no such mode or difficulty.
     """
 
     def __init__(self, emulator: Emulator, recipe: Recipe, pictures: Observations) -> None:
@@ -88,11 +80,7 @@ class GameRules:
         return {"attributes": attributes, "draws": self.draws.state()}
 
     def check(self, state: Any) -> None:
-        """Refuse what `restore` cannot take.
-
-        Raises:
-            ValueError: It is not what `save` returns.
-        """
+        """Refuse, by a `ValueError`, what is not as `save` returns it."""
         attributes = self.save()["attributes"] | {"score": ..., "_limit": ...}
         check_alike("rules", state, {"attributes": attributes, "draws": ...})
         score, limit = (np.asarray(state["attributes"][name]) for name in ("score", "_limit"))
@@ -113,12 +101,7 @@ class GameRules:
         self.draws.set_state(state["draws"])
 
     def step(self, action: Any, strength: float = 1.0) -> Any:
-        """Take a step of the agent, and return its reward; the rest is in attributes.
-
-        Args:
-            action: One of the emulator's.
-            strength: How far it turns a paddle, 0 to 1.
-        """
+        """Take a step of the agent, and return its reward; the rest is in attributes."""
         self.steps += 1
         reward = self._skip(action, strength)
         self.score = self.score + reward
@@ -167,11 +150,7 @@ class GameRules:
             self.truncated = first != "terminated"
 
     def new_game(self, seed: int | None) -> None:
-        """Begin a game.
-
-        Args:
-            seed: Where to begin all random numbers anew; `None` goes on with them.
-        """
+        """Begin a game; a seed begins all random numbers anew."""
         self.steps, self.cut_off = 0, None
         self._begin(seed)
         self._no_ops(seed)

@@ -5,31 +5,13 @@ Two ways are in use, `Recipe.seeding` names one, and the tests compare both with
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from gymnasium.utils import seeding
 
 from atari_wrappers.checks import check_choice, check_number
 from atari_wrappers.plain_data import check_alike
-
-
-class Draws(Protocol):
-    """What a game draws from."""
-
-    ale_seed: int
-
-    def between(self, low: int, high: int) -> int:
-        """Return a uniform integer from `low` to `high`, both included."""
-
-    def state(self) -> Any:
-        """Return where in its sequence this stands, as plain data."""
-
-    def check_state(self, state: Any) -> None:
-        """Refuse what `set_state` cannot take, by a `ValueError`."""
-
-    def set_state(self, state: Any) -> None:
-        """Go to where a `state` was taken."""
 
 
 class HashedDraws:
@@ -68,11 +50,7 @@ class HashedDraws:
 
 
 class RawDraws:
-    """As the C++ vector envs: `seed` is ALE's, and that of a `std::mt19937`.
-
-    Attributes:
-        ale_seed: ALE's `random_seed`.
-    """
+    """As the C++ vector envs: `seed` is ALE's, and that of a `std::mt19937`."""
 
     def __init__(self, seed: int) -> None:
         self.ale_seed = seed
@@ -104,18 +82,17 @@ class RawDraws:
 
 
 def check_twister(name: str, state: Any) -> None:
-    """Refuse what is no state of numpy's Mersenne Twister, which would read beyond its words.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """Refuse, by a `ValueError`, what would have numpy's Mersenne Twister read beyond its words."""
     check_alike(name, state, np.random.RandomState(0).get_state(legacy=False))
     check_choice(f"{name}.bit_generator", state["bit_generator"], ("MT19937",))
     check_number(f"{name}.state.pos", state["state"]["pos"], 0, len(state["state"]["key"]))
     check_number(f"{name}.has_gauss", state["has_gauss"], 0, 1)
 
 
-def make_draws(way: str, seed: int | None) -> HashedDraws | RawDraws:
+Draws = HashedDraws | RawDraws
+
+
+def make_draws(way: str, seed: int | None) -> Draws:
     """Return what `Recipe.seeding` names, from fresh entropy where there is no seed."""
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1)[0] >> 1)

@@ -37,15 +37,6 @@ class TwoPlayerEmulator(Emulator):
     Sticky actions are drawn here, for each player and frame: the fork could draw them too, but its
     states lack the action last taken. Without them a game of Pong or SpaceInvaders follows from its
     actions alone, and another from its seed too.
-
-    Args:
-        env_id: Which game.
-        recipe: Says sticky actions, mode, difficulty and the set of actions; as `recipe_for_two`
-            returned it.
-        on_frame: Called after each emulated frame.
-
-    Attributes:
-        ale: The fork's interface.
     """
 
     reward_shape = (NUM_PLAYERS,)
@@ -101,14 +92,9 @@ class TwoPlayerEmulator(Emulator):
         self._pressed[:] = 0
 
     def act(self, action: Action | np.ndarray, strength: float = 1.0) -> np.ndarray:
-        """Emulate a frame.
+        """Emulate a frame; return the players' rewards, int32 `[2]`.
 
-        Args:
-            action: One of `actions` for both players, or the codes of two: int32 `[2]`.
-            strength: Not looked at.
-
-        Returns:
-            The players' rewards, int32 `[2]`.
+        The action is one for both players, or the codes of two: int32 `[2]`.
         """
         codes = action.value if isinstance(action, Action) else action
         if self._sticky:
@@ -140,11 +126,7 @@ class TwoPlayerEmulator(Emulator):
         }
 
     def check(self, state: Any) -> None:
-        """Refuse what `restore` cannot take.
-
-        Raises:
-            ValueError: It is not what `save` returns.
-        """
+        """Refuse, by a `ValueError`, what is not as `save` returns it."""
         own = self.save()
         check_alike("emulator", state, own | {"ale": ..., "twister": ...})
         encoded = np.atleast_1d(state["ale"])
@@ -193,18 +175,7 @@ class TwoPlayerGame(AtariGame):
         return out
 
     def step(self, action: Any) -> tuple[np.ndarray, np.ndarray, bool, bool, dict[str, Any]]:
-        """Take a step of `frame_skip` frames.
-
-        Args:
-            action: The players' actions, integers `[2]`.
-
-        Returns:
-            Observation (a fresh array), rewards, terminated, truncated, info.
-
-        Raises:
-            ValueError: There is no such action.
-            ResetNeededError: The game is over, or none has begun.
-        """
+        """Take a step of `frame_skip` frames, as `AtariGame` does, by integers `[2]`."""
         obs, rewards, terminated, truncated, info = super().step(action)
         return obs, rewards.astype(np.float32), terminated, truncated, info
 

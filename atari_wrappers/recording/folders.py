@@ -13,10 +13,7 @@ _LOGGER = logging.getLogger("atari_wrappers")
 
 
 def prepare_folder(setting: str, path: str | os.PathLike[str]) -> Path:
-    """Make a folder and its parents, and prove that a file can be written there.
-
-    Returns:
-        Its absolute path: the working directory may change while it is written to.
+    """Make a folder and its parents, prove that a file can be written there; return its full path.
 
     Raises:
         NotADirectoryError: It, or one of its parents, is a file.
@@ -39,9 +36,7 @@ def prepare_folder(setting: str, path: str | os.PathLike[str]) -> Path:
 def next_number(folder: Path, name: str) -> int:
     """Return the number behind the highest in use, however many are missing below; 0 if none is.
 
-    Args:
-        folder: Where to look.
-        name: What its files are called: a regular expression whose group 1 is the number.
+    `name` is what the files are called: a regular expression whose group 1 is the number.
     """
     with os.scandir(folder) as entries:
         matches = [re.fullmatch(name, entry.name) for entry in entries]
@@ -49,12 +44,7 @@ def next_number(folder: Path, name: str) -> int:
 
 
 def new_file(path: Path) -> BinaryIO:
-    """Create a file and open it; if its folder was removed meanwhile, make that again.
-
-    Raises:
-        FileExistsError: There is one of this name.
-        OSError: It cannot be created.
-    """
+    """Create a file and open it; if its folder was removed meanwhile, make that again."""
     try:
         return path.open("xb")
     except FileNotFoundError:

@@ -13,13 +13,7 @@ from atari_wrappers.settings import Settings
 
 
 class ObservationRecorder:
-    """Videos of a batch whose backend shows only observations: the newest frame of each agent step.
-
-    Args:
-        num_envs: Envs in the batch.
-        settings: With a `video_dir`.
-        frame_skip: Emulated frames per agent step.
-    """
+    """Videos of the newest frame that each env of a batch observes in a step."""
 
     def __init__(self, num_envs: int, settings: Settings, frame_skip: int = 4) -> None:
         prepare_folders(settings)
@@ -29,11 +23,7 @@ class ObservationRecorder:
         self._restarting = [False] * num_envs
 
     def after_reset(self, env_ids: Sequence[int]) -> None:
-        """Begin new games.
-
-        Args:
-            env_ids: Of which envs.
-        """
+        """Begin new games of some envs."""
         for index in env_ids:
             self._games[index].end_game(is_over=False)
             self._restarting[index] = False

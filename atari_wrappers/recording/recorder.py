@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 
 from atari_wrappers import forks
 from atari_wrappers.recording.folders import log_loss, prepare_folder
@@ -27,8 +26,7 @@ def prepare_folders(settings: Settings) -> None:
 
     Raises:
         UnsupportedError: Videos are asked for and cannot be encoded here.
-        NotADirectoryError: A folder, or one of its parents, is a file.
-        OSError: It cannot be made or written to; `PermissionError` where that is the reason.
+        OSError: As `prepare_folder`.
     """
     if settings.img_dir is not None:
         prepare_folder("img_dir", settings.img_dir)
@@ -38,17 +36,11 @@ def prepare_folders(settings: Settings) -> None:
 
 
 class Recorder:
-    """Writes what one env shows.
+    """Writes what one env shows to the folders of the settings, at a rate of frames per second.
 
     A game that is given up, by a reset or by `close`, is finished as a file that plays up to there,
-    or with `record_unfinished=False` deleted.
-    A state that is restored is no new game: what follows is appended to the open file. When a frame
-    cannot be written, no more are.
-
-    Args:
-        settings: Which folders, and which games.
-        env_index: The env's place in its batch.
-        rate: Frames per second.
+    or with `record_unfinished=False` deleted. A state that is restored is no new game: what follows
+    is appended to the open file. When a frame cannot be written, no more are.
     """
 
     def __init__(self, settings: Settings, env_index: int, rate: Fraction) -> None:
@@ -65,19 +57,14 @@ class Recorder:
         """Record nothing in a forked child."""
         self._images = self._videos = None
 
-    def attach(self, env: gym.Env) -> gym.Env:
-        """Return `env` as one that is recorded.
+    def watch(self, env: Any) -> None:
+        """Record an env of whose steps `after_step` tells.
 
         Args:
             env: It calls `on_frame`, and tells by `is_first_frame` whether the frame is the first
                 of its game, and then by `ended_in_reset` whether the game before it ended while a
-                reset was to go on with it; the infos of its steps say where others end.
+                reset was to go on with it.
         """
-        self.watch(env)
-        return Recorded(env, self)
-
-    def watch(self, env: Any) -> None:
-        """Record `env`, as `attach` says, of whose steps `after_step` tells."""
         self._env = env
 
     def on_frame(self) -> None:
@@ -91,14 +78,11 @@ class Recorder:
         if self._images is None and videos is None:
             return
         picture = self._env.render()
-        if self._images is not None:
-            self._write_image(picture)
         if videos is not None:
             videos.write(picture)
-
-    def _write_image(self, picture: np.ndarray) -> None:
         try:
-            self._images.write(picture)
+            if self._images is not None:
+                self._images.write(picture)
         except OSError as error:
             log_loss(f"{self._images.prefix}-*.png", error)
             self._images = None
@@ -122,6 +106,7 @@ class Recorded(gym.Wrapper[Any, Any, Any, Any]):
     def __init__(self, env: gym.Env, recorder: Recorder) -> None:
         super().__init__(env)
         self._recorder = recorder
+        recorder.watch(env)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Step."""
@@ -166,11 +151,7 @@ class StepFrames(gym.Wrapper[Any, Any, Any, Any]):
 def make_recorder(
     settings: Settings, env_index: int, rate: Fraction = FRAMES_PER_SECOND
 ) -> Recorder | None:
-    """Return the recorder that the settings ask for; `None` where they ask for none.
-
-    Raises:
-        Exception: As `prepare_folders`.
-    """
+    """Return the recorder that the settings ask for; `None` where they ask for none."""
     if settings.img_dir is None and settings.video_dir is None:
         return None
     prepare_folders(settings)

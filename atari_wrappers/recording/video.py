@@ -28,11 +28,7 @@ _LIMITED_RANGE = 1
 
 
 def check_video_support() -> None:
-    """Refuse to go on where no mp4 can be written.
-
-    Raises:
-        UnsupportedError: PyAV is missing, or has no encoder for H.264.
-    """
+    """Refuse to go on where PyAV is missing, or has no encoder for H.264."""
     remedy = 'pip install "atari-wrappers[video]"'
     if importlib.util.find_spec("av") is None:
         raise UnsupportedError(f"video_dir needs PyAV: {remedy}")
@@ -152,11 +148,6 @@ class GameVideos:
     A game counts from its first agent step: one that ended before has no number and no file. In a
     folder that has games of this env already, numbers go on behind the highest. No file is ever
     replaced. A game that cannot be written is logged as lost, and the next ones are tried again.
-
-    Args:
-        env_index: The env's place in its batch.
-        settings: With a `video_dir`; `record_every` and `record_unfinished` say which games.
-        rate: Pictures per second.
     """
 
     def __init__(self, env_index: int, settings: Settings, rate: Fraction) -> None:
@@ -203,11 +194,7 @@ class GameVideos:
         self._stepped = True
 
     def end_game(self, *, is_over: bool) -> None:
-        """Finish this game's file; what comes belongs to the next game.
-
-        Args:
-            is_over: Whether the game ended by itself, and was not given up.
-        """
+        """Finish the file of a game that `is_over`, or is given up; what comes is of the next one."""
         is_game = self._stepped and (is_over or self._keeps_unfinished)
         self._game += is_game
         self._stepped = self._is_lost = False

@@ -41,17 +41,12 @@ def action_check(space: gym.Space, num_envs: int, *, clips: bool = False) -> Act
 
 
 def as_array(actions: Any) -> np.ndarray:
-    """Return `actions` as an array.
-
-    Raises:
-        ValueError: They are ragged.
-    """
+    """Return `actions` as an array; ragged ones are a `ValueError`."""
     try:
         return np.asarray(actions)
     except ValueError:
-        raise ValueError(
-            f"actions must have the same shape for each env, not {actions!r}"
-        ) from None
+        message = f"actions must have the same shape for each env, not {actions!r}"
+        raise ValueError(message) from None
 
 
 def _expect_shape(actions: np.ndarray, shape: tuple[int, ...]) -> None:
@@ -80,16 +75,13 @@ class DiscreteCheck:
         # A list's min and max: within a step, with the caches full of frames, numpy's cost 20 µs.
         values = given.tolist()
         if min(values) < self._first or max(values) > self._last:
-            self._refuse(values, env_ids)
+            valid = range(self._first, self._last + 1)
+            index = next(index for index, value in enumerate(values) if value not in valid)
+            raise ValueError(
+                f"action {values[index]} of env {_env(env_ids, index)} is outside of the valid"
+                f" range {self._first} to {self._last}"
+            )
         return given.astype(self._dtype)
-
-    def _refuse(self, values: list[int], env_ids: Sequence[int] | None) -> None:
-        valid = range(self._first, self._last + 1)
-        index = next(index for index, value in enumerate(values) if value not in valid)
-        raise ValueError(
-            f"action {values[index]} of env {_env(env_ids, index)} is outside of the valid range"
-            f" {self._first} to {self._last}"
-        )
 
 
 class ArrayCheck:

@@ -1,4 +1,7 @@
-"""What callers ask of a batch, checked and brought to one form: seeds, masks, indices, buffers."""
+"""What callers ask of a batch, checked and brought to one form: seeds, masks, indices, buffers.
+
+Each raises `TypeError` for what is of another kind, and `ValueError` for what cannot be.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from atari_wrappers.checks import checked_integer
-
-# ALE's vector env takes 32-bit seeds. One bound for all backends, so that a seed is never valid
-# on one of them only.
-SEED_END = 2**31 - 1
+from atari_wrappers.checks import SEED_END, checked_integer
 
 
 def checked_seeds(
     seed: int | Sequence[int | None] | np.ndarray | None, num_envs: int
 ) -> list[int | None] | None:
-    """Return a seed per env, `None` where there is none, or `None` if there is none at all.
-
-    Raises:
-        ValueError: One lies out of range, or their number is wrong.
-        TypeError: One is no integer.
-    """
+    """Return a seed per env, `None` where there is none, or `None` if there is none at all."""
     if seed is None:
         return None
     if _is_several(seed):
@@ -40,12 +34,7 @@ def checked_seeds(
 
 
 def checked_options(options: Any, mask: Any) -> tuple[dict[str, Any], Any]:
-    """Return a copy of the options without the mask, and the mask, wherever it was given.
-
-    Raises:
-        ValueError: The mask is given twice.
-        TypeError: The options are no dict.
-    """
+    """Return a copy of the options without the mask, and the mask, wherever it was given."""
     if not isinstance(options, dict | None):
         raise TypeError(f"options must be a dict, not {options!r}")
     options = dict(options or {})
@@ -55,12 +44,7 @@ def checked_options(options: Any, mask: Any) -> tuple[dict[str, Any], Any]:
 
 
 def checked_mask(mask: Any, num_envs: int) -> np.ndarray:
-    """Return `mask` as an array of bool.
-
-    Raises:
-        ValueError: It is not of shape `[num_envs]`, or names no env.
-        TypeError: It is not of bool.
-    """
+    """Return `mask`, bool `[num_envs]` with a `True` in it, as an array."""
     checked = np.array(np.asarray(mask))
     if checked.dtype != bool or checked.shape != (num_envs,) or not checked.any():
         error = ValueError if checked.dtype == bool else TypeError
@@ -74,13 +58,9 @@ def checked_mask(mask: Any, num_envs: int) -> np.ndarray:
 def checked_indices(
     indices: Any, num_envs: int, name: str = "indices", *, from_end: bool = False
 ) -> list[int]:
-    """Return `indices` (one, several, or `None` for all) as a list.
+    """Return `indices` (one, several, or `None` for all) as a list without repetitions.
 
     With `from_end`, -1 is the last env, as in Python's sequences.
-
-    Raises:
-        ValueError: There is none, one twice, or one that no env has.
-        TypeError: One is no integer.
     """
     if indices is None:
         return list(range(num_envs))
@@ -97,12 +77,7 @@ def checked_indices(
 
 
 def check_buffer(out: np.ndarray | None, shape: tuple[int, ...], dtype: np.dtype) -> None:
-    """Refuse a buffer that a batch of observations cannot be written to.
-
-    Raises:
-        ValueError: It has the wrong shape or dtype, or is read-only or not C-contiguous.
-        TypeError: It is no array.
-    """
+    """Refuse a buffer that a batch of observations cannot be written to."""
     if out is None:
         return
     if not isinstance(out, np.ndarray):
@@ -116,25 +91,12 @@ def check_buffer(out: np.ndarray | None, shape: tuple[int, ...], dtype: np.dtype
 
 
 def checked_index(index: Any, num_envs: int) -> int:
-    """Return the index of one env.
-
-    Raises:
-        ValueError: No env has it.
-        TypeError: It is no integer.
-    """
-    value = checked_integer("index", index)
-    if not 0 <= value < num_envs:
-        raise ValueError(f"index: no env {value} among 0 to {num_envs - 1}")
-    return value
+    """Return the index of one env."""
+    return checked_indices(checked_integer("index", index), num_envs, "index")[0]
 
 
 def checked_timeout(timeout: Any) -> float:
-    """Return `timeout`, in seconds.
-
-    Raises:
-        ValueError: It is negative or not a number.
-        TypeError: It is none.
-    """
+    """Return `timeout`, in seconds."""
     if isinstance(timeout, bool) or not isinstance(timeout, numbers.Real):
         raise TypeError(f"timeout must be seconds, not {timeout!r}")
     if not timeout >= 0:

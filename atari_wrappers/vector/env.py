@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from atari_wrappers.backends.base import Backend, Reset
+from atari_wrappers.backends.base import Backend
 from atari_wrappers.backends.results import RECORD
 from atari_wrappers.game.env import NEW_GAME
 from atari_wrappers.request import BatchRequest
@@ -25,7 +25,7 @@ from atari_wrappers.vector.checks import (
     checked_seeds,
     checked_timeout,
 )
-from atari_wrappers.vector.lifetime import Lifetime
+from atari_wrappers.vector.lifetime import Lifetime, Turn
 from atari_wrappers.vector.order import CallOrder
 
 
@@ -95,9 +95,10 @@ class VecEnv(Batch):
         self.spec = env_id.spec
         opened = backend(request)
         by_hand = settings.autoreset_mode == AutoresetMode.DISABLED
-        order = CallOrder(opened, num_envs, self.batch_size, resets_by_hand=by_hand)
-        self._lifetime = Lifetime(opened, order, str(self))
-        self._backend, self._order = opened, order
+        self._backend = opened
+        self._order = CallOrder(opened, num_envs, self.batch_size, resets_by_hand=by_hand)
+        self._lifetime = Lifetime(opened, str(self))
+        self._turn = Turn(self._lifetime, self._order, str(self))
         self.single_observation_space = opened.single_observation_space
         self.single_action_space = opened.single_action_space
         try:
@@ -143,7 +144,7 @@ class VecEnv(Batch):
             WorkerError: An env failed.
             ClosedError: The batch was closed.
         """
-        with self._lifetime:
+        with self._turn:
             self.reset_async(seed, options, mask, out=out)
             return self.reset_wait()
 
@@ -160,39 +161,30 @@ class VecEnv(Batch):
         With a `batch_size` below `num_envs`, and without `out`, `recv` may take the results of a
         whole reset by parts.
         """
-        with self._lifetime:
-            self._begin_reset(seed, options, mask, out)
-
-    def _begin_reset(
-        self,
-        seed: int | Sequence[int | None] | None,
-        options: dict[str, Any] | None,
-        mask: Any,
-        out: np.ndarray | None,
-    ) -> None:
-        order = self._order
-        order.check_idle("reset")
-        self._check_out(out, self.num_envs)
-        seeds = checked_seeds(seed, self.num_envs)
-        options, mask = checked_options(options, mask)
-        if options and not self._backend.takes_reset_options:
-            raise ValueError(
-                f'backend "{self.backend}" takes no reset options, not {sorted(options)}'
-            )
-        indices = None
-        if mask is not None:
-            mask = checked_mask(mask, self.num_envs)
-            if not mask.all():
-                order.check_was_reset("reset", "the first reset must be of all envs")
-            indices = np.flatnonzero(mask).tolist() if order.was_reset else None
-        else:
-            options |= self._new_game
-        chosen = range(self.num_envs) if indices is None else indices
-        seeds = None if seeds is None else [seeds[index] for index in chosen]
-        self._lifetime.do(self._backend.reset, Reset(indices, seeds, options, out))
-        order.was_reset = True
-        for index, seed in zip(chosen, seeds or (), strict=False):
-            self._seeds[index] = self._seeds[index] if seed is None else seed
+        with self._turn:
+            order = self._order
+            order.check_idle("reset")
+            self._check_out(out, self.num_envs)
+            seeds = checked_seeds(seed, self.num_envs)
+            options, mask = checked_options(options, mask)
+            if options and not self._backend.takes_reset_options:
+                raise ValueError(
+                    f'backend "{self.backend}" takes no reset options, not {sorted(options)}'
+                )
+            indices = None
+            if mask is not None:
+                mask = checked_mask(mask, self.num_envs)
+                if not mask.all():
+                    order.check_was_reset("reset", "the first reset must be of all envs")
+                indices = np.flatnonzero(mask).tolist() if order.was_reset else None
+            else:
+                options |= self._new_game
+            chosen = range(self.num_envs) if indices is None else indices
+            seeds = None if seeds is None else [seeds[index] for index in chosen]
+            self._lifetime.do(self._backend.reset, indices, seeds, options, out)
+            order.was_reset = True
+            for index, seed in zip(chosen, seeds or (), strict=False):
+                self._seeds[index] = self._seeds[index] if seed is None else seed
 
     def reset_wait(
         self, timeout: float | None = None, *, out: np.ndarray | None = None
@@ -203,7 +195,7 @@ class VecEnv(Batch):
             NoPendingStepError: No reset was begun, or `recv` has taken of it.
             StepTimeoutError: It was not done within `timeout` seconds; it goes on.
         """
-        with self._lifetime:
+        with self._turn:
             count = self._order.check_reset_wait()
             self._check_late_out("reset_wait", out, self.num_envs)
             timeout = None if timeout is None else checked_timeout(timeout)
@@ -250,7 +242,7 @@ class VecEnv(Batch):
             ResetNeededError: There was no reset yet, or an ended env waits for one.
             ClosedError: The batch was closed.
         """
-        with self._lifetime:
+        with self._turn:
             self._send("send", actions, env_id, out)
 
     def _send(self, call: str, actions: Any, env_id: Any, out: np.ndarray | None) -> None:
@@ -279,7 +271,7 @@ class VecEnv(Batch):
             WorkerError: An env failed.
             ClosedError: The batch was closed.
         """
-        with self._lifetime:
+        with self._turn:
             return self._recv("recv", out, timeout)
 
     def _recv(self, call: str, out: np.ndarray | None, timeout: float | None) -> StepResult:
@@ -301,18 +293,18 @@ class VecEnv(Batch):
         self, actions: Any, env_id: Any = None, *, out: np.ndarray | None = None
     ) -> StepResult:
         """Do `send`, then `recv`."""
-        with self._lifetime:
+        with self._turn:
             self._send("step", actions, env_id, out)
             return self._recv("step", None, None)
 
     def step_async(self, actions: Any) -> None:
         """Do what `send` does."""
-        with self._lifetime:
+        with self._turn:
             self._send("step_async", actions, None, None)
 
     def step_wait(self, timeout: float | None = None) -> StepResult:
         """Do what `recv` does."""
-        with self._lifetime:
+        with self._turn:
             return self._recv("step_wait", None, timeout)
 
     def drop_pending(self) -> None:
@@ -322,7 +314,7 @@ class VecEnv(Batch):
             WorkerError: An env failed.
             ClosedError: The batch was closed.
         """
-        with self._lifetime:
+        with self._turn:
             ticket = self._backend.ticket
             while ticket.kind is not None:
                 self._receive(min(ticket.count, self.batch_size), None, None)
@@ -331,7 +323,7 @@ class VecEnv(Batch):
     @property
     def num_in_flight(self) -> int:
         """Envs that were begun and not received."""
-        with self._lifetime:
+        with self._turn:
             return self._backend.ticket.count
 
     @property

@@ -1,4 +1,4 @@
-"""How long a batch is open, and whose turn it is there: what closes it, and what leaves it open."""
+"""How long a batch is open, and whose turn it is there."""
 
 from __future__ import annotations
 
@@ -17,66 +17,25 @@ _T = TypeVar("_T")
 
 
 class Lifetime:
-    """An open backend; every call of a batch has its turn there, from its first check to its end.
-
-    A turn is a `with` block. A backend serves one thread at a time: a turn during another thread's
-    is refused and changes nothing, and `close` waits for it. A signal handler may close the batch
-    within a turn.
-
-    An interrupt within a turn, such as Ctrl-C, closes nothing: the next turn brings the backend to
-    rest and forgets what was in flight, and the order of calls asks for a reset of all envs.
+    """How long a backend is open: until its owner closes it, it fails, or the process forks.
 
     Args:
         backend: A backend that was just started.
-        order: What knows the order of calls.
         name: What errors call the batch.
 
     Attributes:
-        backend: It.
-        order: Likewise.
         closed: Whether the batch was closed, by its owner or by a failure.
     """
 
-    def __init__(self, backend: Backend, order: CallOrder, name: str) -> None:
-        self.backend, self.order = backend, order
+    def __init__(self, backend: Backend, name: str) -> None:
         self.closed = False
-        self._name, self._owner = name, os.getpid()
+        self._backend, self._name, self._owner = backend, name, os.getpid()
         self._failure: BaseException | None = None
-        self._is_interrupted = False
-        self._turn = threading.RLock()
         forks.watch(self)
-
-    def __enter__(self) -> None:
-        """Keep other threads out of the backend, which is open and, after an interrupt, at rest."""
-        if not self._turn.acquire(blocking=False):
-            raise PendingStepError(
-                f"another thread is in a call of {self._name}, which serves one thread at a time"
-            )
-        if self.closed or self._is_interrupted:
-            try:
-                self.expect_open()
-                self.backend.recover()
-                self._is_interrupted = False
-            except BaseException:
-                self._turn.release()
-                raise
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Let other threads in."""
-        if error is not None and not isinstance(error, Exception):
-            self._is_interrupted = True
-            self.order.note_interrupt(error)
-        self._turn.release()
 
     def after_fork(self) -> None:
         """Leave the batch to the process that made it, unless its envs are Python objects here."""
-        self._turn = threading.RLock()  # whoever had it is not in this process
-        if not self.closed and self.backend.after_fork():
+        if not self.closed and self._backend.after_fork():
             self.closed = True
             self._failure = ClosedError(f"a fork: only process {self._owner} can use it")
 
@@ -93,16 +52,54 @@ class Lifetime:
         except (TimeoutError, UnsupportedError, WorkerError):
             raise  # nothing was begun, or what was can be received later
         except Exception as error:
-            self._failure, self.closed = error, True
+            self._failure = error
             try:
-                self.backend.close(terminate=True)
+                self.close(is_busy=True)
             finally:  # what closing may raise is not what went wrong
                 raise error
 
-    def close(self) -> None:
-        """Free everything; a second call does nothing. A pending step is given up."""
-        with self._turn:
-            if not self.closed:
-                self.closed = True
-                is_busy = self._is_interrupted or self.backend.ticket.kind is not None
-                self.backend.close(terminate=is_busy)
+    def close(self, *, is_busy: bool) -> None:
+        """Free everything; a second call does nothing."""
+        if not self.closed:
+            self.closed = True
+            self._backend.close(terminate=is_busy)
+
+
+class Turn:
+    """A `with` block in which one thread uses an open batch, from a call's first check to its end.
+
+    One during another thread's is refused and changes nothing; a signal handler may have one within
+    another. After an interrupt such as Ctrl-C the next one brings the backend to rest first.
+    """
+
+    def __init__(self, lifetime: Lifetime, order: CallOrder, name: str) -> None:
+        self._lifetime, self._order, self._name = lifetime, order, name
+        self.lock = threading.RLock()
+        forks.watch(self)
+
+    def after_fork(self) -> None:
+        """Forget who had the turn: it is not in this process."""
+        self.lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        if not self.lock.acquire(blocking=False):
+            raise PendingStepError(
+                f"another thread is in a call of {self._name}, which serves one thread at a time"
+            )
+        if self._lifetime.closed or self._order.is_interrupted:
+            try:
+                self._lifetime.expect_open()
+                self._order.recover()
+            except BaseException:
+                self.lock.release()
+                raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None and not isinstance(error, Exception):
+            self._order.note_interrupt(error)
+        self.lock.release()

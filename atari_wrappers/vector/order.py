@@ -1,4 +1,8 @@
-"""The order of calls: which may come now, by what is in flight and what came before."""
+"""The order of calls: which may come now, by what is in flight and what came before.
+
+An interrupt within a call, such as Ctrl-C, closes nothing: the backend is brought to rest, what was
+in flight is forgotten, and a reset of all envs comes next.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +26,14 @@ class CallOrder:
     Attributes:
         turn: Whose actions the next step takes: the envs received last; `None` for all.
         was_reset: Whether a reset of all envs was begun, and no interrupt came since.
+        is_interrupted: Whether the backend is yet to be brought to rest.
     """
 
     def __init__(
         self, backend: Backend, num_envs: int, batch_size: int, *, resets_by_hand: bool
     ) -> None:
         self.turn: list[int] | None = None
-        self.was_reset = False
+        self.was_reset = self.is_interrupted = False
         self._backend, self._ticket = backend, backend.ticket
         self._num_envs, self._batch_size = num_envs, batch_size
         self._is_whole = batch_size == num_envs
@@ -124,7 +129,11 @@ class CallOrder:
         self.turn = env_ids.tolist() if len(env_ids) < self._num_envs else None
 
     def note_interrupt(self, error: BaseException) -> None:
-        """Note that an interrupt left envs anywhere, and that only a reset of all brings back."""
-        self._interrupt = error
-        self.was_reset = False
-        self.turn = None
+        """Note that an interrupt left envs anywhere."""
+        self._interrupt, self.is_interrupted = error, True
+        self.was_reset, self.turn = False, None
+
+    def recover(self) -> None:
+        """Bring the backend to rest after an interrupt, and forget what was in flight."""
+        self._backend.recover()
+        self.is_interrupted = False

@@ -220,7 +220,7 @@ def test_a_game_that_ends_within_a_reset_is_told_from_the_next(tmp_path: Path) -
     game = DrawingEnv()
     game.ended_in_reset = False
     game.reset()
-    recorder.attach(game)
+    recorder.watch(game)
 
     def emulate(*numbers: int) -> None:
         for number in numbers:

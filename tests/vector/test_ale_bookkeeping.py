@@ -13,7 +13,6 @@ import pytest
 from atari_wrappers import Settings
 from atari_wrappers.backends import ale
 from atari_wrappers.backends.ale import AleBackend
-from atari_wrappers.backends.base import Reset
 from atari_wrappers.backends.results import RECORD
 from atari_wrappers.request import request_batch
 
@@ -63,7 +62,7 @@ def open_scripted(
     monkeypatch.setattr(ScriptedAle, "rows", rows, raising=False)
     monkeypatch.setattr(ale, "AtariVectorEnv", ScriptedAle)
     backend = AleBackend(request_batch("PongNoFrameskip-v4", 1, Settings(**settings)))
-    backend.reset(Reset(None, None, {}, None))
+    backend.reset(None, None, {}, None)
     return backend, backend.recv(1, None, None)
 
 

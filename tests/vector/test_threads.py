@@ -19,7 +19,7 @@ LONG_ENOUGH = 60.0
 
 def on_recv(vec: VecEnv, monkeypatch: pytest.MonkeyPatch, act: Callable[[], Any]) -> None:
     """Have a thread that comes to the backend's `recv` do something first."""
-    backend = vec._lifetime.backend
+    backend = vec._backend
     recv = backend.recv
 
     def watched(*args: Any, **kwargs: Any) -> Any:

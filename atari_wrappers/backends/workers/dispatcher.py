@@ -15,7 +15,7 @@ import gymnasium as gym
 import numpy as np
 
 from atari_wrappers.backends.restarts import LOGGER, Restarts, worker_error
-from atari_wrappers.backends.ticket import EnvReset, PythonTicket
+from atari_wrappers.backends.ticket import EnvReset, Ticket
 from atari_wrappers.backends.workers.group import (
     CLOSE_SECONDS,
     GIVE_UP_SECONDS,
@@ -40,12 +40,6 @@ _SEE_STDERR = "; its traceback, if there was one, went to stderr"
 class Dispatcher:
     """The processes of a batch, a block of neighbours among its envs in each.
 
-    Args:
-        request: The batch that is to be made.
-        ticket: What is in flight.
-        restarts: Where failures are noted.
-        num_buffers: Observation arrays.
-
     Attributes:
         work: How far the envs are with what is in flight.
         memory: What is shared with the workers; `attach` makes it.
@@ -62,7 +56,7 @@ class Dispatcher:
     memory: BatchMemory
 
     def __init__(
-        self, request: BatchRequest, ticket: PythonTicket, restarts: Restarts, num_buffers: int
+        self, request: BatchRequest, ticket: Ticket, restarts: Restarts, num_buffers: int
     ) -> None:
         settings = request.settings
         self.work = PendingWork(ticket, restarts, settings.autoreset_mode)
@@ -133,7 +127,6 @@ class Dispatcher:
 
     @property
     def worker_pids(self) -> list[int]:
-        """The processes' ids, in the order of their envs."""
         return [worker.pid for worker in self._group.workers]
 
     # What is begun ------------------------------------------------------------------------------
@@ -229,9 +222,9 @@ class Dispatcher:
     def ask(self, method: str, doing: str, requests: dict[int, bytes]) -> list[Any]:
         """Have a method of `EnvRunner` answer for envs, all workers at once.
 
-        Pickled arguments, answers (in the order of `requests`) and errors travel. What an env raises
-        is raised here, from a `WorkerError` with its traceback, or as that error where it cannot be
-        pickled; no env fails by it.
+        Arguments, answers (in the order of `requests`) and errors travel by pickle. What an env
+        raises is raised here, from a `WorkerError` with its traceback, or as that error where it
+        cannot be pickled; no env fails by it.
         """
         self._expect_open()
         self._restarts.refuse_failed(requests)
@@ -263,10 +256,7 @@ class Dispatcher:
     def begin_restart(self, indices: Iterable[int] | None) -> set[int]:
         """Have failed envs (`None`: all of them) made anew, their processes too if those are gone.
 
-        Each then does by itself what was left undone.
-
-        Returns:
-            Which envs.
+        Each then does by itself what was left undone. Returned is which envs.
         """
         while self.collect(0):
             pass
@@ -337,11 +327,7 @@ class Dispatcher:
 
 
 def _divided(request: BatchRequest, num_buffers: int, memory: int) -> list[WorkerArguments]:
-    """Divide the envs of a batch among workers (0: one per core) as evenly as can be.
-
-    Raises:
-        UnsupportedError: What makes the envs cannot be pickled.
-    """
+    """Divide the envs of a batch among workers as evenly as can be."""
     settings, num_envs = request.settings, request.num_envs
     count = min(settings.num_workers or len(os.sched_getaffinity(0)), num_envs)
     bounds = [num_envs * number // count for number in range(count + 1)]

@@ -40,10 +40,6 @@ class WorkerGroup:
     The time that workers have to answer runs on a clock that goes only while the host looks, so
     that a host that was stopped or suspended does not take its workers for hung.
 
-    Args:
-        arguments: What each is started with.
-        settings: How they are started, and how long they may be silent.
-
     Attributes:
         workers: The processes; one that is gone stays in its place until `replace`.
         memory: What shows the progress of workers, once there is any.
@@ -90,14 +86,9 @@ class WorkerGroup:
             worker.since = self._clock
         if worker.is_gone:
             return
-        try:
-            sent = 0 if worker.outbox else os.write(worker.commands, data)
-        except BlockingIOError:
-            sent = 0
-        except BrokenPipeError:
-            return
-        if sent < len(data):
-            worker.outbox += data[sent:]
+        waits = bool(worker.outbox)
+        worker.outbox += data
+        if not waits and not _flush(worker):
             self._by_fd[worker.commands] = worker
             self._poll.register(worker.commands, select.POLLOUT)
 
@@ -114,10 +105,11 @@ class WorkerGroup:
             worker = self._by_fd.get(fd)
             if worker is None:
                 continue  # gone by an event before this one
-            if fd == worker.commands:
-                self._flush(worker)
-            else:
+            if fd != worker.commands:
                 self._read(worker, events)
+            elif _flush(worker):
+                del self._by_fd[fd]
+                self._poll.unregister(fd)
         if self._clock >= self._next_look:
             self._next_look = self._clock + self._slice
             self._look(events)
@@ -145,18 +137,6 @@ class WorkerGroup:
             if self._by_fd.pop(fd, None) is not None:
                 self._poll.unregister(fd)
         worker.close_pipes()
-
-    def _flush(self, worker: WorkerProcess) -> None:
-        try:
-            sent = os.write(worker.commands, worker.outbox)
-        except BlockingIOError:
-            return
-        except BrokenPipeError:
-            sent = len(worker.outbox)
-        del worker.outbox[:sent]
-        if not worker.outbox:
-            del self._by_fd[worker.commands]
-            self._poll.unregister(worker.commands)
 
     def _read(self, worker: WorkerProcess, events: list[Event]) -> None:
         try:
@@ -198,3 +178,14 @@ class WorkerGroup:
     ) -> None:
         self.kill(worker)
         events.append((worker, Ending(text, trace or worker.trace())))
+
+
+def _flush(worker: WorkerProcess) -> bool:
+    """Write what a worker's pipe has room for; return whether nothing is left."""
+    try:
+        del worker.outbox[: os.write(worker.commands, worker.outbox)]
+    except BlockingIOError:
+        pass
+    except BrokenPipeError:
+        worker.outbox.clear()
+    return not worker.outbox

@@ -26,14 +26,7 @@ from atari_wrappers.settings import Settings
 
 
 class Memfd:
-    """An empty piece of memory without a name, freed with this object and all mappings of it.
-
-    Args:
-        label: What `/proc` calls it.
-
-    Attributes:
-        fd: Its descriptor; -1 after `close`.
-    """
+    """An empty piece of memory without a name, freed with this object and all mappings of it."""
 
     def __init__(self, label: str) -> None:
         self.fd = os.memfd_create(label, os.MFD_CLOEXEC)
@@ -118,10 +111,6 @@ class SharedBuffers:
 
     With `obs_buffers` there are as many, lent in turn. Parts of a batch are gathered, so that what
     is lent of them is not what is written to; then there is one.
-
-    Args:
-        num_envs: How many envs.
-        settings: Of the batch.
 
     Attributes:
         count: How many arrays there are.

@@ -90,11 +90,7 @@ class Inbox:
 
 
 def dumps(value: Any, what: str) -> bytes:
-    """Pickle what is to go to a worker.
-
-    Raises:
-        UnsupportedError: It cannot be pickled; `what` names it.
-    """
+    """Pickle what is to go to a worker; where that cannot be, an `UnsupportedError` names it."""
     try:
         return pickle.dumps(value)
     except Exception as error:

@@ -12,7 +12,7 @@ from typing import Any
 from gymnasium.vector import AutoresetMode
 
 from atari_wrappers.backends.restarts import BEING_MADE, EnvFailure, Restarts, describe
-from atari_wrappers.backends.ticket import EnvReset, PythonTicket
+from atari_wrappers.backends.ticket import EnvReset, Ticket
 from atari_wrappers.backends.workers.group import Ending
 from atari_wrappers.backends.workers.memory import BatchMemory
 from atari_wrappers.backends.workers.messages import Failure, Frame
@@ -28,19 +28,13 @@ class PendingWork:
     the env has failed, done when the worker has written the env's row, and ready when the host
     knows.
 
-    Args:
-        ticket: What is in flight.
-        restarts: Where failures are noted.
-        mode: When an ended env restarts.
-
     Attributes:
-        memory: The shared memory, where workers note what they have done; set once its size is
-            known.
+        memory: Where workers note what they have done; set once its size is known.
     """
 
     memory: BatchMemory | None = None
 
-    def __init__(self, ticket: PythonTicket, restarts: Restarts, mode: AutoresetMode) -> None:
+    def __init__(self, ticket: Ticket, restarts: Restarts, mode: AutoresetMode) -> None:
         self._ticket, self._failed, self._mode = ticket, restarts.failed, mode
 
     def is_unfinished(self, index: int) -> bool:

@@ -43,10 +43,6 @@ _STATES = {
 class WorkerProcess:
     """A process with a block of envs, started at once.
 
-    Args:
-        arguments: What it is to do; the pipes in them are set here.
-        context: `"spawn"` or `"forkserver"`.
-
     Attributes:
         number: Its place among the workers.
         indices: Its envs.
