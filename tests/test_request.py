@@ -231,6 +231,6 @@ def test_a_batch_has_one_request_for_all_or_one_for_each() -> None:
 
 
 def test_a_request_means_the_same_in_another_process() -> None:
-    for env_id in (GAME, "CartPole-v1"):
-        request = request_batch(env_id, 2, Settings(preset="envpool"))
+    for env_id, preset in ((GAME, "envpool"), ("CartPole-v1", None)):
+        request = request_batch(env_id, 2, Settings(preset=preset))
         assert pickle.loads(pickle.dumps(request)) == request

@@ -128,7 +128,9 @@ def test_native_comes_first_where_it_is_proved_and_else_says_why(rom: str) -> No
     name = rom.title().replace("_", "")
 
     def chosen(**settings: Any) -> str:
-        request = request_batch(f"ALE/{name}-v5", 2, any_settings(num_players=2, **settings))
+        request = request_batch(
+            f"ALE/{name}-v5", 2, any_settings(num_players=2, sticky_actions=0.0, **settings)
+        )
         return choose_backend(request).name
 
     if rom not in NOT_PROVED:

@@ -62,6 +62,7 @@ def test_a_bad_img_dir_is_refused_before_any_env_is_made(
         make(GAME, str(tmp_path / "file"), 1)
 
 
+@pytest.mark.filterwarnings("ignore:.*, but the preset in use")
 @pytest.mark.parametrize("backend", ["ale", "native", "sync"])
 def test_settings_decide_whatever_the_id_says(backend: str, open_vec: OpenVec) -> None:
     runs = []

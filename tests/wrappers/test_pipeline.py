@@ -52,6 +52,7 @@ def test_composed_by_hand_they_are_the_recipe(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*, but the preset in use")
 @pytest.mark.parametrize("name", ["ALE/Breakout-v5", "Breakout-v0"])
 def test_settings_replace_what_the_id_says(name: str) -> None:
     settings = Settings(noop_max=0, fire_reset=False)
