@@ -79,13 +79,14 @@ impl Run {
                 "seconds_cpu",
                 self.times.cpu.saturating_sub(times.cpu).as_secs_f64(),
             ),
+            // Of one process, too: the run may go on with several.
+            ("seconds_waiting", waited.as_secs_f64()),
+            (
+                "seconds_busiest_rank",
+                met.busy.iter().copied().fold(0.0, f64::max),
+            ),
             ("worker_restarts", met.worker_restarts as f64),
         ]);
-        if !self.ranks.is_alone() {
-            let busiest = met.busy.iter().copied().fold(0.0, f64::max);
-            scalars.push(("seconds_waiting", waited.as_secs_f64()));
-            scalars.push(("seconds_busiest_rank", busiest));
-        }
         self.report.update(self.learned.step, &scalars)?;
         Ok(true)
     }
