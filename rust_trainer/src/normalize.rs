@@ -67,6 +67,9 @@ impl RunningMoments {
 pub struct ObsNormalizer(RunningMoments);
 
 impl ObsNormalizer {
+    /// The setting that asks for it, and its name in a state.
+    pub const NAME: &str = "norm_obs";
+
     /// For observations of `spec`; nothing seen yet.
     ///
     /// # Errors
@@ -76,7 +79,7 @@ impl ObsNormalizer {
         match (spec.dtype, spec.shape.as_slice()) {
             (Dtype::Float32, &[width]) => Ok(Self(RunningMoments::new(width))),
             (dtype, shape) => Err(TrainerError::setting(
-                "norm_obs",
+                Self::NAME,
                 true,
                 format!(
                     "needs flat observations of float32; these are of type {dtype:?} and shape {shape:?}, which networks scale by themselves"
@@ -85,12 +88,17 @@ impl ObsNormalizer {
         }
     }
 
-    /// Whether it is of observations of `spec`.
-    #[must_use]
-    pub fn fits(&self, spec: &ObsSpec) -> bool {
-        let Self(moments) = self;
-        let width = moments.mean.len();
-        spec.shape == [width] && moments.variance.len() == width
+    /// One that was saved, of observations of `spec`.
+    ///
+    /// # Errors
+    /// [`TrainerError::State`] for that of other observations.
+    pub fn load(saved: Self, spec: &ObsSpec) -> Result<Self, TrainerError> {
+        let Self(RunningMoments { mean, variance, .. }) = &saved;
+        if spec.shape == [mean.len()] && variance.len() == mean.len() {
+            return Ok(saved);
+        }
+        let problem = format!("value `{}`: is of other observations", Self::NAME);
+        Err(TrainerError::State(problem))
     }
 
     /// Takes several observations into the statistics, float32 as bytes.
@@ -133,6 +141,9 @@ pub struct RewardNormalizer {
 }
 
 impl RewardNormalizer {
+    /// The setting that asks for it, and its name in a state.
+    pub const NAME: &str = "norm_reward";
+
     /// For `num_envs` environments; nothing seen yet.
     #[must_use]
     pub fn new(num_envs: usize) -> Self {
@@ -148,11 +159,17 @@ impl RewardNormalizer {
         self.returns.len()
     }
 
-    /// Whether it is of `num_envs` environments.
-    #[must_use]
-    pub fn fits(&self, num_envs: usize) -> bool {
-        let widths = [self.moments.mean.len(), self.moments.variance.len()];
-        self.returns.len() == num_envs && widths == [1, 1]
+    /// One that was saved, of `num_envs` environments.
+    ///
+    /// # Errors
+    /// [`TrainerError::State`] for that of others.
+    pub fn load(saved: Self, num_envs: usize) -> Result<Self, TrainerError> {
+        let widths = [saved.moments.mean.len(), saved.moments.variance.len()];
+        if saved.returns.len() == num_envs && widths == [1, 1] {
+            return Ok(saved);
+        }
+        let problem = format!("value `{}`: is not of {num_envs} environments", Self::NAME);
+        Err(TrainerError::State(problem))
     }
 
     /// Forgets the episodes in progress: the environments start new ones.

@@ -135,7 +135,7 @@ fn ppo_loss_and_gradient() {
                 samples(&tensors)
             };
             let loss = ppo::loss(&net.forward(&tensors["obs"]), &samples, &settings);
-            let clipped = loss.clip_fraction.double_value(&[]);
+            let clipped = loss.terms[4].double_value(&[]);
             assert!(
                 (0.2..0.8).contains(&clipped),
                 "both sides of the clip are needed, {clipped} is clipped"
@@ -145,7 +145,7 @@ fn ppo_loss_and_gradient() {
                 &variant,
                 &tensors,
                 &net,
-                [&loss.total, &loss.policy, &loss.value, &loss.entropy],
+                [&loss.total, &loss.terms[0], &loss.terms[1], &loss.terms[2]],
             );
         }
     }
@@ -203,7 +203,7 @@ fn a2c_loss_and_gradient() {
         "a2c",
         &tensors,
         &net,
-        [&loss.total, &loss.policy, &loss.value, &loss.entropy],
+        [&loss.total, &loss.terms[0], &loss.terms[1], &loss.terms[2]],
     );
 }
 

@@ -1,36 +1,72 @@
-//! Advantage actor-critic, the synchronous form of A3C (Mnih et al. 2016), as in Baselines.
-//!
-//! [`ActorCritic`](super::ActorCritic) collects a rollout; here is what A2C learns from it.
+//! Advantage actor-critic, the synchronous form of A3C (Mnih et al. 2016), as in Baselines: a single gradient step
+//! on each rollout.
 
 use tch::{Device, Kind, Tensor};
 
 use super::{
-    Learner, Metrics,
-    actor_critic::{OnPolicy, Shared},
-    learner::{AllSamples, Loss as PartLoss},
+    learner::{Learner, Loss},
+    minibatches::Passes,
+    nets::Blueprint,
+    on_policy::{Common, OnPolicy, Turn},
 };
 use crate::{
     data::{Batch, Rollout, Samples},
     error::TrainerError,
-    nn::{Output, PolicyValueNet},
+    nn::{Memory, Output, PolicyValueNet},
     optimizer::Optimizer,
+    policy::{Choice, values},
     settings::A2cSettings,
 };
 
-/// The terms of the loss over a rollout; scalars.
-pub struct Loss {
-    /// What is minimized: `policy + vf_coef · value − ent_coef · entropy`.
-    pub total: Tensor,
-    /// `−E[log π(a|s) · A]`.
-    pub policy: Tensor,
-    /// Mean squared error of the value against the n-step return.
-    pub value: Tensor,
-    /// Mean entropy of the policy in nats.
-    pub entropy: Tensor,
+impl OnPolicy for A2cSettings {
+    type Net = PolicyValueNet;
+
+    const TERMS: &'static [&'static str] = &["policy_loss", "value_loss", "entropy"];
+
+    fn common(&self) -> Common {
+        Common {
+            num_steps: self.num_steps,
+            gamma: self.gamma,
+            learning_rate: self.learning_rate,
+            anneal_lr: self.anneal_lr,
+            norm_reward: self.norm_reward,
+            passes: Passes {
+                epochs: 1,
+                minibatches: 1,
+                is_shuffled: false,
+                norm_adv: self.norm_adv,
+                max_grad_norm: self.max_grad_norm,
+            },
+        }
+    }
+
+    fn net(&self, blueprint: &mut Blueprint<'_>) -> Result<PolicyValueNet, TrainerError> {
+        blueprint.policy_value_net(self.lstm_size, self.norm_obs)
+    }
+
+    fn optimizer(&self, num_params: i64, device: Device) -> Optimizer {
+        Optimizer::rms_prop(num_params, device, self.rmsprop_alpha, self.rmsprop_eps)
+    }
+
+    fn choose(&self, learner: &mut Learner<PolicyValueNet>, turn: Turn<'_>) -> Choice {
+        learner.choose(turn)
+    }
+
+    fn values(&self, learner: &Learner<PolicyValueNet>, obs: &Tensor, memory: &Memory) -> Vec<f32> {
+        values(&learner.net, obs, memory)
+    }
+
+    fn advantages(&self, rollout: &Rollout, last_values: &[f32]) -> Vec<f32> {
+        rollout.gae(last_values, self.gamma, self.gae_lambda)
+    }
+
+    fn loss(&self, net: &PolicyValueNet, batch: &Batch, samples: &Samples) -> Loss {
+        loss(&batch.forward(net), samples, self)
+    }
 }
 
-/// The loss of samples under the network's present `output`; their advantages are normalized already, where
-/// the settings say so.
+/// The loss of samples under the network's present `output`; its terms are `−E[log π(a|s) · A]`, the mean squared
+/// error of the value against the n-step return, and the mean entropy of the policy in nats.
 #[must_use]
 pub fn loss(output: &Output, samples: &Samples, settings: &A2cSettings) -> Loss {
     let log_probs = output.policy.log_prob(&samples.actions);
@@ -40,50 +76,7 @@ pub fn loss(output: &Output, samples: &Samples, settings: &A2cSettings) -> Loss 
     let entropy = output.policy.entropy().mean(Kind::Float);
     Loss {
         total: &policy_loss + &value_loss * settings.vf_coef - &entropy * settings.ent_coef,
-        policy: policy_loss,
-        value: value_loss,
-        entropy,
-    }
-}
-
-impl OnPolicy for A2cSettings {
-    fn shared(&self) -> Shared {
-        Shared {
-            num_steps: self.num_steps,
-            gamma: self.gamma,
-            gae_lambda: self.gae_lambda,
-            learning_rate: self.learning_rate,
-            anneal_lr: self.anneal_lr,
-            norm_obs: self.norm_obs,
-            norm_reward: self.norm_reward,
-            lstm_size: self.lstm_size,
-        }
-    }
-
-    fn optimizer(&self, num_params: i64, device: Device) -> Optimizer {
-        Optimizer::rms_prop(num_params, device, self.rmsprop_alpha, self.rmsprop_eps)
-    }
-
-    /// A single gradient step on the whole rollout.
-    fn update(
-        &self,
-        learner: &mut Learner<PolicyValueNet>,
-        rollout: &mut Rollout,
-        samples: (&Samples, &AllSamples),
-        learning_rate: f64,
-        should_stop: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Metrics>, TrainerError> {
-        if should_stop() {
-            return Ok(None);
-        }
-        let all: Vec<i64> = (0..learner.num_sequences(rollout)).collect();
-        let parts = learner.parts(rollout, samples, &all, self.norm_adv);
-        let loss = |net: &PolicyValueNet, (batch, samples): (Batch, Samples)| {
-            let loss = loss(&batch.forward(net), &samples, self);
-            PartLoss::new(loss.total, vec![loss.policy, loss.value, loss.entropy])
-        };
-        let (terms, _) = learner.descend(parts, loss, self.max_grad_norm, learning_rate)?;
-        let names = ["policy_loss", "value_loss", "entropy", "grad_norm"];
-        learner.metrics(&names, &[terms]).map(Some)
+        terms: vec![policy_loss, value_loss, entropy],
+        more: (),
     }
 }

@@ -2,12 +2,11 @@
 
 use rand_pcg::Pcg64;
 use serde_json::{Map, json};
-use tch::{Device, Tensor};
+use tch::{Device, Kind, Tensor};
 
-use super::{Metrics, State};
+use super::{algorithm::Metrics, state::State};
 use crate::{
     cuda::Recording,
-    data::{Batch, Rollout, Samples, explained_variance, moments},
     error::TrainerError,
     nn::Network,
     optimizer::{Optimizer, clip_grad_norm},
@@ -29,6 +28,8 @@ pub struct Learner<N> {
     pub rng: Pcg64,
     /// What computes its gradients.
     pub threads: Threads,
+    /// Acting on a device, recorded; none on the CPU, and where something cannot be recorded.
+    pub acting: Option<Recording>,
     /// Gradient steps on a device, recorded; none where they are computed in parts: on the CPU, for a
     /// network with a memory, and at one of several ranks.
     pub steps: Option<Recording>,
@@ -36,59 +37,25 @@ pub struct Learner<N> {
     pub ranks: Ranks,
 }
 
-/// Samples of a rollout of all ranks, float32 `[num_steps · envs of all ranks]`, step-major; on the device of
-/// the network.
-pub struct AllSamples {
-    advantages: Tensor,
-    values: Tensor,
-}
-
-/// What a part of a minibatch says: means over its samples.
-pub(super) struct Loss<More = ()> {
+/// What the samples of a minibatch, or of a part of it, say: means over them.
+pub struct Loss<More = ()> {
     /// What is minimized, a scalar.
     pub total: Tensor,
-    /// What is reported, scalars.
+    /// What is reported, scalars, in the order of the algorithm's names for them.
     pub terms: Vec<Tensor>,
     /// Whatever else the algorithm wants of it.
     pub more: More,
 }
 
-impl Loss {
-    pub fn new(total: Tensor, terms: Vec<Tensor>) -> Self {
-        Self {
-            total,
-            terms,
-            more: (),
-        }
-    }
-}
-
 /// A part of a minibatch, and its share of the samples.
 pub(super) type Part<P> = (f64, P);
 
-impl AllSamples {
-    /// Mean and deviation of the advantages of these `sequences` of `length` steps each, scalars.
-    fn moments(&self, sequences: &[i64], length: usize, num_envs: usize) -> (Tensor, Tensor) {
-        let steps = (0..length as i64).map(|step| step * num_envs as i64);
-        let indices = steps.flat_map(|first| sequences.iter().map(move |index| first + index));
-        let indices = Tensor::from_slice(&indices.collect::<Vec<i64>>());
-        let indices = indices.to_device(self.advantages.device());
-        moments(&self.advantages.index_select(0, &indices))
-    }
-
-    /// Explained variance of the value function: see [`explained_variance`].
-    pub fn explained_variance(&self) -> f64 {
-        explained_variance(&(&self.advantages + &self.values), &self.values)
-    }
-}
-
 impl<N: Network> Learner<N> {
-    /// A fresh one at one of the `ranks`; its gradient steps are recorded in `steps`.
+    /// A fresh one at one of the `ranks`, of which nothing is recorded.
     pub(super) fn new(
         net: N,
         optimizer: Optimizer,
         rng: Pcg64,
-        steps: Option<Recording>,
         machine: &MachineSettings,
         ranks: &Ranks,
     ) -> Self {
@@ -97,92 +64,15 @@ impl<N: Network> Learner<N> {
             net,
             optimizer,
             rng,
-            steps,
+            acting: None,
+            steps: None,
             ranks: ranks.clone(),
         }
     }
 
-    /// The samples of this rank among these `sequences` of a full rollout, in as many parts as they are
-    /// computed in; with `norm_adv` their advantages are normalized over all parts of all ranks together.
-    /// Sequences are numbered over all ranks, [`Learner::num_sequences`] of them.
-    pub(super) fn parts(
-        &self,
-        rollout: &mut Rollout,
-        (samples, all): (&Samples, &AllSamples),
-        sequences: &[i64],
-        norm_adv: bool,
-    ) -> Vec<Part<(Batch, Samples)>> {
-        let length = rollout.num_samples() / rollout.num_sequences();
-        let num_samples = sequences.len() * length;
-        let mut own = self.ranks.own(sequences, rollout.envs_per_group());
-        // One that has none takes part with a sample that counts for nothing.
-        let weight = if own.is_empty() { 0.0 } else { 1.0 };
-        own.resize(own.len().max(1), 0);
-        let count = self.num_parts(own.len() * length).min(own.len());
-        let batches: Vec<Batch> = parallel::split(&own, count)
-            .map(|sequences| rollout.batch(sequences))
-            .collect();
-        let is_alone = self.ranks.is_alone();
-        let mut samples = samples.of_batches(&batches, norm_adv && is_alone);
-        if norm_adv && !is_alone {
-            let num_envs = rollout.num_envs() * self.ranks.count();
-            let moments = all.moments(sequences, length, num_envs);
-            let normalized = samples.into_iter().map(|part| part.normalized_by(&moments));
-            samples = normalized.collect();
-        }
-        let share = |batch: &Batch| weight * batch.indices.len() as f64 / num_samples as f64;
-        let parts = batches.into_iter().zip(samples);
-        parts.map(|part| (share(&part.0), part)).collect()
-    }
-
-    /// Number of sequences, of all ranks together, that a minibatch takes whole.
-    pub(super) fn num_sequences(&self, rollout: &Rollout) -> i64 {
-        (rollout.num_sequences() * self.ranks.count()) as i64
-    }
-
-    /// What learning from a rollout needs of the samples of all ranks.
-    ///
-    /// # Errors
-    /// [`TrainerError::Lost`].
-    pub(super) fn gather(
-        &self,
-        rollout: &Rollout,
-        samples: &Samples,
-    ) -> Result<AllSamples, TrainerError> {
-        let num_envs = rollout.envs_per_group() as i64;
-        let all = |numbers: &Tensor| -> Result<Tensor, TrainerError> {
-            let by_step = numbers.view([-1, num_envs]);
-            Ok(self.ranks.all_rows(&by_step, 1)?.reshape([-1]))
-        };
-        Ok(AllSamples {
-            advantages: all(&samples.advantages)?,
-            values: all(&samples.values)?,
-        })
-    }
-
-    /// The mean of each term over several gradient steps, which [`Learner::descend`] returned: of all
-    /// ranks' samples, and the gradient's norm, which is the same at each.
-    ///
-    /// # Errors
-    /// [`TrainerError::Lost`].
-    pub(super) fn metrics(
-        &self,
-        names: &[&'static str],
-        terms: &[Tensor],
-    ) -> Result<Metrics, TrainerError> {
-        let mut metrics = Metrics::mean_of(names, terms);
-        if self.ranks.is_alone() {
-            return Ok(metrics);
-        }
-        let own = metrics.0.iter().map(|(_, value)| *value);
-        let mut sums = Tensor::from_slice(&own.collect::<Vec<f64>>());
-        self.ranks.sum(&mut sums)?;
-        let num_terms = names.len() - 1;
-        let terms = metrics.0.iter_mut().take(num_terms);
-        for ((_, value), sum) in terms.zip(to_vec::<f64>(&sums)) {
-            *value = sum;
-        }
-        Ok(metrics)
+    /// Where the network is.
+    pub(super) fn device(&self) -> Device {
+        self.net.params().device()
     }
 
     /// In how many parts a minibatch is computed.
@@ -199,8 +89,7 @@ impl<N: Network> Learner<N> {
     ///
     /// # Errors
     /// [`TrainerError::Diverged`] before anything changes, on the CPU; on other devices a look at the
-    /// numbers would cost a wait for them, and [`Metrics::check`](super::Metrics::check) finds it after
-    /// the update.
+    /// numbers would cost a wait for them, and [`Learner::metrics`] finds it after the update.
     pub(super) fn descend<P: Send, More: Send>(
         &mut self,
         parts: Vec<Part<P>>,
@@ -247,6 +136,48 @@ impl<N: Network> Learner<N> {
         self.optimizer
             .step(params, &gradient, learning_rate, self.threads);
         Ok((Tensor::cat(&[terms, norm.unsqueeze(0)], 0), more))
+    }
+
+    /// The mean over several gradient steps, of all ranks' samples, of each of the terms that
+    /// [`Learner::descend`] returned; the last one is the gradient's norm. One transfer from the device for all.
+    ///
+    /// # Errors
+    /// [`TrainerError::Diverged`] for a mean that is not finite; [`TrainerError::Lost`].
+    pub(super) fn metrics(
+        &self,
+        names: &[&'static str],
+        terms: &[Tensor],
+    ) -> Result<Metrics, TrainerError> {
+        let mut means = to_vec::<f64>(&Tensor::stack(terms, 0).mean_dim(0, false, Kind::Double));
+        if !self.ranks.is_alone() {
+            let mut sums = Tensor::from_slice(&means);
+            self.ranks.sum(&mut sums)?;
+            let norm = means.pop(); // the same at each rank
+            means = to_vec(&sums.narrow(0, 0, means.len() as i64));
+            means.extend(norm);
+        }
+        let names = names.iter().chain(&["grad_norm"]).copied();
+        let metrics = Metrics(names.zip(means).collect());
+        match metrics.0.iter().find(|(_, value)| !value.is_finite()) {
+            Some(&(what, _)) => Err(TrainerError::Diverged { what }),
+            None => Ok(metrics),
+        }
+    }
+
+    /// Why work on a device is no longer recorded, a sentence each.
+    pub(super) fn notices(&mut self) -> Vec<String> {
+        let recordings = [
+            ("acting", &mut self.acting),
+            ("a gradient step", &mut self.steps),
+        ];
+        let problems = recordings.into_iter().filter_map(|(what, recording)| {
+            let problem = recording.as_mut()?.problem()?;
+            Some(format!(
+                "{what} could not be recorded as a CUDA graph and goes on without, as it does where cuda_graphs \
+                 is taken away: {problem}"
+            ))
+        });
+        problems.collect()
     }
 
     /// Weights, the optimizer's moments and steps, the generator, and the tensors of `more`; tensors are

@@ -1,151 +1,197 @@
-//! The minibatches of an update, drawn at its beginning; and gradient steps on them where the network runs
-//! on a device.
+//! Learning from a full rollout in passes over its samples: in parts among threads on the CPU, in work that can be
+//! recorded where the network runs on a device.
 
 use rand::seq::SliceRandom;
 use tch::Tensor;
 
-use super::{
-    Learner,
-    learner::{AllSamples, Loss},
-};
+use super::learner::{Learner, Loss, Part};
 use crate::{
-    data::{Batch, Rollout, Samples},
+    data::{Batch, Rollout, Samples, explained_variance, moments},
     error::TrainerError,
     nn::Network,
     optimizer::clip_grad_norm,
     parallel,
 };
 
-/// What an update goes through: `passes` times all sequences of a rollout, each time in another order, in
-/// `count` minibatches.
-pub(super) struct Minibatches {
-    /// Pass by pass.
-    order: Vec<i64>,
-    per_pass: usize,
-    count: usize,
-    on_device: Option<OnDevice>,
-}
-
-/// What gradient steps on a device read, sent once.
-struct OnDevice {
-    /// As on the host, int64 `[passes · sequences]`.
-    order: Tensor,
-    /// Where the observation of each sample lies, int64 `[samples]`.
-    places: Tensor,
-    /// Of the optimizer's steps, float32 `[passes · count, 3]`.
-    coefficients: Tensor,
-}
-
-/// A minibatch: its sequences, and where they are on the device.
-pub(super) struct Minibatch<'a> {
-    sequences: &'a [i64],
-    on_device: Option<(&'a OnDevice, Step)>,
-}
-
-/// Which gradient step it is, and where its sequences begin.
-struct Step {
-    number: i64,
-    start: i64,
-}
-
-/// How a gradient step is done.
-#[derive(Clone, Copy)]
-pub(super) struct Descent {
+/// How an update goes through a rollout.
+#[derive(Clone, Copy, Debug)]
+pub struct Passes {
+    /// Passes over all samples.
+    pub epochs: usize,
+    /// Minibatches in each pass.
+    pub minibatches: usize,
+    /// Minibatches are drawn anew for each pass without replacement: of samples, or for a network with a memory
+    /// of environments; else they come in their order.
+    pub is_shuffled: bool,
     /// Advantages are normalized in each minibatch.
     pub norm_adv: bool,
     /// Largest global norm of the gradient.
     pub max_grad_norm: f64,
-    /// Learning rate of the update.
-    pub learning_rate: f64,
 }
 
-impl Minibatches {
-    /// Draws the orders of all passes.
-    pub fn draw<N: Network>(
-        learner: &mut Learner<N>,
-        rollout: &mut Rollout,
-        (passes, count): (usize, usize),
-        learning_rate: f64,
-    ) -> Self {
-        let mut pass: Vec<i64> = (0..learner.num_sequences(rollout)).collect();
-        let mut order = Vec::with_capacity(passes * pass.len());
-        for _ in 0..passes {
-            pass.shuffle(&mut learner.rng);
-            order.extend(&pass);
-        }
-        let on_device = learner.steps.is_some().then(|| {
-            let device = learner.net.params().device();
-            let coefficients = learner
-                .optimizer
-                .coefficients(learning_rate, passes * count);
-            rollout.prepare();
-            OnDevice {
-                order: Tensor::from_slice(&order).to_device(device),
-                places: Tensor::from_slice(&rollout.places()).to_device(device),
-                coefficients: Tensor::from_slice(&coefficients)
-                    .view([-1, 3])
-                    .to_device(device),
-            }
-        });
-        Self {
-            order,
-            per_pass: pass.len(),
-            count,
-            on_device,
-        }
-    }
+/// What is learned from a rollout: this rank's samples, and of those of all ranks, float32
+/// `[num_steps · envs of all ranks]`, step-major, what is computed over all. On the device of the network.
+pub(super) struct RolloutSamples {
+    own: Samples,
+    all_advantages: Tensor,
+    all_values: Tensor,
+}
 
-    /// All of them in their order.
-    pub fn iter(&self) -> impl Iterator<Item = Minibatch<'_>> {
-        let passes = self.order.chunks_exact(self.per_pass);
-        let minibatches = passes.flat_map(|pass| parallel::split(pass, self.count));
-        let mut start = 0;
-        minibatches.zip(0..).map(move |(sequences, number)| {
-            let step = Step { number, start };
-            start += sequences.len() as i64;
-            Minibatch {
-                sequences,
-                on_device: self.on_device.as_ref().map(|all| (all, step)),
-            }
-        })
+impl RolloutSamples {
+    /// Explained variance of the value function: see [`explained_variance`].
+    pub fn explained_variance(&self) -> f64 {
+        let returns = &self.all_advantages + &self.all_values;
+        explained_variance(&returns, &self.all_values)
     }
+}
+
+/// What gradient steps on a device read, sent once.
+struct OnDevice {
+    /// The sequences of all passes, int64 `[passes · sequences]`.
+    order: Tensor,
+    /// Where the observation of each sample lies, int64 `[samples]`.
+    places: Tensor,
+    /// Of the optimizer's steps, float32 `[passes · minibatches, 3]`.
+    coefficients: Tensor,
 }
 
 impl<N: Network> Learner<N> {
-    /// One gradient step on the mean of a `loss` over the samples of a minibatch, those of all ranks; returns the means of its
-    /// terms and behind them the gradient's norm before clipping, one axis.
+    /// The samples of a full rollout, of all ranks.
+    ///
+    /// # Errors
+    /// [`TrainerError::Lost`].
+    pub(super) fn gather(
+        &self,
+        rollout: &Rollout,
+        advantages: &[f32],
+    ) -> Result<RolloutSamples, TrainerError> {
+        let own = rollout.samples(advantages);
+        let num_envs = rollout.envs_per_group() as i64;
+        let all = |numbers: &Tensor| -> Result<Tensor, TrainerError> {
+            let by_step = numbers.view([-1, num_envs]);
+            Ok(self.ranks.all_rows(&by_step, 1)?.reshape([-1]))
+        };
+        Ok(RolloutSamples {
+            all_advantages: all(&own.advantages)?,
+            all_values: all(&own.values)?,
+            own,
+        })
+    }
+
+    /// Learns from a rollout: a gradient step on the mean of a `loss` over the samples of each minibatch, those of
+    /// all ranks. Returns the means of its terms and behind them the gradient's norm before clipping, one axis for
+    /// each step; `None` where `should_stop`, asked before each step, said yes.
     ///
     /// # Errors
     /// Those of [`Learner::descend`].
-    pub(super) fn step(
+    pub(super) fn learn_from(
         &mut self,
         rollout: &mut Rollout,
-        samples: (&Samples, &AllSamples),
-        minibatch: &Minibatch<'_>,
-        how: Descent,
-        loss: impl Fn(&N, (Batch, Samples)) -> Loss + Sync,
-    ) -> Result<Tensor, TrainerError> {
-        if let Some((all, step)) = &minibatch.on_device {
-            let length = minibatch.sequences.len() as i64;
-            let indices = all.order.narrow(0, step.start, length);
-            let coefficients = all.coefficients.get(step.number);
-            let which = [&indices, &all.places, &coefficients];
-            return Ok(self.step_on_device(rollout, samples.0, which, how, loss));
+        samples: &RolloutSamples,
+        passes: Passes,
+        learning_rate: f64,
+        should_stop: &mut dyn FnMut() -> bool,
+        loss: impl Fn(&N, &Batch, &Samples) -> Loss + Sync,
+    ) -> Result<Option<Vec<Tensor>>, TrainerError> {
+        // Sequences are numbered over all ranks, and drawn by all alike.
+        let num_sequences = rollout.num_sequences() * self.ranks.count();
+        let mut pass: Vec<i64> = (0..num_sequences as i64).collect();
+        let mut order = Vec::with_capacity(passes.epochs * num_sequences);
+        for _ in 0..passes.epochs {
+            if passes.is_shuffled {
+                pass.shuffle(&mut self.rng);
+            }
+            order.extend(&pass);
         }
-        let parts = self.parts(rollout, samples, minibatch.sequences, how.norm_adv);
-        let (terms, _) = self.descend(parts, loss, how.max_grad_norm, how.learning_rate)?;
-        Ok(terms)
+        let num_steps = passes.epochs * passes.minibatches;
+        let on_device = self.steps.is_some().then(|| {
+            rollout.prepare();
+            let device = self.device();
+            let coefficients = self.optimizer.coefficients(learning_rate, num_steps);
+            let coefficients = Tensor::from_slice(&coefficients).view([-1, 3]);
+            OnDevice {
+                order: Tensor::from_slice(&order).to_device(device),
+                places: Tensor::from_slice(&rollout.places()).to_device(device),
+                coefficients: coefficients.to_device(device),
+            }
+        });
+        let (mut terms, mut start) = (Vec::with_capacity(num_steps), 0);
+        let minibatches = order.chunks_exact(num_sequences);
+        let minibatches = minibatches.flat_map(|pass| parallel::split(pass, passes.minibatches));
+        for (step, sequences) in minibatches.enumerate() {
+            if should_stop() {
+                return Ok(None);
+            }
+            let length = sequences.len() as i64;
+            terms.push(if let Some(all) = &on_device {
+                let indices = all.order.narrow(0, start, length);
+                let coefficients = all.coefficients.get(step as i64);
+                let which = [&indices, &all.places, &coefficients];
+                self.step_on_device(rollout, &samples.own, which, passes, &loss)
+            } else {
+                let parts = self.parts(rollout, samples, sequences, passes.norm_adv);
+                let loss =
+                    |net: &N, (batch, samples): (Batch, Samples)| loss(net, &batch, &samples);
+                self.descend(parts, loss, passes.max_grad_norm, learning_rate)?
+                    .0
+            });
+            start += length;
+        }
+        Ok(Some(terms))
     }
 
-    /// The same for a network without a memory, in work that can be recorded: nothing of it waits for the
+    /// The samples of this rank among these `sequences` of a full rollout, in as many parts as they are
+    /// computed in; with `norm_adv` their advantages are normalized over all parts of all ranks together.
+    fn parts(
+        &self,
+        rollout: &mut Rollout,
+        samples: &RolloutSamples,
+        sequences: &[i64],
+        norm_adv: bool,
+    ) -> Vec<Part<(Batch, Samples)>> {
+        let length = rollout.num_samples() / rollout.num_sequences();
+        let mut own = self.ranks.own(sequences, rollout.envs_per_group());
+        // One that has none takes part with a sample that counts for nothing.
+        let weight = if own.is_empty() { 0.0 } else { 1.0 };
+        own.resize(own.len().max(1), 0);
+        let count = self.num_parts(own.len() * length).min(own.len());
+        let parts = parallel::split(&own, count);
+        let batches: Vec<Batch> = parts.map(|part| rollout.batch(part)).collect();
+        let moments = norm_adv.then(|| {
+            let indices: Vec<i64> = if self.ranks.is_alone() {
+                let indices = batches.iter().flat_map(|batch| &batch.indices);
+                indices.copied().collect()
+            } else {
+                let num_envs = (rollout.num_envs() * self.ranks.count()) as i64;
+                let firsts = (0..length as i64).map(|step| step * num_envs);
+                firsts
+                    .flat_map(|first| sequences.iter().map(move |index| first + index))
+                    .collect()
+            };
+            let indices = Tensor::from_slice(&indices).to_device(self.device());
+            moments(&samples.all_advantages.index_select(0, &indices))
+        });
+        let num_samples = (sequences.len() * length) as f64;
+        let parts = batches.into_iter().map(|batch| {
+            let share = weight * batch.indices.len() as f64 / num_samples;
+            let mut samples = samples.own.select(&batch.indices);
+            if let Some(moments) = &moments {
+                samples = samples.normalized_by(moments);
+            }
+            (share, (batch, samples))
+        });
+        parts.collect()
+    }
+
+    /// A gradient step for a network without a memory, in work that can be recorded: nothing of it waits for the
     /// host. Whether all numbers are finite is seen after the update.
     fn step_on_device(
         &mut self,
         rollout: &Rollout,
         samples: &Samples,
         [indices, places, coefficients]: [&Tensor; 3],
-        how: Descent,
-        loss: impl Fn(&N, (Batch, Samples)) -> Loss,
+        passes: Passes,
+        loss: impl Fn(&N, &Batch, &Samples) -> Loss,
     ) -> Tensor {
         let Self {
             net,
@@ -153,33 +199,19 @@ impl<N: Network> Learner<N> {
             steps,
             ..
         } = self;
-        let inputs = [
-            indices,
-            places,
-            coefficients,
-            &samples.actions,
-            &samples.log_probs,
-            &samples.values,
-            &samples.advantages,
-            &samples.returns,
-        ];
+        let mut inputs = vec![indices, places, coefficients];
+        inputs.extend(samples.tensors());
         let mut step = |inputs: &[&Tensor]| {
-            let (indices, coefficients) = (inputs[0], inputs[2]);
-            let pick = |input: usize| inputs[input].index_select(0, indices);
-            let mut samples = Samples {
-                actions: pick(3),
-                log_probs: pick(4),
-                values: pick(5),
-                advantages: pick(6),
-                returns: pick(7),
-            };
-            if how.norm_adv {
+            let pick = |tensor: &Tensor| tensor.index_select(0, inputs[0]);
+            let mut samples = Samples::of([3, 4, 5, 6, 7].map(|input| pick(inputs[input])));
+            if passes.norm_adv {
                 samples = samples.normalized();
             }
-            let Loss { total, terms, .. } = loss(net, (rollout.batch_at(&pick(1)), samples));
+            let Loss { total, terms, .. } =
+                loss(net, &rollout.batch_at(&pick(inputs[1])), &samples);
             let mut gradient = net.params().gradient(&total);
-            let norm = clip_grad_norm(&mut gradient, how.max_grad_norm);
-            optimizer.step_by(net.params_mut().flat_mut(), &gradient, coefficients);
+            let norm = clip_grad_norm(&mut gradient, passes.max_grad_norm);
+            optimizer.step_by(net.params_mut().flat_mut(), &gradient, inputs[2]);
             let terms = Tensor::stack(&terms, 0).detach();
             vec![Tensor::cat(&[terms, norm.unsqueeze(0)], 0)]
         };
@@ -189,101 +221,5 @@ impl<N: Network> Learner<N> {
         };
         optimizer.count_step();
         made.pop().unwrap_or_default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tch::Device;
-    use vec_env::{StepBatch, SyncVecEnv, VecEnv, envs::GridWorld};
-
-    use crate::{
-        algorithms::{ActorCritic, Algorithm, Learning, Metrics, Pqn},
-        cuda::{Places, Recorder, Recording},
-        settings::{self, AlgorithmSettings, Settings},
-    };
-
-    type NewRecorder = fn() -> Option<Box<dyn Recorder>>;
-
-    fn recordings(new: NewRecorder) -> (Recording, Recording) {
-        (Recording::with(new()), Recording::with(new()))
-    }
-
-    /// What was done, learned and said in three updates of five environments.
-    fn played(
-        settings: &Settings,
-        recorder: Option<NewRecorder>,
-    ) -> (Vec<i64>, Vec<f32>, Vec<Metrics>) {
-        let mut env = SyncVecEnv::new(5, |index| GridWorld::new(3, index as u64)).unwrap();
-        let mut algorithm: Box<dyn Algorithm> = match settings.algorithm.clone() {
-            AlgorithmSettings::Ppo(ppo) => {
-                let mut new = ActorCritic::new(ppo, settings, &env, Device::Cpu).unwrap();
-                if let Some(recorder) = recorder {
-                    let (acting, steps) = recordings(recorder);
-                    new.record(acting, steps);
-                }
-                Box::new(new)
-            }
-            AlgorithmSettings::Pqn(pqn) => {
-                let mut new = Pqn::new(pqn, settings, &env, Device::Cpu).unwrap();
-                if let Some(recorder) = recorder {
-                    let (acting, steps) = recordings(recorder);
-                    new.record(acting, steps);
-                }
-                Box::new(new)
-            }
-            _ => unreachable!("the others are not recorded"),
-        };
-        let (mut actions, mut metrics) = (Vec::new(), Vec::new());
-        let mut step = StepBatch::default();
-        env.reset(Some(1), &mut algorithm.next_obs()).unwrap();
-        while metrics.len() < 3 {
-            let chosen = algorithm.act().unwrap();
-            if let vec_env::ActionBatch::Discrete(chosen) = &chosen {
-                actions.extend(chosen);
-            }
-            let slot = algorithm.next_obs();
-            env.send(chosen.as_actions(), slot).unwrap();
-            env.recv(&mut step).unwrap();
-            algorithm.observe(&step).unwrap();
-            if let Learning::Done(done) = algorithm.learn(&mut || false).unwrap() {
-                metrics.push(done);
-            }
-        }
-        let state = algorithm.state().unwrap();
-        let weights = state.tensors.iter().filter(|(name, _)| name.contains('.'));
-        let weights =
-            weights.flat_map(|(_, tensor)| Vec::<f32>::try_from(tensor.flatten(0, -1)).unwrap());
-        (actions, weights.collect(), metrics)
-    }
-
-    /// Minibatches of two sizes: 65 samples in four parts.
-    #[test]
-    fn what_is_recorded_is_what_is_done_as_it_comes() {
-        for algorithm in [settings::Algorithm::Ppo, settings::Algorithm::Pqn] {
-            let changes = "num_envs = 5\nnum_steps = 13\ntotal_steps = 195\nnum_minibatches = 4\n\
-                update_epochs = 3\nlearning_rate = 1e-2";
-            let settings = Settings::defaults(algorithm);
-            let settings = settings.with(&toml::from_str(changes).unwrap()).unwrap();
-            let plain = played(&settings, None);
-            let as_it_comes: NewRecorder = || None;
-            let recorded: NewRecorder = || Some(Box::new(Places));
-            for recorder in [as_it_comes, recorded] {
-                let other = played(&settings, Some(recorder));
-                assert_eq!(plain.0, other.0, "{algorithm}: actions");
-                let differences = plain.1.iter().zip(&other.1).map(|(a, b)| (a - b).abs());
-                let largest = differences.fold(0.0, f32::max);
-                assert!(largest < 1e-5, "{algorithm}: weights differ by {largest:e}");
-                for (ours, theirs) in plain.2.iter().zip(&other.2) {
-                    for ((name, ours), (_, theirs)) in ours.0.iter().zip(&theirs.0) {
-                        let difference = (ours - theirs).abs();
-                        assert!(
-                            difference < 1e-5,
-                            "{algorithm}: {name} differs by {difference:e}"
-                        );
-                    }
-                }
-            }
-        }
     }
 }

@@ -1,42 +1,83 @@
 //! Proximal policy optimization (Schulman et al. 2017), with the details of the Baselines implementation
 //! that published Atari scores rest on (Huang et al., "The 37 Implementation Details of PPO").
-//!
-//! [`ActorCritic`](super::ActorCritic) collects a rollout; here is what PPO learns from it.
 
 use tch::{Device, Kind, Tensor, no_grad};
 
 use super::{
-    Learner, Metrics,
-    actor_critic::{OnPolicy, Shared},
-    learner::{AllSamples, Loss as PartLoss},
-    minibatches::{Descent, Minibatches},
+    learner::{Learner, Loss},
+    minibatches::Passes,
+    nets::Blueprint,
+    on_policy::{Common, OnPolicy, Turn},
 };
 use crate::{
     data::{Batch, Rollout, Samples},
     error::TrainerError,
-    nn::{Output, PolicyValueNet},
+    nn::{Memory, Output, PolicyValueNet},
     optimizer::Optimizer,
+    policy::{Choice, values},
     settings::PpoSettings,
 };
 
-/// The terms of the loss over a minibatch; scalars.
-pub struct Loss {
-    /// What is minimized: `policy + vf_coef · value − ent_coef · entropy`.
-    pub total: Tensor,
-    /// Clipped surrogate objective, negated (eq. 7).
-    pub policy: Tensor,
-    /// Half the squared error of the value, clipped like the ratio if asked.
-    pub value: Tensor,
-    /// Mean entropy of the policy in nats.
-    pub entropy: Tensor,
-    /// KL divergence from the old policy, `E[(r − 1) − log r]` (Schulman, "Approximating KL divergence").
-    pub approx_kl: Tensor,
-    /// Share of samples whose ratio is clipped.
-    pub clip_fraction: Tensor,
+impl OnPolicy for PpoSettings {
+    type Net = PolicyValueNet;
+
+    const TERMS: &'static [&'static str] = &[
+        "policy_loss",
+        "value_loss",
+        "entropy",
+        "approx_kl",
+        "clip_fraction",
+    ];
+
+    fn common(&self) -> Common {
+        Common {
+            num_steps: self.num_steps,
+            gamma: self.gamma,
+            learning_rate: self.learning_rate,
+            anneal_lr: self.anneal_lr,
+            norm_reward: self.norm_reward,
+            passes: Passes {
+                epochs: self.update_epochs,
+                minibatches: self.num_minibatches,
+                is_shuffled: true,
+                norm_adv: self.norm_adv,
+                max_grad_norm: self.max_grad_norm,
+            },
+        }
+    }
+
+    fn net(&self, blueprint: &mut Blueprint<'_>) -> Result<PolicyValueNet, TrainerError> {
+        blueprint.policy_value_net(self.lstm_size, self.norm_obs)
+    }
+
+    fn optimizer(&self, num_params: i64, device: Device) -> Optimizer {
+        Optimizer::adam(num_params, device, self.adam_eps)
+    }
+
+    fn choose(&self, learner: &mut Learner<PolicyValueNet>, turn: Turn<'_>) -> Choice {
+        learner.choose(turn)
+    }
+
+    fn values(&self, learner: &Learner<PolicyValueNet>, obs: &Tensor, memory: &Memory) -> Vec<f32> {
+        values(&learner.net, obs, memory)
+    }
+
+    fn advantages(&self, rollout: &Rollout, last_values: &[f32]) -> Vec<f32> {
+        rollout.gae(last_values, self.gamma, self.gae_lambda)
+    }
+
+    fn loss(&self, net: &PolicyValueNet, batch: &Batch, samples: &Samples) -> Loss {
+        loss(&batch.forward(net), samples, self)
+    }
 }
 
-/// The loss of samples under the network's present `output`; their advantages are normalized already, where
-/// the settings say so.
+/// The loss of samples under the network's present `output`; its terms are
+///
+/// - the clipped surrogate objective, negated (eq. 7),
+/// - half the squared error of the value, clipped like the ratio if asked,
+/// - the mean entropy of the policy in nats,
+/// - the KL divergence from the old policy, `E[(r − 1) − log r]` (Schulman, "Approximating KL divergence"),
+/// - the share of samples whose ratio is clipped.
 #[must_use]
 pub fn loss(output: &Output, samples: &Samples, settings: &PpoSettings) -> Loss {
     let clip = settings.clip_coef;
@@ -64,75 +105,7 @@ pub fn loss(output: &Output, samples: &Samples, settings: &PpoSettings) -> Loss 
     });
     Loss {
         total: &policy_loss + &value_loss * settings.vf_coef - &entropy * settings.ent_coef,
-        policy: policy_loss,
-        value: value_loss,
-        entropy,
-        approx_kl,
-        clip_fraction,
-    }
-}
-
-impl OnPolicy for PpoSettings {
-    fn shared(&self) -> Shared {
-        Shared {
-            num_steps: self.num_steps,
-            gamma: self.gamma,
-            gae_lambda: self.gae_lambda,
-            learning_rate: self.learning_rate,
-            anneal_lr: self.anneal_lr,
-            norm_obs: self.norm_obs,
-            norm_reward: self.norm_reward,
-            lstm_size: self.lstm_size,
-        }
-    }
-
-    fn optimizer(&self, num_params: i64, device: Device) -> Optimizer {
-        Optimizer::adam(num_params, device, self.adam_eps)
-    }
-
-    /// `update_epochs` passes over `num_minibatches` minibatches, drawn anew for each pass without
-    /// replacement: of samples, or with an LSTM of environments. The metrics are means over all of them.
-    fn update(
-        &self,
-        learner: &mut Learner<PolicyValueNet>,
-        rollout: &mut Rollout,
-        samples: (&Samples, &AllSamples),
-        learning_rate: f64,
-        should_stop: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Metrics>, TrainerError> {
-        let how = Descent {
-            norm_adv: self.norm_adv,
-            max_grad_norm: self.max_grad_norm,
-            learning_rate,
-        };
-        let passes = (self.update_epochs, self.num_minibatches);
-        let minibatches = Minibatches::draw(learner, rollout, passes, learning_rate);
-        let mut terms = Vec::new();
-        for minibatch in minibatches.iter() {
-            if should_stop() {
-                return Ok(None);
-            }
-            let loss = |net: &PolicyValueNet, (batch, samples): (Batch, Samples)| {
-                let loss = loss(&batch.forward(net), &samples, self);
-                let terms = vec![
-                    loss.policy,
-                    loss.value,
-                    loss.entropy,
-                    loss.approx_kl,
-                    loss.clip_fraction,
-                ];
-                PartLoss::new(loss.total, terms)
-            };
-            terms.push(learner.step(rollout, samples, &minibatch, how, loss)?);
-        }
-        let names = [
-            "policy_loss",
-            "value_loss",
-            "entropy",
-            "approx_kl",
-            "clip_fraction",
-            "grad_norm",
-        ];
-        learner.metrics(&names, &terms).map(Some)
+        terms: vec![policy_loss, value_loss, entropy, approx_kl, clip_fraction],
+        more: (),
     }
 }

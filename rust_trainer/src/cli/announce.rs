@@ -22,7 +22,7 @@ pub(super) fn announce(ranks: &Ranks, run: &Run) -> Result<(), TrainerError> {
         return Ok(());
     }
     let settings = run.settings();
-    let device = run.algorithm().device();
+    let device = run.algorithm().policy().device();
     let threads = Threads::new(&settings.machine, device).count();
     let precision = device::precision(settings.machine.precision, device);
     if precision == Precision::Bf16 && device == Device::Cpu && !device::computes_in_bf16() {
@@ -62,7 +62,7 @@ pub(super) fn announce(ranks: &Ranks, run: &Run) -> Result<(), TrainerError> {
             ranks.count(),
             run.env().num_envs()
         ));
-        if ranks.goes_by_host() && run.algorithm().device().is_cuda() {
+        if ranks.goes_by_host() && run.algorithm().policy().device().is_cuda() {
             say("ranks share a GPU, which NCCL refuses: gradients go by way of the host's memory");
         }
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tch::{Device, Kind, Tensor};
 use vec_env::{ActionBatch, ObsSlot, ObsSpec, VecEnv};
 
-use super::{Batch, Observations, Samples};
+use super::{Batch, Observations, Samples, advantage::gae};
 use crate::{error::TrainerError, nn::Memory, policy::Choice};
 
 /// Observations, actions, rewards and ends of a rollout, step by step; then the next one.
@@ -87,15 +87,12 @@ impl Rollout {
         })
     }
 
-    /// The same whose observations go to a CUDA device beside its work, if that `is_wanted`.
+    /// Sends observations to a CUDA device beside its work from now on.
     ///
     /// # Errors
     /// What CUDA says.
-    pub fn streamed(mut self, is_wanted: bool) -> Result<Self, TrainerError> {
-        if is_wanted {
-            self.observations.stream()?;
-        }
-        Ok(self)
+    pub fn stream(&mut self) -> Result<(), TrainerError> {
+        self.observations.stream()
     }
 
     /// Where the next observations are written: those of a group that follow the actions chosen last, or
@@ -212,6 +209,13 @@ impl Rollout {
     #[must_use]
     pub fn num_samples(&self) -> usize {
         self.num_steps * self.num_envs
+    }
+
+    /// The generalized advantages of a full rollout, `[num_steps · num_envs]`: see [`gae`].
+    #[must_use]
+    pub fn gae(&self, last_values: &[f32], gamma: f64, lambda: f64) -> Vec<f32> {
+        let (rewards, values, dones) = (&self.rewards, &self.values, &self.dones);
+        gae(rewards, values, dones, last_values, gamma, lambda)
     }
 
     /// Everything but the observations, as tensors where the network runs.

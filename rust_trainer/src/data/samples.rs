@@ -47,37 +47,30 @@ impl Samples {
     pub fn select(&self, indices: &[i64]) -> Self {
         let indices = Tensor::from_slice(indices).to_device(self.actions.device());
         let pick = |tensor: &Tensor| tensor.index_select(0, &indices);
-        Self {
-            actions: pick(&self.actions),
-            log_probs: pick(&self.log_probs),
-            values: pick(&self.values),
-            advantages: pick(&self.advantages),
-            returns: pick(&self.returns),
-        }
+        Self::of(self.tensors().map(pick))
     }
 
-    /// The samples of each of `batches`, with `norm_adv` normalized over all of them together.
-    pub(crate) fn of_batches(&self, batches: &[Batch], norm_adv: bool) -> Vec<Self> {
-        let indices: Vec<&[i64]> = batches.iter().map(|batch| &*batch.indices).collect();
-        let mut all = self.select(&indices.concat());
-        if norm_adv {
-            all = all.normalized();
+    /// All five.
+    pub(crate) fn tensors(&self) -> [&Tensor; 5] {
+        [
+            &self.actions,
+            &self.log_probs,
+            &self.values,
+            &self.advantages,
+            &self.returns,
+        ]
+    }
+
+    /// Of all five, in the order of [`Samples::tensors`].
+    pub(crate) fn of(tensors: [Tensor; 5]) -> Self {
+        let [actions, log_probs, values, advantages, returns] = tensors;
+        Self {
+            actions,
+            log_probs,
+            values,
+            advantages,
+            returns,
         }
-        let mut start = 0;
-        let parts = indices.iter().map(|indices| {
-            let length = indices.len() as i64;
-            let part = |tensor: &Tensor| tensor.narrow(0, start, length);
-            let samples = Self {
-                actions: part(&all.actions),
-                log_probs: part(&all.log_probs),
-                values: part(&all.values),
-                advantages: part(&all.advantages),
-                returns: part(&all.returns),
-            };
-            start += length;
-            samples
-        });
-        parts.collect()
     }
 
     /// The same with advantages shifted and scaled to mean 0 and deviation 1.

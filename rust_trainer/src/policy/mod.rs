@@ -19,6 +19,7 @@ use vec_env::{ActionBatch, ActionSpace};
 use crate::{
     distributions::{categorical, gaussian},
     nn::{Memory, Output, PolicyValueNet},
+    normalize::ObsNormalizer,
     parallel::{self, Threads},
     tensors::to_vec,
 };
@@ -31,6 +32,16 @@ pub trait Policy: Send {
     /// What it remembers where `num_envs` environments start their episodes; nothing, if it has no memory.
     fn new_memory(&self, _num_envs: usize) -> Memory {
         Memory::default()
+    }
+
+    /// The statistics by which it normalizes observations, if it does.
+    fn obs_normalizer(&self) -> Option<&ObsNormalizer> {
+        None
+    }
+
+    /// The same, for what has been seen since.
+    fn obs_normalizer_mut(&mut self) -> Option<&mut ObsNormalizer> {
+        None
     }
 
     /// Chooses actions for `obs`, `[num_envs, ...]` in the environment's own type: drawn by `rng`, or
@@ -48,6 +59,14 @@ impl Policy for PolicyValueNet {
 
     fn new_memory(&self, num_envs: usize) -> Memory {
         self.new_memory(num_envs)
+    }
+
+    fn obs_normalizer(&self) -> Option<&ObsNormalizer> {
+        self.obs_normalizer.as_ref()
+    }
+
+    fn obs_normalizer_mut(&mut self) -> Option<&mut ObsNormalizer> {
+        self.obs_normalizer.as_mut()
     }
 
     fn act(&self, obs: &Tensor, memory: &mut Memory, rng: &mut Pcg64, greedy: bool) -> ActionBatch {

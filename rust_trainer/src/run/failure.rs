@@ -9,7 +9,11 @@ impl Run {
     /// Weights in the midst of an update are not saved: they are of no step of the run, or no numbers.
     /// Those before it are, as far as they are kept.
     pub(super) fn fail(mut self, cause: TrainerError, stop: &StopRequest) -> TrainerError {
-        let cause = device::advised(cause, self.algorithm.device(), &self.settings.machine);
+        let cause = device::advised(
+            cause,
+            self.algorithm.policy().device(),
+            &self.settings.machine,
+        );
         // Rows that are missing are no reason to lose the weights, too.
         let _ = self.report.sync();
         // Where this fails too, the message tells of the checkpoint before.

@@ -7,10 +7,7 @@ use tch::{Kind, Tensor, no_grad_guard};
 
 use super::{Dqn, loss, target};
 use crate::{
-    algorithms::{
-        Algorithm,
-        learner::{Loss, Part},
-    },
+    algorithms::learner::{Loss, Part},
     data::Transitions,
     error::TrainerError,
     parallel::{self, Shared},
@@ -62,7 +59,7 @@ impl Dqn {
     /// The transitions of this rank in a batch with the weights of their losses, in as many parts as they
     /// are computed in.
     fn own(&self, drawn: &Drawn) -> Result<Own, TrainerError> {
-        let (ranks, device) = (&self.learner.ranks, self.device());
+        let (ranks, device) = (&self.learner.ranks, self.learner.device());
         let batch = drawn.numbers.iter().enumerate();
         let own = batch.filter_map(|(place, &number)| {
             let own = ranks.own_index(number as i64, self.num_envs)?;

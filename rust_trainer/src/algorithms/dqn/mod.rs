@@ -22,7 +22,12 @@ use vec_env::{ActionBatch, ObsBuffer, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
 pub use loss::{loss, target};
 
-use super::{Algorithm, Learner, Learning, Metrics, State};
+use super::{
+    algorithm::{Algorithm, Learning, Metrics},
+    learner::Learner,
+    nets::Blueprint,
+    state::State,
+};
 use crate::{
     data::{Priorities, Replay},
     error::TrainerError,
@@ -30,7 +35,6 @@ use crate::{
     nn::QNet,
     optimizer::Optimizer,
     policy::{EpsilonGreedy, Policy, epsilon_greedy, skip_epsilon_greedy},
-    random::seeded_rng,
     ranks::{Ranks, launch::ranks_here},
     settings::{DqnSettings, Settings},
     tensors::obs_tensor,
@@ -89,10 +93,10 @@ impl Dqn {
     ) -> Result<Self, TrainerError> {
         let (spec, num_envs, actions) = (env.obs_spec(), env.num_envs(), env.action_space());
         check_memory(&settings, spec, num_envs, ranks)?;
-        let mut rng = seeded_rng(run.run.seed);
-        let (on, style) = ((device, run.machine.precision), settings.style());
-        let net = QNet::new(spec, actions, &run.net, style, on, &mut rng)?;
-        let mut target = QNet::new(spec, actions, &run.net, style, on, &mut seeded_rng(0))?;
+        let new = |seed| Blueprint::new(run, (spec, actions), device, seed);
+        let mut blueprint = new(run.run.seed);
+        let net = blueprint.q_net(settings.style())?;
+        let mut target = new(0).q_net(settings.style())?;
         target.params.copy_from(&net.params);
         let optimizer = Optimizer::adam(net.params.numel(), device, settings.adam_eps);
         let replay = new_replay(&settings, spec, num_envs, ranks)?;
@@ -106,7 +110,7 @@ impl Dqn {
             num_envs,
             num_actions: actions.num_actions(),
             total_steps: run.run.total_steps,
-            learner: Learner::new(net, optimizer, rng, None, &run.machine, ranks),
+            learner: Learner::new(net, optimizer, blueprint.rng, &run.machine, ranks),
             target,
             replay,
             priorities,
@@ -150,13 +154,14 @@ impl Dqn {
 
     /// What the gradient steps since the last update say; not numbers where there were none.
     fn metrics(&self) -> Result<Metrics, TrainerError> {
-        let names = ["loss", "q_value", "grad_norm"];
         let means = if self.terms.is_empty() {
-            Metrics(names.map(|name| (name, f64::NAN)).into())
+            Metrics(
+                ["loss", "q_value", "grad_norm"]
+                    .map(|name| (name, f64::NAN))
+                    .into(),
+            )
         } else {
-            let means = self.learner.metrics(&names, &self.terms)?;
-            means.check()?;
-            means
+            self.learner.metrics(&["loss", "q_value"], &self.terms)?
         };
         let held = self.held();
         let mut metrics = Metrics(vec![
@@ -181,7 +186,7 @@ impl Algorithm for Dqn {
             self.replay.restart(obs)?;
         }
         let obs = obs_tensor(self.replay.in_hand(), self.num_envs, &self.obs_spec)?;
-        let (epsilon, obs) = (self.epsilon(), obs.to_device(self.device()));
+        let (epsilon, obs) = (self.epsilon(), obs.to_device(self.learner.device()));
         let Learner {
             net, rng, ranks, ..
         } = &mut self.learner;
@@ -271,10 +276,6 @@ impl Algorithm for Dqn {
 
     fn num_params(&self) -> i64 {
         self.learner.net.net.params.numel()
-    }
-
-    fn device(&self) -> Device {
-        self.learner.net.net.params.device()
     }
 }
 

@@ -1,0 +1,77 @@
+//! Fresh networks of a run.
+
+use rand_pcg::Pcg64;
+use tch::Device;
+use vec_env::{ActionSpace, ObsSpec};
+
+use crate::{
+    error::TrainerError,
+    nn::{PolicyValueNet, QNet, QStyle},
+    normalize::ObsNormalizer,
+    random::seeded_rng,
+    settings::Settings,
+};
+
+/// What networks are made from.
+pub struct Blueprint<'a> {
+    run: &'a Settings,
+    spec: &'a ObsSpec,
+    actions: &'a ActionSpace,
+    pub(super) device: Device,
+    /// Draws their weights.
+    pub(super) rng: Pcg64,
+}
+
+impl<'a> Blueprint<'a> {
+    /// For these observations and actions, with weights drawn by `seed`.
+    pub(super) fn new(
+        run: &'a Settings,
+        (spec, actions): (&'a ObsSpec, &'a ActionSpace),
+        device: Device,
+        seed: u64,
+    ) -> Self {
+        Self {
+            run,
+            spec,
+            actions,
+            device,
+            rng: seeded_rng(seed),
+        }
+    }
+
+    /// A policy and a value function, with an LSTM of `lstm_size`, 0 for none; with `norm_obs` it normalizes
+    /// observations.
+    ///
+    /// # Errors
+    /// Observations or actions that it does not take.
+    pub(super) fn policy_value_net(
+        &mut self,
+        lstm_size: i64,
+        norm_obs: bool,
+    ) -> Result<PolicyValueNet, TrainerError> {
+        let Self {
+            run,
+            spec,
+            actions,
+            device,
+            rng,
+        } = self;
+        let precision = run.machine.precision;
+        let mut net =
+            PolicyValueNet::new(spec, actions, &run.net, lstm_size, *device, precision, rng)?;
+        if norm_obs {
+            net.obs_normalizer = Some(ObsNormalizer::new(spec)?);
+        }
+        Ok(net)
+    }
+
+    /// Action values.
+    ///
+    /// # Errors
+    /// Observations or actions that it does not take.
+    pub(super) fn q_net(&mut self, style: QStyle) -> Result<QNet, TrainerError> {
+        let on = (self.device, self.run.machine.precision);
+        let body = &self.run.net;
+        QNet::new(self.spec, self.actions, body, style, on, &mut self.rng)
+    }
+}

@@ -1,0 +1,372 @@
+//! The loop of the algorithms that learn from rollouts, PPO, A2C and PQN: they
+//!
+//! 1. collect a rollout with the present policy ([`OnPolicy::choose`]),
+//! 2. find what each action was worth ([`OnPolicy::advantages`] over [`OnPolicy::values`]),
+//! 3. take gradient steps on minibatches of it ([`OnPolicy::loss`]),
+//!
+//! and forget it. What tells one from another is in a file of its name.
+
+use serde_json::json;
+use tch::{Device, Tensor};
+use vec_env::{ActionBatch, ActionSpace, ObsSlot, ObsSpec, StepBatch, VecEnv};
+
+use super::{
+    algorithm::{Algorithm, Learning, Metrics},
+    learner::{Learner, Loss},
+    minibatches::Passes,
+    nets::Blueprint,
+    schedule::Updates,
+    state::State,
+};
+use crate::{
+    cuda::Recording,
+    data::{Batch, Rollout, Samples, truncated_obs},
+    error::TrainerError,
+    nn::{Memory, Network},
+    normalize::{ObsNormalizer, RewardNormalizer},
+    optimizer::Optimizer,
+    policy::{Choice, Policy},
+    ranks::Ranks,
+    settings::Settings,
+    tensors::obs_tensor,
+};
+
+/// What tells one algorithm that learns from rollouts from another; of its settings.
+pub trait OnPolicy: Sync + 'static {
+    /// The network, as it plays.
+    type Net: Network + Policy;
+
+    /// Names of the terms of the loss that are reported.
+    const TERMS: &'static [&'static str];
+
+    /// The settings that all of them have.
+    fn common(&self) -> Common;
+
+    /// A fresh network.
+    ///
+    /// # Errors
+    /// Observations or actions that it does not take.
+    fn net(&self, blueprint: &mut Blueprint<'_>) -> Result<Self::Net, TrainerError>;
+
+    /// A fresh optimizer.
+    fn optimizer(&self, num_params: i64, device: Device) -> Optimizer;
+
+    /// Actions for the newest observations.
+    fn choose(&self, learner: &mut Learner<Self::Net>, turn: Turn<'_>) -> Choice;
+
+    /// What `obs`, `[num_envs, ...]`, are worth, behind what `memory` holds.
+    fn values(&self, learner: &Learner<Self::Net>, obs: &Tensor, memory: &Memory) -> Vec<f32>;
+
+    /// How much better each action of a full rollout was than the value of its observation, `[num_steps · num_envs]`;
+    /// `last_values` are those of the observations behind it.
+    fn advantages(&self, rollout: &Rollout, last_values: &[f32]) -> Vec<f32>;
+
+    /// The loss of samples under the present network; their advantages are normalized already, where the settings
+    /// say so.
+    fn loss(&self, net: &Self::Net, batch: &Batch, samples: &Samples) -> Loss;
+
+    /// The probability of a random action, where there is one.
+    fn epsilon(&self, _updates: Updates) -> Option<f64> {
+        None
+    }
+}
+
+/// What actions are chosen for.
+pub struct Turn<'a> {
+    /// The newest observations of a group of environments, `[num_envs, ...]`.
+    pub obs: &'a Tensor,
+    /// What the network remembers of those before; it comes to remember these.
+    pub memory: &'a mut Memory,
+    /// How far the run has come.
+    pub updates: Updates,
+}
+
+/// The settings that all [`OnPolicy`] algorithms have.
+#[derive(Clone, Copy, Debug)]
+pub struct Common {
+    /// Agent steps of each environment between two updates.
+    pub num_steps: usize,
+    /// Discount factor.
+    pub gamma: f64,
+    /// Learning rate of the first update.
+    pub learning_rate: f64,
+    /// It falls linearly to zero over the run.
+    pub anneal_lr: bool,
+    /// Rewards are normalized.
+    pub norm_reward: bool,
+    /// How an update goes through a rollout.
+    pub passes: Passes,
+}
+
+/// An algorithm that learns from rollouts, with its settings `S`.
+#[derive(Debug)]
+pub struct OnPolicyAlgorithm<S: OnPolicy> {
+    settings: S,
+    common: Common,
+    learner: Learner<S::Net>,
+    rollout: Rollout,
+    reward_normalizer: Option<RewardNormalizer>,
+    /// The newest observations are a reset's, as the environments made them.
+    is_reset: bool,
+    /// Of each group of environments, of the observations before its newest.
+    memories: Vec<Memory>,
+    obs_spec: ObsSpec,
+    action_space: ActionSpace,
+    updates: Updates,
+}
+
+impl<S: OnPolicy> OnPolicyAlgorithm<S> {
+    /// Fresh weights, drawn by the seed of `run`; at one of several `ranks`, for its share of the environments.
+    ///
+    /// # Errors
+    /// As [`super::of_rank`].
+    pub fn of_rank(
+        settings: S,
+        run: &Settings,
+        env: &dyn VecEnv,
+        device: Device,
+        ranks: &Ranks,
+    ) -> Result<Self, TrainerError> {
+        let common = settings.common();
+        let spaces = (env.obs_spec(), env.action_space());
+        let mut blueprint = Blueprint::new(run, spaces, device, run.run.seed);
+        let net = settings.net(&mut blueprint)?;
+        let optimizer = settings.optimizer(net.params().numel(), device);
+        let (num_envs, actions) = (env.num_envs(), env.action_space());
+        let memory = net.new_memory(num_envs);
+        // What several ranks do together is not all on the device, and cannot be recorded.
+        let is_recorded = device != Device::Cpu && ranks.is_alone() && memory.state().is_none();
+        let recording = || Recording::on(device, run.machine.cuda_graphs);
+        let is_discrete = matches!(actions, ActionSpace::Discrete { .. });
+        let mut learner = Learner::new(net, optimizer, blueprint.rng, &run.machine, ranks);
+        learner.steps = is_recorded.then(recording);
+        learner.acting = (is_recorded && is_discrete).then(recording);
+        let mut rollout = Rollout::of_envs(env, common.num_steps, memory.clone(), device)?;
+        if run.machine.cuda_streams {
+            rollout.stream()?;
+        }
+        let samples_of_all = (rollout.num_samples() * ranks.count()) as u64;
+        Ok(Self {
+            updates: Updates {
+                done: 0,
+                total: run.run.total_steps.div_ceil(samples_of_all),
+            },
+            memories: memory.split(rollout.num_groups()),
+            reward_normalizer: (common.norm_reward)
+                .then(|| RewardNormalizer::new(num_envs * ranks.count())),
+            settings,
+            common,
+            learner,
+            rollout,
+            is_reset: false,
+            obs_spec: env.obs_spec().clone(),
+            action_space: actions.clone(),
+        })
+    }
+
+    /// Takes the observations written last, at all ranks, into the statistics and normalizes those of this
+    /// one in their place, once.
+    fn normalize_obs(&mut self) -> Result<(), TrainerError> {
+        if let Some(normalizer) = self.learner.net.obs_normalizer_mut() {
+            let mut obs = self.rollout.next_obs();
+            normalizer.update(&self.learner.ranks.all_gather(&obs)?.concat());
+            normalizer.apply(&mut obs);
+        }
+        Ok(())
+    }
+
+    /// The rewards of a step to learn from, by the statistics of all ranks where they are normalized.
+    fn rewards(&mut self, step: &StepBatch) -> Result<Vec<f32>, TrainerError> {
+        let Some(normalizer) = &mut self.reward_normalizer else {
+            return Ok(step.reward.clone());
+        };
+        let (ranks, gamma) = (&self.learner.ranks, self.common.gamma);
+        if ranks.is_alone() {
+            return Ok(normalizer.normalize(step, gamma));
+        }
+        let mut all = StepBatch::default();
+        let (reward, terminated, truncated) = (&step.reward, &step.terminated, &step.truncated);
+        let own = (reward.clone(), terminated.clone(), truncated.clone());
+        for (reward, terminated, truncated) in ranks.tell(&own)? {
+            all.reward.extend(reward);
+            all.terminated.extend(terminated);
+            all.truncated.extend(truncated);
+        }
+        let rewards = normalizer.normalize(&all, gamma);
+        Ok(rewards[ranks.share(rewards.len())].to_vec())
+    }
+
+    /// Begins a rollout with the newest observations, and with what is remembered of those before.
+    fn restart(&mut self, memory: Memory) {
+        self.memories = memory.split(self.memories.len());
+        self.rollout.restart(memory);
+    }
+}
+
+impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
+    fn next_obs(&mut self) -> ObsSlot {
+        if self.rollout.is_empty() {
+            self.is_reset = true;
+        }
+        self.rollout.next_obs()
+    }
+
+    fn can_act(&self) -> bool {
+        self.rollout.can_act()
+    }
+
+    fn act(&mut self) -> Result<ActionBatch, TrainerError> {
+        if std::mem::take(&mut self.is_reset) {
+            self.normalize_obs()?;
+            if let Some(normalizer) = &mut self.reward_normalizer {
+                normalizer.restart();
+            }
+        }
+        let obs = self.rollout.obs_in_turn();
+        let turn = Turn {
+            obs: &obs,
+            memory: &mut self.memories[self.rollout.turns().0],
+            updates: self.updates,
+        };
+        let choice = self.settings.choose(&mut self.learner, turn);
+        let actions = self.action_space.clipped(&choice.actions);
+        self.rollout.add_choice(choice);
+        Ok(actions)
+    }
+
+    /// A truncated episode's last reward has γV of its last observation added, by what is remembered of
+    /// that episode: see [`truncated_obs`].
+    fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError> {
+        self.normalize_obs()?;
+        let mut rewards = self.rewards(step)?;
+        let group = self.rollout.turns().1;
+        for (row, bytes) in truncated_obs(step)? {
+            let mut obs = obs_tensor(bytes, 1, &self.obs_spec)?.to_device(self.learner.device());
+            if let Some(normalizer) = self.learner.net.obs_normalizer() {
+                obs = normalizer.normalized(&obs);
+            }
+            let memory = self.memories[group].select(&[row as i64]);
+            let value = self.settings.values(&self.learner, &obs, &memory)[0];
+            rewards[row] += self.common.gamma as f32 * value;
+        }
+        let dones = (0..rewards.len()).map(|row| step.is_done(row));
+        let dones: Vec<bool> = dones.collect();
+        self.memories[group].forget(&dones);
+        self.rollout.add_step(&rewards, dones);
+        Ok(())
+    }
+
+    fn learn(&mut self, should_stop: &mut dyn FnMut() -> bool) -> Result<Learning, TrainerError> {
+        if !self.rollout.is_full() {
+            return Ok(Learning::NotYet);
+        }
+        let (settings, common) = (&self.settings, self.common);
+        let (learner, rollout) = (&mut self.learner, &mut self.rollout);
+        let memory = Memory::joined(&self.memories);
+        let last_values = settings.values(learner, &rollout.newest_obs(), &memory);
+        let advantages = settings.advantages(rollout, &last_values);
+        let samples = learner.gather(rollout, &advantages)?;
+
+        let rate = (self.updates).learning_rate(common.learning_rate, common.anneal_lr);
+        let loss =
+            |net: &S::Net, batch: &Batch, samples: &Samples| settings.loss(net, batch, samples);
+        let terms =
+            learner.learn_from(rollout, &samples, common.passes, rate, should_stop, loss)?;
+        let Some(terms) = terms else {
+            return Ok(Learning::BrokenOff);
+        };
+        let mut metrics = vec![("learning_rate", rate)];
+        let epsilon = settings.epsilon(self.updates);
+        metrics.extend(epsilon.map(|epsilon| ("epsilon", epsilon)));
+        metrics.extend(learner.metrics(S::TERMS, &terms)?.0);
+        metrics.push(("explained_variance", samples.explained_variance()));
+        self.restart(memory);
+        self.updates.done += 1;
+        Ok(Learning::Done(Metrics(metrics)))
+    }
+
+    fn policy(&self) -> &dyn Policy {
+        &self.learner.net
+    }
+
+    fn state(&self) -> Result<State, TrainerError> {
+        let ranks = &self.learner.ranks;
+        let obs = ranks.rows_at_first(&self.rollout.obs_in_hand(), 0)?;
+        let memory = Memory::joined(&self.memories);
+        let memory = memory.named().map(|(name, state)| {
+            let all = ranks.rows_at_first(state, Memory::ENVS);
+            all.map(|all| (name, all))
+        });
+        let memory: Vec<_> = memory.collect::<Result<_, _>>()?;
+        let memory = memory.iter().map(|(name, state)| (*name, state));
+        let in_hand: Vec<_> = memory.chain([(Rollout::OBS_IN_HAND, &obs)]).collect();
+        let mut state = self.learner.state(&in_hand)?;
+        let values = &mut state.values;
+        values.insert("updates".to_owned(), json!(self.updates.done));
+        if let Some(normalizer) = self.learner.net.obs_normalizer() {
+            values.insert(ObsNormalizer::NAME.to_owned(), json!(normalizer));
+        }
+        if let Some(normalizer) = &self.reward_normalizer {
+            values.insert(RewardNormalizer::NAME.to_owned(), json!(normalizer));
+        }
+        Ok(state)
+    }
+
+    fn load_state(&mut self, state: &State) -> Result<(), TrainerError> {
+        let ranks = self.learner.ranks.clone();
+        let updates = state.value("updates")?;
+        let obs_normalizer = match self.learner.net.obs_normalizer() {
+            Some(_) => Some(ObsNormalizer::load(
+                state.value(ObsNormalizer::NAME)?,
+                &self.obs_spec,
+            )?),
+            None => None,
+        };
+        let reward_normalizer = match &self.reward_normalizer {
+            Some(present) => {
+                let loaded = state.value(RewardNormalizer::NAME)?;
+                Some(RewardNormalizer::load(loaded, present.num_envs())?)
+            }
+            None => None,
+        };
+        let obs = ranks.room_for_all(&self.rollout.obs_in_hand(), 0);
+        let num_envs = self.rollout.num_envs() * ranks.count();
+        let memory = self.learner.net.new_memory(num_envs);
+        let in_hand = memory.named().chain([(Rollout::OBS_IN_HAND, &obs)]);
+        let in_hand: Vec<_> = in_hand.collect();
+        self.learner.load_state(state, &in_hand)?;
+        if let (Some(present), Some(loaded)) =
+            (self.learner.net.obs_normalizer_mut(), obs_normalizer)
+        {
+            *present = loaded;
+        }
+        self.reward_normalizer = reward_normalizer;
+        self.is_reset = false;
+        self.updates.done = updates;
+        let own = ranks.share(num_envs).map(|env| env as i64);
+        // What another policy did is not this one's to learn from.
+        self.restart(memory.select(&own.collect::<Vec<_>>()));
+        self.rollout.set_obs_in_hand(&ranks.own_rows(&obs, 0))
+    }
+
+    fn notices(&mut self) -> Vec<String> {
+        self.learner.notices()
+    }
+
+    fn forget_games(&mut self) {
+        let memory = self.learner.net.new_memory(self.rollout.num_envs());
+        self.restart(memory);
+    }
+
+    fn num_params(&self) -> i64 {
+        self.learner.net.params().numel()
+    }
+}
+
+#[cfg(test)]
+impl<S: OnPolicy> OnPolicyAlgorithm<S> {
+    /// Acts and learns as on a device, with these recordings.
+    pub(super) fn record(&mut self, acting: Recording, steps: Recording) {
+        (self.learner.acting, self.learner.steps) = (Some(acting), Some(steps));
+    }
+}
