@@ -1,5 +1,13 @@
 //! The eighteen actions of a joystick, numbered as the Arcade Learning Environment numbers them.
 
+/// The directions of a stick, as SWCHA has those of the left port; 1 is pressed.
+pub(crate) mod stick {
+    pub(crate) const UP: u8 = 0x10;
+    pub(crate) const DOWN: u8 = 0x20;
+    pub(crate) const LEFT: u8 = 0x40;
+    pub(crate) const RIGHT: u8 = 0x80;
+}
+
 /// A position of the joystick and its button.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
@@ -78,43 +86,19 @@ impl Action {
         matches!(self, Action::Fire) || self as u8 >= Action::UpFire as u8
     }
 
-    /// Whether the stick points up, straight or between.
-    #[must_use]
-    pub fn up(self) -> bool {
-        use Action::{Up, UpFire, UpLeft, UpLeftFire, UpRight, UpRightFire};
-        matches!(
-            self,
-            Up | UpRight | UpLeft | UpFire | UpRightFire | UpLeftFire
-        )
-    }
-
-    /// Whether the stick points down, straight or between.
-    #[must_use]
-    pub fn down(self) -> bool {
-        use Action::{Down, DownFire, DownLeft, DownLeftFire, DownRight, DownRightFire};
-        matches!(
-            self,
-            Down | DownRight | DownLeft | DownFire | DownRightFire | DownLeftFire
-        )
-    }
-
-    /// Whether the stick points left, straight or between.
-    #[must_use]
-    pub fn left(self) -> bool {
-        use Action::{DownLeft, DownLeftFire, Left, LeftFire, UpLeft, UpLeftFire};
-        matches!(
-            self,
-            Left | UpLeft | DownLeft | LeftFire | UpLeftFire | DownLeftFire
-        )
-    }
-
-    /// Whether the stick points right, straight or between.
-    #[must_use]
-    pub fn right(self) -> bool {
-        use Action::{DownRight, DownRightFire, Right, RightFire, UpRight, UpRightFire};
-        matches!(
-            self,
-            Right | UpRight | DownRight | RightFire | UpRightFire | DownRightFire
-        )
+    /// Where the stick points: [`stick`]'s bits.
+    pub(crate) fn stick(self) -> u8 {
+        use stick::{DOWN, LEFT, RIGHT, UP};
+        match self {
+            Action::Noop | Action::Fire => 0,
+            Action::Up | Action::UpFire => UP,
+            Action::Right | Action::RightFire => RIGHT,
+            Action::Left | Action::LeftFire => LEFT,
+            Action::Down | Action::DownFire => DOWN,
+            Action::UpRight | Action::UpRightFire => UP | RIGHT,
+            Action::UpLeft | Action::UpLeftFire => UP | LEFT,
+            Action::DownRight | Action::DownRightFire => DOWN | RIGHT,
+            Action::DownLeft | Action::DownLeftFire => DOWN | LEFT,
+        }
     }
 }

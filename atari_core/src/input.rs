@@ -1,6 +1,6 @@
 //! What a player touches: joysticks, paddles and the switches of the console, as the chips see them.
 
-use crate::action::Action;
+use crate::action::{Action, stick};
 
 /// Where a paddle's travel begins, in ohms.
 const PADDLE_MIN: i32 = 27_450;
@@ -100,7 +100,7 @@ impl Input {
 
     /// Pushes the joysticks of both ports.
     fn push(&mut self, left: Action, right: Action) {
-        self.swcha = !(stick(left) | stick(right) >> 4);
+        self.swcha = !(left.stick() | right.stick() >> 4);
         self.buttons = [button(left), button(right)];
     }
 
@@ -108,22 +108,14 @@ impl Input {
     fn turn(&mut self, player: usize, port: u8, max: i32, action: Action, strength: f32) {
         let step = (PADDLE_STEP as f32 * strength) as i32;
         let paddle = &mut self.paddles[player];
-        if action.right() {
+        if action.stick() & stick::RIGHT != 0 {
             *paddle = (*paddle - step).max(PADDLE_MIN);
         }
-        if action.left() {
+        if action.stick() & stick::LEFT != 0 {
             *paddle = (*paddle + step).min(max);
         }
         self.charge_cycles[usize::from(port)] = charge_cycles(*paddle);
     }
-}
-
-/// The directions of the left port's joystick as SWCHA has them, 1 is pressed.
-fn stick(action: Action) -> u8 {
-    u8::from(action.up()) << 4
-        | u8::from(action.down()) << 5
-        | u8::from(action.left()) << 6
-        | u8::from(action.right()) << 7
 }
 
 /// A joystick's button as INPT4 or INPT5 has it.

@@ -203,7 +203,7 @@ pub(super) static GAMES: &[Game] = &[
         .controller(Controller::RightJoystick)
         .difficulties(&[0, 1])
         .actions(FOUR_WAYS_WITH_FIRE)
-        .score(wizard_of_wor_score)
+        .score(|ram| wizard_of_wor_score(ram, [0x88, 0x86]))
         .lives(3, wizard_of_wor_lives)
         .over(|ram, _| ram.at(0x8d) & 15 == 0 && ram.at(0xf4) == 0xf8),
     game("word_zapper", "ec3beb6d8b5689e867bafb5d5f507491", Flat)

@@ -275,12 +275,7 @@ pub(super) fn wizard_of_wor_lives(ram: Ram, progress: &mut Progress) -> i32 {
 }
 
 /// Wizard of Wor: the top bit of the score belongs to something else, and is taken off as 80 of its hundreds.
-pub(super) fn wizard_of_wor_score(ram: Ram) -> i32 {
-    wizard_of_wor_score_at(ram, [0x88, 0x86])
-}
-
-/// Wizard of Wor: the same of the score at these addresses.
-pub(super) fn wizard_of_wor_score_at(ram: Ram, digits: [u8; 2]) -> i32 {
+pub(super) fn wizard_of_wor_score(ram: Ram, digits: [u8; 2]) -> i32 {
     let score = ram.bcd(&digits) * 100;
     if score >= 800_000 {
         score - 800_000

@@ -11,7 +11,7 @@ use crate::games::actions::{DIAGONALS_OR_FIRE, EIGHT_WAYS_OR_FIRE, FOUR_WAYS, SI
 use crate::games::game::{Game, game, paddles, pal};
 use crate::games::ram::{signed, to_bcd};
 use crate::games::select::{Select, modes_from, select, select_as};
-use crate::games::special::{boxing_points, tennis, tennis_is_over, wizard_of_wor_score_at};
+use crate::games::special::{boxing_points, tennis, tennis_is_over, wizard_of_wor_score};
 use crate::input::{Controller, PADDLE_MIDDLE};
 use crate::mapper::Mapper::{F6, F8, Flat};
 
@@ -216,7 +216,7 @@ pub(super) static GAMES: &[Game] = &[
         .lives_of_both(in_reserve)
         .for_two(0, |ram, _, progress| {
             own_scores(
-                [[0x88, 0x86], [0x87, 0x85]].map(|digits| wizard_of_wor_score_at(ram, digits)),
+                [[0x88, 0x86], [0x87, 0x85]].map(|digits| wizard_of_wor_score(ram, digits)),
                 progress,
             );
             let left = [0x8d, 0x8c].map(|address| ram.at(address) & 15);

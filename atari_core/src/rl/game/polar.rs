@@ -1,6 +1,6 @@
 //! ALE's polar actions: where a joystick is and how hard FIRE is pressed, as a console's action.
 
-use crate::Action;
+use crate::action::{Action, stick};
 
 /// The action that `[radius, angle, fire]` stands for, and how far it turns a paddle: the radius. Angle 0 is to the
 /// right and π/2 up; `threshold` is the position beyond which a coordinate, or FIRE, counts.
@@ -11,16 +11,18 @@ pub(super) fn console_action([radius, angle, fire]: [f32; 3], threshold: f32) ->
     #[expect(clippy::manual_clamp, reason = "`clamp` keeps what is no number")]
     let radius = radius.max(0.0).min(1.0);
     let (x, y) = (radius * angle.cos(), radius * angle.sin());
-    let (up, down) = (y > threshold, -y > threshold);
-    let (right, left) = (x > threshold, -x > threshold);
-    let fire = fire > threshold;
-    let is_meant = |action: &&Action| {
-        action.up() == up
-            && action.down() == (down && !up)
-            && action.right() == right
-            && action.left() == (left && !right)
-            && action.fire() == fire
+    let along = |position: f32, ahead: u8, back: u8| {
+        if position > threshold {
+            ahead
+        } else if -position > threshold {
+            back
+        } else {
+            0
+        }
     };
+    let pushed = along(x, stick::RIGHT, stick::LEFT) | along(y, stick::UP, stick::DOWN);
+    let fire = fire > threshold;
+    let is_meant = |action: &&Action| action.stick() == pushed && action.fire() == fire;
     let action = Action::ALL.iter().find(is_meant);
     (action.copied().unwrap_or_default(), radius)
 }
