@@ -1,4 +1,7 @@
-"""Values checked: each error names what it is, the value and what it may be."""
+"""Values checked: each error names what it is, the value and what it may be.
+
+It is a `TypeError` where the type is another, and else a `ValueError`.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,13 @@ SEED_END = 2**31 - 1
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    """Refuse what is none of some words, by a `ValueError`."""
+    """Refuse what is none of some words."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
 
 
 def checked_integer(name: str, value: Any) -> int:
-    """Return an integer as an `int`; refuse what is none by a `TypeError`."""
+    """Return an integer as an `int`."""
     try:
         if not isinstance(value, bool):
             return operator.index(value)
@@ -29,12 +32,7 @@ def checked_integer(name: str, value: Any) -> int:
 
 
 def check_count(name: str, value: Any, minimum: int) -> int:
-    """Return a number of things as an `int`.
-
-    Raises:
-        ValueError: It is below `minimum`.
-        TypeError: It is no integer.
-    """
+    """Return a number of things, at least `minimum`, as an `int`."""
     count = checked_integer(name, value)
     if count < minimum:
         raise ValueError(f"{name} must be at least {minimum}, not {count}")
@@ -42,12 +40,7 @@ def check_count(name: str, value: Any, minimum: int) -> int:
 
 
 def check_number(name: str, value: Any, low: float, high: float = inf) -> None:
-    """Refuse what is no number from `low` to `high`, both included.
-
-    Raises:
-        ValueError: It lies outside.
-        TypeError: It is no number.
-    """
+    """Refuse what is no number from `low` to `high`, both included."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} must be a number, not {value!r}")
     if not low <= value <= high:
@@ -57,15 +50,7 @@ def check_number(name: str, value: Any, low: float, high: float = inf) -> None:
 def checked_by_type(name: str, value: Any, kind: Any, minimum: int = 0) -> Any:
     """Return a value in the form that its type has.
 
-    Args:
-        name: For the message.
-        value: What to check.
-        kind: A `Literal`, `bool`, `int`, or `float`, which stands for a share from 0 to 1.
-        minimum: Of an integer.
-
-    Raises:
-        ValueError: It is out of range.
-        TypeError: It has another type.
+    That is a `Literal`, `bool`, `int` of a minimum, or `float`, which is a share from 0 to 1.
     """
     if kind is int:
         return check_count(name, value, minimum)

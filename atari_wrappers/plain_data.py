@@ -18,12 +18,9 @@ _ARRAY, _BYTES = "__array__", "__bytes__"
 
 
 def pack(kind: str, version: int, values: dict[str, Any]) -> bytes:
-    """Return values as bytes.
+    """Return values as bytes: a state of some kind, by a version of what the values mean.
 
-    Args:
-        kind: What they are a state of.
-        version: Of what the values mean.
-        values: Numbers, strings, `None`, bytes, numpy arrays, and lists and dicts of these.
+    They are numbers, strings, `None`, bytes, numpy arrays, and lists and dicts of these.
     """
     blobs: list[bytes] = []
 
@@ -100,13 +97,7 @@ def differences(theirs: Any, ours: dict[str, Any]) -> str:
 def check_alike(name: str, theirs: Any, ours: Any) -> None:
     """Refuse values whose names, types, or array's dtypes and shapes are not those of ours.
 
-    Args:
-        name: What the message calls them, such as `rules`.
-        theirs: The values to check, those in lists and dicts too.
-        ours: Such values; `...` for any.
-
-    Raises:
-        ValueError: They are others.
+    Those in lists and dicts, too; `...` among ours stands for any. The error calls them `name`.
     """
     if ours is ...:
         return

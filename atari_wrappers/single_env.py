@@ -13,12 +13,7 @@ from atari_wrappers.game.env import AtariGame
 from atari_wrappers.game.native import NativeGame
 from atari_wrappers.game.two_player import TwoPlayerGame
 from atari_wrappers.ids import PICTURES, EnvId, EnvSource
-from atari_wrappers.recording.recorder import (
-    FRAMES_PER_SECOND,
-    Recorded,
-    StepFrames,
-    make_recorder,
-)
+from atari_wrappers.recording.recorder import FRAMES_PER_SECOND, Recorded, make_recorder
 from atari_wrappers.request import EnvRequest, request_env
 from atari_wrappers.settings import SettingKeywords, Settings, merged
 from atari_wrappers.wrappers import ClipReward, EpisodeRecord
@@ -81,7 +76,7 @@ def _other(request: EnvRequest, env_index: int) -> gym.Env:
         recorder = make_recorder(settings, env_index, rate.limit_denominator(1000))
     env = EpisodeRecord(env)
     if recorder is not None:
-        env = Recorded(StepFrames(env, recorder.on_frame), recorder)
+        env = Recorded(env, recorder, by_steps=True)
     return ClipReward(env) if settings.clip_reward else env
 
 

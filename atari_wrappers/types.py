@@ -1,4 +1,4 @@
-"""What a batch gives, in types: arrays by their dtypes, and the keys of its infos.
+"""What a batch and a single env give, in types: arrays by their dtypes, the keys of infos.
 
 `VecEnv` says what they hold. Where an env's own info has more, and with envs that are no Atari
 games it may, those keys are read by `typing.cast(dict[str, Any], info)`.
@@ -52,3 +52,8 @@ class Info(_Always, total=False):
 
 ResetResult = tuple[Observations, Info]
 StepResult = tuple[Observations, Rewards, Flags, Flags, Info]
+
+# What a single env takes and gives.
+Options = dict[str, Any] | None
+EnvReset = tuple[Any, dict[str, Any]]
+EnvStep = tuple[Any, Any, bool, bool, dict[str, Any]]

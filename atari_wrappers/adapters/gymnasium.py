@@ -51,12 +51,7 @@ def register(env_id: str, name: str | None = None, **settings: Unpack[SettingKey
 def open_env(
     env_id: str, render_mode: str | None = None, **settings: Unpack[SettingKeywords]
 ) -> gym.Env:
-    """Make one env as those of a batch are: what `gymnasium.make` calls.
-
-    Raises:
-        UnsupportedError: `render_mode` is another than `"rgb_array"`.
-        Exception: As `make_env`.
-    """
+    """Make one env as `make_env` does: what `gymnasium.make` calls."""
     _check_render_mode(render_mode)
     return make_env(env_id, **settings)
 
@@ -67,12 +62,7 @@ def open_vec(
     render_mode: str | None = None,
     **settings: Unpack[SettingKeywords],
 ) -> VecEnv:
-    """Make a batch: what `gymnasium.make_vec` calls.
-
-    Raises:
-        UnsupportedError: `render_mode` is another than `"rgb_array"`.
-        Exception: As `make_vec`.
-    """
+    """Make a batch as our `make_vec` does: what `gymnasium.make_vec` calls."""
     _check_render_mode(render_mode)
     return make_vec(env_id, num_envs, **settings)
 

@@ -14,8 +14,7 @@ import numpy as np
 from gymnasium.vector.utils import batch_space
 
 from atari_wrappers.adapters.gymnasium import open_env
-from atari_wrappers.adapters.infos import info_rows
-from atari_wrappers.adapters.requirements import check_settings
+from atari_wrappers.adapters.shared import check_settings, info_rows
 from atari_wrappers.backends.base import StepResult
 from atari_wrappers.errors import ResetNeededError, UnsupportedError, WorkerError
 from atari_wrappers.factory import make_vec
@@ -69,13 +68,7 @@ def register(env_id: str, name: str | None = None, **settings: Any) -> str:
 class EnvCreator:
     """Makes what an env runner asks for: a batch, or one env if its config has no `num_envs`.
 
-    Args:
-        env_id: Of the envs.
-        settings: Of `Settings`; what an env runner's config says takes precedence.
-
-    Raises:
-        UnsupportedError: Env runners cannot use a batch of these settings; so when it is called.
-        Exception: As `atari_wrappers.make_vec`, when it is called.
+    What that config says takes precedence over the settings.
     """
 
     def __init__(self, env_id: str, settings: Mapping[str, Any]) -> None:

@@ -9,8 +9,7 @@ from typing import Any, Unpack
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.adapters.infos import info_rows
-from atari_wrappers.adapters.requirements import check_settings
+from atari_wrappers.adapters.shared import check_settings, info_rows
 from atari_wrappers.checks import SEED_END
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.factory import make_vec

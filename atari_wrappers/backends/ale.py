@@ -15,9 +15,8 @@ import numpy as np
 from ale_py.vector_env import AtariVectorEnv
 
 from atari_wrappers.backends.ale_records import GameRecords
-from atari_wrappers.backends.base import Backend, StepResult
+from atari_wrappers.backends.base import Backend, Indices, Info, Out, Seeds, StepResult, Ticket
 from atari_wrappers.backends.results import ObsArrays
-from atari_wrappers.backends.ticket import Ticket
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.recording.observations import ObservationRecorder
@@ -41,7 +40,8 @@ def obstacles_to_ale(request: BatchRequest) -> Iterator[str]:
         yield "img_dir: it shows no raw frames"
     if settings.autoreset == "disabled":
         yield 'autoreset="disabled": it always restarts envs by itself'
-    if settings.autoreset == "next-step" and _is_signal(recipe):
+    is_signal = recipe.episodic_life and recipe.after_life_loss == "go-on"
+    if settings.autoreset == "next-step" and is_signal:
         yield (
             'autoreset="next-step" with episodic_life=True: after a lost life its game goes on at'
             " once, where that step's action ought to be ignored"
@@ -70,10 +70,6 @@ def _foreign_parts(recipe: Recipe) -> Iterator[str]:
             + " and ".join(f"{loss!r} with {after!r}" for loss, after in LIFE_LOSSES)
             + " only"
         )
-
-
-def _is_signal(recipe: Recipe) -> bool:
-    return recipe.episodic_life and recipe.after_life_loss == "go-on"
 
 
 def _is_limited(recipe: Recipe) -> bool:
@@ -139,13 +135,7 @@ class AleBackend(Backend):
         space, mode = env.single_observation_space, request.settings.autoreset_mode
         self._records = GameRecords(num_envs, space, request.recipe, mode)
 
-    def reset(
-        self,
-        indices: Sequence[int] | None,
-        seeds: Sequence[int | None] | None,
-        options: dict[str, Any],
-        out: np.ndarray | None,
-    ) -> None:
+    def reset(self, indices: Indices, seeds: Seeds | None, options: Info, out: Out) -> None:
         """Restart the envs at once; `recv` gives what all show then."""
         del options  # there are none for ALE's envs
         mask = None
@@ -165,9 +155,7 @@ class AleBackend(Backend):
         if self._recorder is not None:
             self._recorder.after_reset(asked)
 
-    def send(
-        self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None
-    ) -> None:
+    def send(self, actions: np.ndarray, indices: Indices, out: Out) -> None:
         """Hand the actions to ALE's threads.
 
         Raises:
@@ -185,7 +173,7 @@ class AleBackend(Backend):
         self.ticket.begin("step", self._all, out)
 
     def recv(
-        self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
+        self, count: int, out: Out, timeout: float | None, *, every: bool = False
     ) -> StepResult:
         """Wait for ALE's threads, however long; the GIL is free meanwhile."""
         del timeout, every

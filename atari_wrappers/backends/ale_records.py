@@ -92,13 +92,9 @@ class GameRecords:
     ) -> StepResult:
         """Return the results of the step that was prepared; its `obs` are for the caller to place.
 
-        Args:
-            obs: uint8 `[num_envs, ...]`.
-            reward: int32 `[num_envs]`, not clipped.
-            terminated: bool `[num_envs]`.
-            truncated: bool `[num_envs]`.
-            ale_info: int32 `[num_envs]` under `lives`, `frame_number` and `episode_frame_number`;
-                in same-step mode where games ended `final_obs`, whose other rows mean nothing.
+        Reward is int32 and not clipped; so are `lives`, `frame_number` and `episode_frame_number`
+        in the info. In same-step mode where games ended `final_obs` is there, of whose rows the
+        others mean nothing.
         """
         rows, none, lives = self._rows, self._no_flag, ale_info["lives"]
         has_reward = reward.tobytes() != self._no_reward

@@ -1,18 +1,90 @@
-"""What a backend is: what it says it can serve, and the methods behind a `VecEnv`."""
+"""What a backend is: what it can serve, its account of what is in flight, and its methods."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.backends.ticket import Ticket
 from atari_wrappers.request import BatchRequest
 
 Info = dict[str, Any]
+Indices = Sequence[int] | None  # of envs; all of them if `None`
+Seeds = Sequence[int | None]
+Out = np.ndarray | None  # where a caller wants observations
 StepResult = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]
+
+
+class EnvReset(NamedTuple):
+    """What an env is asked that is to restart; any other is asked a step."""
+
+    seed: int | None
+    options: Any
+
+
+class Ticket:
+    """What a backend has begun and not given back; nobody else keeps account of it.
+
+    `native` has the core's, under the same names.
+
+    Attributes:
+        kind: What was begun and is waited for, `None` when nothing is in flight. What is left of a
+            reset, once some of it was received, is received as of a step.
+        out: Where the caller wants the next results, if that was said.
+        asked: What each env in flight is to do, in the order in which they were begun.
+        ready: Those that have done it, in the order in which they had.
+    """
+
+    kind: Literal["step", "reset"] | None
+    out: np.ndarray | None
+    asked: dict[int, Any]
+    ready: list[int]
+
+    def __init__(self, num_envs: int) -> None:
+        self._num_envs = num_envs
+        self.clear()
+
+    def clear(self) -> None:
+        """Have nothing in flight."""
+        self.kind = self.out = None
+        self.asked, self.ready = {}, []
+
+    @property
+    def count(self) -> int:
+        """How many envs are in flight."""
+        return len(self.asked)
+
+    def busy(self, indices: Sequence[int]) -> list[int]:
+        """Return those of the envs named that are in flight."""
+        return [index for index in indices if index in self.asked]
+
+    def begin(
+        self, kind: Literal["step", "reset"], asked: dict[int, Any], out: np.ndarray | None
+    ) -> None:
+        """Put envs in flight, none of which is."""
+        self.kind = kind
+        self.asked = self.asked | asked if self.asked else asked
+        if out is not None:
+            self.out = out
+
+    def receive(self, count: int) -> list[int] | None:
+        """Take off the first `count` that are ready.
+
+        Returns:
+            Which: in the order in which they were begun if nothing else is in flight, and else in
+            that in which they were ready. `None` for all envs, in their own order.
+        """
+        asked = self.asked
+        if count == len(asked):
+            self.clear()
+            return None if count == self._num_envs else list(asked)
+        received, self.ready = self.ready[:count], self.ready[count:]
+        left = asked.keys() - received
+        self.asked = {index: asked[index] for index in asked if index in left}
+        self.kind, self.out = "step", None
+        return received
 
 
 class Backend(Protocol):
@@ -61,21 +133,13 @@ class Backend(Protocol):
         What no backend can serve is refused before (`request.request_env`).
         """
 
-    def reset(
-        self,
-        indices: Sequence[int] | None,
-        seeds: Sequence[int | None] | None,
-        options: dict[str, Any],
-        out: np.ndarray | None,
-    ) -> None:
+    def reset(self, indices: Indices, seeds: Seeds | None, options: Info, out: Out) -> None:
         """Begin to restart the envs named (`None`: all), each with a seed if there are any.
 
         `out` is as for `send`.
         """
 
-    def send(
-        self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None
-    ) -> None:
+    def send(self, actions: np.ndarray, indices: Indices, out: Out) -> None:
         """Begin a step of the envs named (`None`: all), `actions` and `indices` in pairs.
 
         Obs are to be in `out` when they are received, `None` for where the envs in flight have
@@ -83,7 +147,7 @@ class Backend(Protocol):
         """
 
     def recv(
-        self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
+        self, count: int, out: Out, timeout: float | None, *, every: bool = False
     ) -> StepResult:
         """Wait for the first `count` of the envs begun with.
 
@@ -98,7 +162,7 @@ class Backend(Protocol):
             WorkerError: An env failed, or its process did.
         """
 
-    def restart(self, indices: Sequence[int] | None) -> list[int]:
+    def restart(self, indices: Indices) -> list[int]:
         """Make failed envs anew (`None`: all that failed) and return which."""
         del indices
         return []  # as where envs do not fail one by one

@@ -81,16 +81,13 @@ def _tell_of_a_slower_one(request: BatchRequest, chosen: type[Backend]) -> None:
 
 
 def _choose(request: BatchRequest) -> type[Backend]:
-    settings = request.settings
-    if settings.backend == "auto":
-        for each in BACKENDS:
-            if not _problems_for_auto(request, each):
-                return each
-        reasons = (f'"{each.name}": {"; ".join(each.obstacles(request))}' for each in BACKENDS)
-        raise UnsupportedError(
-            f"no backend can serve `{request.env_id.name}`: {'. '.join(reasons)}"
-        )
-    chosen = next(each for each in BACKENDS if each.name == settings.backend)
+    if request.settings.backend == "auto":
+        reasons = passed_over(request)
+        if len(reasons) < len(BACKENDS):
+            return BACKENDS[len(reasons)]
+        told = ". ".join(f'"{name}": {reason}' for name, reason in reasons.items())
+        raise UnsupportedError(f"no backend can serve `{request.env_id.name}`: {told}")
+    chosen = next(each for each in BACKENDS if each.name == request.settings.backend)
     problems = "; ".join(chosen.obstacles(request))
     if problems:
         able = " or ".join(f'"{each.name}"' for each in BACKENDS if not [*each.obstacles(request)])

@@ -23,14 +23,8 @@ _OF_GAME = tuple(name for name in RECORD if name not in ("raw_reward", "lives"))
 class EnvRunner:
     """Runs one env and writes what it brings to row `index` of `rows`.
 
-    Args:
-        env: An env whose infos carry the keys of `rows.RECORD`, those of a reset too.
-        rows: Where to write.
-        index: The env's row.
-        mode: When an ended env restarts.
-
     Attributes:
-        env: The env.
+        env: The env, whose infos carry the keys of `results.RECORD`, those of a reset too.
         obs: What it observed last, as it returned it; before the first reset `None`.
         ended: Whether the env's episode has ended and no reset has followed.
     """

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from atari_wrappers.backends.base import Backend, StepResult
+from atari_wrappers.backends.base import Backend, Indices, Info, Out, Seeds, StepResult
 from atari_wrappers.backends.env_runner import get_or_call, set_attr
 from atari_wrappers.backends.python_envs import expect_same_spaces
 from atari_wrappers.backends.results import ObsArrays, add_final, add_games
@@ -71,21 +71,13 @@ class NativeBackend(Backend):
             settings.obs_buffers, self._batch_size, self.single_observation_space
         )
 
-    def reset(
-        self,
-        indices: Sequence[int] | None,
-        seeds: Sequence[int | None] | None,
-        options: dict[str, Any],
-        out: np.ndarray | None,
-    ) -> None:
+    def reset(self, indices: Indices, seeds: Seeds | None, options: Info, out: Out) -> None:
         chosen = self._all if indices is None else indices
         seeds = seeds or [None] * len(chosen)
         self._core.begin_reset(chosen, seeds, bool(options.get(NEW_GAME)))
         self._core.out = out
 
-    def send(
-        self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None
-    ) -> None:
+    def send(self, actions: np.ndarray, indices: Indices, out: Out) -> None:
         core = self._core
         if indices is None and self._is_whole:
             core.send(actions, self._obs_arrays.take(self._num_envs, out))
@@ -97,7 +89,7 @@ class NativeBackend(Backend):
             core.out = out
 
     def recv(
-        self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
+        self, count: int, out: Out, timeout: float | None, *, every: bool = False
     ) -> StepResult:
         """Wait for envs, however long; the GIL is free meanwhile."""
         del timeout  # a step ends by itself within milliseconds
@@ -134,9 +126,7 @@ class NativeBackend(Backend):
     def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
         return [self._views[index].render() for index in indices]
 
-    def call(
-        self, indices: Sequence[int], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> list[Any]:
+    def call(self, indices: Sequence[int], name: str, args: tuple, kwargs: dict) -> list[Any]:
         return [get_or_call(self._views[index], name, args, kwargs) for index in indices]
 
     def set_attr(self, indices: Sequence[int], name: str, values: Sequence[Any]) -> None:

@@ -14,10 +14,9 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from atari_wrappers.backends.base import Backend, Info, StepResult
+from atari_wrappers.backends.base import Backend, Indices, Info, Out, Seeds, StepResult, Ticket
 from atari_wrappers.backends.restarts import Restarts
 from atari_wrappers.backends.results import RESERVED, ResultArrays
-from atari_wrappers.backends.ticket import Ticket
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.two_players import obstacle_to_two_players
@@ -56,24 +55,16 @@ class PythonEnvsBackend(Backend):
         self.failed = self.restarts.failed
         self._all = list(range(self.num_envs))
 
-    def reset(
-        self,
-        indices: Sequence[int] | None,
-        seeds: Sequence[int | None] | None,
-        options: dict[str, Any],
-        out: np.ndarray | None,
-    ) -> None:
+    def reset(self, indices: Indices, seeds: Seeds | None, options: Info, out: Out) -> None:
         chosen = self._all if indices is None else indices
         asked = self.begin_reset(chosen, seeds or [None] * len(chosen), options)
         self.ticket.begin("reset", asked, out)
 
-    def send(
-        self, actions: np.ndarray, indices: Sequence[int] | None, out: np.ndarray | None
-    ) -> None:
+    def send(self, actions: np.ndarray, indices: Indices, out: Out) -> None:
         self.ticket.begin("step", self.begin_step(actions, indices), out)
 
     def recv(
-        self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
+        self, count: int, out: Out, timeout: float | None, *, every: bool = False
     ) -> StepResult:
         self.wait(count, timeout)
         out = self.ticket.out if out is None else out
@@ -112,17 +103,11 @@ class PythonEnvsBackend(Backend):
         """Leave alone what was lent of the envs that are to change, where anything was."""
 
     @abstractmethod
-    def begin_reset(
-        self, indices: Sequence[int], seeds: Sequence[int | None], options: dict[str, Any]
-    ) -> dict[int, Any]:
-        """Begin to restart the envs; return what each is asked.
-
-        Raises:
-            UnsupportedError: The options cannot be sent; nothing was begun.
-        """
+    def begin_reset(self, indices: Sequence[int], seeds: Seeds, options: Info) -> dict[int, Any]:
+        """Begin to restart the envs, or nothing by an error; return what each is asked."""
 
     @abstractmethod
-    def begin_step(self, actions: np.ndarray, indices: Sequence[int] | None) -> dict[int, Any]:
+    def begin_step(self, actions: np.ndarray, indices: Indices) -> dict[int, Any]:
         """Begin a step of the envs (`None`: all); return what each is asked."""
 
     @abstractmethod
@@ -130,7 +115,7 @@ class PythonEnvsBackend(Backend):
         """Have `count` envs ready."""
 
     @abstractmethod
-    def observations(self, indices: Sequence[int] | None, out: np.ndarray | None) -> np.ndarray:
+    def observations(self, indices: Indices, out: Out) -> np.ndarray:
         """Return what envs (`None`: all) observed last, in `out` if that is given."""
 
     @abstractmethod
@@ -163,13 +148,9 @@ class PythonEnvsBackend(Backend):
                 info[name] = value
 
     def _take_spaces(self, spaces: dict[int, tuple[gym.Space, gym.Space]]) -> None:
-        """Take the first env's spaces as those of all; refuse others, and what is no array.
+        """Take the first env's spaces, of observations and actions, as those of all.
 
-        Args:
-            spaces: By env, what it observes and takes; the same as the one before if left out.
-
-        Raises:
-            UnsupportedError: They are others, or no arrays.
+        Refused is what is no array, and an env whose spaces are others, if it is not left out.
         """
         self.single_observation_space, self.single_action_space = spaces[0]
         wrappers = ("FlattenObservation", "TransformAction")
@@ -189,11 +170,7 @@ def expect_same_spaces(
     spaces: tuple[gym.Space, gym.Space],
     first: tuple[gym.Space, gym.Space],
 ) -> None:
-    """Refuse an env whose spaces, of observations and of actions, are not those of the first.
-
-    Raises:
-        UnsupportedError: They are others.
-    """
+    """Refuse an env whose spaces, of observations and of actions, are not those of the first."""
     for what, own, theirs in zip(("observes", "takes"), spaces, first, strict=True):
         if own != theirs:
             hint = "; full_action_space=True makes the actions of Atari games the same"

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from atari_wrappers.backends.base import EnvReset
 from atari_wrappers.backends.results import ResultArrays
-from atari_wrappers.backends.ticket import EnvReset
 from atari_wrappers.checks import SEED_END
 from atari_wrappers.errors import WorkerError
 from atari_wrappers.settings import Settings
@@ -44,10 +44,6 @@ class Restarts:
     """Why envs of a batch failed, and how they are made anew.
 
     Seeds of envs made anew are the same ones in the same run, and none where there was none.
-
-    Args:
-        num_envs: Envs in the batch.
-        settings: Say whether envs are made anew by themselves.
 
     Attributes:
         failed: Envs that wait to be made anew, and why.

@@ -65,15 +65,12 @@ class ResultArrays:
         obs: np.ndarray,
         begun: Sequence[int] | None = None,
     ) -> StepResult:
-        """Read a step's results out.
+        """Return what a step brought to envs (`None`: all), as `VecEnv` documents it.
 
         Args:
-            indices: Of which envs; `None` for all.
+            indices: Of which envs.
             obs: Their observations.
             begun: With all of them: which took part; what ended in the others was said before.
-
-        Returns:
-            The step's results as `VecEnv` documents them.
         """
         ids = np.arange(self.num_envs) if indices is None else np.asarray(indices)
         # A slice is a view, to be copied; a choice by index is a copy already.
@@ -106,11 +103,8 @@ class ResultArrays:
 class ObsArrays:
     """Hands out arrays of observations: the caller's own, one of a ring, or a fresh one.
 
-    Args:
-        num_buffers: Arrays in the ring, each overwritten by the `num_buffers`-th call after it; 0
-            for fresh ones.
-        num_rows: Rows of those of the ring; another number of rows comes in a fresh array.
-        space: The observation space of one env.
+    Of `num_buffers` in the ring, 0 for none, each is overwritten by the `num_buffers`-th call after
+    it. They have `num_rows`; another number of rows comes in a fresh array.
     """
 
     def __init__(self, num_buffers: int, num_rows: int, space: gym.Space) -> None:

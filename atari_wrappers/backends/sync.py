@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from atari_wrappers.backends.base import EnvReset, Indices, Info, Out, Seeds
 from atari_wrappers.backends.env_runner import EnvRunner
 from atari_wrappers.backends.python_envs import PythonEnvsBackend
 from atari_wrappers.backends.restarts import BEING_MADE, EnvFailure, describe, summary
 from atari_wrappers.backends.results import ObsArrays, ResultArrays
-from atari_wrappers.backends.ticket import EnvReset
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.single_env import build_env
 
@@ -42,9 +42,7 @@ class SyncBackend(PythonEnvsBackend):
             EnvRunner(env, self.rows, index, self._mode) for index, env in enumerate(envs)
         ]
 
-    def begin_reset(
-        self, indices: Sequence[int], seeds: Sequence[int | None], options: dict[str, Any]
-    ) -> dict[int, Any]:
+    def begin_reset(self, indices: Sequence[int], seeds: Seeds, options: Info) -> dict[int, Any]:
         """Have the envs restart when they are waited for."""
         asked = {}
         for index, seed in zip(indices, seeds, strict=True):
@@ -52,7 +50,7 @@ class SyncBackend(PythonEnvsBackend):
             asked[index] = EnvReset(seed, dict(options))  # which an env may keep
         return asked
 
-    def begin_step(self, actions: np.ndarray, indices: Sequence[int] | None) -> dict[int, Any]:
+    def begin_step(self, actions: np.ndarray, indices: Indices) -> dict[int, Any]:
         """Have the envs step when they are waited for."""
         return dict(zip(indices or self._all, actions, strict=True))
 
@@ -66,8 +64,9 @@ class SyncBackend(PythonEnvsBackend):
             asked = ticket.asked[index]
             if index in restarts.failed:
                 raise restarts.error()
+            runner, is_reset = self._runners[index], isinstance(asked, EnvReset)
             try:
-                self._run(index, asked)
+                extras = runner.reset(*asked) if is_reset else runner.step(asked)
             except Exception as error:
                 self._note_failure(
                     index, describe(asked, asked, self.rows, index, self._mode), error
@@ -77,20 +76,22 @@ class SyncBackend(PythonEnvsBackend):
             else:
                 restarts.retried.discard(index)
                 ticket.ready.append(index)
+                if extras:
+                    self.extras[index] = extras
 
     def recover(self) -> None:
         """Give up what was not run; the env that was interrupted is where that left it."""
         self.ticket.clear()
         self.extras.clear()
 
-    def observations(self, indices: Sequence[int] | None, out: np.ndarray | None) -> np.ndarray:
+    def observations(self, indices: Indices, out: Out) -> np.ndarray:
         chosen = self._all if indices is None else indices
         obs = self._obs_arrays.take(len(chosen), out)
         for row, index in enumerate(chosen):
             obs[row] = self._runners[index].obs
         return obs
 
-    def restart(self, indices: Sequence[int] | None) -> list[int]:
+    def restart(self, indices: Indices) -> list[int]:
         chosen = sorted(self.failed if indices is None else indices)
         for index in chosen:
             runner = self._runners[index]
@@ -104,13 +105,6 @@ class SyncBackend(PythonEnvsBackend):
             runner.replace(env, self.restarts.new_seed(index))
             self.failed.pop(index, None)
         return chosen
-
-    def _run(self, index: int, asked: Any) -> None:
-        runner = self._runners[index]
-        is_reset = isinstance(asked, EnvReset)
-        extras = runner.reset(*asked) if is_reset else runner.step(asked)
-        if extras:
-            self.extras[index] = extras
 
     def _note_failure(self, index: int, doing: str, error: Exception) -> None:
         text = f"env {index} raised {summary(error)} in {doing}"

@@ -24,6 +24,7 @@ from atari_wrappers.ids import EnvId
 from atari_wrappers.plain_data import check_alike
 from atari_wrappers.recipes import Recipe
 
+OnFrame = Callable[[], None] | None
 # ALE greets on stderr at each loaded ROM otherwise.
 ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 
@@ -47,10 +48,8 @@ class Emulator:
     Loading takes 85 ms: it waits for the first game, when its seed is known, unless nothing is
     known yet of the cartridge.
 
-    Args:
-        env_id: Which game.
-        recipe: Says sticky actions, mode, difficulty and the set of actions.
-        on_frame: Called after each emulated frame.
+    The recipe says sticky actions, mode, difficulty and the set of actions; `on_frame` is called
+    after each emulated frame.
 
     Attributes:
         made_by: The library that emulates, with its version: its states are for no other.
@@ -66,9 +65,7 @@ class Emulator:
     made_by = f"ale-py {ale_py.__version__}"
     reward_shape: tuple[int, ...] = ()
 
-    def __init__(
-        self, env_id: EnvId, recipe: Recipe, on_frame: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, env_id: EnvId, recipe: Recipe, on_frame: OnFrame = None) -> None:
         self._sticky = float(np.float32(recipe.sticky_actions))  # what ALE compares with
         self._rom, self._mode, self._difficulty = env_id.rom, recipe.mode, recipe.difficulty
         self._on_frame = on_frame

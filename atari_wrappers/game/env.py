@@ -5,7 +5,6 @@ The parts are `emulator` (ALE), `rules`, `pictures`, and `seeding`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
@@ -13,7 +12,7 @@ import numpy as np
 from ale_py import ALEInterface
 
 from atari_wrappers.errors import ResetNeededError
-from atari_wrappers.game.emulator import Emulator
+from atari_wrappers.game.emulator import Emulator, OnFrame
 from atari_wrappers.game.pictures import make_observations
 from atari_wrappers.game.rules import GameRules
 from atari_wrappers.game.saved import STATE_VERSION, SavedAnywhere
@@ -22,6 +21,7 @@ from atari_wrappers.game.spaces import console_action, no_such_action, spaces_of
 from atari_wrappers.ids import EnvId
 from atari_wrappers.plain_data import check_alike, pack, unpack
 from atari_wrappers.recipes import Recipe
+from atari_wrappers.types import EnvReset, EnvStep, Options
 
 # The reset option that asks for a new game, where one that lost a life would go on.
 NEW_GAME = "new_game"
@@ -63,11 +63,7 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 60}  # noqa: RUF012
 
     def __init__(
-        self,
-        env_id: EnvId,
-        recipe: Recipe,
-        env_index: int = 0,
-        on_frame: Callable[[], None] | None = None,
+        self, env_id: EnvId, recipe: Recipe, env_index: int = 0, on_frame: OnFrame = None
     ) -> None:
         self.spec, self.env_index = env_id.spec, env_index
         self._rom = env_id.rom
@@ -106,9 +102,7 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
         """Return the names of the console's actions, in the order of the integers for them."""
         return [action.name for action in self._emulator.actions]
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> EnvReset:
         """Start an episode: after a lost life as the recipe says, else with a new game.
 
         Args:
@@ -139,7 +133,7 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
         if isinstance(self._rules.draws, HashedDraws):
             self.np_random = self._rules.draws.generator
 
-    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> EnvStep:
         """Take a step of `frame_skip` frames.
 
         Args:

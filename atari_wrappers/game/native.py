@@ -21,12 +21,14 @@ from atari_wrappers.errors import (
     UnsupportedAttributeError,
     UnsupportedError,
 )
-from atari_wrappers.game.env import NEW_GAME
+from atari_wrappers.game.emulator import OnFrame
+from atari_wrappers.game.env import NEW_GAME, AtariGame
 from atari_wrappers.game.saved import STATE_VERSION, HasStates, SavedAnywhere
 from atari_wrappers.game.spaces import no_such_action, spaces_of
 from atari_wrappers.plain_data import pack, unpack
 from atari_wrappers.recipes import PRESETS, RAM_BYTES, Recipe
 from atari_wrappers.request import EnvRequest
+from atari_wrappers.types import EnvReset, EnvStep, Options
 
 if TYPE_CHECKING:
     from atari_core import AtariVecEnv
@@ -169,7 +171,7 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
     """
 
     _kind = "env"  # of states
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 60}  # noqa: RUF012
+    metadata = AtariGame.metadata
 
     def __init__(
         self,
@@ -178,7 +180,7 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
         request: EnvRequest,
         spaces: tuple[gym.Space, gym.Space],
         env_index: int,
-        on_frame: Callable[[], None] | None = None,
+        on_frame: OnFrame = None,
     ) -> None:
         self.spec, self.env_index = request.env_id.spec, env_index
         self.render_mode = "rgb_array"
@@ -295,9 +297,7 @@ class NativeGame(SavedAnywhere, NativeView):
     # Gymnasium's own, from which the game draws nothing.
     np_random = gym.Env.np_random
 
-    def __init__(
-        self, request: EnvRequest, env_index: int = 0, on_frame: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, request: EnvRequest, env_index: int = 0, on_frame: OnFrame = None) -> None:
         problems = "; ".join(obstacles(request))
         if problems:
             raise UnsupportedError(
@@ -308,9 +308,7 @@ class NativeGame(SavedAnywhere, NativeView):
         super().__init__(core, 0, request, native_spaces(request), env_index, on_frame)
         self._made_of = request, env_index
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> EnvReset:
         """Start an episode; arguments and results are those of `AtariGame.reset`."""
         gym.Env.reset(self, seed=seed)
         self._core.begin_reset([0], [seed], bool((options or {}).get(NEW_GAME)))
@@ -318,7 +316,7 @@ class NativeGame(SavedAnywhere, NativeView):
         obs, results = self._read()
         return obs, _info(results)
 
-    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> EnvStep:
         """Take a step; arguments, results and errors are those of `AtariGame.step`."""
         if not self._core.is_in_play(0):
             raise ResetNeededError(f"step of {self} without a game in play: call reset() first")

@@ -5,7 +5,6 @@ They run in PettingZoo's fork of ALE; which games and modes there are, `two_play
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import metadata
 from typing import Any
 
@@ -14,7 +13,7 @@ from ale_py import Action, roms
 
 from atari_wrappers.checks import check_number
 from atari_wrappers.game.ale_state import check_ale_state
-from atari_wrappers.game.emulator import Emulator
+from atari_wrappers.game.emulator import Emulator, OnFrame
 from atari_wrappers.game.env import AtariGame
 from atari_wrappers.game.seeding import check_twister
 from atari_wrappers.game.spaces import no_such_action
@@ -22,6 +21,7 @@ from atari_wrappers.ids import EnvId
 from atari_wrappers.plain_data import check_alike
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.two_players import FIRST_SEED, NUM_PLAYERS, loaded
+from atari_wrappers.types import EnvStep
 
 # Those whose games follow from their actions alone; others from the numbers in RAM and timer at
 # power on too, and from the games before.
@@ -46,9 +46,7 @@ class TwoPlayerEmulator(Emulator):
         """The library that emulates, with its version."""
         return f"multi-agent-ale-py {metadata.version('multi-agent-ale-py')}"
 
-    def __init__(
-        self, env_id: EnvId, recipe: Recipe, on_frame: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, env_id: EnvId, recipe: Recipe, on_frame: OnFrame = None) -> None:
         super().__init__(env_id, recipe, on_frame)
         self._set_variant()
         self.ale.reset_game()
@@ -174,7 +172,7 @@ class TwoPlayerGame(AtariGame):
         out[1:] = out[0]
         return out
 
-    def step(self, action: Any) -> tuple[np.ndarray, np.ndarray, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> EnvStep:
         """Take a step of `frame_skip` frames, as `AtariGame` does, by integers `[2]`."""
         obs, rewards, terminated, truncated, info = super().step(action)
         return obs, rewards.astype(np.float32), terminated, truncated, info

@@ -35,13 +35,9 @@ class ObservationRecorder:
         game_over: np.ndarray,
         final_obs: np.ndarray | None = None,
     ) -> None:
-        """Write what a step brought; all arguments are row by row.
+        """Write the newest of the frames that a step brought, row by row.
 
-        Args:
-            env_ids: The envs of the rows.
-            obs: Observations, uint8 `[n, frame_stack, height, width]` or with a last axis of 3.
-            game_over: Where a game ended, bool `[n]`.
-            final_obs: What to write where a game ended; `obs` if `None`.
+        They are those of `final_obs` where a game ended, if that is given.
         """
         for row, index in enumerate(env_ids):
             games, over = self._games[index], bool(game_over[row])

@@ -6,28 +6,22 @@ have a file is decided in `video`; a batch that has no such frames is recorded b
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import gymnasium as gym
 
 from atari_wrappers import forks
-from atari_wrappers.recording.folders import log_loss, prepare_folder
-from atari_wrappers.recording.frames import FrameFiles
+from atari_wrappers.recording.files import FrameFiles, log_loss, prepare_folder
 from atari_wrappers.recording.video import GameVideos, check_video_support
 from atari_wrappers.settings import Settings
+from atari_wrappers.types import EnvReset, EnvStep, Options
 
 FRAMES_PER_SECOND = Fraction(60)
 
 
 def prepare_folders(settings: Settings) -> None:
-    """Make the folders of the settings, and prove that they can be written to and videos encoded.
-
-    Raises:
-        UnsupportedError: Videos are asked for and cannot be encoded here.
-        OSError: As `prepare_folder`.
-    """
+    """Make the folders of the settings; prove that files can be written there, videos encoded."""
     if settings.img_dir is not None:
         prepare_folder("img_dir", settings.img_dir)
     if settings.video_dir is not None:
@@ -101,19 +95,33 @@ class Recorder:
 
 
 class Recorded(gym.Wrapper[Any, Any, Any, Any]):
-    """Tells a recorder of an env's steps; the infos say where games end."""
+    """An env that is recorded: tells a recorder of its steps, and the infos say where games end.
 
-    def __init__(self, env: gym.Env, recorder: Recorder) -> None:
+    With `by_steps` it is recorded once a step; else the env calls `on_frame` of the recorder.
+    """
+
+    ended_in_reset = False
+
+    def __init__(self, env: gym.Env, recorder: Recorder, *, by_steps: bool = False) -> None:
         super().__init__(env)
-        self._recorder = recorder
-        recorder.watch(env)
+        self._recorder, self._by_steps = recorder, by_steps
+        self.is_first_frame = False
+        recorder.watch(self if by_steps else env)
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> EnvStep:
         """Step."""
         result = self.env.step(action)
+        if self._by_steps:
+            self._recorder.on_frame()
+            self.is_first_frame = False
         info = result[4]
         self._recorder.after_step(game_over=info["game_terminated"] or info["game_truncated"])
         return result
+
+    def reset(self, *, seed: int | None = None, options: Options = None) -> EnvReset:
+        """Reset."""
+        self.is_first_frame = True
+        return self.env.reset(seed=seed, options=options)
 
     def close(self) -> None:
         """End what is being recorded, and close the env whatever comes of that."""
@@ -121,31 +129,6 @@ class Recorded(gym.Wrapper[Any, Any, Any, Any]):
             self._recorder.close()
         finally:
             self.env.close()
-
-
-class StepFrames(gym.Wrapper[Any, Any, Any, Any]):
-    """Calls `on_frame` after each step, as `AtariGame` does after each emulated frame."""
-
-    ended_in_reset = False
-
-    def __init__(self, env: gym.Env, on_frame: Callable[[], None]) -> None:
-        super().__init__(env)
-        self._on_frame = on_frame
-        self.is_first_frame = False
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Step."""
-        result = self.env.step(action)
-        self._on_frame()
-        self.is_first_frame = False
-        return result
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Reset."""
-        self.is_first_frame = True
-        return self.env.reset(seed=seed, options=options)
 
 
 def make_recorder(

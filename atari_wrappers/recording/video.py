@@ -15,7 +15,7 @@ import numpy as np
 
 from atari_wrappers import forks
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.recording.folders import log_loss, new_file, next_number
+from atari_wrappers.recording.files import log_loss, new_file, next_number
 from atari_wrappers.settings import Settings
 
 # Pictures are doubled, pixel by pixel: H.264 has one colour per 2 by 2 pixels, so that small things
@@ -194,7 +194,7 @@ class GameVideos:
         self._stepped = True
 
     def end_game(self, *, is_over: bool) -> None:
-        """Finish the file of a game that `is_over`, or is given up; what comes is of the next one."""
+        """Finish the file of a game that is over, or else given up; what comes is of the next."""
         is_game = self._stepped and (is_over or self._keeps_unfinished)
         self._game += is_game
         self._stepped = self._is_lost = False

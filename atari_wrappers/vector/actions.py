@@ -21,15 +21,8 @@ def action_check(space: gym.Space, num_envs: int, *, clips: bool = False) -> Act
 
     The check raises `ValueError` for a wrong shape and for a value out of range (the message names
     the env, the action and the range), and `TypeError` for a wrong kind of number. Its second
-    argument names the envs that the actions are for, `None` for all.
-
-    Args:
-        space: The action space of one env.
-        num_envs: How many there are.
-        clips: Bring numbers out of a Box's range to its bounds; NaN is refused all the same.
-
-    Raises:
-        UnsupportedError: The actions are no arrays, or `clips` finds no Box.
+    argument names the envs that the actions are for, `None` for all. If it `clips`, numbers out of
+    a Box's range are brought to its bounds; NaN is refused all the same.
     """
     if clips and not isinstance(space, gym.spaces.Box):
         raise UnsupportedError(f"clip_actions: the actions are of {space}, not of a Box")

@@ -19,12 +19,7 @@ _T = TypeVar("_T")
 class Lifetime:
     """How long a backend is open: until its owner closes it, it fails, or the process forks.
 
-    Args:
-        backend: A backend that was just started.
-        name: What errors call the batch.
-
-    Attributes:
-        closed: Whether the batch was closed, by its owner or by a failure.
+    Errors call it by a name.
     """
 
     def __init__(self, backend: Backend, name: str) -> None:

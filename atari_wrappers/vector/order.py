@@ -17,11 +17,7 @@ from atari_wrappers.errors import NoPendingStepError, PendingStepError, ResetNee
 class CallOrder:
     """Refuses calls out of order.
 
-    Args:
-        backend: What has the ticket.
-        num_envs: Envs in the batch.
-        batch_size: Envs per `recv`.
-        resets_by_hand: Whether ended envs wait for a reset.
+    With `resets_by_hand` ended envs wait for a reset.
 
     Attributes:
         turn: Whose actions the next step takes: the envs received last; `None` for all.

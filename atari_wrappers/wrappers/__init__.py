@@ -5,11 +5,10 @@ oracle of the tests. `make_vec` does not use them for Atari games: `game.AtariGa
 faster, and with `preset="baselines"` gives what these give together (a test compares whole games).
 """
 
-from atari_wrappers.wrappers.episode import EpisodeRecord
+from atari_wrappers.wrappers.episode import ClipReward, EpisodeRecord
 from atari_wrappers.wrappers.frames import FrameStack, MaxAndSkip, WarpFrame
 from atari_wrappers.wrappers.images import ImageSaver
 from atari_wrappers.wrappers.resets import EpisodicLife, FireReset, NoopReset
-from atari_wrappers.wrappers.rewards import ClipReward
 
 __all__ = [
     "ClipReward",

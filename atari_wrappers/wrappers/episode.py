@@ -1,15 +1,18 @@
-"""The record of an episode in the infos of an env that hides neither frames nor lives."""
+"""What infos and rewards say of an episode: its record, and rewards clipped."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsFloat
 
 import gymnasium as gym
+import numpy as np
 from gymnasium.utils import RecordConstructorArgs
+
+from atari_wrappers.types import EnvReset, EnvStep, Options
 
 
 class EpisodeRecord(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Add to each info what `AtariGame` says of a game, for any other env.
+    """Add to each info what `AtariGame` says of a game, for an env that hides no frames.
 
     - `raw_reward`: float, this step's; 0 at a reset.
     - `lives`: int, those left; 0 where the env has none.
@@ -24,7 +27,7 @@ class EpisodeRecord(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._return = 0.0
         self._length = 0
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> EnvStep:
         """Step and report."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         self._return += float(reward)
@@ -32,9 +35,7 @@ class EpisodeRecord(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         info = self._report(info, float(reward), bool(terminated), bool(truncated))
         return obs, reward, terminated, truncated, info
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> EnvReset:
         """Reset and report."""
         obs, info = self.env.reset(seed=seed, options=options)
         self._return, self._length = 0.0, 0
@@ -53,3 +54,15 @@ class EpisodeRecord(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             "episode_length": self._length,
             "episode_frames": self._length,
         }
+
+
+class ClipReward(gym.RewardWrapper[Any, Any], RecordConstructorArgs):
+    """Replace each reward by its sign: -1, 0 or +1 (Mnih et al. 2015, Methods)."""
+
+    def __init__(self, env: gym.Env) -> None:
+        RecordConstructorArgs.__init__(self)
+        gym.RewardWrapper.__init__(self, env)
+
+    def reward(self, reward: SupportsFloat) -> float:
+        """Return the sign of `reward`."""
+        return float(np.sign(float(reward)))

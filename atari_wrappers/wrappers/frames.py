@@ -10,9 +10,9 @@ import numpy as np
 from gymnasium.spaces import Box
 from gymnasium.utils import RecordConstructorArgs
 
+from atari_wrappers.types import EnvReset, EnvStep, Options
+
 Frame = np.ndarray
-ResetResult = tuple[Frame, dict[str, Any]]
-StepResult = tuple[Frame, Any, bool, bool, dict[str, Any]]
 
 
 def _box(env: gym.Env) -> Box:
@@ -45,7 +45,7 @@ class MaxAndSkip(gym.Wrapper[Frame, Any, Frame, Any], RecordConstructorArgs):
         self._skip = skip
         self._last_two = np.zeros((2, *space.shape), dtype=space.dtype)
 
-    def step(self, action: Any) -> StepResult:
+    def step(self, action: Any) -> EnvStep:
         """Take `action` up to `skip` times."""
         total = 0.0
         for place in range(2 - self._skip, 2):
@@ -109,16 +109,14 @@ class FrameStack(gym.Wrapper[Frame, Any, Frame, Any], RecordConstructorArgs):
         )
         self._frames = np.zeros(self.observation_space.shape, space.dtype)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> ResetResult:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> EnvReset:
         """Reset; all places but the last are zero."""
         frame, info = self.env.reset(seed=seed, options=options)
         self._frames = np.zeros_like(self._frames)
         self._frames[-1] = frame
         return self._frames.copy(), info
 
-    def step(self, action: Any) -> StepResult:
+    def step(self, action: Any) -> EnvStep:
         """Step; the oldest frame leaves and the new one is last."""
         frame, reward, terminated, truncated, info = self.env.step(action)
         self._frames = np.concatenate((self._frames[1:], frame[np.newaxis]))

@@ -8,8 +8,8 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
-from atari_wrappers.recording.folders import prepare_folder
-from atari_wrappers.recording.frames import FrameFiles
+from atari_wrappers.recording.files import FrameFiles, prepare_folder
+from atari_wrappers.types import EnvStep
 
 
 class ImageSaver(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -32,7 +32,7 @@ class ImageSaver(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         gym.Wrapper.__init__(self, env)
         self._files = FrameFiles(prepare_folder("img_dir", img_dir), env_index)
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> EnvStep:
         """Step and write the frame."""
         result = self.env.step(action)
         self._files.write(result[0])

@@ -8,9 +8,7 @@ import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
 from atari_wrappers.game.env import NEW_GAME
-
-ResetResult = tuple[Any, dict[str, Any]]
-StepResult = tuple[Any, Any, bool, bool, dict[str, Any]]
+from atari_wrappers.types import EnvReset, EnvStep, Options
 
 NOOP = 0
 
@@ -49,9 +47,7 @@ class NoopReset(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         gym.Wrapper.__init__(self, env)
         self.noop_max = noop_max
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> ResetResult:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> EnvReset:
         """Start a game and wait; a game that ends meanwhile is started anew, without the seed."""
         obs, info = self.env.reset(seed=seed, options=options)
         for _ in range(int(self.unwrapped.np_random.integers(1, self.noop_max + 1))):
@@ -78,9 +74,7 @@ class FireReset(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         RecordConstructorArgs.__init__(self)
         gym.Wrapper.__init__(self, env)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> ResetResult:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> EnvReset:
         """Reset, then take both actions; an episode that ends meanwhile is started anew."""
         obs, info = self.env.reset(seed=seed, options=options)
         for action in (1, 2):
@@ -106,7 +100,7 @@ class EpisodicLife(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._lives = 0
         self._game_over = True
 
-    def step(self, action: Any) -> StepResult:
+    def step(self, action: Any) -> EnvStep:
         """Step; `terminated` is also set where a life was lost and at least one is left."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         self._game_over = terminated or truncated
@@ -116,9 +110,7 @@ class EpisodicLife(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._lives = lives
         return obs, reward, terminated, truncated, info
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> ResetResult:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> EnvReset:
         """Go on with the game after a lost life, or start one."""
         options = dict(options or {})
         new_game = options.pop(NEW_GAME, False) or seed is not None or self._game_over

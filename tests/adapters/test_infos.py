@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from atari_wrappers.adapters.infos import info_rows
+from atari_wrappers.adapters.shared import info_rows
 
 
 def test_each_env_gets_its_own_values_as_python_scalars() -> None:

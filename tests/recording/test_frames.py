@@ -13,8 +13,7 @@ from scripted import ScriptedGame
 from videos import names, read_png
 
 from atari_wrappers import Settings, UnsupportedError, make_env, make_vec
-from atari_wrappers.recording.folders import prepare_folder
-from atari_wrappers.recording.frames import FrameFiles
+from atari_wrappers.recording.files import FrameFiles, prepare_folder
 from atari_wrappers.wrappers import ImageSaver, MaxAndSkip
 
 

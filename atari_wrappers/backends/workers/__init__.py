@@ -7,6 +7,5 @@ for an env in the host.
 """
 
 from atari_wrappers.backends.workers.backend import AsyncBackend
-from atari_wrappers.backends.workers.remote import RemoteEnv
 
-__all__ = ["AsyncBackend", "RemoteEnv"]
+__all__ = ["AsyncBackend"]

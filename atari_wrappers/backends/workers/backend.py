@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from atari_wrappers.backends.base import EnvReset, Indices, Info, Out, Seeds
 from atari_wrappers.backends.python_envs import PythonEnvsBackend
-from atari_wrappers.backends.ticket import EnvReset
 from atari_wrappers.backends.workers.dispatcher import Dispatcher
 from atari_wrappers.backends.workers.memory import SharedBuffers
 from atari_wrappers.backends.workers.messages import dumps
@@ -25,7 +25,8 @@ class AsyncBackend(PythonEnvsBackend):
     Raises:
         WorkerError: An env or a process failed at its start.
         UnknownEnvError: The workers do not know the id.
-        UnsupportedError: The env's observations are no arrays, or the settings do not fit it.
+        UnsupportedError: The env's observations are no arrays, the settings do not fit it, or what
+            makes it cannot be sent to workers.
     """
 
     name = "async"
@@ -64,9 +65,7 @@ class AsyncBackend(PythonEnvsBackend):
         """The shared array of observations that the envs write to."""
         return self._buffers.current
 
-    def begin_reset(
-        self, indices: Sequence[int], seeds: Sequence[int | None], options: dict[str, Any]
-    ) -> dict[int, Any]:
+    def begin_reset(self, indices: Sequence[int], seeds: Seeds, options: Info) -> dict[int, Any]:
         """Send each worker the resets of its envs."""
         pickled = dumps(options, "reset options")
         self._buffers.turn(indices)
@@ -75,7 +74,7 @@ class AsyncBackend(PythonEnvsBackend):
         self._dispatcher.begin(asked, self.buffer)
         return asked
 
-    def begin_step(self, actions: np.ndarray, indices: Sequence[int] | None) -> dict[int, Any]:
+    def begin_step(self, actions: np.ndarray, indices: Indices) -> dict[int, Any]:
         """Write the actions, and tell the workers."""
         if self.ticket.kind is None:
             self._buffers.turn(indices)
@@ -107,10 +106,10 @@ class AsyncBackend(PythonEnvsBackend):
         """Wait for what the workers are doing; make them anew if that is not known."""
         self._dispatcher.recover()
 
-    def observations(self, indices: Sequence[int] | None, out: np.ndarray | None) -> np.ndarray:
+    def observations(self, indices: Indices, out: Out) -> np.ndarray:
         return self._buffers.hand_out(indices, out)
 
-    def restart(self, indices: Sequence[int] | None) -> list[int]:
+    def restart(self, indices: Indices) -> list[int]:
         """Make failed envs anew, with their processes if those are gone."""
         return self._dispatcher.restart(indices)
 

@@ -14,8 +14,8 @@ import cloudpickle
 import gymnasium as gym
 import numpy as np
 
+from atari_wrappers.backends.base import EnvReset, Ticket
 from atari_wrappers.backends.restarts import LOGGER, Restarts, worker_error
-from atari_wrappers.backends.ticket import EnvReset, Ticket
 from atari_wrappers.backends.workers.group import (
     CLOSE_SECONDS,
     GIVE_UP_SECONDS,
@@ -46,11 +46,6 @@ class Dispatcher:
         extras: By env, what its info has beyond the record.
         spaces: By env, its observation and its action space; of neighbours with the same spaces, in
             one worker, the first tells them.
-
-    Raises:
-        WorkerError: An env or a process failed at its start.
-        UnknownEnvError: The workers do not know the id.
-        UnsupportedError: The settings do not fit the envs, or these cannot be sent to workers.
     """
 
     memory: BatchMemory

@@ -117,7 +117,10 @@ class WorkerGroup:
 
     def kill(self, worker: WorkerProcess) -> None:
         """End a process of which the envs are to be made anew."""
-        self._forget(worker)
+        for fd in (worker.commands, worker.reports):
+            if self._by_fd.pop(fd, None) is not None:
+                self._poll.unregister(fd)
+        worker.close_pipes()
         worker.kill()
 
     def close(self, seconds: float) -> None:
@@ -131,12 +134,6 @@ class WorkerGroup:
         worker.since = self._clock
         self._by_fd[worker.reports] = worker
         self._poll.register(worker.reports, select.POLLIN)
-
-    def _forget(self, worker: WorkerProcess) -> None:
-        for fd in (worker.commands, worker.reports):
-            if self._by_fd.pop(fd, None) is not None:
-                self._poll.unregister(fd)
-        worker.close_pipes()
 
     def _read(self, worker: WorkerProcess, events: list[Event]) -> None:
         try:

@@ -63,14 +63,7 @@ class BatchMemory:
     The mapping lives as long as an array over it does, so that what was lent from it stays readable
     after the batch was closed.
 
-    Args:
-        fd: The memfd; it is made as large as the arrays, or is already.
-        space: The observation space of one env.
-        action_space: Its action space.
-        num_envs: How many envs.
-        num_workers: How many processes.
-        num_players: 1 or 2.
-        num_buffers: Observation arrays.
+    The memfd is made as large as the arrays of envs with these spaces, or is already.
 
     Attributes:
         rows: What the envs bring.

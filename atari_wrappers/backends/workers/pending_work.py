@@ -11,8 +11,8 @@ from typing import Any
 
 from gymnasium.vector import AutoresetMode
 
+from atari_wrappers.backends.base import EnvReset, Ticket
 from atari_wrappers.backends.restarts import BEING_MADE, EnvFailure, Restarts, describe
-from atari_wrappers.backends.ticket import EnvReset, Ticket
 from atari_wrappers.backends.workers.group import Ending
 from atari_wrappers.backends.workers.memory import BatchMemory
 from atari_wrappers.backends.workers.messages import Failure, Frame

@@ -151,16 +151,11 @@ class WorkerProcess:
         if state is not None and not self.is_stopped():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGUSR1)
-            self._await_trace()
+            deadline, last, size = time.monotonic() + _TRACE_SECONDS, -1, 0
+            while time.monotonic() < deadline and not size == last > 0:
+                time.sleep(0.02)
+                last, size = size, os.fstat(self._trace.fd).st_size
         return state, self.trace()
-
-    def _await_trace(self) -> None:
-        deadline, size = time.monotonic() + _TRACE_SECONDS, 0
-        while time.monotonic() < deadline:
-            last, size = size, os.fstat(self._trace.fd).st_size
-            if size > 0 and size == last:
-                return
-            time.sleep(0.02)
 
     def trace(self) -> str | None:
         """Return the traceback that its fault handler wrote, if it did."""

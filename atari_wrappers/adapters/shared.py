@@ -1,4 +1,4 @@
-"""A batch's info, which is a dict of arrays, as the dict per env that older interfaces hand out."""
+"""What the adapters share: settings that a library would get wrong, and infos env by env."""
 
 from __future__ import annotations
 
@@ -7,11 +7,37 @@ from typing import Any
 import numpy as np
 
 from atari_wrappers.backends.base import Info
+from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.settings import Settings
 
 # These get names of their own in each interface, or say what a row's place says.
 _NOT_OF_A_ROW = frozenset({"env_id", "episode", "final_obs", "final_info"})
 
-_OF_A_RESTART = ("worker_restarted",)
+
+def check_settings(settings: Settings, library: str, *, autoreset: str, keeps_obs: bool) -> None:
+    """Refuse a batch that `library` cannot use; the message says how to make another.
+
+    It is written for an autoreset mode, and with `keeps_obs` it keeps observations for longer than
+    two steps without copying them.
+    """
+    if settings.autoreset != autoreset:
+        raise UnsupportedError(
+            f'{library} expects autoreset="{autoreset}" and would learn from wrong transitions'
+            f' with "{settings.autoreset}"'
+        )
+    if settings.batch_size:
+        raise UnsupportedError(
+            f"{library} steps all envs at once; leave batch_size at 0, not {settings.batch_size}"
+        )
+    if settings.num_players != 1:
+        raise UnsupportedError(
+            f"{library} knows one reward per env; num_players must be 1, not {settings.num_players}"
+        )
+    if keeps_obs and settings.obs_buffers:
+        raise UnsupportedError(
+            f"{library} keeps observations that a ring of buffers would overwrite; leave"
+            f" obs_buffers at 0, not {settings.obs_buffers}"
+        )
 
 
 def info_rows(info: Info, num_envs: int) -> list[dict[str, Any]]:
@@ -29,8 +55,8 @@ def info_rows(info: Info, num_envs: int) -> list[dict[str, Any]]:
     if "final_info" in info:
         final = _rows(info["final_info"], num_envs)
         for index in np.flatnonzero(info["_final_info"]):
-            kept = {name: rows[index][name] for name in _OF_A_RESTART if name in rows[index]}
-            rows[index] = final[index] | kept
+            is_new = {name: rows[index][name] for name in {"worker_restarted"} & rows[index].keys()}
+            rows[index] = final[index] | is_new
     return rows
 
 
