@@ -51,7 +51,8 @@ def unpack(kind: str, version: int, data: bytes) -> dict[str, Any]:
         ValueError: It is something else, damaged, or of another kind or version.
     """
     if not isinstance(data, bytes) or not data.startswith(_MAGIC):
-        raise ValueError(f"this is no state of {_a(kind)}, but {_excerpt(data)}")
+        found = f"{data[:20]!r}..." if isinstance(data, bytes) else _a(type(data).__name__)
+        raise ValueError(f"this is no state of {_a(kind)}, but {found}")
     start = len(_MAGIC) + _DIGEST_BYTES
     body = memoryview(data)[start:]
     if hashlib.sha256(body).digest() != data[len(_MAGIC) : start]:
@@ -118,10 +119,6 @@ def _form(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"a list of {len(value)}"
     return _a(type(value.item() if isinstance(value, np.generic) else value).__name__)
-
-
-def _excerpt(data: Any) -> str:
-    return f"{data[:20]!r}..." if isinstance(data, bytes) else _a(type(data).__name__)
 
 
 def _a(noun: str) -> str:

@@ -33,8 +33,6 @@ except ImportError as error:
 ResetRows = tuple[list[np.ndarray], list[dict[str, Any]]]
 StepRows = tuple[list[np.ndarray], list[float], list[bool], list[bool], list[dict[str, Any]]]
 
-_CHANNELS_FIRST, _CHANNELS_LAST = -3, -1
-
 
 def register(env_id: str, name: str | None = None, **settings: Any) -> str:
     """Register a name for `config.environment(name)` of RLlib's current API.
@@ -141,8 +139,11 @@ class RLlibVectorEnv(VectorEnv):
         self._is_interrupted = False
         space = venv.single_observation_space
         self._is_stack = _is_stack(space, venv.recipe)
+        if self._is_stack:
+            low, high = map(_channels_last, (space.low, space.high))
+            space = gym.spaces.Box(low, high, dtype=space.dtype)
         super().__init__(
-            observation_space=_channels_last_space(space) if self._is_stack else space,
+            observation_space=space,
             action_space=venv.single_action_space,
             num_envs=venv.num_envs,
         )
@@ -271,7 +272,7 @@ def _is_stack(space: gym.Space, recipe: Recipe | None) -> bool:
 
 
 def _channels_last(obs: np.ndarray) -> np.ndarray:
-    return np.moveaxis(obs, _CHANNELS_FIRST, _CHANNELS_LAST)
+    return np.moveaxis(obs, -3, -1)
 
 
 def _network_images(obs: np.ndarray) -> np.ndarray:
@@ -279,10 +280,6 @@ def _network_images(obs: np.ndarray) -> np.ndarray:
     images /= 128.0
     images -= 1.0
     return images
-
-
-def _channels_last_space(space: gym.spaces.Box) -> gym.spaces.Box:
-    return gym.spaces.Box(_channels_last(space.low), _channels_last(space.high), dtype=space.dtype)
 
 
 def _network_space(space: gym.spaces.Box) -> gym.spaces.Box:

@@ -70,11 +70,10 @@ class Ticket:
             self.out = out
 
     def receive(self, count: int) -> list[int] | None:
-        """Take off the first `count` that are ready.
+        """Take off the first `count` that are ready, and return which.
 
-        Returns:
-            Which: in the order in which they were begun if nothing else is in flight, and else in
-            that in which they were ready. `None` for all envs, in their own order.
+        They are in the order in which they were begun if nothing else is in flight, and else in
+        that in which they were ready. `None` stands for all envs, in their own order.
         """
         asked = self.asked
         if count == len(asked):

@@ -222,7 +222,7 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
         """Return the names of the console's actions, in the order of the integers for them."""
         return [ale_py.Action(number).name for number in self._core.actions(self._index)]
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> NoReturn:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> NoReturn:
         """Refuse, by an `UnsupportedError`."""
         raise UnsupportedError(f"reset of {self}: the batch resets it; reset_at has an index")
 
@@ -320,20 +320,16 @@ class NativeGame(SavedAnywhere, NativeView):
         """Take a step; arguments, results and errors are those of `AtariGame.step`."""
         if not self._core.is_in_play(0):
             raise ResetNeededError(f"step of {self} without a game in play: call reset() first")
-        self._core.begin_step(self._checked(action)[None], [0])
-        self._core.receive(1)
-        obs, results = self._read()
-        reward, terminated, truncated = map(_only, results[:3])
-        return obs, reward, terminated, truncated, _info(results)
-
-    def _checked(self, action: Any) -> np.ndarray:
-        """Return an action as the core takes it."""
         space = self.action_space
         # Numbers of two players are judged as they are, those of one as what the space has.
         given = np.asarray(action, space.dtype if self.num_players == 1 else None)
         if not space.contains(given):
             raise no_such_action(self, action)
-        return given.astype(space.dtype)
+        self._core.begin_step(given.astype(space.dtype)[None], [0])
+        self._core.receive(1)
+        obs, results = self._read()
+        reward, terminated, truncated = map(_only, results[:3])
+        return obs, reward, terminated, truncated, _info(results)
 
     def save_state(self) -> bytes:
         """Return the whole state; a `ResetNeededError` says that there was no reset yet."""
