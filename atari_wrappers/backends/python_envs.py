@@ -94,12 +94,12 @@ class PythonEnvsBackend(Backend):
     def load(self, indices: Sequence[int], states: Sequence[bytes]) -> StepResult:
         pairs = list(zip(indices, states, strict=True))
         self.ask("check_state", "checking a state", {index: (state,) for index, state in pairs})
-        self.turn(indices)
+        self.keep_lent(indices)
         given = {index: (state, self.buffer) for index, state in pairs}
         self.ask("load", "restoring a state", given)
         return self.rows.collect(None, self.observations(None, None), ())
 
-    def turn(self, indices: Sequence[int]) -> None:
+    def keep_lent(self, indices: Sequence[int]) -> None:
         """Leave alone what was lent of the envs that are to change, where anything was."""
 
     @abstractmethod

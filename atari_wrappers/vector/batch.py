@@ -20,7 +20,7 @@ from atari_wrappers.request import BatchRequest
 from atari_wrappers.settings import Settings
 from atari_wrappers.types import ResetResult
 from atari_wrappers.vector.checks import checked_index, checked_indices
-from atari_wrappers.vector.lifetime import Lifetime, Turn
+from atari_wrappers.vector.lifetime import Access, Lifetime
 from atari_wrappers.vector.order import CallOrder
 
 
@@ -42,7 +42,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     _order: CallOrder
     _request: BatchRequest
     _seeds: list[int]
-    _turn: Turn
+    _access: Access
 
     def _describe(self) -> None:
         """Say of the batch what its envs say of themselves."""
@@ -85,7 +85,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             indices: Which envs, -1 the last one; `None` for all.
             **kwargs: For the method.
         """
-        with self._turn:
+        with self._access:
             chosen = self._python_envs(f'call("{name}")', indices)
             return tuple(self._backend.call(chosen, name, args, kwargs))
 
@@ -104,7 +104,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         Raises:
             ValueError: There are more or fewer values than envs.
         """
-        with self._turn:
+        with self._access:
             chosen = self._python_envs(f'set_attr("{name}")', indices)
             if not isinstance(values, list | tuple):
                 values = [values] * len(chosen)
@@ -114,7 +114,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def get_sub_environments(self) -> list[Any]:
         """Return what stands for each env: itself, or (`async`) what reaches it in its process."""
-        with self._turn:
+        with self._access:
             self._python_envs("get_sub_environments", None)
             return self._backend.sub_environments()
 
@@ -149,7 +149,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             ResetNeededError: There was no reset yet.
             UnsupportedError: The envs cannot be saved, or not so.
         """
-        with self._turn:
+        with self._access:
             chosen = self._python_envs("save_state", indices)
             self._order.check_was_reset("save_state")
             if plain:
@@ -177,7 +177,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             TypeError: They are no list.
             ResetNeededError: There was no reset yet.
         """
-        with self._turn:
+        with self._access:
             chosen = self._python_envs("restore_state", indices)
             if isinstance(states, bytes):
                 states = [states]
@@ -210,7 +210,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return chosen
 
     def _frames(self, indices: Any) -> list[np.ndarray]:
-        with self._turn:
+        with self._access:
             chosen = self._idle_indices("render", indices)
             if self.render_mode is None:
                 raise UnsupportedError(f"render: the envs of {self} have no render mode rgb_array")
@@ -254,14 +254,14 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             ClosedError: The batch was closed.
             WorkerError: It failed again.
         """
-        with self._turn:
+        with self._access:
             chosen = None if indices is None else checked_indices(indices, self.num_envs)
             return self._lifetime.do(self._backend.restart, chosen)
 
     def close(self, **kwargs: Any) -> None:
         """Free everything; a second call does nothing. A pending step is given up."""
         del kwargs
-        with self._turn.lock:  # waits for another thread's turn
+        with self._access.lock:  # waits for another thread
             if not self.closed:
                 is_busy = self._order.is_interrupted or self._backend.ticket.kind is not None
                 self._lifetime.close(is_busy=is_busy)

@@ -25,7 +25,7 @@ from atari_wrappers.vector.checks import (
     checked_seeds,
     checked_timeout,
 )
-from atari_wrappers.vector.lifetime import Lifetime, Turn
+from atari_wrappers.vector.lifetime import Access, Lifetime
 from atari_wrappers.vector.order import CallOrder
 
 
@@ -98,7 +98,7 @@ class VecEnv(Batch):
         self._backend = opened
         self._order = CallOrder(opened, num_envs, self.batch_size, resets_by_hand=by_hand)
         self._lifetime = Lifetime(opened, str(self))
-        self._turn = Turn(self._lifetime, self._order, str(self))
+        self._access = Access(self._lifetime, self._order, str(self))
         self.single_observation_space = opened.single_observation_space
         self.single_action_space = opened.single_action_space
         try:
@@ -144,7 +144,7 @@ class VecEnv(Batch):
             WorkerError: An env failed.
             ClosedError: The batch was closed.
         """
-        with self._turn:
+        with self._access:
             self.reset_async(seed, options, mask, out=out)
             return self.reset_wait()
 
@@ -161,7 +161,7 @@ class VecEnv(Batch):
         With a `batch_size` below `num_envs`, and without `out`, `recv` may take the results of a
         whole reset by parts.
         """
-        with self._turn:
+        with self._access:
             order = self._order
             order.check_idle("reset")
             self._check_out(out, self.num_envs)
@@ -195,7 +195,7 @@ class VecEnv(Batch):
             NoPendingStepError: No reset was begun, or `recv` has taken of it.
             StepTimeoutError: It was not done within `timeout` seconds; it goes on.
         """
-        with self._turn:
+        with self._access:
             count = self._order.check_reset_wait()
             self._check_late_out("reset_wait", out, self.num_envs)
             timeout = None if timeout is None else checked_timeout(timeout)
@@ -242,7 +242,7 @@ class VecEnv(Batch):
             ResetNeededError: There was no reset yet, or an ended env waits for one.
             ClosedError: The batch was closed.
         """
-        with self._turn:
+        with self._access:
             self._send("send", actions, env_id, out)
 
     def _send(self, call: str, actions: Any, env_id: Any, out: np.ndarray | None) -> None:
@@ -271,7 +271,7 @@ class VecEnv(Batch):
             WorkerError: An env failed.
             ClosedError: The batch was closed.
         """
-        with self._turn:
+        with self._access:
             return self._recv("recv", out, timeout)
 
     def _recv(self, call: str, out: np.ndarray | None, timeout: float | None) -> StepResult:
@@ -293,18 +293,18 @@ class VecEnv(Batch):
         self, actions: Any, env_id: Any = None, *, out: np.ndarray | None = None
     ) -> StepResult:
         """Do `send`, then `recv`."""
-        with self._turn:
+        with self._access:
             self._send("step", actions, env_id, out)
             return self._recv("step", None, None)
 
     def step_async(self, actions: Any) -> None:
         """Do what `send` does."""
-        with self._turn:
+        with self._access:
             self._send("step_async", actions, None, None)
 
     def step_wait(self, timeout: float | None = None) -> StepResult:
         """Do what `recv` does."""
-        with self._turn:
+        with self._access:
             return self._recv("step_wait", None, timeout)
 
     def drop_pending(self) -> None:
@@ -314,7 +314,7 @@ class VecEnv(Batch):
             WorkerError: An env failed.
             ClosedError: The batch was closed.
         """
-        with self._turn:
+        with self._access:
             ticket = self._backend.ticket
             while ticket.kind is not None:
                 self._receive(min(ticket.count, self.batch_size), None, None)
@@ -323,7 +323,7 @@ class VecEnv(Batch):
     @property
     def num_in_flight(self) -> int:
         """Envs that were begun and not received."""
-        with self._turn:
+        with self._access:
             return self._backend.ticket.count
 
     @property

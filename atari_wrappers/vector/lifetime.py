@@ -1,4 +1,4 @@
-"""How long a batch is open, and whose turn it is there."""
+"""How long a batch is open, and one thread at a time in it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Lifetime:
             self._backend.close(terminate=is_busy)
 
 
-class Turn:
+class Access:
     """A `with` block in which one thread uses an open batch, from a call's first check to its end.
 
     One during another thread's is refused and changes nothing; a signal handler may have one within
@@ -73,7 +73,7 @@ class Turn:
         forks.watch(self)
 
     def after_fork(self) -> None:
-        """Forget who had the turn: it is not in this process."""
+        """Let anyone in: whoever was is not in this process."""
         self.lock = threading.RLock()
 
     def __enter__(self) -> None:

@@ -120,7 +120,7 @@ class AsyncBackend(PythonEnvsBackend):
         pickled = {index: dumps(arguments, sent) for index, arguments in requests.items()}
         return self._dispatcher.ask(method, doing, pickled)
 
-    def turn(self, indices: Sequence[int]) -> None:
+    def keep_lent(self, indices: Sequence[int]) -> None:
         self._buffers.turn(())
         self._show_others(indices)
 
