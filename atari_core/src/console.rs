@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use crate::action::Action;
 use crate::cartridge::Cartridge;
+use crate::cpu::Program;
 use crate::error::CoreError;
 use crate::games::{Game, Progress, Ram, Standard};
 use crate::machine::Machine;
 use crate::power_on::{Chance, Contents};
-use crate::tia::{MAX_HEIGHT, WIDTH};
+use crate::tia::{MAX_HEIGHT, Television, WIDTH};
 
 /// What is chosen of modes or difficulties until another is.
 fn first(choices: &[u32]) -> u32 {
@@ -57,12 +58,14 @@ impl Console {
                 most: MAX_HEIGHT,
             });
         }
-        Ok(Self::unpowered(cartridge, game, seed))
+        let program = Program::new(&cartridge);
+        Ok(Self::unpowered(cartridge, program, game, seed))
     }
 
     /// [`Console::off`], of a cartridge that is known to be the game's.
     pub(crate) fn unpowered(
         cartridge: Arc<Cartridge>,
+        program: Arc<Program>,
         game: &'static Game,
         seed: Option<u32>,
     ) -> Self {
@@ -74,14 +77,16 @@ impl Console {
                 (ram, Some(Box::new(chance)))
             }
         };
-        let (image, top, height) = (cartridge.image().clone(), game.top, game.height);
-        let mut machine = Machine::new(image, game.mapper, top.into(), height.into(), ram);
-        machine.tia.no_comb = game.no_comb;
-        machine.tia.is_pal = game.standard == Standard::Pal;
+        let television = Television {
+            top: game.top.into(),
+            height: game.height.into(),
+            is_pal: game.standard == Standard::Pal,
+            no_comb: game.no_comb,
+        };
         Self {
             cartridge,
             game,
-            machine,
+            machine: Machine::new(program, television, ram),
             progress: Progress::default(),
             frame: 0,
             episode_frame: 0,
@@ -265,5 +270,6 @@ impl Console {
     }
 }
 
+mod state;
 #[cfg(test)]
 mod tests;

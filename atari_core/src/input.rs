@@ -1,6 +1,7 @@
 //! What a player touches: joysticks, paddles and the switches of the console, as the chips see them.
 
 use crate::action::{Action, stick};
+use crate::state::{BadState, Tape};
 
 /// Where a paddle's travel begins, in ohms.
 const PADDLE_MIN: i32 = 27_450;
@@ -12,8 +13,8 @@ pub(crate) const BLACKJACK_PADDLE_MAX: i32 = 795_200;
 pub(crate) const LONGEST_PADDLE_MAX: i32 = 1_000_000;
 /// Where one stands that was not turned yet.
 pub(crate) const PADDLE_MIDDLE: i32 = i32::midpoint(PADDLE_MIN, PADDLE_MAX);
-/// The cycles that its capacitor takes there.
-pub(crate) const LONGEST_CHARGE: i32 = charge_cycles(LONGEST_PADDLE_MAX);
+/// The cycles that the capacitor of a paddle takes at most.
+const LONGEST_CHARGE: i32 = charge_cycles(LONGEST_PADDLE_MAX);
 /// How far a paddle turns in one frame of a pressed direction, in ohms.
 const PADDLE_STEP: i32 = 23_000;
 
@@ -96,6 +97,19 @@ impl Input {
                 self.swcha = !(paddle_button(player, first) | paddle_button(1 - player, second));
             }
         }
+    }
+
+    pub(crate) fn walk(&mut self, tape: &mut Tape<'_>) -> Result<(), BadState> {
+        tape.number(&mut self.swcha)?;
+        tape.number(&mut self.swchb)?;
+        tape.number(&mut self.buttons)?;
+        for cycles in &mut self.charge_cycles {
+            tape.within(cycles, -1..=LONGEST_CHARGE, "how long a paddle takes")?;
+        }
+        for paddle in &mut self.paddles {
+            tape.within(paddle, 0..=LONGEST_PADDLE_MAX, "a paddle")?;
+        }
+        Ok(())
     }
 
     /// Pushes the joysticks of both ports.

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use crate::cartridge::{Banks, Image, zeros};
-use crate::cpu::{Held, Registers};
+use crate::cartridge::Banks;
+use crate::cpu::{Held, Program, Registers};
 use crate::input::Input;
-use crate::mapper::Mapper;
 use crate::riot::Riot;
-use crate::tia::{self, CYCLES_PER_LINE, Tia};
+use crate::state::{BadState, Tape};
+use crate::tia::{self, CYCLES_PER_LINE, Television, Tia};
 
 /// Processor instructions after which a frame is given up (a game that sends no vertical sync).
 const INSTRUCTIONS_PER_FRAME: u32 = 25_000;
@@ -18,7 +18,7 @@ pub(crate) const LONGEST_FRAME: i32 = 1 << 24;
 /// Everything that changes while a game runs, except what the rules of the game remember.
 #[derive(Clone)]
 pub(crate) struct Machine {
-    pub(crate) image: Arc<Image>,
+    pub(crate) program: Arc<Program>,
     pub(crate) cpu: Registers,
     pub(crate) held: Held,
     pub(crate) tia: Tia,
@@ -26,52 +26,51 @@ pub(crate) struct Machine {
     pub(crate) banks: Banks,
     pub(crate) input: Input,
     /// Of this frame's picture and of the other one: where the frame began that left it undrawn.
-    pub(crate) undrawn: [Option<Chips>; 2],
+    undrawn: [Option<Chips>; 2],
 }
 
-/// The chips without the pictures.
+/// The states of the chips, from which a frame is emulated again.
 #[derive(Clone)]
-pub(crate) struct Chips {
-    pub(crate) cpu: Registers,
-    pub(crate) riot: Riot,
-    pub(crate) banks: Banks,
-    pub(crate) input: Input,
-    pub(crate) registers: tia::Registers,
-    pub(crate) clock: i32,
-    pub(crate) line_clock: i32,
-    pub(crate) row: i32,
-    pub(crate) sync_end: i32,
-    pub(crate) picture_begins: bool,
+struct Chips {
+    cpu: Registers,
+    riot: Riot,
+    banks: Banks,
+    input: Input,
+    tia: tia::State,
+}
+
+impl Chips {
+    fn walk(&mut self, tape: &mut Tape<'_>, television: &Television) -> Result<(), BadState> {
+        let cycle = self.cpu.walk(tape)?;
+        self.riot.walk(tape, cycle)?;
+        self.banks.walk(tape, cycle)?;
+        self.input.walk(tape)?;
+        self.tia.walk(tape, television, cycle)
+    }
 }
 
 impl Machine {
-    pub(crate) fn new(
-        image: Arc<Image>,
-        mapper: Mapper,
-        top: i32,
-        height: i32,
-        ram: [u8; 128],
-    ) -> Self {
+    pub(crate) fn new(program: Arc<Program>, television: Television, ram: [u8; 128]) -> Self {
         Self {
-            image,
             cpu: Registers::default(),
             held: Held::default(),
-            tia: Tia::new(top, height),
+            tia: Tia::new(television),
             riot: Riot::new(ram, 0),
-            banks: Banks::new(mapper),
+            banks: Banks::new(program.mapper),
             input: Input::new(),
             undrawn: [None, None],
+            program,
         }
     }
 
     /// Power on: every chip as at first, but RAM and the picture, which stay. `timer` is what the interval timer
     /// happens to hold.
     pub(crate) fn power_on(&mut self, timer: u8) {
-        self.tia.reset();
+        self.tia.power_on();
         self.riot = Riot::new(self.riot.ram, timer);
         self.banks.power_on();
-        let low = self.image.bytes[self.banks.offset(0xfffc)];
-        let high = self.image.bytes[self.banks.offset(0xfffd)];
+        let low = self.program.bytes[self.banks.offset(0xfffc)];
+        let high = self.program.bytes[self.banks.offset(0xfffd)];
         self.cpu = Registers::power_on(u16::from_le_bytes([low, high]));
     }
 
@@ -80,7 +79,7 @@ impl Machine {
     /// A frame that is not drawn costs less, and is drawn later if it is missed: what the picture of a frame leaves
     /// out, because the game ended it early, shows from the frame before the last one.
     pub(crate) fn frame(&mut self, draw: bool) {
-        let begins = self.tia.picture_begins;
+        let begins = self.tia.state.picture_begins;
         if begins {
             self.tia.pictures.turn();
             self.undrawn.swap(0, 1);
@@ -119,8 +118,7 @@ impl Machine {
 
     /// Ends the frame: the clocks of the next one count from here.
     fn end_frame(&mut self) {
-        let lines = self.tia.end_frame(self.cpu.cycle);
-        let cycles = lines * CYCLES_PER_LINE;
+        let cycles = self.tia.end_frame(self.cpu.cycle);
         self.cpu.cycle -= cycles;
         self.riot.rebase(cycles);
         self.banks.rebase(cycles);
@@ -129,7 +127,7 @@ impl Machine {
     /// One frame as it is; the first pixel that its picture leaves out, if it leaves out any.
     fn play(&mut self, draw: bool) -> Option<usize> {
         self.tia.start_frame(draw);
-        self.tia.picture_begins = false;
+        self.tia.state.picture_begins = false;
         self.run(INSTRUCTIONS_PER_FRAME);
         let cycle = self.cpu.cycle;
         let ends = self.tia.frame_ended || cycle > LONGEST_FRAME;
@@ -151,7 +149,7 @@ impl Machine {
             return;
         };
         let now = self.chips();
-        let drawn = self.tia.pictures.replace(zeros());
+        let drawn = self.tia.pictures.replace(tia::black());
         self.put(start);
         self.play(true);
         let before = self.tia.pictures.replace(drawn);
@@ -171,19 +169,13 @@ impl Machine {
     }
 
     /// As they are now.
-    pub(crate) fn chips(&self) -> Chips {
-        let tia = &self.tia;
+    fn chips(&self) -> Chips {
         Chips {
             cpu: self.cpu,
             riot: self.riot.clone(),
             banks: self.banks.clone(),
             input: self.input.clone(),
-            registers: tia.registers,
-            clock: tia.clock,
-            line_clock: tia.line_clock,
-            row: tia.row,
-            sync_end: tia.sync_end,
-            picture_begins: tia.picture_begins,
+            tia: self.tia.state,
         }
     }
 
@@ -192,80 +184,26 @@ impl Machine {
         self.riot = chips.riot;
         self.banks = chips.banks;
         self.input = chips.input;
-        let tia = &mut self.tia;
-        tia.registers = chips.registers;
-        tia.clock = chips.clock;
-        tia.line_clock = chips.line_clock;
-        tia.row = chips.row;
-        tia.sync_end = chips.sync_end;
-        tia.picture_begins = chips.picture_begins;
-        tia.accessed_at = 0;
-        tia.objects_changed();
+        self.tia.put(chips.tia);
     }
 
-    /// Goes on from other chips, and frames that others have left undrawn.
-    pub(crate) fn restore(&mut self, chips: Chips, undrawn: [Option<Chips>; 2]) {
-        self.put(chips);
-        self.undrawn = undrawn;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cartridge::Cartridge;
-
-    /// A game that ends some of its pictures early, of lines whose colours change from frame to frame.
-    #[rustfmt::skip]
-    const SHORT_FRAMES: &[u8] = &[
-        0xa9, 0x02,             // f000 LDA #2
-        0x85, 0x00,             //      STA VSYNC
-        0x85, 0x02, 0x85, 0x02, //      STA WSYNC, twice
-        0xa9, 0x00,             //      LDA #0
-        0x85, 0x00,             //      STA VSYNC
-        0xe6, 0x80,             //      INC $80
-        0xa6, 0x80,             //      LDX $80
-        0xbc, 0x40, 0xf0,       //      LDY $f040,X
-        0x98,                   // f013 TYA
-        0x45, 0x80,             //      EOR $80
-        0x85, 0x09,             //      STA COLUBK
-        0x85, 0x02,             //      STA WSYNC
-        0x88,                   //      DEY
-        0xd0, 0xf6,             //      BNE $f013
-        0x4c, 0x00, 0xf0,       //      JMP $f000
-    ];
-
-    #[test]
-    fn pictures_are_the_same_whichever_frames_are_drawn() {
-        let mut rom = [0; 4096];
-        rom[..SHORT_FRAMES.len()].copy_from_slice(SHORT_FRAMES);
-        // Lines of each frame: most are whole pictures.
-        for (frame, lines) in rom[0x40..].iter_mut().enumerate() {
-            *lines = if frame % 7 % 3 == 2 {
-                40 + (frame * 37 % 150) as u8
-            } else {
-                250
-            };
-        }
-        rom[0xffc..0xffe].copy_from_slice(&[0x00, 0xf0]);
-        let cartridge = Cartridge::with_mapper("short", &rom, Mapper::Flat).expect("4 KiB");
-        let image = cartridge.image().clone();
-        let mut always = Machine::new(image, Mapper::Flat, 34, 210, [0; 128]);
-        always.power_on(0);
-        let mut sometimes = always.clone();
-        for frame in 0..200 {
-            always.frame(true);
-            let draw = frame * frame % 11 < 4;
-            sometimes.frame(draw);
-            assert_eq!(always.cpu, sometimes.cpu, "frame {frame}");
-            let looks = frame % 3 == 0;
-            if looks {
-                sometimes.draw_last();
+    /// Goes over the chips and where undrawn frames began; the pictures are others' to go over.
+    pub(crate) fn walk(&mut self, tape: &mut Tape<'_>) -> Result<(), BadState> {
+        let mut now = self.chips();
+        now.walk(tape, self.tia.television())?;
+        for undrawn in &mut self.undrawn {
+            let is_undrawn = tape.number(&mut undrawn.is_some())?;
+            let mut start = undrawn.clone().unwrap_or_else(|| now.clone());
+            if is_undrawn {
+                start.walk(tape, self.tia.television())?;
             }
-            if draw || looks {
-                let pictures = [&always, &sometimes].map(|one| one.tia.pictures.shown());
-                assert!(pictures[0] == pictures[1], "the picture of frame {frame}");
+            if tape.reads() {
+                *undrawn = is_undrawn.then_some(start);
             }
         }
+        if tape.reads() {
+            self.put(now);
+        }
+        Ok(())
     }
 }

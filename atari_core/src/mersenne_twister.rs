@@ -1,6 +1,6 @@
 //! MT19937 (Matsumoto and Nishimura 1998, "Mersenne Twister"), as `std::mt19937` and numpy's `RandomState` have it.
 
-use crate::state::{BadState, Reader, Writer, check};
+use crate::state::{BadState, Tape};
 
 const WORDS: usize = 624;
 const MIDDLE: usize = 397;
@@ -75,23 +75,13 @@ impl MersenneTwister {
         (high * 67_108_864.0 + low) / 9_007_199_254_740_992.0
     }
 
-    pub(crate) fn save(&self, state: &mut Writer) {
-        for word in self.words {
-            state.u32(word);
-        }
-        state.u32(self.place as u32);
-    }
-
-    pub(crate) fn read(state: &mut Reader<'_>) -> Result<Self, BadState> {
-        let mut words = [0; WORDS];
-        for word in &mut words {
-            *word = state.u32()?;
-        }
+    pub(crate) fn walk(&mut self, tape: &mut Tape<'_>) -> Result<(), BadState> {
+        let words = tape.number(&mut self.words)?;
         // All bits that matter 0 stay so: then `up_to` would wait for another number for ever.
         let is_alive = words[0] & UPPER_BIT != 0 || words[1..].iter().any(|word| *word != 0);
-        check(is_alive, "a Mersenne Twister")?;
-        let place = state.index(WORDS)?;
-        Ok(Self { words, place })
+        tape.check(is_alive, "a Mersenne Twister")?;
+        tape.within(&mut self.place, ..=WORDS, "a place")?;
+        Ok(())
     }
 }
 

@@ -4,26 +4,27 @@
 //! read. Cycles are those of the frame ([`crate::machine`] rebases them when a frame ends).
 
 use crate::input::Input;
+use crate::state::{BadState, Tape};
 
 /// Cycles since the timer was set, some ten minutes, of which half are forgotten then: a multiple of 2^18, in which all that
 /// can be read of a timer that has run out repeats.
-pub(crate) const LONG_AGO: i32 = 1 << 30;
+const LONG_AGO: i32 = 1 << 30;
 
 /// The chip, as plain data.
-#[derive(Clone)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Riot {
     pub(crate) ram: [u8; 128],
     /// The value last written to the timer.
-    pub(crate) timer: u8,
+    timer: u8,
     /// log2 of the cycles between two counts.
-    pub(crate) shift: u8,
+    shift: u8,
     /// The cycle at which it was written.
-    pub(crate) set_at: i32,
+    set_at: i32,
     /// Whether INTIM was read since the timer ran out, and the cycle of that read.
     pub(crate) read_after_end: bool,
-    pub(crate) read_at: i32,
+    read_at: i32,
     /// SWACNT: which pins of the controllers' port are outputs.
-    pub(crate) direction: u8,
+    direction: u8,
 }
 
 impl Riot {
@@ -129,6 +130,19 @@ impl Riot {
             self.set_at += LONG_AGO / 2;
             self.read_at += LONG_AGO / 2;
         }
+    }
+
+    pub(crate) fn walk(&mut self, tape: &mut Tape<'_>, cycle: i32) -> Result<(), BadState> {
+        tape.number(&mut self.ram)?;
+        tape.number(&mut self.timer)?;
+        let shift = tape.number(&mut self.shift)?;
+        tape.check([0, 3, 6, 10].contains(&shift), "an interval")?;
+        tape.number(&mut self.read_after_end)?;
+        for at in [&mut self.set_at, &mut self.read_at] {
+            tape.within(at, -LONG_AGO..=cycle, "when a timer was set")?;
+        }
+        tape.number(&mut self.direction)?;
+        Ok(())
     }
 }
 

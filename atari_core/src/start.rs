@@ -113,7 +113,8 @@ impl Console {
     /// stay. [`Console::reset`] begins a game of these.
     pub fn load_for_two(&mut self, seed: u32) {
         let (mode, difficulty) = (self.mode, self.difficulty);
-        *self = Self::unpowered(self.cartridge.clone(), self.game, Some(seed));
+        let (cartridge, program) = (self.cartridge.clone(), self.machine.program.clone());
+        *self = Self::unpowered(cartridge, program, self.game, Some(seed));
         self.load_with(seed);
         (self.mode, self.difficulty) = (mode, difficulty);
     }

@@ -3,20 +3,21 @@
 //! The 4 KiB of the cartridge are eight windows of 1 KiB (four for each state of address line 13, which only `FE`
 //! looks at). An access that can neither switch nor touch RAM or chip is one look-up; the others come here.
 
-use std::ops::Range;
-
-use super::{Dpc, IMAGE, Image, Mapper, dpc};
+use super::dpc::Dpc;
+use super::{IMAGE, Image};
+use crate::mapper::{Mapper, Windows, whole_bank};
+use crate::state::{BadState, Tape};
 
 /// What bank switching remembers.
 #[derive(Clone)]
 pub(crate) struct Banks {
     mapper: Mapper,
     /// Where each window begins in the image.
-    pub(crate) windows: [u16; 8],
+    windows: Windows,
     /// Below this offset in the 4 KiB an access may touch RAM, or the chip.
-    pub(crate) ram_below: u32,
+    ram_below: u32,
     pub(crate) ram: [u8; 128],
-    pub(crate) dpc: Option<Dpc>,
+    dpc: Option<Dpc>,
     /// How many bytes from there on neither switch nor are RAM.
     plain_length: u32,
     /// By bits 10 to 14 of an address: what is added to it for its place in the image.
@@ -35,47 +36,12 @@ struct Piece {
     length: u32,
 }
 
-impl Mapper {
-    /// Below this offset in the 4 KiB an access may touch RAM, or the chip.
-    fn ram_below(self) -> u32 {
-        match self {
-            Mapper::Dpc => 0x80,
-            Mapper::F8Ram | Mapper::F6Ram => 0x100,
-            _ => 0,
-        }
-    }
-
-    /// From this offset in the 4 KiB an access may switch.
-    fn switches(self) -> u32 {
-        match self {
-            Mapper::Flat => 0x1000,
-            Mapper::Dpc => dpc::CLOCKS_FROM,
-            _ => 0xfe0,
-        }
-    }
-
-    /// Where around an offset in the 4 KiB an instruction may begin so that it and the byte after it lie in one window,
-    /// clear of RAM and switches: what is run from there needs no look at the addresses of its bytes.
-    pub(super) fn piece(self, in_bank: u32) -> Range<u32> {
-        let window = match self {
-            Mapper::E0 | Mapper::Fe => in_bank & 0xc00..(in_bank & 0xc00) + 0x400,
-            _ => 0..0x1000,
-        };
-        window.start.max(self.ram_below())..window.end.min(self.switches()) - 3
-    }
-}
-
-/// The windows onto a bank of 4 KiB, in its own order.
-fn whole_bank(bank: u16) -> [u16; 8] {
-    std::array::from_fn(|index| (bank << 12) | ((index as u16 & 3) << 10))
-}
-
 impl Banks {
     /// As the console finds the cartridge at power-on.
     pub(crate) fn new(mapper: Mapper) -> Self {
         let mut banks = Self {
             mapper,
-            windows: [0; 8],
+            windows: mapper.first_windows(),
             ram_below: mapper.ram_below(),
             ram: [0; 128],
             dpc: (mapper == Mapper::Dpc).then(Dpc::new),
@@ -83,16 +49,6 @@ impl Banks {
             slices: [0; 32],
             piece: Piece::default(),
         };
-        match mapper {
-            Mapper::F8 | Mapper::F8Ram | Mapper::Dpc => banks.select(1),
-            Mapper::E0 => {
-                banks.windows = [
-                    0x1000, 0x1400, 0x1800, 0x1c00, 0x1000, 0x1400, 0x1800, 0x1c00,
-                ];
-            }
-            Mapper::Fe => banks.windows = [0x1000, 0x1400, 0x1800, 0x1c00, 0, 0x400, 0x800, 0xc00],
-            Mapper::Flat | Mapper::F6 | Mapper::F6Ram => banks.select(0),
-        }
         banks.refresh();
         banks
     }
@@ -135,26 +91,13 @@ impl Banks {
         self.refresh();
     }
 
-    /// Whether the switches can put the windows where they are: pieces of program rely on that, and the numbers of a
-    /// saved state may be any. Those of a chip are looked up, too, or calculated with at `cycle`.
-    pub(crate) fn are_possible(&self, cycle: i32) -> bool {
-        self.are_windows_possible() && self.dpc.as_ref().is_none_or(|dpc| dpc.is_possible(cycle))
-    }
-
-    fn are_windows_possible(&self) -> bool {
-        let is_one_of = |count| (0..count).any(|bank| self.windows == whole_bank(bank));
-        match self.mapper {
-            Mapper::Flat => is_one_of(1),
-            Mapper::F8 | Mapper::F8Ram | Mapper::Dpc => is_one_of(2),
-            Mapper::F6 | Mapper::F6Ram => is_one_of(4),
-            Mapper::E0 => {
-                let (low, high) = self.windows.split_at(4);
-                let are_slices = low
-                    .iter()
-                    .all(|slice| slice & 0x3ff == 0 && *slice < 0x2000);
-                low == high && are_slices && low[3] == 0x1c00
-            }
-            Mapper::Fe => self.windows == Self::new(Mapper::Fe).windows,
+    pub(crate) fn walk(&mut self, tape: &mut Tape<'_>, cycle: i32) -> Result<(), BadState> {
+        let windows = tape.number(&mut self.windows)?;
+        tape.check(self.mapper.can_show(windows), "the cartridge")?;
+        tape.number(&mut self.ram)?;
+        match &mut self.dpc {
+            Some(dpc) => dpc.walk(tape, cycle),
+            None => Ok(()),
         }
     }
 
@@ -217,7 +160,7 @@ impl Banks {
         let in_bank = address & 0xfff;
         let plain =
             address & 0x1000 != 0 && in_bank.wrapping_sub(self.ram_below) < self.plain_length;
-        plain.then(|| image.bytes[self.offset(address)])
+        plain.then(|| image[self.offset(address)])
     }
 
     /// A read of the cartridge at a cycle of the frame.
@@ -245,7 +188,7 @@ impl Banks {
                 self.ram[(at & 0x7f) as usize]
             };
         }
-        image.bytes[self.offset(address)]
+        image[self.offset(address)]
     }
 
     /// A write: it switches as a read does, or goes to RAM or to the chip.
@@ -300,18 +243,10 @@ mod tests {
             let mut banks = Banks::new(mapper);
             for step in 0..20_000_u32 {
                 banks.switch(0x1fe0 + step * step % 31);
-                assert!(
-                    banks.are_windows_possible(),
-                    "{mapper:?}: {:?}",
-                    banks.windows
-                );
-                let mut other = banks.clone();
-                other.windows[(step & 7) as usize] ^= 1 << (step % 13 + 3);
-                assert!(
-                    !other.are_windows_possible(),
-                    "{mapper:?}: {:?}",
-                    other.windows
-                );
+                let mut windows = banks.windows;
+                assert!(mapper.can_show(windows), "{mapper:?}: {windows:?}");
+                windows[(step & 7) as usize] ^= 1 << (step % 13 + 3);
+                assert!(!mapper.can_show(windows), "{mapper:?}: {windows:?}");
             }
         }
     }

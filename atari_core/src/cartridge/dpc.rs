@@ -8,36 +8,36 @@
 //! way), which no game uses and which reads as 0 there.
 
 use super::Image;
-use crate::tia::NEVER;
+use crate::state::{BadState, Tape};
 
 /// Where the display data begin in the ROM, and how many there are.
 const DISPLAY: usize = 0x2000;
 const DISPLAY_LENGTH: usize = 0x800;
-/// An access from this offset in the 4 KiB on draws a random number, as the switches lie in the same 64 bytes.
-pub(super) const CLOCKS_FROM: u32 = 0xfc0;
 /// The fetchers that can play.
 const FIRST_MUSIC: usize = 5;
 /// How loud the music is, by which of its square waves are high.
 const AMPLITUDES: [u8; 8] = [0, 4, 5, 9, 6, 10, 11, 15];
+/// The oscillator is not followed over more cycles than these.
+const LONG_AGO: i32 = i32::MAX / 2;
 /// Hertz of the oscillator and of the processor, as ale-py has them.
 const OSCILLATOR: f64 = 15_750.0;
 const PROCESSOR: f64 = 1_193_191.666_67;
 
 /// The registers of the chip. Power on leaves them alone.
 #[derive(Clone)]
-pub(crate) struct Dpc {
-    pub(crate) tops: [u8; 8],
-    pub(crate) bottoms: [u8; 8],
+pub(super) struct Dpc {
+    tops: [u8; 8],
+    bottoms: [u8; 8],
     /// 11 bits each.
-    pub(crate) counters: [u16; 8],
+    counters: [u16; 8],
     /// $ff or 0.
-    pub(crate) flags: [u8; 8],
-    pub(crate) random: u8,
+    flags: [u8; 8],
+    random: u8,
     /// Which of the last three fetchers are in music mode.
-    pub(crate) plays: [bool; 3],
+    plays: [bool; 3],
     /// The cycle up to which the oscillator was followed, and the part of the next swing that was done by then.
-    pub(crate) followed_to: i32,
-    pub(crate) phase: f64,
+    followed_to: i32,
+    phase: f64,
 }
 
 impl Dpc {
@@ -63,15 +63,22 @@ impl Dpc {
 
     /// The cycles of the frame count from another one.
     pub(super) fn rebase(&mut self, cycles: i32) {
-        self.followed_to = self.followed_to.saturating_sub(cycles).max(-NEVER);
+        self.followed_to = self.followed_to.saturating_sub(cycles).max(-LONG_AGO);
     }
 
-    /// Whether the numbers are such as the chip can hold, at `cycle` of a frame.
-    pub(super) fn is_possible(&self, cycle: i32) -> bool {
-        let counts = |counter: &u16| usize::from(*counter) < DISPLAY_LENGTH;
-        self.counters.iter().all(counts)
-            && (-NEVER..=cycle).contains(&self.followed_to)
-            && (0.0..1.0).contains(&self.phase)
+    pub(super) fn walk(&mut self, tape: &mut Tape<'_>, cycle: i32) -> Result<(), BadState> {
+        tape.number(&mut self.tops)?;
+        tape.number(&mut self.bottoms)?;
+        tape.number(&mut self.flags)?;
+        for counter in &mut self.counters {
+            tape.within(counter, ..DISPLAY_LENGTH as u16, "a counter")?;
+        }
+        tape.number(&mut self.random)?;
+        tape.number(&mut self.plays)?;
+        let followed_to = &mut self.followed_to;
+        tape.within(followed_to, -LONG_AGO..=cycle, "the oscillator")?;
+        tape.within(&mut self.phase, 0.0..1.0, "the oscillator")?;
+        Ok(())
     }
 
     /// An access draws the next random number: a shift register takes in the inverted parity of four of its bits.
@@ -93,7 +100,7 @@ impl Dpc {
         if !self.is_music(fetcher) {
             self.counters[fetcher] = count.wrapping_sub(1) & 0x7ff;
         }
-        let data = || image.bytes[DISPLAY + DISPLAY_LENGTH - 1 - usize::from(count)];
+        let data = || image[DISPLAY + DISPLAY_LENGTH - 1 - usize::from(count)];
         match register >> 3 & 7 {
             0 if fetcher < 4 => self.random,
             0 => {

@@ -8,46 +8,21 @@ use std::sync::Arc;
 
 use md5::{Digest, Md5};
 
-use crate::cpu::{Instruction, Program};
+use crate::error::CoreError;
+use crate::games::{self, Game};
 use crate::mapper::Mapper;
-use crate::{CoreError, Game, games};
 pub(crate) use banks::Banks;
-pub(crate) use dpc::Dpc;
 
 /// Room for the largest ROM; shorter ones repeat, so that no address needs a check.
-pub(crate) const IMAGE: usize = 0x8000;
-
-/// What a ROM says, wherever the processor may begin to read it.
-pub(crate) struct Image {
-    pub(crate) bytes: [u8; IMAGE],
-    pub(crate) program: Program<IMAGE>,
-}
-
-impl Image {
-    /// Of a ROM that repeats.
-    fn new(rom: &[u8], mapper: Mapper) -> Arc<Self> {
-        let byte = |at: usize| rom[at % rom.len()];
-        let instruction = |at: usize| {
-            let in_bank = at as u32 & 0xfff;
-            let bytes = [byte(at), byte(at + 1), byte(at + 2)];
-            Instruction::in_piece(bytes, in_bank, &mapper.piece(in_bank))
-        };
-        let length = rom.len().max(0x1000);
-        let instructions: Vec<_> = (0..length).map(instruction).collect();
-        Arc::new(Self {
-            bytes: std::array::from_fn(byte),
-            program: Program::new(&instructions),
-        })
-    }
-}
+pub(crate) type Image = [u8; IMAGE];
+const IMAGE: usize = 0x8000;
 
 /// A ROM that was read and is known to fit its bank switching. Shared by every console that plays it.
 pub struct Cartridge {
     name: String,
     md5: String,
-    length: usize,
+    rom: Vec<u8>,
     mapper: Mapper,
-    image: Arc<Image>,
 }
 
 impl Cartridge {
@@ -96,9 +71,8 @@ impl Cartridge {
         Ok(Arc::new(Self {
             name: name.to_owned(),
             md5: digest(bytes),
-            length: bytes.len(),
+            rom: bytes.to_vec(),
             mapper,
-            image: Image::new(bytes, mapper),
         }))
     }
 
@@ -120,10 +94,9 @@ impl Cartridge {
         self.mapper
     }
 
-    /// The length of the ROM in bytes.
-    #[must_use]
-    pub fn length(&self) -> usize {
-        self.length
+    /// The bytes of the ROM.
+    pub(crate) fn rom(&self) -> &[u8] {
+        &self.rom
     }
 
     /// The game that it is.
@@ -144,19 +117,6 @@ impl Cartridge {
     pub fn game_for_two(&self) -> Result<&'static Game, CoreError> {
         let game = games::two::by_md5(&self.md5);
         game.ok_or_else(|| CoreError::NotForTwo(self.name.clone()))
-    }
-
-    pub(crate) fn image(&self) -> &Arc<Image> {
-        &self.image
-    }
-}
-
-/// Zeros on the heap, not by way of the stack.
-#[allow(clippy::unnecessary_box_returns)]
-pub(crate) fn zeros<const N: usize>() -> Box<[u8; N]> {
-    match vec![0; N].into_boxed_slice().try_into() {
-        Ok(array) => array,
-        Err(_) => unreachable!("a vector of N is an array of N"),
     }
 }
 

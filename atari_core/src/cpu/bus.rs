@@ -37,7 +37,7 @@ impl Machine {
     #[inline(always)]
     fn byte(&mut self, address: u32, lines: u32, cycle: i32) -> u8 {
         if address & 0x1000 != 0 {
-            self.banks.read(&self.image, address, cycle)
+            self.banks.read(&self.program.bytes, address, cycle)
         } else if address & 0x80 == 0 {
             self.tia.read(address, lines, cycle, &self.input)
         } else if address & 0x200 == 0 {
@@ -52,7 +52,7 @@ impl Machine {
         let pc = self.banks.pc(at.position());
         let byte = |ahead: u32| {
             let address = pc.wrapping_add(ahead).wrapping_sub(3);
-            self.banks.plain(&self.image, address)
+            self.banks.plain(&self.program.bytes, address)
         };
         let [Some(load), Some(low), Some(high), Some(branch), Some(0xfb)] =
             [0, 1, 2, 3, 4].map(byte)
@@ -114,7 +114,7 @@ pub(super) fn fetch(
 ) {
     let pc = bus.banks.pc(at.position());
     let (at, (handler, operand)) = if let Some(position) = bus.banks.enter(pc) {
-        (at.with_position(position), bus.image.program.at(position))
+        (at.with_position(position), bus.program.at(position))
     } else {
         let mut byte = |address| bus.byte(address & 0xffff, 0, at.cycle());
         let mut bytes = [byte(pc), 0, 0];

@@ -20,9 +20,11 @@ mod tests;
 pub(crate) use at::At;
 use bus::fetch;
 use modes::Place;
-pub(crate) use program::{Instruction, Program};
+use program::Instruction;
+pub(crate) use program::Program;
 
-use crate::machine::Machine;
+use crate::machine::{LONGEST_FRAME, Machine};
+use crate::state::{BadState, Tape};
 
 /// The registers between two frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +60,21 @@ impl Registers {
             pc,
             ..Self::default()
         }
+    }
+
+    /// Goes over them, and returns the cycle.
+    pub(crate) fn walk(&mut self, tape: &mut Tape<'_>) -> Result<i32, BadState> {
+        for register in [
+            &mut self.a,
+            &mut self.x,
+            &mut self.y,
+            &mut self.sp,
+            &mut self.p,
+        ] {
+            tape.number(register)?;
+        }
+        tape.number(&mut self.pc)?;
+        tape.within(&mut self.cycle, 0..=LONGEST_FRAME, "the cycle")
     }
 }
 
@@ -162,7 +179,7 @@ impl<'a> Processor<'a> {
         if at.is_over() {
             return self.bus.pause(at, 0, self.a, x_y, self.zero_negative);
         }
-        let (handler, operand) = self.bus.image.program.at(at.position());
+        let (handler, operand) = self.bus.program.at(at.position());
         handler(self.bus, at, operand, self.a, x_y, self.zero_negative);
     }
 
@@ -216,7 +233,7 @@ impl<'a> Processor<'a> {
         if !PLAIN {
             Some(self.load_anywhere(address, lines))
         } else if address & 0x1000 != 0 {
-            let byte = self.bus.banks.plain(&self.bus.image, address)?;
+            let byte = self.bus.banks.plain(&self.bus.program.bytes, address)?;
             Some(byte.into())
         } else {
             let is_ram = address & 0x280 == 0x80;

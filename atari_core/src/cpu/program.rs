@@ -1,26 +1,44 @@
 //! [`Program`]: a ROM as instructions. What can be known of an instruction beforehand is known here once.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::{Handler, loops, opcodes, stores};
+use crate::cartridge::{Cartridge, Image};
+use crate::mapper::Mapper;
 
-/// For every byte of a ROM the instruction that begins there, if it is run from here ([`Instruction::in_piece`]).
-pub(crate) struct Program<const LENGTH: usize> {
+/// A ROM that repeats: its bytes, and for each of them the instruction that begins there, if it is run from here
+/// ([`Instruction::in_piece`]).
+pub(crate) struct Program {
+    pub(crate) mapper: Mapper,
+    pub(crate) bytes: Image,
     handlers: [Handler; LENGTH],
     operands: [u16; LENGTH],
 }
 
-impl<const LENGTH: usize> Program<LENGTH> {
-    /// Of instructions that repeat.
-    pub(crate) fn new(instructions: &[Instruction]) -> Self {
-        let at = |at: usize| instructions[at % instructions.len()];
-        Self {
-            handlers: std::array::from_fn(|byte| at(byte).handler()),
-            operands: std::array::from_fn(|byte| at(byte).operand),
-        }
+/// A power of two.
+const LENGTH: usize = size_of::<Image>();
+
+impl Program {
+    pub(crate) fn new(cartridge: &Cartridge) -> Arc<Self> {
+        let (rom, mapper) = (cartridge.rom(), cartridge.mapper());
+        let byte = |at: usize| rom[at % rom.len()];
+        let instruction = |at: usize| {
+            let in_bank = at as u32 & 0xfff;
+            let bytes = [byte(at), byte(at + 1), byte(at + 2)];
+            Instruction::in_piece(bytes, in_bank, &mapper.piece(in_bank))
+        };
+        let length = rom.len().max(0x1000);
+        let instructions: Vec<_> = (0..length).map(instruction).collect();
+        Arc::new(Self {
+            mapper,
+            bytes: std::array::from_fn(byte),
+            handlers: std::array::from_fn(|at| instructions[at % length].handler()),
+            operands: std::array::from_fn(|at| instructions[at % length].operand),
+        })
     }
 
-    /// What does the instruction at a byte, and its operand; `LENGTH` is a power of two.
+    /// What does the instruction at a byte, and its operand.
     #[inline(always)]
     pub(super) fn at(&self, byte: u32) -> (Handler, u32) {
         let byte = byte as usize & (LENGTH - 1);
@@ -30,7 +48,7 @@ impl<const LENGTH: usize> Program<LENGTH> {
 
 /// An instruction: the number of its handler, and the two bytes behind the opcode.
 #[derive(Clone, Copy)]
-pub(crate) struct Instruction {
+pub(super) struct Instruction {
     pub(super) number: u16,
     pub(super) operand: u16,
 }
@@ -45,7 +63,7 @@ impl Instruction {
     }
 
     /// The instruction at byte `at` of a bank, if an instruction may begin there: in a piece of the program.
-    pub(crate) fn in_piece(bytes: [u8; 3], at: u32, piece: &Range<u32>) -> Self {
+    fn in_piece(bytes: [u8; 3], at: u32, piece: &Range<u32>) -> Self {
         let [opcode, low, high] = bytes;
         let operand = u16::from_le_bytes([low, high]);
         let with_handler = |number| Self { number, operand };

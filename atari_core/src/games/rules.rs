@@ -35,14 +35,6 @@ pub struct Second {
     pub memory: [i32; 2],
 }
 
-impl Second {
-    /// All of it.
-    pub(crate) fn numbers(self) -> [i32; 5] {
-        let [first, second] = self.memory;
-        [self.score, self.reward, self.lives, first, second]
-    }
-}
-
 impl Progress {
     /// Neither points nor lives.
     pub(super) const NONE: Self = Self {

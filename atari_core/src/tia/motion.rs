@@ -6,7 +6,7 @@
 //! clocks longer (the comb of black pixels at the left), which moves everything eight pixels right: m is left.
 //! The numbers below were measured on ale-py with one write of HMOVE at each cycle of a line.
 
-use super::{BLANK, CLOCKS_PER_LINE};
+use super::{BLANK, CLOCKS_PER_LINE, WIDTH};
 
 /// Colour clocks from the end of the write to the first extra clock, less four.
 const LATENCY: i32 = 5;
@@ -66,4 +66,17 @@ pub(super) fn distances(cycle: usize) -> &'static [i8; 16] {
 /// Whether the first eight pixels of this line, or of the next, are black.
 pub(super) fn comb(cycle: usize) -> (bool, bool) {
     (cycle as i32 <= COMB_UNTIL, cycle as i32 == COMB_NEXT)
+}
+
+/// A position so many pixels to the left, around the end of the line.
+pub(super) fn moved_left(position: u8, pixels: i32) -> u8 {
+    let moved = i32::from(position) - pixels;
+    let width = WIDTH as i32;
+    (if moved < 0 {
+        moved + width
+    } else if moved >= width {
+        moved - width
+    } else {
+        moved
+    }) as u8
 }

@@ -1,6 +1,6 @@
 //! Where the objects of a line are: one mask of 160 bits for each, and which of them touch.
 
-use super::{BALL, MISSILE, NOTHING, PLAYER, PLAYFIELD, Registers, stars};
+use super::{BALL, MISSILE, NOTHING, PLAYER, PLAYFIELD, State, stars};
 
 /// A line's pixels, bit 0 of word 0 leftmost; the upper half of word 2 is empty.
 pub(super) type Line = [u64; 3];
@@ -59,15 +59,15 @@ impl Objects {
         self.stale |= 1 << object;
     }
 
-    pub(super) fn all_changed(&mut self, registers: &Registers) {
+    pub(super) fn all_changed(&mut self, state: &State) {
         self.stale = 0x3f;
         self.drawn = 0;
         for side in 0..2 {
-            self.set_drawn(PLAYER + side, graphics(registers, side) != 0);
-            self.set_drawn(MISSILE + side, missile_shown(registers, side));
+            self.set_drawn(PLAYER + side, graphics(state, side) != 0);
+            self.set_drawn(MISSILE + side, missile_shown(state, side));
         }
-        self.set_drawn(BALL, ball_shown(registers));
-        self.set_drawn(PLAYFIELD, registers.playfield != 0);
+        self.set_drawn(BALL, ball_shown(state));
+        self.set_drawn(PLAYFIELD, state.playfield != 0);
     }
 
     #[inline(always)]
@@ -118,29 +118,28 @@ impl Objects {
 
     /// Makes the masks that registers have changed.
     #[inline(always)]
-    pub(super) fn update(&mut self, registers: &Registers) {
+    pub(super) fn update(&mut self, state: &State) {
         if self.stale != 0 {
-            self.rebuild(registers);
+            self.rebuild(state);
         }
     }
 
     #[inline(never)]
-    fn rebuild(&mut self, registers: &Registers) {
-        let stale = self.stale;
-        self.stale = 0;
+    fn rebuild(&mut self, state: &State) {
+        let objects = std::mem::take(&mut self.stale);
         for side in 0..2 {
-            if stale >> (PLAYER + side) & 1 != 0 {
-                self.lines[PLAYER + side] = player(registers, side);
+            if objects >> (PLAYER + side) & 1 != 0 {
+                self.lines[PLAYER + side] = player(state, side);
             }
-            if stale >> (MISSILE + side) & 1 != 0 {
-                self.lines[MISSILE + side] = missile(registers, side);
+            if objects >> (MISSILE + side) & 1 != 0 {
+                self.lines[MISSILE + side] = missile(state, side);
             }
         }
-        if stale >> BALL & 1 != 0 {
-            self.lines[BALL] = ball(registers);
+        if objects >> BALL & 1 != 0 {
+            self.lines[BALL] = ball(state);
         }
-        if stale >> PLAYFIELD & 1 != 0 {
-            self.lines[PLAYFIELD] = playfield(registers.playfield, registers.reflect);
+        if objects >> PLAYFIELD & 1 != 0 {
+            self.lines[PLAYFIELD] = playfield(state.playfield, state.reflect);
         }
         self.knows_shared = false;
     }
@@ -221,42 +220,42 @@ pub(super) fn word_mask(word: usize, from: usize, until: usize) -> u64 {
 
 /// The graphics of a player as shown: with vertical delay, those that were written before the other player's.
 #[inline(always)]
-pub(super) fn graphics(registers: &Registers, side: usize) -> u8 {
-    if registers.delay[side] {
-        registers.delayed[side]
+pub(super) fn graphics(state: &State, side: usize) -> u8 {
+    if state.delay[side] {
+        state.delayed[side]
     } else {
-        registers.graphics[side]
+        state.graphics[side]
     }
 }
 
 #[inline(always)]
-pub(super) fn missile_shown(registers: &Registers, side: usize) -> bool {
-    registers.missile[side] && !registers.locked[side]
+pub(super) fn missile_shown(state: &State, side: usize) -> bool {
+    state.missile[side] && !state.locked[side]
 }
 
 #[inline(always)]
-pub(super) fn ball_shown(registers: &Registers) -> bool {
-    if registers.delay_ball {
-        registers.delayed_ball
+pub(super) fn ball_shown(state: &State) -> bool {
+    if state.delay_ball {
+        state.delayed_ball
     } else {
-        registers.ball
+        state.ball
     }
 }
 
-fn player(registers: &Registers, side: usize) -> Line {
-    let graphics = graphics(registers, side);
+fn player(state: &State, side: usize) -> Line {
+    let graphics = graphics(state, side);
     if graphics == 0 {
         return NOTHING;
     }
     // Bit 7 is drawn first, and masks have their first pixel in bit 0.
-    let pattern = if registers.reflected[side] {
+    let pattern = if state.reflected[side] {
         graphics
     } else {
         graphics.reverse_bits()
     };
-    let position = u32::from(registers.position[PLAYER + side]);
-    let suppressed = registers.suppressed[side];
-    match registers.nusiz[side] & 7 {
+    let position = u32::from(state.position[PLAYER + side]);
+    let suppressed = state.suppressed[side];
+    match state.nusiz[side] & 7 {
         // Wide players are one copy, and begin a pixel late.
         mode @ (5 | 7) => {
             if suppressed {
@@ -276,32 +275,32 @@ fn player(registers: &Registers, side: usize) -> Line {
     }
 }
 
-fn missile(registers: &Registers, side: usize) -> Line {
-    if !missile_shown(registers, side) {
+fn missile(state: &State, side: usize) -> Line {
+    if !missile_shown(state, side) {
         return NOTHING;
     }
-    let mut width = registers.nusiz[side] >> 4 & 3;
-    if registers.stars && side == 0 && !registers.star_restored {
-        match registers.star_line {
+    let mut width = state.nusiz[side] >> 4 & 3;
+    if state.stars && side == 0 && !state.star_restored {
+        match state.star_line {
             stars::WIDE => width |= 1,
             stars::DARK => return NOTHING,
             _ => {}
         }
     }
     let pattern = (1u64 << (1 << width)) - 1;
-    let [first, second] = COPIES[usize::from(registers.nusiz[side] & 7)];
+    let [first, second] = COPIES[usize::from(state.nusiz[side] & 7)];
     place(
         [pattern * first, pattern * second],
-        registers.position[MISSILE + side].into(),
+        state.position[MISSILE + side].into(),
     )
 }
 
-fn ball(registers: &Registers) -> Line {
-    if !ball_shown(registers) {
+fn ball(state: &State) -> Line {
+    if !ball_shown(state) {
         return NOTHING;
     }
-    let width = 1 << ((registers.ctrlpf >> 4) & 3);
-    place([(1 << width) - 1, 0], registers.position[BALL].into())
+    let width = 1 << ((state.ctrlpf >> 4) & 3);
+    place([(1 << width) - 1, 0], state.position[BALL].into())
 }
 
 /// A pattern of up to 128 pixels, moved right to `position` and around the end of the line.

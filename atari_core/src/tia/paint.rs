@@ -10,7 +10,7 @@ use std::arch::x86_64::{
 };
 
 use super::objects::{Line, Objects, ball_shown, graphics, missile_shown, widened, word_mask};
-use super::{BALL, MISSILE, PLAYER, PLAYFIELD, Registers, WIDTH};
+use super::{BALL, MISSILE, PLAYER, PLAYFIELD, State, WIDTH};
 use crate::simd::Simd;
 
 /// Pixels of a mask's word.
@@ -42,12 +42,12 @@ enum Order {
 
 impl<'a> Layers<'a> {
     #[inline(always)]
-    fn new(objects: &'a Objects, registers: &Registers) -> Self {
-        let lost = u8::from(registers.colour_lost);
-        let [player0, player1, field, background] = registers.colour.map(|colour| colour | lost);
-        let score = registers.ctrlpf & 2 != 0;
-        let field_last = registers.ctrlpf & 4 != 0;
-        let (order, colours) = if field_last && !(score && field_alone(registers)) {
+    fn new(objects: &'a Objects, state: &State) -> Self {
+        let lost = u8::from(state.colour_lost);
+        let [player0, player1, field, background] = state.colour.map(|colour| colour | lost);
+        let score = state.ctrlpf & 2 != 0;
+        let field_last = state.ctrlpf & 4 != 0;
+        let (order, colours) = if field_last && !(score && field_alone(state)) {
             (Order::FieldLast, [player1, player0, field])
         } else if score {
             (Order::Score, [field, player1, player0])
@@ -59,7 +59,7 @@ impl<'a> Layers<'a> {
             order,
             background,
             colours,
-            comb: registers.comb,
+            comb: state.comb,
         }
     }
 
@@ -97,7 +97,7 @@ pub(super) fn segment(
     from: usize,
     until: usize,
     objects: &Objects,
-    registers: &Registers,
+    state: &State,
     simd: Simd,
 ) {
     match simd {
@@ -106,7 +106,7 @@ pub(super) fn segment(
             #[expect(unsafe_code, reason = "needs AVX-512BW")]
             // SAFETY: `Simd::detect` found AVX-512F and BW.
             unsafe {
-                paint_avx512(rows, from, until, objects, registers);
+                paint_avx512(rows, from, until, objects, state);
             }
         }
         #[cfg(target_arch = "x86_64")]
@@ -114,10 +114,10 @@ pub(super) fn segment(
             #[expect(unsafe_code, reason = "needs AVX2")]
             // SAFETY: `Simd::detect` found AVX2.
             unsafe {
-                paint_avx2(rows, from, until, objects, registers);
+                paint_avx2(rows, from, until, objects, state);
             }
         }
-        _ => paint(rows, from, until, objects, registers),
+        _ => paint(rows, from, until, objects, state),
     }
 }
 
@@ -138,14 +138,8 @@ static PLACES: [u8; 3 * WORD] = {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw")]
 #[expect(unsafe_code, reason = "loads and stores of vectors")]
-fn paint_avx512(
-    rows: Rows<'_>,
-    from: usize,
-    until: usize,
-    objects: &Objects,
-    registers: &Registers,
-) {
-    let layers = Layers::new(objects, registers);
+fn paint_avx512(rows: Rows<'_>, from: usize, until: usize, objects: &Objects, state: &State) {
+    let layers = Layers::new(objects, state);
     let background = _mm512_set1_epi8(layers.background as i8);
     let [lowest, middle, highest] = layers.colours;
     let lowest = _mm512_set1_epi8(lowest as i8);
@@ -193,9 +187,9 @@ fn paint_avx512(
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 #[expect(unsafe_code, reason = "loads and stores of vectors")]
-fn paint_avx2(rows: Rows<'_>, from: usize, until: usize, objects: &Objects, registers: &Registers) {
+fn paint_avx2(rows: Rows<'_>, from: usize, until: usize, objects: &Objects, state: &State) {
     const PIXELS: usize = 32;
-    let layers = Layers::new(objects, registers);
+    let layers = Layers::new(objects, state);
     let background = _mm256_set1_epi8(layers.background as i8);
     let colours = layers.colours.map(|colour| _mm256_set1_epi8(colour as i8));
     let black = _mm256_set1_epi8(0);
@@ -233,9 +227,9 @@ fn bytes_avx2(bits: u32) -> __m256i {
 }
 
 /// Eight pixels at a time, on every processor.
-fn paint(rows: Rows<'_>, from: usize, until: usize, objects: &Objects, registers: &Registers) {
+fn paint(rows: Rows<'_>, from: usize, until: usize, objects: &Objects, state: &State) {
     const PIXELS: usize = 8;
-    let layers = Layers::new(objects, registers);
+    let layers = Layers::new(objects, state);
     for group in from / PIXELS..until.div_ceil(PIXELS) {
         let word = group / 8;
         let part = |word: u64| BYTES[usize::from((word >> (PIXELS * (group % 8))) as u8)];
@@ -260,7 +254,7 @@ fn spread(colour: u8) -> u64 {
     u64::from(colour) * 0x0101_0101_0101_0101
 }
 
-fn field_alone(registers: &Registers) -> bool {
-    (0..2).all(|side| graphics(registers, side) == 0 && !missile_shown(registers, side))
-        && !ball_shown(registers)
+fn field_alone(state: &State) -> bool {
+    (0..2).all(|side| graphics(state, side) == 0 && !missile_shown(state, side))
+        && !ball_shown(state)
 }

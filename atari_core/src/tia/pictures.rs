@@ -1,8 +1,7 @@
 //! The two pictures that the TIA draws in turns. What a frame leaves out shows from the frame before the last one.
 
 use super::{MAX_HEIGHT, WIDTH};
-use crate::cartridge::zeros;
-use crate::state::{BadState, Reader, Writer};
+use crate::state::{BadState, Tape};
 
 pub(super) const PIXELS: usize = WIDTH * MAX_HEIGHT;
 
@@ -18,7 +17,7 @@ pub(crate) struct Pictures {
 impl Pictures {
     pub(super) fn new() -> Self {
         Self {
-            pixels: [zeros(), zeros()],
+            pixels: [black(), black()],
             current: false,
             shown: false,
         }
@@ -49,38 +48,23 @@ impl Pictures {
     pub(crate) fn replace(&mut self, picture: Box<[u8; PIXELS]>) -> Box<[u8; PIXELS]> {
         std::mem::replace(&mut self.pixels[usize::from(self.current)], picture)
     }
-    /// Appends the first pixels of both, as many as a game shows, and which is which.
-    pub(crate) fn save(&self, num_pixels: usize, state: &mut Writer) {
-        state.bool(self.current);
-        state.bool(self.shown);
-        for picture in &self.pixels {
-            state.bytes(&picture[..num_pixels]);
-        }
-    }
 
-    /// Goes on with pictures that were read.
-    pub(crate) fn put(&mut self, state: &PicturesState<'_>) {
-        self.current = state.current;
-        self.shown = state.shown;
-        for (picture, saved) in self.pixels.iter_mut().zip(state.pixels) {
-            picture[..saved.len()].copy_from_slice(saved);
+    /// Goes over the first pixels of both, as many as a game shows, and which is which.
+    pub(crate) fn walk(&mut self, tape: &mut Tape<'_>, num_pixels: usize) -> Result<(), BadState> {
+        tape.number(&mut self.current)?;
+        tape.number(&mut self.shown)?;
+        for picture in &mut self.pixels {
+            tape.bytes(&mut picture[..num_pixels])?;
         }
+        Ok(())
     }
 }
 
-/// What [`Pictures::save`] has written, to be put in place.
-pub(crate) struct PicturesState<'a> {
-    current: bool,
-    shown: bool,
-    pixels: [&'a [u8]; 2],
-}
-
-impl<'a> PicturesState<'a> {
-    pub(crate) fn read(num_pixels: usize, state: &mut Reader<'a>) -> Result<Self, BadState> {
-        Ok(Self {
-            current: state.bool()?,
-            shown: state.bool()?,
-            pixels: [state.bytes(num_pixels)?, state.bytes(num_pixels)?],
-        })
+/// A black picture, made on the heap and not by way of the stack.
+#[allow(clippy::unnecessary_box_returns)]
+pub(crate) fn black() -> Box<[u8; PIXELS]> {
+    match vec![0; PIXELS].into_boxed_slice().try_into() {
+        Ok(picture) => picture,
+        Err(_) => unreachable!("a vector of so many is an array of so many"),
     }
 }

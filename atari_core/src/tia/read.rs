@@ -14,7 +14,7 @@ impl Tia {
             | match register {
                 0..8 => {
                     self.catch_up(cycle.saturating_mul(3));
-                    ((self.registers.collisions >> (2 * register) & 3) << 6) as u8
+                    ((self.state.collisions >> (2 * register) & 3) << 6) as u8
                 }
                 8..12 => self.paddle(input.charge_cycles[register - 8], cycle),
                 12 | 13 => Self::button(input.buttons[register - 12]),
@@ -24,10 +24,10 @@ impl Tia {
 
     /// INPT0 to INPT3: whether the capacitor behind the paddle is charged.
     fn paddle(&self, charge_cycles: i32, cycle: i32) -> u8 {
-        let since = cycle.wrapping_sub(self.registers.released_at);
+        let since = cycle.wrapping_sub(self.state.released_at);
         // In ale-py it holds no charge that it would have got before this frame: two unsigned numbers are compared.
-        let is_old = self.registers.released_at + charge_cycles < 0;
-        if charge_cycles < 0 || self.registers.grounded || since <= charge_cycles || is_old {
+        let is_old = self.state.released_at + charge_cycles < 0;
+        if charge_cycles < 0 || self.state.grounded || since <= charge_cycles || is_old {
             0
         } else {
             0x80

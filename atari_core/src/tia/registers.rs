@@ -93,12 +93,12 @@ impl Tia {
             }
             0x1f => self.enable_ball::<QUICK>(bit(1), clock)?,
             0x22 => self.move_missile::<QUICK>(value >> 4, clock)?,
-            0x20..=0x24 => self.registers.motion[(register - 0x20) as usize] = value >> 4,
+            0x20..=0x24 => self.state.motion[(register - 0x20) as usize] = value >> 4,
             0x25..=0x26 => self.delay::<QUICK>((register - 0x25) as usize, bit(0), clock)?,
             0x27 => self.delay_ball::<QUICK>(bit(0), clock)?,
             0x28..=0x29 => self.lock_missile::<QUICK>((register - 0x28) as usize, bit(1), clock)?,
             0x2a => self.hmove(clock),
-            0x2b => self.registers.motion = [0; 5],
+            0x2b => self.state.motion = [0; 5],
             0x2c => self.clear_collisions::<QUICK>(clock)?,
             _ => {}
         }
@@ -125,10 +125,10 @@ impl Tia {
 
     #[inline(always)]
     fn clear_collisions<const QUICK: bool>(&mut self, clock: i32) -> Option<()> {
-        if !self.is_unseen || self.registers.collisions != 0 {
+        if !self.is_unseen || self.state.collisions != 0 {
             // More can be found afterwards than before.
             self.show::<QUICK>(clock, true)?;
-            self.registers.collisions = 0;
+            self.state.collisions = 0;
             self.look_again();
         }
         Some(())
@@ -145,36 +145,35 @@ impl Tia {
 
     /// A frame ends when VSYNC is cleared a line or more after it was set.
     fn vsync(&mut self, value: u8, clock: i32) {
-        self.registers.vsync = value;
         if value & 2 != 0 {
-            self.sync_end = clock.wrapping_add(CLOCKS_PER_LINE);
-        } else if clock >= self.sync_end {
-            self.sync_end = NEVER;
+            self.state.sync_end = clock.wrapping_add(CLOCKS_PER_LINE);
+        } else if clock >= self.state.sync_end {
+            self.state.sync_end = NEVER;
             self.frame_ended = true;
         }
     }
 
     /// Bit 1 blanks the picture, bit 7 empties the paddles' capacitors.
     fn vblank(&mut self, value: u8, cycle: i32) {
-        if (value ^ self.registers.vblank) & 2 != 0 {
+        if (value ^ self.state.vblank) & 2 != 0 {
             self.catch_up(cycle.wrapping_mul(3) + GRAPHICS_DELAY);
         }
-        let registers = &mut self.registers;
-        if value & !registers.vblank & 0x80 != 0 {
-            registers.grounded = true;
-        } else if !value & registers.vblank & 0x80 != 0 {
-            registers.grounded = false;
-            registers.released_at = cycle;
+        let state = &mut self.state;
+        if value & !state.vblank & 0x80 != 0 {
+            state.grounded = true;
+        } else if !value & state.vblank & 0x80 != 0 {
+            state.grounded = false;
+            state.released_at = cycle;
         }
-        registers.vblank = value;
+        state.vblank = value;
         self.look_again();
     }
 
     #[inline(always)]
     fn nusiz<const QUICK: bool>(&mut self, side: usize, value: u8, clock: i32) -> Option<()> {
-        let suppressed = self.registers.suppressed[side];
-        let restores = side == 0 && self.registers.stars;
-        if self.registers.nusiz[side] == value && !suppressed && !restores {
+        let suppressed = self.state.suppressed[side];
+        let restores = side == 0 && self.state.stars;
+        if self.state.nusiz[side] == value && !suppressed && !restores {
             return Some(());
         }
         if self.objects.is_drawn(PLAYER + side) || self.objects.is_drawn(MISSILE + side) {
@@ -183,18 +182,18 @@ impl Tia {
             self.objects.changed(MISSILE + side);
             self.restore_star(MISSILE + side);
         }
-        self.registers.suppressed[side] = false;
-        self.registers.nusiz[side] = value;
+        self.state.suppressed[side] = false;
+        self.state.nusiz[side] = value;
         Some(())
     }
 
     #[inline(always)]
     fn colour<const QUICK: bool>(&mut self, object: usize, value: u8, clock: i32) -> Option<()> {
-        if self.registers.colour[object] != value {
+        if self.state.colour[object] != value {
             if self.draw {
                 self.show::<QUICK>(clock, false)?;
             }
-            self.registers.colour[object] = value;
+            self.state.colour[object] = value;
         }
         Some(())
     }
@@ -202,25 +201,25 @@ impl Tia {
     #[inline(always)]
     fn ctrlpf<const QUICK: bool>(&mut self, value: u8, clock: i32) -> Option<()> {
         // A reflection written late in a line above the picture still waits when the same value is written again.
-        if self.registers.ctrlpf == value && self.registers.reflect == (value & 1 != 0) {
+        if self.state.ctrlpf == value && self.state.reflect == (value & 1 != 0) {
             return Some(());
         }
         self.show::<QUICK>(clock, true)?;
-        self.registers.ctrlpf = value;
+        self.state.ctrlpf = value;
         self.objects.changed(PLAYFIELD);
         self.objects.changed(BALL);
         // Once the right half is being drawn, its reflection stays for the line.
         if clock.rem_euclid(CLOCKS_PER_LINE) - BLANK < REFLECTION_FIXED {
-            self.registers.reflect = value & 1 != 0;
+            self.state.reflect = value & 1 != 0;
         }
         Some(())
     }
 
     #[inline(always)]
     fn reflect<const QUICK: bool>(&mut self, side: usize, value: bool, clock: i32) -> Option<()> {
-        if self.registers.reflected[side] != value {
+        if self.state.reflected[side] != value {
             self.player_changes::<QUICK>(side, clock + GRAPHICS_DELAY)?;
-            self.registers.reflected[side] = value;
+            self.state.reflected[side] = value;
         }
         Some(())
     }
@@ -237,12 +236,12 @@ impl Tia {
 
     #[inline(always)]
     fn playfield<const QUICK: bool>(&mut self, bits: u32, value: u32, clock: i32) -> Option<()> {
-        let changed = self.registers.playfield & !bits | value;
-        if self.registers.playfield != changed {
+        let changed = self.state.playfield & !bits | value;
+        if self.state.playfield != changed {
             let phase = clock.rem_euclid(12) / 3;
-            let appears = self.registers.playfield == 0;
+            let appears = self.state.playfield == 0;
             self.show::<QUICK>(clock + PLAYFIELD_DELAY[phase as usize], appears)?;
-            self.registers.playfield = changed;
+            self.state.playfield = changed;
             self.set_drawn(PLAYFIELD, changed != 0);
             self.objects.changed(PLAYFIELD);
         }
@@ -253,12 +252,11 @@ impl Tia {
     #[inline(always)]
     fn graphics<const QUICK: bool>(&mut self, side: usize, value: u8, clock: i32) -> Option<()> {
         let other = 1 - side;
-        let registers = &self.registers;
-        let own = !registers.delay[side] && registers.graphics[side] != value;
-        let others =
-            registers.delay[other] && registers.delayed[other] != registers.graphics[other];
-        let ball = side == 1 && registers.delay_ball && registers.delayed_ball != registers.ball;
-        let (new_ball, new_others) = (registers.ball, registers.graphics[other]);
+        let state = &self.state;
+        let own = !state.delay[side] && state.graphics[side] != value;
+        let others = state.delay[other] && state.delayed[other] != state.graphics[other];
+        let ball = side == 1 && state.delay_ball && state.delayed_ball != state.ball;
+        let (new_ball, new_others) = (state.ball, state.graphics[other]);
         if own || others || ball {
             let appears = own && value != 0 && !self.objects.is_drawn(PLAYER + side)
                 || others && new_others != 0 && !self.objects.is_drawn(PLAYER + other)
@@ -277,18 +275,18 @@ impl Tia {
                 self.set_drawn(BALL, new_ball);
             }
         }
-        let registers = &mut self.registers;
-        registers.graphics[side] = value;
-        registers.delayed[other] = new_others;
+        let state = &mut self.state;
+        state.graphics[side] = value;
+        state.delayed[other] = new_others;
         if side == 1 {
-            registers.delayed_ball = new_ball;
+            state.delayed_ball = new_ball;
         }
         Some(())
     }
 
     #[inline(always)]
     fn missile_drawn(&mut self, side: usize) {
-        self.set_drawn(MISSILE + side, missile_shown(&self.registers, side));
+        self.set_drawn(MISSILE + side, missile_shown(&self.state, side));
     }
 
     #[inline(always)]
@@ -298,12 +296,12 @@ impl Tia {
         value: bool,
         clock: i32,
     ) -> Option<()> {
-        if self.registers.missile[side] != value {
-            if !self.registers.locked[side] {
+        if self.state.missile[side] != value {
+            if !self.state.locked[side] {
                 self.show::<QUICK>(clock, value)?;
                 self.objects.changed(MISSILE + side);
             }
-            self.registers.missile[side] = value;
+            self.state.missile[side] = value;
             self.missile_drawn(side);
         }
         Some(())
@@ -311,39 +309,39 @@ impl Tia {
 
     #[inline(always)]
     fn enable_ball<const QUICK: bool>(&mut self, value: bool, clock: i32) -> Option<()> {
-        if self.registers.ball != value {
-            if !self.registers.delay_ball {
+        if self.state.ball != value {
+            if !self.state.delay_ball {
                 self.show::<QUICK>(clock, value)?;
                 self.objects.changed(BALL);
             }
-            self.registers.ball = value;
-            self.set_drawn(BALL, ball_shown(&self.registers));
+            self.state.ball = value;
+            self.set_drawn(BALL, ball_shown(&self.state));
         }
         Some(())
     }
 
     #[inline(always)]
     fn delay<const QUICK: bool>(&mut self, side: usize, value: bool, clock: i32) -> Option<()> {
-        if self.registers.delay[side] != value {
-            if self.registers.delayed[side] != self.registers.graphics[side] {
+        if self.state.delay[side] != value {
+            if self.state.delayed[side] != self.state.graphics[side] {
                 self.show::<QUICK>(clock, true)?;
                 self.objects.changed(PLAYER + side);
             }
-            self.registers.delay[side] = value;
-            self.set_drawn(PLAYER + side, graphics(&self.registers, side) != 0);
+            self.state.delay[side] = value;
+            self.set_drawn(PLAYER + side, graphics(&self.state, side) != 0);
         }
         Some(())
     }
 
     #[inline(always)]
     fn delay_ball<const QUICK: bool>(&mut self, value: bool, clock: i32) -> Option<()> {
-        if self.registers.delay_ball != value {
-            if self.registers.delayed_ball != self.registers.ball {
+        if self.state.delay_ball != value {
+            if self.state.delayed_ball != self.state.ball {
                 self.show::<QUICK>(clock, true)?;
                 self.objects.changed(BALL);
             }
-            self.registers.delay_ball = value;
-            self.set_drawn(BALL, ball_shown(&self.registers));
+            self.state.delay_ball = value;
+            self.set_drawn(BALL, ball_shown(&self.state));
         }
         Some(())
     }
@@ -356,18 +354,18 @@ impl Tia {
         value: bool,
         clock: i32,
     ) -> Option<()> {
-        if self.registers.locked[side] == value {
+        if self.state.locked[side] == value {
             return Some(());
         }
-        if self.registers.missile[side] {
+        if self.state.missile[side] {
             self.show::<QUICK>(clock, true)?;
             self.objects.changed(MISSILE + side);
         }
-        if self.registers.locked[side] {
+        if self.state.locked[side] {
             self.follow_player(side);
             self.restore_star(MISSILE + side);
         }
-        self.registers.locked[side] = value;
+        self.state.locked[side] = value;
         self.missile_drawn(side);
         Some(())
     }

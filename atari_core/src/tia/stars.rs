@@ -5,60 +5,53 @@
 //! clocks, so that it comes out misshapen on some lines. ale-py does so for one case, which these were measured on: HMM0
 //! from 7 to 6, to the cycle 21 cycles after HMOVE. The next HMOVE ends it.
 
-use super::{MISSILE, Tia, WIDTH};
+use super::{MISSILE, Tia, motion};
 
 /// Colour clocks from an HMOVE to the write of HMM0 that it never ends after.
 const CLOCKS: i32 = 63;
 /// Pixels to the left, by the line of four that begins.
-const STEPS: [u8; 4] = [18, 33, 0, 17];
+const STEPS: [i32; 4] = [18, 33, 0, 17];
 /// The line on which the missile is at least two pixels wide, and eight for four; and the one without it.
 pub(super) const WIDE: u8 = 1;
 pub(super) const DARK: u8 = 2;
-
-/// A pixel so many to the left, around the line.
-fn moved_left(pixel: u8, step: u8) -> u8 {
-    pixel
-        .checked_sub(step)
-        .unwrap_or_else(|| pixel + (WIDTH as u8 - step))
-}
 
 impl Tia {
     /// A write to HMM0; a `QUICK` one gives up where the stars begin.
     #[inline(always)]
     pub(super) fn move_missile<const QUICK: bool>(&mut self, motion: u8, clock: i32) -> Option<()> {
-        let before = self.registers.motion[MISSILE];
-        if before == 7 && motion == 6 && clock.wrapping_sub(self.registers.moved_at) == CLOCKS {
+        let before = self.state.motion[MISSILE];
+        if before == 7 && motion == 6 && clock.wrapping_sub(self.state.moved_at) == CLOCKS {
             if QUICK {
                 return None;
             }
             self.catch_up(clock);
-            self.registers.stars = true;
-            self.registers.star_line = 0;
-            self.registers.star_restored = false;
+            self.state.stars = true;
+            self.state.star_line = 0;
+            self.state.star_restored = false;
             self.objects.changed(MISSILE);
         }
-        self.registers.motion[MISSILE] = motion;
+        self.state.motion[MISSILE] = motion;
         Some(())
     }
 
     /// So many lines began, the last one in [`Tia::row`]; none begins below the picture.
     #[inline(always)]
     pub(super) fn move_stars(&mut self, lines: i32) {
-        if self.registers.stars {
-            self.move_stars_on(lines - i32::from(self.row >= self.height));
+        if self.state.stars {
+            self.move_stars_on(lines - i32::from(self.state.row >= self.television.height));
         }
     }
 
     #[inline(never)]
     fn move_stars_on(&mut self, lines: i32) {
-        let registers = &mut self.registers;
+        let state = &mut self.state;
         for _ in 0..lines {
-            registers.star_line = registers.star_line.wrapping_add(1) & 3;
-            let step = STEPS[usize::from(registers.star_line)];
-            let position = &mut registers.position[MISSILE];
-            *position = moved_left(*position, step);
+            state.star_line = state.star_line.wrapping_add(1) & 3;
+            let step = STEPS[usize::from(state.star_line)];
+            let position = &mut state.position[MISSILE];
+            *position = motion::moved_left(*position, step);
         }
-        registers.star_restored = false;
+        state.star_restored = false;
         self.objects.changed(MISSILE);
     }
 
@@ -66,25 +59,9 @@ impl Tia {
     /// shape.
     #[inline(always)]
     pub(super) fn restore_star(&mut self, missile: usize) {
-        if self.registers.stars && missile == MISSILE {
-            self.registers.star_restored = true;
+        if self.state.stars && missile == MISSILE {
+            self.state.star_restored = true;
             self.objects.changed(MISSILE);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{STEPS, WIDTH, moved_left};
-
-    /// In builds that check for overflow, too.
-    #[test]
-    fn stars_go_around_the_line() {
-        for pixel in 0..WIDTH as u8 {
-            for step in STEPS {
-                let expected = (i32::from(pixel) - i32::from(step)).rem_euclid(WIDTH as i32);
-                assert_eq!(i32::from(moved_left(pixel, step)), expected);
-            }
         }
     }
 }

@@ -14,16 +14,17 @@ const AFTER_HMOVE: [(usize, i32, i32, u8); 7] = [
     (MISSILE, 23, 20, 8),
     (MISSILE + 1, 6, 3, 3),
 ];
+
 impl Tia {
     /// A missile that is locked goes where the middle of its player is.
     pub(super) fn follow_player(&mut self, side: usize) {
-        let middle = match self.registers.nusiz[side] & 7 {
+        let middle = match self.state.nusiz[side] & 7 {
             5 => 8,
             7 => 16,
             _ => 4,
         };
-        let position = u32::from(self.registers.position[PLAYER + side]) + middle;
-        self.registers.position[MISSILE + side] = (position % WIDTH as u32) as u8;
+        let position = u32::from(self.state.position[PLAYER + side]) + middle;
+        self.state.position[MISSILE + side] = (position % WIDTH as u32) as u8;
     }
 
     /// RESP0 and RESP1: the player begins five pixels later. Its first copy is left out on this line, unless this line
@@ -36,7 +37,7 @@ impl Tia {
         } else {
             (pixel + 5) % WIDTH as i32
         };
-        let mode = self.registers.nusiz[side] & 7;
+        let mode = self.state.nusiz[side] & 7;
         let copies: &[i32] = [
             &[0][..],
             &[0, 16],
@@ -54,8 +55,8 @@ impl Tia {
         };
         let (mut suppressed, mut shown_at) = (true, clock);
         for copy in copies {
-            let into = (position - i32::from(self.registers.position[side]) - copy)
-                .rem_euclid(WIDTH as i32);
+            let into =
+                (position - i32::from(self.state.position[side]) - copy).rem_euclid(WIDTH as i32);
             if into < 4 {
                 suppressed = false;
                 break;
@@ -69,8 +70,8 @@ impl Tia {
         // Unseen players, too: the line from which their first copy is left out must be the one being drawn.
         self.catch_up(shown_at);
         self.objects.changed(PLAYER + side);
-        self.registers.position[side] = position as u8;
-        self.registers.suppressed[side] = suppressed;
+        self.state.position[side] = position as u8;
+        self.state.suppressed[side] = suppressed;
     }
 
     /// RESM0, RESM1 and RESBL, with the positions of [`AFTER_HMOVE`].
@@ -82,72 +83,52 @@ impl Tia {
             ((pixel + 4) % WIDTH as i32) as u8
         };
         let cycle = clock.rem_euclid(CLOCKS_PER_LINE) / 3;
-        let since = clock.wrapping_sub(self.registers.moved_at) / 3;
+        let since = clock.wrapping_sub(self.state.moved_at) / 3;
         let exception = AFTER_HMOVE
             .iter()
             .find(|case| (case.0, case.1, case.2) == (object, cycle, since));
         let position = exception.map_or(position, |case| case.3);
-        let restores = object == MISSILE && self.registers.stars;
-        if self.registers.position[object] != position || restores {
+        let restores = object == MISSILE && self.state.stars;
+        if self.state.position[object] != position || restores {
             let delay = if object == BALL { 0 } else { 8 };
             if self.objects.is_drawn(object) {
                 self.catch_up(clock + delay);
                 self.objects.changed(object);
             }
-            self.registers.position[object] = position;
+            self.state.position[object] = position;
             self.restore_star(object);
         }
     }
 
     pub(super) fn hmove(&mut self, clock: i32) {
         self.catch_up(clock);
-        self.registers.moved_at = clock;
-        if self.registers.stars {
-            self.registers.stars = false;
+        self.state.moved_at = clock;
+        if self.state.stars {
+            self.state.stars = false;
             self.objects.changed(MISSILE);
         }
         let cycle = clock as usize % CLOCKS_PER_LINE as usize / 3;
-        if !self.no_comb {
+        if !self.television.no_comb {
             let (now, next) = motion::comb(cycle);
-            self.registers.comb |= now;
-            self.registers.comb_next |= next;
+            self.state.comb |= now;
+            self.state.comb_next |= next;
         }
         let distances = motion::distances(cycle);
         // Many games strobe HMOVE on every line and move nothing.
-        if self.registers.motion != [0; 5] || distances[0] != 0 {
+        if self.state.motion != [0; 5] || distances[0] != 0 {
             for object in PLAYER..=BALL {
-                let left = distances[usize::from(self.registers.motion[object] & 15)];
+                let left = distances[usize::from(self.state.motion[object] & 15)];
                 if left != 0 {
-                    let position = &mut self.registers.position[object];
-                    *position = moved_left(*position, left);
+                    let position = &mut self.state.position[object];
+                    *position = motion::moved_left(*position, left.into());
                     self.objects.changed(object);
                 }
             }
         }
-        if self.registers.suppressed != [false; 2] {
-            self.registers.suppressed = [false; 2];
+        if self.state.suppressed != [false; 2] {
+            self.state.suppressed = [false; 2];
             self.objects.changed(PLAYER);
             self.objects.changed(PLAYER + 1);
         }
-        if self.registers.locked != [false; 2] {
-            for side in 0..2 {
-                if self.registers.locked[side] {
-                    self.follow_player(side);
-                }
-            }
-        }
     }
-}
-
-/// A position moved by -15 to 15 pixels, around the end of the line.
-fn moved_left(position: u8, left: i8) -> u8 {
-    let moved = i32::from(position) - i32::from(left);
-    let width = WIDTH as i32;
-    (if moved < 0 {
-        moved + width
-    } else if moved >= width {
-        moved - width
-    } else {
-        moved
-    }) as u8
 }

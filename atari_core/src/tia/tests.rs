@@ -2,13 +2,20 @@
 
 mod painter;
 
-use super::{Tia, WIDTH};
+use super::{State, Television, Tia, WIDTH, motion};
 use crate::input::Input;
 use crate::simd::Simd;
+use crate::state;
 use painter::Painter;
 
 const TOP: i32 = 34;
 const HEIGHT: i32 = 210;
+const TELEVISION: Television = Television {
+    top: TOP,
+    height: HEIGHT,
+    is_pal: false,
+    no_comb: false,
+};
 
 /// Marsaglia's xorshift.
 fn random(state: &mut u64) -> u64 {
@@ -57,7 +64,7 @@ fn random_writes_draw_what_a_painter_of_single_pixels_draws() {
     let input = Input::new();
     for game in 0..60u64 {
         let mut tias = [true, false].map(|draw| {
-            let mut tia = Tia::new(TOP, HEIGHT);
+            let mut tia = Tia::new(TELEVISION);
             let paths = Simd::available();
             tia.simd = paths[game as usize % paths.len()];
             tia.start_frame(draw);
@@ -87,11 +94,11 @@ fn random_writes_draw_what_a_painter_of_single_pixels_draws() {
                 }
             }
             painter.end_frame(cycle);
-            let lines = tias.each_mut().map(|tia| {
+            for tia in &mut tias {
                 tia.catch_up(3 * cycle);
-                tia.end_frame(cycle)
-            });
-            assert_eq!(lines, [cycle / 76; 2]);
+                restore(tia, cycle);
+                assert_eq!(tia.end_frame(cycle), cycle / 76 * 76);
+            }
             cycle %= 76;
             let unequal = (0..WIDTH * HEIGHT as usize)
                 .find(|&at| tias[0].pictures.current()[at] != painter.picture[at]);
@@ -102,6 +109,28 @@ fn random_writes_draw_what_a_painter_of_single_pixels_draws() {
                     "game {game}, frame {frame}, row {row}, pixel {pixel}: {ours}, painter {theirs}"
                 );
             }
+        }
+    }
+}
+
+/// Saves the chip's state, forgets it, and restores it.
+fn restore(tia: &mut Tia, cycle: i32) {
+    let (before, mut state) = (tia.state, tia.state);
+    let saved = state::save("", |tape| state.walk(tape, &TELEVISION, cycle));
+    let mut state = State::power_on(&TELEVISION);
+    let restored = state::restore(&saved, "", |tape| state.walk(tape, &TELEVISION, cycle));
+    assert_eq!(restored, Ok(()));
+    assert_eq!(state, before, "a register is no part of its states");
+    tia.put(state);
+}
+
+/// In builds that check for overflow, too.
+#[test]
+fn objects_go_around_the_line() {
+    for position in 0..WIDTH as u8 {
+        for pixels in -15..=33 {
+            let expected = (i32::from(position) - pixels).rem_euclid(WIDTH as i32);
+            assert_eq!(i32::from(motion::moved_left(position, pixels)), expected);
         }
     }
 }

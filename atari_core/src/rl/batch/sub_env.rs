@@ -5,8 +5,8 @@ use vec_env::{Actions, AutoresetMode, EnvError};
 
 use super::{pool::Work, rows::ObsRow};
 use crate::{
-    rl::game::{AtariEnv, EnvAction, EnvState, EnvStep},
-    state::{BadState, MOST_POINTS, Reader, Writer, check},
+    rl::game::{AtariEnv, EnvAction, EnvStep},
+    state::{self, BadState, MOST_POINTS, Tape},
 };
 
 /// What an environment is to do.
@@ -109,81 +109,59 @@ impl SubEnv {
     }
 
     /// The environment's state, and what it showed last.
-    pub(super) fn save(&self) -> Vec<u8> {
-        let mut state = Writer::new(self.env.kind());
-        state.bool(self.ended);
-        let step = &self.result.step;
-        for number in [step.reward, step.raw_reward].as_flattened() {
-            state.u32(number.to_bits());
-        }
-        for flag in [
-            step.terminated,
-            step.truncated,
-            step.record.game_terminated,
-            step.record.game_truncated,
-        ] {
-            state.bool(flag);
-        }
-        let record = &step.record;
-        let [first, second] = record.episode_return;
-        for number in [
-            step.lives.into(),
-            first.to_bits().cast_signed(),
-            second.to_bits().cast_signed(),
-            record.episode_length,
-            record.episode_frames,
-        ] {
-            state.i64(number);
-        }
-        self.env.save(&mut state);
-        state.0
+    pub(super) fn save(&mut self) -> Vec<u8> {
+        let kind = self.env.kind().to_owned();
+        state::save(&kind, |tape| self.walk(tape))
     }
 
-    /// Reads a saved state, which [`SubEnv::put`] goes to.
-    pub(super) fn read<'a>(&self, state: &'a [u8]) -> Result<SubEnvState<'a>, BadState> {
-        let mut state = Reader::new(state, self.env.kind())?;
-        let ended = state.bool()?;
-        let mut reward = || {
-            let reward = f32::from_bits(state.u32()?);
-            check(reward.abs() <= MOST_POINTS as f32, "a reward")?;
-            Ok(reward)
-        };
-        let [reward, raw_reward] = [[reward()?, reward()?], [reward()?, reward()?]];
-        let mut step = EnvStep {
-            reward,
-            raw_reward,
-            terminated: state.bool()?,
-            truncated: state.bool()?,
-            ..EnvStep::default()
-        };
-        step.record.game_terminated = state.bool()?;
-        step.record.game_truncated = state.bool()?;
-        step.lives = i32::try_from(state.i64()?).map_err(|_| BadState::Range("the lives"))?;
-        for sum in &mut step.record.episode_return {
-            *sum = f64::from_bits(state.i64()?.cast_unsigned());
-            check(sum.is_finite(), "a return")?;
+    /// Whether [`SubEnv::restore`] would take a state.
+    pub(super) fn check(&mut self, state: &[u8]) -> Result<(), BadState> {
+        let kind = self.env.kind().to_owned();
+        state::check(state, &kind, |tape| self.walk(tape))
+    }
+
+    /// Goes to a state that [`SubEnv::save`] returned.
+    pub(super) fn restore(&mut self, state: &[u8]) -> Result<(), BadState> {
+        let kind = self.env.kind().to_owned();
+        state::restore(state, &kind, |tape| self.walk(tape))
+    }
+
+    fn walk(&mut self, tape: &mut Tape<'_>) -> Result<(), BadState> {
+        let ended = tape.number(&mut self.ended)?;
+        let step = &mut self.result.step;
+        let most = MOST_POINTS as f32;
+        for reward in [&mut step.reward, &mut step.raw_reward]
+            .into_iter()
+            .flatten()
+        {
+            tape.within(reward, -most..=most, "a reward")?;
         }
-        step.record.episode_length = state.count()?;
-        step.record.episode_frames = state.count()?;
-        let env = self.env.read(&mut state)?;
-        state.end()?;
+        let has_ended = tape.number(&mut step.terminated)? | tape.number(&mut step.truncated)?;
+        let record = &mut step.record;
+        tape.number(&mut record.game_terminated)?;
+        tape.number(&mut record.game_truncated)?;
+        tape.number(&mut step.lives)?;
+        for sum in &mut record.episode_return {
+            tape.within(sum, f64::MIN..=f64::MAX, "a return")?;
+        }
+        tape.count(&mut record.episode_length)?;
+        tape.count(&mut record.episode_frames)?;
+        let is_in_play = self.env.walk(tape)?;
         // In same-step mode no episode stays ended; and whoever may step must find a game in play.
-        if ended && self.mode == AutoresetMode::SameStep {
+        let is_same_step = self.mode == AutoresetMode::SameStep;
+        if ended && is_same_step {
             return Err(BadState::Ended);
         }
-        let has_ended = step.terminated || step.truncated;
-        let fits = self.mode == AutoresetMode::SameStep || ended == has_ended;
-        let may_go_on = ended || env.is_in_play();
-        check(fits && may_go_on, "whether its episode has ended")?;
-        Ok(SubEnvState { step, ended, env })
-    }
-
-    pub(super) fn put(&mut self, state: SubEnvState<'_>) {
-        let step = state.step;
-        self.result = StepResult { step, last: None };
-        self.ended = state.ended;
-        self.error = None;
-        self.env.put(state.env);
+        let fits = is_same_step || ended == has_ended;
+        tape.check(
+            fits && (ended || is_in_play),
+            "whether its episode has ended",
+        )?;
+        if tape.reads() {
+            self.result.last = None;
+            self.error = None;
+        }
+        Ok(())
     }
 }
 
@@ -204,11 +182,4 @@ impl Work for SubEnv {
     fn write_to(&self, row: ObsRow) {
         row.write(|row| self.env.write_obs(row));
     }
-}
-
-/// What [`SubEnv::read`] has found, to be put in place.
-pub(super) struct SubEnvState<'a> {
-    step: EnvStep,
-    ended: bool,
-    env: EnvState<'a>,
 }

@@ -181,16 +181,13 @@ impl AtariVecEnv {
                 "{given} states for {wanted} environments"
             )));
         }
-        // All are read before one is put in place.
+        // All are checked before one is restored.
         for (&index, state) in env_ids.iter().zip(states) {
             let refuse = |error| EnvError::State(format!("that of environment {index}: {error}"));
-            self.sub_env(index)?.read(state).map(drop).map_err(refuse)?;
+            self.sub_env(index)?.check(state).map_err(refuse)?;
         }
         for (&index, state) in env_ids.iter().zip(states) {
-            let sub_env = self.sub_env(index)?;
-            if let Ok(read) = sub_env.read(state) {
-                sub_env.put(read);
-            }
+            let _checked = self.sub_env(index)?.restore(state);
         }
         self.was_reset = true;
         Ok(())

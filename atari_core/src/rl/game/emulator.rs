@@ -4,7 +4,7 @@ use super::powered_on::{Chance, FIRST_SEED, ForOne, PoweredOn};
 use crate::{
     Action, Console, StartDraws,
     rl::random::MersenneTwister,
-    state::{BadState, ConsoleState, Reader, Writer, check},
+    state::{BadState, Number, Tape},
 };
 
 /// What is pressed for a frame.
@@ -150,49 +150,27 @@ impl Emulator {
         }
     }
 
-    pub(super) fn save(&self, state: &mut Writer) {
-        self.console.save(state);
-        state.i64(self.frames);
-        self.twister.save(state);
-        for action in self.held.actions {
-            state.u32(action as u32);
+    pub(super) fn walk(&mut self, tape: &mut Tape<'_>) -> Result<(), BadState> {
+        self.console.walk(tape)?;
+        tape.count(&mut self.frames)?;
+        self.twister.walk(tape)?;
+        tape.number(&mut self.held.actions)?;
+        let strength = &mut self.held.strength;
+        tape.within(strength, 0.0..=1.0, "how far a paddle turns")?;
+        if tape.reads() {
+            self.is_first = false;
         }
-        state.u32(self.held.strength.to_bits());
-    }
-
-    pub(super) fn read<'a>(&self, state: &mut Reader<'a>) -> Result<EmulatorState<'a>, BadState> {
-        let console = self.console.read(state)?;
-        let frames = state.count()?;
-        let twister = MersenneTwister::read(state)?;
-        let mut action = || {
-            let index = state.index(Action::ALL.len() - 1)?;
-            Ok(Action::from_index(index).unwrap_or_default())
-        };
-        let actions = [action()?, action()?];
-        let strength = f32::from_bits(state.u32()?);
-        check((0.0..=1.0).contains(&strength), "how far a paddle turns")?;
-        let held = Pressed { actions, strength };
-        Ok(EmulatorState {
-            console,
-            frames,
-            twister,
-            held,
-        })
-    }
-
-    pub(super) fn put(&mut self, state: EmulatorState<'_>) {
-        self.is_first = false;
-        self.console.put(state.console);
-        self.frames = state.frames;
-        self.twister = state.twister;
-        self.held = state.held;
+        Ok(())
     }
 }
 
-/// What [`Emulator::read`] has found, to be put in place.
-pub(super) struct EmulatorState<'a> {
-    console: ConsoleState<'a>,
-    frames: i64,
-    twister: MersenneTwister,
-    held: Pressed,
+impl Number for Action {
+    fn write(self, state: &mut Vec<u8>) {
+        (self as usize).write(state);
+    }
+
+    fn read(state: &mut &[u8]) -> Result<Self, BadState> {
+        let action = Self::from_index(usize::read(state)?);
+        action.ok_or(BadState::Range("an action"))
+    }
 }

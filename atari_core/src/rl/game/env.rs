@@ -10,7 +10,7 @@ use super::{
     observations::Observations,
     polar::console_action,
     powered_on::PoweredOn,
-    rules::{GameRules, Record, RulesState},
+    rules::{GameRules, Record},
 };
 use crate::{
     Action, Console,
@@ -19,7 +19,7 @@ use crate::{
         recipe::{AfterLifeLoss, EndPrecedence, Recipe},
     },
     simd::Simd,
-    state::{BadState, Reader, Writer},
+    state::{self, BadState, Tape},
 };
 
 /// What an agent does in a step.
@@ -299,10 +299,9 @@ impl AtariEnv {
 
     /// The whole state, random numbers included, as plain data.
     #[must_use]
-    pub fn save_state(&self) -> Vec<u8> {
-        let mut state = Writer::new(&self.kind);
-        self.save(&mut state);
-        state.0
+    pub fn save_state(&mut self) -> Vec<u8> {
+        let kind = self.kind.clone();
+        state::save(&kind, |tape| self.walk(tape).map(drop))
     }
 
     /// Goes to a state that [`AtariEnv::save_state`] returned, of this environment or of another one of the same game
@@ -311,41 +310,15 @@ impl AtariEnv {
     /// # Errors
     /// The bytes are none of its states; the environment is as before.
     pub fn restore_state(&mut self, state: &[u8]) -> Result<(), BadState> {
-        let mut state = Reader::new(state, &self.kind)?;
-        let read = self.read(&mut state)?;
-        state.end()?;
-        self.put(read);
-        Ok(())
+        let kind = self.kind.clone();
+        state::restore(state, &kind, |tape| self.walk(tape).map(drop))
     }
 
-    pub(in crate::rl) fn save(&self, state: &mut Writer) {
-        state.bool(self.is_ready);
-        self.rules.save(state);
-    }
-
-    pub(in crate::rl) fn read<'a>(&self, state: &mut Reader<'a>) -> Result<EnvState<'a>, BadState> {
-        Ok(EnvState {
-            is_ready: state.bool()?,
-            rules: self.rules.read(state)?,
-        })
-    }
-
-    pub(in crate::rl) fn put(&mut self, state: EnvState<'_>) {
-        self.is_ready = state.is_ready;
-        self.rules.put(state.rules);
-    }
-}
-
-/// What [`AtariEnv::read`] has found, to be put in place.
-pub(in crate::rl) struct EnvState<'a> {
-    is_ready: bool,
-    rules: RulesState<'a>,
-}
-
-impl EnvState<'_> {
-    /// [`AtariEnv::is_in_play`] of the state.
-    pub(in crate::rl) fn is_in_play(&self) -> bool {
-        self.is_ready && !self.rules.is_over()
+    /// Goes over its state; [`AtariEnv::is_in_play`] of that.
+    pub(in crate::rl) fn walk(&mut self, tape: &mut Tape<'_>) -> Result<bool, BadState> {
+        let is_ready = tape.number(&mut self.is_ready)?;
+        let is_over = self.rules.walk(tape)?;
+        Ok(is_ready && !is_over)
     }
 }
 

@@ -8,7 +8,6 @@ mod polar;
 mod powered_on;
 mod rules;
 
-pub(super) use env::EnvState;
 pub use env::{AtariEnv, EnvAction, EnvStep};
 pub use film::{Film, FilmEvent, FilmedGames};
 pub use powered_on::PoweredOn;

@@ -8,9 +8,9 @@ use crate::{
     Console,
     rl::recipe::{ObsType, Recipe},
     simd::Simd,
-    state::{BadState, Reader, Writer},
+    state::{BadState, Tape},
 };
-use pictures::{Pictures, PicturesState};
+use pictures::Pictures;
 
 /// The console's memory, uint8 `[128]`, as the last frame left it; told as `Pictures` are.
 #[derive(Clone, Debug)]
@@ -107,36 +107,10 @@ impl Observations {
         }
     }
 
-    pub(super) fn save(&self, state: &mut Writer) {
+    pub(super) fn walk(&mut self, tape: &mut Tape<'_>) -> Result<(), BadState> {
         match self {
-            Self::Pictures(pictures) => pictures.save(state),
-            Self::Ram(ram) => state.bytes(&ram.observed),
+            Self::Pictures(pictures) => pictures.walk(tape),
+            Self::Ram(ram) => tape.bytes(&mut ram.observed),
         }
     }
-
-    pub(super) fn read<'a>(
-        &self,
-        state: &mut Reader<'a>,
-    ) -> Result<ObservationsState<'a>, BadState> {
-        Ok(match self {
-            Self::Pictures(pictures) => ObservationsState::Pictures(pictures.read(state)?),
-            Self::Ram(ram) => ObservationsState::Ram(state.bytes(ram.observed.len())?),
-        })
-    }
-
-    pub(super) fn put(&mut self, state: &ObservationsState<'_>) {
-        match (self, state) {
-            (Self::Pictures(pictures), ObservationsState::Pictures(state)) => pictures.put(state),
-            (Self::Ram(ram), ObservationsState::Ram(state)) => ram.observed.copy_from_slice(state),
-            // What `read` has found is of the same kind.
-            (Self::Pictures(_), ObservationsState::Ram(_))
-            | (Self::Ram(_), ObservationsState::Pictures(_)) => {}
-        }
-    }
-}
-
-/// What [`Observations::read`] has found, to be put in place.
-pub(super) enum ObservationsState<'a> {
-    Pictures(PicturesState<'a>),
-    Ram(&'a [u8]),
 }

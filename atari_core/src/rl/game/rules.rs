@@ -1,10 +1,9 @@
 //! A game by the rules of a recipe: how it starts, what a step of the agent is, and when it ends.
 //!
-//! How it starts is in `starts`, the states of the rules in `state`. What is observed of a game is in `observations`, which are told of each frame that counts and of each start of an
+//! How it starts is in `starts`. What is observed of a game is in `observations`, which are told of each frame that counts and of each start of an
 //! episode; what a learner is told is in `env`.
 
 mod starts;
-mod state;
 
 use super::{
     emulator::{Emulator, Pressed},
@@ -17,8 +16,8 @@ use crate::{
         random::Draws,
         recipe::{AfterLifeLoss, EndPrecedence, FireReset, LifeLoss, Recipe},
     },
+    state::{BadState, Tape},
 };
-pub(super) use state::RulesState;
 
 /// No limit.
 const NEVER: i64 = i64::MAX;
@@ -219,5 +218,25 @@ impl GameRules {
             }
             self.truncated = first != EndPrecedence::Terminated;
         }
+    }
+
+    /// Goes over everything that decides how a game goes on, but the recipe; whether the game has ended.
+    pub(super) fn walk(&mut self, tape: &mut Tape<'_>) -> Result<bool, BadState> {
+        self.emulator.walk(tape)?;
+        self.observations.walk(tape)?;
+        self.draws.walk(tape)?;
+        let terminated = tape.number(&mut self.terminated)?;
+        let truncated = tape.number(&mut self.truncated)?;
+        tape.number(&mut self.life_lost)?;
+        tape.number(&mut self.lives)?;
+        for score in &mut self.score {
+            tape.sum(score)?;
+        }
+        tape.count(&mut self.steps)?;
+        tape.within(&mut self.limit, 0.., "the limit")?;
+        if tape.reads() {
+            self.cut_off = None;
+        }
+        Ok(terminated || truncated)
     }
 }

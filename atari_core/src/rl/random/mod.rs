@@ -8,7 +8,7 @@ pub use crate::mersenne_twister::MersenneTwister;
 pub use pcg64::{Pcg64, SeedSequence};
 
 use super::recipe::Seeding;
-use crate::state::{BadState, Reader, Writer};
+use crate::state::{BadState, Tape};
 
 /// What an environment draws the number of its no-ops from.
 #[derive(Clone, Debug)]
@@ -45,18 +45,10 @@ impl Draws {
         }
     }
 
-    pub(super) fn save(&self, state: &mut Writer) {
+    pub(super) fn walk(&mut self, tape: &mut Tape<'_>) -> Result<(), BadState> {
         match self {
-            Self::Hashed(generator) => generator.save(state),
-            Self::Raw(twister) => twister.save(state),
+            Self::Hashed(generator) => generator.walk(tape),
+            Self::Raw(twister) => twister.walk(tape),
         }
-    }
-
-    /// Draws of this kind that go on where saved ones stood.
-    pub(super) fn read(&self, state: &mut Reader<'_>) -> Result<Self, BadState> {
-        Ok(match self {
-            Self::Hashed(_) => Self::Hashed(Pcg64::read(state)?),
-            Self::Raw(_) => Self::Raw(Box::new(MersenneTwister::read(state)?)),
-        })
     }
 }

@@ -1,7 +1,7 @@
 //! PCG64 (O'Neill 2014, "PCG", XSL-RR 128/64) and the hash that seeds it, as numpy's `Generator` has them: what
 //! `gymnasium.utils.seeding.np_random` returns.
 
-use crate::state::{BadState, Reader, Writer, check};
+use crate::state::{BadState, Tape};
 
 const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 const POOL: usize = 4;
@@ -110,24 +110,12 @@ impl Pcg64 {
         }
     }
 
-    pub(crate) fn save(&self, state: &mut Writer) {
-        state.u128(self.state);
-        state.u128(self.increment);
-        state.bool(self.kept.is_some());
-        state.u32(self.kept.unwrap_or_default());
-    }
-
-    pub(crate) fn read(saved: &mut Reader<'_>) -> Result<Self, BadState> {
-        let (state, increment) = (saved.u128()?, saved.u128()?);
-        // With an even increment it may come to a state that it never leaves.
-        check(increment & 1 == 1, "a PCG64")?;
-        let is_kept = saved.bool()?;
-        let kept = saved.u32()?;
-        let kept = is_kept.then_some(kept);
-        Ok(Self {
-            state,
-            increment,
-            kept,
-        })
+    pub(super) fn walk(&mut self, tape: &mut Tape<'_>) -> Result<(), BadState> {
+        tape.number(&mut self.state)?;
+        let increment = tape.number(&mut self.increment)?;
+        // With an even one it may come to a state that it never leaves.
+        tape.check(increment & 1 == 1, "a PCG64")?;
+        tape.number(&mut self.kept)?;
+        Ok(())
     }
 }

@@ -9,7 +9,7 @@ use crate::{
         recipe::{LastFrame, Padding, Pooling, Recipe, Resizing},
     },
     simd::Simd,
-    state::{BadState, Reader, Writer},
+    state::{BadState, Tape},
 };
 
 thread_local! {
@@ -310,33 +310,23 @@ impl Pictures {
         }
     }
 
-    pub(super) fn save(&self, state: &mut Writer) {
-        for place in [&self.older, &self.newer, &self.pooled, &self.frames] {
-            state.bytes(place);
+    pub(super) fn walk(&mut self, tape: &mut Tape<'_>) -> Result<(), BadState> {
+        for place in [
+            &mut self.older,
+            &mut self.newer,
+            &mut self.pooled,
+            &mut self.frames,
+        ] {
+            tape.bytes(place)?;
         }
-        state.u32(self.oldest as u32);
-    }
-
-    pub(super) fn read<'a>(&self, state: &mut Reader<'a>) -> Result<PicturesState<'a>, BadState> {
-        let mut place = |place: &[u8]| state.bytes(place.len());
-        Ok(PicturesState {
-            older: place(&self.older)?,
-            newer: place(&self.newer)?,
-            pooled: place(&self.pooled)?,
-            frames: place(&self.frames)?,
-            oldest: state.index(self.frames.len() / self.frame_bytes - 1)?,
-        })
-    }
-
-    pub(super) fn put(&mut self, state: &PicturesState<'_>) {
-        self.older.copy_from_slice(state.older);
-        self.newer.copy_from_slice(state.newer);
-        self.pooled.copy_from_slice(state.pooled);
-        self.frames.copy_from_slice(state.frames);
-        self.oldest = state.oldest;
-        self.changed.fill(true);
-        self.is_of_both = false;
-        self.seen = None;
+        let num_frames = self.frames.len() / self.frame_bytes;
+        tape.within(&mut self.oldest, ..num_frames, "a place")?;
+        if tape.reads() {
+            self.changed.fill(true);
+            self.is_of_both = false;
+            self.seen = None;
+        }
+        Ok(())
     }
 }
 
@@ -350,13 +340,4 @@ fn copy_changed(screen: &[u8], place: &mut [u8], changed: &mut [bool]) {
             *changed = true;
         }
     }
-}
-
-/// What [`Pictures::read`] has found, to be put in place.
-pub(in crate::rl::game) struct PicturesState<'a> {
-    older: &'a [u8],
-    newer: &'a [u8],
-    pooled: &'a [u8],
-    frames: &'a [u8],
-    oldest: usize,
 }
