@@ -2,19 +2,17 @@
 //!
 //! Everything is looked up in the running process, not in what the build intended.
 
-mod libraries;
-mod packages;
-mod torch;
+mod facts;
 
 use std::{env, fmt, path::PathBuf, thread};
 
-pub use libraries::Libraries;
-pub use packages::PythonFacts;
-pub use torch::TorchFacts;
-
+pub use facts::{Libraries, PythonFacts, TorchFacts};
 use vec_env::EnvError;
 
-use crate::interpreter::{self, Origin};
+use crate::{
+    interpreter::{self, Origin},
+    variables,
+};
 
 /// What [`facts`] found; shown as one fact for each line, problems last.
 #[derive(Clone, Debug)]
@@ -39,32 +37,24 @@ pub struct Facts {
 /// a second.
 #[must_use]
 pub fn facts() -> Facts {
-    let mut problems = Vec::new();
-    let python = match python_facts() {
-        Ok(python) => Some(python),
-        Err(error) => {
-            problems.push(error.to_string());
-            None
-        }
+    let (python, problems) = match python_facts() {
+        Ok(python) => (Some(python), Vec::new()),
+        Err(error) => (None, vec![error.to_string()]),
     };
     let num_cpus = thread::available_parallelism().map_or(1, usize::from);
-    let torch = torch::torch_facts(num_cpus);
-    let libraries = Libraries::mapped();
-    let facts = Facts {
+    let torch = facts::torch_facts(num_cpus);
+    let mut facts = Facts {
         python,
-        libraries,
+        libraries: Libraries::mapped(),
         torch,
-        ignored_variables: interpreter::ignored_variables(),
+        ignored_variables: variables::ignored().to_vec(),
         num_cpus,
         problems,
         notes: Vec::new(),
     };
-    let (found, notes) = (find_problems(&facts), find_notes(&facts));
-    Facts {
-        problems: [facts.problems, found].concat(),
-        notes,
-        ..facts
-    }
+    facts.problems.extend(find_problems(&facts));
+    facts.notes.extend(find_note(&facts));
+    facts
 }
 
 /// The interpreter and its packages alone: quick enough for the log of every run.
@@ -72,13 +62,13 @@ pub fn facts() -> Facts {
 /// # Errors
 /// [`EnvError::Backend`] where Python does not start.
 pub fn python_facts() -> Result<PythonFacts, EnvError> {
-    interpreter::start().and_then(packages::python_facts)
+    interpreter::start().and_then(facts::python_facts)
 }
 
 fn find_problems(facts: &Facts) -> Vec<String> {
     let mut problems = Vec::new();
     if let Some(python) = &facts.python {
-        problems.extend(packages::try_import().map(|error| error.to_string()));
+        problems.extend(facts::try_import().map(|error| error.to_string()));
         problems.extend(ignored_virtual_env(&python.origin));
         problems.extend(packages_missing(python));
         problems.extend(other_torch(python, &facts.libraries));
@@ -108,15 +98,14 @@ fn find_problems(facts: &Facts) -> Vec<String> {
 }
 
 /// A busy machine looks as one whose threads are held back by its settings.
-fn find_notes(facts: &Facts) -> Vec<String> {
+fn find_note(facts: &Facts) -> Option<String> {
     let is_unexplained = scales_badly(facts) && facts.libraries.openmp.len() <= 1;
-    let note = is_unexplained.then(|| {
+    is_unexplained.then(|| {
         format!(
             "{}; the machine is busy, or OMP_NUM_THREADS or the CPU affinity is limited",
             speedup(facts)
         )
-    });
-    note.into_iter().collect()
+    })
 }
 
 fn scales_badly(facts: &Facts) -> bool {

@@ -12,7 +12,7 @@ use pyo3::{
 };
 use vec_env::EnvError;
 
-use crate::interpreter;
+use crate::variables;
 
 /// What a call into Python ends with; either kind of error where it leaves this crate.
 #[derive(Debug)]
@@ -133,8 +133,7 @@ fn specific(py: Python<'_>, error: &PyErr) -> Option<EnvError> {
 /// A module that is not found may lie in a folder that the user has named, and this Python does not read.
 fn where_modules_are(message: String) -> String {
     const FOLDERS: &str = "PYTHONPATH";
-    if message.contains("cannot be imported") && interpreter::ignored_variables().contains(&FOLDERS)
-    {
+    if message.contains("cannot be imported") && variables::ignored().contains(&FOLDERS) {
         return format!(
             "{message}; {FOLDERS} is not read, for it may name another Python's folders: start in the module's folder"
         );

@@ -1,21 +1,23 @@
 //! [`VecGymEnv`]: a batch of Gymnasium environments, made and stepped by the Python package
-//! `atari_wrappers`. Here is what makes and ends it; `vec_env` has the trait's methods, `tensors` those
-//! of tch-rs' example, `inspect` and `resets` what else a batch can do, and `calls` calls Python.
+//! `atari_wrappers`. Here is what makes and ends it, and the trait's methods; `tensors` has those of
+//! tch-rs' example, `inspect` and `resets` what else a batch can do, and `calls` calls Python.
 
 mod arrays;
 mod calls;
-mod finite;
 mod inspect;
 mod resets;
 mod results;
 mod spaces;
 mod tensors;
-mod vec_env;
 
-use std::cell::{Cell, RefCell};
+use std::{
+    cell::{Cell, RefCell},
+    mem,
+    time::Duration,
+};
 
-use ::vec_env::{EnvError, ObsSlot, StepBatch};
 use pyo3::{buffer::PyUntypedBuffer, intern, prelude::*};
+use vec_env::{Actions, BatchSpec, EnvError, ObsSlot, StepBatch, VecEnv};
 
 use arrays::ActionArray;
 pub use inspect::Image;
@@ -28,7 +30,7 @@ use crate::{MakeOptions, Value, error::CallError, interpreter, value};
 /// A batch of Gymnasium environments.
 ///
 /// Two interfaces, and some pairs of methods with the same name: the inherent ones (`new`, `reset`,
-/// `step`, …) speak in float tensors and `PyResult`; those of [`VecEnv`](::vec_env::VecEnv) write bytes
+/// `step`, …) speak in float tensors and `PyResult`; those of [`VecEnv`] write bytes
 /// into memory of the caller's. On a value or a `&VecGymEnv`, `env.reset()` is the inherent one; write
 /// `VecEnv::reset(&mut env, seed, &mut obs)` for the other. Generic code and `dyn VecEnv` see the
 /// trait only.
@@ -66,7 +68,7 @@ impl VecGymEnv {
     /// # Errors
     /// [`EnvError::Backend`] when Python or a package is missing, and for an id or a setting that
     /// `atari_wrappers` refuses, [`EnvError::Unsupported`] for other spaces than boxes of uint8, float32 or
-    /// float64 observations, of which the last cross as float32, or actions than those of [`ActionSpace`](::vec_env::ActionSpace).
+    /// float64 observations, of which the last cross as float32, or actions than those of [`ActionSpace`](vec_env::ActionSpace).
     pub fn make_vec(
         env_id: &str,
         num_envs: usize,
@@ -119,6 +121,81 @@ impl VecGymEnv {
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
+    }
+}
+
+impl VecEnv for VecGymEnv {
+    fn spec(&self) -> &BatchSpec {
+        &self.spaces.batch
+    }
+
+    fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
+        self.check_open()?;
+        EnvError::check_length(obs, self.spaces.batch.obs_bytes())?;
+        self.received = None;
+        let mut batch = StepBatch::default();
+        let buffer = self.reset_python(seed, &mut batch)?;
+        self.take(buffer, obs, &batch)
+    }
+
+    fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
+        self.check_open()?;
+        if self.slot.borrow().is_some() {
+            return Err(EnvError::Order(
+                "a step is in flight: call `recv` first".to_owned(),
+            ));
+        }
+        let received = mem::take(&mut self.received);
+        self.send_python(actions, None, Some(&obs), received)?;
+        self.slot.replace(Some(obs));
+        Ok(())
+    }
+
+    fn recv_timeout(
+        &mut self,
+        step: &mut StepBatch,
+        timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
+        self.check_open()?;
+        let Some(mut slot) = self.slot.take() else {
+            return Err(EnvError::Order(
+                "no step is in flight: call `send` first".to_owned(),
+            ));
+        };
+        let received = self.recv_into(&mut slot, step, timeout);
+        if received.as_ref().is_err_and(EnvError::is_in_flight) {
+            self.slot.replace(Some(slot));
+        }
+        received
+    }
+
+    fn worker_pids(&self) -> Vec<u32> {
+        Self::worker_pids(self).unwrap_or_default()
+    }
+
+    fn restart_workers(&mut self) -> Result<Vec<usize>, EnvError> {
+        self.restart_workers_at(None)
+    }
+
+    fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
+        self.save_states(None, true)
+    }
+
+    fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
+        self.restore_states(states, None, true, obs, &mut StepBatch::default())
+            .map_err(|error| match error {
+                EnvError::Backend {
+                    message,
+                    is_usage: true,
+                    ..
+                } => EnvError::State(message),
+                error => error,
+            })
+    }
+
+    fn close(&mut self) -> Result<(), EnvError> {
+        self.received = None;
+        Ok(self.close_python()?)
     }
 }
 

@@ -47,36 +47,20 @@ pub fn start() -> Result<Origin, EnvError> {
     STARTED.get_or_init(begin).clone().map_err(setup_error)
 }
 
-#[cfg(not(feature = "extension-module"))]
 fn begin() -> Result<Origin, String> {
     if is_running() {
-        Ok(Origin::Running)
-    } else {
-        embed::start()
+        return Ok(Origin::Running);
     }
-}
-
-#[cfg(feature = "extension-module")]
-fn begin() -> Result<Origin, String> {
-    if is_running() {
-        Ok(Origin::Running)
-    } else {
-        Err("an extension module needs a running Python: import it from one".to_owned())
-    }
+    #[cfg(not(feature = "extension-module"))]
+    return embed::start();
+    #[cfg(feature = "extension-module")]
+    Err("an extension module needs a running Python: import it from one".to_owned())
 }
 
 #[expect(unsafe_code, reason = "the C API's test for a running interpreter")]
 fn is_running() -> bool {
     // SAFETY: Py_IsInitialized may be called at any time, from any thread.
     unsafe { pyo3::ffi::Py_IsInitialized() != 0 }
-}
-
-/// Variables that are set for another Python, and that an embedded one does not see.
-pub(crate) fn ignored_variables() -> Vec<&'static str> {
-    #[cfg(not(feature = "extension-module"))]
-    return embed::ignored_variables();
-    #[cfg(feature = "extension-module")]
-    Vec::new()
 }
 
 /// Makes sure that a `PyErr` can be shown although [`start`] failed, for the callers

@@ -37,6 +37,7 @@ mod extension;
 mod gym;
 pub mod interpreter;
 mod value;
+mod variables;
 
 pub use atari::AtariRequest;
 pub use error::{env_error, py_err};

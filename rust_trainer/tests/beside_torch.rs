@@ -18,7 +18,8 @@ use rand::{RngExt, seq::SliceRandom};
 use rand_pcg::Pcg64;
 use rust_trainer::{
     algorithms::{self, Learning, State},
-    device, envs,
+    device,
+    envs::{self, EnvRequest},
     settings::{Algorithm, Preset, Settings},
 };
 use tch::{Device, Kind, Tensor};
@@ -208,7 +209,8 @@ fn play(case: Case, precision: &str, threads: usize, updates: usize, folder: &Pa
     let preset = Preset::named(case.preset).unwrap().table().unwrap();
     let settings = Settings::from_table(&preset).unwrap();
     let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
-    let mut games = envs::for_training(&settings).unwrap();
+    let request = EnvRequest::for_training(&settings);
+    let mut games = envs::for_training(&request).unwrap().env;
     let mut ours = algorithms::new(&settings, &*games, Device::Cpu).unwrap();
     let mut run = Run {
         num_envs: games.num_envs(),

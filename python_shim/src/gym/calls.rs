@@ -4,24 +4,87 @@
 //! the environments work, and observations are copied after it has been let go. What is in flight is on
 //! Python's ticket, and asked there: of its own this side has the memory that it copies to.
 
-use pyo3::{buffer::PyUntypedBuffer, intern, prelude::*, types::PyDict};
+use std::{mem, time::Duration};
+
+use pyo3::{
+    buffer::PyUntypedBuffer,
+    intern,
+    prelude::*,
+    types::{IntoPyDict, PyDict},
+};
 use vec_env::{Actions, EnvError, ObsSlot, StepBatch};
 
-use super::{ResetRequest, VecGymEnv, arrays::ActionArray};
-use crate::{error::CallError, value};
+use super::{
+    VecGymEnv,
+    arrays::{self, ActionArray},
+    results,
+};
+use crate::error::CallError;
 
 impl VecGymEnv {
-    /// Calls a method of the Python env.
+    /// Copies observations and keeps their memory until the next call; refuses those, and rewards in `batch`,
+    /// that are not finite.
+    pub(super) fn take(
+        &mut self,
+        buffer: PyUntypedBuffer,
+        obs: &mut [u8],
+        batch: &StepBatch,
+    ) -> Result<(), EnvError> {
+        obs.copy_from_slice(arrays::bytes(&buffer));
+        self.received = Some(buffer);
+        results::check_finite(&self.id, &self.spaces.batch.obs_spec, obs, batch)
+    }
+
+    /// Does what [`VecEnv::send`] does for the environments that `env_ids` names (`None`: those received
+    /// last), whose observations [`VecGymEnv::recv_into`] will take.
+    ///
+    /// # Errors
+    /// Those of [`VecEnv::send`].
+    pub fn send_to(
+        &mut self,
+        actions: Actions<'_>,
+        env_ids: Option<&[usize]>,
+    ) -> Result<(), EnvError> {
+        let received = mem::take(&mut self.received);
+        Ok(self.send_python(actions, env_ids, None, received)?)
+    }
+
+    /// Waits for what [`VecGymEnv::send_to`] sent, or [`VecGymEnv::reset_async`] began, at most for
+    /// `timeout`; writes observations to `obs`, a row for each environment received.
+    ///
+    /// # Errors
+    /// Those of [`VecEnv::recv_timeout`]; [`EnvError::BufferSize`], after which to receive again.
+    pub fn recv_into(
+        &mut self,
+        obs: &mut [u8],
+        step: &mut StepBatch,
+        timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
+        let timeout = timeout.map(|timeout| timeout.as_secs_f64());
+        let buffer = self.recv_python(timeout, Some(obs), step)?;
+        self.take(buffer, obs, step)
+    }
+
+    /// Calls Python with its env, unless that is closed.
+    pub(super) fn with_env<T>(
+        &self,
+        call: impl FnOnce(&Bound<'_, PyAny>) -> Result<T, CallError>,
+    ) -> Result<T, CallError> {
+        self.check_open()?;
+        Python::attach(|py| call(self.env.bind(py)))
+    }
+
+    /// Calls a method of the Python env with the keyword arguments that `fill` sets.
     pub(super) fn call_python<T>(
         &self,
         method: &str,
-        kwargs: impl FnOnce(Python<'_>) -> PyResult<Bound<'_, PyDict>>,
+        fill: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>,
         read: impl FnOnce(Bound<'_, PyAny>) -> Result<T, CallError>,
     ) -> Result<T, CallError> {
-        self.check_open()?;
-        Python::attach(|py| {
-            let env = self.env.bind(py);
-            read(env.call_method(method, (), Some(&kwargs(py)?))?)
+        self.with_env(|env| {
+            let kwargs = PyDict::new(env.py());
+            fill(&kwargs)?;
+            read(env.call_method(method, (), Some(&kwargs))?)
         })
     }
 
@@ -38,19 +101,10 @@ impl VecGymEnv {
         seed: Option<u64>,
         batch: &mut StepBatch,
     ) -> Result<PyUntypedBuffer, CallError> {
-        self.call_python("drop_pending", |py| Ok(PyDict::new(py)), |_| Ok(()))?;
+        self.call_python("drop_pending", |_| Ok(()), |_| Ok(()))?;
         self.slot.replace(None);
-        self.call_python(
-            "reset",
-            |py| keywords(py, "seed", seed),
-            |result| self.read_reset(&result, batch),
-        )
-    }
-
-    pub(super) fn begin_reset(&self, request: &ResetRequest) -> Result<(), CallError> {
-        self.call_python("reset_async", |py| reset_keywords(py, request), |_| Ok(()))?;
-        self.slot.replace(None);
-        Ok(())
+        let fill = |kwargs: &Bound<'_, PyDict>| kwargs.set_item("seed", seed);
+        self.call_python("reset", fill, |result| self.read_reset(&result, batch))
     }
 
     pub(super) fn send_python(
@@ -133,7 +187,7 @@ impl VecGymEnv {
             let recv = self.recv.bind(py);
             let result = match timeout {
                 None => recv.call0(),
-                Some(timeout) => recv.call((), Some(&keywords(py, "timeout", timeout)?)),
+                Some(timeout) => recv.call((), Some(&[("timeout", timeout)].into_py_dict(py)?)),
             }?;
             self.read_step(num_rows, &result, batch)
         })
@@ -150,25 +204,4 @@ impl VecGymEnv {
             Python::try_attach(|py| self.env.call_method0(py, intern!(py, "close")).map(drop));
         Ok(closed.unwrap_or(Ok(()))?)
     }
-}
-
-/// Keyword arguments: a single one.
-pub(super) fn keywords<'py>(
-    py: Python<'py>,
-    name: &str,
-    value: impl IntoPyObject<'py>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let kwargs = PyDict::new(py);
-    kwargs.set_item(name, value)?;
-    Ok(kwargs)
-}
-
-fn reset_keywords<'py>(py: Python<'py>, request: &ResetRequest) -> PyResult<Bound<'py, PyDict>> {
-    let kwargs = keywords(py, "seed", request.seeds.as_ref())?;
-    kwargs.set_item(
-        intern!(py, "options"),
-        value::to_dict(py, &request.options)?,
-    )?;
-    kwargs.set_item(intern!(py, "mask"), request.mask.as_ref())?;
-    Ok(kwargs)
 }

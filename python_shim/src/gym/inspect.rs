@@ -1,13 +1,12 @@
 //! Looking into the environments: pictures, attributes, random actions, worker processes.
 
 use pyo3::{
-    intern,
     prelude::*,
     types::{PyDict, PyList},
 };
 use vec_env::{ActionBatch, ActionSpace, EnvError};
 
-use super::{VecGymEnv, arrays, calls::keywords};
+use super::{VecGymEnv, arrays};
 use crate::{Value, error::CallError, value};
 
 /// A picture.
@@ -53,13 +52,10 @@ impl VecGymEnv {
     /// # Errors
     /// [`EnvError::Closed`].
     pub fn seed_actions(&mut self, seed: u64) -> Result<(), EnvError> {
-        self.check_open()?;
-        let seed = |py: Python<'_>| -> Result<(), CallError> {
-            let space = self.env.getattr(py, intern!(py, "action_space"))?;
-            space.call_method1(py, intern!(py, "seed"), (seed,))?;
+        Ok(self.with_env(|env| {
+            env.getattr("action_space")?.call_method1("seed", (seed,))?;
             Ok(())
-        };
-        Ok(Python::attach(seed)?)
+        })?)
     }
 
     /// Draws random actions for all environments.
@@ -67,19 +63,14 @@ impl VecGymEnv {
     /// # Errors
     /// [`EnvError::Closed`].
     pub fn sample_actions(&mut self) -> Result<ActionBatch, EnvError> {
-        self.check_open()?;
-        let sample = |py: Python<'_>| -> Result<ActionBatch, CallError> {
-            let space = self.env.getattr(py, intern!(py, "action_space"))?;
-            let drawn = space.call_method0(py, intern!(py, "sample"))?;
-            let flat = drawn
-                .call_method0(py, intern!(py, "ravel"))?
-                .call_method0(py, intern!(py, "tolist"))?;
+        Ok(self.with_env(|env| {
+            let drawn = env.getattr("action_space")?.call_method0("sample")?;
+            let flat = drawn.call_method0("ravel")?.call_method0("tolist")?;
             Ok(match self.spaces.batch.action_space {
-                ActionSpace::Box { .. } => ActionBatch::Continuous(flat.extract(py)?),
-                _ => ActionBatch::Discrete(flat.extract(py)?),
+                ActionSpace::Box { .. } => ActionBatch::Continuous(flat.extract()?),
+                _ => ActionBatch::Discrete(flat.extract()?),
             })
-        };
-        Ok(Python::attach(sample)?)
+        })?)
     }
 
     /// What each environment shows.
@@ -93,7 +84,7 @@ impl VecGymEnv {
                 .map(|picture| arrays::image(&self.id, &picture?))
                 .collect()
         };
-        Ok(self.call_python("render", |py| Ok(PyDict::new(py)), read)?)
+        Ok(self.call_python("render", |_| Ok(()), read)?)
     }
 
     /// What one environment shows.
@@ -101,8 +92,9 @@ impl VecGymEnv {
     /// # Errors
     /// Those of [`VecGymEnv::render`].
     pub fn render_at(&mut self, index: usize) -> Result<Image, EnvError> {
+        let fill = |kwargs: &Bound<'_, PyDict>| kwargs.set_item("index", index);
         let read = |picture: Bound<'_, PyAny>| arrays::image(&self.id, &picture);
-        Ok(self.call_python("render_at", |py| keywords(py, "index", index), read)?)
+        Ok(self.call_python("render_at", fill, read)?)
     }
 
     /// What all environments show, side by side in one picture.
@@ -111,7 +103,7 @@ impl VecGymEnv {
     /// Those of [`VecGymEnv::render`].
     pub fn render_tiles(&mut self) -> Result<Image, EnvError> {
         let read = |picture: Bound<'_, PyAny>| arrays::image(&self.id, &picture);
-        Ok(self.call_python("render_tiles", |py| Ok(PyDict::new(py)), read)?)
+        Ok(self.call_python("render_tiles", |_| Ok(()), read)?)
     }
 
     /// Each environment's attribute `name`, called with the arguments if it is a method.
@@ -125,27 +117,21 @@ impl VecGymEnv {
         kwargs: &[(&str, Value)],
         indices: Option<&[usize]>,
     ) -> Result<Vec<Value>, EnvError> {
-        self.check_open()?;
-        let call = |py: Python<'_>| -> Result<Vec<Value>, CallError> {
-            let positional = value::to_list(py, args)?;
-            positional.insert(0, name)?;
-            let keywords = value::to_dict(py, kwargs)?;
-            keywords.set_item(intern!(py, "indices"), indices)?;
-            let method = self.env.bind(py).getattr(intern!(py, "call"))?;
-            let answers = method.call(positional.to_tuple(), Some(&keywords))?;
-            let value = |answer: Bound<'_, PyAny>| {
-                value::from_python(&answer)?.map_err(|type_name| {
-                    arrays::broken(
-                        &self.id,
-                        &format!(
-                            "`{name}` is a Python `{type_name}`, which has no counterpart here"
-                        ),
-                    )
-                })
-            };
-            answers.try_iter()?.map(|answer| value(answer?)).collect()
+        let value = |answer: Bound<'_, PyAny>| -> Result<Value, CallError> {
+            value::from_python(&answer)?.map_err(|type_name| {
+                let problem =
+                    format!("`{name}` is a Python `{type_name}`, which has no counterpart here");
+                arrays::broken(&self.id, &problem)
+            })
         };
-        Ok(Python::attach(call)?)
+        Ok(self.with_env(|env| {
+            let positional = value::to_list(env.py(), args)?;
+            positional.insert(0, name)?;
+            let keywords = value::to_dict(env.py(), kwargs)?;
+            keywords.set_item("indices", indices)?;
+            let answers = env.call_method("call", positional.to_tuple(), Some(&keywords))?;
+            answers.try_iter()?.map(|answer| value(answer?)).collect()
+        })?)
     }
 
     /// An attribute of each environment.
@@ -177,10 +163,11 @@ impl VecGymEnv {
                 [value] => PyList::new(py, vec![value::to_python(py, value)?; count])?,
                 values => value::to_list(py, values)?,
             };
-            kwargs.set_item(intern!(py, "name"), name)?;
-            kwargs.set_item(intern!(py, "values"), each)
+            kwargs.set_item("indices", indices)?;
+            kwargs.set_item("name", name)?;
+            kwargs.set_item("values", each)
         };
-        Ok(self.call_for("set_attr", indices, fill, |_| Ok(()))?)
+        Ok(self.call_python("set_attr", fill, |_| Ok(()))?)
     }
 
     /// Does what [`VecEnv::restart_workers`](vec_env::VecEnv::restart_workers) does, for the
@@ -192,8 +179,9 @@ impl VecGymEnv {
         &mut self,
         indices: Option<&[usize]>,
     ) -> Result<Vec<usize>, EnvError> {
+        let fill = |kwargs: &Bound<'_, PyDict>| kwargs.set_item("indices", indices);
         let read = |restarted: Bound<'_, PyAny>| Ok(restarted.extract()?);
-        Ok(self.call_for("restart_workers", indices, |_| Ok(()), read)?)
+        Ok(self.call_python("restart_workers", fill, read)?)
     }
 
     /// Ids of the processes that step the environments, in the order of these; none where this one does.
@@ -201,30 +189,6 @@ impl VecGymEnv {
     /// # Errors
     /// [`EnvError::Closed`].
     pub fn worker_pids(&self) -> Result<Vec<u32>, EnvError> {
-        self.check_open()?;
-        let read = |py: Python<'_>| -> Result<Vec<u32>, CallError> {
-            let pids = self.env.bind(py).getattr(intern!(py, "worker_pids"))?;
-            Ok(pids.extract()?)
-        };
-        Ok(Python::attach(read)?)
-    }
-
-    /// Calls a method that takes `indices` beside `kwargs`.
-    pub(super) fn call_for<T>(
-        &self,
-        method: &str,
-        indices: Option<&[usize]>,
-        kwargs: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>,
-        read: impl FnOnce(Bound<'_, PyAny>) -> Result<T, CallError>,
-    ) -> Result<T, CallError> {
-        self.call_python(
-            method,
-            |py| {
-                let all = keywords(py, "indices", indices)?;
-                kwargs(&all)?;
-                Ok(all)
-            },
-            read,
-        )
+        Ok(self.with_env(|env| Ok(env.getattr("worker_pids")?.extract()?))?)
     }
 }

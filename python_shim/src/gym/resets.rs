@@ -4,14 +4,13 @@
 use std::time::Duration;
 
 use pyo3::{
-    intern,
     prelude::*,
     types::{PyBytes, PyDict, PyList},
 };
 use vec_env::{EnvError, StepBatch, VecEnv};
 
-use super::{VecGymEnv, calls::keywords};
-use crate::Value;
+use super::VecGymEnv;
+use crate::{Value, value};
 
 /// Which environments to restart, with which seeds and options; by default all of them, whose random
 /// numbers go on.
@@ -88,7 +87,14 @@ impl VecGymEnv {
     /// [`EnvError::Order`], also for a mask before the first whole reset.
     pub fn reset_async(&mut self, request: &ResetRequest) -> Result<(), EnvError> {
         self.received = None;
-        Ok(self.begin_reset(request)?)
+        let fill = |kwargs: &Bound<'_, PyDict>| {
+            kwargs.set_item("seed", request.seeds.as_ref())?;
+            kwargs.set_item("options", value::to_dict(kwargs.py(), &request.options)?)?;
+            kwargs.set_item("mask", request.mask.as_ref())
+        };
+        self.call_python("reset_async", fill, |_| Ok(()))?;
+        self.slot.replace(None);
+        Ok(())
     }
 
     /// Waits for the reset that was begun; writes as [`VecGymEnv::reset_with`] does.
@@ -104,11 +110,10 @@ impl VecGymEnv {
     ) -> Result<(), EnvError> {
         self.check_open()?;
         EnvError::check_length(obs, self.spaces.batch.obs_bytes())?;
-        let buffer = self.call_python(
-            "reset_wait",
-            |py| keywords(py, "timeout", timeout.map(|timeout| timeout.as_secs_f64())),
-            |result| self.read_reset(&result, batch),
-        )?;
+        let timeout = timeout.map(|timeout| timeout.as_secs_f64());
+        let fill = |kwargs: &Bound<'_, PyDict>| kwargs.set_item("timeout", timeout);
+        let buffer =
+            self.call_python("reset_wait", fill, |result| self.read_reset(&result, batch))?;
         self.slot.replace(None);
         self.take(buffer, obs, batch)
     }
@@ -158,9 +163,11 @@ impl VecGymEnv {
             let states = states.try_iter()?.map(|state| Ok(bytes(state?)?));
             states.collect()
         };
-        let fill =
-            |kwargs: &Bound<'_, PyDict>| kwargs.set_item(intern!(kwargs.py(), "plain"), plain);
-        Ok(self.call_for("save_state", indices, fill, read)?)
+        let fill = |kwargs: &Bound<'_, PyDict>| {
+            kwargs.set_item("indices", indices)?;
+            kwargs.set_item("plain", plain)
+        };
+        Ok(self.call_python("save_state", fill, read)?)
     }
 
     /// Brings environments to states that were saved, one for each; writes the observations of the
@@ -193,11 +200,12 @@ impl VecGymEnv {
         self.received = None;
         let fill = |kwargs: &Bound<'_, PyDict>| {
             let py = kwargs.py();
-            kwargs.set_item(intern!(py, "plain"), plain)?;
+            kwargs.set_item("indices", indices)?;
+            kwargs.set_item("plain", plain)?;
             let states = states.iter().map(|state| PyBytes::new(py, state));
-            kwargs.set_item(intern!(py, "states"), PyList::new(py, states)?)
+            kwargs.set_item("states", PyList::new(py, states)?)
         };
-        let buffer = self.call_for("restore_state", indices, fill, |result| {
+        let buffer = self.call_python("restore_state", fill, |result| {
             self.read_reset(&result, batch)
         })?;
         self.slot.replace(None);

@@ -1,8 +1,12 @@
-//! The results of a step or a reset, read out of the tuples that Python returns.
+//! The results of a step or a reset, read out of the tuples that Python returns, and refused where a number is not
+//! finite.
 
-use pyo3::{buffer::PyUntypedBuffer, prelude::*, types::PyDict};
-
-use vec_env::{Episode, FinalInfo, StepBatch};
+use pyo3::{
+    buffer::{Element, PyUntypedBuffer},
+    prelude::*,
+    types::PyDict,
+};
+use vec_env::{Dtype, EnvError, Episode, FinalInfo, ObsSpec, StepBatch};
 
 use super::{
     VecGymEnv,
@@ -107,20 +111,29 @@ impl<'a, 'py> InfoReader<'a, 'py> {
 
     /// The arrays that every info has.
     fn read_record(&self, batch: &mut StepBatch) -> Result<(), CallError> {
-        let (fields, get) = (&self.fields, |name| self.get(name));
-        fields.per_player("raw_reward", &get("raw_reward")?, &mut batch.raw_reward)?;
-        fields.numbers("lives", &get("lives")?, &mut batch.lives)?;
-        let (terminated, truncated) = (&mut batch.game_terminated, &mut batch.game_truncated);
-        fields.flags("game_terminated", &get("game_terminated")?, terminated)?;
-        fields.flags("game_truncated", &get("game_truncated")?, truncated)?;
-        let (length, frames) = (&mut batch.episode_length, &mut batch.episode_frames);
-        fields.per_player(
-            "episode_return",
-            &get("episode_return")?,
-            &mut batch.episode_return,
-        )?;
-        fields.numbers("episode_length", &get("episode_length")?, length)?;
-        fields.numbers("episode_frames", &get("episode_frames")?, frames)
+        self.per_player("raw_reward", &mut batch.raw_reward)?;
+        self.numbers("lives", &mut batch.lives)?;
+        self.flags("game_terminated", &mut batch.game_terminated)?;
+        self.flags("game_truncated", &mut batch.game_truncated)?;
+        self.per_player("episode_return", &mut batch.episode_return)?;
+        self.numbers("episode_length", &mut batch.episode_length)?;
+        self.numbers("episode_frames", &mut batch.episode_frames)
+    }
+
+    fn numbers<T: Element + Default>(&self, name: &str, out: &mut Vec<T>) -> Result<(), CallError> {
+        self.fields.numbers(name, &self.get(name)?, out)
+    }
+
+    fn per_player<T: Element + Default>(
+        &self,
+        name: &str,
+        out: &mut Vec<T>,
+    ) -> Result<(), CallError> {
+        self.fields.per_player(name, &self.get(name)?, out)
+    }
+
+    fn flags(&self, name: &str, out: &mut Vec<bool>) -> Result<(), CallError> {
+        self.fields.flags(name, &self.get(name)?, out)
     }
 
     /// Which environments the rows are of; all of them need no look at the array.
@@ -134,8 +147,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
             return Ok(());
         }
         let mut ids: Vec<i32> = Vec::new();
-        self.fields
-            .numbers("env_id", &self.get("env_id")?, &mut ids)?;
+        self.numbers("env_id", &mut ids)?;
         env_ids.clear();
         env_ids.extend(ids.into_iter().map(|id| id as usize));
         Ok(())
@@ -211,5 +223,59 @@ impl<'a, 'py> InfoReader<'a, 'py> {
     fn get(&self, name: &str) -> Result<Bound<'py, PyAny>, CallError> {
         let missing = || broken(self.fields.id, &format!("the info has no `{name}`"));
         self.info.get_item(name)?.ok_or_else(missing)
+    }
+}
+
+/// Refuses rewards and observations of environment `id` that are not finite, before they are in a learner's memory:
+/// a loss would show them later, and not say where they come from.
+///
+/// # Errors
+/// [`EnvError::Backend`], which names the environment and what it gave.
+pub(super) fn check_finite(
+    id: &str,
+    spec: &ObsSpec,
+    obs: &[u8],
+    batch: &StepBatch,
+) -> Result<(), EnvError> {
+    let env_of = |row: usize| batch.env_ids.get(row).copied().unwrap_or(row);
+    for rewards in [&batch.raw_reward, &batch.reward] {
+        if let Some(place) = rewards.iter().position(|reward| !reward.is_finite()) {
+            let players = rewards.len() / batch.env_ids.len().max(1);
+            let env = env_of(place / players.max(1));
+            let reward = rewards[place];
+            return Err(refusal(id, env, &format!("gave the reward {reward}")));
+        }
+    }
+    if spec.dtype != Dtype::Float32 {
+        return Ok(());
+    }
+    let rows = obs.chunks_exact(spec.num_bytes().max(1)).enumerate();
+    let last = batch.final_obs.iter();
+    for (row, bytes) in rows.chain(last.map(|(row, bytes)| (*row, bytes.as_slice()))) {
+        let (floats, _) = bytes.as_chunks();
+        let mut floats = floats.iter().map(|bytes| f32::from_ne_bytes(*bytes));
+        if floats.clone().all(f32::is_finite) {
+            continue;
+        }
+        if let Some(place) = floats.position(|float| !float.is_finite()) {
+            let shown = f32::from_ne_bytes(bytes.as_chunks().0[place]);
+            let what = format!(
+                "showed {shown} at place {place} of an observation of shape {:?}",
+                spec.shape
+            );
+            return Err(refusal(id, env_of(row), &what));
+        }
+    }
+    Ok(())
+}
+
+fn refusal(id: &str, env: usize, what: &str) -> EnvError {
+    EnvError::Backend {
+        message: format!(
+            "environment {env} of `{id}` {what}: nothing can be learned from numbers that are not finite; \
+             mend the environment, or wrap it"
+        ),
+        details: None,
+        is_usage: false,
     }
 }

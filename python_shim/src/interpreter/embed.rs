@@ -12,12 +12,12 @@ use std::{
     mem::MaybeUninit,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
-    sync::OnceLock,
 };
 
 use pyo3::{ffi, prelude::*};
 
 use super::{Origin, REMEDY, sigint::KeepSigint};
+use crate::variables;
 
 /// Chooses the interpreter and starts it.
 pub(super) fn start() -> Result<Origin, String> {
@@ -142,35 +142,10 @@ fn add_current_folder() -> PyResult<()> {
     Python::attach(append)
 }
 
-/// Variables that would give this Python the folders of another, whose packages it cannot load.
-const OF_ANOTHER_PYTHON: [&str; 2] = ["PYTHONHOME", "PYTHONPATH"];
-
-static IGNORED: OnceLock<Vec<&'static str>> = OnceLock::new();
-
-/// The variables that [`initialize`] found set.
-pub(super) fn ignored_variables() -> Vec<&'static str> {
-    IGNORED.get().cloned().unwrap_or_default()
-}
-
-/// Removes them from this process, because the worker processes of environments inherit them.
-#[expect(unsafe_code, reason = "changes the environment of the process")]
-fn remove_variables() {
-    let set: Vec<_> = OF_ANOTHER_PYTHON
-        .into_iter()
-        .filter(|name| env::var_os(name).is_some())
-        .collect();
-    for name in &set {
-        // SAFETY: Rust's own readers are kept away by a lock; C code that reads at this very moment
-        // finds the variable or does not, because glibc frees nothing when one is removed.
-        unsafe { env::remove_var(name) };
-    }
-    IGNORED.get_or_init(|| set);
-}
-
 /// Starts Python in this thread and lets go of the GIL.
 #[expect(unsafe_code, reason = "PyConfig is reached through the C API only")]
 fn initialize(python: Option<&Path>) -> Result<(), String> {
-    remove_variables();
+    variables::remove();
     let path = python
         .map(|python| CString::new(python.as_os_str().as_bytes()))
         .transpose();

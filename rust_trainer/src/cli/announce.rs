@@ -17,7 +17,11 @@ use crate::{
 };
 
 /// How the run begins: who steps what, and what learns where.
-pub(super) fn announce(ranks: &Ranks, run: &Run) -> Result<(), TrainerError> {
+pub(super) fn announce(
+    ranks: &Ranks,
+    run: &Run,
+    why_not_native: Option<String>,
+) -> Result<(), TrainerError> {
     if !ranks.is_first() {
         return Ok(());
     }
@@ -51,9 +55,7 @@ pub(super) fn announce(ranks: &Ranks, run: &Run) -> Result<(), TrainerError> {
             _ => String::new(),
         },
     ));
-    if run.env().backend() != "native"
-        && let Some(why) = envs::why_not_native(settings)
-    {
+    if let Some(why) = why_not_native {
         say(why);
     }
     if !ranks.is_alone() {

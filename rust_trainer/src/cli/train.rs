@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     device,
-    envs::{self, Recording},
+    envs::{self, EnvRequest, Recording, TrainingEnvs},
     error::TrainerError,
     ranks::{Launch, Ranks},
     run::{CHANGEABLE, Outcome, Resume, Run, RunFolder},
@@ -176,16 +176,20 @@ fn start(ranks: &Ranks, args: &TrainArgs, stop: &StopRequest) -> Result<Run, Tra
         RunFolder::of_another_rank(settings.run.runs_dir.join(&settings.run.run_name))
     });
     device::limit_torch_to_one_thread();
-    let env = make_envs(for_env.env.num_envs, stop, move || {
-        envs::check_recipe(&for_env.env)?;
-        envs::for_training(&for_env)
+    let TrainingEnvs {
+        env,
+        why_not_native,
+    } = make_envs(for_env.env.num_envs, stop, move || {
+        let request = EnvRequest::for_training(&for_env);
+        request.check_recipe()?;
+        envs::for_training(&request)
     })?;
     let default = EnvSettings::default().env_timeout;
     let is_in_file = settings.env.env_timeout.to_bits() != default.to_bits();
     check_timeout(named.contains_key(TIMEOUT) || is_in_file, &settings, &*env)?;
     let for_evaluation = evaluation_envs(ranks, &settings, stop)?;
     let mut run = Run::create_in(folder, ranks.clone(), settings, env, stop)?;
-    announce(ranks, &run)?;
+    announce(ranks, &run, why_not_native)?;
     evaluate_in(&mut run, for_evaluation)?;
     Ok(run)
 }
@@ -210,7 +214,12 @@ fn resume(
     device::limit_torch_to_one_thread();
     let for_env = own_envs(&resume.settings, ranks)?;
     let num_envs = for_env.env.num_envs;
-    let env = make_envs(num_envs, stop, move || envs::for_training(&for_env))?;
+    let TrainingEnvs {
+        env,
+        why_not_native,
+    } = make_envs(num_envs, stop, move || {
+        envs::for_training(&EnvRequest::for_training(&for_env))
+    })?;
     let is_named = args.settings.0.contains_key(TIMEOUT);
     check_timeout(is_named, &resume.settings, &*env)?;
     let for_evaluation = evaluation_envs(ranks, &resume.settings, stop)?;
@@ -221,7 +230,7 @@ fn resume(
     for notice in run.notices() {
         warn(notice);
     }
-    announce(ranks, &run)?;
+    announce(ranks, &run, why_not_native)?;
     evaluate_in(&mut run, for_evaluation)?;
     say(format_args!(
         "going on from agent step {}",

@@ -5,7 +5,7 @@ use std::{mem, panic, time::Duration};
 
 use vec_env::{Actions, BatchSpec, EnvError, ObsSlot, StepBatch, VecEnv};
 
-use super::EnvThread;
+use super::env_thread::EnvThread;
 
 /// Moves environments to a thread where they step in the one that waits for them, and may hang: those of a user's
 /// own module (`module:Name-v0`). Others do not pay for it, some 0.15 ms a step.

@@ -3,7 +3,7 @@
 use rand_pcg::Pcg64;
 use vec_env::{ActionBatch, EnvError, ObsSpec};
 
-use super::Opponent;
+use super::opponent::Opponent;
 use crate::{error::TrainerError, nn::Memory, policy::Policy, tensors::obs_tensor};
 
 /// A policy on the other side of games.

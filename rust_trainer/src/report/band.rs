@@ -4,9 +4,9 @@ use std::path::Path;
 
 use plotters::prelude::*;
 
+use super::bootstrap::Interval;
 use super::picture::{self, BLUE, Canvas, Drawn, LINE, UNIT};
-use super::statistics::Interval;
-use super::stats::GAMES;
+use super::running::GAMES;
 use crate::error::ReportError;
 
 /// The mean over seeds at a step.

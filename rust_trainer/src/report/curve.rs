@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::picture::{self, BLUE, Canvas, Chart, Drawn, LINE, SIZE, UNIT, VERMILION, text};
-use super::stats::{GAMES, running_mean};
+use super::running::{GAMES, running_mean};
 use crate::error::ReportError;
 
 const GAMES_COLOUR: RGBColor = BLUE;

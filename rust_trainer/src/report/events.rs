@@ -45,12 +45,6 @@ impl EventWriter {
         Ok(writer)
     }
 
-    /// The file that is being written.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Logs values at `step`; `TensorBoard` keeps them as float32.
     pub fn scalars<'a>(
         &mut self,
@@ -125,12 +119,8 @@ fn file_name(folder: &Path) -> Result<String, ReportError> {
 
 /// The machine's name; `TensorBoard` does not read it, people do.
 fn host_name() -> String {
-    fs::read_to_string("/proc/sys/kernel/hostname")
-        .ok()
-        .or_else(|| std::env::var("HOSTNAME").ok())
-        .map(|name| name.trim().replace('/', "_"))
-        .filter(|name| !name.is_empty())
-        .unwrap_or_else(|| "localhost".into())
+    let name = fs::read_to_string("/proc/sys/kernel/hostname");
+    name.map_or("localhost".into(), |name| name.trim().replace('/', "_"))
 }
 
 fn since_epoch() -> f64 {
@@ -232,7 +222,7 @@ mod tests {
         let first = EventWriter::create(folder.path()).unwrap();
         let second = EventWriter::resume(folder.path(), 5).unwrap();
         let third = EventWriter::resume(folder.path(), 5).unwrap();
-        assert!(first.path() < second.path() && second.path() < third.path());
+        assert!(first.path < second.path && second.path < third.path);
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! The files that a run writes while it lasts: its tables and its `TensorBoard` events.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{
-    Episode, Evaluation, ReportError, episodes::EpisodeTable, evaluations::EvaluationTable,
-    events::EventWriter, scalars::ScalarTable,
+    Episode, Evaluation, events::EventWriter, read_evaluations, scalars::ScalarTable, table::Table,
 };
+use crate::error::ReportError;
 
 /// The table of finished games in a run's folder.
 pub(super) const EPISODES: &str = "episodes.csv";
+/// The table of evaluations, which is there once there was one.
+const EVALUATIONS: &str = "evaluations.csv";
 
 /// Scalars that describe the run, as do those that begin with `seconds`; `TensorBoard` shows them
 /// under `charts/`, all others under `losses/`.
@@ -23,9 +25,12 @@ const CHARTS: [&str; 6] = [
 
 /// What is written while the run lasts.
 pub(super) struct Files {
-    episodes: EpisodeTable,
+    folder: PathBuf,
+    episodes: Table,
     pub updates: ScalarTable,
-    pub evaluations: EvaluationTable,
+    evaluation_table: Option<Table>,
+    /// The rows of that.
+    pub evaluations: Vec<Evaluation>,
     pub events: EventWriter,
 }
 
@@ -33,20 +38,28 @@ impl Files {
     /// Those in `folder`: fresh ones, or up to the step and the update `at` which the run goes on.
     pub fn open(folder: &Path, at: Option<(u64, u64)>) -> Result<Self, ReportError> {
         let (at_step, updated_at) = at.unzip();
-        Ok(Self {
-            episodes: EpisodeTable::open(&folder.join(EPISODES), at_step)?,
+        let mut files = Self {
+            folder: folder.into(),
+            episodes: Table::of::<Episode>(&folder.join(EPISODES), at_step)?,
             updates: ScalarTable::open(&folder.join("updates.csv"), updated_at)?,
-            evaluations: EvaluationTable::open(&folder.join("evaluations.csv"), at_step)?,
+            evaluation_table: None,
+            evaluations: Vec::new(),
             events: match at_step {
                 Some(at_step) => EventWriter::resume(folder, at_step)?,
                 None => EventWriter::create(folder)?,
             },
-        })
+        };
+        let evaluated = folder.join(EVALUATIONS);
+        if at_step.is_some() && evaluated.exists() {
+            files.evaluation_table = Some(Table::of::<Evaluation>(&evaluated, at_step)?);
+            files.evaluations = read_evaluations(&evaluated)?;
+        }
+        Ok(files)
     }
 
     /// A finished game.
     pub fn episode(&mut self, episode: &Episode) -> Result<(), ReportError> {
-        self.episodes.write(episode)?;
+        self.episodes.row(episode)?;
         let values = [
             ("charts/raw_return", episode.raw_return),
             ("charts/episode_length", episode.length as f64),
@@ -65,9 +78,18 @@ impl Files {
         self.events.scalars(step, values)
     }
 
-    /// An evaluation.
+    /// An evaluation, which goes to the disk at once: they are rare, and a resumed run goes by the last.
     pub fn evaluation(&mut self, row: &Evaluation) -> Result<(), ReportError> {
-        self.evaluations.write(row)?;
+        let table = match &mut self.evaluation_table {
+            Some(table) => table,
+            none => none.insert(Table::of::<Evaluation>(
+                &self.folder.join(EVALUATIONS),
+                None,
+            )?),
+        };
+        table.row(row)?;
+        table.sync()?;
+        self.evaluations.push(*row);
         let values = [
             ("eval/raw_return_mean", row.mean),
             ("eval/raw_return_std", row.std),
@@ -79,14 +101,14 @@ impl Files {
     /// Brings everything to the disk.
     pub fn sync(&mut self) -> Result<(), ReportError> {
         self.episodes.sync()?;
-        self.updates.sync()?;
+        self.updates.table.sync()?;
         self.events.flush()
     }
 
     /// Hands everything to the operating system.
     pub fn flush(&mut self) -> Result<(), ReportError> {
         self.episodes.flush()?;
-        self.updates.flush()?;
+        self.updates.table.flush()?;
         self.events.flush()
     }
 }

@@ -10,30 +10,28 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub mod band;
-pub mod curve;
-pub mod episodes;
-pub mod evaluations;
-pub mod events;
+pub mod bootstrap;
+mod curve;
+mod events;
 mod files;
-pub mod format;
+mod format;
 pub mod human;
 mod picture;
 pub mod progress;
-pub mod scalars;
-pub mod statistics;
-pub mod stats;
+mod rows;
+pub mod running;
+mod scalars;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub use crate::error::ReportError;
-pub use curve::{Curve, draw_curve};
-pub use episodes::{Episode, read_episodes};
-pub use evaluations::{Evaluation, read_evaluations};
+pub use rows::{Episode, Evaluation, read_episodes, read_evaluations};
 
+use crate::error::ReportError;
+use curve::{Curve, draw_curve};
 use files::{EPISODES, Files};
 use progress::Progress;
-use stats::GameWindow;
+use running::GameWindow;
 
 /// Unwritten rows are at most this old; killing the program loses no more.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
@@ -60,7 +58,9 @@ impl RunReport {
     /// those of another. `title` heads the curve: env id, algorithm, seed.
     pub fn create(folder: &Path, title: &str, total_steps: u64) -> Result<Self, ReportError> {
         fs::create_dir_all(folder).map_err(ReportError::file("create", folder))?;
-        Self::open(folder, title, total_steps, None)
+        let files = Files::open(folder, None)?;
+        let progress = Progress::new(0, total_steps);
+        Ok(Self::with(Some(files), progress, folder, title, 0))
     }
 
     /// Goes on with the outputs of a run whose checkpoint was taken at `at_step`, after `seconds` of
@@ -74,24 +74,11 @@ impl RunReport {
         updated_at: u64,
         seconds: f64,
     ) -> Result<Self, ReportError> {
-        let at = Some((at_step, updated_at));
-        let mut report = Self::open(folder, title, total_steps, at)?;
-        report.seconds_before = seconds;
-        Ok(report)
-    }
-
-    fn open(
-        folder: &Path,
-        title: &str,
-        total_steps: u64,
-        at: Option<(u64, u64)>,
-    ) -> Result<Self, ReportError> {
-        let files = Files::open(folder, at)?;
-        let played = read_episodes(&folder.join(EPISODES))?;
-        let at_step = at.map_or(0, |(step, _)| step);
+        let files = Files::open(folder, Some((at_step, updated_at)))?;
         let progress = Progress::new(at_step, total_steps);
         let mut report = Self::with(Some(files), progress, folder, title, at_step);
-        for game in &played {
+        report.seconds_before = seconds;
+        for game in read_episodes(&folder.join(EPISODES))? {
             report.games.push(game.raw_return);
         }
         Ok(report)
@@ -181,10 +168,8 @@ impl RunReport {
         let lengths = lengths.map(|lengths| ("length_mean_100", lengths.mean()));
         let scalars = scalars.iter().map(|&(name, value)| (name, Some(value)));
         let row: Vec<_> = scalars.chain(own).chain(lengths).collect();
-        match &mut self.files {
-            Some(files) => files.update(step, &row),
-            None => Ok(()),
-        }
+        let files = self.files.as_mut();
+        files.map_or(Ok(()), |files| files.update(step, &row))
     }
 
     /// Records an evaluation, and says whether it is the best so far.
@@ -198,17 +183,15 @@ impl RunReport {
             row.seconds,
             if is_best { ", the best so far" } else { "" }
         ));
-        match &mut self.files {
-            Some(files) => files.evaluation(row),
-            None => Ok(()),
-        }
+        let files = self.files.as_mut();
+        files.map_or(Ok(()), |files| files.evaluation(row))
     }
 
     /// The evaluations of the run so far.
     #[must_use]
     pub fn evaluations(&self) -> &[Evaluation] {
         let files = self.files.as_ref();
-        files.map_or(&[], |files| &files.evaluations.rows)
+        files.map_or(&[], |files| &files.evaluations)
     }
 
     /// Games in the table.
@@ -221,7 +204,7 @@ impl RunReport {
     #[must_use]
     pub fn num_updates(&self) -> u64 {
         let files = self.files.as_ref();
-        files.map_or(0, |files| files.updates.num_rows())
+        files.map_or(0, |files| files.updates.table.num_rows)
     }
 
     /// Leaves out the last `time` of the seconds of training: it went into something else.
@@ -237,10 +220,8 @@ impl RunReport {
 
     /// Records a text (Markdown) for `TensorBoard`, such as the settings of the run.
     pub fn text(&mut self, tag: &str, markdown: &str) -> Result<(), ReportError> {
-        match &mut self.files {
-            Some(files) => files.events.text(self.step, tag, markdown),
-            None => Ok(()),
-        }
+        let files = self.files.as_mut();
+        files.map_or(Ok(()), |files| files.events.text(self.step, tag, markdown))
     }
 
     /// Moves the progress display to `step`, and the buffers to the disk when they are due.
@@ -262,19 +243,15 @@ impl RunReport {
     /// Brings everything recorded so far to the disk. To be called before a checkpoint is written: a
     /// run that resumes from it relies on all rows up to its step.
     pub fn sync(&mut self) -> Result<(), ReportError> {
-        match &mut self.files {
-            Some(files) => files.sync(),
-            None => Ok(()),
-        }
+        let files = self.files.as_mut();
+        files.map_or(Ok(()), Files::sync)
     }
 
     /// Hands everything recorded so far to the operating system.
     pub fn flush(&mut self) -> Result<(), ReportError> {
         self.flushed = Instant::now();
-        match &mut self.files {
-            Some(files) => files.flush(),
-            None => Ok(()),
-        }
+        let files = self.files.as_mut();
+        files.map_or(Ok(()), Files::flush)
     }
 
     /// Mean raw return of the last true games, at most 100, and how many they are; `None` before

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::format::duration;
-use super::stats::{GameWindow, Rate};
+use super::running::{GameWindow, Rate};
 
 /// A bar is redrawn, or a line printed, no sooner than this after the one before.
 const BAR_INTERVAL: Duration = Duration::from_millis(200);

@@ -8,7 +8,7 @@ use crate::error::ReportError;
 /// A table of named scalars as it is being written.
 #[derive(Debug)]
 pub struct ScalarTable {
-    table: Table,
+    pub table: Table,
     cells: Vec<Option<String>>,
 }
 
@@ -18,12 +18,6 @@ impl ScalarTable {
         let table = Table::open(path, at_step)?;
         let cells = vec![None; table.columns.len()];
         Ok(Self { table, cells })
-    }
-
-    /// Rows so far.
-    #[must_use]
-    pub fn num_rows(&self) -> u64 {
-        self.table.num_rows
     }
 
     /// Appends one row. A column that `values` leaves out, and a `None`, become an empty cell; a
@@ -37,8 +31,14 @@ impl ScalarTable {
         }
         self.cells.fill(None);
         self.cells[0] = Some(step.to_string());
-        for (place, &(name, value)) in values.iter().enumerate() {
-            let column = self.table.column(name, place + 1)?;
+        for &(name, value) in values {
+            let columns = &self.table.columns;
+            let column = columns.iter().position(|column| column == name);
+            let column = column.ok_or_else(|| ReportError::UnknownColumn {
+                path: self.table.path.clone(),
+                column: name.into(),
+                columns: columns.join(", "),
+            })?;
             if self.cells[column].is_some() {
                 return Err(ReportError::RepeatedColumn {
                     path: self.table.path.clone(),
@@ -47,20 +47,7 @@ impl ScalarTable {
             }
             self.cells[column] = Some(value.map_or_else(String::new, digits));
         }
-        let cells = self.cells.iter().map(|cell| cell.as_deref().unwrap_or(""));
-        let written = self.table.writer.write_record(cells);
-        self.table.num_rows += 1;
-        written.map_err(ReportError::table("write", &self.table.path))
-    }
-
-    /// Hands the rows written so far to the operating system.
-    pub fn flush(&mut self) -> Result<(), ReportError> {
-        self.table.flush()
-    }
-
-    /// Brings the rows written so far to the disk.
-    pub fn sync(&mut self) -> Result<(), ReportError> {
-        self.table.sync()
+        self.table.row(&self.cells)
     }
 }
 

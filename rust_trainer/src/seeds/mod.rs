@@ -14,7 +14,7 @@ pub use results::Results;
 
 use crate::{
     error::TrainerError,
-    report::{progress::Progress, stats::GameWindow},
+    report::{progress::Progress, running::GameWindow},
     stop::{LOOK, StopRequest},
 };
 use children::{AtWork, Program};

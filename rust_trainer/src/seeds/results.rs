@@ -16,10 +16,10 @@ use crate::{
     error::TrainerError,
     report::{
         Episode, band,
+        bootstrap::{Interval, RESAMPLES, interquartile_mean, mean, stratified_bootstrap},
         human::normalized,
         read_episodes,
-        statistics::{Interval, RESAMPLES, interquartile_mean, mean, stratified_bootstrap},
-        stats::{GAMES, GameWindow},
+        running::{GAMES, GameWindow},
     },
     run::files,
 };

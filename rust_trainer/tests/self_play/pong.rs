@@ -2,7 +2,7 @@
 
 use python_shim::{MakeOptions, VecGymEnv, interpreter};
 use rust_trainer::{
-    envs,
+    envs::{self, EnvRequest},
     settings::{Algorithm, Settings},
 };
 use vec_env::{Actions, StepBatch, VecEnv, env::Random};
@@ -28,7 +28,8 @@ fn rows_are_those_of_make_vec(backend: &str, chosen: &str) {
     );
     let settings = Settings::defaults(Algorithm::Ppo);
     let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
-    let mut rows = envs::for_training(&settings).unwrap();
+    let request = EnvRequest::for_training(&settings);
+    let mut rows = envs::for_training(&request).unwrap().env;
     assert_eq!(rows.backend(), chosen);
     let options = MakeOptions::new()
         .with("num_players", 2)

@@ -1,0 +1,231 @@
+//! [`EnvRequest`]: what environments settings ask for, in the words of `atari_wrappers`.
+
+use std::{
+    cell::OnceCell,
+    path::{Path, PathBuf},
+};
+
+use python_shim::{AtariRequest, MakeOptions, Value};
+use vec_env::EnvError;
+
+use crate::{
+    error::TrainerError,
+    settings::{Backend, FireReset, OrRecipe, Recipe, Settings},
+};
+
+/// What is saved of games that are played for evaluation.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// Folder for every raw frame as PNG.
+    pub img_dir: Option<PathBuf>,
+    /// Folder for games as mp4.
+    pub video_dir: Option<PathBuf>,
+    /// Of each environment's games, the first and every n-th after it goes to `video_dir`; at least 1
+    /// where that is set.
+    pub record_every: u64,
+}
+
+impl Recording {
+    fn has_pictures(&self) -> bool {
+        self.img_dir.is_some() || self.video_dir.is_some()
+    }
+}
+
+/// What a run's environments are to be. What an id means is Python's to say, which is asked at most once.
+pub struct EnvRequest<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) backend: Backend,
+    pub(super) options: MakeOptions,
+    game: OnceCell<Result<Option<AtariRequest>, EnvError>>,
+}
+
+impl<'a> EnvRequest<'a> {
+    /// The environments to learn in.
+    #[must_use]
+    pub fn for_training(settings: &'a Settings) -> Self {
+        let mut options = options(settings);
+        set(&mut options, "episodic_life", settings.env.episodic_life);
+        set(&mut options, "clip_reward", settings.env.clip_reward);
+        if !settings.run.img_dir.as_os_str().is_empty() {
+            set_folder(&mut options, "img_dir", &settings.run.img_dir);
+        }
+        Self::new(settings, settings.env.backend, options)
+    }
+
+    /// Those to measure a policy in: whole games and raw rewards, whatever the recipe says.
+    pub(super) fn for_evaluation(settings: &'a Settings, recording: &Recording) -> Self {
+        let mut options = options(settings)
+            .with("episodic_life", false)
+            .with("clip_reward", false);
+        let backend = match settings.env.backend {
+            // Their threads write no raw frames; the same games run elsewhere.
+            Backend::Ale | Backend::Native if recording.has_pictures() => Backend::Auto,
+            backend => backend,
+        };
+        if let Some(folder) = &recording.img_dir {
+            set_folder(&mut options, "img_dir", folder);
+        }
+        if let Some(folder) = &recording.video_dir {
+            set_folder(&mut options, "video_dir", folder);
+            options.set("record_every", recording.record_every as i64);
+        }
+        Self::new(settings, backend, options)
+    }
+
+    pub(super) fn new(settings: &'a Settings, backend: Backend, options: MakeOptions) -> Self {
+        Self {
+            settings,
+            backend,
+            options,
+            game: OnceCell::new(),
+        }
+    }
+
+    /// The id.
+    pub(super) fn env_id(&self) -> &'a str {
+        &self.settings.env.env_id
+    }
+
+    /// The Atari game and its recipe; `None` where it is no Atari game.
+    ///
+    /// # Errors
+    /// What `atari_wrappers` refuses.
+    pub(super) fn game(&self) -> Result<Option<&AtariRequest>, EnvError> {
+        let resolve = || AtariRequest::resolve(self.env_id(), &self.options);
+        let game = self.game.get_or_init(resolve);
+        game.as_ref().map(Option::as_ref).map_err(Clone::clone)
+    }
+
+    /// Whether an option is there.
+    pub(super) fn names(&self, option: &str) -> bool {
+        let mut named = self.options.settings().iter().map(|(name, _)| name);
+        named.any(|name| name == option)
+    }
+
+    /// Refuses a recipe that was asked for where nothing reads it.
+    ///
+    /// # Errors
+    /// [`TrainerError::Setting`] for environments that are no Atari games.
+    pub fn check_recipe(&self) -> Result<(), TrainerError> {
+        let recipe = self.settings.env.recipe;
+        // What is wrong with the id is said where the environments are made.
+        if recipe == Recipe::Default || !matches!(self.game(), Ok(None)) {
+            return Ok(());
+        }
+        let problem = format!("is not read: `{}` is no Atari game", self.env_id());
+        Err(TrainerError::setting("recipe", recipe, problem))
+    }
+}
+
+/// An environment's id as a part of files' names: Gymnasium's may hold `/` and `:`, a mistake anything.
+#[must_use]
+pub fn name_in_files(env_id: &str) -> String {
+    const LONGEST: usize = 80;
+    let plain = |letter: char| letter.is_control() || ['/', ':'].contains(&letter);
+    env_id.replace(plain, "-").chars().take(LONGEST).collect()
+}
+
+fn options(settings: &Settings) -> MakeOptions {
+    let env = &settings.env;
+    let mut options = MakeOptions::new()
+        .with("autoreset", "same-step")
+        .with("preset", env.recipe.name());
+    if let OrRecipe::Value(way) = env.fire_reset {
+        options.set("fire_reset", fire_reset(way));
+    }
+    if let OrRecipe::Value(shown) = env.obs_type {
+        options.set("obs_type", shown.name());
+    }
+    set(&mut options, "noop_max", env.noop_max);
+    set(&mut options, "frame_skip", env.frame_skip);
+    set(&mut options, "frame_stack", env.frame_stack);
+    set(&mut options, "sticky_actions", env.sticky_actions);
+    set(&mut options, "full_action_space", env.full_action_space);
+    set(&mut options, "continuous", env.continuous);
+    set(
+        &mut options,
+        "continuous_action_threshold",
+        env.continuous_action_threshold,
+    );
+    set(&mut options, "max_episode_frames", env.max_episode_frames);
+    if env.num_players > 1 {
+        options.set("num_players", env.num_players as i64);
+    }
+    options
+}
+
+/// Passes a folder on.
+fn set_folder(options: &mut MakeOptions, name: &str, folder: &Path) {
+    options.set(name, folder.to_string_lossy().into_owned());
+}
+
+/// The name in Python.
+fn fire_reset(way: FireReset) -> Value {
+    match way {
+        FireReset::On => true.into(),
+        FireReset::Off => false.into(),
+        FireReset::Steps => "steps".into(),
+        FireReset::BeforeNoops => "before-noops".into(),
+        FireReset::AfterNoops => "after-noops".into(),
+    }
+}
+
+/// Passes a setting on where it is named.
+fn set<T: Into<Value>>(options: &mut MakeOptions, name: &str, setting: OrRecipe<T>) {
+    if let Some(value) = setting.value() {
+        options.set(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{Algorithm, EnvSettings, ObsType};
+
+    fn names(options: &MakeOptions) -> Vec<&str> {
+        let settings = options.settings().iter();
+        settings.map(|(name, _)| name.as_str()).collect()
+    }
+
+    #[test]
+    fn only_what_is_named_reaches_python_beside_the_recipe() {
+        let settings = Settings::defaults(Algorithm::Ppo);
+        let always = ["autoreset", "preset"];
+        assert_eq!(names(&options(&settings)), always);
+        let settings = Settings {
+            env: EnvSettings {
+                recipe: Recipe::Baselines,
+                noop_max: OrRecipe::Value(0),
+                fire_reset: OrRecipe::Value(FireReset::Off),
+                sticky_actions: OrRecipe::Value(0.25),
+                continuous: OrRecipe::Value(true),
+                continuous_action_threshold: OrRecipe::Value(0.3),
+                obs_type: OrRecipe::Value(ObsType::Ram),
+                ..settings.env
+            },
+            ..settings
+        };
+        let options = options(&settings);
+        let given = [
+            "fire_reset",
+            "obs_type",
+            "noop_max",
+            "sticky_actions",
+            "continuous",
+            "continuous_action_threshold",
+        ];
+        assert_eq!(names(&options), [always.as_slice(), &given].concat());
+        let value = |name: &str| {
+            let mut settings = options.settings().iter();
+            let found = settings.find(|(given, _)| given == name);
+            found.map(|(_, value)| value.clone())
+        };
+        assert_eq!(value("preset"), Some("baselines".into()));
+        assert_eq!(value("fire_reset"), Some(false.into()));
+        assert_eq!(value("noop_max"), Some(0.into()));
+        assert_eq!(value("sticky_actions"), Some(0.25.into()));
+        assert_eq!(value("continuous"), Some(true.into()));
+        assert_eq!(value("continuous_action_threshold"), Some(0.3.into()));
+        assert_eq!(value("obs_type"), Some("ram".into()));
+    }
+}

@@ -1,0 +1,57 @@
+//! What a row says in `episodes.csv`, one for each finished true game, and in `evaluations.csv`.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::table::read_rows;
+use crate::error::ReportError;
+
+/// One finished true game: all lives, whatever the learner took for an episode.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Episode {
+    /// Agent steps of the whole run, over all envs, when the game ended.
+    pub step: u64,
+    /// Index of the env that played it.
+    pub env: usize,
+    /// Sum of the rewards as the game gave them, not clipped.
+    pub raw_return: f64,
+    /// Length in agent steps.
+    pub length: u64,
+    /// Length in emulator frames.
+    pub frames: u64,
+    /// Seconds of training since the start of the run, interruptions not counted.
+    pub seconds: f64,
+}
+
+/// What the games of an evaluation brought: raw returns of true games.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evaluation {
+    /// Agent steps that the policy had learned from.
+    pub step: u64,
+    /// Mean raw return.
+    pub mean: f64,
+    /// Standard deviation of the raw returns (of the population).
+    pub std: f64,
+    /// Lowest raw return.
+    pub min: f64,
+    /// Highest raw return.
+    pub max: f64,
+    /// Games played.
+    pub episodes: usize,
+    /// Mean length in agent steps.
+    pub length: f64,
+    /// Seconds that it took; they are not seconds of training.
+    pub seconds: f64,
+}
+
+/// The games of an `episodes.csv`, in the order in which they ended; the table may still be
+/// growing, or lack the end of its last row.
+pub fn read_episodes(path: &Path) -> Result<Vec<Episode>, ReportError> {
+    read_rows(path)
+}
+
+/// The rows of an `evaluations.csv`, in the order of their steps.
+pub fn read_evaluations(path: &Path) -> Result<Vec<Evaluation>, ReportError> {
+    read_rows(path)
+}
