@@ -5,7 +5,11 @@ use std::path::PathBuf;
 use pyo3::{intern, prelude::*};
 use vec_env::EnvError;
 
-use crate::{MakeOptions, Value, error::CallError, interpreter, value};
+use crate::{
+    error::CallError,
+    interpreter,
+    value::{self, MakeOptions, Value},
+};
 
 /// An Atari game and its recipe.
 #[derive(Clone, Debug, PartialEq)]

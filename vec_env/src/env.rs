@@ -1,6 +1,6 @@
 //! [`Env`]: a single environment written in Rust.
 
-use crate::{ActionSpace, Actions, ObsSpec};
+use crate::spaces::{ActionSpace, Actions, ObsSpec};
 
 /// What one step of one environment brought beside its observation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,6 +1,6 @@
 //! What can go wrong with a batch of environments.
 
-use crate::ActionSpace;
+use crate::spaces::ActionSpace;
 
 /// An error of a batch of environments. Its message is one line or few; [`EnvError::details`] has the
 /// rest.
@@ -133,16 +133,5 @@ impl EnvError {
             *env_indices = of(env_indices);
         }
         self
-    }
-
-    /// Refuses memory of another length than `expected` bytes.
-    ///
-    /// # Errors
-    /// [`EnvError::BufferSize`].
-    pub fn check_length(buffer: &[u8], expected: usize) -> Result<(), Self> {
-        match buffer.len() {
-            got if got == expected => Ok(()),
-            got => Err(Self::BufferSize { expected, got }),
-        }
     }
 }

@@ -23,6 +23,7 @@
 //!
 //! This crate knows neither Python nor any tensor library.
 
+mod checks;
 pub mod env;
 pub mod envs;
 mod error;

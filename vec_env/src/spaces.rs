@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::EnvError;
-
 /// What a batch of environments is, from its making to its end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchSpec {
@@ -42,19 +40,6 @@ impl BatchSpec {
     #[must_use]
     pub fn obs_bytes(&self) -> usize {
         self.num_envs * self.obs_spec.num_bytes()
-    }
-
-    /// Refuses saved states that are not one for each environment.
-    ///
-    /// # Errors
-    /// [`EnvError::State`].
-    pub fn check_states(&self, states: &[Vec<u8>]) -> Result<(), EnvError> {
-        match (states.len(), self.num_envs) {
-            (given, needed) if given == needed => Ok(()),
-            (given, needed) => Err(EnvError::State(format!(
-                "{given} states for {needed} environments"
-            ))),
-        }
     }
 }
 
@@ -173,49 +158,6 @@ impl ActionSpace {
                 ActionBatch::Continuous(clipped.collect())
             }
             _ => actions.clone(),
-        }
-    }
-
-    /// Refuses actions of `num_envs` environments that are too few or many, of the other kind, or out
-    /// of range (whole numbers only); `env_of` says which environment a row is of.
-    ///
-    /// # Errors
-    /// [`EnvError::ActionKind`], [`EnvError::ActionCount`], [`EnvError::ActionRange`].
-    pub fn check(
-        &self,
-        actions: Actions<'_>,
-        num_envs: usize,
-        env_of: impl Fn(usize) -> usize,
-    ) -> Result<(), EnvError> {
-        let num_values = self.num_values();
-        let expected = num_envs * num_values;
-        if matches!(self, Self::Box { .. }) != matches!(actions, Actions::Continuous(_)) {
-            let space = self.clone();
-            return Err(EnvError::ActionKind { space });
-        }
-        if actions.len() != expected {
-            return Err(EnvError::ActionCount {
-                expected,
-                got: actions.len(),
-                num_values,
-            });
-        }
-        let num_valid = |place: usize| match self {
-            Self::Discrete { n } => *n,
-            Self::MultiDiscrete { nvec } => nvec[place % num_values],
-            Self::Box { .. } => i64::MAX,
-        };
-        let Actions::Discrete(actions) = actions else {
-            return Ok(());
-        };
-        let is_valid = |place: &usize| (0..num_valid(*place)).contains(&actions[*place]);
-        match (0..actions.len()).find(|place| !is_valid(place)) {
-            None => Ok(()),
-            Some(place) => Err(EnvError::ActionRange {
-                env: env_of(place / num_values),
-                action: actions[place],
-                num_actions: num_valid(place),
-            }),
         }
     }
 }

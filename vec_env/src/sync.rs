@@ -3,8 +3,12 @@
 use std::time::Duration;
 
 use crate::{
-    ActionBatch, Actions, BatchSpec, Env, EnvError, Episode, FinalInfo, ObsSlot, StepBatch, VecEnv,
-    env::{bytes_to_words, words_to_bytes},
+    env::{Env, bytes_to_words, words_to_bytes},
+    error::EnvError,
+    slot::ObsSlot,
+    spaces::{ActionBatch, Actions, BatchSpec},
+    step::{Episode, FinalInfo, StepBatch},
+    vec_env::VecEnv,
 };
 
 /// Bytes of an episode's record in a saved state: its return and its length.

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use crate::{
-    ActionSpace, Actions, AutoresetMode, BatchSpec, EnvError, ObsBuffer, ObsSlot, ObsSpec,
-    StepBatch,
+    error::EnvError,
+    slot::{ObsBuffer, ObsSlot},
+    spaces::{ActionSpace, Actions, AutoresetMode, BatchSpec, ObsSpec},
+    step::StepBatch,
 };
 
 /// A batch of environments, stepped together.

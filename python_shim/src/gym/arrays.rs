@@ -10,9 +10,8 @@ use pyo3::{
     intern,
     prelude::*,
 };
-use vec_env::{ActionSpace, Actions, Dtype, EnvError};
+use vec_env::{ActionSpace, Actions, EnvError};
 
-use super::{Image, spaces::Spaces};
 use crate::error::CallError;
 
 /// The numpy array that carries actions to Python: int64, or float32 for real ones.
@@ -68,38 +67,6 @@ impl ActionArray {
         // as many bytes as `values`; the attached GIL keeps Python code from reading it meanwhile.
         unsafe { slice::from_raw_parts_mut(target, values.len()).copy_from_slice(values) };
     }
-}
-
-/// Borrows observations of `num_rows` environments, after checking their size and type; those of float64
-/// are rounded to float32 first, in an array of their own.
-pub(super) fn observations(
-    id: &str,
-    spaces: &Spaces,
-    num_rows: usize,
-    obs: &Bound<'_, PyAny>,
-) -> Result<PyUntypedBuffer, CallError> {
-    let py = obs.py();
-    let buffer = if spaces.narrows_obs {
-        PyUntypedBuffer::get(&obs.call_method1(intern!(py, "astype"), (intern!(py, "float32"),))?)?
-    } else {
-        PyUntypedBuffer::get(obs)?
-    };
-    let format_fits = match spaces.batch.obs_spec.dtype {
-        Dtype::Uint8 => buffer.as_typed::<u8>().is_ok(),
-        Dtype::Float32 => buffer.as_typed::<f32>().is_ok(),
-    };
-    let expected = [&[num_rows], spaces.batch.obs_spec.shape.as_slice()].concat();
-    let shape_fits = buffer.shape() == expected;
-    if format_fits && shape_fits && buffer.is_c_contiguous() {
-        return Ok(buffer);
-    }
-    let problem = format!(
-        "observations are {:?} of shape {:?}, not C-contiguous {:?} of shape {expected:?}",
-        buffer.format(),
-        buffer.shape(),
-        spaces.batch.obs_spec.dtype,
-    );
-    Err(broken(id, &problem))
 }
 
 /// The bytes of an array that was found contiguous; needs no GIL.
@@ -188,23 +155,6 @@ impl Fields<'_> {
         let problem = format!("`{name}` has shape {:?}, not {expected:?}", buffer.shape());
         Err(broken(self.id, &problem))
     }
-}
-
-/// A picture out of a uint8 array `[height, width, 3]`.
-pub(super) fn image(id: &str, array: &Bound<'_, PyAny>) -> Result<Image, CallError> {
-    let unfit = |what: String| {
-        let problem = format!("a picture is {what}, not uint8 [height, width, 3]");
-        broken(id, &problem)
-    };
-    let buffer = PyBuffer::<u8>::get(array).map_err(|error| unfit(error.to_string()))?;
-    let &[height, width, 3] = buffer.shape() else {
-        return Err(unfit(format!("of shape {:?}", buffer.shape())));
-    };
-    Ok(Image {
-        width,
-        height,
-        rgb: buffer.to_vec(array.py())?,
-    })
 }
 
 /// The error for what an environment returned and should not have.

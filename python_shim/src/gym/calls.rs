@@ -15,8 +15,8 @@ use pyo3::{
 use vec_env::{Actions, EnvError, ObsSlot, StepBatch};
 
 use super::{
-    VecGymEnv,
     arrays::{self, ActionArray},
+    env::VecGymEnv,
     results,
 };
 use crate::error::CallError;
@@ -32,14 +32,14 @@ impl VecGymEnv {
     ) -> Result<(), EnvError> {
         obs.copy_from_slice(arrays::bytes(&buffer));
         self.received = Some(buffer);
-        results::check_finite(&self.id, &self.spaces.batch.obs_spec, obs, batch)
+        results::check_finite(&self.id, &self.spec.obs_spec, obs, batch)
     }
 
-    /// Does what [`VecEnv::send`] does for the environments that `env_ids` names (`None`: those received
+    /// Does what [`VecEnv::send`](vec_env::VecEnv::send) does for the environments that `env_ids` names (`None`: those received
     /// last), whose observations [`VecGymEnv::recv_into`] will take.
     ///
     /// # Errors
-    /// Those of [`VecEnv::send`].
+    /// Those of [`VecEnv::send`](vec_env::VecEnv::send).
     pub fn send_to(
         &mut self,
         actions: Actions<'_>,
@@ -53,7 +53,7 @@ impl VecGymEnv {
     /// `timeout`; writes observations to `obs`, a row for each environment received.
     ///
     /// # Errors
-    /// Those of [`VecEnv::recv_timeout`]; [`EnvError::BufferSize`], after which to receive again.
+    /// Those of [`VecEnv::recv_timeout`](vec_env::VecEnv::recv_timeout); [`EnvError::BufferSize`], after which to receive again.
     pub fn recv_into(
         &mut self,
         obs: &mut [u8],
@@ -122,13 +122,13 @@ impl VecGymEnv {
             let num_envs = self.check_actions(py, actions, env_ids)?;
             if let Some(slot) = slot {
                 let num_rows = self.rows_after(py, num_envs)?;
-                EnvError::check_length(slot, num_rows * self.spaces.batch.obs_spec.num_bytes())?;
+                EnvError::check_length(slot, num_rows * self.spec.obs_spec.num_bytes())?;
             }
             let smaller;
             let array = if actions.len() == self.actions.len() {
                 &self.actions
             } else {
-                smaller = ActionArray::new(py, num_envs, &self.spaces.batch.action_space)?;
+                smaller = ActionArray::new(py, num_envs, &self.spec.action_space)?;
                 &smaller
             };
             array.write(py, actions);
@@ -152,12 +152,10 @@ impl VecGymEnv {
             None => self.env.getattr(py, intern!(py, "turn"))?.extract(py)?,
         };
         let env_ids = env_ids.or(turn.as_deref());
-        let num_envs = env_ids.map_or(self.spaces.batch.num_envs, <[usize]>::len);
+        let num_envs = env_ids.map_or(self.spec.num_envs, <[usize]>::len);
         let env_of = |row: usize| env_ids.map_or(row, |ids| ids[row]);
-        self.spaces
-            .batch
-            .action_space
-            .check(actions, num_envs, env_of)?;
+        let space = &self.spec.action_space;
+        space.check(actions, num_envs, env_of)?;
         Ok(num_envs)
     }
 
@@ -165,7 +163,7 @@ impl VecGymEnv {
     fn rows_after(&self, py: Python<'_>, sent: usize) -> PyResult<usize> {
         let name = intern!(py, "num_in_flight");
         let in_flight: usize = self.env.getattr(py, name)?.extract(py)?;
-        Ok((in_flight + sent).min(self.spaces.batch.batch_size))
+        Ok((in_flight + sent).min(self.spec.batch_size))
     }
 
     /// Waits for the step that was sent and fills `batch`; the observations stay in Python's memory. `obs` is where they
@@ -182,7 +180,7 @@ impl VecGymEnv {
             if let Some(obs) = obs
                 && num_rows > 0
             {
-                EnvError::check_length(obs, num_rows * self.spaces.batch.obs_spec.num_bytes())?;
+                EnvError::check_length(obs, num_rows * self.spec.obs_spec.num_bytes())?;
             }
             let recv = self.recv.bind(py);
             let result = match timeout {

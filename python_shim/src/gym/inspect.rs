@@ -1,13 +1,17 @@
 //! Looking into the environments: pictures, attributes, random actions, worker processes.
 
 use pyo3::{
+    buffer::PyBuffer,
     prelude::*,
     types::{PyDict, PyList},
 };
 use vec_env::{ActionBatch, ActionSpace, EnvError};
 
-use super::{VecGymEnv, arrays};
-use crate::{Value, error::CallError, value};
+use super::{arrays, env::VecGymEnv};
+use crate::{
+    error::CallError,
+    value::{self, Value},
+};
 
 /// A picture.
 #[derive(Clone, PartialEq, Eq)]
@@ -66,7 +70,7 @@ impl VecGymEnv {
         Ok(self.with_env(|env| {
             let drawn = env.getattr("action_space")?.call_method0("sample")?;
             let flat = drawn.call_method0("ravel")?.call_method0("tolist")?;
-            Ok(match self.spaces.batch.action_space {
+            Ok(match self.spec.action_space {
                 ActionSpace::Box { .. } => ActionBatch::Continuous(flat.extract()?),
                 _ => ActionBatch::Discrete(flat.extract()?),
             })
@@ -80,9 +84,7 @@ impl VecGymEnv {
     pub fn render(&mut self) -> Result<Vec<Image>, EnvError> {
         let read = |pictures: Bound<'_, PyAny>| {
             let pictures = pictures.try_iter()?;
-            pictures
-                .map(|picture| arrays::image(&self.id, &picture?))
-                .collect()
+            pictures.map(|picture| image(&self.id, &picture?)).collect()
         };
         Ok(self.call_python("render", |_| Ok(()), read)?)
     }
@@ -93,7 +95,7 @@ impl VecGymEnv {
     /// Those of [`VecGymEnv::render`].
     pub fn render_at(&mut self, index: usize) -> Result<Image, EnvError> {
         let fill = |kwargs: &Bound<'_, PyDict>| kwargs.set_item("index", index);
-        let read = |picture: Bound<'_, PyAny>| arrays::image(&self.id, &picture);
+        let read = |picture: Bound<'_, PyAny>| image(&self.id, &picture);
         Ok(self.call_python("render_at", fill, read)?)
     }
 
@@ -102,7 +104,7 @@ impl VecGymEnv {
     /// # Errors
     /// Those of [`VecGymEnv::render`].
     pub fn render_tiles(&mut self) -> Result<Image, EnvError> {
-        let read = |picture: Bound<'_, PyAny>| arrays::image(&self.id, &picture);
+        let read = |picture: Bound<'_, PyAny>| image(&self.id, &picture);
         Ok(self.call_python("render_tiles", |_| Ok(()), read)?)
     }
 
@@ -156,7 +158,7 @@ impl VecGymEnv {
         values: &[Value],
         indices: Option<&[usize]>,
     ) -> Result<(), EnvError> {
-        let count = indices.map_or(self.spaces.batch.num_envs, <[usize]>::len);
+        let count = indices.map_or(self.spec.num_envs, <[usize]>::len);
         let fill = |kwargs: &Bound<'_, PyDict>| {
             let py = kwargs.py();
             let each = match values {
@@ -191,4 +193,21 @@ impl VecGymEnv {
     pub fn worker_pids(&self) -> Result<Vec<u32>, EnvError> {
         Ok(self.with_env(|env| Ok(env.getattr("worker_pids")?.extract()?))?)
     }
+}
+
+/// A picture out of a uint8 array `[height, width, 3]`.
+fn image(id: &str, array: &Bound<'_, PyAny>) -> Result<Image, CallError> {
+    let unfit = |what: String| {
+        let problem = format!("a picture is {what}, not uint8 [height, width, 3]");
+        arrays::broken(id, &problem)
+    };
+    let buffer = PyBuffer::<u8>::get(array).map_err(|error| unfit(error.to_string()))?;
+    let &[height, width, 3] = buffer.shape() else {
+        return Err(unfit(format!("of shape {:?}", buffer.shape())));
+    };
+    Ok(Image {
+        width,
+        height,
+        rgb: buffer.to_vec(array.py())?,
+    })
 }

@@ -9,8 +9,8 @@ use pyo3::{
 };
 use vec_env::{EnvError, StepBatch, VecEnv};
 
-use super::VecGymEnv;
-use crate::{Value, value};
+use super::env::VecGymEnv;
+use crate::value::{self, Value};
 
 /// Which environments to restart, with which seeds and options; by default all of them, whose random
 /// numbers go on.
@@ -75,7 +75,7 @@ impl VecGymEnv {
         obs: &mut [u8],
         batch: &mut StepBatch,
     ) -> Result<(), EnvError> {
-        EnvError::check_length(obs, self.spaces.batch.obs_bytes())?;
+        EnvError::check_length(obs, self.spec.obs_bytes())?;
         self.reset_async(request)?;
         self.reset_wait(obs, batch, None)
     }
@@ -109,7 +109,7 @@ impl VecGymEnv {
         timeout: Option<Duration>,
     ) -> Result<(), EnvError> {
         self.check_open()?;
-        EnvError::check_length(obs, self.spaces.batch.obs_bytes())?;
+        EnvError::check_length(obs, self.spec.obs_bytes())?;
         let timeout = timeout.map(|timeout| timeout.as_secs_f64());
         let fill = |kwargs: &Bound<'_, PyDict>| kwargs.set_item("timeout", timeout);
         let buffer =
@@ -196,7 +196,7 @@ impl VecGymEnv {
         batch: &mut StepBatch,
     ) -> Result<(), EnvError> {
         self.check_open()?;
-        EnvError::check_length(obs, self.spaces.batch.obs_bytes())?;
+        EnvError::check_length(obs, self.spec.obs_bytes())?;
         self.received = None;
         let fill = |kwargs: &Bound<'_, PyDict>| {
             let py = kwargs.py();

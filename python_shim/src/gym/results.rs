@@ -9,8 +9,8 @@ use pyo3::{
 use vec_env::{Dtype, EnvError, Episode, FinalInfo, ObsSpec, StepBatch};
 
 use super::{
-    VecGymEnv,
-    arrays::{Fields, broken, bytes, observations},
+    arrays::{Fields, broken, bytes},
+    env::VecGymEnv,
 };
 use crate::{error::CallError, value};
 
@@ -37,6 +37,35 @@ const KNOWN: [&str; 15] = [
 ];
 
 impl VecGymEnv {
+    /// Borrows observations of `num_rows` environments, after checking their size and type; those of float64
+    /// are rounded to float32 first, in an array of their own.
+    fn observations(
+        &self,
+        num_rows: usize,
+        obs: &Bound<'_, PyAny>,
+    ) -> Result<PyUntypedBuffer, CallError> {
+        let buffer = if self.narrows_obs {
+            PyUntypedBuffer::get(&obs.call_method1("astype", ("float32",))?)?
+        } else {
+            PyUntypedBuffer::get(obs)?
+        };
+        let ObsSpec { shape, dtype } = &self.spec.obs_spec;
+        let format_fits = match dtype {
+            Dtype::Uint8 => buffer.as_typed::<u8>().is_ok(),
+            Dtype::Float32 => buffer.as_typed::<f32>().is_ok(),
+        };
+        let expected = [&[num_rows], shape.as_slice()].concat();
+        if format_fits && buffer.shape() == expected && buffer.is_c_contiguous() {
+            return Ok(buffer);
+        }
+        let problem = format!(
+            "observations are {:?} of shape {:?}, not C-contiguous {dtype:?} of shape {expected:?}",
+            buffer.format(),
+            buffer.shape(),
+        );
+        Err(broken(&self.id, &problem))
+    }
+
     /// Fills `batch` from the tuple `(obs, reward, terminated, truncated, info)` of `num_rows`
     /// environments and borrows `obs`.
     pub(super) fn read_step(
@@ -53,7 +82,7 @@ impl VecGymEnv {
             Bound<'_, PyDict>,
         )>()?;
         let reader = InfoReader::new(self, num_rows, &info);
-        let buffer = observations(&self.id, &self.spaces, num_rows, &obs)?;
+        let buffer = self.observations(num_rows, &obs)?;
         let fields = &reader.fields;
         fields.per_player("reward", &reward, &mut batch.reward)?;
         fields.flags("terminated", &terminated, &mut batch.terminated)?;
@@ -69,9 +98,9 @@ impl VecGymEnv {
         batch: &mut StepBatch,
     ) -> Result<PyUntypedBuffer, CallError> {
         let (obs, info) = result.extract::<(Bound<'_, PyAny>, Bound<'_, PyDict>)>()?;
-        let num_envs = self.spaces.batch.num_envs;
-        let buffer = observations(&self.id, &self.spaces, num_envs, &obs)?;
-        batch.clear(num_envs, self.spaces.batch.num_players);
+        let num_envs = self.spec.num_envs;
+        let buffer = self.observations(num_envs, &obs)?;
+        batch.clear(num_envs, self.spec.num_players);
         InfoReader::new(self, num_envs, &info).read(batch)?;
         Ok(buffer)
     }
@@ -88,7 +117,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
         let fields = Fields {
             id: &env.id,
             num_rows,
-            num_players: env.spaces.batch.num_players,
+            num_players: env.spec.num_players,
         };
         Self { env, fields, info }
     }
@@ -139,7 +168,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
     /// Which environments the rows are of; all of them need no look at the array.
     fn read_env_ids(&self, env_ids: &mut Vec<usize>) -> Result<(), CallError> {
         let num_rows = self.fields.num_rows;
-        if num_rows == self.env.spaces.batch.num_envs {
+        if num_rows == self.env.spec.num_envs {
             if env_ids.len() != num_rows || env_ids.iter().copied().ne(0..num_rows) {
                 env_ids.clear();
                 env_ids.extend(0..num_rows);
@@ -161,7 +190,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
             self.fields.flags("worker_restarted", &restarted, out)?;
         }
         let rows = 0..self.fields.num_rows;
-        let players = self.env.spaces.batch.num_players;
+        let players = self.env.spec.num_players;
         batch.episodes.extend(
             rows.filter(|&row| batch.game_terminated[row] || batch.game_truncated[row])
                 .map(|row| Episode {
@@ -190,8 +219,8 @@ impl<'a, 'py> InfoReader<'a, 'py> {
 
     fn read_final_obs(&self, ended: &[bool], batch: &mut StepBatch) -> Result<(), CallError> {
         let array = self.get("final_obs")?;
-        let buffer = observations(&self.env.id, &self.env.spaces, ended.len(), &array)?;
-        let rows = bytes(&buffer).chunks_exact(self.env.spaces.batch.obs_spec.num_bytes());
+        let buffer = self.env.observations(ended.len(), &array)?;
+        let rows = bytes(&buffer).chunks_exact(self.env.spec.obs_spec.num_bytes());
         for (row, bytes) in rows.enumerate().filter(|&(row, _)| ended[row]) {
             batch.final_obs.push((row, bytes.to_vec()));
         }
@@ -203,7 +232,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
         let dict = dict.cast_into::<PyDict>().map_err(PyErr::from)?;
         let mut last = StepBatch::default();
         InfoReader::new(self.env, ended.len(), &dict).read_record(&mut last)?;
-        let players = self.env.spaces.batch.num_players;
+        let players = self.env.spec.num_players;
         for row in (0..ended.len()).filter(|&row| ended[row]) {
             let of_row = row * players..(row + 1) * players;
             batch.final_info.push(FinalInfo {

@@ -6,7 +6,7 @@ use tch::{Kind, Tensor};
 
 use vec_env::{Actions, Dtype};
 
-use super::{VecGymEnv, arrays};
+use super::{arrays, env::VecGymEnv};
 use crate::{error::CallError, interpreter};
 
 /// What a step of all environments brought.
@@ -76,20 +76,20 @@ impl VecGymEnv {
     /// Number of discrete actions.
     #[must_use]
     pub fn action_space(&self) -> i64 {
-        self.spaces.batch.action_space.num_actions()
+        self.spec.action_space.num_actions()
     }
 
     /// Shape of what [`VecGymEnv::reset`] returns, `nprocesses` first.
     #[must_use]
     pub fn observation_space(&self) -> &[i64] {
-        &self.spaces.batch_shape
+        &self.batch_shape
     }
 
     fn to_tensor(&self, buffer: &PyUntypedBuffer) -> Tensor {
         let bytes = arrays::bytes(buffer);
-        let spec = &self.spaces.batch.obs_spec;
+        let spec = &self.spec.obs_spec;
         let num_rows = bytes.len() / spec.num_bytes();
-        let shape = [&[num_rows as i64], &self.spaces.batch_shape[1..]].concat();
+        let shape = [&[num_rows as i64], &self.batch_shape[1..]].concat();
         let kind = match spec.dtype {
             Dtype::Uint8 => Kind::Uint8,
             Dtype::Float32 => Kind::Float,

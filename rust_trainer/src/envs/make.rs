@@ -163,7 +163,7 @@ fn check_memory(
     let envs = memory::Envs {
         count: num_envs,
         backend: env.backend(),
-        are_atari: matches!(request.game(), Ok(Some(_))),
+        are_atari: request.is_atari() == Ok(true),
     };
     let mut needs = Vec::from(envs.needs(settings, env.obs_spec()));
     let on_host = device::select(settings.machine.device)? == Device::Cpu;

@@ -12,6 +12,7 @@ mod own_thread;
 mod policy_opponent;
 mod request;
 mod self_play;
+mod staged;
 
 pub use checks::check;
 pub(crate) use env_thread::EnvThread;

@@ -6,9 +6,14 @@ use std::{
     time::Duration,
 };
 
-use vec_env::{Actions, BatchSpec, EnvError, ObsBuffer, ObsSlot, StepBatch, VecEnv, env::Random};
+use vec_env::{
+    Actions, BatchSpec, EnvError, Episode, FinalInfo, ObsSlot, StepBatch, VecEnv, env::Random,
+};
 
-use super::self_play::{NUM_PLAYERS, SelfPlay};
+use super::{
+    self_play::{NUM_PLAYERS, SelfPlay},
+    staged::Staged,
+};
 
 /// Whoever plays the other side of a batch of games.
 pub trait Opponent: Send {
@@ -88,17 +93,13 @@ impl Scores {
 /// In games of even index the opponent is the second player, in the others the first: any even number of
 /// games is played from both sides in equal shares. A row shows what [`SelfPlay`] shows that player.
 pub struct AgainstOpponent {
-    players: Box<SelfPlay>,
+    players: Staged<SelfPlay>,
     spec: BatchSpec,
     opponent: Box<dyn Opponent>,
-    /// The rows of all players.
-    rows: ObsBuffer,
     /// What the opponent sees, a row for each game.
     opponents_obs: Vec<u8>,
     /// Which of those are the first of a game.
     began: Vec<bool>,
-    slot: Option<ObsSlot>,
-    received: StepBatch,
     /// Points so far of each game, the opponent's second.
     points: Vec<[f64; NUM_PLAYERS]>,
     scores: Scores,
@@ -116,15 +117,12 @@ impl AgainstOpponent {
         };
         Self {
             opponent,
-            rows: ObsBuffer::new(players.spec().obs_bytes()),
             opponents_obs: vec![0; spec.obs_bytes()],
             spec,
             began: vec![true; num_games],
-            slot: None,
-            received: StepBatch::default(),
             points: vec![[0.0; NUM_PLAYERS]; num_games],
             scores: Scores::default(),
-            players,
+            players: Staged::new(players),
         }
     }
 
@@ -147,7 +145,7 @@ impl AgainstOpponent {
 
     /// Shares `rows`, of all players, between the opponent and `obs`.
     fn share(&mut self, rows: &[u8], obs: &mut [u8]) {
-        let bytes = self.players.obs_spec().num_bytes();
+        let bytes = self.spec.obs_spec.num_bytes();
         let row = |index: usize| &rows[index * bytes..][..bytes];
         let ours = obs.chunks_exact_mut(bytes);
         let theirs = self.opponents_obs.chunks_exact_mut(bytes);
@@ -160,32 +158,35 @@ impl AgainstOpponent {
 
     /// Says of each game what was received of its own player.
     fn write_step(&self, step: &mut StepBatch) {
-        let all = &self.received;
-        let is_own = |row: usize| Self::rows_of(row / NUM_PLAYERS)[0] == row;
-        let rows: Vec<usize> = (0..self.num_envs())
-            .map(|game| Self::rows_of(game)[0])
-            .collect();
+        let all = &self.players.step;
+        let own = |row: usize| {
+            let game = row / NUM_PLAYERS;
+            (Self::rows_of(game)[0] == row).then_some(game)
+        };
+        let games = 0..self.num_envs();
+        let rows: Vec<usize> = games.map(|game| Self::rows_of(game)[0]).collect();
         step.take_rows(all, &rows, &rows);
-        step.episodes.clone_from(&all.episodes);
-        step.episodes.retain(|episode| is_own(episode.env));
-        for episode in &mut step.episodes {
-            episode.env /= NUM_PLAYERS;
-        }
-        step.final_obs.clone_from(&all.final_obs);
-        step.final_obs.retain(|(row, _)| is_own(*row));
-        for (row, _) in &mut step.final_obs {
-            *row /= NUM_PLAYERS;
-        }
-        step.final_info.clone_from(&all.final_info);
-        step.final_info.retain(|info| is_own(info.row));
-        for info in &mut step.final_info {
-            info.row /= NUM_PLAYERS;
-        }
+        let episodes = all.episodes.iter();
+        step.episodes.extend(episodes.filter_map(|episode| {
+            let env = own(episode.env)?;
+            Some(Episode { env, ..*episode })
+        }));
+        let last = all.final_obs.iter();
+        let last = last.filter_map(|(row, seen)| Some((own(*row)?, seen.clone())));
+        step.final_obs.extend(last);
+        let infos = all.final_info.iter();
+        step.final_info.extend(infos.filter_map(|info| {
+            let row = own(info.row)?;
+            Some(FinalInfo {
+                row,
+                ..info.clone()
+            })
+        }));
     }
 
     /// Counts the points of this step, and notes the scores of games that it ended.
     fn count_points(&mut self) {
-        let all = &self.received;
+        let all = &self.players.step;
         for (game, points) in self.points.iter_mut().enumerate() {
             let rows = Self::rows_of(game);
             for (points, row) in points.iter_mut().zip(rows) {
@@ -212,9 +213,7 @@ impl VecEnv for AgainstOpponent {
 
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
         EnvError::check_length(obs, self.spec.obs_bytes())?;
-        self.slot = None;
-        let mut rows = vec![0; self.players.spec().obs_bytes()];
-        self.players.reset(seed, &mut rows)?;
+        let rows = self.players.reset(seed)?;
         self.opponent.reset(seed);
         self.share(&rows, obs);
         self.began.fill(true);
@@ -230,7 +229,7 @@ impl VecEnv for AgainstOpponent {
             let space = space.clone();
             return Err(EnvError::ActionKind { space });
         };
-        if self.slot.is_some() {
+        if self.players.is_in_flight() {
             let problem = "a step is in flight: call `recv` first";
             return Err(EnvError::Order(problem.to_owned()));
         }
@@ -241,10 +240,7 @@ impl VecEnv for AgainstOpponent {
             _ => [theirs, ours],
         });
         let all: Vec<i64> = all.collect();
-        self.players
-            .send(Actions::Discrete(&all), self.rows.slot())?;
-        self.slot = Some(obs);
-        Ok(())
+        self.players.send(Actions::Discrete(&all), obs)
     }
 
     fn recv_timeout(
@@ -252,33 +248,23 @@ impl VecEnv for AgainstOpponent {
         step: &mut StepBatch,
         timeout: Option<Duration>,
     ) -> Result<(), EnvError> {
-        if let Err(error) = self.players.recv_timeout(&mut self.received, timeout) {
-            if !error.is_in_flight() {
-                self.slot = None;
-            }
-            return Err(error.renumbered(games_of));
-        }
-        let Some(mut slot) = self.slot.take() else {
-            let problem = "no step is in flight: call `send` first";
-            return Err(EnvError::Order(problem.to_owned()));
-        };
-        let rows = self.rows.slot();
-        self.share(&rows, &mut slot);
+        let received = self.players.recv(timeout);
+        let (rows, mut obs) = received.map_err(|error| error.renumbered(games_of))?;
+        self.share(&rows, &mut obs);
         self.write_step(step);
         self.count_points();
         Ok(())
     }
 
     fn worker_pids(&self) -> Vec<u32> {
-        self.players.worker_pids()
+        self.players.env.worker_pids()
     }
 
     fn restart_workers(&mut self) -> Result<Vec<usize>, EnvError> {
-        Ok(games_of(&self.players.restart_workers()?))
+        Ok(games_of(&self.players.env.restart_workers()?))
     }
 
     fn close(&mut self) -> Result<(), EnvError> {
-        self.slot = None;
         self.players.close()
     }
 }

@@ -96,6 +96,21 @@ impl<'a> EnvRequest<'a> {
         game.as_ref().map(Option::as_ref).map_err(Clone::clone)
     }
 
+    /// Whether it is an Atari game.
+    ///
+    /// # Errors
+    /// An id that there is not.
+    pub(super) fn is_atari(&self) -> Result<bool, EnvError> {
+        match self.game.get() {
+            Some(Ok(game)) => Ok(game.is_some()),
+            // By its id alone: what is wrong with the options is said where the environments are made.
+            _ => {
+                let request = AtariRequest::resolve(self.env_id(), &MakeOptions::new());
+                Ok(request?.is_some())
+            }
+        }
+    }
+
     /// Whether an option is there.
     pub(super) fn names(&self, option: &str) -> bool {
         let mut named = self.options.settings().iter().map(|(name, _)| name);
@@ -109,7 +124,7 @@ impl<'a> EnvRequest<'a> {
     pub fn check_recipe(&self) -> Result<(), TrainerError> {
         let recipe = self.settings.env.recipe;
         // What is wrong with the id is said where the environments are made.
-        if recipe == Recipe::Default || !matches!(self.game(), Ok(None)) {
+        if recipe == Recipe::Default || self.is_atari() != Ok(false) {
             return Ok(());
         }
         let problem = format!("is not read: `{}` is no Atari game", self.env_id());

@@ -4,9 +4,11 @@
 use std::{iter, time::Duration};
 
 use vec_env::{
-    ActionSpace, Actions, BatchSpec, Dtype, EnvError, Episode, FinalInfo, ObsBuffer, ObsSlot,
-    ObsSpec, StepBatch, VecEnv, env::write_floats,
+    ActionSpace, Actions, BatchSpec, Dtype, EnvError, Episode, FinalInfo, ObsSlot, ObsSpec,
+    StepBatch, VecEnv, env::write_floats,
 };
+
+use super::staged::Staged;
 
 /// Players in a game.
 pub const NUM_PLAYERS: usize = 2;
@@ -24,13 +26,9 @@ pub const NUM_PLAYERS: usize = 2;
 /// The games write to memory of this batch, from which each row is copied to where it is trained from: one
 /// copy more than without it.
 pub struct SelfPlay {
-    games: Box<dyn VecEnv>,
+    /// Observations are `[games, 2, ...]`.
+    games: Staged<dyn VecEnv>,
     spec: BatchSpec,
-    /// Where the games write their observations, `[games, 2, ...]`.
-    seen: ObsBuffer,
-    /// Where the rows of the step in flight are asked for.
-    slot: Option<ObsSlot>,
-    received: StepBatch,
 }
 
 impl SelfPlay {
@@ -75,21 +73,18 @@ impl SelfPlay {
         };
         let num_rows = NUM_PLAYERS * games.num_envs();
         Ok(Self {
-            seen: ObsBuffer::new(games.spec().obs_bytes()),
             spec: BatchSpec {
                 backend: games.backend().to_owned(),
                 autoreset_mode: games.autoreset_mode(),
                 ..BatchSpec::new(num_rows, obs_spec, action_space)
             },
-            games,
-            slot: None,
-            received: StepBatch::default(),
+            games: Staged::new(games),
         })
     }
 
     /// Writes what all players see, `[games, 2, ...]`, and who they are to `rows`.
     fn write_rows(&self, seen: &[u8], rows: &mut [u8]) {
-        let seen = seen.chunks_exact(self.games.obs_spec().num_bytes() / NUM_PLAYERS);
+        let seen = seen.chunks_exact(self.games.env.obs_spec().num_bytes() / NUM_PLAYERS);
         let rows = rows.chunks_exact_mut(self.spec.obs_spec.num_bytes());
         for (index, (seen, row)) in seen.zip(rows).enumerate() {
             self.write_row(index % NUM_PLAYERS, seen, row);
@@ -107,7 +102,7 @@ impl SelfPlay {
 
     /// Says of each player what was received of its game.
     fn write_step(&self, step: &mut StepBatch) {
-        let games = &self.received;
+        let games = &self.games.step;
         let of_game: Vec<usize> = (0..self.num_envs()).map(|row| row / NUM_PLAYERS).collect();
         let own: Vec<usize> = (0..self.num_envs()).collect();
         step.take_rows(games, &of_game, &own);
@@ -147,25 +142,20 @@ impl VecEnv for SelfPlay {
 
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
         EnvError::check_length(obs, self.spec.obs_bytes())?;
-        self.slot = None;
-        // A step in flight may hold the other memory until the games drop it.
-        let mut screens = vec![0; self.games.spec().obs_bytes()];
-        self.games.reset(seed, &mut screens)?;
-        self.write_rows(&screens, obs);
+        let seen = self.games.reset(seed)?;
+        self.write_rows(&seen, obs);
         Ok(())
     }
 
     /// A state of each game; here is nothing else to save.
     fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
-        self.games.save_state()
+        self.games.env.save_state()
     }
 
     fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
         EnvError::check_length(obs, self.spec.obs_bytes())?;
-        let mut screens = vec![0; self.games.spec().obs_bytes()];
-        self.games.restore_state(states, &mut screens)?;
-        self.slot = None;
-        self.write_rows(&screens, obs);
+        let seen = self.games.restore_state(states)?;
+        self.write_rows(&seen, obs);
         Ok(())
     }
 
@@ -173,9 +163,7 @@ impl VecEnv for SelfPlay {
         let space = &self.spec.action_space;
         space.check(actions, self.num_envs(), |row| row)?;
         EnvError::check_length(&obs, self.spec.obs_bytes())?;
-        self.games.send(actions, self.seen.slot())?;
-        self.slot = Some(obs);
-        Ok(())
+        self.games.send(actions, obs)
     }
 
     fn recv_timeout(
@@ -183,31 +171,22 @@ impl VecEnv for SelfPlay {
         step: &mut StepBatch,
         timeout: Option<Duration>,
     ) -> Result<(), EnvError> {
-        if let Err(error) = self.games.recv_timeout(&mut self.received, timeout) {
-            if !error.is_in_flight() {
-                self.slot = None;
-            }
-            return Err(error.renumbered(rows_of));
-        }
-        let Some(mut slot) = self.slot.take() else {
-            let problem = "no step is in flight: call `send` first";
-            return Err(EnvError::Order(problem.to_owned()));
-        };
-        self.write_rows(&self.seen.slot(), &mut slot);
+        let received = self.games.recv(timeout);
+        let (seen, mut rows) = received.map_err(|error| error.renumbered(rows_of))?;
+        self.write_rows(&seen, &mut rows);
         self.write_step(step);
         Ok(())
     }
 
     fn worker_pids(&self) -> Vec<u32> {
-        self.games.worker_pids()
+        self.games.env.worker_pids()
     }
 
     fn restart_workers(&mut self) -> Result<Vec<usize>, EnvError> {
-        Ok(rows_of(&self.games.restart_workers()?))
+        Ok(rows_of(&self.games.env.restart_workers()?))
     }
 
     fn close(&mut self) -> Result<(), EnvError> {
-        self.slot = None;
         self.games.close()
     }
 }

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Episode, Evaluation, events::EventWriter, read_evaluations, scalars::ScalarTable, table::Table,
+    events::EventWriter,
+    rows::{Episode, Evaluation, read_evaluations},
+    scalars::ScalarTable,
+    table::Table,
 };
 use crate::error::ReportError;
 

@@ -174,7 +174,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::report::{Episode, Evaluation, read_episodes, read_evaluations};
+    use crate::report::rows::{Episode, Evaluation, read_episodes, read_evaluations};
 
     fn episode(step: u64) -> Episode {
         Episode {

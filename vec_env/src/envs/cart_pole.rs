@@ -3,8 +3,8 @@
 use std::f64::consts::PI;
 
 use crate::{
-    ActionSpace, Actions, Dtype, Env, ObsSpec, Transition,
-    env::{Random, bytes_to_words, words_to_bytes, write_floats},
+    env::{Env, Random, Transition, bytes_to_words, words_to_bytes, write_floats},
+    spaces::{ActionSpace, Actions, Dtype, ObsSpec},
 };
 
 const GRAVITY: f64 = 9.8;
@@ -97,6 +97,7 @@ impl Env for CartPole {
             truncated: self.num_steps >= MAX_STEPS,
         }
     }
+
     fn save_state(&self) -> Option<Vec<u8>> {
         let [position, velocity, angle, angular_velocity] = self.state.map(f64::to_bits);
         Some(words_to_bytes(&[

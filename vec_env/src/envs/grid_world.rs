@@ -1,8 +1,8 @@
 //! [`GridWorld`]: the smallest task with a goal, in bytes.
 
 use crate::{
-    ActionSpace, Actions, Dtype, Env, ObsSpec, Transition,
-    env::{Random, bytes_to_words, words_to_bytes},
+    env::{Env, Random, Transition, bytes_to_words, words_to_bytes},
+    spaces::{ActionSpace, Actions, Dtype, ObsSpec},
 };
 
 /// A square of cells, an agent and a goal, both at random places. The agent goes up, down, left or right
@@ -85,6 +85,7 @@ impl Env for GridWorld {
             truncated: !terminated && self.num_steps >= 4 * self.size * self.size,
         }
     }
+
     fn save_state(&self) -> Option<Vec<u8>> {
         let places = [self.size, self.agent, self.goal, self.num_steps];
         let [size, agent, goal, num_steps] = places.map(|number| number as u64);

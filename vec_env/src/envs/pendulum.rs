@@ -3,8 +3,8 @@
 use std::f64::consts::{PI, TAU};
 
 use crate::{
-    ActionSpace, Actions, Dtype, Env, ObsSpec, Transition,
-    env::{Random, bytes_to_words, words_to_bytes, write_floats},
+    env::{Env, Random, Transition, bytes_to_words, words_to_bytes, write_floats},
+    spaces::{ActionSpace, Actions, Dtype, ObsSpec},
 };
 
 const GRAVITY: f64 = 10.0;

@@ -1,8 +1,8 @@
 //! [`Recall`]: the smallest task that takes a memory.
 
 use crate::{
-    ActionSpace, Actions, Dtype, Env, ObsSpec, Transition,
-    env::{Random, bytes_to_words, words_to_bytes, write_floats},
+    env::{Env, Random, Transition, bytes_to_words, words_to_bytes, write_floats},
+    spaces::{ActionSpace, Actions, Dtype, ObsSpec},
 };
 
 /// One of `num_cues` cues is shown at the first step only; the action that names it is worth 1 at the
