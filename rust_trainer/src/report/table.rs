@@ -13,6 +13,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::error::ReportError;
 use crate::run::files;
 
+#[cfg(test)]
+mod tests;
+
 /// A CSV file that is appended to, and the names of its columns.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -167,137 +170,4 @@ fn drop_rows_after(path: &Path, at_step: u64) -> Result<u64, ReportError> {
     }
     files::replace(path, kept.as_bytes()).map_err(ReportError::file("replace", path))?;
     Ok(num_rows)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Write;
-
-    use super::*;
-    use crate::report::rows::{Episode, Evaluation, read_episodes, read_evaluations};
-
-    fn episode(step: u64) -> Episode {
-        Episode {
-            step,
-            env: 3,
-            raw_return: 0.5 * step as f64,
-            length: 700,
-            frames: 2_798,
-            seconds: 1.25,
-        }
-    }
-
-    fn table_with(steps: &[u64]) -> (tempfile::TempDir, PathBuf) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("episodes.csv");
-        let mut table = Table::of::<Episode>(&path, None).unwrap();
-        for &step in steps {
-            table.row(episode(step)).unwrap();
-        }
-        (folder, path)
-    }
-
-    #[test]
-    fn episodes_read_back_as_written() {
-        let (_folder, path) = table_with(&[8, 16]);
-        let text = fs::read_to_string(&path).unwrap();
-        assert!(
-            text.starts_with("step,env,raw_return,length,frames,seconds\n8,3,4.0,700,2798,1.25\n")
-        );
-        assert_eq!(read_episodes(&path).unwrap(), [episode(8), episode(16)]);
-    }
-
-    #[test]
-    fn resuming_drops_later_rows_and_a_torn_one() {
-        let (_folder, path) = table_with(&[8, 16, 16, 24]);
-        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
-        file.write_all(b"1").unwrap();
-        assert_eq!(read_episodes(&path).unwrap().len(), 4);
-
-        let mut table = Table::of::<Episode>(&path, Some(16)).unwrap();
-        table.row(episode(17)).unwrap();
-        table.flush().unwrap();
-        assert_eq!(read_episodes(&path).unwrap(), [8, 16, 16, 17].map(episode));
-        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn resuming_a_table_without_a_first_line_starts_it() {
-        let (_folder, path) = table_with(&[]);
-        fs::write(&path, "step,en").unwrap();
-        let mut table = Table::of::<Episode>(&path, Some(16)).unwrap();
-        table.row(episode(8)).unwrap();
-        table.flush().unwrap();
-        assert_eq!(read_episodes(&path).unwrap(), [episode(8)]);
-    }
-
-    #[test]
-    fn a_new_run_never_overwrites() {
-        let (_folder, path) = table_with(&[8]);
-        let error = Table::of::<Episode>(&path, None).unwrap_err();
-        assert!(matches!(error, ReportError::Exists { .. }), "{error}");
-    }
-
-    #[test]
-    fn a_damaged_row_is_named() {
-        let (_folder, path) = table_with(&[8]);
-        fs::write(&path, "step,env\n8,1\nx,1\n").unwrap();
-        let error = Table::of::<Episode>(&path, Some(16)).unwrap_err();
-        assert!(error.to_string().starts_with("line 3 of"), "{error}");
-    }
-
-    #[test]
-    fn a_table_of_something_else_is_named_before_anything_is_written() {
-        let (_folder, path) = table_with(&[8]);
-        fs::write(&path, "step,loss\n8,1\n").unwrap();
-        let error = Table::of::<Episode>(&path, Some(16))
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("`step,loss`") && error.contains("raw_return"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn a_table_that_is_removed_or_replaced_is_noticed_at_the_next_flush() {
-        let (_folder, path) = table_with(&[8]);
-        let mut table = Table::of::<Episode>(&path, Some(8)).unwrap();
-        table.flush().unwrap();
-        for text in [None, Some("step,loss\n")] {
-            fs::remove_file(&path).unwrap();
-            if let Some(text) = text {
-                fs::write(&path, text).unwrap();
-            }
-            table.row(episode(16)).unwrap();
-            let error = table.flush().unwrap_err();
-            assert!(error.to_string().contains("removed or replaced"), "{error}");
-            fs::write(&path, "").unwrap();
-        }
-    }
-
-    #[test]
-    fn evaluations_read_back_as_written_and_a_resumed_run_drops_later_ones() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("evaluations.csv");
-        let row = |step| Evaluation {
-            step,
-            mean: 0.1 + step as f64,
-            std: 2.5,
-            min: -21.0,
-            max: 1e6,
-            episodes: 10,
-            length: 612.4,
-            seconds: 1.25,
-        };
-        let mut table = Table::of::<Evaluation>(&path, None).unwrap();
-        for step in [8, 16] {
-            table.row(row(step)).unwrap();
-        }
-        drop(table);
-        let mut table = Table::of::<Evaluation>(&path, Some(15)).unwrap();
-        table.row(row(24)).unwrap();
-        drop(table);
-        assert_eq!(read_evaluations(&path).unwrap(), [row(8), row(24)]);
-    }
 }
