@@ -101,14 +101,12 @@ impl<'a> EnvRequest<'a> {
     /// # Errors
     /// An id that there is not.
     pub(super) fn is_atari(&self) -> Result<bool, EnvError> {
-        match self.game.get() {
-            Some(Ok(game)) => Ok(game.is_some()),
-            // By its id alone: what is wrong with the options is said where the environments are made.
-            _ => {
-                let request = AtariRequest::resolve(self.env_id(), &MakeOptions::new());
-                Ok(request?.is_some())
-            }
+        if let Some(Ok(game)) = self.game.get() {
+            return Ok(game.is_some());
         }
+        // By its id alone: what is wrong with the options is said where the environments are made.
+        let request = AtariRequest::resolve(self.env_id(), &MakeOptions::new());
+        Ok(request?.is_some())
     }
 
     /// Whether an option is there.

@@ -142,8 +142,8 @@ impl VecEnv for SelfPlay {
 
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
         EnvError::check_length(obs, self.spec.obs_bytes())?;
-        let seen = self.games.reset(seed)?;
-        self.write_rows(&seen, obs);
+        let screens = self.games.reset(seed)?;
+        self.write_rows(&screens, obs);
         Ok(())
     }
 

@@ -29,9 +29,9 @@ impl<Env: VecEnv + ?Sized> Staged<Env> {
     pub fn reset(&mut self, seed: Option<u64>) -> Result<Vec<u8>, EnvError> {
         self.slot = None;
         // A step in flight may hold the other memory until the batch drops it.
-        let mut seen = vec![0; self.env.spec().obs_bytes()];
-        self.env.reset(seed, &mut seen)?;
-        Ok(seen)
+        let mut shown = vec![0; self.env.spec().obs_bytes()];
+        self.env.reset(seed, &mut shown)?;
+        Ok(shown)
     }
 
     /// Brings the environments to `states`; what all of them show.
