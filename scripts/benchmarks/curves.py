@@ -11,28 +11,19 @@ over the seeds that both have, with the standard error.
 
 from __future__ import annotations
 
+import csv
 import itertools
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from harness import RESULTS, TRAINER
-from learning_curves import (
-    Runs,
-    collect,
-    draw,
-    ends,
-    estimate,
-    finish,
-    label,
-    options,
-    read,
-)
+from harness import RESULTS, ROOT
+from learning_curves import GAMES_OF_MEAN, POINTS, curve, interval, options
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 HERE = Path(__file__).parent
@@ -46,8 +37,9 @@ CONTESTANTS = {
     "ours, bf16": [*OURS, "--precision", "bf16"],
     "PyTorch PPO on EnvPool": [],
 }
-KEYS = {"contestant": str, "seed": int}
-COLUMNS = ["step", "env", "raw_return"]
+COLUMNS = ["contestant", "seed", "step", "env", "raw_return"]
+
+Runs = dict[tuple[str, int], NDArray[np.float64]]
 
 
 def games_of(folder: Path, contestant: str, seed: int) -> Path:
@@ -66,7 +58,7 @@ def train(folder: Path, seeds: list[int]) -> None:
                 continue
             if settings:
                 shutil.rmtree(folder / games.stem, ignore_errors=True)  # what was interrupted
-                command = [str(TRAINER), "train", *settings]
+                command = [str(ROOT / "target/release/rust_trainer"), "train", *settings]
                 command += ["--seed", str(seed), "--runs-dir", str(folder)]
                 command += ["--run-name", games.stem]
             else:
@@ -77,11 +69,32 @@ def train(folder: Path, seeds: list[int]) -> None:
                 games.write_bytes((folder / games.stem / "episodes.csv").read_bytes())
 
 
-def runs_in(folder: Path) -> Iterator[tuple[tuple[str, str], Path]]:
-    """Return all runs in `folder`, each with its games."""
-    for contestant in CONTESTANTS:
-        for games in sorted(folder.glob(games_of(folder, contestant, 0).stem[:-1] + "?.csv")):
-            yield (contestant, games.stem[-1]), games
+def collect(folder: Path) -> None:
+    """Write the games of all runs in `folder`."""
+    with (RESULTS / "curves/episodes.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        for contestant in CONTESTANTS:
+            for games in sorted(folder.glob(games_of(folder, contestant, 0).stem[:-1] + "?.csv")):
+                with games.open() as rows:
+                    for row in csv.DictReader(rows):
+                        writer.writerow({"contestant": contestant, "seed": games.stem[-1]} | row)
+
+
+def read() -> Runs:
+    """Return each run's games: the step of its end, environment, raw return."""
+    runs: dict[tuple[str, int], list[list[float]]] = {}
+    with (RESULTS / "curves/episodes.csv").open() as file:
+        for row in csv.DictReader(file):
+            key = (row["contestant"], int(row["seed"]))
+            runs.setdefault(key, []).append([float(row[column]) for column in COLUMNS[2:]])
+    return {key: np.array(games) for key, games in runs.items()}
+
+
+def estimate(of_seeds: NDArray[np.float64]) -> str:
+    """Return the mean over seeds and its interval."""
+    low, high = interval(of_seeds)
+    return f"{of_seeds.mean():.1f} ({low:.1f} to {high:.1f})"
 
 
 def common_seeds(runs: Runs, *contestants: str) -> list[int]:
@@ -92,8 +105,9 @@ def common_seeds(runs: Runs, *contestants: str) -> list[int]:
 
 def scores(runs: Runs, contestant: str, seeds: list[int]) -> tuple[NDArray[np.float64], ...]:
     """Return the mean raw return of each seed: of the last games, and of all."""
-    wholes = [runs[contestant, seed][:, 2].mean() for seed in seeds]
-    return ends(runs, ((contestant, seed) for seed in seeds)), np.array(wholes)
+    returns = [runs[contestant, seed][:, 2] for seed in seeds]
+    ends = np.array([of_seed[-GAMES_OF_MEAN:].mean() for of_seed in returns])
+    return ends, np.array([of_seed.mean() for of_seed in returns])
 
 
 def difference(first: NDArray[np.float64], second: NDArray[np.float64]) -> str:
@@ -117,19 +131,29 @@ def compared(runs: Runs) -> list[str]:
 
 def report() -> None:
     """Draw the curves, and write the table of where they end."""
-    runs = read(RESULTS / "curves/episodes.csv", KEYS)
+    runs = read()
     figure, axis = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    steps = np.linspace(0, STEPS, POINTS + 1)[1:]
     seeds = common_seeds(runs, *CONTESTANTS)
     lines = []
     for contestant in CONTESTANTS:
-        draw(axis, [runs[contestant, seed] for seed in seeds], STEPS, contestant)
-        last, wholes = scores(runs, contestant, seeds)
-        each = ", ".join(f"{end:.1f}" for end in last)
+        curves = np.array([curve(runs[contestant, seed], steps) for seed in seeds])
+        low, high = interval(curves)
+        axis.plot(steps, curves.mean(0), label=f"{contestant}, {len(seeds)} seeds")
+        axis.fill_between(steps, low, high, alpha=0.2)
+        ends, wholes = scores(runs, contestant, seeds)
+        each = ", ".join(f"{end:.1f}" for end in ends)
         lines.append(
-            f"{contestant}: {estimate(last)}, over all games {estimate(wholes)}; seeds {each}"
+            f"{contestant}: {estimate(ends)}, over all games {estimate(wholes)}; seeds {each}"
         )
-    label(axis, "PPO on SpaceInvaders, EnvPool's recipe")
-    finish(RESULTS / "curves", figure, lines + compared(runs))
+    lines += compared(runs)
+    axis.set(xlabel="agent steps", ylabel="mean raw return of the last 100 games")
+    axis.set_title("PPO on SpaceInvaders, EnvPool's recipe")
+    axis.xaxis.set_major_locator(MaxNLocator(5))
+    axis.legend(loc="upper left")
+    figure.savefig(RESULTS / "curves/curves.png", dpi=110)
+    (RESULTS / "curves/curves.txt").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines))
 
 
 def main() -> None:
@@ -140,7 +164,7 @@ def main() -> None:
         return
     (RESULTS / "curves").mkdir(exist_ok=True)
     if folder:
-        collect(RESULTS / "curves/episodes.csv", [*KEYS], COLUMNS, runs_in(folder))
+        collect(folder)
     report()
 
 

@@ -11,17 +11,17 @@ the same seed, with its 95 % interval by Student's t.
 
 from __future__ import annotations
 
-import itertools
+import csv
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import harness
 import matplotlib.pyplot as plt
 import numpy as np
-from learning_curves import collect, draw, ends, estimate, finish, label, options, read
+from learning_curves import GAMES_OF_MEAN, POINTS, curve, interval, options
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 RESULTS = harness.RESULTS / "ranks"
@@ -32,8 +32,9 @@ GAMES = {
 }
 # Of both: what differs is the number of processes alone.
 COMMON = ["--torch-threads", "1", "--env-threads", "1"]
-KEYS = {"game": str, "ranks": int, "seed": int}
-COLUMNS = ["step", "env", "raw_return", "length"]
+COLUMNS = ["game", "ranks", "seed", "step", "env", "raw_return", "length"]
+
+Runs = dict[tuple[str, int, int], NDArray[np.float64]]
 
 
 def name(game: str, ranks: int, seed: int) -> str:
@@ -58,12 +59,28 @@ def train(folder: Path, seeds: list[int]) -> None:
                 subprocess.run([*starter, *command], env=variables, check=True)
 
 
-def runs_in(folder: Path) -> Iterator[tuple[tuple[str, int, int], Path]]:
-    """Return all runs in `folder` that have a partner, each with its games."""
-    for game in GAMES:
-        of_game = {int(run.name.rpartition("seed")[2]) for run in folder.glob(f"{game}-2-*")}
-        for seed, ranks in itertools.product(sorted(of_game), (1, 2)):
-            yield (game, ranks, seed), folder / name(game, ranks, seed) / "episodes.csv"
+def collect(folder: Path) -> None:
+    """Write the games of all runs in `folder` that have a partner."""
+    with (RESULTS / "episodes.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        for game in GAMES:
+            of_game = {int(run.name.rpartition("seed")[2]) for run in folder.glob(f"{game}-2-*")}
+            for seed in sorted(of_game):
+                for ranks in (1, 2):
+                    with (folder / name(game, ranks, seed) / "episodes.csv").open() as episodes:
+                        for row in csv.DictReader(episodes):
+                            writer.writerow({"game": game, "ranks": ranks, "seed": seed} | row)
+
+
+def read() -> Runs:
+    """Return each run's games: the step of its end, environment, raw return, length."""
+    runs: dict[tuple[str, int, int], list[list[float]]] = {}
+    with (RESULTS / "episodes.csv").open() as file:
+        for row in csv.DictReader(file):
+            key = (row["game"], int(row["ranks"]), int(row["seed"]))
+            runs.setdefault(key, []).append([float(row[column]) for column in COLUMNS[3:]])
+    return {key: np.array(games) for key, games in runs.items()}
 
 
 def student(differences: NDArray[np.float64]) -> float:
@@ -75,29 +92,42 @@ def student(differences: NDArray[np.float64]) -> float:
 
 def report() -> None:
     """Draw the curves, and write the table of where they end."""
-    runs = read(RESULTS / "episodes.csv", KEYS)
+    runs = read()
     figure, axes = plt.subplots(1, len(GAMES), figsize=(11, 4), layout="constrained")
     lines = ["game seed one_process two_ranks first_games_alike games"]
     for (game, (total, _)), axis in zip(GAMES.items(), axes, strict=True):
+        steps = np.linspace(0, total, POINTS + 1)[1:]
         seeds = sorted(seed for of, ranks, seed in runs if of == game and ranks == 2)
-        last = []
-        for ranks, of in [(1, "one process"), (2, "two ranks")]:
-            draw(axis, [runs[game, ranks, seed] for seed in seeds], total, of)
-            last.append(ends(runs, ((game, ranks, seed) for seed in seeds)))
-        label(axis, game)
-        for seed, one, two in zip(seeds, *last, strict=True):
+        ends = []
+        for ranks, label in [(1, "one process"), (2, "two ranks")]:
+            curves = np.array([curve(runs[game, ranks, seed], steps) for seed in seeds])
+            low, high = interval(curves)
+            axis.plot(steps, curves.mean(0), label=f"{label}, {len(seeds)} seeds")
+            axis.fill_between(steps, low, high, alpha=0.25)
+            ends.append(
+                np.array([runs[game, ranks, seed][-GAMES_OF_MEAN:, 2].mean() for seed in seeds])
+            )
+        axis.set(title=game, xlabel="agent steps", ylabel="mean raw return of the last 100 games")
+        axis.xaxis.set_major_locator(MaxNLocator(5))
+        axis.legend(loc="upper left")
+        for seed, one, two in zip(seeds, *ends, strict=True):
             games = runs[game, 1, seed], runs[game, 2, seed]
             shorter = min(map(len, games))
             alike = (games[0][:shorter] == games[1][:shorter]).all(1)
             first = shorter if alike.all() else int(alike.argmin())
             lines.append(f"{game} {seed} {one:.1f} {two:.1f} {first} {len(games[0])}")
-        means = [estimate(of) for of in last]
-        difference = last[1] - last[0]
+        means = [
+            f"{of.mean():.1f} ({low:.1f} to {high:.1f})"
+            for of, (low, high) in zip(ends, map(interval, ends), strict=True)
+        ]
+        difference = ends[1] - ends[0]
         lines.append(
             f"{game}: one process {means[0]}, two ranks {means[1]}; difference "
             f"{difference.mean():+.1f} ± {student(difference):.1f}"
         )
-    finish(RESULTS, figure, lines)
+    figure.savefig(RESULTS / "curves.png", dpi=110)
+    (RESULTS / "curves.txt").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines))
 
 
 def main() -> None:
@@ -107,7 +137,7 @@ def main() -> None:
         train(folder or Path("runs"), seeds)
         return
     if folder:
-        collect(RESULTS / "episodes.csv", [*KEYS], COLUMNS, runs_in(folder))
+        collect(folder)
     report()
 
 
