@@ -26,8 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let numbers = text(place, default).split(',').map(str::parse::<usize>);
         numbers.collect::<Result<Vec<_>, _>>()
     };
-    let name = text(4, "default");
-    let preset = Preset::from_name(name).ok_or_else(|| format!("there is no preset {name}"))?;
+    let preset: Preset = serde_json::from_value(text(4, "default").into())?;
     let num_steps: usize = text(5, "4000").parse()?;
     println!("  envs threads  batch    steps/s  per CPU-s");
     let mut is_first = true;

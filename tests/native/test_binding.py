@@ -53,7 +53,11 @@ def test_what_cannot_be_made_is_named(tmp_path: Path) -> None:
         (lambda: batch(skip=4), ValueError, "skip=4 is no part of a recipe"),
         (lambda: batch(pooling=object()), TypeError, "pooling=<object .* is no value"),
         (lambda: batch(screen_size=(10**6, 84)), ValueError, "at most 32768, not 1000000"),
-        (lambda: batch(sticky_actions=float("nan")), ValueError, "between 0 and 1, not NaN"),
+        (
+            lambda: batch(sticky_actions=float("nan")),
+            ValueError,
+            "sticky_actions must be finite, not nan",
+        ),
         (lambda: batch(mode=3), ValueError, r"breakout has no mode 3; it has \[0, 4"),
         (lambda: AtariVecEnv([ROM], 1, RECIPE, autoreset="later"), ValueError, "not later"),
     ]

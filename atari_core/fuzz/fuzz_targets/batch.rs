@@ -8,10 +8,11 @@ use std::{cell::OnceCell, path::PathBuf, sync::Arc};
 
 use atari_core::{
     Cartridge,
-    rl::{AtariVecEnv, BatchOptions, Part, Preset, Recipe},
+    rl::{AtariVecEnv, BatchOptions, Preset, Recipe},
 };
 use input::Input;
 use libfuzzer_sys::fuzz_target;
+use serde_json::{Value, json};
 use vec_env::{ActionBatch, ActionSpace, AutoresetMode, ObsBuffer, StepBatch, VecEnv};
 
 /// Small and large, with and without lives, paddles, the mappers, RAM and the chip in the cartridge, a game for PAL.
@@ -45,26 +46,23 @@ fn load() -> Vec<Arc<Cartridge>> {
 fn recipe(input: &mut Input<'_>) -> Recipe {
     let mut recipe = Recipe::preset(Preset::ALL[input.below(Preset::ALL.len())]);
     for _ in 0..input.byte() % 6 {
-        let parts: Vec<(&str, Part)> = recipe.parts().collect();
+        let parts: Vec<(String, Value)> = recipe.parts().into_iter().collect();
         let (name, now) = &parts[input.below(parts.len())];
         let other = Recipe::preset(Preset::ALL[input.below(Preset::ALL.len())]);
         let number = |input: &mut Input<'_>| match input.byte() % 8 {
-            0 => f64::from(u32::MAX),
-            1 => f64::from(input.byte()) / 64.0,
-            2 => f64::from(input.byte()) * 1000.0,
-            _ => f64::from(input.byte() % 12),
+            0 => json!(u32::MAX),
+            1 => json!(f64::from(input.byte()) / 64.0),
+            2 => json!(u32::from(input.byte()) * 1000),
+            _ => json!(input.byte() % 12),
         };
         let value = match now {
-            Part::Flag(flag) => Part::Flag(!flag),
-            Part::Number(_) | Part::None => Part::Number(number(input)),
-            Part::Size(..) => Part::Size(number(input) * 8.0, number(input) * 8.0),
-            Part::Name(_) => other
-                .parts()
-                .find(|part| part.0 == *name)
-                .map_or(Part::None, |part| part.1),
+            Value::Bool(flag) => json!(!flag),
+            Value::Number(_) | Value::Null => number(input),
+            Value::Array(_) => json!([u32::from(input.byte()) * 8, u32::from(input.byte()) * 8]),
+            _ => other.parts()[name].clone(),
         };
         // A value that the part has not is refused, and the recipe as it was.
-        let _refused = recipe.set(name, &value);
+        let _refused = recipe.set(name, value);
     }
     recipe
 }

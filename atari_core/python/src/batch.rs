@@ -6,11 +6,14 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use atari_core::rl::{
-    self, BatchOptions,
-    batch::Asked,
-    game::{FilmEvent, FilmedGames},
-    pixels::Palette,
+use atari_core::{
+    Cartridge, WIDTH,
+    rl::{
+        self, AtariEnv, BatchOptions,
+        batch::Asked,
+        game::{FilmEvent, FilmedGames},
+        pixels::Palette,
+    },
 };
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArrayDyn};
 use pyo3::{
@@ -24,8 +27,8 @@ use vec_env::{Actions, AutoresetMode, EnvError, StepBatch, VecEnv};
 
 use crate::{
     arrays::{Destination, Results, results},
-    errors::exception,
-    games::cartridge,
+    errors::Result,
+    games::numbers,
     recipe::recipe,
 };
 
@@ -70,21 +73,23 @@ impl AtariVecEnv {
         num_threads: usize,
         film_every: u64,
         film_unfinished: bool,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let (py, recipe) = (recipe.py(), self::recipe(recipe)?);
-        let cartridges: PyResult<Vec<_>> = roms.iter().map(|rom| cartridge(rom)).collect();
+        let cartridges = roms.iter().map(|rom| Cartridge::load(rom));
+        let cartridges = cartridges.collect::<std::result::Result<Vec<_>, _>>()?;
+        let autoreset = match autoreset {
+            "same-step" => AutoresetMode::SameStep,
+            "next-step" => AutoresetMode::NextStep,
+            "disabled" => AutoresetMode::Disabled,
+            other => {
+                let message =
+                    format!("autoreset must be same-step, next-step or disabled, not {other}");
+                return Err(PyValueError::new_err(message).into());
+            }
+        };
         let options = BatchOptions {
             num_players,
-            autoreset: match autoreset {
-                "same-step" => AutoresetMode::SameStep,
-                "next-step" => AutoresetMode::NextStep,
-                "disabled" => AutoresetMode::Disabled,
-                other => {
-                    let message =
-                        format!("autoreset must be same-step, next-step or disabled, not {other}");
-                    return Err(PyValueError::new_err(message));
-                }
-            },
+            autoreset,
             num_threads,
             film: NonZeroU64::new(film_every).map(|every| FilmedGames {
                 every,
@@ -92,9 +97,7 @@ impl AtariVecEnv {
             }),
             ..BatchOptions::new(recipe)
         };
-        let cartridges = cartridges?;
-        let env = py.detach(|| rl::AtariVecEnv::new(&cartridges, num_envs, &options));
-        let env = env.map_err(|error| exception(&error))?;
+        let env = py.detach(|| rl::AtariVecEnv::new(&cartridges, num_envs, &options))?;
         let batch = Batch {
             obs_shape: env.obs_spec().shape.clone(),
             all: (0..num_envs).collect(),
@@ -108,8 +111,7 @@ impl AtariVecEnv {
 
     #[getter]
     fn num_envs(&self, py: Python<'_>) -> usize {
-        let batch = &mut *self.lock(py);
-        batch.all.len()
+        self.lock(py).all.len()
     }
 
     #[getter]
@@ -151,12 +153,9 @@ impl AtariVecEnv {
         env_ids: Vec<usize>,
         seeds: Vec<Option<u64>>,
         new_game: bool,
-    ) -> PyResult<()> {
-        let batch = &mut *self.lock(py);
-        batch
-            .env
-            .begin_reset(&env_ids, &seeds, new_game)
-            .map_err(|error| exception(&error))
+    ) -> Result<()> {
+        let env = &mut self.lock(py).env;
+        Ok(env.begin_reset(&env_ids, &seeds, new_game)?)
     }
 
     fn begin_step(
@@ -164,9 +163,9 @@ impl AtariVecEnv {
         py: Python<'_>,
         actions: &Bound<'_, PyAny>,
         env_ids: Vec<usize>,
-    ) -> PyResult<()> {
-        let batch = &mut *self.lock(py);
-        with_actions(actions, |actions| batch.env.begin_step(actions, &env_ids))
+    ) -> Result<()> {
+        let env = &mut self.lock(py).env;
+        with_actions(actions, |actions| env.begin_step(actions, &env_ids, None))
     }
 
     fn send(
@@ -174,35 +173,34 @@ impl AtariVecEnv {
         py: Python<'_>,
         actions: &Bound<'_, PyAny>,
         obs: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
+    ) -> Result<()> {
         let batch = &mut *self.lock(py);
         let destination = Destination::new(obs)?;
         with_actions(actions, |actions| {
             let slot = destination.slot();
-            batch.env.send_to(actions, Some(&batch.all), slot)
+            batch.env.begin_step(actions, &batch.all, Some(slot))
         })?;
         batch.obs = Some((obs.clone().unbind(), destination));
         Ok(())
     }
 
-    fn recv<'py>(&self, py: Python<'py>) -> PyResult<Results<'py>> {
+    fn recv<'py>(&self, py: Python<'py>) -> Result<Results<'py>> {
         let batch = &mut *self.lock(py);
         let (env, step) = (&mut batch.env, &mut batch.step);
         let received = py.detach(|| env.recv(step));
         batch.after_receiving(received)?;
-        results(py, &batch.step, &batch.obs_shape)
+        Ok(results(py, &batch.step, &batch.obs_shape)?)
     }
 
-    fn offer(&self, py: Python<'_>, obs: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn offer(&self, py: Python<'_>, obs: &Bound<'_, PyAny>) -> Result<()> {
         let batch = &mut *self.lock(py);
         let destination = Destination::new(obs)?;
-        let offered = batch.env.offer(destination.slot());
-        offered.map_err(|error| exception(&error))?;
+        batch.env.offer(destination.slot())?;
         batch.obs = Some((obs.clone().unbind(), destination));
         Ok(())
     }
 
-    fn receive(&self, py: Python<'_>, count: usize) -> PyResult<Vec<usize>> {
+    fn receive(&self, py: Python<'_>, count: usize) -> Result<Vec<usize>> {
         let batch = &mut *self.lock(py);
         let env = &mut batch.env;
         let received = py.detach(|| env.receive(count));
@@ -223,26 +221,21 @@ impl AtariVecEnv {
         env_ids: Vec<usize>,
         obs: Option<&Bound<'py, PyAny>>,
         took_part: Option<Vec<bool>>,
-    ) -> PyResult<Results<'py>> {
+    ) -> Result<Results<'py>> {
         let batch = &mut *self.lock(py);
-        let mut slot = match obs {
-            Some(obs) => Some(Destination::new(obs)?.slot()),
-            None => None,
-        };
+        let destination = obs.map(Destination::new).transpose()?;
+        let mut slot = destination.as_ref().map(Destination::slot);
         let (env, step) = (&mut batch.env, &mut batch.step);
-        env.read(&env_ids, took_part.as_deref(), slot.as_deref_mut(), step)
-            .map_err(|error| exception(&error))?;
-        results(py, &batch.step, &batch.obs_shape)
+        env.read(&env_ids, took_part.as_deref(), slot.as_deref_mut(), step)?;
+        Ok(results(py, &batch.step, &batch.obs_shape)?)
     }
 
     fn save_states<'py>(
         &self,
         py: Python<'py>,
         env_ids: Vec<usize>,
-    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let batch = &mut *self.lock(py);
-        let states = batch.env.save_states(&env_ids);
-        let states = states.map_err(|error| exception(&error))?;
+    ) -> Result<Vec<Bound<'py, PyBytes>>> {
+        let states = self.lock(py).env.save_states(&env_ids)?;
         Ok(states.iter().map(|state| PyBytes::new(py, state)).collect())
     }
 
@@ -251,99 +244,77 @@ impl AtariVecEnv {
         py: Python<'_>,
         env_ids: Vec<usize>,
         states: Vec<Bound<'_, PyBytes>>,
-    ) -> PyResult<()> {
-        let batch = &mut *self.lock(py);
+    ) -> Result<()> {
         let states: Vec<&[u8]> = states.iter().map(PyBytesMethods::as_bytes).collect();
-        batch
-            .env
-            .restore_states(&env_ids, &states)
-            .map_err(|error| exception(&error))
+        Ok(self.lock(py).env.restore_states(&env_ids, &states)?)
     }
 
-    fn actions(&self, py: Python<'_>, index: usize) -> PyResult<Vec<u8>> {
-        let batch = &mut *self.lock(py);
-        let actions = batch.look(index)?.actions();
-        Ok(actions.iter().map(|&action| action as u8).collect())
+    fn actions(&self, py: Python<'_>, index: usize) -> Result<Vec<u8>> {
+        self.look(py, index, |env| numbers(env.actions()))
     }
 
-    fn rgb<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyArray3<u8>>> {
-        let batch = &mut *self.lock(py);
-        let env = batch.drawn(index)?;
-        let size = [env.console().height(), atari_core::WIDTH, 3];
-        PyArray1::from_vec(py, env.render()).reshape(size)
+    fn rgb<'py>(&self, py: Python<'py>, index: usize) -> Result<Bound<'py, PyArray3<u8>>> {
+        let rgb = self.look(py, index, AtariEnv::render)?;
+        let size = [rgb.len() / (3 * WIDTH), WIDTH, 3];
+        Ok(PyArray1::from_vec(py, rgb).reshape(size)?)
     }
 
-    fn screen<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyArray2<u8>>> {
-        let batch = &mut *self.lock(py);
-        let env = batch.drawn(index)?;
-        let size = [env.console().height(), atari_core::WIDTH];
-        PyArray1::from_slice(py, env.console().screen()).reshape(size)
+    fn screen<'py>(&self, py: Python<'py>, index: usize) -> Result<Bound<'py, PyArray2<u8>>> {
+        let screen = self.look(py, index, |env| {
+            env.draw_last();
+            PyArray1::from_slice(py, env.console().screen())
+        })?;
+        Ok(screen.reshape([screen.len()? / WIDTH, WIDTH])?)
     }
 
-    fn rgb_palette<'py>(
-        &self,
-        py: Python<'py>,
-        index: usize,
-    ) -> PyResult<Bound<'py, PyArray2<u8>>> {
-        let batch = &mut *self.lock(py);
-        let palette = Palette::of(batch.look(index)?.console().game());
-        let colour = |entry| palette.rgb.each_ref().map(|part| part.at(entry)).to_vec();
+    fn rgb_palette<'py>(&self, py: Python<'py>, index: usize) -> Result<Bound<'py, PyArray2<u8>>> {
+        let rgb = self.palette(py, index)?.rgb;
+        let colour = |entry| rgb.each_ref().map(|part| part.at(entry)).to_vec();
         let entries: Vec<Vec<u8>> = (0..=255).map(colour).collect();
-        Ok(PyArray2::from_vec2(py, &entries)?)
+        Ok(PyArray2::from_vec2(py, &entries).map_err(PyErr::from)?)
     }
 
-    fn gray_palette<'py>(
-        &self,
-        py: Python<'py>,
-        index: usize,
-    ) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        let batch = &mut *self.lock(py);
-        let gray = Palette::of(batch.look(index)?.console().game()).gray;
-        Ok(PyArray1::from_iter(
-            py,
-            (0..=255).map(|entry| gray.at(entry)),
-        ))
+    fn gray_palette<'py>(&self, py: Python<'py>, index: usize) -> Result<Bound<'py, PyArray1<u8>>> {
+        let gray = self.palette(py, index)?.gray;
+        let entries = (0..=255).map(|entry| gray.at(entry));
+        Ok(PyArray1::from_iter(py, entries))
     }
 
-    fn ram<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        let batch = &mut *self.lock(py);
-        Ok(PyArray1::from_slice(py, batch.look(index)?.console().ram()))
+    fn ram<'py>(&self, py: Python<'py>, index: usize) -> Result<Bound<'py, PyArray1<u8>>> {
+        let copy = |env: &mut AtariEnv| PyArray1::from_slice(py, env.console().ram());
+        self.look(py, index, copy)
     }
 
-    fn set_ram(&self, py: Python<'_>, index: usize, address: u8, value: u8) -> PyResult<()> {
-        let batch = &mut *self.lock(py);
-        batch.drawn(index)?.set_ram(address, value);
-        Ok(())
+    fn set_ram(&self, py: Python<'_>, index: usize, address: u8, value: u8) -> Result<()> {
+        self.look(py, index, |env| {
+            env.draw_last();
+            env.set_ram(address, value);
+        })
     }
 
-    fn lives(&self, py: Python<'_>, index: usize) -> PyResult<i32> {
-        let batch = &mut *self.lock(py);
-        Ok(batch.look(index)?.lives())
+    fn lives(&self, py: Python<'_>, index: usize) -> Result<i32> {
+        self.look(py, index, |env| env.lives())
     }
 
-    fn game_over(&self, py: Python<'_>, index: usize) -> PyResult<bool> {
-        let batch = &mut *self.lock(py);
-        Ok(batch.look(index)?.console().game_over())
+    fn game_over(&self, py: Python<'_>, index: usize) -> Result<bool> {
+        self.look(py, index, |env| env.console().game_over())
     }
 
-    fn is_in_play(&self, py: Python<'_>, index: usize) -> PyResult<bool> {
-        let batch = &mut *self.lock(py);
-        Ok(batch.look(index)?.is_in_play())
+    fn is_in_play(&self, py: Python<'_>, index: usize) -> Result<bool> {
+        self.look(py, index, |env| env.is_in_play())
     }
 
-    fn frame_number(&self, py: Python<'_>, index: usize) -> PyResult<i64> {
-        let batch = &mut *self.lock(py);
-        Ok(batch.look(index)?.frame_number())
+    fn frame_number(&self, py: Python<'_>, index: usize) -> Result<i64> {
+        self.look(py, index, |env| env.frame_number())
     }
 
     fn take_film<'py>(
         &self,
         py: Python<'py>,
         index: usize,
-    ) -> PyResult<(Vec<Event>, Bound<'py, PyArray3<u8>>)> {
-        let batch = &mut *self.lock(py);
-        let env = batch.look(index)?;
-        let (height, film) = (env.console().height(), env.take_film());
+    ) -> Result<(Vec<Event>, Bound<'py, PyArray3<u8>>)> {
+        let (height, film) =
+            self.look(py, index, |env| (env.console().height(), env.take_film()))?;
         let events = film.events.iter().map(|event| match *event {
             FilmEvent::Frame {
                 is_first,
@@ -352,13 +323,12 @@ impl AtariVecEnv {
             } => Event::Frame((is_first, ended_in_reset, is_filmed)),
             FilmEvent::Step { game_over } => Event::Step(game_over),
         });
-        let count = film.pictures.len() / (height * atari_core::WIDTH);
-        let pictures = PyArray1::from_vec(py, film.pictures);
-        let pictures = pictures.reshape([count, height, atari_core::WIDTH])?;
+        let size = [film.pictures.len() / (height * WIDTH), height, WIDTH];
+        let pictures = PyArray1::from_vec(py, film.pictures).reshape(size)?;
         Ok((events.collect(), pictures))
     }
 
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
+    fn close(&self, py: Python<'_>) -> Result<()> {
         let batch = &mut *self.lock(py);
         let env = &mut batch.env;
         let closed = py.detach(|| env.close());
@@ -374,42 +344,46 @@ impl AtariVecEnv {
             .lock_py_attached(py)
             .unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Looks at an environment that is not in flight.
+    fn look<T>(
+        &self,
+        py: Python<'_>,
+        index: usize,
+        look: impl FnOnce(&mut AtariEnv) -> T,
+    ) -> Result<T> {
+        Ok(look(self.lock(py).env.env(index)?))
+    }
+
+    fn palette(&self, py: Python<'_>, index: usize) -> Result<Palette> {
+        self.look(py, index, |env| Palette::of(env.console().game()))
+    }
 }
 
 impl Batch {
     /// Lets go of where results went, once they are there.
-    fn after_receiving<T>(&mut self, received: Result<T, EnvError>) -> PyResult<T> {
+    fn after_receiving<T>(&mut self, received: std::result::Result<T, EnvError>) -> Result<T> {
         if !self.env.ticket().has_slot() {
             (self.obs, self.out) = (None, None);
         }
-        received.map_err(|error| exception(&error))
-    }
-
-    /// An environment that is not in flight, its last frame drawn.
-    fn drawn(&mut self, index: usize) -> PyResult<&mut rl::AtariEnv> {
-        let env = self.look(index)?;
-        env.draw_last();
-        Ok(env)
-    }
-
-    /// An environment that is not in flight.
-    fn look(&mut self, index: usize) -> PyResult<&mut rl::AtariEnv> {
-        self.env.env(index).map_err(|error| exception(&error))
+        Ok(received?)
     }
 }
 
 /// Hands actions on: int64 `[n]`, with two players `[n, 2]`, or float32 `[n, 3]`, C-contiguous.
 fn with_actions(
     actions: &Bound<'_, PyAny>,
-    call: impl FnOnce(Actions<'_>) -> Result<(), EnvError>,
-) -> PyResult<()> {
-    let done = if let Ok(actions) = actions.extract::<PyReadonlyArrayDyn<'_, i64>>() {
-        call(Actions::Discrete(actions.as_slice()?))
+    call: impl FnOnce(Actions<'_>) -> std::result::Result<(), EnvError>,
+) -> Result<()> {
+    if let Ok(actions) = actions.extract::<PyReadonlyArrayDyn<'_, i64>>() {
+        call(Actions::Discrete(actions.as_slice().map_err(PyErr::from)?))?;
     } else if let Ok(actions) = actions.extract::<PyReadonlyArrayDyn<'_, f32>>() {
-        call(Actions::Continuous(actions.as_slice()?))
+        call(Actions::Continuous(
+            actions.as_slice().map_err(PyErr::from)?,
+        ))?;
     } else {
         let message = "actions must be an array of int64, or of float32 with continuous actions";
-        return Err(PyTypeError::new_err(message));
-    };
-    done.map_err(|error| exception(&error))
+        return Err(PyTypeError::new_err(message).into());
+    }
+    Ok(())
 }

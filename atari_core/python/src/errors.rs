@@ -1,4 +1,4 @@
-//! Errors of the core as the exceptions that Python programs expect.
+//! [`Error`]: what goes wrong in the core, as the exception that Python programs expect.
 
 use atari_core::CoreError;
 use pyo3::{
@@ -7,26 +7,47 @@ use pyo3::{
 };
 use vec_env::EnvError;
 
+/// An exception on its way to the caller, made of whatever error `?` finds.
+pub(crate) struct Error(PyErr);
+
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+
 /// A value that a caller can mend is a `ValueError`; calls out of order, and bugs, are a `RuntimeError`.
-pub(crate) fn exception(error: &EnvError) -> PyErr {
-    let message = error.to_string();
-    match error {
-        EnvError::ActionKind { .. } => PyTypeError::new_err(message),
-        EnvError::ActionCount { .. }
-        | EnvError::ActionRange { .. }
-        | EnvError::BufferSize { .. }
-        | EnvError::NoSuchEnv { .. }
-        | EnvError::State(_)
-        | EnvError::Backend { is_usage: true, .. } => PyValueError::new_err(message),
-        _ => PyRuntimeError::new_err(message),
+impl From<EnvError> for Error {
+    fn from(error: EnvError) -> Self {
+        let message = error.to_string();
+        Self(match error {
+            EnvError::ActionKind { .. } => PyTypeError::new_err(message),
+            EnvError::ActionCount { .. }
+            | EnvError::ActionRange { .. }
+            | EnvError::BufferSize { .. }
+            | EnvError::NoSuchEnv { .. }
+            | EnvError::State(_)
+            | EnvError::Backend { is_usage: true, .. } => PyValueError::new_err(message),
+            _ => PyRuntimeError::new_err(message),
+        })
     }
 }
 
 /// A ROM that cannot be read is the `OSError` that opening it would be; else a `ValueError`.
-pub(crate) fn core_exception(error: &CoreError) -> PyErr {
-    let message = error.to_string();
-    match error {
-        CoreError::Read { source, .. } => std::io::Error::new(source.kind(), message).into(),
-        _ => PyValueError::new_err(message),
+impl From<CoreError> for Error {
+    fn from(error: CoreError) -> Self {
+        let message = error.to_string();
+        Self(match error {
+            CoreError::Read { source, .. } => std::io::Error::new(source.kind(), message).into(),
+            _ => PyValueError::new_err(message),
+        })
+    }
+}
+
+impl From<PyErr> for Error {
+    fn from(error: PyErr) -> Self {
+        Self(error)
+    }
+}
+
+impl From<Error> for PyErr {
+    fn from(error: Error) -> Self {
+        error.0
     }
 }

@@ -4,14 +4,15 @@
 //! oracle of the tests.
 
 pub mod batch;
+mod choices;
 pub mod game;
-mod parts;
 pub mod pixels;
+mod presets;
 pub mod random;
 pub mod recipe;
 
 pub use crate::state::BadState;
-pub use batch::{AtariVecEnv, BatchOptions, ResetRequest};
+pub use batch::{AtariVecEnv, BatchOptions};
 pub use game::AtariEnv;
-pub use parts::Part;
-pub use recipe::{Preset, Recipe};
+pub use presets::Preset;
+pub use recipe::Recipe;

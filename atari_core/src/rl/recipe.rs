@@ -1,176 +1,24 @@
-//! What "preprocessed Atari" means: one [`Recipe`] of parts, and the field's recipes by name ([`Preset`]).
-//!
-//! Parts, values and presets are those of the Python package `atari_wrappers` (`recipes.py`), which proves each
-//! preset against the library of its name.
+//! What "preprocessed Atari" means: one [`Recipe`] of parts. Parts and their values are those of the Python package
+//! `atari_wrappers` (`recipes.py`).
 
-use super::parts::{Part, PartType};
+use std::{fmt, ops::RangeInclusive};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub use super::choices::{
+    AfterLifeLoss, EndPrecedence, FireReset, LastFrame, LifeLoss, ObsType, Padding, Pooling,
+    Resizing, Seeding,
+};
 
 /// Most frames of one step, or of no-ops: as long as a game may last by most recipes.
-const MOST_FRAMES: u32 = 108_000;
+const MOST_FRAMES: usize = 108_000;
 /// Longest side of an observation, in pixels, and most bytes that one may have.
 const MOST_PIXELS: usize = 1 << 15;
 const MOST_BYTES: usize = 1 << 28;
 
-/// Enums whose values have names, those of the Python settings.
-macro_rules! choices {
-    ($($(#[$about:meta])* $name:ident { $($(#[$value_about:meta])* $value:ident = $text:literal,)+ })+) => {$(
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum $name {
-            $($(#[$value_about])* $value,)+
-        }
-
-        impl $name {
-            /// All values.
-            pub const ALL: &[Self] = &[$(Self::$value,)+];
-
-            /// What settings call it.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$value => $text,)+
-                }
-            }
-
-            /// The value that settings call `name`.
-            #[must_use]
-            pub fn from_name(name: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|value| value.name() == name)
-            }
-        }
-
-        impl PartType for $name {
-            fn from_part(part: &Part) -> Option<Self> {
-                match part {
-                    Part::Name(name) => Self::from_name(name),
-                    _ => None,
-                }
-            }
-
-            fn to_part(self) -> Part {
-                Part::Name(self.name().to_owned())
-            }
-        }
-    )+};
-}
-
-choices! {
-    /// A recipe of the field's, whole.
-    Preset {
-        /// ALE's, but a lost life ends the learner's episode while the game goes on.
-        Default = "default",
-        /// As stable-baselines3 does it.
-        Baselines = "baselines",
-        /// As CleanRL does it.
-        Cleanrl = "cleanrl",
-        /// As gymnasium's `AtariPreprocessing` and `FrameStackObservation`.
-        Gymnasium = "gymnasium",
-        /// As ALE's `AtariVectorEnv`.
-        Ale = "ale",
-        /// As EnvPool.
-        Envpool = "envpool",
-    }
-
-    /// What is observed.
-    ObsType {
-        /// The screen.
-        Screen = "screen",
-        /// The console's memory, uint8 `[128]`, as the step's last frame left it; what is said of pictures and
-        /// stacks does not apply.
-        Ram = "ram",
-    }
-
-    /// Of which pictures the pixel-wise maximum of a step's last two frames is taken.
-    Pooling {
-        /// Of colours, turned to gray afterwards.
-        Rgb = "rgb",
-        /// Of gray ones.
-        Gray = "gray",
-    }
-
-    /// Which pictures are brought to the size of an observation.
-    Resizing {
-        /// Gray ones.
-        Gray = "gray",
-        /// Those of colours, turned to gray afterwards.
-        Rgb = "rgb",
-    }
-
-    /// What becomes of the frame with which a game ends inside of the skip.
-    LastFrame {
-        /// If it is among those to be pooled, it is pooled with the other place's, which may be the last full
-        /// step's.
-        Pooled = "pooled",
-        /// What was seen before stays.
-        Dropped = "dropped",
-        /// If it is among those to be pooled, it is seen alone.
-        Alone = "alone",
-    }
-
-    /// What stands in the stack before an episode's first frame.
-    Padding {
-        /// Zeros.
-        Zero = "zero",
-        /// The first frame again.
-        Reset = "reset",
-    }
-
-    /// How a game that has the action FIRE is started.
-    FireReset {
-        /// It is not.
-        Off = "off",
-        /// Action 1 and then action 2 after the no-ops, a whole agent step each.
-        Steps = "steps",
-        /// A single frame of FIRE in place of one no-op, before the others.
-        BeforeNoops = "before-noops",
-        /// The same, after the others.
-        AfterNoops = "after-noops",
-    }
-
-    /// When a lost life ends an episode.
-    LifeLoss {
-        /// Where at the end of the agent step fewer lives are left than before, and at least one.
-        AfterSkip = "after-skip",
-        /// The same, but within the skip, which stops there.
-        InSkip = "in-skip",
-        /// As that, and the last life counts too.
-        AnyDrop = "any-drop",
-    }
-
-    /// What the reset after a lost life does.
-    AfterLifeLoss {
-        /// Nothing: the loss is a signal.
-        GoOn = "go-on",
-        /// One agent step of no-op in the same game, and FIRE as at the start.
-        NoopStep = "noop-step",
-        /// No-ops and FIRE in the same game; the stack is kept.
-        Noops = "noops",
-        /// Another game: the one given up counts as terminated.
-        NewGame = "new-game",
-    }
-
-    /// Which flag is set where a game, or a life, ends in the step that meets the limit.
-    EndPrecedence {
-        /// Both.
-        Both = "both",
-        /// `terminated`.
-        Terminated = "terminated",
-        /// `truncated`.
-        Truncated = "truncated",
-    }
-
-    /// Where random numbers come from.
-    Seeding {
-        /// As gymnasium's Atari environment derives ALE's seed and its own generator from a seed.
-        Hashed = "hashed",
-        /// As the vector environments of ALE and EnvPool: the seed itself for ALE, and a Mersenne Twister of the
-        /// same seed for the no-ops.
-        Raw = "raw",
-    }
-}
-
 /// How a game becomes episodes of observations.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a part of its own")]
 pub struct Recipe {
     /// What is observed.
@@ -236,99 +84,30 @@ pub struct Recipe {
     pub seeding: Seeding,
 }
 
-const BASELINES: Recipe = Recipe {
-    pooling: Pooling::Rgb,
-    last_frame: LastFrame::Pooled,
-    noop_min: 1,
-    noop_max: 30,
-    fire_reset: FireReset::Steps,
-    episodic_life: true,
-    life_loss: LifeLoss::AfterSkip,
-    after_life_loss: AfterLifeLoss::NoopStep,
-    count_reset_frames: true,
-    count_reset_rewards: true,
-    end_precedence: EndPrecedence::Both,
-    seeding: Seeding::Hashed,
-    ..ALE
-};
-
-const ALE: Recipe = Recipe {
-    obs_type: ObsType::Screen,
-    pooling: Pooling::Gray,
-    resizing: Resizing::Gray,
-    last_frame: LastFrame::Dropped,
-    frame_skip: 4,
-    screen_size: (84, 84),
-    grayscale: true,
-    frame_stack: 4,
-    channels_last: false,
-    padding: Padding::Zero,
-    noop_min: 0,
-    noop_max: 29,
-    fire_reset: FireReset::BeforeNoops,
-    episodic_life: false,
-    life_loss: LifeLoss::InSkip,
-    after_life_loss: AfterLifeLoss::NewGame,
-    clip_reward: true,
-    max_episode_frames: 108_000,
-    count_reset_frames: false,
-    count_reset_rewards: false,
-    max_episode_steps: 0,
-    end_precedence: EndPrecedence::Terminated,
-    sticky_actions: 0.0,
-    full_action_space: false,
-    continuous: false,
-    continuous_action_threshold: 0.5,
-    mode: None,
-    difficulty: None,
-    seeding: Seeding::Raw,
-};
-
 impl Recipe {
-    /// The recipe of a preset.
+    /// Every part by its name, as settings have it.
     #[must_use]
-    pub const fn preset(preset: Preset) -> Self {
-        match preset {
-            Preset::Ale => ALE,
-            Preset::Default => Self {
-                episodic_life: true,
-                life_loss: LifeLoss::AfterSkip,
-                after_life_loss: AfterLifeLoss::GoOn,
-                ..ALE
-            },
-            Preset::Baselines => BASELINES,
-            Preset::Cleanrl => Self {
-                padding: Padding::Reset,
-                resizing: Resizing::Rgb,
-                ..BASELINES
-            },
-            Preset::Gymnasium => Self {
-                padding: Padding::Reset,
-                noop_min: 1,
-                noop_max: 30,
-                fire_reset: FireReset::Off,
-                life_loss: LifeLoss::AnyDrop,
-                clip_reward: false,
-                count_reset_frames: true,
-                end_precedence: EndPrecedence::Both,
-                seeding: Seeding::Hashed,
-                ..ALE
-            },
-            Preset::Envpool => Self {
-                last_frame: LastFrame::Alone,
-                padding: Padding::Reset,
-                noop_min: 1,
-                noop_max: 30,
-                fire_reset: FireReset::AfterNoops,
-                life_loss: LifeLoss::AfterSkip,
-                after_life_loss: AfterLifeLoss::Noops,
-                clip_reward: false,
-                max_episode_frames: 0,
-                max_episode_steps: 27_000,
-                end_precedence: EndPrecedence::Truncated,
-                ..ALE
-            },
+    pub fn parts(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(parts)) => parts,
+            _ => unreachable!("a struct of plain values is an object"),
         }
+    }
+
+    /// Sets the part `name`; [`Recipe::check`] checks ranges.
+    ///
+    /// # Errors
+    /// A message that names a part that there is not, or a value that it cannot have.
+    pub fn set(&mut self, name: &str, value: Value) -> Result<(), String> {
+        let refused = format!(
+            "{} is no part of a recipe of atari_core",
+            named(name, &value)
+        );
+        let mut parts = self.parts();
+        *parts.get_mut(name).ok_or_else(|| refused.clone())? = value;
+        *self = serde_json::from_value(parts.into())
+            .map_err(|error| format!("{refused}, or no value of it: {error}"))?;
+        Ok(())
     }
 
     /// Says which part is out of its range, in the words of the settings.
@@ -337,33 +116,21 @@ impl Recipe {
     /// A message that names the part, its value and its range.
     pub fn check(&self) -> Result<(), String> {
         let (height, width) = self.screen_size;
-        let at_least_one = [
-            ("frame_skip", self.frame_skip as usize),
-            ("frame_stack", self.frame_stack),
-            ("screen_size", height.min(width)),
-        ];
-        if let Some((name, _)) = at_least_one.iter().find(|(_, value)| *value == 0) {
-            return Err(format!("{name} must be at least 1, not 0"));
-        }
-        let probabilities = [
+        within("frame_skip", self.frame_skip as usize, 1..=MOST_FRAMES)?;
+        within("frame_stack", self.frame_stack, 1..=usize::MAX)?;
+        within("screen_size", height.min(width), 1..=MOST_PIXELS)?;
+        within("screen_size", height.max(width), 1..=MOST_PIXELS)?;
+        within("noop_max", self.noop_max as usize, 0..=MOST_FRAMES)?;
+        for (name, value) in [
             ("sticky_actions", self.sticky_actions),
             (
                 "continuous_action_threshold",
                 self.continuous_action_threshold,
             ),
-        ];
-        for (name, value) in probabilities {
+        ] {
             if !(0.0..=1.0).contains(&value) {
                 return Err(format!("{name} must be between 0 and 1, not {value}"));
             }
-        }
-        let at_most = [
-            ("frame_skip", self.frame_skip as usize, MOST_FRAMES as usize),
-            ("noop_max", self.noop_max as usize, MOST_FRAMES as usize),
-            ("screen_size", height.max(width), MOST_PIXELS),
-        ];
-        if let Some((name, value, most)) = at_most.iter().find(|(_, value, most)| value > most) {
-            return Err(format!("{name} must be at most {most}, not {value}"));
         }
         let plane = height * width * if self.grayscale { 1 } else { 3 };
         let num_bytes = plane.saturating_mul(self.frame_stack);
@@ -397,5 +164,34 @@ impl Recipe {
             (_, false, true) => vec![self.frame_stack, height, width],
             (_, false, false) => vec![self.frame_stack, height, width, 3],
         }
+    }
+}
+
+/// All parts as `name=value`, with spaces between.
+impl fmt::Display for Recipe {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = self.parts();
+        let parts: Vec<String> = parts
+            .iter()
+            .map(|(name, value)| named(name, value))
+            .collect();
+        formatter.write_str(&parts.join(" "))
+    }
+}
+
+fn named(name: &str, value: &Value) -> String {
+    match value {
+        Value::String(choice) => format!("{name}={choice}"),
+        value => format!("{name}={value}"),
+    }
+}
+
+/// Refuses a number outside of its range.
+fn within(name: &str, value: usize, range: RangeInclusive<usize>) -> Result<(), String> {
+    let (least, most) = range.into_inner();
+    match value {
+        _ if value < least => Err(format!("{name} must be at least {least}, not {value}")),
+        _ if value > most => Err(format!("{name} must be at most {most}, not {value}")),
+        _ => Ok(()),
     }
 }

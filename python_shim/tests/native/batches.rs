@@ -1,11 +1,9 @@
 //! Autoreset modes, resets of some, parts of batches, threads, states, several games, and wrong calls.
 
-use atari_core::rl::{
-    AtariVecEnv, BatchOptions, Preset, Recipe, ResetRequest, game::PoweredOn, recipe::ObsType,
-};
+use atari_core::rl::{AtariVecEnv, BatchOptions, Preset, Recipe, game::PoweredOn, recipe::ObsType};
 use vec_env::{Actions, AutoresetMode, EnvError, ObsBuffer, StepBatch, VecEnv, env::Random};
 
-use crate::pair::{Pair, cartridge, compare, seeded};
+use crate::pair::{Pair, Seeds, cartridge, compare, seeded};
 
 #[test]
 fn other_autoreset_modes_and_resets_of_some_are_those_of_python() {
@@ -25,13 +23,11 @@ fn other_autoreset_modes_and_resets_of_some_are_those_of_python() {
         "breakout",
         &BatchOptions::new(Recipe::preset(Preset::Baselines)),
     );
-    pair.reset(&seeded(3));
+    pair.reset(Some(seeded(3)), None);
     for seed in [None, Some(5), None] {
         pair.play(30);
-        pair.reset(&ResetRequest {
-            seeds: seed.map(|seed| vec![None, Some(seed)]),
-            mask: Some(vec![false, true]),
-        });
+        let seeds: Option<Seeds> = seed.map(|seed| [None, Some(seed)]);
+        pair.reset(seeds, Some(&[false, true]));
     }
     pair.play(30);
 }
@@ -80,7 +76,7 @@ fn parts_of_a_batch_and_threads_change_no_game() {
             let actions = Actions::Discrete(&actions);
             if in_steps {
                 // Rows are offered when some may be ready already.
-                envs.begin_step(actions, &ids).unwrap();
+                envs.begin_step(actions, &ids, None).unwrap();
                 std::thread::yield_now();
                 envs.offer(buffer.slot()).unwrap();
                 assert!(envs.receive(batch_size + 1).is_err());
@@ -110,7 +106,7 @@ fn states_bring_games_back_to_the_last_bit() {
         let options = BatchOptions::new(Recipe {
             sticky_actions: 0.25,
             episodic_life: true,
-            ..Recipe::preset(*preset)
+            ..Recipe::preset(preset)
         });
         let mut envs = batch(2, &options);
         let mut obs = vec![0; 2 * envs.obs_spec().num_bytes()];
@@ -352,9 +348,9 @@ fn calls_out_of_order_and_wrong_actions_are_refused_and_change_nothing() {
         refused.to_string(),
         "action 4 of environment 1 is out of range: valid actions are 0 to 3"
     );
-    assert!(is_order(envs.send_to(still, Some(&[1, 1]), slot())));
+    assert!(is_order(envs.begin_step(still, &[1, 1], Some(slot()))));
     assert!(matches!(
-        envs.send_to(still, Some(&[0, 2]), slot()),
+        envs.begin_step(still, &[0, 2], Some(slot())),
         Err(EnvError::NoSuchEnv { index: 2, .. })
     ));
     envs.send(still, slot()).unwrap();

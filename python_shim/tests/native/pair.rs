@@ -4,9 +4,12 @@ use std::{ops::AddAssign, path::PathBuf, sync::Arc};
 
 use atari_core::{
     Cartridge,
-    rl::{AtariVecEnv, BatchOptions, Part, Recipe, ResetRequest},
+    rl::{AtariVecEnv, BatchOptions, Recipe},
 };
-use python_shim::pyo3::{IntoPyObjectExt, prelude::*, types::PyDict};
+use python_shim::pyo3::{
+    prelude::*,
+    types::{PyDict, PyTuple},
+};
 use vec_env::{ActionBatch, ActionSpace, AutoresetMode, StepBatch, VecEnv, env::Random};
 
 use crate::common::{
@@ -37,16 +40,14 @@ fn id(game: &str) -> String {
 /// The recipe as `atari_wrappers` has it, every part given.
 pub fn python_recipe<'py>(py: Python<'py>, recipe: &Recipe) -> Bound<'py, PyAny> {
     let parts = PyDict::new(py);
-    for (name, part) in recipe.parts() {
-        let value = match part {
-            Part::None => Ok(py.None().into_bound(py)),
-            Part::Flag(flag) => flag.into_bound_py_any(py),
-            Part::Number(number) if number.fract() == 0.0 => (number as i64).into_bound_py_any(py),
-            Part::Number(number) => number.into_bound_py_any(py),
-            Part::Size(height, width) => (height as i64, width as i64).into_bound_py_any(py),
-            Part::Name(name) => name.into_bound_py_any(py),
-        };
-        parts.set_item(name, value.unwrap()).unwrap();
+    let json = py.import("json").unwrap();
+    for (name, value) in recipe.parts() {
+        let mut value = json.call_method1("loads", (value.to_string(),)).unwrap();
+        if name == "screen_size" {
+            let sides: Vec<u32> = value.extract().unwrap();
+            value = PyTuple::new(py, sides).unwrap().into_any();
+        }
+        parts.set_item(name, value).unwrap();
     }
     let recipes = py.import("atari_wrappers.recipes").unwrap();
     recipes
@@ -96,16 +97,29 @@ impl Pair {
         }
     }
 
-    pub fn reset(&mut self, request: &ResetRequest) {
-        self.native
-            .reset_with(request, &mut self.obs, &mut self.step)
+    /// Restarts all, or those that `mask` says, which go on after a lost life as the recipe says.
+    pub fn reset(&mut self, seeds: Option<Seeds>, mask: Option<&[bool; NUM_ENVS]>) {
+        let all: Vec<usize> = (0..NUM_ENVS).collect();
+        let is_chosen = |&index: &usize| mask.is_none_or(|mask| mask[index]);
+        let chosen: Vec<usize> = all.iter().copied().filter(is_chosen).collect();
+        let seed_of = |&index: &usize| seeds.and_then(|seeds| seeds[index]);
+        let own_seeds: Vec<_> = chosen.iter().map(seed_of).collect();
+        let native = &mut self.native;
+        native.drain();
+        native
+            .begin_reset(&chosen, &own_seeds, mask.is_none())
+            .unwrap();
+        native.receive(chosen.len()).unwrap();
+        let took_part = mask.map(<[bool; NUM_ENVS]>::as_slice);
+        native
+            .read(&all, took_part, Some(&mut self.obs), &mut self.step)
             .unwrap();
         Python::attach(|py| {
             let kwargs = PyDict::new(py);
-            kwargs.set_item("seed", request.seeds.clone()).unwrap();
-            if let Some(mask) = &request.mask {
+            kwargs.set_item("seed", seeds.map(Vec::from)).unwrap();
+            if let Some(mask) = mask {
                 kwargs
-                    .set_item("mask", numpy_array(py, mask.clone(), "bool"))
+                    .set_item("mask", numpy_array(py, mask.to_vec(), "bool"))
                     .unwrap();
             }
             let result = self
@@ -175,15 +189,12 @@ impl Pair {
         let mut ends = Ends::default();
         for _ in 0..num_steps {
             self.step();
-            let ended: Vec<bool> = (0..NUM_ENVS).map(|row| self.step.is_done(row)).collect();
+            let ended = std::array::from_fn(|row| self.step.is_done(row));
             for row in (0..NUM_ENVS).filter(|&row| ended[row]) {
                 ends += Ends::of(&self.step, row);
             }
             if self.native.autoreset_mode() == AutoresetMode::Disabled && ended.contains(&true) {
-                self.reset(&ResetRequest {
-                    mask: Some(ended),
-                    seeds: None,
-                });
+                self.reset(None, Some(&ended));
             }
         }
         ends
@@ -222,11 +233,11 @@ impl AddAssign for Ends {
     }
 }
 
-pub fn seeded(first: u64) -> ResetRequest {
-    ResetRequest {
-        seeds: Some((first..).take(NUM_ENVS).map(Some).collect()),
-        mask: None,
-    }
+/// A seed for each environment, or `None` where its random numbers go on.
+pub type Seeds = [Option<u64>; NUM_ENVS];
+
+pub fn seeded(first: u64) -> Seeds {
+    std::array::from_fn(|index| Some(first + index as u64))
 }
 
 /// Plays two seeds of a game for one on both sides.
@@ -242,9 +253,9 @@ pub fn compare(game: &str, recipe: Recipe, autoreset: AutoresetMode, num_steps: 
 /// Plays two seeds of a game on both sides.
 pub fn compare_batches(game: &str, options: &BatchOptions, num_steps: usize) -> Ends {
     let mut pair = Pair::new(game, options);
-    pair.reset(&seeded(1));
+    pair.reset(Some(seeded(1)), None);
     let mut ends = pair.play(num_steps);
-    pair.reset(&seeded(11));
+    pair.reset(Some(seeded(11)), None);
     ends += pair.play(num_steps / 4);
     ends
 }

@@ -7,10 +7,10 @@ use std::{
 };
 
 use atari_core::{
-    Simd,
+    MersenneTwister, Simd,
     rl::{
         pixels::{Palette, Resizer, gray_of_rgb, maximum},
-        random::{Draws, MersenneTwister},
+        random::Draws,
         recipe::Seeding,
     },
 };
@@ -131,13 +131,14 @@ fn gray_is_opencvs_and_tables_are_looked_up_alike_on_every_path() {
     }
 
     let table = &Palette::ntsc().gray;
-    for length in [33_600, 1, 31, 63, 65, 127] {
+    for num_rows in [210, 1, 3] {
+        let length = num_rows * atari_core::WIDTH;
         let screen: Vec<u8> = (0..length).map(|_| twister.next_u32() as u8 & !1).collect();
         let expected: Vec<u8> = screen.iter().map(|&colour| table.at(colour)).collect();
         for &simd in Simd::available() {
             let mut out = vec![0; length];
             simd.look_up(table, &screen, &mut out);
-            assert!(out == expected, "{length} with {simd:?}");
+            assert!(out == expected, "{num_rows} with {simd:?}");
         }
     }
 }

@@ -2,8 +2,9 @@
 
 #![expect(clippy::print_stdout, reason = "says which recipe fails")]
 
-use atari_core::rl::{Part, Preset, Recipe};
+use atari_core::rl::{Preset, Recipe};
 use python_shim::pyo3::{prelude::*, types::PyDict};
+use serde_json::{Value, json};
 use vec_env::AutoresetMode;
 
 use crate::{
@@ -19,9 +20,10 @@ fn presets_are_those_of_python_in_every_part() {
         let presets = recipes.getattr("PRESETS").unwrap();
         assert_eq!(presets.len().unwrap(), Preset::ALL.len());
         for preset in Preset::ALL {
-            let theirs = presets.get_item(preset.name()).unwrap();
-            let mut ours = python_recipe(py, &Recipe::preset(*preset));
-            if *preset == Preset::Gymnasium {
+            let name = format!("{preset:?}").to_lowercase();
+            let theirs = presets.get_item(name).unwrap();
+            let mut ours = python_recipe(py, &Recipe::preset(preset));
+            if preset == Preset::Gymnasium {
                 // What the id says, which `atari_core` does not know.
                 let nothing = PyDict::new(py);
                 nothing.set_item("sticky_actions", py.None()).unwrap();
@@ -54,8 +56,8 @@ const SHORT_GAME: &str = "breakout";
 
 #[test]
 fn games_by_every_preset_are_those_of_python() {
-    for (number, preset) in Preset::ALL.iter().enumerate() {
-        let recipe = Recipe::preset(*preset);
+    for (number, preset) in Preset::ALL.into_iter().enumerate() {
+        let recipe = Recipe::preset(preset);
         // A time limit of whichever kind the preset has, shorter.
         let (most_frames, most_steps) = match recipe.max_episode_steps {
             0 => (1000, 0),
@@ -75,7 +77,7 @@ fn games_by_every_preset_are_those_of_python() {
         assert!(ends.truncated > 0, "{ends:?} by {preset:?}");
         let mut ends = Ends::default();
         for game in GAMES.iter().cycle().skip(3 * number).take(3) {
-            println!("{game} {}", preset.name());
+            println!("{game} {preset:?}");
             ends += compare(game, recipe(true), same_step, 260);
         }
         assert!(ends.lives_lost > 0, "{ends:?} by {preset:?}");
@@ -117,17 +119,16 @@ pub fn varied(parts: &str) -> Recipe {
         ..Recipe::preset(Preset::Ale)
     };
     for (name, value) in parts.split(' ').filter_map(|part| part.split_once('=')) {
-        let number = value.parse().map(Part::Number);
+        // What is no number or flag is two of them, or a name.
         let sides = value
             .split_once('x')
-            .map(|(height, width)| (height.parse(), width.parse()));
-        let part = match (value.parse(), number, sides) {
-            (Ok(flag), ..) => Part::Flag(flag),
-            (_, Ok(number), _) => number,
-            (_, _, Some((Ok(height), Ok(width)))) => Part::Size(height, width),
-            _ => Part::Name(value.to_owned()),
+            .and_then(|(height, width)| Some([height.parse().ok()?, width.parse().ok()?]));
+        let part = match (serde_json::from_str(value), sides) {
+            (Ok(part), _) => part,
+            (_, Some::<[u32; 2]>(sides)) => json!(sides),
+            _ => Value::from(value),
         };
-        recipe.set(name, &part).unwrap();
+        recipe.set(name, part).unwrap();
     }
     recipe
 }

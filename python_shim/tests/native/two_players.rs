@@ -5,12 +5,12 @@
 use atari_core::{
     Action, Console,
     games::two,
-    rl::{AtariVecEnv, BatchOptions, Preset, Recipe, ResetRequest},
+    rl::{AtariVecEnv, BatchOptions, Preset, Recipe},
 };
 use vec_env::{ActionSpace, Actions, AutoresetMode, EnvError, StepBatch, VecEnv};
 
 use crate::{
-    pair::{Ends, Pair, cartridge, compare_batches, seeded},
+    pair::{Ends, Pair, Seeds, cartridge, compare_batches, seeded},
     recipes::varied,
 };
 
@@ -39,7 +39,7 @@ const GAMES: [(&str, Preset, AutoresetMode); 8] = [
 fn games_for_two_are_those_of_python() {
     let mut ends = Ends::default();
     for (game, preset, autoreset) in GAMES {
-        println!("{game} {}", preset.name());
+        println!("{game} {preset:?}");
         let recipe = Recipe {
             sticky_actions: 0.25,
             episodic_life: true,
@@ -85,13 +85,11 @@ fn parts_of_recipes_are_those_of_python_for_two() {
     }
     // A seed in the midst of things, for one of them.
     let mut pair = Pair::new("tennis", &for_two(varied("noop_max=7")));
-    pair.reset(&seeded(3));
+    pair.reset(Some(seeded(3)), None);
     for seed in [None, Some(5), None] {
         pair.play(20);
-        pair.reset(&ResetRequest {
-            seeds: seed.map(|seed| vec![None, Some(seed)]),
-            mask: Some(vec![false, true]),
-        });
+        let seeds: Option<Seeds> = seed.map(|seed| [None, Some(seed)]);
+        pair.reset(seeds, Some(&[false, true]));
     }
     pair.play(20);
 }

@@ -2,7 +2,7 @@
 
 use atari_core::{
     Cartridge,
-    rl::{AtariVecEnv, BatchOptions, Part, Preset, Recipe},
+    rl::{AtariVecEnv, BatchOptions, Preset, Recipe},
 };
 use python_shim::Value;
 use vec_env::EnvError;
@@ -25,13 +25,12 @@ pub(super) fn make(
         EnvError::Unsupported(message)
     };
     let mut recipe = Recipe::preset(Preset::Default);
-    let mut num_players = 1;
+    let (parts, mut num_players) = (recipe.parts(), 1);
     for (name, value) in request.options.settings() {
-        let is_part = recipe.parts().any(|(part, _)| part == name);
         match (name.as_str(), value) {
             ("autoreset", Value::Str(mode)) if mode == "same-step" => {}
             ("num_players", Value::Int(players @ 1..=2)) => num_players = *players as usize,
-            _ if is_part || name == "preset" => {}
+            _ if parts.contains_key(name) || name == "preset" => {}
             _ => return Err(refuse(&format!("{name} = {}", shown(value)))),
         }
     }
@@ -40,7 +39,7 @@ pub(super) fn make(
     };
     for (name, value) in &game.recipe {
         let part = part(value).ok_or_else(|| refuse(&format!("{name} = {}", shown(value))))?;
-        recipe.set(name, &part).map_err(|error| refuse(&error))?;
+        recipe.set(name, part).map_err(|error| refuse(&error))?;
     }
     let cartridge = Cartridge::load(&game.rom).map_err(|error| refuse(&error.to_string()))?;
     let options = BatchOptions {
@@ -62,17 +61,15 @@ fn shown(value: &Value) -> String {
     }
 }
 
-fn part(value: &Value) -> Option<Part> {
+/// A part of a recipe.
+fn part(value: &Value) -> Option<serde_json::Value> {
     Some(match value {
-        Value::None => Part::None,
-        Value::Bool(flag) => Part::Flag(*flag),
-        Value::Int(number) => Part::Number(*number as f64),
-        Value::Float(number) => Part::Number(*number),
-        Value::Str(name) => Part::Name(name.clone()),
-        Value::List(sides) => match sides.as_slice() {
-            [Value::Int(height), Value::Int(width)] => Part::Size(*height as f64, *width as f64),
-            _ => return None,
-        },
+        Value::None => serde_json::Value::Null,
+        Value::Bool(flag) => (*flag).into(),
+        Value::Int(number) => (*number).into(),
+        Value::Float(number) => (*number).into(),
+        Value::Str(name) => name.as_str().into(),
+        Value::List(sides) => sides.iter().map(part).collect::<Option<Vec<_>>>()?.into(),
         _ => return None,
     })
 }

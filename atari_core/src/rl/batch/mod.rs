@@ -1,18 +1,17 @@
 //! Batches: environments on threads of our own, behind the [`VecEnv`](vec_env::VecEnv) trait.
 
 mod affinity;
-mod calls;
-mod env;
+mod in_flight;
+mod options;
 mod pool;
 mod queues;
 mod results;
-mod rows;
 mod sub_env;
-mod subsets;
 #[cfg(test)]
 mod tests;
 mod ticket;
+mod vec_env;
 
-pub use calls::ResetRequest;
-pub use env::{AtariVecEnv, BatchOptions};
+pub use options::BatchOptions;
 pub use ticket::{Asked, Ticket};
+pub use vec_env::AtariVecEnv;

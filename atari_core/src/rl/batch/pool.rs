@@ -18,7 +18,6 @@ use std::{
 use super::{
     affinity::pin_to_core,
     queues::{Padded, ReadyQueue, WorkQueue},
-    rows::ObsRow,
 };
 
 /// What a pool's threads do with an item.
@@ -27,7 +26,7 @@ pub(super) trait Work: Send + 'static {
     fn work(&mut self);
 
     /// Writes the observation that the work brought to a row that was offered for it.
-    fn write_to(&self, row: ObsRow);
+    fn write_to(&self, row: &mut [u8]);
 }
 
 /// What the pool's threads share.
@@ -69,9 +68,7 @@ impl<T: Work> Shared<T> {
             item.work();
             let own = self.ready.number();
             number = Some(own);
-            if let Some(row) = self.ready.row(own) {
-                item.write_to(row);
-            }
+            self.ready.fill_row(own, index, |row| item.write_to(row));
         };
         if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
             self.panic
@@ -233,11 +230,16 @@ impl<T: Work> Pool<T> {
         self.shared.wake_one();
     }
 
-    /// Offers a row for the item that will be taken as the `place`-th from now on. The thread that works on it writes
-    /// there, or, if it is ready already, [`Pool::take`] hands the row back.
-    pub(super) fn offer(&mut self, place: usize, row: ObsRow) {
-        let number = self.num_taken.wrapping_add(place as u32);
-        self.shared.ready.offer(number, row);
+    /// Offers rows, one behind the other in `memory`, to all items, each its own, or `in_order` to those that will be taken
+    /// next. The thread that works on an item writes there, or, if it is ready already, [`Pool::take`] does.
+    ///
+    /// # Safety
+    /// The memory stays valid, and nobody else reaches it, until an item was taken for each row, or the pool is gone.
+    #[expect(unsafe_code, reason = "outlives the borrow")]
+    pub(super) unsafe fn offer(&mut self, memory: &mut [u8], in_order: bool) {
+        let ready = &self.shared.ready;
+        // SAFETY: as this function's.
+        unsafe { ready.offer(memory, in_order, self.num_taken) }
     }
 
     /// Waits until `count` of the items begun are ready, or all; works on items meanwhile.
@@ -272,9 +274,9 @@ impl<T: Work> Pool<T> {
         self.threads.is_empty() || !is_reached(self.shared.todo.num_claimed(), goal)
     }
 
-    /// Takes the item that was ready first and not taken, if there is one, and the row that was offered for it, if that
-    /// is still to be written.
-    pub(super) fn take(&mut self) -> Option<(usize, Option<ObsRow>)> {
+    /// Takes the item that was ready first and not taken, if there is one. Its observation is in the row that was offered
+    /// for it.
+    pub(super) fn take(&mut self) -> Option<usize> {
         let ready = &self.shared.ready;
         let number = self.num_taken;
         self.num_taken = number.wrapping_add(1);
@@ -296,7 +298,12 @@ impl<T: Work> Pool<T> {
         };
         self.is_busy[index] = false;
         self.num_busy -= 1;
-        Some((index, ready.row(number)))
+        #[expect(unsafe_code, reason = "the item is the owner's")]
+        // SAFETY: it was just taken as ready.
+        let item = unsafe { &*self.shared.items[index].0.0.get() };
+        // Where it was ready before a row was offered.
+        ready.fill_row(number, index, |row| item.write_to(row));
+        Some(index)
     }
 
     /// What work on an item has panicked with, which left it in between.

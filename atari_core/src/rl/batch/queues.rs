@@ -2,11 +2,9 @@
 //! every item, and an item is in one of them at most, so that they are never full; nothing locks or allocates.
 
 use std::{
-    ptr,
+    ptr, slice,
     sync::atomic::{AtomicPtr, AtomicU32, Ordering},
 };
-
-use super::rows::ObsRow;
 
 /// Keeps what different threads write on cache lines of their own; processors fetch two of 64 bytes at once.
 #[derive(Default)]
@@ -77,18 +75,14 @@ impl WorkQueue {
     }
 }
 
-/// A place of [`ReadyQueue`].
-struct Place {
-    /// An item's number and 1, or 0.
-    item: AtomicU32,
-    /// Where the observation of the item goes that gets this place: offered by the owner, taken by whoever writes it.
-    row: AtomicPtr<u8>,
-}
-
-/// Items that are ready: all threads add, one takes them, in the order in which they got their numbers. An item's number
-/// is the row that it comes to, so that its thread can write the observation there.
+/// Items that are ready: all threads add, one takes them, in the order in which they got their numbers. Rows are offered
+/// by the owner beforehand, so that an item's thread can write the observation there.
 pub(super) struct ReadyQueue {
-    places: Box<[Place]>,
+    /// Of each number an item's index and 1, or 0.
+    items: Box<[AtomicU32]>,
+    /// Where observations go, by items and by numbers: a row is taken by whoever writes it.
+    own_rows: Box<[AtomicPtr<u8>]>,
+    next_rows: Box<[AtomicPtr<u8>]>,
     row_bytes: usize,
     /// Numbers given out so far, modulo 2³².
     numbered: Padded<AtomicU32>,
@@ -99,20 +93,20 @@ pub(super) struct ReadyQueue {
 impl ReadyQueue {
     /// For so many items, whose rows have `row_bytes`.
     pub(super) fn new(count: usize, row_bytes: usize) -> Self {
-        let place = |_| Place {
-            item: AtomicU32::new(0),
-            row: AtomicPtr::new(ptr::null_mut()),
-        };
+        let places = 0..count.next_power_of_two();
+        let rows = || places.clone().map(|_| AtomicPtr::default()).collect();
         Self {
-            places: (0..count.next_power_of_two()).map(place).collect(),
+            items: places.clone().map(|_| AtomicU32::new(0)).collect(),
+            own_rows: rows(),
+            next_rows: rows(),
             row_bytes,
             numbered: Padded::default(),
             count: Padded::default(),
         }
     }
 
-    fn place(&self, number: u32) -> &Place {
-        &self.places[number as usize & (self.places.len() - 1)]
+    fn place(&self, number: u32) -> usize {
+        number as usize & (self.items.len() - 1)
     }
 
     /// The number of an item that is ready, for [`ReadyQueue::add`]: from now on the owner waits for it.
@@ -120,37 +114,48 @@ impl ReadyQueue {
         self.numbered.0.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Offers a row for the item that gets `number`, which was not taken yet.
-    pub(super) fn offer(&self, number: u32, row: ObsRow) {
-        self.place(number)
-            .row
-            .store(row.into_raw(), Ordering::Release);
+    /// Offers the rows of `memory`: to the items, each its own, or `in_order` to those that get the numbers from `next` on,
+    /// which were not taken yet.
+    ///
+    /// # Safety
+    /// The memory stays valid, and nobody else reaches it, until all rows were filled or this is gone.
+    #[expect(unsafe_code, reason = "outlives the borrow")]
+    pub(super) unsafe fn offer(&self, memory: &mut [u8], in_order: bool, next: u32) {
+        for (place, row) in memory.chunks_exact_mut(self.row_bytes).enumerate() {
+            let offered = if in_order {
+                &self.next_rows[self.place(next.wrapping_add(place as u32))]
+            } else {
+                &self.own_rows[place]
+            };
+            offered.store(row.as_mut_ptr(), Ordering::Release);
+        }
     }
 
-    /// The row that was offered for `number`, for one thread alone; `None` if there is none, or not yet.
-    pub(super) fn row(&self, number: u32) -> Option<ObsRow> {
-        let row = &self.place(number).row;
-        if row.load(Ordering::Relaxed).is_null() {
-            return None; // no need to write to the place
+    /// Lets one thread write the row that was offered for an item, if there is one, and not written yet.
+    pub(super) fn fill_row(&self, number: u32, item: usize, write: impl FnOnce(&mut [u8])) {
+        let rows = [&self.own_rows[item], &self.next_rows[self.place(number)]];
+        // A place that has none is not written to.
+        let offered = rows
+            .into_iter()
+            .find(|row| !row.load(Ordering::Relaxed).is_null());
+        let row = offered.map(|row| row.swap(ptr::null_mut(), Ordering::AcqRel));
+        if let Some(row) = row.filter(|row| !row.is_null()) {
+            #[expect(unsafe_code, reason = "writes where the owner has offered it")]
+            // SAFETY: only `offer` puts rows there, all of this length, and the swap lets one thread have each.
+            write(unsafe { slice::from_raw_parts_mut(row, self.row_bytes) });
         }
-        let row = ptr::NonNull::new(row.swap(ptr::null_mut(), Ordering::AcqRel))?;
-        #[expect(unsafe_code, reason = "a row comes out of the queue as it went in")]
-        // SAFETY: only `offer` puts rows there, all of this length, and the swap lets one thread have each.
-        Some(unsafe { ObsRow::from_raw(row, self.row_bytes) })
     }
 
     /// Adds the item that has `number`; returns the count that it makes.
     pub(super) fn add(&self, number: u32, item: usize) -> u32 {
         // Whoever takes it sees the item as it is now.
-        self.place(number)
-            .item
-            .store(item as u32 + 1, Ordering::Release);
+        self.items[self.place(number)].store(item as u32 + 1, Ordering::Release);
         self.count.0.fetch_add(1, Ordering::SeqCst).wrapping_add(1)
     }
 
     /// Takes the item with `number`, if it is there. One thread may do this at a time.
     pub(super) fn take(&self, number: u32) -> Option<usize> {
-        let item = self.place(number).item.swap(0, Ordering::Acquire);
+        let item = self.items[self.place(number)].swap(0, Ordering::Acquire);
         (item as usize).checked_sub(1)
     }
 }

@@ -3,7 +3,7 @@
 
 use vec_env::{Actions, AutoresetMode, EnvError};
 
-use super::{pool::Work, rows::ObsRow};
+use super::pool::Work;
 use crate::{
     rl::game::{AtariEnv, EnvAction, EnvStep},
     state::{self, BadState, MOST_POINTS, Tape},
@@ -48,8 +48,6 @@ pub(super) struct SubEnv {
     pub(super) env: AtariEnv,
     pub(super) result: StepResult,
     pub(super) command: Command,
-    /// Where the observation goes as soon as it is there; `None` where it is fetched.
-    pub(super) destination: Option<ObsRow>,
     /// The episode has ended and no reset has followed.
     pub(super) ended: bool,
     /// What the last step failed with.
@@ -66,7 +64,6 @@ impl SubEnv {
                 seed: None,
                 new_game: true,
             },
-            destination: None,
             ended: false,
             error: None,
             mode,
@@ -174,12 +171,9 @@ impl Work for SubEnv {
             Command::Step(action) => self.step(action),
             Command::Reset { seed, new_game } => self.reset(seed, new_game),
         }
-        if let Some(row) = self.destination.take() {
-            self.write_to(row);
-        }
     }
 
-    fn write_to(&self, row: ObsRow) {
-        row.write(|row| self.env.write_obs(row));
+    fn write_to(&self, row: &mut [u8]) {
+        self.env.write_obs(row);
     }
 }

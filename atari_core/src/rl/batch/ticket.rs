@@ -18,9 +18,8 @@ pub struct Ticket {
     pub(super) asked: Option<Asked>,
     /// In the order in which they were begun.
     pub(super) envs: Vec<usize>,
+    /// Memory for what the next call receives.
     pub(super) slot: Option<ObsSlot>,
-    /// How many rows of the slot go to those that are ready first; 0 where each has its own.
-    pub(super) num_offered: usize,
 }
 
 impl Ticket {
@@ -52,6 +51,5 @@ impl Ticket {
     pub(super) fn after_receiving(&mut self) {
         self.asked = (!self.envs.is_empty()).then_some(Asked::Step);
         self.slot = None;
-        self.num_offered = 0;
     }
 }

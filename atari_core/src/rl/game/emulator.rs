@@ -1,9 +1,8 @@
 //! One game on its console, frame by frame, with sticky actions. No rules here.
 
-use super::powered_on::{Chance, FIRST_SEED, ForOne, PoweredOn};
+use super::powered_on::{FIRST_SEED, ForOne, PoweredOn, Randomness};
 use crate::{
-    Action, Console, StartDraws,
-    rl::random::MersenneTwister,
+    Action, Console, MersenneTwister, StartDraws,
     state::{BadState, Number, Tape},
 };
 
@@ -47,7 +46,7 @@ pub(super) struct Emulator {
 impl Emulator {
     pub(super) fn new(powered_on: PoweredOn) -> Self {
         let (for_one, recipe) = (powered_on.0.for_one.as_ref(), powered_on.recipe());
-        let draws_presses = for_one.is_some_and(|game| game.chance == Chance::Presses);
+        let draws_presses = for_one.is_some_and(|game| game.randomness == Randomness::Presses);
         Self {
             console: powered_on.console().clone(),
             draws: recipe.sticky_actions > 0.0 || draws_presses,
@@ -70,7 +69,7 @@ impl Emulator {
         match &consoles.for_one {
             // Those of `multi_agent_ale_py` have 31 bits, and 0 is the time.
             None => self.seed = (seed & 0x7fff_ffff).max(FIRST_SEED),
-            Some(game) if game.chance == Chance::Actions => {
+            Some(game) if game.randomness == Randomness::StickyActions => {
                 let mut draws = StartDraws::new(&mut self.twister, self.sticky);
                 self.console.clone_from(&game.off);
                 self.console.load(None, &mut draws);
@@ -108,14 +107,14 @@ impl Emulator {
     /// Begins a game for one.
     fn begin(&mut self, game: &ForOne, powered_on: &Console) {
         if std::mem::take(&mut self.is_first) {
-            match game.chance {
-                Chance::None => {
+            match game.randomness {
+                Randomness::None => {
                     self.console.clone_from(&game.first_game);
                     self.pass(game.first_draws);
                     return;
                 }
-                Chance::Actions => {}
-                Chance::Presses => self.console.clone_from(powered_on),
+                Randomness::StickyActions => {}
+                Randomness::Presses => self.console.clone_from(powered_on),
             }
         }
         let mut draws = StartDraws::new(&mut self.twister, self.sticky);

@@ -18,7 +18,6 @@ use crate::{
         pixels::Palette,
         recipe::{AfterLifeLoss, EndPrecedence, Recipe},
     },
-    simd::Simd,
     state::{self, BadState, Tape},
 };
 
@@ -72,17 +71,13 @@ impl fmt::Debug for AtariEnv {
 impl AtariEnv {
     /// A game on a console that was switched on, by the recipe for which it was; its random numbers begin anywhere.
     #[must_use]
-    pub fn new(powered_on: &PoweredOn, simd: Simd) -> Self {
+    pub fn new(powered_on: &PoweredOn) -> Self {
         let (actions, recipe) = (powered_on.actions(), powered_on.recipe());
-        let observations = Observations::new(powered_on.console(), recipe, simd);
+        let observations = Observations::new(powered_on.console(), recipe);
         let emulator = Emulator::new(powered_on.clone());
-        let parts = recipe
-            .parts()
-            .map(|(name, value)| format!(" {name}={value}"));
-        let kind = powered_on.console().kind() + &parts.collect::<String>();
         let recipe = recipe.clone();
         Self {
-            kind,
+            kind: format!("{} {recipe}", powered_on.console().kind()),
             rules: GameRules::new(emulator, observations, recipe, actions, fresh_seed()),
             actions,
             is_ready: false,

@@ -7,7 +7,6 @@ mod pictures;
 use crate::{
     Console,
     rl::recipe::{ObsType, Recipe},
-    simd::Simd,
     state::{BadState, Tape},
 };
 use pictures::Pictures;
@@ -29,9 +28,9 @@ pub(super) enum Observations {
 }
 
 impl Observations {
-    pub(super) fn new(console: &Console, recipe: &Recipe, simd: Simd) -> Self {
+    pub(super) fn new(console: &Console, recipe: &Recipe) -> Self {
         match recipe.obs_type {
-            ObsType::Screen => Self::Pictures(Box::new(Pictures::new(console, recipe, simd))),
+            ObsType::Screen => Self::Pictures(Box::new(Pictures::new(console, recipe))),
             ObsType::Ram => Self::Ram(Box::new(Ram {
                 read: [0; 128],
                 observed: [0; 128],

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    Action, Cartridge, Console, CoreError, StartDraws,
-    rl::{random::MersenneTwister, recipe::Recipe},
+    Action, Cartridge, Console, CoreError, MersenneTwister, StartDraws, rl::recipe::Recipe,
 };
 
 /// With what a game for two is loaded before a seed is given.
@@ -33,15 +32,15 @@ pub(super) struct ForOne {
     pub(super) load_draws: u32,
     pub(super) first_draws: u32,
     /// How games begin that random numbers play a part in.
-    pub(super) chance: Chance,
+    pub(super) randomness: Randomness,
 }
 
 /// Which part random numbers play in how a game begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Chance {
+pub(super) enum Randomness {
     None,
     /// Sticky actions change what is pressed.
-    Actions,
+    StickyActions,
     /// They say for how long SELECT is pressed, and are drawn whether actions are sticky or not.
     Presses,
 }
@@ -71,19 +70,19 @@ impl PoweredOn {
         choose(&mut powered_on, recipe.mode, recipe.difficulty)?;
         let (mut first_game, mut draws) = (powered_on.clone(), StartDraws::new(&mut twister, 0.0));
         first_game.reset_with(&mut draws);
-        let chance = if draws.presses > 0 {
-            Chance::Presses
+        let randomness = if draws.presses > 0 {
+            Randomness::Presses
         } else if draws.frames > 0 && recipe.sticky_actions > 0.0 {
-            Chance::Actions
+            Randomness::StickyActions
         } else {
-            Chance::None
+            Randomness::None
         };
         let for_one = ForOne {
             off,
             first_game,
             load_draws,
             first_draws: draws.frames,
-            chance,
+            randomness,
         };
         Ok(Self(Arc::new(Consoles {
             recipe: recipe.clone(),

@@ -28,7 +28,7 @@ pub struct Resizer {
     from: Size,
     to: Size,
     way: Way,
-    simd: Simd,
+    has_avx2: bool,
     /// One row of sums over columns, and one of sums over rows.
     row: Vec<f32>,
     sums: Vec<f32>,
@@ -61,11 +61,7 @@ impl Resizer {
             from,
             to,
             way,
-            simd: if Simd::available().contains(&simd) {
-                simd
-            } else {
-                Simd::Portable
-            },
+            has_avx2: simd != Simd::Portable && simd.is_available(),
             row: vec![0.0; width],
             sums: vec![0.0; width],
         }
@@ -100,7 +96,7 @@ impl Resizer {
             Way::Area(area) => {
                 let (row, sums) = (&mut self.row, &mut self.sums);
                 #[cfg(target_arch = "x86_64")]
-                if self.simd != Simd::Portable {
+                if self.has_avx2 {
                     #[expect(unsafe_code, reason = "needs AVX2")]
                     // SAFETY: the constructor has seen that there is AVX2.
                     unsafe {

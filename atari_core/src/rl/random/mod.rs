@@ -4,10 +4,10 @@
 
 mod pcg64;
 
-pub use crate::mersenne_twister::MersenneTwister;
 pub use pcg64::{Pcg64, SeedSequence};
 
 use super::recipe::Seeding;
+use crate::MersenneTwister;
 use crate::state::{BadState, Tape};
 
 /// What an environment draws the number of its no-ops from.

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::{Pool, Threads, Work};
-use crate::rl::batch::rows::{ObsRow, ObsRows};
 
 /// Rounds to play; Miri takes a thousand times as long.
 const ROUNDS: usize = if cfg!(miri) { 8 } else { 300 };
@@ -28,14 +27,12 @@ impl Work for Counter {
         assert!(!self.panics, "as it should");
     }
 
-    fn write_to(&self, row: ObsRow) {
-        row.write(|row| {
-            let (index, steps) = row.split_at_mut(8);
-            // A row that was written twice differs from one that was written once.
-            index.copy_from_slice(&(self.index as u64 + 1).to_le_bytes());
-            let before = u64::from_le_bytes(steps.try_into().unwrap());
-            steps.copy_from_slice(&(before + self.steps as u64).to_le_bytes());
-        });
+    fn write_to(&self, row: &mut [u8]) {
+        let (index, steps) = row.split_at_mut(8);
+        // A row that was written twice differs from one that was written once.
+        index.copy_from_slice(&(self.index as u64 + 1).to_le_bytes());
+        let before = u64::from_le_bytes(steps.try_into().unwrap());
+        steps.copy_from_slice(&(before + self.steps as u64).to_le_bytes());
     }
 }
 
@@ -49,26 +46,47 @@ fn pool(count: usize, num_threads: usize, spin: Duration) -> Pool<Counter> {
         cores: &[],
         spin,
     };
-    Pool::new((0..count).map(counter).collect(), ROW_BYTES, &threads).unwrap()
+    let items = (0..count).map(counter).collect();
+    Pool::new(items, ROW_BYTES, &threads).unwrap()
 }
 
 fn taken(pool: &mut Pool<Counter>) -> Vec<usize> {
-    std::iter::from_fn(|| pool.take())
-        .map(|(index, _)| index)
-        .collect()
+    std::iter::from_fn(|| pool.take()).collect()
+}
+
+/// Offers `memory`, begun or not, and takes an item for each of its rows.
+fn fill(pool: &mut Pool<Counter>, memory: &mut [u8], in_order: bool) -> Vec<usize> {
+    #[expect(unsafe_code, reason = "as a batch does")]
+    // SAFETY: the memory is looked into when all items were taken.
+    unsafe {
+        pool.offer(memory, in_order);
+    }
+    let count = memory.len() / ROW_BYTES;
+    pool.wait(count);
+    (0..count).map(|_| pool.take().unwrap()).collect()
+}
+
+/// The numbers in a row: the index of the item that wrote it and 1, and its steps.
+fn numbers(row: &[u8; ROW_BYTES]) -> Vec<u64> {
+    let numbers = row.as_chunks().0.iter();
+    numbers.map(|bytes| u64::from_le_bytes(*bytes)).collect()
 }
 
 #[test]
 fn every_item_is_worked_on_once_for_each_time_that_it_is_begun() {
     for (num_threads, spin) in [(0, 0), (1, 0), (3, 0), (3, 50)] {
-        let mut pool = pool(17, num_threads, Duration::from_micros(spin));
+        let spin = Duration::from_micros(spin);
+        let mut pool = pool(17, num_threads, spin);
         for round in 0..ROUNDS {
+            let mut memory = [0; 17 * ROW_BYTES];
             pool.begin(0..17);
             assert!(pool.item(3).is_none());
-            pool.wait(17);
-            let mut taken = taken(&mut pool);
+            let mut taken = fill(&mut pool, &mut memory, false);
             taken.sort_unstable();
             assert!(taken.into_iter().eq(0..17), "round {round}");
+            for (index, row) in (1..).zip(memory.as_chunks().0) {
+                assert_eq!(numbers(row), [index, round as u64 + 1]);
+            }
         }
         assert!((0..17).all(|index| pool.item(index).unwrap().steps == ROUNDS));
     }
@@ -83,27 +101,10 @@ fn those_that_are_ready_first_fill_the_rows_and_may_be_begun_again() {
         pool.begin(0..8);
         for round in 0..2 * ROUNDS {
             let mut memory = [0; BATCH * ROW_BYTES];
-            let rows = ObsRows::new(&mut memory, ROW_BYTES);
-            for place in 0..BATCH {
-                #[expect(unsafe_code, reason = "as a batch does")]
-                // SAFETY: the memory is looked into when all rows were written.
-                let row = unsafe { rows.row(place) }.unwrap();
-                pool.offer(place, row);
-            }
-            pool.wait(BATCH);
-            let mut ready = [0; BATCH];
-            for place in &mut ready {
-                let (index, row) = pool.take().unwrap();
-                *place = index;
-                if let Some(row) = row {
-                    pool.item(index).unwrap().write_to(row);
-                }
-            }
-            for (index, row) in ready.into_iter().zip(memory.as_chunks::<ROW_BYTES>().0) {
+            let ready = fill(&mut pool, &mut memory, true);
+            for (&index, row) in ready.iter().zip(memory.as_chunks().0) {
                 steps[index] += 1;
-                let numbers = row.as_chunks().0.iter();
-                let numbers: Vec<u64> = numbers.map(|bytes| u64::from_le_bytes(*bytes)).collect();
-                assert_eq!(numbers, [index as u64 + 1, steps[index]], "round {round}");
+                assert_eq!(numbers(row), [index as u64 + 1, steps[index]], "{round}");
             }
             pool.begin(ready.into_iter());
         }
@@ -121,7 +122,8 @@ fn threads_run_on_cores_that_there_are() {
             cores: &[core],
             spin: Duration::ZERO,
         };
-        Pool::new(vec![Counter::default()], ROW_BYTES, &threads)
+        let items = vec![Counter::default()];
+        Pool::new(items, ROW_BYTES, &threads)
     };
     // The system may not let this process run on core 0.
     let status = std::fs::read_to_string("/proc/self/status").unwrap();

@@ -63,7 +63,8 @@ pub(in crate::rl::game) struct Pictures {
 }
 
 impl Pictures {
-    pub(super) fn new(console: &Console, recipe: &Recipe, simd: Simd) -> Self {
+    pub(super) fn new(console: &Console, recipe: &Recipe) -> Self {
+        let simd = Simd::detect();
         let height = console.height();
         let in_gray = recipe.pooling == Pooling::Gray && recipe.grayscale;
         let last_frame = match recipe.last_frame {
@@ -177,7 +178,7 @@ impl Pictures {
         if pooled.len() == self.num_pixels {
             let (screen, changed) = (console.screen(), &mut self.changed);
             self.simd
-                .pool(&palette.gray, screen, older, pooled, changed);
+                .take_maximum(&palette.gray, screen, older, pooled, changed);
         } else {
             Self::grab(palette, false, self.simd, console, pooled);
             maximum(pooled, older);

@@ -1,10 +1,14 @@
-//! [`AtariVecEnv`]: a batch of Atari games, emulated by threads of its own: how it is made. `calls` has its calls.
+//! [`AtariVecEnv`]: a batch of Atari games, emulated by threads of its own: how it is made, looked into and saved, and what
+//! [`VecEnv`] asks of it. `in_flight` has the calls of which a step is made.
 
-use std::{fmt, sync::Arc, thread, time::Duration};
+use std::{fmt, mem, sync::Arc, thread, time::Duration};
 
-use vec_env::{AutoresetMode, BatchSpec, Dtype, EnvError, ObsSpec};
+use vec_env::{
+    Actions, AutoresetMode, BatchSpec, Dtype, EnvError, ObsSlot, ObsSpec, StepBatch, VecEnv,
+};
 
 use super::{
+    options::BatchOptions,
     pool::{Pool, Threads},
     sub_env::SubEnv,
     ticket::Ticket,
@@ -12,57 +16,10 @@ use super::{
 use crate::{
     Cartridge, CoreError,
     rl::{
-        game::{AtariEnv, FilmedGames, PoweredOn},
+        game::{AtariEnv, PoweredOn},
         recipe::Recipe,
     },
-    simd::Simd,
 };
-
-/// How a batch runs its games.
-#[derive(Clone, Debug)]
-pub struct BatchOptions {
-    /// How games become episodes of observations.
-    pub recipe: Recipe,
-    /// Players of each game: 1, or 2 who play against each other. With two, rewards, returns and actions come in pairs, and
-    /// observations have an axis of the players first.
-    pub num_players: usize,
-    /// When an ended episode is followed by the next.
-    pub autoreset: AutoresetMode,
-    /// Threads that emulate, the one that calls `recv` included; 0 for as many as there are cores, and at most one for
-    /// each environment. With 1 everything happens in `recv`.
-    pub num_threads: usize,
-    /// Cores to run the other threads on, in turn; empty leaves that to the system.
-    pub cores: Vec<usize>,
-    /// How long a thread that finds nothing to do looks for work before it sleeps, and is woken for some 30 µs.
-    pub spin: Duration,
-    /// Environments that one `recv` waits for, the first that are ready; 0 for all.
-    pub batch_size: usize,
-    /// Draw every frame, for [`AtariVecEnv::render`], and not only those that are observed.
-    pub draw_all: bool,
-    /// Keep a picture of every frame of these games, for [`AtariEnv::take_film`].
-    pub film: Option<FilmedGames>,
-    /// Instructions to use.
-    pub simd: Simd,
-}
-
-impl BatchOptions {
-    /// All defaults with a recipe.
-    #[must_use]
-    pub fn new(recipe: Recipe) -> Self {
-        Self {
-            recipe,
-            num_players: 1,
-            autoreset: AutoresetMode::SameStep,
-            num_threads: 0,
-            cores: Vec::new(),
-            spin: Duration::from_micros(50),
-            batch_size: 0,
-            draw_all: false,
-            film: None,
-            simd: Simd::detect(),
-        }
-    }
-}
 
 /// A batch of Atari games. Observations are uint8; rewards, flags and records are those of `atari_wrappers`.
 pub struct AtariVecEnv {
@@ -85,18 +42,6 @@ impl fmt::Debug for AtariVecEnv {
             self.spec.num_envs
         )
     }
-}
-
-pub(super) fn usage(message: String) -> EnvError {
-    EnvError::Backend {
-        message,
-        details: None,
-        is_usage: true,
-    }
-}
-
-pub(super) fn order(message: &str) -> EnvError {
-    EnvError::Order(message.to_owned())
 }
 
 impl AtariVecEnv {
@@ -146,7 +91,7 @@ impl AtariVecEnv {
     ) -> Result<Self, EnvError> {
         let sub_env = |index: usize| {
             let powered_on = &consoles[index % consoles.len()];
-            let mut env = AtariEnv::new(powered_on, options.simd);
+            let mut env = AtariEnv::new(powered_on);
             if options.draw_all {
                 env.draw_all();
             }
@@ -221,6 +166,44 @@ impl AtariVecEnv {
         Ok(self.env(index)?.render())
     }
 
+    /// The whole states of the environments named, as plain data.
+    ///
+    /// # Errors
+    /// [`EnvError::Order`] before the first reset, and for one that is in flight; [`EnvError::NoSuchEnv`].
+    pub fn save_states(&mut self, env_ids: &[usize]) -> Result<Vec<Vec<u8>>, EnvError> {
+        self.expect_reset("save_state")?;
+        let states = env_ids.iter().map(|&index| Ok(self.sub_env(index)?.save()));
+        states.collect()
+    }
+
+    /// Brings the environments named to states that were saved: all of them, or none where one is refused. States of
+    /// the whole batch stand for a first reset.
+    ///
+    /// # Errors
+    /// [`EnvError::State`]; those of [`AtariVecEnv::save_states`].
+    pub fn restore_states(&mut self, env_ids: &[usize], states: &[&[u8]]) -> Result<(), EnvError> {
+        if !self.was_reset && !(0..self.spec.num_envs).all(|index| env_ids.contains(&index)) {
+            self.open()?;
+            return Err(order("restore_state: call reset first"));
+        }
+        if states.len() != env_ids.len() {
+            let (given, wanted) = (states.len(), env_ids.len());
+            return Err(EnvError::State(format!(
+                "{given} states for {wanted} environments"
+            )));
+        }
+        // All are checked before one is restored.
+        for (&index, state) in env_ids.iter().zip(states) {
+            let refuse = |error| EnvError::State(format!("that of environment {index}: {error}"));
+            self.sub_env(index)?.check(state).map_err(refuse)?;
+        }
+        for (&index, state) in env_ids.iter().zip(states) {
+            let _checked = self.sub_env(index)?.restore(state);
+        }
+        self.was_reset = true;
+        Ok(())
+    }
+
     pub(super) fn sub_env(&mut self, index: usize) -> Result<&mut SubEnv, EnvError> {
         let num_envs = self.spec.num_envs;
         if index >= num_envs {
@@ -230,6 +213,19 @@ impl AtariVecEnv {
         sub_env.ok_or_else(|| {
             EnvError::Order(format!("environment {index} is in flight: call recv first"))
         })
+    }
+
+    /// Refuses a step of an environment whose episode has ended while resets are the caller's matter.
+    fn expect_no_end(&mut self, env_ids: &[usize]) -> Result<(), EnvError> {
+        let by_hand = self.spec.autoreset_mode == AutoresetMode::Disabled;
+        for &index in env_ids {
+            if by_hand && self.sub_env(index)?.ended {
+                return Err(EnvError::Order(format!(
+                    "send: environment {index} needs a reset, as its episode has ended"
+                )));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn open(&mut self) -> Result<&mut Pool<SubEnv>, EnvError> {
@@ -243,6 +239,90 @@ impl AtariVecEnv {
         }
         Ok(pool)
     }
+}
+
+impl VecEnv for AtariVecEnv {
+    fn spec(&self) -> &BatchSpec {
+        &self.spec
+    }
+
+    fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
+        self.open()?;
+        EnvError::check_length(obs, self.spec.obs_bytes())?;
+        self.drain();
+        let all: Vec<usize> = (0..self.spec.num_envs).collect();
+        let seed_of = |&index: &usize| seed.map(|seed| seed.wrapping_add(index as u64));
+        let seeds: Vec<Option<u64>> = all.iter().map(seed_of).collect();
+        self.begin_reset(&all, &seeds, true)?;
+        self.take(self.spec.num_envs)?;
+        self.read(&all, None, Some(obs), &mut StepBatch::default())
+    }
+
+    fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
+        let turn = mem::take(&mut self.ready);
+        let sent = self
+            .expect_no_end(&turn)
+            .and_then(|()| self.begin_step(actions, &turn, Some(obs)));
+        self.ready = turn;
+        if sent.is_ok() {
+            self.ready.clear();
+        }
+        sent
+    }
+
+    fn recv_timeout(
+        &mut self,
+        step: &mut StepBatch,
+        _timeout: Option<Duration>,
+    ) -> Result<(), EnvError> {
+        self.open()?;
+        let Some(count) = self.num_offered() else {
+            return Err(order("recv: call send first"));
+        };
+        self.take(count)?;
+        let ready = mem::take(&mut self.ready);
+        let read = self.read(&ready, None, None, step);
+        self.ready = ready;
+        read
+    }
+
+    fn close(&mut self) -> Result<(), EnvError> {
+        // The threads end before the slot goes to which they write.
+        self.pool = None;
+        self.ticket.clear();
+        Ok(())
+    }
+
+    fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
+        self.save_states(&(0..self.spec.num_envs).collect::<Vec<_>>())
+    }
+
+    fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
+        EnvError::check_length(obs, self.spec.obs_bytes())?;
+        let states: Vec<&[u8]> = states.iter().map(Vec::as_slice).collect();
+        let all: Vec<usize> = (0..self.spec.num_envs).collect();
+        self.restore_states(&all, &states)?;
+        for (index, row) in obs
+            .chunks_exact_mut(self.spec.obs_spec.num_bytes())
+            .enumerate()
+        {
+            self.env(index)?.write_obs(row);
+        }
+        self.ready = all;
+        Ok(())
+    }
+}
+
+pub(super) fn usage(message: String) -> EnvError {
+    EnvError::Backend {
+        message,
+        details: None,
+        is_usage: true,
+    }
+}
+
+pub(super) fn order(message: &str) -> EnvError {
+    EnvError::Order(message.to_owned())
 }
 
 /// A console for each cartridge, all of which must have the same actions and screens.
