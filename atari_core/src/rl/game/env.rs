@@ -6,11 +6,11 @@ use vec_env::{ActionSpace, EnvError};
 
 use super::{
     emulator::{Emulator, Pressed},
+    episodes::{Episodes, Record},
     film::{Camera, Film, FilmedGames},
     observations::Observations,
     polar::console_action,
     powered_on::PoweredOn,
-    rules::{GameRules, Record},
 };
 use crate::{
     Action, Console,
@@ -55,7 +55,7 @@ pub struct EnvStep {
 /// Of a game for two observations have an axis of the players first. Both see the same screen, press what a reset presses,
 /// and share the end of an episode; rewards and returns are each player's own.
 pub struct AtariEnv {
-    rules: GameRules,
+    episodes: Episodes,
     actions: &'static [Action],
     is_ready: bool,
     /// ROM and recipe, as states name them.
@@ -78,7 +78,7 @@ impl AtariEnv {
         let recipe = recipe.clone();
         Self {
             kind: format!("{} {recipe}", powered_on.console().kind()),
-            rules: GameRules::new(emulator, observations, recipe, actions, fresh_seed()),
+            episodes: Episodes::new(emulator, observations, recipe, actions, fresh_seed()),
             actions,
             is_ready: false,
         }
@@ -87,7 +87,7 @@ impl AtariEnv {
     /// How the game becomes episodes.
     #[must_use]
     pub fn recipe(&self) -> &Recipe {
-        self.rules.recipe()
+        self.episodes.recipe()
     }
 
     /// What the indices of actions stand for.
@@ -99,7 +99,7 @@ impl AtariEnv {
     /// Players of the game: 1 or 2.
     #[must_use]
     pub fn num_players(&self) -> usize {
-        self.rules.emulator.num_players
+        self.episodes.emulator.num_players
     }
 
     /// Shape of an observation: [`Recipe::obs_shape`], with an axis of two players before it.
@@ -132,57 +132,57 @@ impl AtariEnv {
     /// The console, to look into.
     #[must_use]
     pub fn console(&self) -> &Console {
-        &self.rules.emulator.console
+        &self.episodes.emulator.console
     }
 
     /// Whether a game is in play, so that a step can be taken.
     #[must_use]
     pub fn is_in_play(&self) -> bool {
-        self.is_ready && !self.rules.is_over()
+        self.is_ready && !self.episodes.is_over()
     }
 
     /// Draws every frame from now on, and not only those that are observed: for whoever looks at the screen.
     pub fn draw_all(&mut self) {
-        self.rules.draws_all = true;
+        self.episodes.draws_all = true;
     }
 
     /// Keeps a picture of every frame of some games, for [`AtariEnv::take_film`]: those that begin from now on.
     pub fn film(&mut self, games: FilmedGames) {
-        self.rules.camera = Some(Camera::new(games));
+        self.episodes.camera = Some(Camera::new(games));
     }
 
     /// What was filmed since it was last taken; nothing where no game is filmed ([`AtariEnv::film`]).
     pub fn take_film(&mut self) -> Film {
-        let camera = self.rules.camera.as_mut();
+        let camera = self.episodes.camera.as_mut();
         camera.map(Camera::take).unwrap_or_default()
     }
 
     /// Lives that the console shows, those of both players together or shared; 0 where the game has none.
     #[must_use]
     pub fn lives(&self) -> i32 {
-        self.rules.emulator.lives()
+        self.episodes.emulator.lives()
     }
 
     /// Emulated frames since the game began.
     #[must_use]
     pub fn frame_number(&self) -> i64 {
-        self.rules.emulator.frames
+        self.episodes.emulator.frames
     }
 
     /// Starts an episode: after a lost life as the recipe says, else with a new game. A `seed` begins all random numbers
     /// anew, and a new game; `new_game` asks for one after a lost life too.
     pub fn reset(&mut self, seed: Option<u64>, new_game: bool) -> EnvStep {
-        let rules = &mut self.rules;
-        let goes_on = self.is_ready && rules.life_lost && !rules.is_over();
+        let episodes = &mut self.episodes;
+        let goes_on = self.is_ready && episodes.life_lost && !episodes.is_over();
         if seed.is_some() || new_game || !goes_on {
-            rules.new_game(seed);
+            episodes.new_game(seed);
         } else {
-            rules.next_life();
+            episodes.next_life();
         }
         self.is_ready = true;
         EnvStep {
-            lives: rules.lives,
-            record: rules.cut_off.unwrap_or_else(|| rules.record()),
+            lives: episodes.lives,
+            record: episodes.cut_off.unwrap_or_else(|| episodes.record()),
             ..EnvStep::default()
         }
     }
@@ -198,10 +198,10 @@ impl AtariEnv {
             return Err(EnvError::Order(problem.to_owned()));
         }
         let pressed = self.pressed(action)?;
-        let raw_reward = self.rules.step(pressed);
+        let raw_reward = self.episodes.step(pressed);
         let (terminated, truncated) = self.flags();
-        let record = self.rules.record();
-        if let Some(camera) = &mut self.rules.camera {
+        let record = self.episodes.record();
+        if let Some(camera) = &mut self.episodes.camera {
             camera.step(record.game_terminated || record.game_truncated);
         }
         let reward = if self.recipe().clip_reward {
@@ -214,7 +214,7 @@ impl AtariEnv {
             raw_reward: raw_reward.map(|reward| reward as f32),
             terminated,
             truncated,
-            lives: self.rules.lives,
+            lives: self.episodes.lives,
             record,
         })
     }
@@ -251,21 +251,21 @@ impl AtariEnv {
 
     /// What a learner is told of the step: whether it terminated, and was truncated.
     fn flags(&self) -> (bool, bool) {
-        let (rules, recipe) = (&self.rules, self.recipe());
+        let (episodes, recipe) = (&self.episodes, self.recipe());
         // Where a lost life is a mere signal, the end of the game goes before it.
-        let is_signal = recipe.after_life_loss == AfterLifeLoss::GoOn && rules.truncated;
-        let terminated = rules.terminated || (rules.life_lost && !is_signal);
-        match (terminated && rules.truncated, recipe.end_precedence) {
+        let is_signal = recipe.after_life_loss == AfterLifeLoss::GoOn && episodes.truncated;
+        let terminated = episodes.terminated || (episodes.life_lost && !is_signal);
+        match (terminated && episodes.truncated, recipe.end_precedence) {
             (true, EndPrecedence::Terminated) => (true, false),
             (true, EndPrecedence::Truncated) => (false, true),
-            _ => (terminated, rules.truncated),
+            _ => (terminated, episodes.truncated),
         }
     }
 
     /// Writes the observation of the last step or reset: `out` has as many bytes as [`AtariEnv::obs_shape`] says.
     pub fn write_obs(&self, out: &mut [u8]) {
         let (first, second) = out.split_at_mut(out.len() / self.num_players());
-        self.rules.observations.write_to(first);
+        self.episodes.observations.write_to(first);
         if !second.is_empty() {
             second.copy_from_slice(first);
         }
@@ -273,7 +273,7 @@ impl AtariEnv {
 
     /// Lets the console's screen show the last frame, if that was not drawn as nobody observes it.
     pub fn draw_last(&mut self) {
-        self.rules.emulator.console.draw_last();
+        self.episodes.emulator.console.draw_last();
     }
 
     /// The last frame, in colours: uint8 `[height, 160, 3]`.
@@ -284,7 +284,7 @@ impl AtariEnv {
 
     /// Writes one byte of the console's RAM (0 to 127; higher addresses wrap).
     pub fn set_ram(&mut self, address: u8, value: u8) {
-        self.rules.emulator.console.set_ram(address, value);
+        self.episodes.emulator.console.set_ram(address, value);
     }
 
     /// What two games agree in that may take each other's states.
@@ -312,7 +312,7 @@ impl AtariEnv {
     /// Goes over its state; [`AtariEnv::is_in_play`] of that.
     pub(in crate::rl) fn walk(&mut self, tape: &mut Tape<'_>) -> Result<bool, BadState> {
         let is_ready = tape.number(&mut self.is_ready)?;
-        let is_over = self.rules.walk(tape)?;
+        let is_over = self.episodes.walk(tape)?;
         Ok(is_ready && !is_over)
     }
 }

@@ -1,6 +1,6 @@
 //! What is observed of a game: pictures, which `pictures` makes, or the console's RAM.
 //!
-//! `rules` says which frame was kept and with which an episode begins; nothing is decided here.
+//! `episodes` says which frame was kept and with which an episode begins; nothing is decided here.
 
 mod pictures;
 

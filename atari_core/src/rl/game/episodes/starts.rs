@@ -1,6 +1,6 @@
 //! How games begin: no-ops and FIRE, and what follows a lost life.
 
-use super::{GameRules, NEVER};
+use super::{Episodes, NEVER};
 use crate::{
     Action,
     rl::{
@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-impl GameRules {
+impl Episodes {
     /// Begins a game; a seed begins all random numbers anew.
     pub(in crate::rl::game) fn new_game(&mut self, seed: Option<u64>) {
         self.steps = 0;

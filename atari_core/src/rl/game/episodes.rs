@@ -1,7 +1,6 @@
-//! A game by the rules of a recipe: how it starts, what a step of the agent is, and when it ends.
-//!
-//! How it starts is in `starts`. What is observed of a game is in `observations`, which are told of each frame that counts and of each start of an
-//! episode; what a learner is told is in `env`.
+//! [`Episodes`]: how a game by a recipe becomes episodes: what a step of the agent is, and when they end. How they start is
+//! in `starts`. What is observed of a game is in `observations`, which are told of each frame that counts and of each start
+//! of an episode; what a learner is told is in `env`.
 
 mod starts;
 
@@ -39,7 +38,7 @@ pub struct Record {
 
 /// Plays games, one after the other.
 #[expect(clippy::struct_excessive_bools, reason = "each is of its own")]
-pub(super) struct GameRules {
+pub(super) struct Episodes {
     pub(super) emulator: Emulator,
     pub(super) observations: Observations,
     recipe: Recipe,
@@ -68,7 +67,7 @@ pub(super) struct GameRules {
     pub(super) cut_off: Option<Record>,
 }
 
-impl GameRules {
+impl Episodes {
     pub(super) fn new(
         mut emulator: Emulator,
         observations: Observations,
