@@ -167,7 +167,7 @@ fn damaged_states_are_refused_or_are_states_of_a_game() {
     VecEnv::reset(&mut envs, Some(1), &mut obs).unwrap();
     let state = envs.save_state().unwrap();
     // The console's numbers, those of everything around it, and between them its pictures, which may be any.
-    let behind = 8 + 2_500 + 12 + 128 + 2_500 + 3 + 5 * 8;
+    let behind = 8 + 2_500 + 12 + 128 + 2_500 + 3 + 4 + 4 * 8;
     let first = state[0].len() - behind - 2 * 33_600 - 450;
     let (mut random, mut num_refused) = (Random::new(3), 0);
     for round in 0..600 {
@@ -192,7 +192,7 @@ fn damaged_states_are_refused_or_are_states_of_a_game() {
 
     // From its end a state holds five numbers, three flags, and a Mersenne Twister. One that gives nothing but zeros would
     // be asked for another number for ever.
-    let flags = state[0].len() - 5 * 8 - 3;
+    let flags = state[0].len() - 4 * 8 - 4 - 3;
     let mut dead = state.clone();
     dead[0][flags - 625 * 4..flags - 4].fill(0);
     let error = envs.restore_state(&dead, &mut obs).unwrap_err();
@@ -226,11 +226,11 @@ fn states_whose_numbers_break_a_learner_are_refused_with_all_others() {
     let f32s = rewards.flat_map(|place| {
         [f32::NAN, f32::INFINITY, -1e30].map(|number| (place, number.to_le_bytes().to_vec()))
     });
-    let counts = header + 1 + 4 * 4 + 4 + 8;
+    let counts = header + 1 + 4 * 4 + 4 + 4;
     let returns = [(counts, f64::NAN), (counts + 8, f64::NEG_INFINITY)];
     let f64s = returns.map(|(place, number)| (place, number.to_le_bytes().to_vec()));
     // The frames of the emulator, of which the limit of time is subtracted, lie behind the pictures.
-    let frames = early[1].len() - (8 + 2_500 + 12 + 128 + 2_500 + 3 + 5 * 8);
+    let frames = early[1].len() - (8 + 2_500 + 12 + 128 + 2_500 + 3 + 4 + 4 * 8);
     let i64s = [counts + 16, counts + 24, frames].map(|place| (place, i64::MIN / 2 + 1));
     let i64s = i64s.map(|(place, number)| (place, number.to_le_bytes().to_vec()));
     let mut crafted: Vec<(usize, Vec<u8>)> = f32s.chain(f64s).chain(i64s).collect();
