@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const SOURCES: [&str; 2] = ["csrc/cuda.cpp", "csrc/convolution.cpp"];
+const SOURCES: [&str; 2] = ["csrc/cuda.cpp", "csrc/node.cpp"];
 
 fn main() {
     println!("cargo::rerun-if-env-changed=DEP_PYTHON_SHIM_LINK_ARGS");
@@ -21,9 +21,7 @@ fn compile() {
     for name in ["DEP_PYTHON_SHIM_TORCH_LIB", "CUDA_HOME"] {
         println!("cargo::rerun-if-env-changed={name}");
     }
-    for source in SOURCES {
-        println!("cargo::rerun-if-changed={source}");
-    }
+    println!("cargo::rerun-if-changed=csrc");
     println!("cargo::rustc-check-cfg=cfg(cuda_graphs)");
     let torch_lib = PathBuf::from(env::var_os("DEP_PYTHON_SHIM_TORCH_LIB").unwrap_or_default());
     let mut build = cc::Build::new();

@@ -1,5 +1,5 @@
 // What tch lacks of CUDA: streams, events and graphs, and the choice of TF32. Each function returns 0, or 1
-// where libtorch threw: trainer_cuda_error() then says what. Who calls them: src/cuda/ffi.rs.
+// where libtorch threw: trainer_error() then says what. Who calls them: src/cuda/ffi.rs.
 //
 // Streams and events go through c10's interface to any device, so that this builds with a libtorch without
 // CUDA; graphs need CUDA's own headers, and WITH_CUDA_GRAPHS says that they are there.
@@ -11,27 +11,9 @@
 #include <ATen/cuda/CUDAGraph.h>
 #endif
 
-#include <exception>
-#include <string>
+#include "guarded.h"
 
 namespace {
-
-thread_local std::string error;
-
-template <typename Work>
-int guarded(Work work) {
-  try {
-    work();
-    return 0;
-  } catch (const c10::Error& thrown) {
-    error = thrown.what_without_backtrace();
-  } catch (const std::exception& thrown) {
-    error = thrown.what();
-  } catch (...) {
-    error = "an exception of an unknown type";
-  }
-  return 1;
-}
 
 constexpr auto CUDA = c10::DeviceType::CUDA;
 
@@ -47,7 +29,7 @@ c10::Stream stream_of(int device, int64_t id) {
 
 extern "C" {
 
-const char* trainer_cuda_error() { return error.c_str(); }
+const char* trainer_error() { return error.c_str(); }
 
 // A stream of libtorch's pool; they are never freed.
 int trainer_cuda_stream_new(int device, int64_t* id) {

@@ -2,38 +2,35 @@
 //!
 //! tch's own optimizers can neither save their state nor clip by norm without a round trip to the host.
 
-mod fused;
-mod on_device;
-
+use learner_kernels::{AdamStep, RmsPropStep, sum_of_squares};
 use tch::{Device, Kind, Tensor, no_grad_guard};
 
-use crate::parallel::Threads;
-use fused::{MeanSquare, Moments};
+use crate::{
+    parallel::{self, Threads},
+    tensors::{is_plain, numbers, numbers_mut},
+};
 
 /// A first-order optimizer over a flat tensor of parameters.
 #[derive(Debug)]
 pub struct Optimizer {
     rule: Rule,
+    /// Mean and mean square of the gradients, of RMSprop the latter alone; float32 `[num_params]` each.
+    moments: Vec<Tensor>,
     /// Steps taken.
     pub(crate) steps: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Rule {
-    Adam {
-        mean: Tensor,
-        variance: Tensor,
-        eps: f64,
-    },
-    RAdam {
-        mean: Tensor,
-        variance: Tensor,
-    },
-    RmsProp {
-        square: Tensor,
-        alpha: f64,
-        eps: f64,
-    },
+    Adam { eps: f64 },
+    RAdam,
+    RmsProp { alpha: f64, eps: f64 },
+}
+
+/// What a rule does in one step.
+enum Step {
+    Adam(AdamStep),
+    RmsProp(RmsPropStep),
 }
 
 /// The decay rates of Adam and `RAdam`, those of the papers.
@@ -45,15 +42,7 @@ impl Optimizer {
     /// Adam (Kingma & Ba 2015, algorithm 1) with β = (0.9, 0.999), as `torch.optim.Adam`.
     #[must_use]
     pub fn adam(num_params: i64, device: Device, eps: f64) -> Self {
-        let zeros = || Tensor::zeros([num_params], (Kind::Float, device));
-        Self {
-            rule: Rule::Adam {
-                mean: zeros(),
-                variance: zeros(),
-                eps,
-            },
-            steps: 0,
-        }
+        Self::new(Rule::Adam { eps }, &[0.0, 0.0], (num_params, device))
     }
 
     /// `RAdam` (Liu et al. 2020, algorithm 2) with β = (0.9, 0.999) and ε = 1e-8, as `torch.optim.RAdam`:
@@ -61,14 +50,7 @@ impl Optimizer {
     /// momentum alone in the first five steps, where nothing is known of it (four in the paper).
     #[must_use]
     pub fn radam(num_params: i64, device: Device) -> Self {
-        let zeros = || Tensor::zeros([num_params], (Kind::Float, device));
-        Self {
-            rule: Rule::RAdam {
-                mean: zeros(),
-                variance: zeros(),
-            },
-            steps: 0,
-        }
+        Self::new(Rule::RAdam, &[0.0, 0.0], (num_params, device))
     }
 
     /// RMSprop as Baselines' A2C has it, from TensorFlow 1 (`tf.train.RMSPropOptimizer`, without momentum,
@@ -78,9 +60,17 @@ impl Optimizer {
     /// so that its first step is 10 · lr in every coordinate, however small the gradient.
     #[must_use]
     pub fn rms_prop(num_params: i64, device: Device, alpha: f64, eps: f64) -> Self {
-        let square = Tensor::ones([num_params], (Kind::Float, device));
+        Self::new(Rule::RmsProp { alpha, eps }, &[1.0], (num_params, device))
+    }
+
+    /// Moments that start with these numbers.
+    fn new(rule: Rule, start: &[f64], (num_params, device): (i64, Device)) -> Self {
+        let moments = start
+            .iter()
+            .map(|number| Tensor::full([num_params], *number, (Kind::Float, device)));
         Self {
-            rule: Rule::RmsProp { square, alpha, eps },
+            rule,
+            moments: moments.collect(),
             steps: 0,
         }
     }
@@ -93,49 +83,88 @@ impl Optimizer {
         learning_rate: f64,
         threads: Threads,
     ) {
-        let _guard = no_grad_guard();
+        if !is_plain(params, Kind::Float) {
+            let coefficients = Tensor::from_slice(&self.coefficients(learning_rate, 1));
+            self.step_by(params, gradient, &coefficients.to_device(params.device()));
+            self.count_step();
+            return;
+        }
         self.steps += 1;
-        let moments = self.moments(self.steps, learning_rate);
-        match (&mut self.rule, moments) {
-            (Rule::Adam { mean, variance, .. } | Rule::RAdam { mean, variance }, Some(moments)) => {
-                if fused::is_possible(params) {
-                    moments.apply(threads, params, gradient, (mean, variance));
-                    return;
-                }
-                let _ = mean.lerp_(gradient, 1.0 - moments.beta1);
-                let _ = variance.lerp_(&gradient.square(), 1.0 - moments.beta2);
-                let mut denominator = variance.sqrt();
-                let _ = denominator
-                    .g_mul_scalar_(moments.root)
-                    .g_add_scalar_(moments.eps);
-                *params -= (&*mean / denominator).g_mul_scalar_(moments.step);
+        match (
+            self.next(self.steps, learning_rate),
+            self.moments.as_mut_slice(),
+        ) {
+            (Step::Adam(step), [mean, variance]) => {
+                in_parts(
+                    threads,
+                    gradient,
+                    [params, mean, variance],
+                    |gradient, numbers| {
+                        step.apply(gradient, numbers);
+                    },
+                );
             }
-            (Rule::RmsProp { square, alpha, eps }, _) => {
-                let (alpha, rate, eps) = (*alpha, learning_rate, *eps);
-                if fused::is_possible(params) {
-                    let rule = MeanSquare { alpha, rate, eps };
-                    rule.apply(threads, params, gradient, square);
-                    return;
-                }
-                let _ = square.lerp_(&gradient.square(), 1.0 - alpha);
-                let denominator = (&*square + eps).sqrt();
-                *params -= (gradient / denominator).g_mul_scalar_(rate);
+            (Step::RmsProp(step), [square]) => {
+                in_parts(threads, gradient, [params, square], |gradient, numbers| {
+                    step.apply(gradient, numbers);
+                });
             }
-            (Rule::Adam { .. } | Rule::RAdam { .. }, None) => {}
+            _ => unreachable!("each rule has its moments"),
         }
     }
 
-    /// What the step of this number, from 1, does with the moments, where the rule has two.
-    fn moments(&self, step: u64, learning_rate: f64) -> Option<Moments> {
+    /// What [`Optimizer::step_by`] wants to know of each of the next `count` steps, float32 `[count, 3]`,
+    /// row by row: the factor and the term of the root, and the length of the step.
+    #[must_use]
+    pub fn coefficients(&self, learning_rate: f64, count: usize) -> Vec<f32> {
+        let steps = (1..=count as u64).map(|ahead| self.next(self.steps + ahead, learning_rate));
+        let rows = steps.flat_map(|step| match step {
+            Step::Adam(AdamStep {
+                root, eps, step, ..
+            }) => [root, eps, step],
+            Step::RmsProp(RmsPropStep { eps, rate, .. }) => [1.0, eps, rate],
+        });
+        rows.map(|number| number as f32).collect()
+    }
+
+    /// As [`Optimizer::step`] to rounding, wherever the numbers lie, by operations that can be recorded and replayed:
+    /// the coefficients of this step come in a tensor, `[3]`, and the step does not count before
+    /// [`Optimizer::count_step`] says so.
+    pub fn step_by(&mut self, params: &mut Tensor, gradient: &Tensor, coefficients: &Tensor) {
+        let _guard = no_grad_guard();
+        let [root, eps, step] = [0, 1, 2].map(|place| coefficients.get(place));
+        let change = match (self.rule, self.moments.as_mut_slice()) {
+            (Rule::RmsProp { alpha, .. }, [square]) => {
+                let _ = square.lerp_(&gradient.square(), 1.0 - alpha);
+                gradient / (&*square + eps).sqrt_()
+            }
+            (_, [mean, variance]) => {
+                let _ = mean.lerp_(gradient, 1.0 - BETA1);
+                let _ = variance.lerp_(&gradient.square(), 1.0 - BETA2);
+                &*mean / variance.sqrt().g_mul_(&root).g_add_(&eps)
+            }
+            _ => unreachable!("each rule has its moments"),
+        };
+        *params -= change * step;
+    }
+
+    /// Counts a step that was done by [`Optimizer::step_by`].
+    pub fn count_step(&mut self) {
+        self.steps += 1;
+    }
+
+    /// What the step of this number does, from 1.
+    fn next(&self, step: u64, learning_rate: f64) -> Step {
         let steps = step as f64;
         let correction1 = 1.0 - BETA1.powf(steps);
         let correction2 = 1.0 - BETA2.powf(steps);
         let (step, root, eps) = match self.rule {
-            Rule::RmsProp { .. } => return None,
-            Rule::Adam { eps, .. } => {
-                (learning_rate / correction1, correction2.sqrt().recip(), eps)
+            Rule::RmsProp { alpha, eps } => {
+                let rate = learning_rate;
+                return Step::RmsProp(RmsPropStep { alpha, rate, eps });
             }
-            Rule::RAdam { .. } => {
+            Rule::Adam { eps } => (learning_rate / correction1, correction2.sqrt().recip(), eps),
+            Rule::RAdam => {
                 // ρ, the length of the simple moving average that the exponential one stands for.
                 let longest = 2.0 / (1.0 - BETA2) - 1.0;
                 let length = longest - 2.0 * steps * BETA2.powf(steps) / correction2;
@@ -150,7 +179,7 @@ impl Optimizer {
                 }
             }
         };
-        Some(Moments {
+        Step::Adam(AdamStep {
             beta1: BETA1,
             beta2: BETA2,
             step,
@@ -162,16 +191,35 @@ impl Optimizer {
     /// The state as named tensors, `[num_params]` each.
     #[must_use]
     pub fn state(&self) -> Vec<(&'static str, &Tensor)> {
-        match &self.rule {
-            Rule::Adam { mean, variance, .. } => {
-                vec![("adam.mean", mean), ("adam.variance", variance)]
-            }
-            Rule::RAdam { mean, variance } => {
-                vec![("radam.mean", mean), ("radam.variance", variance)]
-            }
-            Rule::RmsProp { square, .. } => vec![("rmsprop.square", square)],
-        }
+        let names: &[&str] = match self.rule {
+            Rule::Adam { .. } => &["adam.mean", "adam.variance"],
+            Rule::RAdam => &["radam.mean", "radam.variance"],
+            Rule::RmsProp { .. } => &["rmsprop.square"],
+        };
+        names.iter().copied().zip(&self.moments).collect()
     }
+}
+
+/// Does `work` with gradient and numbers in as many parts as are worth it, each of which has its share of all.
+fn in_parts<const TENSORS: usize>(
+    threads: Threads,
+    gradient: &Tensor,
+    tensors: [&mut Tensor; TENSORS],
+    work: impl Fn(&[f32], [&mut [f32]; TENSORS]) + Sync,
+) {
+    let gradient: &[f32] = numbers(gradient);
+    let mut left = tensors.map(numbers_mut::<f32>);
+    let parts = parallel::split(gradient, threads.num_chunks(gradient.len()));
+    let parts = parts.map(|gradient| {
+        let share = left.each_mut().map(|numbers| {
+            let share = numbers.split_off_mut(..gradient.len());
+            share.unwrap_or_default()
+        });
+        (gradient, share)
+    });
+    parallel::map(parts.collect(), |(gradient, numbers)| {
+        work(gradient, numbers);
+    });
 }
 
 /// Scales `gradient` down to the global norm `max_norm` if it is longer, as
@@ -181,8 +229,8 @@ impl Optimizer {
 /// tests; its `sum` adds pairwise.
 pub fn clip_grad_norm(gradient: &mut Tensor, max_norm: f64) -> Tensor {
     let _guard = no_grad_guard();
-    if fused::is_possible(gradient) {
-        let norm = fused::sum_of_squares(gradient).sqrt();
+    if is_plain(gradient, Kind::Float) {
+        let norm = sum_of_squares(numbers(gradient)).sqrt();
         let scale = max_norm / (norm + 1e-6);
         if scale < 1.0 {
             let _ = gradient.g_mul_scalar_(scale);
@@ -193,4 +241,70 @@ pub fn clip_grad_norm(gradient: &mut Tensor, max_norm: f64) -> Tensor {
     let scale = ((&norm + 1e-6).reciprocal() * max_norm).clamp_max(1.0);
     *gradient *= scale;
     norm
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::MachineSettings;
+
+    fn normal(numel: i64) -> Tensor {
+        Tensor::randn([numel], (Kind::Float, Device::Cpu))
+    }
+
+    fn all(numel: i64) -> [Optimizer; 3] {
+        [
+            Optimizer::adam(numel, Device::Cpu, 1e-5),
+            Optimizer::radam(numel, Device::Cpu),
+            Optimizer::rms_prop(numel, Device::Cpu, 0.99, 1e-5),
+        ]
+    }
+
+    #[test]
+    fn several_threads_take_the_same_steps_as_one() {
+        let settings = MachineSettings {
+            torch_threads: 3,
+            ..MachineSettings::default()
+        };
+        let (threads, numel) = (Threads::new(&settings, Device::Cpu), (3 << 18) + 5);
+        assert_eq!(threads.num_chunks(numel as usize), 3);
+        for (mut one, mut other) in all(numel).into_iter().zip(all(numel)) {
+            let mut params = normal(numel);
+            let (mut by_several, start) = (params.copy(), params.copy());
+            for _ in 0..2 {
+                let gradient = normal(numel);
+                one.step(&mut params, &gradient, 0.1, Threads::ONE);
+                other.step(&mut by_several, &gradient, 0.1, threads);
+            }
+            assert_eq!(params, by_several, "{:?}", one.rule);
+            let moved = (params - start).abs().max().double_value(&[]);
+            assert!(moved > 0.0, "{:?}", one.rule);
+        }
+    }
+
+    /// Beside [`Optimizer::step`], which is compared with PyTorch's elsewhere; `RAdam` changes its rule at the
+    /// sixth step.
+    #[test]
+    fn steps_by_coefficients_are_the_same_steps() {
+        for (mut one, mut other) in all(500).into_iter().zip(all(500)) {
+            let start = normal(500);
+            let (mut params, mut by_coefficients) = (start.copy(), start.copy());
+            for update in 0..4 {
+                let learning_rate = 1e-2 / f64::from(update + 1);
+                let coefficients = other.coefficients(learning_rate, 3);
+                let coefficients = Tensor::from_slice(&coefficients).view([3, 3]);
+                for step in 0..3 {
+                    let gradient = normal(500);
+                    one.step(&mut params, &gradient, learning_rate, Threads::ONE);
+                    other.step_by(&mut by_coefficients, &gradient, &coefficients.get(step));
+                    other.count_step();
+                }
+            }
+            assert_eq!(one.steps, other.steps);
+            let largest = |tensor: Tensor| tensor.abs().max().double_value(&[]);
+            let difference = largest(&params - &by_coefficients);
+            assert!(difference < 1e-6, "{:?}: {difference:e}", one.rule);
+            assert!(largest(&params - &start) > 1e-2);
+        }
+    }
 }

@@ -7,13 +7,9 @@
 
 use std::{panic, thread};
 
-use tch::{Device, Tensor, no_grad_guard};
+use tch::Device;
 
-use crate::{
-    device,
-    nn::{Network, Noise},
-    settings::MachineSettings,
-};
+use crate::{device, settings::MachineSettings};
 
 /// Among how many threads a batch is divided.
 ///
@@ -62,27 +58,6 @@ impl Threads {
     #[must_use]
     pub fn num_forward_parts(self, rows: usize, num_params: i64) -> usize {
         self.num_parts(rows / 8, num_params)
-    }
-}
-
-/// What `forward` says of each row of `obs`, `[rows, ...]`, without gradients; computed in as many parts as are
-/// worth it.
-pub(crate) fn forward<N: Network>(
-    net: &N,
-    obs: &Tensor,
-    threads: Threads,
-    forward: impl Fn(&N, &Tensor) -> Tensor + Sync,
-) -> Tensor {
-    let count = threads.num_forward_parts(obs.size()[0] as usize, net.params().numel());
-    let parts = obs.tensor_split(count as i64, 0);
-    let net = Shared::new(net);
-    let mut made = map(parts, |part| {
-        let _guard = no_grad_guard(); // of this thread
-        forward(net.get(), &part)
-    });
-    match made.len() {
-        1 => made.remove(0),
-        _ => Tensor::cat(&made, 0),
     }
 }
 
@@ -146,10 +121,6 @@ impl<'a, Tensors: ReadOnly> Shared<'a, Tensors> {
 /// no pointer to what others change. Its methods that take `&self` write to no tensor that it holds.
 #[expect(unsafe_code, reason = "the promise that `Shared` rests on")]
 pub unsafe trait ReadOnly {}
-
-#[expect(unsafe_code, reason = "says what the type holds")]
-// SAFETY: tensors alone.
-unsafe impl ReadOnly for Option<Noise> {}
 
 #[expect(
     unsafe_code,

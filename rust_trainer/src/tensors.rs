@@ -1,17 +1,85 @@
 //! Between tensors and the numbers and bytes of the host.
 
-use tch::{Device, Kind, Tensor};
+use std::{
+    ffi::{CStr, c_char},
+    slice,
+};
+
+use learner_kernels::bf16;
+use tch::{Device, Kind, Tensor, kind::Element};
 use vec_env::{Dtype, EnvError, ObsSpec};
 
 use crate::error::TrainerError;
 
 /// The numbers of a tensor on any device.
-pub(crate) fn to_vec<T: tch::kind::Element + Default + Clone>(tensor: &Tensor) -> Vec<T> {
+pub(crate) fn to_vec<T: Element + Default + Clone>(tensor: &Tensor) -> Vec<T> {
     let numel = tensor.numel();
     let mut values = vec![T::default(); numel];
     let tensor = tensor.to_device(Device::Cpu).contiguous();
     tensor.copy_data(&mut values, numel);
     values
+}
+
+/// A type of numbers and what libtorch calls it. tch takes bfloat16 for float16.
+pub(crate) trait Number: Copy + 'static {
+    const KIND: Kind;
+}
+
+impl Number for u8 {
+    const KIND: Kind = Kind::Uint8;
+}
+
+impl Number for f32 {
+    const KIND: Kind = Kind::Float;
+}
+
+impl Number for bf16 {
+    const KIND: Kind = Kind::BFloat16;
+}
+
+/// Whether a tensor is numbers of type `kind` in a row, on the CPU.
+pub(crate) fn is_plain(tensor: &Tensor, kind: Kind) -> bool {
+    tensor.device() == Device::Cpu && tensor.kind() == kind && tensor.is_contiguous()
+}
+
+/// The numbers of a [plain](is_plain) tensor, where they lie.
+pub(crate) fn numbers<T: Number>(tensor: &Tensor) -> &[T] {
+    assert!(
+        is_plain(tensor, T::KIND),
+        "{:?} in a row, on the CPU",
+        T::KIND
+    );
+    #[expect(unsafe_code, reason = "tch has no safe view of a tensor's numbers")]
+    // SAFETY: they are `numel` numbers of this type, and live as long as the tensor; nobody writes to them
+    // meanwhile, for that is done through `&mut` of the network or of the optimizer.
+    unsafe {
+        slice::from_raw_parts(tensor.data_ptr().cast(), tensor.numel())
+    }
+}
+
+/// The same to be written to.
+pub(crate) fn numbers_mut<T: Number>(tensor: &mut Tensor) -> &mut [T] {
+    assert!(
+        is_plain(tensor, T::KIND),
+        "{:?} in a row, on the CPU",
+        T::KIND
+    );
+    #[expect(unsafe_code, reason = "tch has no safe view of a tensor's numbers")]
+    // SAFETY: as in `numbers`; who has `&mut` of the flat tensor is the only one who uses its views, too.
+    unsafe {
+        slice::from_raw_parts_mut(tensor.data_ptr().cast(), tensor.numel())
+    }
+}
+
+/// What libtorch said when a call of this thread to a function of `csrc` failed last.
+#[expect(unsafe_code, reason = "a foreign function")]
+pub(crate) fn torch_error() -> String {
+    unsafe extern "C" {
+        fn trainer_error() -> *const c_char;
+    }
+    // SAFETY: a text of this thread that ends with a zero, there until the next call that fails.
+    let text = unsafe { CStr::from_ptr(trainer_error()) };
+    text.to_string_lossy().into_owned()
 }
 
 /// A copy in memory of its own. `Tensor::copy` writes zeros first.

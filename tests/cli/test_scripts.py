@@ -62,7 +62,8 @@ class Project:
         self.source = self.root / "rust_trainer/src/main.rs"
         self.source.parent.mkdir(parents=True)
         self.source.touch()
-        (self.root / "rust_trainer/csrc").mkdir()
+        for folder in ("csrc", "kernels"):
+            (self.root / "rust_trainer" / folder).mkdir()
         (self.root / "rust_trainer/build.rs").touch()
         (self.root / "rust_trainer/Cargo.toml").touch()
         for crate in ("vec_env", "atari_core", "atari_core/python"):

@@ -1,7 +1,7 @@
 //! The layers of the Nature CNN, each by itself, for a minibatch.
 
 use rust_trainer::{
-    nn::{Conv2d, Linear, Params, ParamsBuilder},
+    nn::{Activation, Conv2d, Linear, Params, ParamsBuilder},
     random::seeded_rng,
 };
 use tch::{Device, Kind, Tensor};
@@ -30,7 +30,7 @@ impl Layers {
         let mut params = ParamsBuilder::new(&mut rng);
         let mut conv =
             |name, channels, kernel| Conv2d::new(&mut params, name, channels, kernel, 1.0);
-        let conv1 = conv("1", (4, 32), (8, 4)).of_bytes();
+        let conv1 = conv("1", (4, 32), (8, 4));
         let conv2 = conv("2", (32, 64), (4, 2));
         let conv3 = conv("3", (64, 64), (3, 1)).channels_first();
         let linear = Linear::new(&mut params, "4", 3136, 512, 1.0);
@@ -59,10 +59,16 @@ impl Layers {
         let params: Vec<&Tensor> = self.params.named().map(|(_, tensor)| tensor).collect();
         for (number, [forward, backward]) in NAMES.into_iter().enumerate() {
             let (x, y) = if let Some((conv, x)) = self.convolutions.get(number) {
-                (x, clock.time(forward, || conv.rectified(x, self.kind)))
+                (
+                    x,
+                    clock.time(forward, || conv.forward(x, self.kind, Activation::Relu)),
+                )
             } else {
                 let (linear, x) = &self.linear;
-                (x, clock.time(forward, || linear.rectified(x)))
+                (
+                    x,
+                    clock.time(forward, || linear.forward(x, Activation::Relu)),
+                )
             };
             let mut wanted = params[2 * number..][..2].to_vec();
             if x.requires_grad() {

@@ -20,9 +20,8 @@ use super::{
 use crate::{
     data::{Batch, Rollout, Samples},
     error::TrainerError,
-    nn::{Memory, QNet, QStyle},
+    nn::{Memory, Network, QNet, QStyle},
     optimizer::Optimizer,
-    parallel,
     policy::{Choice, EpsilonGreedy, epsilon_greedy, epsilon_greedy_recorded, skip_epsilon_greedy},
     settings::PqnSettings,
     tensors::to_vec,
@@ -92,7 +91,7 @@ impl OnPolicy for PqnSettings {
             if let Some(recording) = acting {
                 return epsilon_greedy_recorded(recording, net, obs, epsilon, rng);
             }
-            let q_values = parallel::forward(net, obs, *threads, QNet::values);
+            let q_values = net.forward_in_parts(obs, *threads, QNet::values);
             epsilon_greedy(&q_values, epsilon, rng)
         };
         ranks.draw(rng, obs.size()[0] as usize, skip, draw)
@@ -100,7 +99,10 @@ impl OnPolicy for PqnSettings {
 
     /// The greatest action value of each observation.
     fn values(&self, learner: &Learner<EpsilonGreedy>, obs: &Tensor, _memory: &Memory) -> Vec<f32> {
-        let q_values = parallel::forward(&learner.net.net, obs, learner.threads, QNet::values);
+        let q_values = learner
+            .net
+            .net
+            .forward_in_parts(obs, learner.threads, QNet::values);
         to_vec(&q_values.amax([1], false))
     }
 

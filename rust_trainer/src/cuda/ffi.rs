@@ -3,12 +3,14 @@
 #![expect(unsafe_code, reason = "foreign functions")]
 
 use std::{
-    ffi::{CStr, c_char, c_int, c_void},
+    ffi::{c_int, c_void},
     fmt,
     ptr::NonNull,
 };
 
 use tch::Tensor;
+
+use crate::tensors::torch_error;
 
 use crate::error::TrainerError;
 
@@ -34,7 +36,6 @@ struct RawEvent {
 }
 
 unsafe extern "C" {
-    fn trainer_cuda_error() -> *const c_char;
     fn trainer_cuda_stream_new(device: c_int, id: *mut i64) -> c_int;
     fn trainer_cuda_stream_current(device: c_int, id: *mut i64) -> c_int;
     fn trainer_cuda_stream_enter(device: c_int, id: i64) -> c_int;
@@ -52,9 +53,7 @@ fn check(status: c_int) -> Result<(), CudaError> {
     if status == 0 {
         return Ok(());
     }
-    // SAFETY: a text of this thread that ends with a zero, there until the next call that fails.
-    let text = unsafe { CStr::from_ptr(trainer_cuda_error()) };
-    let text = text.to_string_lossy();
+    let text = torch_error();
     // What follows in the next lines is advice on environment variables.
     let first = text.lines().next().unwrap_or_default();
     Err(CudaError(first.to_owned()))

@@ -1,20 +1,43 @@
 //! Layers with weights. Each computes in the type of its input, whatever the type of its weights.
 
+use learner_kernels::Convolution;
 use tch::{Device, Kind, Tensor, utils};
 
-use super::{
-    ParamsBuilder,
-    convolution::{Convolution, convolved},
-};
+use super::{convolution::convolved, params::ParamsBuilder};
 
-/// From how many weights on a layer is large.
-const WEIGHTS: usize = 1 << 16;
+/// What follows the sums of a layer and their norm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    /// Nothing.
+    None,
+    /// Rectified linear units.
+    Relu,
+    /// The hyperbolic tangent.
+    Tanh,
+}
+
+impl Activation {
+    /// `sums` through the norm, where there is one, and the activation: rectified in their own memory, for nothing
+    /// else needs it, and memory got anew takes longer than the units do.
+    fn behind(self, norm: Option<&LayerNorm>, sums: Tensor) -> Tensor {
+        let mut y = match norm {
+            Some(norm) => norm.forward(&sums),
+            None => sums,
+        };
+        match self {
+            Self::None => y,
+            Self::Relu => y.relu_(),
+            Self::Tanh => y.tanh(),
+        }
+    }
+}
 
 /// `x · Wᵀ + b`.
 #[derive(Debug)]
 pub struct Linear {
     weight: Tensor,
     bias: Tensor,
+    norm: Option<LayerNorm>,
 }
 
 impl Linear {
@@ -29,64 +52,75 @@ impl Linear {
         Self {
             weight: params.weight(&format!("{name}.weight"), &[outputs, inputs], inputs, gain),
             bias: params.bias(&format!("{name}.bias"), outputs, inputs),
+            norm: None,
         }
+    }
+
+    /// The same with layer normalization `<name>_norm` behind it, if that is `wanted`; to be said before another
+    /// layer is made.
+    #[must_use]
+    pub fn normed(mut self, params: &mut ParamsBuilder<'_>, name: &str, wanted: bool) -> Self {
+        let outputs = self.bias.numel() as i64;
+        self.norm = wanted.then(|| LayerNorm::new(params, &format!("{name}_norm"), outputs));
+        self
     }
 
     /// `[batch, inputs]` → `[batch, outputs]`.
-    pub fn forward(&self, x: &Tensor) -> Tensor {
-        self.computed(x, false)
-    }
-
-    /// The same through rectified linear units.
-    pub fn rectified(&self, x: &Tensor) -> Tensor {
-        self.computed(x, true)
-    }
-
-    fn computed(&self, x: &Tensor, rectified: bool) -> Tensor {
-        let kind = x.kind();
-        if let Some(y) = self.as_convolution(x, rectified) {
-            return y;
-        }
-        let mut y = if self.suits_onednn(x) {
-            let product = x.g_to_mkldnn(Kind::Float);
-            let product = product.mkldnn_linear(&self.weight, Some(&self.bias));
-            product.to_dense(Kind::Float, false)
-        } else {
-            x.linear(&self.weight.to_kind(kind), Some(&self.bias.to_kind(kind)))
+    pub fn forward(&self, x: &Tensor, activation: Activation) -> Tensor {
+        let rectified = self.norm.is_none() && activation == Activation::Relu;
+        let sums = match self.by_kernel(x, rectified) {
+            Some(y) if rectified => return y,
+            Some(sums) => sums,
+            None => self.by_libtorch(x),
         };
-        if rectified { y.relu_() } else { y }
+        activation.behind(self.norm.as_ref(), sums)
     }
 
     /// A large layer: its rows as the pixels of one image.
-    fn as_convolution(&self, x: &Tensor, rectified: bool) -> Option<Tensor> {
+    fn by_kernel(&self, x: &Tensor, rectified: bool) -> Option<Tensor> {
         let &[rows, inputs] = x.size().as_slice() else {
             return None;
         };
-        if self.weight.numel() < WEIGHTS {
+        if !self.is_large() {
             return None;
         }
         let conv = Convolution {
+            images: 1,
+            height: 1,
+            width: rows as usize,
+            channels: inputs as usize,
             kernel: 1,
             stride: 1,
-            of_bytes: false,
+            outputs: self.bias.numel(),
             rectified,
             channels_first: false,
         };
-        let pixels = x.view([1, 1, rows, inputs]).permute([0, 3, 1, 2]);
-        let y = convolved(&conv, &pixels, (&self.weight, &self.bias), x.kind())?;
-        Some(y.permute([0, 2, 3, 1]).view([rows, -1]))
+        let pixels = x.view([1, 1, rows, inputs]);
+        let y = convolved(&conv, &pixels, [&self.weight, &self.bias], x.kind())?;
+        Some(y.view([rows, -1]))
     }
 
-    /// Whether oneDNN is asked by name: libtorch gives float32 products to MKL, which on processors that
-    /// are not Intel's reaches 84 GFLOP/s a core where oneDNN reaches 150 to 200. Convolutions and
-    /// bfloat16 go there by themselves; with few rows, what passing them over takes is not earned back.
-    fn suits_onednn(&self, x: &Tensor) -> bool {
+    /// By oneDNN by name where that pays: libtorch gives float32 products to MKL, which on processors that are not
+    /// Intel's reaches 84 GFLOP/s a core where oneDNN reaches 150 to 200. Convolutions and bfloat16 go there by
+    /// themselves; with few rows, what passing them over takes is not earned back.
+    fn by_libtorch(&self, x: &Tensor) -> Tensor {
         const ROWS: i64 = 64;
-        x.kind() == Kind::Float
+        let kind = x.kind();
+        if kind == Kind::Float
             && x.device() == Device::Cpu
             && x.size()[0] >= ROWS
-            && self.weight.numel() >= WEIGHTS
+            && self.is_large()
             && utils::has_mkldnn()
+        {
+            let product = x.g_to_mkldnn(Kind::Float);
+            let product = product.mkldnn_linear(&self.weight, Some(&self.bias));
+            return product.to_dense(Kind::Float, false);
+        }
+        x.linear(&self.weight.to_kind(kind), Some(&self.bias.to_kind(kind)))
+    }
+
+    fn is_large(&self) -> bool {
+        self.weight.numel() >= 1 << 16
     }
 }
 
@@ -95,9 +129,9 @@ impl Linear {
 pub struct Conv2d {
     weight: Tensor,
     bias: Tensor,
+    norm: Option<LayerNorm>,
     stride: i64,
     padding: i64,
-    of_bytes: bool,
     channels_first: bool,
 }
 
@@ -116,27 +150,25 @@ impl Conv2d {
         Self {
             weight: params.weight(&format!("{name}.weight"), &shape, fan_in, gain),
             bias: params.bias(&format!("{name}.bias"), outputs, fan_in),
+            norm: None,
             stride,
             padding: 0,
-            of_bytes: false,
             channels_first: false,
         }
+    }
+
+    /// As [`Linear::normed`].
+    #[must_use]
+    pub fn normed(mut self, params: &mut ParamsBuilder<'_>, name: &str, wanted: bool) -> Self {
+        let outputs = self.bias.numel() as i64;
+        self.norm = wanted.then(|| LayerNorm::new(params, &format!("{name}_norm"), outputs));
+        self
     }
 
     /// The same with `padding` zeros on each side of the input.
     #[must_use]
     pub fn padded(self, padding: i64) -> Self {
         Self { padding, ..self }
-    }
-
-    /// The same for numbers from 0 to 255 that count as 0 to 1: the weights are divided, not the
-    /// numbers, of which there are a thousand times as many.
-    #[must_use]
-    pub fn of_bytes(self) -> Self {
-        Self {
-            of_bytes: true,
-            ..self
-        }
     }
 
     /// The same with outputs that lie channels first in memory where that costs nothing, for who flattens
@@ -150,37 +182,54 @@ impl Conv2d {
     }
 
     /// `[batch, inputs, height, width]` → `[batch, outputs, ...]`, computed in `kind`, in the memory layout
-    /// of `x` where nothing else was said.
-    pub fn forward(&self, x: &Tensor, kind: Kind) -> Tensor {
-        self.computed(x, kind, false)
+    /// of `x` where nothing else was said. Bytes count as 0 to 1: the weights are divided by 255, not the numbers, of
+    /// which there are a thousand times as many.
+    pub fn forward(&self, x: &Tensor, kind: Kind, activation: Activation) -> Tensor {
+        let rectified = self.norm.is_none() && activation == Activation::Relu;
+        let sums = match self.by_kernel(x, kind, rectified) {
+            Some(y) if rectified => return y,
+            Some(sums) => sums,
+            None => self.by_libtorch(x, kind),
+        };
+        activation.behind(self.norm.as_ref(), sums)
     }
 
-    /// The same through rectified linear units.
-    pub fn rectified(&self, x: &Tensor, kind: Kind) -> Tensor {
-        self.computed(x, kind, true)
-    }
-
-    fn computed(&self, x: &Tensor, kind: Kind, rectified: bool) -> Tensor {
-        if self.padding == 0 {
-            let conv = Convolution {
-                kernel: self.weight.size()[2],
-                stride: self.stride,
-                of_bytes: self.of_bytes,
-                rectified,
-                channels_first: self.channels_first,
-            };
-            if let Some(y) = convolved(&conv, x, (&self.weight, &self.bias), kind) {
-                return y;
-            }
+    fn by_kernel(&self, x: &Tensor, kind: Kind, rectified: bool) -> Option<Tensor> {
+        if self.padding > 0 {
+            return None;
         }
-        let weight = if self.of_bytes {
+        let pixels = x.permute([0, 2, 3, 1]);
+        let lengths = pixels.size();
+        let [images, height, width, channels] =
+            [0, 1, 2, 3].map(|axis: usize| lengths[axis] as usize);
+        let conv = Convolution {
+            images,
+            height,
+            width,
+            channels,
+            kernel: self.weight.size()[2] as usize,
+            stride: self.stride as usize,
+            outputs: self.bias.numel(),
+            rectified,
+            channels_first: self.channels_first && self.norm.is_none(),
+        };
+        let weights = [&self.weight, &self.bias];
+        let y = convolved(&conv, &pixels, weights, kind)?;
+        Some(if conv.channels_first {
+            y
+        } else {
+            y.permute([0, 3, 1, 2])
+        })
+    }
+
+    fn by_libtorch(&self, x: &Tensor, kind: Kind) -> Tensor {
+        let weight = if x.kind() == Kind::Uint8 {
             (&self.weight / 255.0).to_kind(kind)
         } else {
             self.weight.to_kind(kind)
         };
         let (x, bias) = (x.to_kind(kind), self.bias.to_kind(kind));
-        let mut y = x.conv2d(&weight, Some(&bias), self.stride, self.padding, 1, 1);
-        if rectified { y.relu_() } else { y }
+        x.conv2d(&weight, Some(&bias), self.stride, self.padding, 1, 1)
     }
 }
 
@@ -202,26 +251,8 @@ impl LayerNorm {
     /// Parameters `<name>.weight`, ones, and `<name>.bias`, zeros.
     pub fn new(params: &mut ParamsBuilder<'_>, name: &str, features: i64) -> Self {
         Self {
-            weight: params.ones(&format!("{name}.weight"), features),
-            bias: params.zeros(&format!("{name}.bias"), features),
-        }
-    }
-
-    /// The norm behind the layer of this name, `<layer>_norm`, if one is `wanted`.
-    pub(super) fn behind(
-        params: &mut ParamsBuilder<'_>,
-        layer: &str,
-        features: i64,
-        wanted: bool,
-    ) -> Option<Self> {
-        wanted.then(|| Self::new(params, &format!("{layer}_norm"), features))
-    }
-
-    /// `x` through the norm, where there is one.
-    pub(super) fn apply(norm: Option<&Self>, x: Tensor) -> Tensor {
-        match norm {
-            Some(norm) => norm.forward(&x),
-            None => x,
+            weight: params.constant(&format!("{name}.weight"), &[features], 1.0),
+            bias: params.constant(&format!("{name}.bias"), &[features], 0.0),
         }
     }
 
@@ -237,91 +268,5 @@ impl LayerNorm {
         let features = [self.weight.numel() as i64];
         let normed = features_last.layer_norm(features, weight, bias, Self::EPS, true);
         normed.to_kind(x.kind()).movedim_int(-1, 1)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::random::seeded_rng;
-
-    /// The layer beside the formula in float64: of a size for our kernels and of one for libtorch's, on both
-    /// sides of the numbers of rows from which it is computed otherwise. One row of libtorch's was seen to be
-    /// off by 1.1e-6.
-    #[test]
-    fn a_large_linear_layer_and_its_gradients_are_exact_for_any_number_of_rows() {
-        for (inputs, outputs) in [(320, 416), (300, 400)] {
-            for rows in [1, 16, 17, 63, 64, 200] {
-                let difference = largest_difference(inputs, outputs, rows);
-                assert!(
-                    difference < 2e-6,
-                    "{rows} rows of {inputs}: off by {difference}"
-                );
-            }
-        }
-    }
-
-    /// Of as many rows as a minibatch has pixels: sums of bfloat16 stood still.
-    #[test]
-    fn gradients_of_a_norm_are_exact_for_many_rows_in_bfloat16() {
-        const CHANNELS: i64 = 32;
-        let mut rng = seeded_rng(1);
-        let mut params = ParamsBuilder::new(&mut rng);
-        let norm = LayerNorm::new(&mut params, "norm", CHANNELS);
-        let params = params.finish(Device::Cpu);
-        let normal = |mean: f64| {
-            let numbers = Tensor::randn([20_000, CHANNELS], (Kind::Float, Device::Cpu));
-            (numbers + mean).to_kind(Kind::BFloat16)
-        };
-        let (x, of_y) = (normal(0.0), normal(0.2));
-        let y = norm.forward(&x);
-        assert_eq!(y.kind(), Kind::BFloat16);
-        let ours = params.gradient(&(y.to_kind(Kind::Float) * &of_y).sum(Kind::Float));
-
-        let (x, of_y) = (x.to_kind(Kind::Double), of_y.to_kind(Kind::Double));
-        let centered = &x - x.mean_dim(1, true, Kind::Double);
-        let variance = centered.square().mean_dim(1, true, Kind::Double);
-        let normed = centered / (variance + LayerNorm::EPS).sqrt();
-        let sums = |tensor: Tensor| tensor.sum_dim_intlist(0, false, Kind::Double);
-        let theirs = Tensor::cat(&[sums(normed * &of_y), sums(of_y)], 0);
-        let difference = (ours - &theirs).abs().max() / theirs.abs().max();
-        let difference = difference.double_value(&[]);
-        assert!(difference < 1e-5, "off by {difference:e}");
-    }
-
-    /// The largest of the output's and the gradients' differences, each beside the largest number there.
-    fn largest_difference(inputs: i64, outputs: i64, rows: i64) -> f64 {
-        let mut rng = seeded_rng(1);
-        let mut params = ParamsBuilder::new(&mut rng);
-        let layer = Linear::new(&mut params, "layer", inputs, outputs, 1.0);
-        let params = params.finish(Device::Cpu);
-        let normal = |columns| Tensor::randn([rows, columns], (Kind::Float, Device::Cpu));
-        let (x, weights) = (normal(inputs).set_requires_grad(true), normal(outputs));
-        let output = layer.forward(&x);
-        let loss = (&output * &weights).sum(Kind::Float);
-        let of_x = Tensor::run_backward(&[&loss], &[&x], true, false).remove(0);
-        let of_params = params.gradient(&loss);
-
-        let double = |tensor: &Tensor| tensor.detach().to_kind(Kind::Double);
-        let (w, x, g) = (double(&layer.weight), double(&x), double(&weights));
-        let expected = [
-            (output, x.matmul(&w.tr()) + double(&layer.bias)),
-            (of_x, g.matmul(&w)),
-            (
-                of_params,
-                Tensor::cat(
-                    &[
-                        g.tr().matmul(&x).flatten(0, 1),
-                        g.sum_dim_intlist(0, false, None),
-                    ],
-                    0,
-                ),
-            ),
-        ];
-        let difference = |(ours, theirs): (Tensor, Tensor)| {
-            let difference = (double(&ours) - &theirs).abs().max() / theirs.abs().max();
-            difference.double_value(&[])
-        };
-        expected.map(difference).into_iter().fold(0.0, f64::max)
     }
 }

@@ -5,7 +5,7 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use tch::Tensor;
 
-use super::ParamsBuilder;
+use super::params::ParamsBuilder;
 
 /// `x · (W + S ∘ ε)ᵀ + b + s ∘ ε_out` with `ε = ε_out ε_inᵀ`.
 #[derive(Debug)]
@@ -34,15 +34,12 @@ impl NoisyLinear {
         sigma: f64,
     ) -> Self {
         let bound = 1.0 / (inputs as f64).sqrt();
+        let (shape, sigma) = ([outputs, inputs], sigma * bound);
         Self {
-            weight: params.uniform(&format!("{name}.weight"), &[outputs, inputs], bound),
+            weight: params.uniform(&format!("{name}.weight"), &shape, bound),
             bias: params.uniform(&format!("{name}.bias"), &[outputs], bound),
-            weight_sigma: params.constant(
-                &format!("{name}.weight_sigma"),
-                &[outputs, inputs],
-                sigma * bound,
-            ),
-            bias_sigma: params.constant(&format!("{name}.bias_sigma"), &[outputs], sigma * bound),
+            weight_sigma: params.constant(&format!("{name}.weight_sigma"), &shape, sigma),
+            bias_sigma: params.constant(&format!("{name}.bias_sigma"), &[outputs], sigma),
         }
     }
 
@@ -74,10 +71,7 @@ impl NoisyLinear {
 }
 
 fn normal_roots(count: i64, rng: &mut dyn Rng) -> Tensor {
-    let normal: Vec<f32> = StandardNormal
-        .sample_iter(rng)
-        .take(count as usize)
-        .collect();
-    let roots: Vec<f32> = normal.iter().map(|x| x.abs().sqrt().copysign(*x)).collect();
+    let normal = StandardNormal.sample_iter(rng).take(count as usize);
+    let roots: Vec<f32> = normal.map(|x: f32| x.abs().sqrt().copysign(x)).collect();
     Tensor::from_slice(&roots)
 }

@@ -4,10 +4,13 @@
 //! norm a single reduction, and the average over many machines one exchange.
 
 use rand::{Rng, RngExt};
+use rand_distr::{Distribution, StandardNormal};
 use tch::{Device, Kind, Tensor, no_grad_guard};
 
-use super::init;
-use crate::{parallel::ReadOnly, settings::Init};
+use crate::{
+    parallel::{self, ReadOnly, Shared, Threads},
+    settings::Init,
+};
 
 /// Takes the parameters of a network as its layers declare them; [`ParamsBuilder::finish`] joins them.
 ///
@@ -39,7 +42,7 @@ impl<'a> ParamsBuilder<'a> {
     pub(super) fn weight(&mut self, name: &str, shape: &[i64], fan_in: i64, gain: f64) -> Tensor {
         match self.init {
             Init::Orthogonal => {
-                let value = init::orthogonal(shape, gain, self.rng);
+                let value = orthogonal(shape, gain, self.rng);
                 self.add(name, value)
             }
             Init::Uniform => self.uniform(name, shape, 1.0 / (fan_in as f64).sqrt()),
@@ -49,19 +52,9 @@ impl<'a> ParamsBuilder<'a> {
     /// The biases behind such weights: zeros, or uniform as they are.
     pub(super) fn bias(&mut self, name: &str, numel: i64, fan_in: i64) -> Tensor {
         match self.init {
-            Init::Orthogonal => self.zeros(name, numel),
+            Init::Orthogonal => self.constant(name, &[numel], 0.0),
             Init::Uniform => self.uniform(name, &[numel], 1.0 / (fan_in as f64).sqrt()),
         }
-    }
-
-    /// A parameter of `numel` zeros.
-    pub(super) fn zeros(&mut self, name: &str, numel: i64) -> Tensor {
-        self.add(name, Tensor::zeros([numel], (Kind::Float, Device::Cpu)))
-    }
-
-    /// A parameter of `numel` ones.
-    pub(super) fn ones(&mut self, name: &str, numel: i64) -> Tensor {
-        self.add(name, Tensor::ones([numel], (Kind::Float, Device::Cpu)))
     }
 
     /// A parameter whose numbers are drawn uniformly from −`bound` to `bound`.
@@ -106,6 +99,26 @@ impl<'a> ParamsBuilder<'a> {
     }
 }
 
+/// A matrix with orthonormal rows or columns times `gain`, float32 in `shape`; all axes behind the first
+/// count as columns.
+///
+/// Q of the QR decomposition of a normal matrix, made unique by the signs of R's diagonal (Saxe et al.
+/// 2014, as `torch.nn.init.orthogonal_`).
+fn orthogonal(shape: &[i64], gain: f64, rng: &mut dyn Rng) -> Tensor {
+    let numel: i64 = shape.iter().product();
+    let rows = shape[0];
+    let columns = numel / rows;
+    let normal: Vec<f32> = StandardNormal
+        .sample_iter(rng)
+        .take(numel as usize)
+        .collect();
+    let normal = Tensor::from_slice(&normal).view([rows.max(columns), rows.min(columns)]);
+    let (q, r) = Tensor::linalg_qr(&normal, "reduced");
+    let q = q * r.diagonal(0, 0, 1).sign();
+    let q = if rows < columns { q.tr() } else { q };
+    (q * gain).reshape(shape)
+}
+
 /// Layers over one set of parameters, which several threads compute with at once.
 ///
 /// Whether they may is a promise ([`ReadOnly`]) that only `unsafe` code makes; a network without it is refused:
@@ -132,6 +145,29 @@ pub trait Network: ReadOnly {
 
     /// The weights, to be changed.
     fn params_mut(&mut self) -> &mut Params;
+
+    /// What `forward` says of each row of `obs`, `[rows, ...]`, without gradients; computed in as many parts as
+    /// are worth it.
+    fn forward_in_parts(
+        &self,
+        obs: &Tensor,
+        threads: Threads,
+        forward: impl Fn(&Self, &Tensor) -> Tensor + Sync,
+    ) -> Tensor
+    where
+        Self: Sized,
+    {
+        let count = threads.num_forward_parts(obs.size()[0] as usize, self.params().numel());
+        let net = Shared::new(self);
+        let mut made = parallel::map(obs.tensor_split(count as i64, 0), |part| {
+            let _guard = no_grad_guard(); // of this thread
+            forward(net.get(), &part)
+        });
+        match made.len() {
+            1 => made.remove(0),
+            _ => Tensor::cat(&made, 0),
+        }
+    }
 }
 
 /// All parameters of a network, float32.
@@ -181,40 +217,5 @@ impl Params {
             .map(|gradient| gradient.reshape(-1))
             .collect();
         Tensor::cat(&flat, 0).to_kind(Kind::Float)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        nn::{Conv2d, Linear, Lstm},
-        random::seeded_rng,
-    };
-
-    /// The largest of each parameter; nn.Linear, nn.Conv2d and nn.LSTM bound them by 1/√fan-in, and the
-    /// last by 1/√size.
-    #[test]
-    fn uniform_weights_and_biases_fill_the_bounds_of_pytorch() {
-        let mut rng = seeded_rng(1);
-        let mut params = ParamsBuilder::new(&mut rng).starting(Init::Uniform);
-        Linear::new(&mut params, "linear", 100, 500, 0.01);
-        Conv2d::new(&mut params, "conv", (4, 500), (5, 1), 0.01);
-        Lstm::new(&mut params, "lstm", 9, 400);
-        let params = params.finish(Device::Cpu);
-        assert_eq!(params.named().count(), 8);
-        for (name, tensor) in params.named() {
-            let bound = match name.split('.').next() {
-                Some("linear" | "conv") => 0.1,
-                _ => 0.05,
-            };
-            let largest = tensor.abs().max().double_value(&[]);
-            assert!(
-                (0.98 * bound..=bound + 1e-7).contains(&largest),
-                "{name}: {largest}"
-            );
-            let mean = tensor.mean(Kind::Float).double_value(&[]);
-            assert!(mean.abs() < 0.1 * bound, "{name}: {mean}");
-        }
     }
 }

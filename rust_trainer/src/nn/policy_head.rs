@@ -3,7 +3,10 @@
 use tch::{Kind, Tensor};
 use vec_env::ActionSpace;
 
-use super::{Linear, ParamsBuilder};
+use super::{
+    layers::{Activation, Linear},
+    params::ParamsBuilder,
+};
 use crate::{
     distributions::{Categorical, DiagonalGaussian, Distribution},
     error::TrainerError,
@@ -14,17 +17,12 @@ const GAIN: f64 = 0.01;
 
 /// The layer of a kind of actions.
 #[derive(Debug)]
-pub enum PolicyHead {
-    /// A logit for each discrete action.
-    Categorical(Linear),
-    /// A mean for each number of a continuous action.
-    DiagonalGaussian {
-        /// Features to means.
-        mean: Linear,
-        /// Logarithms of the standard deviations, `[dims]`: weights that do not depend on the
-        /// observation, at first 0.
-        log_std: Tensor,
-    },
+pub struct PolicyHead {
+    /// A logit for each discrete action, or a mean for each number of a continuous one.
+    layer: Linear,
+    /// Of continuous actions, logarithms of the standard deviations, `[dims]`: weights that do not depend on the
+    /// observation, at first 0.
+    log_std: Option<Tensor>,
 }
 
 impl PolicyHead {
@@ -37,33 +35,31 @@ impl PolicyHead {
         inputs: i64,
         actions: &ActionSpace,
     ) -> Result<Self, TrainerError> {
-        let mut layer = |outputs| Linear::new(params, "policy", inputs, outputs, GAIN);
-        match actions {
-            ActionSpace::Discrete { n } => Ok(Self::Categorical(layer(*n))),
-            ActionSpace::Box { low, .. } => {
-                let dims = low.len() as i64;
-                Ok(Self::DiagonalGaussian {
-                    mean: layer(dims),
-                    log_std: params.zeros("policy.log_std", dims),
-                })
+        let (outputs, is_continuous) = match actions {
+            ActionSpace::Discrete { n } => (*n, false),
+            ActionSpace::Box { low, .. } => (low.len() as i64, true),
+            ActionSpace::MultiDiscrete { .. } => {
+                return Err(TrainerError::Usage(format!(
+                    "no policy for the actions {actions:?}: they must be Discrete or Box"
+                )));
             }
-            ActionSpace::MultiDiscrete { .. } => Err(TrainerError::Usage(format!(
-                "no policy for the actions {actions:?}: they must be Discrete or Box"
-            ))),
-        }
+        };
+        Ok(Self {
+            layer: Linear::new(params, "policy", inputs, outputs, GAIN),
+            log_std: is_continuous.then(|| params.constant("policy.log_std", &[outputs], 0.0)),
+        })
     }
 
     /// Features `[batch, inputs]` → distributions. Computed in float32 whatever the features are.
     #[must_use]
     pub fn forward(&self, features: &Tensor) -> Distribution {
         let features = features.to_kind(Kind::Float);
-        match self {
-            Self::Categorical(logits) => {
-                Distribution::Categorical(Categorical::new(&logits.forward(&features)))
-            }
-            Self::DiagonalGaussian { mean, log_std } => {
-                let (mean, log_std) = (mean.forward(&features), log_std.shallow_clone());
-                Distribution::DiagonalGaussian(DiagonalGaussian::new(mean, log_std))
+        let numbers = self.layer.forward(&features, Activation::None);
+        match &self.log_std {
+            None => Distribution::Categorical(Categorical::new(&numbers)),
+            Some(log_std) => {
+                let policy = DiagonalGaussian::new(numbers, log_std.shallow_clone());
+                Distribution::DiagonalGaussian(policy)
             }
         }
     }

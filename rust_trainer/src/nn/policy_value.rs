@@ -8,7 +8,11 @@ use tch::{Device, Kind, Tensor};
 use vec_env::{ActionSpace, ObsSpec};
 
 use super::{
-    Body, BodyStyle, Linear, Lstm, Memory, Network, Params, ParamsBuilder, PolicyHead, compute_kind,
+    body::{Body, BodyStyle, compute_kind},
+    layers::{Activation, Linear},
+    lstm::{Lstm, Memory},
+    params::{Network, Params, ParamsBuilder},
+    policy_head::PolicyHead,
 };
 use crate::{
     distributions::Distribution,
@@ -33,21 +37,16 @@ pub struct PolicyValueNet {
     pub params: Params,
     /// What observations go through before they come here, where the settings say so.
     pub obs_normalizer: Option<ObsNormalizer>,
-    bodies: Bodies,
+    /// Of both heads, or of the policy alone.
+    body: Body,
+    /// The value's own.
+    value_body: Option<Body>,
+    /// What remembers, behind a body of both heads.
+    lstm: Option<Lstm>,
     policy: PolicyHead,
     value: Linear,
     compute: Kind,
     action_space: ActionSpace,
-}
-
-#[derive(Debug)]
-enum Bodies {
-    /// One for both heads.
-    Shared(Body),
-    /// One for each head.
-    Separate { policy: Body, value: Body },
-    /// One for both heads, and behind it what remembers.
-    Recurrent { body: Body, lstm: Lstm },
 }
 
 const VALUE_GAIN: f64 = 1.0;
@@ -72,32 +71,24 @@ impl PolicyValueNet {
         let new_body = |params: &mut ParamsBuilder<'_>, scope| {
             Body::new(params, scope, spec, settings, BodyStyle::ACTOR_CRITIC)
         };
-        let (bodies, policy, value) = if lstm_size > 0 {
-            let body = new_body(&mut params, "")?;
-            let lstm = Lstm::new(&mut params, "lstm", body.features(), lstm_size);
-            let policy = PolicyHead::new(&mut params, lstm_size, actions)?;
-            let value = Linear::new(&mut params, "value", lstm_size, 1, VALUE_GAIN);
-            (Bodies::Recurrent { body, lstm }, policy, value)
-        } else if spec.is_image() {
-            let body = new_body(&mut params, "")?;
-            let policy = PolicyHead::new(&mut params, body.features(), actions)?;
-            let value = Linear::new(&mut params, "value", body.features(), 1, VALUE_GAIN);
-            (Bodies::Shared(body), policy, value)
+        let is_shared = spec.is_image() || lstm_size > 0;
+        let body = new_body(&mut params, if is_shared { "" } else { "policy." })?;
+        let lstm =
+            (lstm_size > 0).then(|| Lstm::new(&mut params, "lstm", body.features, lstm_size));
+        let features = lstm.as_ref().map_or(body.features, Lstm::size);
+        let policy = PolicyHead::new(&mut params, features, actions)?;
+        let value_body = if is_shared {
+            None
         } else {
-            let for_policy = new_body(&mut params, "policy.")?;
-            let policy = PolicyHead::new(&mut params, for_policy.features(), actions)?;
-            let for_value = new_body(&mut params, "value.")?;
-            let value = Linear::new(&mut params, "value", for_value.features(), 1, VALUE_GAIN);
-            let bodies = Bodies::Separate {
-                policy: for_policy,
-                value: for_value,
-            };
-            (bodies, policy, value)
+            Some(new_body(&mut params, "value.")?)
         };
+        let value = Linear::new(&mut params, "value", features, 1, VALUE_GAIN);
         Ok(Self {
             params: params.finish(device),
             obs_normalizer: None,
-            bodies,
+            body,
+            value_body,
+            lstm,
             policy,
             value,
             compute: compute_kind(precision, device),
@@ -123,10 +114,8 @@ impl PolicyValueNet {
     /// What it remembers where an episode starts in each of `num_envs` environments.
     #[must_use]
     pub fn new_memory(&self, num_envs: usize) -> Memory {
-        match &self.bodies {
-            Bodies::Recurrent { lstm, .. } => Memory::of_lstm(lstm.zero_state(num_envs)),
-            Bodies::Shared(_) | Bodies::Separate { .. } => Memory::default(),
-        }
+        let state = self.lstm.as_ref().map(|lstm| lstm.zero_state(num_envs));
+        state.map_or_else(Memory::default, Memory::of_lstm)
     }
 
     /// Policy and value of `obs`, `[batch, ...]` in the environment's own type (see
@@ -156,33 +145,25 @@ impl PolicyValueNet {
         memory: &Memory,
         episode_starts: &[bool],
     ) -> (Output, Memory) {
+        let mut features = self.body.forward(obs, self.compute);
         let mut after = Memory::default();
-        let (for_policy, for_value) = match &self.bodies {
-            Bodies::Shared(body) => {
-                let features = body.forward(obs, self.compute);
-                (features.shallow_clone(), features)
-            }
-            Bodies::Separate { policy, value } => {
-                let features = |body: &Body| body.forward(obs, self.compute);
-                (features(policy), features(value))
-            }
-            Bodies::Recurrent { body, lstm } => {
-                let features = body.forward(obs, self.compute).to_kind(Kind::Float);
-                let num_samples = episode_starts.len();
-                let state = match memory.state() {
-                    Some(state) => state.shallow_clone(),
-                    None => lstm.zero_state(num_samples),
-                };
-                let sequences = features.view([-1, state.size()[1], body.features()]);
-                let (outputs, state) = lstm.forward(&sequences, &state, episode_starts);
-                after = Memory::of_lstm(state);
-                let outputs = outputs.flatten(0, 1);
-                (outputs.shallow_clone(), outputs)
-            }
-        };
-        let value = self.value.forward(&for_value.to_kind(Kind::Float));
+        if let Some(lstm) = &self.lstm {
+            let state = match memory.state() {
+                Some(state) => state.shallow_clone(),
+                None => lstm.zero_state(episode_starts.len()),
+            };
+            let sequences = features.to_kind(Kind::Float);
+            let sequences = sequences.view([-1, state.size()[1], self.body.features]);
+            let (outputs, state) = lstm.forward(&sequences, &state, episode_starts);
+            after = Memory::of_lstm(state);
+            features = outputs.flatten(0, 1);
+        }
+        let own = self.value_body.as_ref();
+        let own = own.map(|body| body.forward(obs, self.compute));
+        let for_value = own.as_ref().unwrap_or(&features).to_kind(Kind::Float);
+        let value = self.value.forward(&for_value, Activation::None);
         let output = Output {
-            policy: self.policy.forward(&for_policy),
+            policy: self.policy.forward(&features),
             value: value.squeeze_dim(-1),
         };
         (output, after)
@@ -200,103 +181,5 @@ impl Network for PolicyValueNet {
 
     fn params_mut(&mut self) -> &mut Params {
         &mut self.params
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tch::no_grad;
-    use vec_env::Dtype;
-
-    use super::*;
-    use crate::{random::seeded_rng, tensors::obs_tensor};
-
-    fn spec(shape: &[usize], dtype: Dtype) -> ObsSpec {
-        ObsSpec {
-            shape: shape.to_vec(),
-            dtype,
-        }
-    }
-
-    fn net(spec: &ObsSpec, precision: Precision) -> PolicyValueNet {
-        // Continuous actions: the output of their head is the mean, of which nothing is hidden.
-        let actions = ActionSpace::Box {
-            shape: vec![3],
-            low: vec![-1.0; 3],
-            high: vec![1.0; 3],
-        };
-        let (net, mut rng) = (NetSettings::default(), seeded_rng(1));
-        PolicyValueNet::new(spec, &actions, &net, 0, Device::Cpu, precision, &mut rng).unwrap()
-    }
-
-    fn mean(output: &Output) -> Tensor {
-        match &output.policy {
-            Distribution::DiagonalGaussian(policy) => policy.mean().shallow_clone(),
-            Distribution::Categorical(_) => unreachable!("the actions are continuous"),
-        }
-    }
-
-    fn largest_difference(ours: &Tensor, theirs: &Tensor) -> f64 {
-        (ours - theirs).abs().max().double_value(&[])
-    }
-
-    #[test]
-    fn the_heads_are_exact_in_bfloat16() {
-        for spec in [spec(&[2], Dtype::Float32), spec(&[1, 36, 36], Dtype::Uint8)] {
-            let net = net(&spec, Precision::Bf16);
-            no_grad(|| {
-                for (name, tensor) in net.params.named() {
-                    let value = match name {
-                        "value.bias" => 3.001,
-                        "policy.bias" => -1.001,
-                        _ => 0.0,
-                    };
-                    let _ = tensor.shallow_clone().fill_(value);
-                }
-            });
-            let obs = obs_tensor(&vec![0; 5 * spec.num_bytes()], 5, &spec).unwrap();
-            let output = net.forward(&obs);
-            for (tensor, expected) in [(mean(&output), -1.001), (output.value, 3.001)] {
-                assert_eq!(tensor.kind(), Kind::Float);
-                assert!(
-                    largest_difference(&tensor, &tensor.full_like(expected)) < 1e-6,
-                    "bfloat16 knows 3.001 as 3"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn bytes_of_ram_reach_the_network_as_numbers_from_0_to_1() {
-        let net = net(&spec(&[128], Dtype::Uint8), Precision::Fp32);
-        let ram = Tensor::arange(256, (Kind::Uint8, Device::Cpu)).view([2, 128]);
-        let (bytes, numbers) = (
-            net.forward(&ram),
-            net.forward(&(ram.to_kind(Kind::Float) / 255.0)),
-        );
-        assert!(largest_difference(&bytes.value, &numbers.value) < 1e-6);
-        assert!(largest_difference(&mean(&bytes), &mean(&numbers)) < 1e-6);
-    }
-
-    #[test]
-    fn layers_are_views_of_the_flat_tensor_and_take_gradients() {
-        let mut net = net(&spec(&[2], Dtype::Float32), Precision::Fp32);
-        let obs = Tensor::ones([1, 2], (Kind::Float, Device::Cpu));
-        let output = net.forward(&obs);
-        let loss = output.value.sum(Kind::Float)
-            + output.policy.entropy().sum(Kind::Float)
-            + mean(&output).square().sum(Kind::Float);
-        let gradient = net.params.gradient(&loss);
-        assert_eq!(gradient.size(), [net.params.numel()]);
-        assert!(gradient.abs().max().double_value(&[]) > 0.0);
-        let _ = no_grad(|| net.params.flat_mut().fill_(0.5));
-        for (name, tensor) in net.params.named() {
-            assert!(
-                (tensor.mean(Kind::Float).double_value(&[]) - 0.5).abs() < 1e-9,
-                "{name}"
-            );
-        }
-        // 0.5 · tanh(0.5 · 64 tanh(1.5) + 0.5) for each of 64 units, which are 1 to rounding, and the bias.
-        assert!((net.forward(&obs).value.double_value(&[0]) - 32.5).abs() < 1e-4);
     }
 }

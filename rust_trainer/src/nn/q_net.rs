@@ -5,8 +5,11 @@ use tch::{Device, Kind, Tensor};
 use vec_env::{ActionSpace, ObsSpec};
 
 use super::{
-    Body, BodyStyle, LayerNoise, Linear, Network, NoisyLinear, Params, ParamsBuilder, Returns,
-    compute_kind,
+    body::{Body, BodyStyle, compute_kind},
+    layers::{Activation, Linear},
+    noisy::{LayerNoise, NoisyLinear},
+    params::{Network, Params, ParamsBuilder},
+    returns::Returns,
 };
 use crate::{
     error::TrainerError,
@@ -91,10 +94,8 @@ impl QNet {
                 "no action values for the actions {actions:?}: they must be Discrete"
             )));
         };
-        let (of_one, outputs) = (
-            style.returns.outputs(),
-            num_actions * style.returns.outputs(),
-        );
+        let of_one = style.returns.outputs();
+        let outputs = num_actions * of_one;
         let mut params = ParamsBuilder::new(rng).starting(settings.init);
         let has_streams = style.dueling || style.noise.is_some();
         let body_style = BodyStyle {
@@ -104,7 +105,7 @@ impl QNet {
         };
         let body = Body::new(&mut params, "", spec, settings, body_style)?;
         let mut stream = |name: &str, outputs| {
-            let sizes = [body.features(), body.width(), outputs];
+            let sizes = [body.features, body.width, outputs];
             Stream::new(&mut params, name, sizes, style.noise)
         };
         let head = if style.dueling {
@@ -115,7 +116,7 @@ impl QNet {
         } else if has_streams {
             Head::Stream(stream("q", outputs))
         } else {
-            let inputs = body.features();
+            let inputs = body.features;
             Head::Linear(Linear::new(&mut params, "q", inputs, outputs, OUT_GAIN))
         };
         Ok(Self {
@@ -150,7 +151,10 @@ impl QNet {
         let noise = noise.map(|noise| noise.0.as_slice());
         let shape = [-1, self.num_actions, self.returns.outputs()];
         match &self.head {
-            Head::Linear(last) => last.forward(&features.to_kind(Kind::Float)).view(shape),
+            Head::Linear(last) => {
+                let features = features.to_kind(Kind::Float);
+                last.forward(&features, Activation::None).view(shape)
+            }
             Head::Stream(stream) => stream.forward(&features, noise).view(shape),
             Head::Dueling { value, advantage } => {
                 let parts = noise.map(|noise| noise.split_at(Stream::NUM_LAYERS));
@@ -182,6 +186,10 @@ impl QNet {
         drawn.filter(|layers| !layers.is_empty()).map(Noise)
     }
 }
+
+#[expect(unsafe_code, reason = "says what the type holds")]
+// SAFETY: tensors alone.
+unsafe impl ReadOnly for Option<Noise> {}
 
 #[expect(unsafe_code, reason = "says what the type holds")]
 // SAFETY: tensors and numbers, which only `&mut self` changes.
@@ -232,58 +240,8 @@ impl Stream {
 impl Layer {
     fn forward(&self, x: &Tensor, noise: Option<&LayerNoise>) -> Tensor {
         match self {
-            Self::Plain(layer) => layer.forward(x),
+            Self::Plain(layer) => layer.forward(x, Activation::None),
             Self::Noisy(layer) => layer.forward(x, noise),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use vec_env::Dtype;
-
-    use super::*;
-    use crate::random::seeded_rng;
-
-    fn net(actions: &ActionSpace, layer_norm: bool) -> Result<QNet, TrainerError> {
-        let spec = ObsSpec {
-            shape: vec![3],
-            dtype: Dtype::Float32,
-        };
-        let (on, mut rng) = ((Device::Cpu, Precision::Bf16), seeded_rng(1));
-        let style = QStyle {
-            layer_norm,
-            dueling: false,
-            noise: None,
-            returns: Returns::Expected,
-        };
-        QNet::new(&spec, actions, &NetSettings::default(), style, on, &mut rng)
-    }
-
-    #[test]
-    fn values_are_exact_in_bfloat16_and_as_many_as_actions() {
-        for (layer_norm, num_params) in [(false, 6), (true, 10)] {
-            let net = net(&ActionSpace::Discrete { n: 4 }, layer_norm).unwrap();
-            assert_eq!(net.params.named().count(), num_params);
-            for (name, tensor) in net.params.named() {
-                let value = if name == "q.bias" { 3.001 } else { 0.0 };
-                let _ = tch::no_grad(|| tensor.shallow_clone().fill_(value));
-            }
-            let q_values = net.forward(&Tensor::ones([2, 3], (Kind::Float, Device::Cpu)), None);
-            assert_eq!(q_values.size(), [2, 4, 1]);
-            let difference = (q_values - 3.001).abs().max().double_value(&[]);
-            assert!(difference < 1e-6, "bfloat16 knows 3.001 as 3");
-        }
-    }
-
-    #[test]
-    fn continuous_actions_are_refused() {
-        let actions = ActionSpace::Box {
-            shape: vec![1],
-            low: vec![-2.0],
-            high: vec![2.0],
-        };
-        let message = net(&actions, true).unwrap_err().to_string();
-        assert!(message.contains("they must be Discrete"), "{message}");
     }
 }

@@ -18,9 +18,9 @@ use vec_env::{ActionBatch, ActionSpace};
 
 use crate::{
     distributions::{categorical, gaussian},
-    nn::{Memory, Output, PolicyValueNet},
+    nn::{Memory, Network, Output, PolicyValueNet},
     normalize::ObsNormalizer,
-    parallel::{self, Threads},
+    parallel::Threads,
     tensors::to_vec,
 };
 
@@ -100,7 +100,7 @@ pub fn choose(
     let said =
         |Output { policy, value }: Output| Tensor::cat(&[policy.numbers(), value.unsqueeze(1)], 1);
     let table = if memory.state().is_none() {
-        parallel::forward(net, obs, threads, |net, obs| said(net.forward(obs)))
+        net.forward_in_parts(obs, threads, |net, obs| said(net.forward(obs)))
     } else {
         let _guard = no_grad_guard();
         let (output, after) = net.step(obs, memory);

@@ -1,12 +1,14 @@
 //! The product at the heart of all kernels: a few rows by two vectors of sums, held in registers.
 
-use super::{
-    numbers::{Numbers, Vector},
-    vectors::Vectors,
+use std::marker::PhantomData;
+
+use crate::{
+    convolution::Convolution,
+    vectors::{Numbers, Vector, Vectors},
 };
 
 /// `M` rows of sums.
-pub(super) type Sums<N, const M: usize> = [[Vector<N>; 2]; M];
+pub type Sums<N, const M: usize> = [[Vector<N>; 2]; M];
 
 /// Adds to `sums[row][column]` the products of `a[row][term]` and `b[term][column]`, in the order of the
 /// terms: where each row of `a` begins, where `b` does, and how many units further in each the next term is.
@@ -15,29 +17,36 @@ pub(super) type Sums<N, const M: usize> = [[Vector<N>; 2]; M];
 /// # Safety
 /// The processor has what `N` needs; `a` and `b` are there.
 #[inline(always)]
-pub(super) unsafe fn add_products<N: Numbers, const M: usize>(
+pub unsafe fn add_products<N: Numbers, const M: usize>(
     sums: &mut Sums<N, M>,
     (rows, next): ([*const u32; M], usize),
     (mut columns, next_columns): (*const u32, usize),
     terms: usize,
 ) {
-    // SAFETY: as this function asks.
-    unsafe {
-        for term in 0..terms {
-            let first = N::Set::load(columns.cast());
-            let second = N::Set::load(columns.add(N::Set::LANES).cast());
-            for (sums, row) in sums.iter_mut().zip(rows) {
-                let a = N::Set::broadcast(row.add(term * next));
-                sums[0] = N::multiply_add(a, first, sums[0]);
-                sums[1] = N::multiply_add(a, second, sums[1]);
-            }
-            columns = columns.wrapping_add(next_columns);
+    for term in 0..terms {
+        let first = N::Set::load(columns.cast());
+        let second = N::Set::load(columns.add(N::Set::LANES).cast());
+        for (sums, row) in sums.iter_mut().zip(rows) {
+            let a = N::Set::broadcast(row.add(term * next));
+            sums[0] = N::multiply_add(a, first, sums[0]);
+            sums[1] = N::multiply_add(a, second, sums[1]);
         }
+        columns = columns.wrapping_add(next_columns);
+    }
+}
+
+/// Sums through the rectified linear units, where there are any.
+#[inline(always)]
+pub unsafe fn through_units<N: Numbers>(conv: &Convolution, sums: Vector<N>) -> Vector<N> {
+    if conv.rectified {
+        N::Set::rectified(sums)
+    } else {
+        sums
     }
 }
 
 /// Numbers that kernels write down for themselves, at first not initialized, on a cache line of their own.
-pub(super) struct Scratch<T>(Vec<Line>, std::marker::PhantomData<T>);
+pub struct Scratch<T>(Vec<Line>, PhantomData<T>);
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
@@ -49,7 +58,12 @@ impl<T> Scratch<T> {
     /// For so many numbers.
     pub fn new(numbers: usize) -> Self {
         let lines = (numbers * size_of::<T>()).div_ceil(size_of::<Line>());
-        Self(Vec::with_capacity(lines), std::marker::PhantomData)
+        Self(Vec::with_capacity(lines), PhantomData)
+    }
+
+    /// For so many numbers, if they are `needed`.
+    pub fn if_needed(needed: bool, numbers: usize) -> Self {
+        Self::new(if needed { numbers } else { 0 })
     }
 
     /// The first of them.
@@ -77,12 +91,4 @@ macro_rules! with_rows {
         }
     }};
 }
-pub(super) use with_rows;
-
-/// Splits `count` rows into as few parts of at most `most` as possible, of nearly equal length: start and
-/// length of each.
-pub(super) fn parts(count: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
-    let parts = count.div_ceil(most);
-    let start = move |part: usize| part * count / parts;
-    (0..parts).map(move |part| (start(part), start(part + 1) - start(part)))
-}
+pub(crate) use with_rows;

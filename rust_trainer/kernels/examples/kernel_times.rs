@@ -1,0 +1,151 @@
+//! How long each kernel takes in one thread, in each set of instructions that this processor has.
+//!
+//! ```sh
+//! cargo run --release -p learner_kernels --example kernel_times -- 15   # rounds
+//! ```
+//!
+//! The layers of the Nature CNN for a minibatch of 256 images and, of the last one, for 8 rows as in acting; the
+//! steps of optimizers for its parameters. Prints a line each: the median in milliseconds, and GFLOP/s or GB/s.
+
+#![expect(clippy::print_stdout, reason = "it is what the example is for")]
+
+use std::{env, hint::black_box, time::Instant};
+
+use learner_kernels::{
+    AdamStep, Convolution, Gradients, Instructions, Kernels, Pixels, RmsPropStep, bf16,
+    sum_of_squares,
+};
+
+const MINIBATCH: usize = 256;
+const NUM_PARAMS: usize = 1_687_719;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let rounds = env::args().nth(1).map_or(Ok(15), |word| word.parse())?;
+    for set in Instructions::ALL {
+        let float32 = Kernels::float32(set).filter(|_| set != Instructions::Avx512Bf16);
+        let bfloat16 = Kernels::bfloat16(set);
+        for (name, conv) in layers() {
+            let name = format!("{set:?} {name}");
+            if let Some(kernels) = float32 {
+                time_layer(kernels, &name, &conv, rounds, 0.5);
+            }
+            if let Some(kernels) = bfloat16 {
+                time_layer(kernels, &name, &conv, rounds, bf16::from_f32(0.5));
+            }
+        }
+    }
+    time_steps(rounds);
+    Ok(())
+}
+
+fn layers() -> [(&'static str, Convolution); 5] {
+    let conv = |images, side, channels, [kernel, stride]: [usize; 2], outputs| Convolution {
+        images,
+        height: side,
+        width: side,
+        channels,
+        kernel,
+        stride,
+        outputs,
+        rectified: true,
+        channels_first: side == 9, // as they are flattened
+    };
+    let linear = |rows| Convolution {
+        width: rows,
+        ..conv(1, 1, 3136, [1, 1], 512)
+    };
+    [
+        ("conv1", conv(MINIBATCH, 84, 4, [8, 4], 32)),
+        ("conv2", conv(MINIBATCH, 20, 32, [4, 2], 64)),
+        ("conv3", conv(MINIBATCH, 9, 64, [3, 1], 64)),
+        ("linear", linear(MINIBATCH)),
+        ("linear, 8 rows", linear(8)),
+    ]
+}
+
+/// Forward pass, and gradients of weights and, where these are no bytes, of images.
+fn time_layer<N: Copy>(
+    kernels: &Kernels<N>,
+    name: &str,
+    conv: &Convolution,
+    rounds: usize,
+    number: N,
+) {
+    let pixels = conv.images * conv.height * conv.width * conv.channels;
+    let of_bytes = conv.channels == 4;
+    let (bytes, numbers) = (vec![50; pixels], vec![number; pixels]);
+    let x = if of_bytes {
+        Pixels::Bytes(&bytes)
+    } else {
+        Pixels::Numbers(&numbers)
+    };
+    let num_weights = conv.outputs * conv.channels * conv.kernel * conv.kernel;
+    let (weight, bias) = (vec![0.01; num_weights], vec![0.01; conv.outputs]);
+    let out_pixels = conv.images * conv.out_height() * conv.out_width();
+    let mut y = vec![number; out_pixels * conv.outputs];
+    let flops = 2.0 * (out_pixels * num_weights) as f64;
+    report(&format!("{name} forward"), flops, "GFLOP/s", rounds, || {
+        kernels.forward(conv, x, &weight, &bias, &mut y);
+    });
+    let of_y = y.clone();
+    let (mut of_x, mut of_weight, mut of_bias) = (numbers.clone(), weight.clone(), bias.clone());
+    let passes = if of_bytes { 1.0 } else { 2.0 };
+    report(
+        &format!("{name} backward"),
+        passes * flops,
+        "GFLOP/s",
+        rounds,
+        || {
+            let of = Gradients {
+                images: (!of_bytes).then_some(&mut of_x),
+                weight: &mut of_weight,
+                bias: &mut of_bias,
+            };
+            kernels.backward(conv, x, &weight, (&y, &of_y), of);
+        },
+    );
+}
+
+fn time_steps(rounds: usize) {
+    let gradient = vec![1e-3; NUM_PARAMS];
+    let mut numbers = [0.0, 0.1, 0.1].map(|number| vec![number; NUM_PARAMS]);
+    let bytes = 4.0 * NUM_PARAMS as f64;
+    report("Adam", 7.0 * bytes, "GB/s", rounds, || {
+        let (beta1, beta2, step, root, eps) = (0.9, 0.999, 1e-9, 1.0, 1e-5);
+        let rule = AdamStep {
+            beta1,
+            beta2,
+            step,
+            root,
+            eps,
+        };
+        rule.apply(&gradient, numbers.each_mut().map(Vec::as_mut_slice));
+    });
+    let [params, square, _] = &mut numbers;
+    report("RMSprop", 5.0 * bytes, "GB/s", rounds, || {
+        let (alpha, rate, eps) = (0.99, 1e-9, 1e-5);
+        RmsPropStep { alpha, rate, eps }.apply(&gradient, [params, square]);
+    });
+    report("sum of squares", bytes, "GB/s", rounds, || {
+        black_box(sum_of_squares(&gradient));
+    });
+}
+
+/// Prints the median of so many rounds of `work` behind one that warms up, and how much of it that is a second.
+fn report(name: &str, amount: f64, unit: &str, rounds: usize, mut work: impl FnMut()) {
+    let mut times: Vec<f64> = (0..=rounds)
+        .map(|_| {
+            let started = Instant::now();
+            work();
+            started.elapsed().as_secs_f64()
+        })
+        .skip(1)
+        .collect();
+    times.sort_by(f64::total_cmp);
+    let median = times[times.len() / 2];
+    println!(
+        "{name:36} {:9.3} ms {:8.1} {unit}",
+        1e3 * median,
+        amount / median / 1e9
+    );
+}
