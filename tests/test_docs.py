@@ -111,10 +111,12 @@ def test_the_tables_of_algorithms_and_presets_are_those_of_the_trainer() -> None
     )
     assert {name for name, _ in rows} == set(presets)
     for name, recipe in rows:
-        named = tomllib.loads(presets[name]).get("recipe")
+        preset = tomllib.loads(presets[name])
+        below = tomllib.loads(presets[preset["based_on"]]) if "based_on" in preset else {}
+        named = (below | preset).get("recipe")
         assert recipe == (f"`{named}`" if named else ""), name
     algorithms = re.findall(
-        r"^    \w+\(\w+Settings\) = \"(\w+)\",$", (settings / "mod.rs").read_text(), re.M
+        r"^    \w+\(\w+Settings\) = \"(\w+)\",$", (settings / "algorithms.rs").read_text(), re.M
     )
     table = text.split("## Algorithms")[1].split("\n## ")[0]
     assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == algorithms

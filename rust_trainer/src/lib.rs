@@ -1,7 +1,7 @@
 //! Trains reinforcement-learning agents on vectorized environments, with libtorch.
 //!
-//! A run reads from top to bottom in [`run`]: it steps environments and lets one of the [`algorithms`]
-//! learn, without knowing which. An algorithm is a file with its own settings; what it uses is apart: a
+//! A [`run`]'s loop is in `run/train_loop.rs`: it steps environments and lets one of the [`algorithms`]
+//! learn, without knowing which. An algorithm is a file, its settings are in [`settings`]; what it uses is apart: a
 //! [`policy`], a net ([`nn`]), the [`data`] of a rollout, an [`optimizer`]. Where environments come from
 //! is said in [`envs`], and only there.
 
@@ -13,6 +13,7 @@ pub mod device;
 pub mod distributions;
 pub mod envs;
 pub mod error;
+mod files;
 pub mod heap;
 mod memory;
 pub mod nn;

@@ -58,7 +58,8 @@ struct Installed {
 pub struct StopRequest {
     asked: Arc<AtomicI32>,
     hears_signals: bool,
-    grace_period: Duration,
+    /// How long what is in hand may still take once a stop was asked for.
+    pub(crate) grace_period: Duration,
 }
 
 impl StopRequest {
@@ -106,11 +107,6 @@ impl StopRequest {
         self
     }
 
-    /// How long what is in hand may still take once a stop was asked for.
-    pub(crate) fn grace_period(&self) -> Duration {
-        self.grace_period
-    }
-
     /// Asks to stop as Ctrl-C does.
     pub fn ask(&self) {
         self.asked.store(SIGINT, Ordering::SeqCst);
@@ -144,16 +140,8 @@ impl StopRequest {
     }
 
     /// Does `work` in a thread of its own and waits for it, or until a stop is asked for: `None` then,
-    /// and the thread is left to itself. For what may block for long with nothing to lose.
+    /// and the thread is left to itself. For what may block for long with nothing to lose; a line says `what` does.
     pub fn unless_asked<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Option<T> {
-        self.unless_asked_saying(None, work)
-    }
-
-    /// The same with a line that says `what` takes so long.
-    pub fn unless_asked_saying<T: Send + 'static>(
         &self,
         what: Option<&str>,
         work: impl FnOnce() -> T + Send + 'static,
@@ -279,10 +267,10 @@ mod tests {
     #[test]
     fn work_that_blocks_is_left_to_itself_when_a_stop_is_asked_for() {
         let stop = StopRequest::never();
-        assert_eq!(stop.unless_asked(|| 3), Some(3));
+        assert_eq!(stop.unless_asked(None, || 3), Some(3));
         stop.ask();
         let (_open, never) = mpsc::channel::<()>();
-        assert_eq!(stop.unless_asked(move || never.recv().is_ok()), None);
+        assert_eq!(stop.unless_asked(None, move || never.recv().is_ok()), None);
         assert_eq!(stop.exit_status(), 130);
     }
 }

@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use rust_trainer::settings::{Algorithm, AlgorithmSettings, FireReset, OrRecipe, Recipe, Settings};
+use rust_trainer::settings::{
+    Algorithm, AlgorithmSettings, FireReset, OrRecipe, Preset, Recipe, SettingType, Settings,
+};
+use toml::{Table, Value};
 
 fn resolve(text: &str) -> Result<Settings, String> {
-    Settings::resolve(None, &toml::from_str(text).unwrap()).map_err(|error| error.to_string())
+    Settings::layered(None, None, &toml::from_str(text).unwrap()).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -87,7 +90,7 @@ fn a_run_goes_on_whose_file_holds_what_is_not_read() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(&file, toml::to_string(&settings.table()).unwrap()).unwrap();
     assert_eq!(Settings::of_run(file.path()).unwrap(), settings);
-    let message = Settings::resolve(Some(file.path()), &toml::Table::new()).unwrap_err();
+    let message = Settings::layered(None, Some(file.path()), &toml::Table::new()).unwrap_err();
     assert!(message.to_string().contains("is not read"), "{message}");
 }
 
@@ -96,7 +99,7 @@ fn a_layer_that_switches_something_off_takes_with_it_what_was_said_of_it_before(
     let file = tempfile::NamedTempFile::new().unwrap();
     let layered = |in_file: &str, named: &str| {
         std::fs::write(&file, in_file).unwrap();
-        Settings::resolve(Some(file.path()), &toml::from_str(named).unwrap())
+        Settings::layered(None, Some(file.path()), &toml::from_str(named).unwrap())
     };
     let off = layered("mlp_width = 128", "net = 'nature'").unwrap();
     assert_eq!(off.net.mlp_width, 64);
@@ -181,4 +184,67 @@ fn self_play_is_for_algorithms_without_a_replay_memory() {
     let few = "num_envs = 1\nnum_steps = 4\nnum_minibatches = 4";
     assert!(resolve(few).unwrap_err().contains("minibatches"));
     resolve(&format!("{few}\nnum_players = 2")).unwrap();
+}
+
+#[test]
+fn each_preset_is_whole_and_says_what_it_is() {
+    for preset in Preset::ALL {
+        let name = preset.name;
+        let settings = Settings::layered(Some(preset), None, &Table::new()).unwrap();
+        let table = preset.table().unwrap();
+        assert!(table.contains_key("algorithm"), "{name}");
+        assert!(table.contains_key("total_steps"), "{name}");
+        let algorithm = settings.algorithm.algorithm();
+        let has_name = name.contains(algorithm.name());
+        assert!(has_name || name == "rainbow-atari", "{name}");
+        assert!(preset.about().len() > 20, "{name}");
+        assert_eq!(Preset::named(name), Some(*preset));
+    }
+}
+
+/// A number in a preset that is no setting of this type would otherwise be taken at its default.
+#[test]
+fn each_value_of_a_preset_arrives() {
+    for preset in Preset::ALL {
+        let table = preset.table().unwrap();
+        let settings = Settings::layered(Some(preset), None, &Table::new()).unwrap();
+        let all = settings.table();
+        for (name, value) in &table {
+            let arrived = &all[name];
+            let as_float = value.as_integer().map(|whole| (whole as f64).into());
+            let is_same = arrived == value || Some(arrived) == as_float.as_ref();
+            assert!(is_same, "{}: {name} = {arrived}", preset.name);
+        }
+        // And nothing is in it that is not read.
+        assert_eq!(Settings::layered(None, None, &table).unwrap(), settings);
+    }
+}
+
+#[test]
+fn values_stand_as_themselves() {
+    let values = [
+        OrRecipe::Value(30).to_value(),
+        OrRecipe::<f64>::Recipe.to_value(),
+        OrRecipe::Value(FireReset::On).to_value(),
+        OrRecipe::Value(FireReset::Steps).to_value(),
+    ];
+    let expected: [Value; 4] = [30.into(), "recipe".into(), true.into(), "steps".into()];
+    assert_eq!(values, expected);
+    let [count, part, on, steps] = &values;
+    assert_eq!(OrRecipe::from_value(count), Ok(OrRecipe::Value(30_i64)));
+    assert_eq!(OrRecipe::<f64>::from_value(part), Ok(OrRecipe::Recipe));
+    for (value, way) in [(on, FireReset::On), (steps, FireReset::Steps)] {
+        assert_eq!(OrRecipe::from_value(value), Ok(OrRecipe::Value(way)));
+    }
+}
+
+#[test]
+fn what_is_neither_is_named() {
+    let error = OrRecipe::<i64>::from_value(&"many".into()).unwrap_err();
+    assert!(
+        error.contains("whole number") && error.contains("recipe"),
+        "{error}"
+    );
+    let error = OrRecipe::<FireReset>::from_value(&"fast".into()).unwrap_err();
+    assert!(error.contains("before-noops"), "{error}");
 }

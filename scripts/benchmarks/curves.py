@@ -22,7 +22,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from harness import RESULTS, ROOT
-from learning_curves import GAMES_OF_MEAN, POINTS, curve, interval, options
+from learning_curves import Summary, draw, estimate, options, summarize
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
@@ -91,29 +91,21 @@ def read() -> Runs:
     return {key: np.array(games) for key, games in runs.items()}
 
 
-def estimate(of_seeds: NDArray[np.float64]) -> str:
-    """Return the mean over seeds and its interval."""
-    low, high = interval(of_seeds)
-    return f"{of_seeds.mean():.1f} ({low:.1f} to {high:.1f})"
-
-
 def common_seeds(runs: Runs, *contestants: str) -> list[int]:
     """Return the seeds that all of them have."""
     seeds = ({seed for of, seed in runs if of == contestant} for contestant in contestants)
     return sorted(set.intersection(*seeds))
 
 
-def scores(runs: Runs, contestant: str, seeds: list[int]) -> tuple[NDArray[np.float64], ...]:
-    """Return the mean raw return of each seed: of the last games, and of all."""
-    returns = [runs[contestant, seed][:, 2] for seed in seeds]
-    ends = np.array([of_seed[-GAMES_OF_MEAN:].mean() for of_seed in returns])
-    return ends, np.array([of_seed.mean() for of_seed in returns])
+def summary(runs: Runs, contestant: str, seeds: list[int]) -> Summary:
+    """Return what the games of these seeds come to."""
+    return summarize(((seed, runs[contestant, seed]) for seed in seeds), STEPS)
 
 
-def difference(first: NDArray[np.float64], second: NDArray[np.float64]) -> str:
+def difference(first: list[float], second: list[float]) -> str:
     """Return by how much the mean of the first is higher, and the standard error."""
-    error = np.sqrt((first.var(ddof=1) + second.var(ddof=1)) / len(first))
-    return f"{first.mean() - second.mean():+.1f} ± {error:.1f}"
+    error = np.sqrt((np.var(first, ddof=1) + np.var(second, ddof=1)) / len(first))
+    return f"{np.mean(first) - np.mean(second):+.1f} ± {error:.1f}"
 
 
 def compared(runs: Runs) -> list[str]:
@@ -121,10 +113,11 @@ def compared(runs: Runs) -> list[str]:
     lines = []
     for pair in itertools.combinations(CONTESTANTS, 2):
         seeds = common_seeds(runs, *pair)
-        (first_end, first), (second_end, second) = (scores(runs, of, seeds) for of in pair)
+        first, second = (summary(runs, of, seeds) for of in pair)
         lines.append(
-            f"{' beside '.join(pair)}, {len(seeds)} seeds: {difference(first_end, second_end)}, "
-            f"over all games {difference(first, second)}"
+            f"{' beside '.join(pair)}, {len(seeds)} seeds: "
+            f"{difference(first['ends'], second['ends'])}, "
+            f"over all games {difference(first['wholes'], second['wholes'])}"
         )
     return lines
 
@@ -133,18 +126,15 @@ def report() -> None:
     """Draw the curves, and write the table of where they end."""
     runs = read()
     figure, axis = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    steps = np.linspace(0, STEPS, POINTS + 1)[1:]
     seeds = common_seeds(runs, *CONTESTANTS)
     lines = []
     for contestant in CONTESTANTS:
-        curves = np.array([curve(runs[contestant, seed], steps) for seed in seeds])
-        low, high = interval(curves)
-        axis.plot(steps, curves.mean(0), label=f"{contestant}, {len(seeds)} seeds")
-        axis.fill_between(steps, low, high, alpha=0.2)
-        ends, wholes = scores(runs, contestant, seeds)
-        each = ", ".join(f"{end:.1f}" for end in ends)
+        found = summary(runs, contestant, seeds)
+        draw(axis, contestant, found)
+        each = ", ".join(f"{end:.1f}" for end in found["ends"])
         lines.append(
-            f"{contestant}: {estimate(ends)}, over all games {estimate(wholes)}; seeds {each}"
+            f"{contestant}: {estimate(found['end'])}, over all games {estimate(found['whole'])}; "
+            f"seeds {each}"
         )
     lines += compared(runs)
     axis.set(xlabel="agent steps", ylabel="mean raw return of the last 100 games")

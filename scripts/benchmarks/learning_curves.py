@@ -1,34 +1,54 @@
-"""What learning curves of several seeds have in common: means, intervals, the command line."""
+"""What learning curves of several seeds have in common: statistics, a line, the command line.
+
+What the games come to is computed as `rust_trainer seeds` does it, by an example of the trainer
+(`cargo build --release -p rust_trainer --example learning_curves`).
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from harness import ROOT
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-GAMES_OF_MEAN = 100
-# Of a curve.
-POINTS = 200
-RESAMPLES = 10_000
+Summary = dict[str, Any]
 
 
-def curve(games: NDArray[np.float64], steps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean of the last returns at each of `steps`; not a number before the first.
+def summarize(seeds: Iterable[tuple[int, NDArray[np.float64]]], steps: int) -> Summary:
+    """Return what the games of each seed come to in a run of so many steps.
 
-    A row of `games` begins with the step of its end, the environment, the raw return.
+    A row of games begins with the step of its end, the environment, the raw return.
     """
-    ended = np.searchsorted(games[:, 0], steps, side="right")
-    means = [games[max(0, end - GAMES_OF_MEAN) : end, 2].mean() if end else np.nan for end in ended]
-    return np.array(means)
+    rows = [f"{seed},{game[0]:.0f},{game[2]}" for seed, games in seeds for game in games.tolist()]
+    summary: Summary = json.loads(
+        subprocess.run(
+            [ROOT / "target/release/examples/learning_curves", str(steps)],
+            input="\n".join(["seed,step,raw_return", *rows]),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        ).stdout
+    )
+    return summary
 
 
-def interval(of_seeds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return both ends of the 95 % interval of the mean over the first axis."""
-    chosen = np.random.default_rng(0).integers(len(of_seeds), size=(RESAMPLES, len(of_seeds)))
-    ends: NDArray[np.float64] = np.percentile(of_seeds[chosen].mean(1), [2.5, 97.5], axis=0)
-    return ends
+def draw(axis: Axes, label: str, summary: Summary) -> None:
+    """Draw the mean curve and its interval."""
+    steps, means, lows, highs = np.transpose(summary["curve"])
+    axis.plot(steps, means, label=f"{label}, {len(summary['ends'])} seeds")
+    axis.fill_between(steps, lows, highs, alpha=0.2)
+
+
+def estimate(of: dict[str, float]) -> str:
+    """Return a mean over seeds and its interval."""
+    return f"{of['value']:.1f} ({of['low']:.1f} to {of['high']:.1f})"
 
 
 def options(description: str | None, default_seeds: str) -> tuple[str, Path | None, list[int]]:

@@ -20,7 +20,7 @@ from pathlib import Path
 import harness
 import matplotlib.pyplot as plt
 import numpy as np
-from learning_curves import GAMES_OF_MEAN, POINTS, curve, interval, options
+from learning_curves import draw, estimate, options, summarize
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
@@ -96,17 +96,12 @@ def report() -> None:
     figure, axes = plt.subplots(1, len(GAMES), figsize=(11, 4), layout="constrained")
     lines = ["game seed one_process two_ranks first_games_alike games"]
     for (game, (total, _)), axis in zip(GAMES.items(), axes, strict=True):
-        steps = np.linspace(0, total, POINTS + 1)[1:]
         seeds = sorted(seed for of, ranks, seed in runs if of == game and ranks == 2)
-        ends = []
+        found = []
         for ranks, label in [(1, "one process"), (2, "two ranks")]:
-            curves = np.array([curve(runs[game, ranks, seed], steps) for seed in seeds])
-            low, high = interval(curves)
-            axis.plot(steps, curves.mean(0), label=f"{label}, {len(seeds)} seeds")
-            axis.fill_between(steps, low, high, alpha=0.25)
-            ends.append(
-                np.array([runs[game, ranks, seed][-GAMES_OF_MEAN:, 2].mean() for seed in seeds])
-            )
+            found.append(summarize(((seed, runs[game, ranks, seed]) for seed in seeds), total))
+            draw(axis, label, found[-1])
+        ends = [np.array(of["ends"]) for of in found]
         axis.set(title=game, xlabel="agent steps", ylabel="mean raw return of the last 100 games")
         axis.xaxis.set_major_locator(MaxNLocator(5))
         axis.legend(loc="upper left")
@@ -116,13 +111,10 @@ def report() -> None:
             alike = (games[0][:shorter] == games[1][:shorter]).all(1)
             first = shorter if alike.all() else int(alike.argmin())
             lines.append(f"{game} {seed} {one:.1f} {two:.1f} {first} {len(games[0])}")
-        means = [
-            f"{of.mean():.1f} ({low:.1f} to {high:.1f})"
-            for of, (low, high) in zip(ends, map(interval, ends), strict=True)
-        ]
         difference = ends[1] - ends[0]
         lines.append(
-            f"{game}: one process {means[0]}, two ranks {means[1]}; difference "
+            f"{game}: one process {estimate(found[0]['end'])}, "
+            f"two ranks {estimate(found[1]['end'])}; difference "
             f"{difference.mean():+.1f} ± {student(difference):.1f}"
         )
     figure.savefig(RESULTS / "curves.png", dpi=110)

@@ -5,7 +5,7 @@ use std::path::Path;
 use tch::Device;
 use vec_env::VecEnv;
 
-use super::{EXIT_OK, say, warn};
+use super::output::{EXIT_OK, say, warn};
 use crate::{
     device, envs,
     error::TrainerError,
@@ -22,11 +22,8 @@ pub(super) fn announce(
     run: &Run,
     why_not_native: Option<String>,
 ) -> Result<(), TrainerError> {
-    if !ranks.is_first() {
-        return Ok(());
-    }
-    let settings = run.settings();
-    let device = run.algorithm().policy().device();
+    let settings = &run.settings;
+    let device = run.algorithm.policy().device();
     let threads = Threads::new(&settings.machine, device).count();
     let precision = device::precision(settings.machine.precision, device);
     if precision == Precision::Bf16 && device == Device::Cpu && !device::computes_in_bf16() {
@@ -35,14 +32,14 @@ pub(super) fn announce(
         );
     }
     let name = device::name(device);
-    machine::record(run.folder(), &name, run.counters().step, ranks.hosts())?;
+    machine::record(run.folder.path(), &name, run.learned.step, ranks.hosts())?;
     say(format_args!(
         "{} with {}: {} {}; {} parameters on {name}{}, {}{}",
         settings.env.env_id,
         settings.algorithm.algorithm().name().to_uppercase(),
         environments(settings),
-        stepped_by(run.env().backend(), envs::env_threads(settings)),
-        run.algorithm().num_params(),
+        stepped_by(run.env.backend(), envs::env_threads(settings)),
+        run.algorithm.num_params(),
         device::caution(device, &settings.machine)
             .map_or_else(String::new, |caution| format!(" ({caution})")),
         match settings.machine.precision {
@@ -62,13 +59,13 @@ pub(super) fn announce(
         say(format_args!(
             "{} ranks, each with {} of the environments",
             ranks.count(),
-            run.env().num_envs()
+            run.env.num_envs()
         ));
-        if ranks.goes_by_host() && run.algorithm().policy().device().is_cuda() {
+        if ranks.goes_by_host() && run.algorithm.policy().device().is_cuda() {
             say("ranks share a GPU, which NCCL refuses: gradients go by way of the host's memory");
         }
     }
-    say(format_args!("run folder: {}", run.folder().display()));
+    say(format_args!("run folder: {}", run.folder.path().display()));
     Ok(())
 }
 
@@ -104,7 +101,7 @@ pub(super) fn evaluate_in(run: &mut Run, env: Option<Box<dyn VecEnv>>) -> Result
         eval_episodes,
         eval_greedy,
         ..
-    } = run.settings().run;
+    } = run.settings.run;
     say(format_args!(
         "evaluation every {eval_every} agent steps: {eval_episodes} games, {}, {} environments {}",
         if eval_greedy {
@@ -115,7 +112,7 @@ pub(super) fn evaluate_in(run: &mut Run, env: Option<Box<dyn VecEnv>>) -> Result
         env.num_envs(),
         stepped_by(
             env.backend(),
-            envs::env_threads(run.settings()).min(env.num_envs() as i64)
+            envs::env_threads(&run.settings).min(env.num_envs() as i64)
         ),
     ));
     run.evaluate_in(env)

@@ -1,6 +1,6 @@
 //! `doctor`: what this program runs on, and what is wrong with it.
 
-use super::{EXIT_ERROR, EXIT_OK, say};
+use super::output::{EXIT_ERROR, EXIT_OK, say};
 use crate::cuda::HAS_GRAPHS;
 
 /// Prints the facts; the exit status tells whether there are problems.

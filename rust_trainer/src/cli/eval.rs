@@ -3,20 +3,22 @@
 use std::path::PathBuf;
 
 use super::{
-    PlayArgs, close, find, load_policy, make_envs, print, recorded::Recorded, status_after,
+    output::print,
+    player::{PlayArgs, make_envs_to_play, status_after},
+    recorded::Recorded,
 };
 use crate::{
-    envs::{self, Recording},
+    envs::Recording,
     error::TrainerError,
     report::Evaluation,
-    run::evaluate::{Game, evaluation_of, play},
+    run::evaluate::{Game, evaluation_of},
     stop::StopRequest,
 };
 
 #[derive(clap::Args)]
 pub(super) struct EvalArgs {
-    /// A run's folder (its newest checkpoint is taken) or a checkpoint
-    run: PathBuf,
+    #[command(flatten)]
+    play: PlayArgs,
     /// True games to play
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     episodes: u64,
@@ -30,15 +32,12 @@ pub(super) struct EvalArgs {
     #[arg(long, value_name = "N", default_value_t = 1, requires = "video_dir",
           value_parser = clap::value_parser!(u64).range(1..))]
     record_every: u64,
-    #[command(flatten)]
-    play: PlayArgs,
 }
 
 pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
-    let found = find(&args.run, args.play.best)?;
-    let settings = &found.checkpoint.settings;
-    let policy = load_policy(&found, &args.play)?;
-    let num_envs = args.num_envs.min(args.episodes) as usize;
+    let found = args.play.find()?;
+    let (settings, counters) = (&found.checkpoint.settings, found.checkpoint.counters);
+    let policy = args.play.load(&found)?;
     let video_dir = args.video_dir.as_deref();
     let videos = video_dir.map(|folder| Recorded::new(folder, ".mp4"));
     let videos = videos.transpose()?;
@@ -47,13 +46,11 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
         record_every: args.record_every,
         ..Recording::default()
     };
-    let for_env = settings.clone();
-    let mut env = make_envs(num_envs, stop, move || {
-        envs::for_evaluation(&for_env, num_envs, &recording)
-    })?;
+    let num_envs = args.num_envs.min(args.episodes) as usize;
+    let env = make_envs_to_play(settings, num_envs, recording, stop)?;
     print(format_args!(
         "{} at agent step {}, {} games",
-        settings.env.env_id, found.checkpoint.counters.step, args.episodes
+        settings.env.env_id, counters.step, args.episodes
     ))?;
     let mut number = 0;
     let on_game = |game: &Game| {
@@ -68,9 +65,9 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
             _ => print(line),
         }
     };
-    let games = args.play.games(args.episodes);
-    let played = play(&*policy, &mut *env, &games, stop, on_game)?;
-    close(env);
+    let played = args
+        .play
+        .play(&*policy, env, args.episodes, stop, on_game)?;
     if !played.is_empty() {
         let Evaluation { mean, std, .. } = evaluation_of(&played, 0, 0.0);
         print(format_args!(

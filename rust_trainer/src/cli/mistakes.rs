@@ -82,12 +82,21 @@ pub(super) fn fail(error: &TrainerError) {
 /// `--enviroment-id` is like `--env-timeout`.
 fn suggest(error: &mut clap::Error, command: &clap::Command, args: &[OsString]) {
     let used = args.get(1).and_then(|name| command.find_subcommand(name));
-    let (about, place) = match error.kind() {
-        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, ContextKind::SuggestedArg),
-        ErrorKind::InvalidSubcommand => (
-            ContextKind::InvalidSubcommand,
-            ContextKind::SuggestedSubcommand,
-        ),
+    let (about, place, dashes, names): (_, _, _, Vec<String>) = match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let options = used.into_iter().flat_map(clap::Command::get_arguments);
+            let options = options.filter(|option| !option.is_hide_set());
+            let names = options.filter_map(|option| option.get_long().map(str::to_owned));
+            let (about, place) = (ContextKind::InvalidArg, ContextKind::SuggestedArg);
+            (about, place, "--", names.collect())
+        }
+        ErrorKind::InvalidSubcommand => {
+            let commands = command.get_subcommands().map(clap::Command::get_name);
+            let names = commands.chain(Preset::ALL.iter().map(|preset| preset.name));
+            let about = ContextKind::InvalidSubcommand;
+            let place = ContextKind::SuggestedSubcommand;
+            (about, place, "", names.map(str::to_owned).collect())
+        }
         _ => return,
     };
     let Some(ContextValue::String(unknown)) = error.get(about) else {
@@ -96,22 +105,6 @@ fn suggest(error: &mut clap::Error, command: &clap::Command, args: &[OsString]) 
     let name = unknown.trim_start_matches('-').to_owned();
     error.remove(place);
     error.remove(ContextKind::Suggested);
-    let names: Vec<String> = if place == ContextKind::SuggestedArg {
-        let options = used.into_iter().flat_map(clap::Command::get_arguments);
-        let options = options.filter(|option| !option.is_hide_set());
-        let names = options.filter_map(|option| option.get_long().map(str::to_owned));
-        names.collect()
-    } else {
-        let commands = command.get_subcommands();
-        let commands = commands.map(|command| command.get_name().to_owned());
-        let presets = Preset::ALL.iter().map(|preset| preset.name.to_owned());
-        commands.chain(presets).collect()
-    };
-    let dashes = if place == ContextKind::SuggestedArg {
-        "--"
-    } else {
-        ""
-    };
     let alike = most_alike(&name, &names);
     if !alike.is_empty() {
         let alike = alike.into_iter().map(|name| format!("{dashes}{name}"));
@@ -147,11 +140,12 @@ fn most_alike<'a>(name: &str, names: &'a [String]) -> Vec<&'a str> {
     let alike: Vec<_> = with_likeness
         .filter(|(likeness, _)| *likeness >= ALIKE)
         .collect();
+    let highest = alike
+        .iter()
+        .fold(0.0_f64, |highest, (likeness, _)| highest.max(*likeness));
     let most = alike
         .iter()
-        .map(|(likeness, _)| *likeness)
-        .fold(0.0, f64::max);
-    let most = alike.iter().filter(|(likeness, _)| *likeness > most - 0.01);
+        .filter(|(likeness, _)| *likeness > highest - 0.01);
     most.map(|(_, name)| name.as_str()).collect()
 }
 

@@ -5,6 +5,8 @@ mod doctor;
 mod dump_frames;
 mod eval;
 mod mistakes;
+mod output;
+mod player;
 mod recorded;
 mod seeds;
 mod setting_args;
@@ -13,9 +15,7 @@ mod versus;
 
 use std::{
     ffi::OsString,
-    fmt::Display,
     io::{self, Write},
-    path::Path,
     sync::mpsc,
     thread,
     time::Duration,
@@ -23,26 +23,8 @@ use std::{
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use vec_env::VecEnv;
-
-use crate::{
-    device,
-    error::TrainerError,
-    memory,
-    panics::catch_panics,
-    policy::Policy,
-    ranks::Launch,
-    run::{
-        aside,
-        checkpoints::{self, Found},
-        evaluate::Play,
-    },
-    settings::DeviceChoice,
-    stop::StopRequest,
-};
-
-const EXIT_OK: i32 = 0;
-const EXIT_ERROR: i32 = 1;
+use crate::{error::TrainerError, memory, panics::catch_panics, ranks::Launch, stop::StopRequest};
+use output::EXIT_ERROR;
 
 /// Trains reinforcement-learning agents on Atari games, in Rust with libtorch.
 #[derive(Parser)]
@@ -66,33 +48,6 @@ enum Command {
     Versus(versus::VersusArgs),
     /// Show the interpreter, libpython, libtorch, CUDA and threads in use, and what is wrong with them
     Doctor,
-}
-
-/// How a trained agent plays.
-#[derive(clap::Args)]
-struct PlayArgs {
-    /// Seed of the games and of the policy's draws
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Take the checkpoint that did best in evaluations during training instead of the newest
-    #[arg(long)]
-    best: bool,
-    /// Always take the most probable action instead of drawing from the policy
-    #[arg(long)]
-    greedy: bool,
-    /// Where the network runs: auto, cpu, cuda or cuda:N
-    #[arg(long, default_value = "auto")]
-    device: DeviceChoice,
-}
-
-impl PlayArgs {
-    fn games(&self, num_episodes: u64) -> Play {
-        Play {
-            num_episodes: num_episodes as usize,
-            seed: self.seed,
-            greedy: self.greedy,
-        }
-    }
 }
 
 /// Runs the program with `args`, the program's name first; returns its exit status. Where they name no command but
@@ -158,81 +113,5 @@ fn dispatch(cli: Cli, stop: &StopRequest) -> Result<i32, TrainerError> {
         Command::DumpFrames(args) => dump_frames::dump_frames(&args, stop),
         Command::Versus(args) => versus::versus(&args, stop),
         Command::Doctor => Ok(doctor::doctor()),
-    }
-}
-
-/// The checkpoint that `run` means.
-fn find(run: &Path, best: bool) -> Result<Found, TrainerError> {
-    match best {
-        true if run.is_file() => Err(TrainerError::Usage(format!(
-            "`{}` is a file; --best takes a run's folder",
-            run.display()
-        ))),
-        true => checkpoints::find_best(run),
-        false => checkpoints::find(run),
-    }
-}
-
-/// The policy of a checkpoint, and a word about newer ones that are damaged.
-fn load_policy(found: &Found, play: &PlayArgs) -> Result<Box<dyn Policy>, TrainerError> {
-    for error in &found.damaged {
-        warn(format_args!("{error}; taking an older one"));
-    }
-    let checkpoint = &found.checkpoint;
-    device::limit_torch_to_one_thread();
-    checkpoint
-        .policy(device::select(play.device)?)
-        .map_err(|error| TrainerError::checkpoint(&found.path, error))
-}
-
-/// Makes environments as `make` says, unless a stop is asked for meanwhile.
-fn make_envs<Envs: Send + 'static>(
-    num_envs: usize,
-    stop: &StopRequest,
-    make: impl FnOnce() -> Result<Envs, TrainerError> + Send + 'static,
-) -> Result<Envs, TrainerError> {
-    // Python's main thread is the one that it starts in.
-    python_shim::interpreter::start()?;
-    let what = format!("{num_envs} environments are being made");
-    stop.unless_asked_saying(Some(&what), make)
-        .ok_or(TrainerError::Stopped)?
-}
-
-/// Closes environments that have played; what they make of it costs nothing of what they did.
-fn close(mut env: Box<dyn VecEnv>) {
-    if let Some(problem) = aside::close(&mut env) {
-        warn(problem);
-    }
-}
-
-/// The exit status of playing: whether it came to its end or was asked to stop.
-fn status_after(stop: &StopRequest) -> i32 {
-    if stop.is_asked() {
-        stop.exit_status()
-    } else {
-        EXIT_OK
-    }
-}
-
-/// Prints a line that says what is done; whether anybody reads it makes no difference.
-fn say(line: impl Display) {
-    let _ = writeln!(io::stdout(), "{line}");
-}
-
-/// Prints a line on standard error.
-fn warn(line: impl Display) {
-    let _ = writeln!(io::stderr(), "{line}");
-}
-
-/// Prints a line of the result. A reader that went away has what it wanted; a full disk is an error.
-fn print(line: impl Display) -> Result<(), TrainerError> {
-    let mut out = io::stdout();
-    match writeln!(out, "{line}").and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(TrainerError::io(
-            "write",
-            Path::new("standard output"),
-            error,
-        )),
-        _ => Ok(()),
     }
 }

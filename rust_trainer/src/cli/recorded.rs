@@ -19,9 +19,6 @@ pub(super) struct Recorded<'a> {
 
 impl<'a> Recorded<'a> {
     /// For files whose names end in a number and `ending`, such as `-game0.mp4`.
-    ///
-    /// # Errors
-    /// A folder that cannot be made or listed.
     pub fn new(folder: &'a Path, ending: &str) -> Result<Self, TrainerError> {
         let unfinished = folder.join(format!(".unfinished-{}", std::process::id()));
         fs::create_dir_all(&unfinished)
@@ -41,17 +38,11 @@ impl<'a> Recorded<'a> {
     }
 
     /// The names of what was recorded, in their order.
-    ///
-    /// # Errors
-    /// A folder that cannot be listed.
     pub fn names(&self) -> Result<Vec<String>, TrainerError> {
         names(&self.unfinished)
     }
 
     /// Moves a file to where it was asked for, if it was recorded; says whether.
-    ///
-    /// # Errors
-    /// A file that cannot be renamed.
     pub fn keep(&self, recorded: &str, name: &str) -> Result<bool, TrainerError> {
         let path = self.unfinished.join(recorded);
         if !path.exists() {

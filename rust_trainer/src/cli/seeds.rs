@@ -2,19 +2,18 @@
 
 use std::path::PathBuf;
 
+use clap::builder::RangedU64ValueParser;
 use serde_json::json;
 
 use super::{
-    EXIT_ERROR, EXIT_OK, print, say,
-    setting_args::{self, SettingArgs},
+    output::{EXIT_ERROR, EXIT_OK, print, say, warn},
+    setting_args::{self, LayerArgs},
     train::run_name,
-    warn,
 };
 use crate::{
     envs,
     error::TrainerError,
     seeds::{self, Division, Plan, Results},
-    settings::{Preset, Settings},
     stop::StopRequest,
 };
 
@@ -25,10 +24,8 @@ const TOTAL_STEPS: &str = "total_steps";
 #[derive(clap::Args)]
 #[command(after_help = setting_args::presets())]
 pub(super) struct SeedsArgs {
-    /// Published settings to start from, by name: see below; files and options win
-    #[arg(value_name = "PRESET", value_parser = setting_args::preset_parser(),
-          hide_possible_values = true)]
-    preset: Option<Preset>,
+    #[command(flatten)]
+    layers: LayerArgs,
     /// Seeds of the runs, such as 1-3 or 1,5,9
     #[arg(long, value_name = "SEEDS", value_parser = parse_seeds, required_unless_present = "resume")]
     seeds: Option<Seeds>,
@@ -41,11 +38,8 @@ pub(super) struct SeedsArgs {
     )]
     env_ids: Vec<String>,
     /// Runs at a time [default: as many as the cores carry]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
-    jobs: Option<u64>,
-    /// TOML file of settings, named as the options below with `_` for `-`; the command line wins
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1024))]
+    jobs: Option<usize>,
     /// Go on with the runs in this folder that are not finished
     #[arg(long, value_name = "FOLDER",
           conflicts_with_all = ["config", "preset", "seeds", "env_ids"])]
@@ -54,8 +48,6 @@ pub(super) struct SeedsArgs {
     /// in JSON a line, for whatever else starts them (`scripts/ray_sweep`); report on those that are
     #[arg(long)]
     print_commands: bool,
-    #[command(flatten)]
-    settings: SettingArgs,
 }
 
 /// The seeds of a command line.
@@ -84,18 +76,27 @@ fn parse_seeds(text: &str) -> Result<Seeds, String> {
 }
 
 pub(super) fn seeds(args: &SeedsArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
+    let named = &args.layers.named.0;
     let mut plan = match &args.resume {
-        Some(folder) => resume(folder, args)?,
+        Some(folder) => {
+            if let Some(name) = named.keys().find(|name| *name != TOTAL_STEPS) {
+                return Err(TrainerError::Usage(format!(
+                    "`{name}` cannot change when several runs go on; `{TOTAL_STEPS}` can"
+                )));
+            }
+            Plan::open(folder)?
+        }
         None => start(args)?,
     };
     let _lock = plan.lock()?;
-    if let Some(total) = total_steps(args).filter(|_| args.resume.is_some()) {
-        plan.extend(total)?;
+    let total = named.get(TOTAL_STEPS).and_then(toml::Value::as_integer);
+    if let Some(total) = total.filter(|_| args.resume.is_some()) {
+        plan.extend(total.unsigned_abs())?;
     }
     let total = plan.settings.run.total_steps;
     let runs = plan.runs();
     let unfinished = runs.iter().filter(|run| !run.is_finished(total)).count();
-    let division = Division::of(&plan.settings, unfinished, jobs(args));
+    let division = Division::of(&plan.settings, unfinished, args.jobs);
     if args.print_commands {
         for command in seeds::commands(&plan, &division)? {
             print(json!(command))?;
@@ -142,12 +143,12 @@ pub(super) fn seeds(args: &SeedsArgs, stop: &StopRequest) -> Result<i32, Trainer
 }
 
 fn start(args: &SeedsArgs) -> Result<Plan, TrainerError> {
-    let named = &args.settings.0;
+    let named = &args.layers.named.0;
     if named.contains_key("seed") {
         let remedy = "name the seeds by --seeds, such as --seeds 1-3".to_owned();
         return Err(TrainerError::Usage(remedy));
     }
-    let mut settings = Settings::layered(args.preset.as_ref(), args.config.as_deref(), named)?;
+    let mut settings = args.layers.settings()?;
     let env_ids = match args.env_ids.as_slice() {
         [] => vec![settings.env.env_id.clone()],
         several => several.to_vec(),
@@ -162,28 +163,8 @@ fn start(args: &SeedsArgs) -> Result<Plan, TrainerError> {
         settings.run.run_name = run_name(&settings, &envs, &format!("{}-seeds", seeds.len()));
     }
     let runs = seeds.len() * env_ids.len();
-    Division::of(&settings, runs, jobs(args)).fix_threads(&mut settings);
+    Division::of(&settings, runs, args.jobs).fix_threads(&mut settings);
     Plan::create(settings, seeds, env_ids, is_named)
-}
-
-fn jobs(args: &SeedsArgs) -> Option<usize> {
-    args.jobs.map(|jobs| jobs as usize)
-}
-
-/// The steps that the command line names.
-fn total_steps(args: &SeedsArgs) -> Option<u64> {
-    let named = args.settings.0.get(TOTAL_STEPS)?.as_integer()?;
-    named.try_into().ok()
-}
-
-fn resume(folder: &std::path::Path, args: &SeedsArgs) -> Result<Plan, TrainerError> {
-    let mut named = args.settings.0.keys();
-    match named.find(|name| *name != TOTAL_STEPS) {
-        Some(name) => Err(TrainerError::Usage(format!(
-            "`{name}` cannot change when several runs go on; `{TOTAL_STEPS}` can"
-        ))),
-        None => Plan::open(folder),
-    }
 }
 
 #[cfg(test)]

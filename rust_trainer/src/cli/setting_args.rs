@@ -1,6 +1,6 @@
 //! The settings as options of the command line, presets, and what the help says of both.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{
     Arg, ArgMatches, Args, FromArgMatches,
@@ -8,9 +8,36 @@ use clap::{
 };
 use toml::{Table, Value};
 
-use crate::settings::{self, ALGORITHM, Algorithm, Field, Preset, Settings};
+use crate::{
+    error::TrainerError,
+    settings::{
+        Algorithm, Field, Preset, Settings,
+        fields::shown,
+        groups::{self, ALGORITHM},
+    },
+};
 
-/// The settings that a command line names.
+/// The layers of settings that a command line names.
+#[derive(clap::Args)]
+pub(super) struct LayerArgs {
+    /// Published settings to start from, by name: see below; files and options win
+    #[arg(value_name = "PRESET", value_parser = preset_parser(), hide_possible_values = true)]
+    pub preset: Option<Preset>,
+    /// TOML file of settings, named as the options below with `_` for `-`; the command line wins
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    pub named: SettingArgs,
+}
+
+impl LayerArgs {
+    /// What they come to.
+    pub fn settings(&self) -> Result<Settings, TrainerError> {
+        Settings::layered(self.preset.as_ref(), self.config.as_deref(), &self.named.0)
+    }
+}
+
+/// The settings that a command line names one by one.
 pub(super) struct SettingArgs(pub Table);
 
 impl FromArgMatches for SettingArgs {
@@ -21,8 +48,7 @@ impl FromArgMatches for SettingArgs {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        let groups = settings::groups(Algorithm::ALL);
-        for (field, _) in groups.iter().flat_map(|(_, fields)| fields) {
+        for field in groups::fields(Algorithm::ALL) {
             if let Some(value) = matches.get_one::<Value>(field.name) {
                 self.0.insert(field.name.to_owned(), value.clone());
             }
@@ -33,8 +59,8 @@ impl FromArgMatches for SettingArgs {
 
 impl Args for SettingArgs {
     fn augment_args(mut command: clap::Command) -> clap::Command {
-        for (heading, fields) in settings::groups(Algorithm::ALL) {
-            for (field, _) in fields {
+        for (heading, fields) in groups::groups(Algorithm::ALL) {
+            for field in fields {
                 let arg = Arg::new(field.name)
                     .long(field.name.replace('_', "-"))
                     .value_name(field.name.to_uppercase())
@@ -61,21 +87,19 @@ pub(super) fn tailored(command: clap::Command, args: &[OsString]) -> clap::Comma
     let tailor = |mut command: clap::Command| {
         // Several seeds are named by --seeds.
         let several = command.get_name() == "seeds";
-        let shown = |field: &Field| {
+        let is_shown = |field: &Field| {
             values.contains_key(field.name)
                 && is_read(field, algorithm)
                 && !(several && field.name == "seed")
         };
-        for (_, fields) in settings::groups(Algorithm::ALL) {
-            for (field, _) in fields {
-                command = command.mut_arg(field.name, |arg| {
-                    if shown(field) {
-                        arg.help(explain(own(field, algorithm), &values[field.name]))
-                    } else {
-                        arg.hide(true)
-                    }
-                });
-            }
+        for field in groups::fields(Algorithm::ALL) {
+            command = command.mut_arg(field.name, |arg| {
+                if is_shown(field) {
+                    arg.help(explain(own(field, algorithm), &values[field.name]))
+                } else {
+                    arg.hide(true)
+                }
+            });
         }
         command
     };
@@ -124,10 +148,8 @@ fn is_read(field: &Field, algorithm: Algorithm) -> bool {
     if condition.switch() == ALGORITHM.name {
         return condition.holds(&Value::from(algorithm.name()));
     }
-    let groups = settings::groups(&[algorithm]);
-    let mut fields = groups.iter().flat_map(|(_, fields)| fields);
-    let switch = fields.find(|(other, _)| other.name == condition.switch());
-    switch.is_none_or(|(other, _)| is_read(other, algorithm))
+    let switch = groups::fields(&[algorithm]).find(|other| other.name == condition.switch());
+    switch.is_none_or(|switch| is_read(switch, algorithm))
 }
 
 /// A setting's line of `--help`: what it is, what it is read with, its value unless it is named.
@@ -139,7 +161,7 @@ fn explain(field: &Field, value: &Value) -> String {
     if let Some(condition) = condition {
         help = format!("{help} (with {condition})");
     }
-    match settings::shown(value) {
+    match shown(value) {
         default if default.is_empty() => help,
         default => format!("{help} [default: {default}]"),
     }
@@ -161,7 +183,7 @@ pub(super) fn presets() -> String {
 }
 
 /// A preset's name on the command line.
-pub(super) fn preset_parser() -> impl TypedValueParser<Value = Preset> {
+fn preset_parser() -> impl TypedValueParser<Value = Preset> {
     let names = Preset::ALL.iter().map(|preset| preset.name);
     PossibleValuesParser::new(names)
         .try_map(|name| Preset::named(&name).ok_or_else(|| format!("there is no preset `{name}`")))

@@ -1,44 +1,36 @@
 //! `train`: a new run, or one that goes on.
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::{Duration, SystemTime},
 };
 
 use vec_env::VecEnv;
 
 use super::{
-    EXIT_OK,
     announce::{announce, end, evaluate_in},
-    make_envs, say,
-    setting_args::{self, SettingArgs},
-    warn,
+    output::{EXIT_OK, say, warn},
+    player::{make_envs, make_envs_to_play},
+    setting_args::{self, LayerArgs},
 };
 use crate::{
     device,
     envs::{self, EnvRequest, Recording, TrainingEnvs},
     error::TrainerError,
     ranks::{Launch, Ranks},
-    run::{CHANGEABLE, Outcome, Resume, Run, RunFolder},
-    settings::{EnvSettings, Preset, RunSettings, Settings, shown},
+    run::{Outcome, Resume, Run, RunFolder},
+    settings::{CHANGEABLE, EnvSettings, RunSettings, Settings, fields::shown},
     stop::{self, StopRequest},
 };
 
 #[derive(clap::Args)]
 #[command(after_help = setting_args::presets())]
 pub(super) struct TrainArgs {
-    /// Published settings to start from, by name: see below; files and options win
-    #[arg(value_name = "PRESET", value_parser = setting_args::preset_parser(),
-          hide_possible_values = true)]
-    preset: Option<Preset>,
-    /// TOML file of settings, named as the options below with `_` for `-`; the command line wins
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    layers: LayerArgs,
     /// Go on with the run in this folder from its newest checkpoint
     #[arg(long, value_name = "RUN", conflicts_with_all = ["config", "preset"])]
     resume: Option<PathBuf>,
-    #[command(flatten)]
-    settings: SettingArgs,
     /// Seconds after which a rank of several gives up waiting for the others (torchrun)
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
     rank_timeout: f64,
@@ -78,38 +70,49 @@ fn train_at(
     if !ranks.is_alone() {
         ranks.check_alike(&facts(args)?)?;
     }
-    let begun = named_run(args).filter(|_| restarts > 0);
     // Where torchrun has started the ranks anew, the run that has a name goes on; rank 0 sees its folder.
-    let is_begun = |folder: &PathBuf| RunFolder::has_run(folder);
-    let goes_on = ranks.any(ranks.is_first() && begun.as_ref().is_some_and(is_begun))?;
-    let begun = begun.filter(|_| goes_on);
-    let run = match args.resume.as_ref().or(begun.as_ref()) {
-        Some(folder) => resume(ranks, folder, args, stop)?,
-        None => start(ranks, args, stop)?,
+    let named = named_run(args).filter(|_| restarts > 0);
+    let is_begun = |run: &PathBuf| RunFolder::has_run(run);
+    let goes_on = ranks.any(ranks.is_first() && named.as_ref().is_some_and(is_begun))?;
+    let begun = named.filter(|_| goes_on);
+    let (begins, settings) = match args.resume.as_ref().or(begun.as_ref()) {
+        Some(folder) => {
+            let mut changes = args.layers.named.0.clone();
+            if args.resume.is_none() {
+                // What began the run is in its settings.
+                changes.retain(|name, _| CHANGEABLE.contains(&name));
+            }
+            let resume = Resume::open_at_first(folder, &changes, ranks)?;
+            if ranks.is_first() {
+                resume.notices().iter().for_each(warn);
+            }
+            let settings = resume.settings.clone();
+            (Begins::Again(Box::new(resume)), settings)
+        }
+        None => new_run(ranks, args)?,
     };
-    let (folder, begun_at) = (run.folder().to_owned(), run.counters().step);
+    let run = make_run(begins, settings, ranks, args, stop)?;
+    let (folder, begun_at) = (run.folder.path().to_owned(), run.learned.step);
     let summary = run.train(stop)?;
-    if !ranks.is_first() {
-        return Ok(match summary.outcome {
-            Outcome::Finished => EXIT_OK,
-            Outcome::Stopped => stop.exit_status(),
-        });
+    if ranks.is_first() {
+        return Ok(end(&summary, begun_at, &folder, stop));
     }
-    Ok(end(&summary, begun_at, &folder, stop))
+    Ok(match summary.outcome {
+        Outcome::Finished => EXIT_OK,
+        Outcome::Stopped => stop.exit_status(),
+    })
 }
 
 /// What must be the same at all ranks: the program, the packages that decide what it computes, and what it was
 /// told to do.
-///
-/// # Errors
-/// Python that does not start.
 fn facts(args: &TrainArgs) -> Result<Vec<(String, String)>, TrainerError> {
-    let preset = args.preset.as_ref().map_or("none", |preset| preset.name);
+    let preset = args.layers.preset.as_ref();
+    let preset = preset.map_or("none", |preset| preset.name);
     let mut facts = vec![
         ("rust_trainer".to_owned(), build_commit::VERSION.to_owned()),
         ("preset".to_owned(), preset.to_owned()),
     ];
-    let named = args.settings.0.iter();
+    let named = args.layers.named.0.iter();
     facts.extend(named.map(|(name, value)| (name.clone(), shown(value))));
     for (name, version) in python_shim::doctor::python_facts()?.packages {
         let version = version.unwrap_or_else(|| "missing".to_owned());
@@ -120,14 +123,103 @@ fn facts(args: &TrainArgs) -> Result<Vec<(String, String)>, TrainerError> {
 
 /// The folder of the run that the command line names.
 fn named_run(args: &TrainArgs) -> Option<PathBuf> {
-    let text = |name| args.settings.0.get(name).and_then(toml::Value::as_str);
+    let text = |name| args.layers.named.0.get(name).and_then(toml::Value::as_str);
     let default = RunSettings::default().runs_dir;
     let runs = text("runs_dir").map_or(default, PathBuf::from);
     Some(runs.join(text("run_name")?))
 }
 
-/// This rank's share of the environments.
-fn own_envs(settings: &Settings, ranks: &Ranks) -> Result<Settings, TrainerError> {
+/// A run before its environments are made.
+enum Begins {
+    Anew(RunFolder),
+    Again(Box<Resume>),
+}
+
+/// A new run in a folder of its own.
+fn new_run(ranks: &Ranks, args: &TrainArgs) -> Result<(Begins, Settings), TrainerError> {
+    let mut settings = args.layers.settings()?;
+    let table = settings.table().into_iter();
+    let table: Vec<_> = table.map(|(name, value)| (name, shown(&value))).collect();
+    ranks.check_alike(&table)?;
+    own_share(&settings, ranks)?;
+    let name_is_asked_for = args.layers.named.0.contains_key("run_name");
+    if settings.run.run_name.is_empty() && !name_is_asked_for {
+        let (env, seed) = (&settings.env.env_id, settings.run.seed);
+        let (env, seed) = (envs::name_in_files(env), format!("seed{seed}"));
+        settings.run.run_name = run_name(&settings, &env, &seed);
+    }
+    let folder = if !ranks.is_first() {
+        None
+    } else if name_is_asked_for {
+        Some(RunFolder::reserve(&settings)?)
+    } else {
+        Some(reserve_free(&mut settings)?)
+    };
+    let name = ranks.of_first(settings.run.run_name.as_bytes())?;
+    settings.run.run_name = String::from_utf8_lossy(&name).into_owned();
+    let folder = folder.unwrap_or_else(|| {
+        RunFolder::of_another_rank(settings.run.runs_dir.join(&settings.run.run_name))
+    });
+    Ok((Begins::Anew(folder), settings))
+}
+
+/// Makes the environments and what learns in them, and says what they are.
+fn make_run(
+    begins: Begins,
+    settings: Settings,
+    ranks: &Ranks,
+    args: &TrainArgs,
+    stop: &StopRequest,
+) -> Result<Run, TrainerError> {
+    device::limit_torch_to_one_thread();
+    let is_new = matches!(begins, Begins::Anew(_));
+    let own = own_share(&settings, ranks)?;
+    let TrainingEnvs {
+        env,
+        why_not_native,
+    } = make_envs(own.env.num_envs, stop, move || {
+        let request = EnvRequest::for_training(&own);
+        if is_new {
+            request.check_recipe()?;
+        }
+        envs::for_training(&request)
+    })?;
+    check_timeout(is_new, args, &settings, &*env)?;
+    let RunSettings {
+        eval_every,
+        eval_num_envs,
+        eval_episodes,
+        ..
+    } = settings.run;
+    let for_evaluation = if eval_every > 0 && ranks.is_first() {
+        let num_envs = eval_num_envs.min(eval_episodes);
+        Some(make_envs_to_play(
+            &settings,
+            num_envs,
+            Recording::default(),
+            stop,
+        )?)
+    } else {
+        None
+    };
+    let mut run = match begins {
+        Begins::Anew(folder) => Run::create_in(folder, ranks.clone(), settings, env, stop)?,
+        Begins::Again(resume) => Run::resume_on(ranks.clone(), *resume, env, stop)?,
+    };
+    if ranks.is_first() {
+        run.notices.iter().for_each(warn);
+        announce(ranks, &run, why_not_native)?;
+        evaluate_in(&mut run, for_evaluation)?;
+    }
+    if ranks.is_first() && !is_new {
+        let from = run.learned.step;
+        say(format_args!("going on from agent step {from}"));
+    }
+    Ok(run)
+}
+
+/// The settings with this rank's share of the environments.
+fn own_share(settings: &Settings, ranks: &Ranks) -> Result<Settings, TrainerError> {
     let (num_envs, count) = (settings.env.num_envs, ranks.count());
     if !num_envs.is_multiple_of(count) {
         let problem = format!("is not divided by the {count} ranks, which take equally many each");
@@ -146,142 +238,29 @@ fn own_envs(settings: &Settings, ranks: &Ranks) -> Result<Settings, TrainerError
         return Err(TrainerError::setting("img_dir", folder, problem));
     }
     let mut own = settings.clone();
-    own.env.num_envs /= count;
+    own.env.num_envs = of_rank;
     Ok(own)
 }
 
-fn start(ranks: &Ranks, args: &TrainArgs, stop: &StopRequest) -> Result<Run, TrainerError> {
-    let named = &args.settings.0;
-    let mut settings = Settings::layered(args.preset.as_ref(), args.config.as_deref(), named)?;
-    let table = settings.table().into_iter();
-    let table: Vec<_> = table.map(|(name, value)| (name, shown(&value))).collect();
-    ranks.check_alike(&table)?;
-    let for_env = own_envs(&settings, ranks)?;
-    let name_is_asked_for = named.contains_key("run_name");
-    if settings.run.run_name.is_empty() && !name_is_asked_for {
-        let (env, seed) = (&settings.env.env_id, settings.run.seed);
-        let (env, seed) = (envs::name_in_files(env), format!("seed{seed}"));
-        settings.run.run_name = run_name(&settings, &env, &seed);
-    }
-    let folder = if !ranks.is_first() {
-        None
-    } else if name_is_asked_for {
-        Some(RunFolder::reserve(&settings)?)
-    } else {
-        Some(reserve_free(&mut settings)?)
-    };
-    let name = ranks.of_first(settings.run.run_name.as_bytes())?;
-    settings.run.run_name = String::from_utf8_lossy(&name).into_owned();
-    let folder = folder.unwrap_or_else(|| {
-        RunFolder::of_another_rank(settings.run.runs_dir.join(&settings.run.run_name))
-    });
-    device::limit_torch_to_one_thread();
-    let TrainingEnvs {
-        env,
-        why_not_native,
-    } = make_envs(for_env.env.num_envs, stop, move || {
-        let request = EnvRequest::for_training(&for_env);
-        request.check_recipe()?;
-        envs::for_training(&request)
-    })?;
-    let default = EnvSettings::default().env_timeout;
-    let is_in_file = settings.env.env_timeout.to_bits() != default.to_bits();
-    check_timeout(named.contains_key(TIMEOUT) || is_in_file, &settings, &*env)?;
-    let for_evaluation = evaluation_envs(ranks, &settings, stop)?;
-    let mut run = Run::create_in(folder, ranks.clone(), settings, env, stop)?;
-    announce(ranks, &run, why_not_native)?;
-    evaluate_in(&mut run, for_evaluation)?;
-    Ok(run)
-}
-
-fn resume(
-    ranks: &Ranks,
-    folder: &Path,
-    args: &TrainArgs,
-    stop: &StopRequest,
-) -> Result<Run, TrainerError> {
-    let mut changes = args.settings.0.clone();
-    if args.resume.is_none() {
-        // What began the run is in its settings.
-        changes.retain(|name, _| CHANGEABLE.contains(&name));
-    }
-    let resume = Resume::open_at_first(folder, &changes, ranks)?;
-    if ranks.is_first() {
-        for notice in resume.notices() {
-            warn(notice);
-        }
-    }
-    device::limit_torch_to_one_thread();
-    let for_env = own_envs(&resume.settings, ranks)?;
-    let num_envs = for_env.env.num_envs;
-    let TrainingEnvs {
-        env,
-        why_not_native,
-    } = make_envs(num_envs, stop, move || {
-        envs::for_training(&EnvRequest::for_training(&for_env))
-    })?;
-    let is_named = args.settings.0.contains_key(TIMEOUT);
-    check_timeout(is_named, &resume.settings, &*env)?;
-    let for_evaluation = evaluation_envs(ranks, &resume.settings, stop)?;
-    let mut run = Run::resume_on(ranks.clone(), resume, env, stop)?;
-    if !ranks.is_first() {
-        return Ok(run);
-    }
-    for notice in run.notices() {
-        warn(notice);
-    }
-    announce(ranks, &run, why_not_native)?;
-    evaluate_in(&mut run, for_evaluation)?;
-    say(format_args!(
-        "going on from agent step {}",
-        run.counters().step
-    ));
-    Ok(run)
-}
-
-/// A timeout of worker processes. Where the backend is left to the environments, only they know whether
-/// there are any.
-const TIMEOUT: &str = "env_timeout";
-
-/// Refuses a timeout that was named where there are no worker processes.
+/// Refuses a timeout of worker processes that was named where there are none. Where the backend is left to the
+/// environments, only they know that.
 fn check_timeout(
-    is_named: bool,
+    is_new: bool,
+    args: &TrainArgs,
     settings: &Settings,
     env: &dyn VecEnv,
 ) -> Result<(), TrainerError> {
+    let (name, timeout) = ("env_timeout", settings.env.env_timeout);
+    let is_default = timeout.to_bits() == EnvSettings::default().env_timeout.to_bits();
+    let is_named = args.layers.named.0.contains_key(name) || is_new && !is_default;
     match env.backend() {
         backend if is_named && backend != "async" => {
             let problem =
                 format!("is not read: it needs `backend` = async, and auto chose {backend}");
-            Err(TrainerError::setting(
-                TIMEOUT,
-                settings.env.env_timeout,
-                problem,
-            ))
+            Err(TrainerError::setting(name, timeout, problem))
         }
         _ => Ok(()),
     }
-}
-
-/// The environments to evaluate in while training, where the settings ask for it.
-fn evaluation_envs(
-    ranks: &Ranks,
-    settings: &Settings,
-    stop: &StopRequest,
-) -> Result<Option<Box<dyn VecEnv>>, TrainerError> {
-    let RunSettings {
-        eval_every,
-        eval_num_envs,
-        eval_episodes,
-        ..
-    } = settings.run;
-    let settings = settings.clone();
-    let num_envs = eval_num_envs.min(eval_episodes);
-    let make = move || envs::for_evaluation(&settings, num_envs, &Recording::default());
-    let evaluates = eval_every > 0 && ranks.is_first();
-    evaluates
-        .then(|| make_envs(num_envs, stop, make))
-        .transpose()
 }
 
 /// `<environments>-<algorithm>-<seeds>-<time>`.

@@ -8,14 +8,16 @@ use std::{
 
 use serde::Serialize;
 
-use super::{PlayArgs, close, find, load_policy, make_envs, print, status_after};
+use super::{
+    output::print,
+    player::{PlayArgs, make_envs, status_after},
+};
 use crate::{
     envs::{self, Opponent, PolicyOpponent, RandomOpponent},
     error::TrainerError,
     policy::Policy,
     run::{
-        checkpoints::Found,
-        evaluate::play,
+        checkpoints::{self, Found},
         versus::{Tally, scores_of},
     },
     stop::StopRequest,
@@ -23,8 +25,8 @@ use crate::{
 
 #[derive(clap::Args)]
 pub(super) struct VersusArgs {
-    /// A run's folder (its newest checkpoint is taken) or a checkpoint, of games for two
-    run: PathBuf,
+    #[command(flatten)]
+    play: PlayArgs,
     /// Whom it plays against, one after the other: `random`, `self`, runs' folders (their newest
     /// checkpoint), checkpoints
     #[arg(required = true)]
@@ -38,112 +40,86 @@ pub(super) struct VersusArgs {
     /// Also write the table to this new file as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    #[command(flatten)]
-    play: PlayArgs,
 }
 
-/// A row of the table as the CSV file has it.
+/// The columns of the CSV file before those of the [`Tally`].
 #[derive(Serialize)]
-struct Row<'a> {
+struct Sides<'a> {
     player: &'a str,
     player_step: u64,
     opponent: &'a str,
     opponent_step: Option<u64>,
-    games: usize,
-    wins: usize,
-    draws: usize,
-    losses: usize,
-    points_for: f64,
-    points_against: f64,
-    difference: f64,
-    standard_error: f64,
-    return_mean: f64,
-    opponent_return_mean: f64,
-    length_mean: f64,
+}
+
+/// Those behind it.
+#[derive(Serialize)]
+struct How {
     seed: u64,
     greedy: bool,
 }
 
 pub(super) fn versus(args: &VersusArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
-    let player = find(&args.run, args.play.best)?;
-    if player.checkpoint.settings.env.num_players == 1 {
+    let player = args.play.find()?;
+    let settings = &player.checkpoint.settings;
+    if settings.env.num_players == 1 {
         let problem = "its `num_players` is 1; only games for two have another side";
         return Err(TrainerError::checkpoint(&player.path, problem));
     }
-    let opponents: Vec<Side> = args
-        .opponents
-        .iter()
+    let names = args.opponents.iter();
+    let sides: Vec<Side> = names
         .map(|name| Side::find(name, args, &player))
         .collect::<Result<_, _>>()?;
-    let policy = load_policy(&player, &args.play)?;
+    let policy = args.play.load(&player)?;
     // Made with the first row: a start that fails leaves no empty file that forbids the next.
     let mut table = None;
     if let Some(path) = args.csv.as_deref().filter(|path| path.exists()) {
         let source = io::ErrorKind::AlreadyExists.into();
         return Err(TrainerError::io("create", path, source));
     }
-    let settings = &player.checkpoint.settings;
     print(format_args!(
         "{}: {} against each of these, {} games, half of them from each side",
         settings.env.env_id,
         name(&player),
         args.episodes
     ))?;
-    let width = opponents.iter().map(|side| side.name().chars().count());
+    let width = sides.iter().map(|side| side.name.chars().count());
     let width = width.max().unwrap_or_default().max("opponent".len());
     print(format_args!(
-        "{:width$}  {:>4}  {:>5}  {:>6}  {:>10}  {:>14}  {:>10}  {:>14}",
-        "opponent",
-        "wins",
-        "draws",
-        "losses",
-        "points for",
-        "points against",
-        "difference",
-        "standard error"
+        "{:width$}  wins  draws  losses  points for  points against  difference  standard error",
+        "opponent"
     ))?;
-    for side in &opponents {
-        let tally = games_against(side, &player, &*policy, args, stop)?;
-        let Some(tally) = tally else { break };
+    for side in &sides {
+        let Some(tally) = games_against(side, &player, &*policy, args, stop)? else {
+            break;
+        };
         print(format_args!(
             "{:width$}  {:>4}  {:>5}  {:>6}  {:>10.2}  {:>14.2}  {:>+10.2}  {:>14.2}",
-            side.name(),
+            side.name,
             tally.wins,
             tally.draws,
             tally.losses,
             tally.points_for,
             tally.points_against,
-            tally.difference.0,
-            tally.difference.1,
+            tally.difference,
+            tally.standard_error,
         ))?;
         if let Some(path) = &args.csv {
             let table = match &mut table {
                 Some(table) => table,
                 none => none.insert(new_table(path)?),
             };
-            let row = Row {
+            let opponent = side.found.as_ref().map(|found| &found.checkpoint);
+            let sides = Sides {
                 player: &settings.run.run_name,
                 player_step: player.checkpoint.counters.step,
-                opponent: side.run_name(),
-                opponent_step: side.step(),
-                games: tally.games(),
-                wins: tally.wins,
-                draws: tally.draws,
-                losses: tally.losses,
-                points_for: tally.points_for,
-                points_against: tally.points_against,
-                difference: tally.difference.0,
-                standard_error: tally.difference.1,
-                return_mean: tally.returns[0],
-                opponent_return_mean: tally.returns[1],
-                length_mean: tally.length,
-                seed: args.play.seed,
-                greedy: args.play.greedy,
+                opponent: opponent.map_or("random", |other| &other.settings.run.run_name),
+                opponent_step: opponent.map(|other| other.counters.step),
             };
-            let failed = |error: csv::Error| TrainerError::io("write", path, error.into());
-            table.serialize(row).map_err(failed)?;
-            table
-                .flush()
+            let (seed, greedy) = (args.play.seed, args.play.greedy);
+            let written = table.serialize((sides, tally, How { seed, greedy }));
+            written
+                .map_err(io::Error::from)
+                .and_then(|()| table.flush())
                 .map_err(|source| TrainerError::io("write", path, source))?;
         }
     }
@@ -159,10 +135,10 @@ fn games_against(
     stop: &StopRequest,
 ) -> Result<Option<Tally>, TrainerError> {
     let checkpoint = &player.checkpoint;
-    let opponent: Box<dyn Opponent> = match side {
-        Side::Random => Box::new(RandomOpponent::new(checkpoint.action_space.num_actions())),
-        Side::Trained(found) => Box::new(PolicyOpponent::new(
-            load_policy(found, &args.play)?,
+    let opponent: Box<dyn Opponent> = match &side.found {
+        None => Box::new(RandomOpponent::new(checkpoint.action_space.num_actions())),
+        Some(found) => Box::new(PolicyOpponent::new(
+            args.play.load(found)?,
             found.checkpoint.obs_spec.clone(),
             args.play.greedy,
         )),
@@ -170,31 +146,32 @@ fn games_against(
     let num_envs = args.num_envs.min(args.episodes);
     let for_env = checkpoint.settings.clone();
     let make = move || envs::against(opponent, &for_env, num_envs);
-    let mut games = make_envs(num_envs, stop, make)?;
+    let games = make_envs(num_envs, stop, make)?;
     let scores = games.scores();
-    let how = args.play.games(args.episodes as u64);
-    let ended = play(policy, &mut games, &how, stop, |_| Ok(()))?;
-    close(Box::new(games));
+    let (env, count) = (Box::new(games), args.episodes as u64);
+    let ended = args.play.play(policy, env, count, stop, |_| Ok(()))?;
     let is_whole = ended.len() == args.episodes;
     Ok(is_whole.then(|| Tally::of(&ended, &scores_of(&ended, &scores.take()))))
 }
 
 /// An opponent as the command line names it.
-enum Side {
-    Random,
-    Trained(Box<Found>),
+struct Side {
+    name: String,
+    /// Its checkpoint; none of one that plays at random.
+    found: Option<Found>,
 }
 
 impl Side {
-    /// The opponent `name` of `player`, which `args` name.
-    fn find(name: &Path, args: &VersusArgs, player: &Found) -> Result<Self, TrainerError> {
-        if name == Path::new("random") {
-            return Ok(Self::Random);
+    /// The opponent `word` of `player`, which `args` name.
+    fn find(word: &Path, args: &VersusArgs, player: &Found) -> Result<Self, TrainerError> {
+        if word == Path::new("random") {
+            let name = "random".to_owned();
+            return Ok(Self { name, found: None });
         }
-        let found = if name == Path::new("self") {
-            find(&args.run, args.play.best)?
+        let found = if word == Path::new("self") {
+            args.play.find()?
         } else {
-            find(name, false)?
+            checkpoints::find(word)?
         };
         let (ours, its) = (&player.checkpoint, &found.checkpoint);
         let plays_the_same = ours.settings.env.env_id == its.settings.env.env_id
@@ -204,35 +181,17 @@ impl Side {
         if !plays_the_same {
             let problem = format!(
                 "plays another game than `{}`, or sees it otherwise: `{}` for {} with observations {:?}",
-                args.run.display(),
+                args.play.run.display(),
                 its.settings.env.env_id,
                 its.settings.env.num_players,
                 its.obs_spec.shape
             );
             return Err(TrainerError::checkpoint(&found.path, problem));
         }
-        Ok(Self::Trained(Box::new(found)))
-    }
-
-    fn name(&self) -> String {
-        match self {
-            Self::Random => "random".to_owned(),
-            Self::Trained(found) => name(found),
-        }
-    }
-
-    fn run_name(&self) -> &str {
-        match self {
-            Self::Random => "random",
-            Self::Trained(found) => &found.checkpoint.settings.run.run_name,
-        }
-    }
-
-    fn step(&self) -> Option<u64> {
-        match self {
-            Self::Random => None,
-            Self::Trained(found) => Some(found.checkpoint.counters.step),
-        }
+        Ok(Self {
+            name: name(&found),
+            found: Some(found),
+        })
     }
 }
 

@@ -6,8 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{available_cores, shown};
-use crate::{error::TrainerError, ranks::launch::ranks_here};
+use crate::{device::available_cores, error::TrainerError, ranks::launch::ranks_here};
 
 /// What is left, and of what.
 #[derive(Debug)]
@@ -21,6 +20,11 @@ impl fmt::Display for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} left", self.whose, shown(self.bytes))
     }
+}
+
+/// A number of bytes as messages say it.
+pub(super) fn shown(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
 /// The least of what is left anywhere; `None` where nothing is known.
@@ -155,9 +159,6 @@ const OF_PYTHON: u64 = 700_000_000;
 const OF_CORE: u64 = 80_000_000;
 
 /// Refuses to start in an address space that does not hold the program.
-///
-/// # Errors
-/// [`TrainerError::Usage`], which says what is needed.
 pub(crate) fn check_address_space() -> Result<(), TrainerError> {
     let Some(AddressSpace { limit, used }) = address_space() else {
         return Ok(());

@@ -4,23 +4,10 @@ mod limits;
 mod needs;
 
 pub(crate) use limits::check_address_space;
-pub(crate) use needs::{Envs, of_run};
+use limits::shown;
+pub(crate) use needs::{Envs, Need, of_run};
 
-use crate::{
-    device::available_cores, error::TrainerError, ranks::launch::ranks_here, settings::Settings,
-};
-
-/// A part of what a run needs.
-#[derive(Debug)]
-pub(crate) struct Need {
-    /// What it is.
-    what: &'static str,
-    /// The settings that it grows with.
-    lower: &'static [&'static str],
-    /// The one that it falls with, if any.
-    raise: Option<&'static str>,
-    bytes: u64,
-}
+use crate::{error::TrainerError, ranks::launch::ranks_here, settings::Settings};
 
 /// Refuses settings that need more `bytes` than there are left; where that is not known, nothing is refused.
 pub(crate) fn check(name: &'static str, value: usize, bytes: usize) -> Result<(), TrainerError> {
@@ -60,7 +47,7 @@ fn check_against(
     let parts: Vec<_> = needs.iter().map(part).collect();
     let table = settings.table();
     let with_value = |name: &str| {
-        let value = table.get(name).map(crate::settings::shown);
+        let value = table.get(name).map(crate::settings::fields::shown);
         format!("`{name}` ({})", value.unwrap_or_default())
     };
     let mut lower: Vec<&str> = needs.iter().flat_map(|need| need.lower).copied().collect();
@@ -76,10 +63,6 @@ fn check_against(
         lower.join(" or "),
         raise.unwrap_or_default()
     )))
-}
-
-fn shown(bytes: u64) -> String {
-    format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
 #[cfg(test)]

@@ -4,13 +4,26 @@
 
 use vec_env::ObsSpec;
 
-use super::{Need, available_cores};
 use crate::{
     data::Replay,
+    device::available_cores,
     nn::{ImpalaResNet, NatureCnn},
     ranks::Launch,
     settings::{AlgorithmSettings, Net, Precision, Settings},
 };
+
+/// A part of what a run needs.
+#[derive(Debug)]
+pub(crate) struct Need {
+    /// What it is.
+    pub what: &'static str,
+    /// The settings that it grows with.
+    pub lower: &'static [&'static str],
+    /// The one that it falls with, if any.
+    pub raise: Option<&'static str>,
+    /// How much.
+    pub bytes: u64,
+}
 
 /// Environments that are still to be made.
 #[derive(Clone, Copy, Debug)]

@@ -92,7 +92,7 @@ impl Launch {
             joined.unwrap_or_else(|_| Err("what listens there is not rank 0".to_owned()))
         };
         let began = Instant::now();
-        let joined = stop.unless_asked(join).ok_or(TrainerError::Stopped)?;
+        let joined = stop.unless_asked(None, join).ok_or(TrainerError::Stopped)?;
         let has_waited = began.elapsed() >= timeout / 2;
         let not_joined = |reason: String| self.not_joined(timeout, has_waited, &reason);
         let engine = Arc::new(joined.map_err(not_joined)?);

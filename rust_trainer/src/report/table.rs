@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::ReportError;
-use crate::run::files;
+use crate::files;
 
 #[cfg(test)]
 mod tests;

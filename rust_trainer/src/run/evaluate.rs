@@ -1,11 +1,16 @@
 //! Playing whole games with a trained policy.
 
-use vec_env::{Episode, StepBatch, VecEnv};
+use vec_env::{EnvError, Episode, StepBatch, VecEnv};
 
-use super::wait::{GracePeriod, receive};
+use super::wait::{GracePeriod, Restarts, receive};
 use crate::{
-    data::Observations, envs::env_seed, error::TrainerError, policy::Policy, random::seeded_rng,
-    report::Evaluation, stop::StopRequest,
+    data::Observations,
+    envs::env_seed,
+    error::TrainerError,
+    policy::Policy,
+    random::seeded_rng,
+    report::{Evaluation, RunReport},
+    stop::StopRequest,
 };
 
 /// How games are played.
@@ -91,5 +96,46 @@ pub fn evaluation_of(games: &[Game], step: u64, seconds: f64) -> Evaluation {
         episodes: games.len(),
         length: lengths.sum::<f64>() / count,
         seconds,
+    }
+}
+
+/// Plays the same games again and again while a run trains.
+pub(super) struct Evaluator {
+    pub env: Box<dyn VecEnv>,
+    pub how: Play,
+    /// Agent steps between two evaluations.
+    pub every: u64,
+    /// The agent step of the last one.
+    pub last: u64,
+    /// The one that the best checkpoint is of.
+    pub best: Option<Evaluation>,
+}
+
+impl Evaluator {
+    pub fn is_due(&self, step: u64) -> bool {
+        step / self.every > self.last / self.every
+    }
+
+    /// The games of an evaluation; all of them anew where a worker fails, and fewer after a stop.
+    pub fn play(
+        &mut self,
+        policy: &dyn Policy,
+        restarts: &mut Restarts,
+        report: &mut RunReport,
+        stop: &StopRequest,
+    ) -> Result<Vec<Game>, TrainerError> {
+        loop {
+            match play(policy, &mut *self.env, &self.how, stop, |_| Ok(())) {
+                Err(TrainerError::Env(error @ EnvError::Worker { .. })) => {
+                    if !restarts.mend(&mut self.env, error, report, stop)? {
+                        return Ok(Vec::new());
+                    }
+                }
+                played => {
+                    restarts.step_done();
+                    return played;
+                }
+            }
+        }
     }
 }

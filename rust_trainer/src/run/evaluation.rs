@@ -7,11 +7,12 @@
 
 use std::time::Instant;
 
-use vec_env::{EnvError, VecEnv};
+use vec_env::VecEnv;
 
 use super::{
-    Checkpoint, EnvStates, Run, checkpoints,
-    evaluate::{Game, Play, evaluation_of, play},
+    Run,
+    checkpoints::{self, Checkpoint, EnvStates, files},
+    evaluate::{Evaluator, Play, evaluation_of},
 };
 use crate::{
     error::TrainerError,
@@ -23,31 +24,8 @@ use crate::{
 /// Keeps the seeds of evaluation apart from those of training: seeds of environments end at 2³⁰.
 const SEED_OFFSET: u64 = 1 << 29;
 
-/// Why a best checkpoint has no states of environments.
-const BEST: &str = "the best checkpoint is there to be played";
 /// What the other ranks wait for while rank 0 plays.
 const EVALUATED: &str = "evaluation";
-
-/// What evaluates.
-pub(super) struct Evaluator {
-    env: Box<dyn VecEnv>,
-    play: Play,
-    every: u64,
-    /// The agent step of the last evaluation.
-    last: u64,
-    /// The one that the best checkpoint is of.
-    best: Option<Evaluation>,
-}
-
-impl Evaluator {
-    pub(super) fn env(&mut self) -> &mut Box<dyn VecEnv> {
-        &mut self.env
-    }
-
-    fn is_due(&self, step: u64) -> bool {
-        step / self.every > self.last / self.every
-    }
-}
 
 impl Run {
     /// Evaluates every `eval_every` agent steps in `env`, of [`crate::envs::for_evaluation`].
@@ -66,25 +44,22 @@ impl Run {
                 self.settings.env.env_id
             )));
         }
-        let play = Play {
-            num_episodes: settings.eval_episodes,
-            seed: settings.seed.wrapping_add(SEED_OFFSET),
-            greedy: settings.eval_greedy,
-        };
-        let best = match checkpoints::best(self.folder()) {
-            Ok(found) => found.and_then(|best| comparable(&best, &self.settings)),
-            Err(error) => {
-                let message = format!("{error}; the best is sought anew");
-                self.report.message(&message);
-                None
-            }
-        };
+        let best = checkpoints::best(self.folder.path()).unwrap_or_else(|error| {
+            self.report
+                .message(&format!("{error}; the best is sought anew"));
+            None
+        });
+        let settings = &self.settings.run;
         self.evaluator = Some(Evaluator {
             env,
-            play,
+            how: Play {
+                num_episodes: settings.eval_episodes,
+                seed: settings.seed.wrapping_add(SEED_OFFSET),
+                greedy: settings.eval_greedy,
+            },
             every: settings.eval_every,
             last: self.report.evaluations().last().map_or(0, |row| row.step),
-            best,
+            best: best.and_then(|found| comparable(&found.checkpoint, &self.settings)),
         });
         Ok(())
     }
@@ -97,17 +72,15 @@ impl Run {
         }
         let learned = self.learned.step;
         let evaluator = self.evaluator.as_ref();
-        if !self
-            .ranks
-            .any(evaluator.is_some_and(|one| one.is_due(learned)))?
-        {
+        let is_due = evaluator.is_some_and(|evaluator| evaluator.is_due(learned));
+        if !self.ranks.any(is_due)? {
             return Ok(true);
         }
         if self.ranks.is_alone() {
             return self.evaluate_here(stop, None);
         }
         // A state takes all ranks; what is played has no use for those of the environments.
-        let checkpoint = self.checkpoint_to_play(EnvStates::Missing(BEST.to_owned()))?;
+        let checkpoint = self.checkpoint_to_play()?;
         let goes_on = if self.ranks.is_first() {
             let goes_on = self.evaluate_here(stop, Some(checkpoint))?;
             self.ranks.release(EVALUATED, learned)?;
@@ -125,62 +98,40 @@ impl Run {
         stop: &StopRequest,
         checkpoint: Option<Checkpoint>,
     ) -> Result<bool, TrainerError> {
-        let learned = self.learned.step;
-        let began = Instant::now();
-        let games = self.play(stop)?;
-        let took = began.elapsed();
-        self.report.pause(took);
         let Some(evaluator) = &mut self.evaluator else {
             return Ok(true);
         };
-        if games.len() < evaluator.play.num_episodes {
+        let began = Instant::now();
+        let policy = self.algorithm.policy();
+        let games = evaluator.play(policy, &mut self.restarts, &mut self.report, stop)?;
+        let took = began.elapsed();
+        self.report.pause(took);
+        if games.len() < evaluator.how.num_episodes {
             return Ok(false);
         }
-        evaluator.last = learned;
-        let evaluation = evaluation_of(&games, learned, took.as_secs_f64());
-        let best = evaluator.best.map(|best| best.mean);
-        let is_best = best.is_none_or(|best| evaluation.mean > best);
+        let evaluation = evaluation_of(&games, self.learned.step, took.as_secs_f64());
+        evaluator.last = evaluation.step;
+        let is_best = evaluator
+            .best
+            .is_none_or(|best| evaluation.mean > best.mean);
         if is_best {
             evaluator.best = Some(evaluation);
-        }
-        if is_best {
             let mut checkpoint = match checkpoint {
                 Some(checkpoint) => checkpoint,
-                None => self.checkpoint_to_play(EnvStates::Missing(BEST.to_owned()))?,
+                None => self.checkpoint_to_play()?,
             };
             checkpoint.evaluation = Some(evaluation);
-            checkpoint.save_best(&self.folder.checkpoints())?;
+            checkpoint.write(&files::path_of_best(&self.folder.checkpoints()))?;
         }
         // The row comes last: a resumed run plays again what has none.
         self.report.evaluation(&evaluation, is_best)?;
         Ok(true)
     }
 
-    /// The games of an evaluation; all of them anew where a worker fails, and fewer after a stop.
-    fn play(&mut self, stop: &StopRequest) -> Result<Vec<Game>, TrainerError> {
-        let Some(evaluator) = &mut self.evaluator else {
-            return Ok(Vec::new());
-        };
-        loop {
-            let env = &mut evaluator.env;
-            let policy = self.algorithm.policy();
-            match play(policy, &mut **env, &evaluator.play, stop, |_| Ok(())) {
-                Err(TrainerError::Env(error @ EnvError::Worker { .. })) => {
-                    if !self.restarts.mend(env, error, &mut self.report, stop)? {
-                        return Ok(Vec::new());
-                    }
-                }
-                played => {
-                    self.restarts.step_done();
-                    return played;
-                }
-            }
-        }
-    }
-
-    /// The evaluation that the best checkpoint is of, where the run is evaluated.
-    pub(super) fn best(&self) -> Option<Evaluation> {
-        self.evaluator.as_ref().and_then(|evaluator| evaluator.best)
+    /// What is learned, without what only learning needs.
+    fn checkpoint_to_play(&self) -> Result<Checkpoint, TrainerError> {
+        let why = "the best checkpoint is there to be played".to_owned();
+        self.checkpoint(self.algorithm.state_to_play()?, EnvStates::Missing(why))
     }
 }
 

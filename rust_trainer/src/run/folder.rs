@@ -8,10 +8,12 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::{checkpoints, files};
-use crate::{error::TrainerError, settings::Settings};
-
-const SETTINGS: &str = "settings.toml";
+use super::checkpoints;
+use crate::{
+    error::TrainerError,
+    files,
+    settings::{FILE_OF_RUN, Settings},
+};
 
 /// Bytes of the longest name that a run may have: with what is put behind it (`-rescued-2`, `.toml`) file systems
 /// take it, whose names end at 255.
@@ -28,16 +30,6 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Makes the folder of a new run, and the settings in it.
-    ///
-    /// # Errors
-    /// As [`RunFolder::reserve`].
-    pub fn create(settings: &Settings) -> Result<Self, TrainerError> {
-        let folder = Self::reserve(settings)?;
-        folder.write_settings(settings)?;
-        Ok(folder)
-    }
-
     /// Makes the empty folder of a new run, and takes it: it goes with this value unless something is written
     /// into it.
     ///
@@ -45,56 +37,32 @@ impl RunFolder {
     /// A name that is no folder's, or one that is there already; a folder that cannot be made.
     pub fn reserve(settings: &Settings) -> Result<Self, TrainerError> {
         let path = path_of(settings)?;
-        let exists = || {
-            TrainerError::Usage(format!(
+        match make(&settings.run.runs_dir, &path)? {
+            Some(made) => Self::lock(path, made),
+            None if is_vacant(&path) => Self::lock(path.clone(), vec![path]),
+            None => Err(TrainerError::Usage(format!(
                 "`{}` exists: go on with it by --resume {0}, or choose another --run-name",
                 path.display()
-            ))
-        };
-        match Self::make(&settings.run.runs_dir, &path)? {
-            Some(made) => Self::take(path, made),
-            None if is_vacant(&path) => Self::take(path.clone(), vec![path]),
-            None => Err(exists()),
+            ))),
         }
     }
 
     /// The same where the name may get a number behind it: several processes that ask for one name at the same
     /// time get a folder each. The name is in the settings then.
-    ///
-    /// # Errors
-    /// As [`RunFolder::reserve`].
     pub fn reserve_free(settings: &mut Settings) -> Result<Self, TrainerError> {
         let name = settings.run.run_name.clone();
         let mut number = 1_u32;
         loop {
             let path = path_of(settings)?;
-            if let Some(made) = Self::make(&settings.run.runs_dir, &path)? {
-                return Self::take(path, made);
+            if let Some(made) = make(&settings.run.runs_dir, &path)? {
+                return Self::lock(path, made);
             }
             number += 1;
             settings.run.run_name = format!("{name}-{number}");
         }
     }
 
-    /// Makes the folder at `path` and what is missing above it; returns what was made, or nothing where it is
-    /// there already.
-    fn make(runs_dir: &Path, path: &Path) -> Result<Option<Vec<PathBuf>>, TrainerError> {
-        let failed = |source| TrainerError::io("create", path, source);
-        let missing = path.ancestors().skip(1);
-        let missing = missing.filter(|above| !above.as_os_str().is_empty());
-        let missing = missing.take_while(|above| !above.exists());
-        let mut made: Vec<PathBuf> = missing.map(Path::to_owned).collect();
-        fs::create_dir_all(runs_dir).map_err(failed)?;
-        match fs::create_dir(path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
-            created => created.map_err(failed)?,
-        }
-        files::sync_folder(runs_dir).map_err(failed)?;
-        made.insert(0, path.to_owned());
-        Ok(Some(made))
-    }
-
-    fn take(path: PathBuf, made: Vec<PathBuf>) -> Result<Self, TrainerError> {
+    fn lock(path: PathBuf, made: Vec<PathBuf>) -> Result<Self, TrainerError> {
         let lock = Some(lock(&path)?);
         Ok(Self { path, lock, made })
     }
@@ -121,11 +89,7 @@ impl RunFolder {
             let path = path.display();
             return Err(TrainerError::Usage(format!("`{path}` {problem}")));
         }
-        Ok(Self {
-            lock: Some(lock(path)?),
-            path: path.to_owned(),
-            made: Vec::new(),
-        })
+        Self::lock(path.to_owned(), Vec::new())
     }
 
     /// The folder that rank 0 has, for another rank's messages.
@@ -162,36 +126,18 @@ impl RunFolder {
     #[must_use]
     pub fn has_run(path: &Path) -> bool {
         let checkpoints = checkpoints::list(&path.join("checkpoints"));
-        path.join(SETTINGS).is_file() || checkpoints.is_ok_and(|found| !found.is_empty())
+        path.join(FILE_OF_RUN).is_file() || checkpoints.is_ok_and(|found| !found.is_empty())
     }
 
-    /// The settings in it; `None` where their file is lost.
-    ///
-    /// # Errors
-    /// A file that cannot be read.
-    pub fn settings(&self) -> Result<Option<Settings>, TrainerError> {
-        Self::settings_in(&self.path)
-    }
-
-    pub(super) fn settings_in(path: &Path) -> Result<Option<Settings>, TrainerError> {
-        let file = path.join(SETTINGS);
-        let is_there = fs::metadata(&file).is_ok_and(|about| about.len() > 0);
-        is_there.then(|| Settings::of_run(&file)).transpose()
-    }
-
-    /// Whether their file is there.
+    /// Whether the file of its settings is there.
     pub(super) fn has_settings(&self) -> bool {
-        self.path.join(SETTINGS).is_file()
+        self.path.join(FILE_OF_RUN).is_file()
     }
 
     /// Writes the settings into it.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
     pub fn write_settings(&self, settings: &Settings) -> Result<(), TrainerError> {
-        let path = self.path.join(SETTINGS);
-        files::replace(&path, settings.to_toml().as_bytes())
-            .map_err(|source| TrainerError::io("write", &path, source))
+        let file = self.path.join(FILE_OF_RUN);
+        files::write(&file, settings.to_toml().as_bytes())
     }
 
     /// Removes it with all that is in it: nothing has run there.
@@ -218,10 +164,25 @@ impl Drop for RunFolder {
     }
 }
 
-/// The folder that a new run would have.
-///
-/// # Errors
-/// A name that is no folder's.
+/// Makes the folder at `path` and what is missing above it; returns what was made, or nothing where it is
+/// there already.
+fn make(runs_dir: &Path, path: &Path) -> Result<Option<Vec<PathBuf>>, TrainerError> {
+    let failed = |source| TrainerError::io("create", path, source);
+    let missing = path.ancestors().skip(1);
+    let missing = missing.filter(|above| !above.as_os_str().is_empty());
+    let missing = missing.take_while(|above| !above.exists());
+    let mut made: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+    fs::create_dir_all(runs_dir).map_err(failed)?;
+    match fs::create_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+        created => created.map_err(failed)?,
+    }
+    files::sync_folder(runs_dir).map_err(failed)?;
+    made.insert(0, path.to_owned());
+    Ok(Some(made))
+}
+
+/// The folder that a new run would have, if its name is a folder's.
 fn path_of(settings: &Settings) -> Result<PathBuf, TrainerError> {
     let name = &settings.run.run_name;
     let mut parts = Path::new(name).components();
@@ -251,9 +212,6 @@ fn is_vacant(path: &Path) -> bool {
 }
 
 /// Locks a folder for this process, as long as the file is open.
-///
-/// # Errors
-/// Another process that has it.
 pub(crate) fn lock(path: &Path) -> Result<File, TrainerError> {
     let failed = |source| TrainerError::io("open", path, source);
     let folder = File::open(path).map_err(failed)?;
@@ -266,113 +224,5 @@ pub(crate) fn lock(path: &Path) -> Result<File, TrainerError> {
         // Some network file systems have no locks; a run there is nobody else's business.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(folder),
         Err(TryLockError::Error(error)) => Err(failed(error)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::thread;
-
-    use super::*;
-    use crate::settings::Algorithm;
-
-    fn settings(runs: &Path, name: &str) -> Settings {
-        let mut settings = Settings::defaults(Algorithm::Ppo);
-        settings.run.runs_dir = runs.to_owned();
-        settings.run.run_name = name.to_owned();
-        settings
-    }
-
-    #[test]
-    fn names_that_leave_the_folder_of_runs_are_refused() {
-        let above = tempfile::tempdir().unwrap();
-        let runs = above.path().join("runs");
-        let long = "a".repeat(5000);
-        for name in [
-            "../escape",
-            "a/b",
-            "/tmp/x",
-            "..",
-            ".",
-            "",
-            "a/",
-            "a\nb",
-            &long,
-        ] {
-            let error = RunFolder::create(&settings(&runs, name)).unwrap_err();
-            let message = error.to_string();
-            let is_line = !message.contains('\n') && message.len() < 300;
-            assert!(message.contains("run_name") && is_line, "{name}: {error}");
-        }
-        assert_eq!(fs::read_dir(above.path()).unwrap().count(), 0);
-        RunFolder::create(&settings(&runs, "..a")).unwrap();
-    }
-
-    #[test]
-    fn a_run_is_worked_on_by_one_process_at_a_time() {
-        let runs = tempfile::tempdir().unwrap();
-        let settings = settings(runs.path(), "run");
-        let first = RunFolder::create(&settings).unwrap();
-        let path = first.path().to_owned();
-        let message = RunFolder::open(&path).unwrap_err().to_string();
-        assert!(message.contains("another process"), "{message}");
-        drop(first);
-        assert_eq!(
-            RunFolder::open(&path).unwrap().settings().unwrap(),
-            Some(settings)
-        );
-    }
-
-    #[test]
-    fn each_of_those_that_ask_for_a_free_name_at_once_has_a_folder() {
-        let above = tempfile::tempdir().unwrap();
-        let settings = settings(&above.path().join("runs"), "run");
-        let reserve = || {
-            let mut own = settings.clone();
-            let folder = RunFolder::reserve_free(&mut own).unwrap();
-            assert!(folder.path().ends_with(&own.run.run_name));
-            folder
-        };
-        let folders: Vec<RunFolder> = thread::scope(|scope| {
-            let started: Vec<_> = (0..8).map(|_| scope.spawn(reserve)).collect();
-            started.into_iter().map(|one| one.join().unwrap()).collect()
-        });
-        let mut paths: Vec<_> = folders.iter().map(RunFolder::path).collect();
-        paths.sort();
-        paths.dedup();
-        assert_eq!(paths.len(), 8);
-        drop(folders);
-        // The folder above may stay: it was not empty when the one who made it went.
-        let left = fs::read_dir(above.path().join("runs"));
-        assert!(left.is_err() || left.is_ok_and(|mut left| left.next().is_none()));
-    }
-
-    #[test]
-    fn a_folder_that_was_left_before_its_settings_is_free() {
-        let runs = tempfile::tempdir().unwrap();
-        let settings = settings(runs.path(), "run");
-        let path = runs.path().join("run");
-        fs::create_dir(&path).unwrap();
-        fs::write(path.join(".settings.toml.unfinished"), "").unwrap();
-        drop(RunFolder::create(&settings).unwrap());
-        RunFolder::create(&settings).unwrap_err();
-        assert_eq!(
-            RunFolder::open(&path).unwrap().settings().unwrap(),
-            Some(settings)
-        );
-    }
-
-    #[test]
-    fn a_folder_in_which_nothing_ran_goes_with_all_that_was_made_for_it() {
-        let above = tempfile::tempdir().unwrap();
-        let runs = above.path().join("deep/runs");
-        let kept = RunFolder::create(&settings(&runs, "kept")).unwrap();
-        RunFolder::create(&settings(&runs, "gone"))
-            .unwrap()
-            .remove();
-        assert!(kept.path().exists() && !runs.join("gone").exists());
-        kept.remove();
-        assert_eq!(fs::read_dir(above.path()).unwrap().count(), 0);
-        assert!(RunFolder::open(&runs).is_err());
     }
 }

@@ -4,14 +4,22 @@ use std::{fs, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{CHANGEABLE, Checkpoint, RunFolder, arithmetic, checkpoints};
-use crate::{error::TrainerError, ranks::Ranks, settings::Settings};
+use super::{
+    checkpoints::{self, Checkpoint, Found},
+    folder::RunFolder,
+    machine,
+};
+use crate::{
+    error::TrainerError,
+    ranks::Ranks,
+    settings::{CHANGEABLE, Settings},
+};
 
 /// A run that is to go on.
 #[derive(Debug)]
 pub struct Resume {
     pub(super) folder: RunFolder,
-    pub(super) checkpoint: Option<checkpoints::Found>,
+    pub(super) checkpoint: Option<Found>,
     /// What is wrong with the replay memory that the checkpoint should have.
     pub(super) replay_problem: Option<TrainerError>,
     /// Its settings, changed as asked for.
@@ -36,19 +44,16 @@ impl Resume {
             )));
         }
         let folder = RunFolder::open(folder)?;
-        let settings = folder.settings()?;
-        let mut found = checkpoints::newest(&folder.checkpoints())?;
+        let settings = Settings::in_folder(folder.path())?;
+        let settings_were_lost = settings.is_none();
+        let mut checkpoint = checkpoints::newest(&folder.checkpoints())?;
         let mut replay_problem = None;
-        if let Some(found) = &mut found {
+        if let Some(found) = &mut checkpoint {
             found.check(settings.as_ref())?;
             replay_problem = found.checkpoint.read_replay(&found.path).err();
         }
-        let of_checkpoint = || {
-            found
-                .as_ref()
-                .map(|found| found.checkpoint.settings.clone())
-        };
-        let lost = settings.is_none();
+        let found = checkpoint.as_ref();
+        let of_checkpoint = || found.map(|found| found.checkpoint.settings.clone());
         let settings = settings.or_else(of_checkpoint).ok_or_else(|| {
             let folder = folder.path().display();
             TrainerError::Usage(format!(
@@ -56,11 +61,11 @@ impl Resume {
             ))
         })?;
         Ok(Self {
-            folder,
-            checkpoint: found,
-            replay_problem,
             settings: settings.with(changes)?,
-            settings_were_lost: lost,
+            folder,
+            checkpoint,
+            replay_problem,
+            settings_were_lost,
         })
     }
 
@@ -96,16 +101,11 @@ impl Resume {
         let run = ranks.of_first(&[])?;
         let run: RunOfFirst = serde_json::from_slice(&run).map_err(|error| not_handed(&error))?;
         let bytes = ranks.of_first(&[])?;
-        let found = |bytes: &[u8]| -> Result<checkpoints::Found, TrainerError> {
-            Ok(checkpoints::Found {
-                path: folder.to_owned(),
-                checkpoint: Checkpoint::parse(folder, bytes)?,
-                damaged: Vec::new(),
-            })
-        };
+        let parse = || Checkpoint::parse(folder, &bytes);
+        let checkpoint = run.has_checkpoint.then(parse).transpose()?;
         Ok(Self {
             folder: RunFolder::of_another_rank(folder.to_owned()),
-            checkpoint: run.has_checkpoint.then(|| found(&bytes)).transpose()?,
+            checkpoint: checkpoint.map(|checkpoint| Found::alone(folder.to_owned(), checkpoint)),
             replay_problem: None,
             settings: run.settings,
             settings_were_lost: false,
@@ -136,26 +136,20 @@ impl Resume {
         }
         let checkpoint = &found.checkpoint;
         let before = if checkpoint.arithmetic.is_empty() {
-            arithmetic::of(&checkpoint.settings)
+            &machine::arithmetic(&checkpoint.settings)
         } else {
-            checkpoint.arithmetic.clone()
+            &checkpoint.arithmetic
         };
-        notices.extend(arithmetic::changes(
-            &before,
-            &arithmetic::of(&self.settings),
-        ));
-        let (before, now) = (
-            checkpoint.settings.run.total_steps,
-            self.settings.run.total_steps,
-        );
-        if before != now {
-            let what = stretched(&self.settings).join(" and ");
-            if !what.is_empty() {
-                notices.push(format!(
-                    "total_steps was {before} and is {now} now: {what} jumps to where it would stand here \
-                     in a run of that length"
-                ));
-            }
+        let now = machine::arithmetic(&self.settings);
+        notices.extend(machine::changes(before, &now));
+        let before = checkpoint.settings.run.total_steps;
+        let now = self.settings.run.total_steps;
+        let what = stretched(&self.settings).join(" and ");
+        if before != now && !what.is_empty() {
+            notices.push(format!(
+                "total_steps was {before} and is {now} now: {what} jumps to where it would stand here in a run of \
+                 that length"
+            ));
         }
         notices
     }
@@ -174,14 +168,12 @@ fn not_handed(error: &serde_json::Error) -> TrainerError {
 
 /// What falls or rises over a whole run: with a longer run it goes back.
 fn stretched(settings: &Settings) -> Vec<&'static str> {
-    let table = settings.table();
-    let is_on = |name: &str| table.get(name).and_then(toml::Value::as_bool) == Some(true);
-    let has_epsilon = table.contains_key("exploration_fraction") && !is_on("noisy");
+    let has_epsilon = settings.table().contains_key("exploration_fraction");
     let all = [
-        (is_on("anneal_lr"), "the learning rate"),
-        (has_epsilon, "epsilon"),
+        (settings.is_on("anneal_lr"), "the learning rate"),
+        (has_epsilon && !settings.is_on("noisy"), "epsilon"),
         (
-            is_on("prioritized"),
+            settings.is_on("prioritized"),
             "the exponent of the importance weights",
         ),
     ];

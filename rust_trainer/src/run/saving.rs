@@ -1,9 +1,24 @@
-//! What a run writes as checkpoints, and when there is nothing new to write.
+//! What a run writes as checkpoints, and when; what it keeps in memory for an update that comes to nothing; what
+//! is saved of a run that fails.
+
+use std::time::{Duration, Instant};
 
 use vec_env::VecEnv;
 
-use super::{Checkpoint, EnvStates, Run, aside::aside, checkpoints};
-use crate::{algorithms::State, error::TrainerError, ranks::Ranks, stop::StopRequest};
+use super::{
+    Run,
+    aside::aside,
+    checkpoints::{Checkpoint, EnvStates, files},
+    folder::RunFolder,
+};
+use crate::{
+    algorithms::State, device, error::TrainerError, panics::catch_panics, ranks::Ranks,
+    stop::StopRequest,
+};
+
+/// How often a checkpoint is kept in memory at most: as long as a stop waits, so that updates which take longer
+/// all have theirs. It takes some 10 milliseconds, mostly for the states of the environments.
+const EVERY: Duration = Duration::from_secs(1);
 
 impl Run {
     /// Writes a checkpoint of what is learned, unless there is one.
@@ -12,14 +27,37 @@ impl Run {
             return Ok(());
         }
         self.report.sync()?;
-        match self.checkpoint_to_save(stop)? {
-            Some(checkpoint) => self.write_checkpoint(&checkpoint),
-            None => Ok(()),
-        }
+        let checkpoint = self.checkpoint_to_save(stop)?;
+        self.write_checkpoint(checkpoint)
     }
 
-    pub(super) fn write_checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<(), TrainerError> {
-        let folder = self.folder.checkpoints();
+    /// The checkpoint to write: of the present, wherever the run can go on from it; in the midst of an
+    /// update, of the last that ended, if it is in memory. What the present one learned up to then stands in for
+    /// it otherwise, but not where learning itself was broken off or failed, for such weights are of no step
+    /// of the run, nor in the first one: the settings begin the same run again.
+    fn checkpoint_to_save(
+        &mut self,
+        stop: &StopRequest,
+    ) -> Result<Option<Checkpoint>, TrainerError> {
+        let learned = self.learned.step;
+        let is_torn = self.is_learning && !self.algorithm.is_whole_between_steps();
+        let in_memory = self.in_memory.newest.as_ref();
+        let is_wanted = |kept: &Checkpoint| is_torn || kept.counters.step == learned;
+        if !self.at_boundary && in_memory.is_some_and(is_wanted) {
+            return Ok(self.take_from_memory());
+        }
+        let is_nothing_learned = learned == 0 && !self.at_boundary;
+        if is_torn || is_nothing_learned {
+            return Ok(None);
+        }
+        let envs = self.env_states(stop);
+        self.checkpoint(self.algorithm.state()?, envs).map(Some)
+    }
+
+    fn write_checkpoint(&mut self, checkpoint: Option<Checkpoint>) -> Result<(), TrainerError> {
+        let Some(checkpoint) = checkpoint else {
+            return Ok(());
+        };
         let step = checkpoint.counters.step;
         if !self.ranks.is_first() {
             self.saved = Some(step);
@@ -33,25 +71,61 @@ impl Run {
                 .message("the run's settings.toml was lost: it is written anew");
             self.folder.write_settings(&self.settings)?;
         }
-        let saved = checkpoint.save(&folder);
-        if checkpoint.path_in(&folder).is_file() {
+        let folder = self.folder.checkpoints();
+        let written = checkpoint.save(&folder);
+        if files::path_of(&folder, step).is_file() {
             self.saved = Some(step); // even where its replay memory could not be written
         }
-        saved?;
-        checkpoints::drop_old(&folder, self.settings.run.keep_checkpoints)
+        written?;
+        files::drop_old(&folder, self.settings.run.keep_checkpoints)
     }
 
-    /// What is learned, as a checkpoint holds it.
-    pub(super) fn checkpoint(&self, envs: EnvStates) -> Result<Checkpoint, TrainerError> {
-        self.checkpoint_of(self.algorithm.state()?, envs)
+    /// Takes a checkpoint of the update that has just ended into memory, if it is time to.
+    pub(super) fn keep(&mut self, stop: &StopRequest) -> Result<(), TrainerError> {
+        if !self.agreed_to_keep {
+            return Ok(());
+        }
+        let envs = self.env_states(stop);
+        let checkpoint = self.checkpoint(self.algorithm.state()?, envs)?;
+        self.in_memory.is_possible = checkpoint.state.replay.is_empty();
+        let keeps = self.in_memory.is_possible && self.ranks.is_first(); // which has the states of all
+        self.in_memory.newest = keeps.then_some(checkpoint);
+        self.in_memory.taken = Instant::now();
+        Ok(())
     }
 
-    /// The same without what only learning needs.
-    pub(super) fn checkpoint_to_play(&self, envs: EnvStates) -> Result<Checkpoint, TrainerError> {
-        self.checkpoint_of(self.algorithm.state_to_play()?, envs)
+    /// Whether one should be taken, as far as this rank knows: where there are several all of them take part.
+    /// Replay memories are not sent to rank 0 for that.
+    pub(super) fn is_time_to_keep(&self) -> bool {
+        let is_possible = self.ranks.is_alone() || !self.algorithm.is_whole_between_steps();
+        self.in_memory.is_possible && is_possible && self.in_memory.taken.elapsed() >= EVERY
     }
 
-    fn checkpoint_of(&self, state: State, envs: EnvStates) -> Result<Checkpoint, TrainerError> {
+    fn take_from_memory(&mut self) -> Option<Checkpoint> {
+        let mut kept = self.in_memory.newest.take()?;
+        kept.settings = self.settings.clone(); // a rescued run has another name
+        Some(kept)
+    }
+
+    /// Whether an update that is broken off costs nothing but its own work: the one before is in memory or
+    /// saved, or begins the run; or what is done of it can be saved. That cannot be told from a finished
+    /// run in the last step.
+    pub(super) fn may_break_off(&self) -> bool {
+        if self.algorithm.is_whole_between_steps() {
+            return self.step_count < self.settings.run.total_steps;
+        }
+        let learned = self.learned.step;
+        let in_memory = self.in_memory.newest.as_ref();
+        let in_memory = in_memory.map(|kept| kept.counters.step);
+        learned == 0 || [self.saved, in_memory].contains(&Some(learned))
+    }
+
+    /// A checkpoint of what is learned, with this `state` of the algorithm.
+    pub(super) fn checkpoint(
+        &self,
+        state: State,
+        envs: EnvStates,
+    ) -> Result<Checkpoint, TrainerError> {
         let checkpoint = Checkpoint {
             settings: self.settings.clone(),
             counters: self.learned,
@@ -72,7 +146,7 @@ impl Run {
     }
 
     /// The environments, where they stand between two updates and can be saved.
-    pub(super) fn env_states(&mut self, stop: &StopRequest) -> EnvStates {
+    fn env_states(&mut self, stop: &StopRequest) -> EnvStates {
         if !self.at_boundary {
             let why = "the run was ended in the middle of an update, which is lost";
             return EnvStates::Missing(why.to_owned());
@@ -88,6 +162,50 @@ impl Run {
         }
         let of_all = states_at_first(&self.ranks, &states);
         of_all.unwrap_or_else(|error| EnvStates::Missing(error.to_string()))
+    }
+
+    /// Saves what can be saved after a failure, and says so.
+    ///
+    /// Weights in the midst of an update are not saved: they are of no step of the run, or no numbers.
+    /// Those before it are, as far as they are in memory.
+    pub(super) fn fail(mut self, cause: TrainerError, stop: &StopRequest) -> TrainerError {
+        let device = self.algorithm.policy().device();
+        let cause = device::advised(cause, device, &self.settings.machine);
+        // Rows that are missing are no reason to lose the weights, too.
+        let _ = self.report.sync();
+        // Where this fails too, the message tells of the checkpoint before.
+        let _ = catch_panics(|| self.rescue(stop));
+        let _ = catch_panics(|| {
+            self.close_envs();
+            Ok(())
+        });
+        let has_folder = self.folder.is_there() || !self.ranks.is_first();
+        TrainerError::Run {
+            cause: Box::new(cause),
+            step: self.step_count,
+            folder: self.folder.path().to_owned(),
+            saved: self.saved.filter(|_| has_folder),
+        }
+    }
+
+    /// Writes a checkpoint into the run's folder; where that is gone, into a new one beside it, from which
+    /// the run can go on. Where the present is not worth saving, of what is in memory.
+    fn rescue(&mut self, stop: &StopRequest) -> Result<(), TrainerError> {
+        if !self.ranks.is_alone() {
+            // One of them has failed: they make no new state together.
+            let kept = self.take_from_memory();
+            return self.write_checkpoint(kept);
+        }
+        if !self.folder.is_there() {
+            let run = &mut self.settings.run;
+            run.run_name = format!("{}-rescued", run.run_name);
+            self.folder = RunFolder::reserve_free(&mut self.settings)?;
+            self.folder.write_settings(&self.settings)?;
+            self.saved = None;
+        }
+        let present = self.checkpoint_to_save(stop);
+        let checkpoint = present.or_else(|error| self.take_from_memory().map(Some).ok_or(error))?;
+        self.write_checkpoint(checkpoint)
     }
 }
 

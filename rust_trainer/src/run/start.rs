@@ -1,15 +1,24 @@
 //! How runs start: anew, or from their newest checkpoint.
 
-use tch::Device;
-use vec_env::{EnvError, VecEnv};
+use std::time::Instant;
 
-use super::{Counters, EnvStates, Resume, Run, RunFolder, checkpoints};
+use tch::Device;
+use vec_env::{EnvError, StepBatch, VecEnv};
+
+use super::{
+    InMemory, Run, Times,
+    checkpoints::{self, Counters, EnvStates},
+    folder::RunFolder,
+    machine,
+    resume::Resume,
+    wait::Restarts,
+};
 use crate::{
     algorithms::{self, Algorithm},
     device, envs,
     error::TrainerError,
     memory,
-    ranks::Ranks,
+    ranks::{Pace, Ranks},
     report::RunReport,
     settings::Settings,
     stop::StopRequest,
@@ -42,33 +51,24 @@ impl Run {
         env: Box<dyn VecEnv>,
         stop: &StopRequest,
     ) -> Result<Self, TrainerError> {
-        let Prepared { env, algorithm, .. } = prepare(&settings, env, None, stop, &ranks)?;
+        let prepared = prepare(&settings, env, None, stop, &ranks)?;
         let (title, total) = (title(&settings), settings.run.total_steps);
-        if !ranks.is_first() {
-            let report = RunReport::of_another_rank(folder.path(), &title, total, 0);
-            let learned = Counters::default();
-            return Ok(Self::new(
-                folder, settings, env, algorithm, learned, report, ranks,
-            ));
-        }
-        folder.write_settings(&settings)?;
-        let mut report = match RunReport::create(folder.path(), &title, total) {
-            Ok(report) => report,
-            Err(error) => {
-                folder.remove();
-                return Err(error.into());
-            }
+        let report = if ranks.is_first() {
+            folder.write_settings(&settings)?;
+            let mut report = match RunReport::create(folder.path(), &title, total) {
+                Ok(report) => report,
+                Err(error) => {
+                    folder.remove();
+                    return Err(error.into());
+                }
+            };
+            report.text("settings", &format!("```toml\n{}```", settings.to_toml()))?;
+            report
+        } else {
+            RunReport::of_another_rank(folder.path(), &title, total, 0)
         };
-        report.text("settings", &format!("```toml\n{}```", settings.to_toml()))?;
-        Ok(Self::new(
-            folder,
-            settings,
-            env,
-            algorithm,
-            Counters::default(),
-            report,
-            ranks,
-        ))
+        let learned = Counters::default();
+        Ok(prepared.into_run(folder, settings, learned, report, ranks))
     }
 
     /// A run that goes on.
@@ -107,21 +107,17 @@ impl Run {
             let why = "the replay memory of the old ones is missing".to_owned();
             found.checkpoint.envs = EnvStates::Missing(why);
         }
-        let Prepared {
-            env,
-            algorithm,
-            notices,
-        } = prepare(&settings, env, checkpoint.as_ref(), stop, &ranks)?;
-        let counters = checkpoint.as_ref().map(|found| found.checkpoint.counters);
-        let start = counters.unwrap_or_default();
+        let prepared = prepare(&settings, env, checkpoint.as_ref(), stop, &ranks)?;
+        let saved = checkpoint.as_ref().map(|found| found.checkpoint.counters);
+        let start = saved.unwrap_or_default();
         let (title, total) = (title(&settings), settings.run.total_steps);
         let report = if ranks.is_first() {
             folder.write_settings(&settings)?;
-            checkpoints::drop_unfinished(&folder.checkpoints())?;
+            checkpoints::files::drop_unfinished(&folder.checkpoints())?;
             if let Some(found) = &checkpoint {
-                checkpoints::set_damaged_apart(&found.path)?;
+                checkpoints::files::set_damaged_apart(&found.path)?;
                 if replay_problem.is_some() {
-                    checkpoints::set_replay_apart(&found.path)?;
+                    checkpoints::files::set_replay_apart(&found.path)?;
                 }
             }
             let updated_at = match start.updated_at {
@@ -133,39 +129,28 @@ impl Run {
         } else {
             RunReport::of_another_rank(folder.path(), &title, total, start.step)
         };
-        let mut run = Self::new(folder, settings, env, algorithm, start, report, ranks);
-        run.notices = notices;
+        let mut run = prepared.into_run(folder, settings, start, report, ranks);
         run.notices.extend(run.lost_rows());
-        run.saved = counters.map(|counters| counters.step);
+        run.saved = saved.map(|counters| counters.step);
         Ok(run)
     }
-}
 
-impl Run {
     /// What the tables lack of the rows that were in them at the checkpoint, a sentence each.
     fn lost_rows(&self) -> Vec<String> {
-        let Counters {
-            step,
-            update,
-            games,
-            evaluations,
-            ..
-        } = self.learned;
+        let (report, learned) = (&self.report, self.learned);
+        let evaluations = report.evaluations().len() as u64;
         let tables = [
-            ("episodes.csv", self.report.num_games(), games),
-            ("updates.csv", self.report.num_updates(), update),
-            (
-                "evaluations.csv",
-                self.report.evaluations().len() as u64,
-                evaluations,
-            ),
+            ("episodes.csv", report.num_games(), learned.games),
+            ("updates.csv", report.num_updates(), learned.update),
+            ("evaluations.csv", evaluations, learned.evaluations),
         ];
         let short = tables.into_iter().filter(|_| self.ranks.is_first());
         let short = short.filter(|(_, found, expected)| found < expected);
         let tell = |(table, found, expected)| {
             format!(
-                "`{}` has {found} of its {expected} rows up to agent step {step}: the others are lost",
-                self.folder().join(table).display()
+                "`{}` has {found} of its {expected} rows up to agent step {}: the others are lost",
+                self.folder.path().join(table).display(),
+                learned.step
             )
         };
         short.map(tell).collect()
@@ -180,6 +165,51 @@ struct Prepared {
     notices: Vec<String>,
 }
 
+impl Prepared {
+    fn into_run(
+        self,
+        folder: RunFolder,
+        settings: Settings,
+        learned: Counters,
+        mut report: RunReport,
+        ranks: Ranks,
+    ) -> Run {
+        if settings.env.num_players > 1 {
+            report.show_lengths();
+        }
+        Run {
+            folder,
+            arithmetic: machine::arithmetic(&settings),
+            settings,
+            env: self.env,
+            algorithm: self.algorithm,
+            report,
+            notices: self.notices,
+            evaluator: None,
+            step_count: learned.step,
+            learned,
+            at_boundary: true,
+            is_learning: false,
+            step: StepBatch::default(),
+            in_flight: 0,
+            // They are counted together; those before are rank 0's.
+            restarts: Restarts::after(learned.worker_restarts * u64::from(ranks.is_first())),
+            times: Times::start(),
+            saved: None,
+            in_memory: InMemory {
+                newest: None,
+                taken: Instant::now(),
+                is_possible: true,
+            },
+            ranks,
+            games: Vec::new(),
+            pace: Pace::default(),
+            agreed_signal: 0,
+            agreed_to_keep: false,
+        }
+    }
+}
+
 /// The algorithm at its start or at a checkpoint, and in its memory the observations to go on from: those
 /// that it was saved with, where the environments are brought back to where they stood, or those of new
 /// games.
@@ -192,12 +222,8 @@ fn prepare(
 ) -> Result<Prepared, TrainerError> {
     envs::check(&settings.env.env_id, settings.env.env_groups, &*env)?;
     let device = device::prepare(&settings.machine)?;
-    let needs = memory::of_run(
-        settings,
-        env.num_envs(),
-        env.obs_spec(),
-        device == Device::Cpu,
-    );
+    let on_host = device == Device::Cpu;
+    let needs = memory::of_run(settings, env.num_envs(), env.obs_spec(), on_host);
     memory::check_run(settings, &needs)?;
     let mut algorithm = algorithms::of_rank(settings, &*env, device, ranks)
         .map_err(|error| device::advised(error, device, &settings.machine))?;
@@ -225,22 +251,22 @@ fn prepare(
     let first_env = ranks.share(settings.env.num_envs).start as u64;
     let seed = envs::env_seed(settings.run.seed.wrapping_add(done_before)) + first_env;
     let what = format!("{} environments begin their games", env.num_envs());
-    let (mut env, first) = stop
-        .unless_asked_saying(Some(&what), move || begin(env, seed, states))
+    let (mut env, new) = stop
+        .unless_asked(Some(&what), move || begin(env, seed, states))
         .ok_or(TrainerError::Stopped)?;
-    let mut first = first?;
-    let mut notices = Vec::new();
+    let mut new = new?;
     // The games go on at all ranks, or at none.
-    let whys = ranks.all_gather(first.why().as_bytes())?;
-    let has_new = ranks.any(matches!(first, First::NewGames { .. }))?;
-    if has_new && matches!(first, First::Restored) {
+    let why = new.as_ref().and_then(|new| new.why.as_deref());
+    let whys = ranks.all_gather(why.unwrap_or_default().as_bytes())?;
+    if ranks.any(new.is_some())? && new.is_none() {
         let why = whys.into_iter().find(|why| !why.is_empty());
         let why = why.map(|why| String::from_utf8_lossy(&why).into_owned());
         let anew;
         (env, anew) = begin(env, seed, Err(why));
-        first = anew?;
+        new = anew?;
     }
-    if let First::NewGames { obs, why } = first {
+    let mut notices = Vec::new();
+    if let Some(NewGames { obs, why }) = new {
         if from.is_some() {
             algorithm.forget_games();
         }
@@ -254,29 +280,18 @@ fn prepare(
     })
 }
 
-/// How the environments begin.
-enum First {
-    /// Where they were saved.
-    Restored,
-    /// With new games, and why, if it is not what a new run does.
-    NewGames { obs: Vec<u8>, why: Option<String> },
+/// Games that do not go on where they were saved, and why, if that is not what a new run does.
+struct NewGames {
+    obs: Vec<u8>,
+    why: Option<String>,
 }
 
-impl First {
-    fn why(&self) -> &str {
-        match self {
-            Self::NewGames { why: Some(why), .. } => why,
-            _ => "",
-        }
-    }
-}
-
-/// Begins new games, and goes on with the old ones if their `states` are there and fit.
+/// Begins new games, and goes on with the old ones if their `states` are there and fit: `None` then.
 fn begin(
     mut env: Box<dyn VecEnv>,
     seed: u64,
     states: Result<Vec<Vec<u8>>, Option<String>>,
-) -> (Box<dyn VecEnv>, Result<First, EnvError>) {
+) -> (Box<dyn VecEnv>, Result<Option<NewGames>, EnvError>) {
     let mut obs = vec![0; env.num_envs() * env.obs_spec().num_bytes()];
     if let Err(error) = env.reset(Some(seed), &mut obs) {
         return (env, Err(error));
@@ -286,11 +301,8 @@ fn begin(
         let restored = env.restore_state(&states, &mut obs.clone());
         restored.map_err(|error| Some(error.to_string()))
     });
-    let first = match restored {
-        Ok(()) => First::Restored,
-        Err(why) => First::NewGames { obs, why },
-    };
-    (env, Ok(first))
+    let new = restored.err().map(|why| NewGames { obs, why });
+    (env, Ok(new))
 }
 
 /// What a run is called in its curve: environment, algorithm, seed.

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Counters, Run, wait::GracePeriod};
+use super::{Run, Times, checkpoints::Counters, wait::GracePeriod};
 use crate::{
     algorithms::Learning,
     device,
@@ -14,18 +14,8 @@ use crate::{
     stop::StopRequest,
 };
 
-/// Where the time of one update went.
-#[derive(Default)]
-pub(super) struct Times {
-    pub act: Duration,
-    pub env: Duration,
-    pub learn: Duration,
-    /// CPU time of the process when the update began.
-    cpu: Duration,
-}
-
 impl Times {
-    pub fn start() -> Self {
+    pub(super) fn start() -> Self {
         Self {
             cpu: device::cpu_time(),
             ..Self::default()
@@ -39,7 +29,6 @@ impl Run {
     pub(super) fn learn(
         &mut self,
         grace_period: &mut GracePeriod<'_>,
-        stop: &StopRequest,
     ) -> Result<bool, TrainerError> {
         let learning = Instant::now();
         let may_break_off = self.may_break_off();
@@ -66,7 +55,7 @@ impl Run {
         self.at_boundary = true;
         let times = mem::replace(&mut self.times, Times::start());
         let waited = self.ranks.take_waited();
-        let met = self.meet(&times, waited, stop)?;
+        let met = self.meet(&times, waited, grace_period.stop)?;
         self.learned.worker_restarts = met.worker_restarts;
         self.count_rows();
         let mut scalars = vec![("update", self.learned.update as f64)];

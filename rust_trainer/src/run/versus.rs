@@ -1,11 +1,15 @@
 //! What games of one policy against another come to.
 
+use serde::Serialize;
+
 use super::evaluate::Game;
 use crate::envs::Score;
 
-/// What games against an opponent came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// What games against an opponent came to: columns of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Tally {
+    /// Games.
+    pub games: usize,
     /// Games in which the player made more points.
     pub wins: usize,
     /// Games in which both made as many.
@@ -16,13 +20,17 @@ pub struct Tally {
     pub points_for: f64,
     /// Mean points of the opponent.
     pub points_against: f64,
-    /// Mean of the differences of points, and the standard error of that mean: the standard deviation
-    /// of a sample over the root of its size; NaN for a single game.
-    pub difference: (f64, f64),
-    /// Mean sums of all raw rewards, penalties included, of the player and of the opponent.
-    pub returns: [f64; 2],
+    /// Mean of the differences of points.
+    pub difference: f64,
+    /// The standard error of that mean: the standard deviation of a sample over the root of its size; NaN for
+    /// a single game.
+    pub standard_error: f64,
+    /// Mean sum of all raw rewards of the player, penalties included.
+    pub return_mean: f64,
+    /// The same of the opponent.
+    pub opponent_return_mean: f64,
     /// Mean length in agent steps.
-    pub length: f64,
+    pub length_mean: f64,
 }
 
 impl Tally {
@@ -36,26 +44,20 @@ impl Tally {
         let variance = mean(&|score| (lead(score) - difference).powi(2)) * count / (count - 1.0);
         let number =
             |of: &dyn Fn(f64) -> bool| scores.iter().filter(|score| of(lead(score))).count();
+        let lengths = games.iter().map(|game| game.episode.length as f64);
         Self {
+            games: scores.len(),
             wins: number(&|lead| lead > 0.0),
             losses: number(&|lead| lead < 0.0),
             draws: number(&|lead| lead == 0.0),
             points_for: mean(&|score| score.points[0]),
             points_against: mean(&|score| score.points[1]),
-            difference: (difference, (variance / count).sqrt()),
-            returns: [0, 1].map(|side| mean(&|score| score.returns[side])),
-            length: games
-                .iter()
-                .map(|game| game.episode.length as f64)
-                .sum::<f64>()
-                / count,
+            difference,
+            standard_error: (variance / count).sqrt(),
+            return_mean: mean(&|score| score.returns[0]),
+            opponent_return_mean: mean(&|score| score.returns[1]),
+            length_mean: lengths.sum::<f64>() / count,
         }
-    }
-
-    /// Games.
-    #[must_use]
-    pub fn games(&self) -> usize {
-        self.wins + self.draws + self.losses
     }
 }
 
@@ -108,15 +110,17 @@ mod tests {
         assert_eq!(scores, all[..4]);
         let tally = Tally::of(&games, &scores);
         assert_eq!((tally.wins, tally.draws, tally.losses), (2, 1, 1));
-        assert_eq!(tally.games(), 4);
+        assert_eq!(tally.games, 4);
         assert_eq!((tally.points_for, tally.points_against), (12.25, 12.5));
-        // numpy.std([-18, 16, 1, 0], ddof=1) / 2
-        assert!((tally.difference.0 + 0.25).abs() < 1e-12);
-        assert!(
-            (tally.difference.1 - 6.956_711_387_813_45).abs() < 1e-9,
-            "{tally:?}"
-        );
-        assert!((tally.returns[0] + 0.25).abs() < 1e-12 && (tally.returns[1] + 0.75).abs() < 1e-12);
-        assert!((tally.length - 15.0).abs() < 1e-12);
+        // The standard error is numpy.std([-18, 16, 1, 0], ddof=1) / 2.
+        for (found, expected) in [
+            (tally.difference, -0.25),
+            (tally.standard_error, 6.956_711_387_813_45),
+            (tally.return_mean, -0.25),
+            (tally.opponent_return_mean, -0.75),
+            (tally.length_mean, 15.0),
+        ] {
+            assert!((found - expected).abs() < 1e-12, "{tally:?}");
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
 /// Whether a stop was asked for, and whether what is in hand ends soon enough to be waited for.
 #[derive(Debug)]
 pub struct GracePeriod<'a> {
-    stop: &'a StopRequest,
+    pub stop: &'a StopRequest,
     noticed: Option<Instant>,
     began: Instant,
     /// How long the last piece of work took.
@@ -56,15 +56,12 @@ impl<'a> GracePeriod<'a> {
             return false;
         }
         let now = Instant::now();
-        let end = *self.noticed.get_or_insert(now) + self.stop.grace_period();
+        let end = *self.noticed.get_or_insert(now) + self.stop.grace_period;
         now >= end || self.took.is_some_and(|took| self.began + took > end)
     }
 }
 
 /// Receives the step in flight. `false`: a stop was asked for and the environments do not answer.
-///
-/// # Errors
-/// Those of [`VecEnv::recv_timeout`], but no timeout.
 pub fn receive(
     env: &mut dyn VecEnv,
     step: &mut StepBatch,

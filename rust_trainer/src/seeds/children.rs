@@ -10,7 +10,7 @@ use std::{
 
 use libc::{SIGINT, SIGTERM};
 
-use super::{Division, Plan, PlannedRun};
+use super::plan::{Division, Plan, PlannedRun};
 use crate::error::TrainerError;
 
 /// How this program is started.

@@ -6,105 +6,10 @@
 mod children;
 mod plan;
 mod results;
-
-use std::{collections::VecDeque, thread};
+mod scores;
+mod train;
 
 pub use plan::{Division, Plan, PlannedRun};
 pub use results::Results;
-
-use crate::{
-    error::TrainerError,
-    report::{progress::Progress, running::GameWindow},
-    stop::{LOOK, StopRequest},
-};
-use children::{AtWork, Program};
-
-/// What became of the runs that were not finished before.
-#[derive(Debug, Default)]
-pub struct Trained {
-    /// Runs that failed, each with the last words of its process.
-    pub failed: Vec<(PlannedRun, String)>,
-    /// A stop was asked for; runs at work have left a checkpoint.
-    pub stopped: bool,
-}
-
-/// The words behind the program's name that start each run of `plan` which is not finished, or go on with it:
-/// for who starts them otherwise than [`train`].
-///
-/// # Errors
-/// Settings that cannot be written where the runs look for them.
-pub fn commands(plan: &Plan, division: &Division) -> Result<Vec<Vec<String>>, TrainerError> {
-    let total = plan.settings.run.total_steps;
-    let runs = plan.runs().into_iter();
-    let unfinished = runs.filter(|run| !run.is_finished(total));
-    let commands = unfinished.map(|run| {
-        let words = children::arguments(plan, &run, division)?.into_iter();
-        Ok(words
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect())
-    });
-    commands.collect()
-}
-
-/// Trains what is not finished of `plan`, and shows one line of progress for all. A run that fails does
-/// not keep the others from going on.
-///
-/// # Errors
-/// A process that cannot be started, a log that cannot be written.
-pub fn train(
-    plan: &Plan,
-    division: &Division,
-    stop: &StopRequest,
-) -> Result<Trained, TrainerError> {
-    let program = Program::this()?;
-    let runs = plan.runs();
-    let total = plan.settings.run.total_steps;
-    let reached = |run: &PlannedRun| run.step().min(total);
-    // Steps of the runs that are not at work, whose tables need not be read again and again.
-    let mut resting: u64 = runs.iter().map(reached).sum();
-    let mut progress = Progress::new(resting, total * runs.len() as u64);
-    let mut waiting: VecDeque<_> = runs
-        .iter()
-        .filter(|run| !run.is_finished(total))
-        .cloned()
-        .collect();
-    let mut at_work = AtWork::default();
-    let mut trained = Trained::default();
-    let none = GameWindow::default();
-    loop {
-        while !stop.is_asked() && at_work.0.len() < division.jobs {
-            let Some(run) = waiting.pop_front() else {
-                break;
-            };
-            resting = resting.saturating_sub(reached(&run));
-            at_work.0.push(program.start(plan, run, division)?);
-        }
-        if stop.is_asked() {
-            at_work.stop();
-        }
-        let mut place = 0;
-        while let Some(child) = at_work.0.get_mut(place) {
-            let Some(ended) = child.ended()? else {
-                place += 1;
-                continue;
-            };
-            let child = at_work.0.remove(place);
-            resting += reached(&child.run);
-            match ended {
-                Ok(()) => progress.message(&format!("{}: done", child.run)),
-                Err(_) if stop.is_asked() => trained.stopped = true,
-                Err(words) => {
-                    progress.message(&format!("{}: {words}", child.run));
-                    trained.failed.push((child.run.clone(), words));
-                }
-            }
-        }
-        let working: u64 = at_work.0.iter().map(|child| reached(&child.run)).sum();
-        progress.tick(resting + working, &none);
-        if at_work.0.is_empty() && (waiting.is_empty() || stop.is_asked()) {
-            trained.stopped |= !waiting.is_empty();
-            return Ok(trained);
-        }
-        thread::sleep(LOOK);
-    }
-}
+pub use scores::{Estimate, Games, mean_curve, score};
+pub use train::{Trained, commands, train};

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    fs::{self, File},
+    fs::File,
     io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
@@ -13,31 +13,29 @@ use crate::{
     device::available_cores,
     envs,
     error::TrainerError,
-    run::{RunFolder, checkpoints, files, folder},
-    settings::Settings,
+    files,
+    run::{
+        RunFolder,
+        checkpoints::{self, files::step_of},
+        folder,
+    },
+    settings::{self, Settings},
 };
 
 const PLAN: &str = "plan.toml";
 
-/// The runs of a folder: every seed on every environment.
-#[derive(Clone, Debug)]
+/// The runs of a folder: every seed on every environment. Its file holds it as it stands here.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// The folder of all.
+    #[serde(skip)]
     pub folder: PathBuf,
-    /// Their settings, but for seed, environment and name.
-    pub settings: Settings,
     /// Their seeds.
     pub seeds: Vec<u64>,
     /// Their environments.
     pub env_ids: Vec<String>,
-}
-
-/// The file of a plan.
-#[derive(Serialize, Deserialize)]
-struct PlanFile {
-    seeds: Vec<u64>,
-    env_ids: Vec<String>,
-    settings: toml::Table,
+    /// Their settings, but for seed, environment and name.
+    pub settings: Settings,
 }
 
 /// One run of a plan.
@@ -61,7 +59,7 @@ impl Plan {
     /// A seed or an environment that is named twice; self-play, whose returns say nothing; a folder that
     /// is there or cannot be made.
     pub fn create(
-        mut settings: Settings,
+        settings: Settings,
         seeds: Vec<u64>,
         env_ids: Vec<String>,
         is_named: bool,
@@ -69,18 +67,14 @@ impl Plan {
         if settings.env.num_players > 1 {
             let problem = "cannot be scored over seeds: what one side of a game wins the other loses; \
                            train a run for each seed, and compare them by `versus`";
-            let players = settings.env.num_players;
-            return Err(TrainerError::setting(
-                "num_players",
-                players,
-                problem.to_owned(),
-            ));
+            let (players, problem) = (settings.env.num_players, problem.to_owned());
+            return Err(TrainerError::setting("num_players", players, problem));
         }
         let mut plan = Self {
             folder: PathBuf::new(),
-            settings: settings.clone(),
             seeds,
             env_ids,
+            settings,
         };
         let mut names: Vec<_> = plan.runs().into_iter().map(|run| run.name).collect();
         names.sort();
@@ -91,33 +85,22 @@ impl Plan {
             )));
         }
         let reserved = if is_named {
-            RunFolder::reserve(&settings)?
+            RunFolder::reserve(&plan.settings)?
         } else {
-            RunFolder::reserve_free(&mut settings)?
+            RunFolder::reserve_free(&mut plan.settings)?
         };
         reserved.path().clone_into(&mut plan.folder);
-        plan.settings = settings;
         plan.write()?;
         Ok(plan)
     }
 
     fn write(&self) -> Result<(), TrainerError> {
-        let file = PlanFile {
-            seeds: self.seeds.clone(),
-            env_ids: self.env_ids.clone(),
-            settings: self.settings.table(),
-        };
-        let text = toml::to_string(&file)
+        let text = toml::to_string(self)
             .map_err(|error| TrainerError::Usage(format!("the plan: {error}")))?;
-        let path = self.folder.join(PLAN);
-        files::replace(&path, text.as_bytes())
-            .map_err(|source| TrainerError::io("write", &path, source))
+        files::write(&self.folder.join(PLAN), text.as_bytes())
     }
 
     /// Locks the folder: no other process works on these runs while the file is open.
-    ///
-    /// # Errors
-    /// Another process that does.
     pub fn lock(&self) -> Result<File, TrainerError> {
         folder::lock(&self.folder)
     }
@@ -148,18 +131,9 @@ impl Plan {
                 folder.display()
             )));
         }
-        let text =
-            fs::read_to_string(&path).map_err(|source| TrainerError::io("read", &path, source))?;
-        let file: PlanFile = toml::from_str(&text).map_err(|source| TrainerError::Toml {
-            path: path.clone(),
-            source: Box::new(source),
-        })?;
-        Ok(Self {
-            folder: folder.to_owned(),
-            settings: Settings::from_table(&file.settings)?,
-            seeds: file.seeds,
-            env_ids: file.env_ids,
-        })
+        let mut plan: Self = settings::read_file(&path)?;
+        folder.clone_into(&mut plan.folder);
+        Ok(plan)
     }
 
     /// Its runs: every environment with the first seed, then with the next.
@@ -199,12 +173,8 @@ impl PlannedRun {
     #[must_use]
     pub fn is_finished(&self, total_steps: u64) -> bool {
         let found = checkpoints::list(&self.folder.join("checkpoints"));
-        let newest = found.ok().and_then(|mut found| found.pop());
-        let step = newest.as_ref().and_then(|path| {
-            let digits = path.file_stem()?.to_str()?.strip_prefix("step-")?;
-            digits.parse::<u64>().ok()
-        });
-        step.is_some_and(|step| step >= total_steps)
+        let newest = found.ok().and_then(|found| step_of(found.last()?));
+        newest.is_some_and(|step| step >= total_steps)
     }
 
     /// The agent step of its last update, as the table of updates has it; 0 before the first.
@@ -293,6 +263,8 @@ impl fmt::Display for Division {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::settings::Algorithm;
 

@@ -10,100 +10,63 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Plan, PlannedRun};
+use super::{
+    plan::{Plan, PlannedRun},
+    scores::{Estimate, Games, mean_curve, score},
+};
 use crate::{
     envs,
     error::TrainerError,
+    files,
     report::{
-        Episode, band,
-        bootstrap::{Interval, RESAMPLES, interquartile_mean, mean, stratified_bootstrap},
+        band,
+        bootstrap::{RESAMPLES, interquartile_mean, mean},
         human::normalized,
         read_episodes,
-        running::{GAMES, GameWindow},
+        running::GAMES,
     },
-    run::files,
 };
-
-/// Points of a mean curve, and resamples for each.
-const POINTS: u64 = 200;
-const RESAMPLES_OF_A_POINT: usize = 1_000;
 
 /// A finished run.
 #[derive(Debug)]
 struct Scored {
     run: PlannedRun,
     step: u64,
-    episodes: Vec<Episode>,
+    games: Games,
     score: f64,
-}
-
-/// A statistic over several runs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Estimate {
-    value: f64,
-    /// None of a single seed: what it would have been with another one is not known.
-    interval: Option<Interval>,
-}
-
-impl Estimate {
-    fn of(scores: &[Vec<f64>], statistic: fn(&[f64]) -> f64) -> Self {
-        let known = scores.iter().all(|of_env| of_env.len() > 1);
-        Self {
-            value: statistic(&scores.concat()),
-            interval: known.then(|| stratified_bootstrap(scores, RESAMPLES, statistic)),
-        }
-    }
-
-    fn json(&self) -> Value {
-        let (low, high) = self.interval.map(|ends| (ends.low, ends.high)).unzip();
-        json!({ "value": self.value, "low": low, "high": high })
-    }
-
-    /// The interval with this many `decimals`.
-    fn shown(&self, decimals: usize) -> String {
-        self.interval.map_or_else(
-            || "none of a single seed".to_owned(),
-            |Interval { low, high }| format!("{low:.decimals$} to {high:.decimals$}"),
-        )
-    }
 }
 
 /// The runs of a plan that are finished, and what they came to.
 #[derive(Debug)]
 pub struct Results {
     algorithm: &'static str,
-    /// The environments in the order of the plan, each with its finished runs.
+    /// The environments in the order of the plan, each with its finished runs, at least one.
     envs: Vec<(String, Vec<Scored>)>,
     planned: usize,
 }
 
 impl Results {
     /// Reads what the finished runs of `plan` have written. A run in which no game ended has no score.
-    ///
-    /// # Errors
-    /// A table that cannot be read.
     pub fn read(plan: &Plan) -> Result<Self, TrainerError> {
         let total = plan.settings.run.total_steps;
         let runs = plan.runs();
-        let mut envs: Vec<(String, Vec<Scored>)> = plan
-            .env_ids
-            .iter()
-            .map(|id| (id.clone(), Vec::new()))
-            .collect();
-        for run in runs.iter().filter(|run| run.is_finished(total)) {
-            let episodes = read_episodes(&run.folder.join("episodes.csv"))?;
-            let mut last = GameWindow::default();
-            for game in &episodes {
-                last.push(game.raw_return);
-            }
-            let of_env = envs.iter_mut().find(|(id, _)| *id == run.env_id);
-            if let (Some(score), Some((_, scored))) = (last.mean(), of_env) {
-                scored.push(Scored {
+        let mut envs = Vec::new();
+        for env_id in &plan.env_ids {
+            let mut scored = Vec::new();
+            let of_env = runs.iter().filter(|run| run.env_id == *env_id);
+            for run in of_env.filter(|run| run.is_finished(total)) {
+                let episodes = read_episodes(&run.folder.join("episodes.csv"))?;
+                let games = episodes.iter().map(|game| (game.step, game.raw_return));
+                let games: Games = games.collect();
+                scored.extend(score(&games).map(|score| Scored {
                     run: run.clone(),
                     step: run.step(),
-                    episodes,
+                    games,
                     score,
-                });
+                }));
+            }
+            if !scored.is_empty() {
+                envs.push((env_id.clone(), scored));
             }
         }
         Ok(Self {
@@ -116,78 +79,68 @@ impl Results {
     /// Finished runs that have a score.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.envs.iter().map(|(_, runs)| runs.len()).sum()
+        self.runs().count()
     }
 
     /// Writes the tables and the pictures into `folder`; returns the pictures.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
     pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
-        let write = |name: &str, text: String| {
-            let path = folder.join(name);
-            files::replace(&path, text.as_bytes())
-                .map_err(|source| TrainerError::io("write", &path, source))
-        };
+        let write = |name: &str, text: String| files::write(&folder.join(name), text.as_bytes());
         write("results.json", format!("{:#}\n", self.json()))?;
         write("results.csv", self.csv())?;
         let mut pictures = Vec::new();
-        for (env_id, runs) in self.scored_envs() {
+        for (env_id, runs) in &self.envs {
             let path = folder.join(format!("curve-{}.png", envs::name_in_files(env_id)));
-            let title = format!(
-                "{env_id} · {} · {} seeds",
-                self.algorithm.to_uppercase(),
-                runs.len()
-            );
-            band::draw_band(&path, &title, &mean_curve(runs))?;
+            let algorithm = self.algorithm.to_uppercase();
+            let title = format!("{env_id} · {algorithm} · {} seeds", runs.len());
+            let end = runs.iter().map(|run| run.step).max().unwrap_or(0);
+            let games: Vec<&Games> = runs.iter().map(|run| &run.games).collect();
+            band::draw_band(&path, &title, &mean_curve(&games, end))?;
             pictures.push(path);
         }
         Ok(pictures)
     }
 
-    fn scored_envs(&self) -> impl Iterator<Item = (&str, &[Scored])> {
-        let envs = self.envs.iter();
-        let envs = envs.map(|(env_id, runs)| (env_id.as_str(), runs.as_slice()));
-        envs.filter(|(_, runs)| !runs.is_empty())
+    fn runs(&self) -> impl Iterator<Item = &Scored> {
+        self.envs.iter().flat_map(|(_, runs)| runs)
     }
 
     /// The statistics over several environments: of human-normalized scores where all have one, else of
     /// raw returns, and which.
     fn together(&self) -> Option<(bool, Vec<Vec<f64>>)> {
-        if self.scored_envs().count() < 2 {
+        if self.envs.len() < 2 {
             return None;
         }
-        let raw = self.scored_envs().map(|(_, runs)| scores(runs)).collect();
-        let normal: Option<Vec<Vec<f64>>> = self
-            .scored_envs()
-            .map(|(id, runs)| runs.iter().map(|run| normalized(id, run.score)).collect())
-            .collect();
-        Some(normal.map_or((false, raw), |normal| (true, normal)))
+        let of_human = |(id, runs): &(String, Vec<Scored>)| -> Option<Vec<f64>> {
+            runs.iter().map(|run| normalized(id, run.score)).collect()
+        };
+        let normal: Option<_> = self.envs.iter().map(of_human).collect();
+        let raw = || self.envs.iter().map(|(_, runs)| scores(runs)).collect();
+        Some(normal.map_or_else(|| (false, raw()), |normal| (true, normal)))
     }
 
     fn json(&self) -> Value {
-        let runs = self.scored_envs().flat_map(|(_, runs)| runs).map(|scored| {
+        let runs = self.runs().map(|scored| {
             json!({
                 "env_id": scored.run.env_id,
                 "seed": scored.run.seed,
                 "step": scored.step,
-                "games": scored.episodes.len(),
+                "games": scored.games.len(),
                 "score": scored.score,
                 "human_normalized": normalized(&scored.run.env_id, scored.score),
             })
         });
-        let envs = self.scored_envs().map(|(env_id, runs)| {
+        let envs = self.envs.iter().map(|(env_id, runs)| {
             json!({
                 "env_id": env_id,
                 "seeds": runs.len(),
-                "mean": Estimate::of(&[scores(runs)], mean).json(),
+                "mean": Estimate::of(&[scores(runs)], mean),
             })
         });
         let together = self.together().map(|(is_normalized, scores)| {
             json!({
                 "scores": if is_normalized { "human-normalized" } else { "raw returns" },
-                "mean": Estimate::of(&scores, mean).json(),
-                "interquartile_mean": Estimate::of(&scores, interquartile_mean).json(),
+                "mean": Estimate::of(&scores, mean),
+                "interquartile_mean": Estimate::of(&scores, interquartile_mean),
             })
         });
         json!({
@@ -203,11 +156,10 @@ impl Results {
 
     fn csv(&self) -> String {
         let header = "env_id,seed,step,games,score\n".to_owned();
-        let runs = self.scored_envs().flat_map(|(_, runs)| runs);
-        let rows = runs.map(|scored| {
-            let (run, games) = (&scored.run, scored.episodes.len());
-            let (env_id, seed) = (&run.env_id, run.seed);
-            format!("{env_id},{seed},{},{games},{}\n", scored.step, scored.score)
+        let rows = self.runs().map(|scored| {
+            let (PlannedRun { env_id, seed, .. }, step) = (&scored.run, scored.step);
+            let (games, score) = (scored.games.len(), scored.score);
+            format!("{env_id},{seed},{step},{games},{score}\n")
         });
         header + &rows.collect::<String>()
     }
@@ -216,20 +168,17 @@ impl Results {
 /// The table that the command prints.
 impl fmt::Display for Results {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = self.scored_envs().map(|(id, _)| id.len()).max();
+        let width = self.envs.iter().map(|(id, _)| id.len()).max();
         let width = width.unwrap_or(0).max("environment".len());
         writeln!(
             f,
-            "mean raw return of the last {GAMES} games of each run; 95 % interval over seeds by stratified bootstrap"
-        )?;
-        writeln!(
-            f,
-            "{:width$}  seeds        mean  95 % interval",
+            "mean raw return of the last {GAMES} games of each run; 95 % interval over seeds by stratified bootstrap\n\
+             {:width$}  seeds        mean  95 % interval",
             "environment"
         )?;
-        for (env_id, runs) in self.scored_envs() {
+        for (env_id, runs) in &self.envs {
             let found = Estimate::of(&[scores(runs)], mean);
-            let (seeds, value, interval) = (runs.len(), found.value, found.shown(2));
+            let (seeds, value, interval) = (runs.len(), found.value, found.shown_interval(2));
             writeln!(f, "{env_id:width$}  {seeds:5}  {value:10.2}  {interval}")?;
         }
         if let Some((is_normalized, scores)) = self.together() {
@@ -239,23 +188,23 @@ impl fmt::Display for Results {
                 "raw returns, not normalized: no human score is known for every environment"
             };
             writeln!(f, "all {} environments, {what}", scores.len())?;
-            for (name, statistic) in [
-                (
-                    "interquartile mean",
-                    interquartile_mean as fn(&[f64]) -> f64,
-                ),
-                ("mean", mean),
-            ] {
-                let found = Estimate::of(&scores, statistic);
-                writeln!(f, "  {name}: {:.3}  ({})", found.value, found.shown(3))?;
+            let middle = Estimate::of(&scores, interquartile_mean);
+            let all = Estimate::of(&scores, mean);
+            for (name, found) in [("interquartile mean", middle), ("mean", all)] {
+                writeln!(
+                    f,
+                    "  {name}: {:.3}  ({})",
+                    found.value,
+                    found.shown_interval(3)
+                )?;
             }
         }
         if self.count() < self.planned {
             let missing = self.planned - self.count();
+            let planned = self.planned;
             writeln!(
                 f,
-                "{missing} of {} runs are not in it: unfinished, or no game ended",
-                self.planned
+                "{missing} of {planned} runs are not in it: unfinished, or no game ended"
             )?;
         }
         Ok(())
@@ -266,49 +215,12 @@ fn scores(runs: &[Scored]) -> Vec<f64> {
     runs.iter().map(|run| run.score).collect()
 }
 
-/// The mean over seeds of each run's mean of its last 100 games, with its 95 % interval; from where every
-/// seed has ended a game.
-fn mean_curve(runs: &[Scored]) -> Vec<band::Point> {
-    let end = runs.iter().map(|run| run.step).max().unwrap_or(0);
-    let mut windows: Vec<_> = runs.iter().map(|_| (GameWindow::default(), 0)).collect();
-    let mut points = Vec::new();
-    for place in 1..=POINTS {
-        let step = end * place / POINTS;
-        for (run, (window, seen)) in runs.iter().zip(&mut windows) {
-            let new = run.episodes[*seen..].iter();
-            for game in new.take_while(|game| game.step <= step) {
-                window.push(game.raw_return);
-                *seen += 1;
-            }
-        }
-        let means: Option<Vec<f64>> = windows.iter().map(|(window, _)| window.mean()).collect();
-        if let Some(means) = means {
-            points.push(band::Point {
-                step,
-                mean: mean(&means),
-                interval: stratified_bootstrap(&[means], RESAMPLES_OF_A_POINT, mean),
-            });
-        }
-    }
-    points
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn scored(env_id: &str, seed: u64, returns: &[f64]) -> Scored {
-        let episodes = returns
-            .iter()
-            .enumerate()
-            .map(|(number, &raw_return)| Episode {
-                step: 100 * (number as u64 + 1),
-                env: 0,
-                raw_return,
-                length: 1,
-                frames: 1,
-                seconds: 0.0,
-            });
+    fn scored(env_id: &str, seed: u64, value: f64) -> Scored {
+        let games = vec![(100, value), (200, value)];
         Scored {
             run: PlannedRun {
                 env_id: env_id.to_owned(),
@@ -316,16 +228,16 @@ mod tests {
                 name: String::new(),
                 folder: PathBuf::new(),
             },
-            step: 100 * returns.len() as u64,
-            episodes: episodes.collect(),
-            score: mean(returns),
+            step: 200,
+            score: score(&games).unwrap(),
+            games,
         }
     }
 
     fn results(env_ids: [&str; 2]) -> Results {
         let envs = env_ids.map(|id| {
             let runs = [(1, 10.0), (2, 30.0)];
-            let runs = runs.map(|(seed, value)| scored(id, seed, &[value, value]));
+            let runs = runs.map(|(seed, value)| scored(id, seed, value));
             (id.to_owned(), Vec::from(runs))
         });
         Results {
@@ -379,18 +291,5 @@ mod tests {
             .collect();
         assert_eq!(names, ["curve-A-v1.png", "curve-ALE-B-v1.png"]);
         assert!(pictures.iter().all(|path| path.exists()));
-    }
-
-    #[test]
-    fn the_mean_curve_begins_where_every_seed_has_ended_a_game() {
-        let late = scored("A-v1", 2, &[4.0, 8.0]);
-        let mut early = scored("A-v1", 1, &[0.0, 0.0, 0.0, 0.0]);
-        early.episodes.truncate(3);
-        let curve = mean_curve(&[early, late]);
-        assert_eq!(curve[0].step, 100);
-        assert!((curve[0].mean - 2.0).abs() < 1e-12);
-        let last = curve.last().unwrap();
-        assert_eq!((last.step, last.mean), (400, 3.0));
-        assert_eq!((last.interval.low, last.interval.high), (0.0, 6.0));
     }
 }

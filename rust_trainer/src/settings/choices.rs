@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use toml::Value;
 
-use super::SettingType;
+use super::fields::SettingType;
 
 /// Makes an enum of settings whose variants have the names of their values.
 macro_rules! choices {
@@ -31,7 +31,7 @@ macro_rules! choices {
             }
         }
 
-        impl $crate::settings::SettingType for $Name {
+        impl $crate::settings::fields::SettingType for $Name {
             fn possible_values() -> Vec<clap::builder::PossibleValue> {
                 <Self as clap::ValueEnum>::value_variants().iter().filter_map(clap::ValueEnum::to_possible_value).collect()
             }

@@ -1,6 +1,6 @@
 //! The settings of DQN and of everything that was added to it.
 
-use super::{Distributional, settings};
+use super::{choices::Distributional, fields::settings};
 use crate::error::TrainerError;
 
 settings! {

@@ -32,13 +32,13 @@ macro_rules! settings {
 
         impl $Name {
             /// What the command line, files and checks know of these settings.
-            pub const FIELDS: &[$crate::settings::Field] = &[$({
+            pub const FIELDS: &[$crate::settings::fields::Field] = &[$({
                 #[allow(unused_imports, reason = "not every list has every rule")]
-                use $crate::settings::{ReadIf::*, Rule::*};
-                let field = $crate::settings::Field::new::<$type>(
+                use $crate::settings::fields::{ReadIf::*, Rule::*};
+                let field = $crate::settings::fields::Field::new::<$type>(
                     stringify!($name), concat!($($doc),+), $rule, || {
                         let default: $type = $default;
-                        $crate::settings::SettingType::to_value(&default)
+                        $crate::settings::fields::SettingType::to_value(&default)
                     });
                 $(let field = field.read_if($condition);)?
                 field
@@ -50,13 +50,13 @@ macro_rules! settings {
             /// A value of the wrong type or out of range.
             pub fn from_table(table: &toml::Table) -> Result<Self, $crate::error::TrainerError> {
                 let mut fields = Self::FIELDS.iter();
-                Ok(Self { $( $name: $crate::settings::read(fields.next(), table, $default)?, )* })
+                Ok(Self { $( $name: $crate::settings::fields::read(fields.next(), table, $default)?, )* })
             }
 
             /// Adds all these settings to `table`.
             pub fn write_to(&self, table: &mut toml::Table) {
                 $( table.insert(stringify!($name).to_owned(),
-                                $crate::settings::SettingType::to_value(&self.$name)); )*
+                                $crate::settings::fields::SettingType::to_value(&self.$name)); )*
             }
         }
     };
@@ -85,7 +85,7 @@ impl Rule {
             _ => return None,
         };
         let (holds, problem) = match self {
-            Self::Any => (true, String::new()),
+            Self::Any => (true, "must be a finite number".to_owned()),
             Self::Positive => (number > 0.0, "must be greater than 0".to_owned()),
             Self::NotNegative => (number >= 0.0, "must not be negative".to_owned()),
             Self::Between(low, high) => (
@@ -93,11 +93,7 @@ impl Rule {
                 format!("must lie between {low} and {high}"),
             ),
         };
-        match () {
-            () if holds && number.is_finite() => None,
-            () if number.is_finite() || self != Self::Any => Some(problem),
-            () => Some("must be a finite number".to_owned()),
-        }
+        (!holds || !number.is_finite()).then_some(problem)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The settings of PPO.
 
-use super::settings;
+use super::fields::settings;
 use crate::error::TrainerError;
 
 settings! {

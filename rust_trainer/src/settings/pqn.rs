@@ -1,6 +1,6 @@
 //! The settings of PQN.
 
-use super::settings;
+use super::fields::settings;
 use crate::error::TrainerError;
 
 settings! {

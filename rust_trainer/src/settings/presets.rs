@@ -1,5 +1,6 @@
 //! Published settings by name. Each is a file in `presets/`: its first line says what it is, its comments
-//! where the numbers come from. What a preset does not name is at its algorithm's default.
+//! where the numbers come from. What neither it nor the preset that it is `based_on` names is at its algorithm's
+//! default.
 
 use toml::Table;
 
@@ -53,54 +54,19 @@ impl Preset {
         first.trim_start_matches('#').trim()
     }
 
-    /// The settings that it names.
-    ///
-    /// # Errors
-    /// [`TrainerError::Usage`] for a file that is no TOML.
+    /// The settings that it names, and below them those of the preset that it is `based_on`.
     pub fn table(&self) -> Result<Table, TrainerError> {
-        let table = toml::from_str(self.text);
-        table.map_err(|error| TrainerError::Usage(format!("preset `{}`: {error}", self.name)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::settings::{Settings, layers::lay_over};
-
-    #[test]
-    fn each_preset_is_whole_and_says_what_it_is() {
-        for preset in Preset::ALL {
-            let settings = Settings::layered(Some(preset), None, &Table::new()).unwrap();
-            let table = preset.table().unwrap();
-            assert!(table.contains_key("algorithm"), "{}", preset.name);
-            assert!(table.contains_key("total_steps"), "{}", preset.name);
-            let algorithm = settings.algorithm.algorithm();
-            let has_name = preset.name.contains(algorithm.name());
-            assert!(
-                has_name || preset.name == "rainbow-atari",
-                "{}",
-                preset.name
-            );
-            assert!(preset.about().len() > 20, "{}", preset.name);
-            assert_eq!(Preset::named(preset.name), Some(*preset));
-        }
-    }
-
-    /// A number in a preset that is no setting of this type would otherwise be taken at its default.
-    #[test]
-    fn each_value_of_a_preset_arrives() {
-        for preset in Preset::ALL {
-            let table = preset.table().unwrap();
-            let settings = Settings::layered(Some(preset), None, &Table::new()).unwrap();
-            let all = settings.table();
-            for (name, value) in &table {
-                let arrived = &all[name];
-                let as_float = value.as_integer().map(|whole| (whole as f64).into());
-                let is_same = arrived == value || Some(arrived) == as_float.as_ref();
-                assert!(is_same, "{}: {name} = {arrived}", preset.name);
-            }
-            assert_eq!(lay_over(table.clone(), &Table::new()).unwrap(), table);
-        }
+        let refused = |problem| TrainerError::Usage(format!("preset `{}`: {problem}", self.name));
+        let own = toml::from_str(self.text);
+        let mut own: Table = own.map_err(|error| refused(error.to_string()))?;
+        let Some(name) = own.remove("based_on") else {
+            return Ok(own);
+        };
+        let below = name.as_str().and_then(Self::named);
+        let mut all = below
+            .ok_or_else(|| refused(format!("there is no {name}")))?
+            .table()?;
+        all.extend(own);
+        Ok(all)
     }
 }

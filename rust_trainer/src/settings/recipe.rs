@@ -5,7 +5,7 @@
 
 use toml::Value;
 
-use super::SettingType;
+use super::fields::SettingType;
 
 /// A setting that the recipe decides unless it is named: `recipe`, or a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,39 +81,5 @@ impl SettingType for FireReset {
         ];
         let named = ways.into_iter().find(|way| way.to_value() == *value);
         named.ok_or_else(|| "must be true, false, steps, before-noops or after-noops".to_owned())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_stand_as_themselves() {
-        let values = [
-            OrRecipe::Value(30).to_value(),
-            OrRecipe::<f64>::Recipe.to_value(),
-            OrRecipe::Value(FireReset::On).to_value(),
-            OrRecipe::Value(FireReset::Steps).to_value(),
-        ];
-        let expected: [Value; 4] = [30.into(), "recipe".into(), true.into(), "steps".into()];
-        assert_eq!(values, expected);
-        let [count, part, on, steps] = &values;
-        assert_eq!(OrRecipe::from_value(count), Ok(OrRecipe::Value(30_i64)));
-        assert_eq!(OrRecipe::<f64>::from_value(part), Ok(OrRecipe::Recipe));
-        for (value, way) in [(on, FireReset::On), (steps, FireReset::Steps)] {
-            assert_eq!(OrRecipe::from_value(value), Ok(OrRecipe::Value(way)));
-        }
-    }
-
-    #[test]
-    fn what_is_neither_is_named() {
-        let error = OrRecipe::<i64>::from_value(&"many".into()).unwrap_err();
-        assert!(
-            error.contains("whole number") && error.contains("recipe"),
-            "{error}"
-        );
-        let error = OrRecipe::<FireReset>::from_value(&"fast".into()).unwrap_err();
-        assert!(error.contains("before-noops"), "{error}");
     }
 }

@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 
 use super::{
-    Backend, DeviceChoice, FireReset, Init, Net, ObsType, OrRecipe, Precision, Recipe, settings,
+    choices::{Backend, DeviceChoice, Init, Net, ObsType, Precision, Recipe},
+    fields::settings,
+    recipe::{FireReset, OrRecipe},
 };
 
 /// In emulator frames. Longer skips and waits than that are typing mistakes, and take for ever.

@@ -202,7 +202,7 @@ fn rows_that_are_lost_are_counted() {
     let notices = || {
         let resume = Resume::open(&folder_of(&settings), &toml::Table::new()).unwrap();
         let run = Run::resume(resume, Box::new(one_step()), &StopRequest::never()).unwrap();
-        let notices = run.notices().iter();
+        let notices = run.notices.iter();
         let of_rows = notices.filter(|notice| notice.contains(" rows "));
         of_rows.cloned().collect::<Vec<_>>()
     };

@@ -22,6 +22,7 @@ mod foreign;
 mod groups;
 mod replays;
 mod resume;
+mod run_folder;
 mod stops;
 mod variants;
 

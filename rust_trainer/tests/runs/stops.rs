@@ -56,7 +56,7 @@ fn an_update_that_is_broken_off_is_learned_from_the_one_before() {
         let (env, stop) = task(of, u32::MAX, AFTER_UPDATES);
         let last = Resume::open(&folder_of(&broken), &toml::Table::new()).unwrap();
         let last = Run::resume(last, env, &stop).unwrap();
-        assert_eq!(last.notices(), [""; 0], "{name}");
+        assert_eq!(last.notices, [""; 0], "{name}");
         last.train(&stop).unwrap();
         assert_eq!(difference(&whole, &broken), None, "{name}");
     }
@@ -124,7 +124,7 @@ fn an_update_that_comes_to_nothing_costs_no_more_than_itself() {
         let (env, stop) = task(Task::CartPole, u32::MAX, AFTER_UPDATES);
         let resume = Resume::open(&folder_of(&broken), &toml::Table::new()).unwrap();
         let run = Run::resume(resume, env, &stop).unwrap();
-        assert_eq!(run.notices(), [""; 0]);
+        assert_eq!(run.notices, [""; 0]);
         run.train(&stop).unwrap();
         assert_eq!(difference(&whole, &broken), None, "{variant} {name}");
     }
@@ -186,7 +186,7 @@ fn where_games_cannot_go_on_the_run_says_why() {
     assert_eq!(run.train(&stop).unwrap().counters.step, 0);
     assert!(checkpoints::find(&folder_of(&settings)).is_err());
     let run = resumed(&settings, task(Task::CartPole, 0, AFTER_UPDATES).0);
-    assert_eq!(run.notices(), [""; 0]);
+    assert_eq!(run.notices, [""; 0]);
     run.train(&StopRequest::never()).unwrap();
     let whole = run_of(variant, folder.path(), "whole");
     train_with_stops(&whole, Task::CartPole, &[]);
@@ -200,8 +200,8 @@ fn where_games_cannot_go_on_the_run_says_why() {
     let run = Run::create(settings.clone(), Box::new(env), &stop).unwrap();
     assert_eq!(run.train(&stop).unwrap().counters.step, 64);
     let run = resumed(&settings, task(Task::CartPole, 0, AFTER_UPDATES).0);
-    let [notice] = run.notices() else {
-        unreachable!("{:?}", run.notices())
+    let [notice] = run.notices.as_slice() else {
+        unreachable!("{:?}", run.notices)
     };
     assert!(
         notice.contains("start anew") && notice.contains("in the middle"),
@@ -225,8 +225,8 @@ fn where_games_cannot_go_on_the_run_says_why() {
         .save(&folder_of(&settings).join("checkpoints"))
         .unwrap();
     let run = resumed(&settings, task(Task::GridWorld, 0, AFTER_UPDATES).0);
-    let [notice] = run.notices() else {
-        unreachable!("{:?}", run.notices())
+    let [notice] = run.notices.as_slice() else {
+        unreachable!("{:?}", run.notices)
     };
     assert!(
         notice.contains("start anew") && notice.contains("environment 2"),
@@ -240,8 +240,8 @@ fn where_games_cannot_go_on_the_run_says_why() {
     );
     train(&settings, one_step()).unwrap();
     let run = resumed(&settings, Box::new(one_step()));
-    let [notice] = run.notices() else {
-        unreachable!("{:?}", run.notices())
+    let [notice] = run.notices.as_slice() else {
+        unreachable!("{:?}", run.notices)
     };
     assert!(notice.contains("backend `rust`"), "{notice}");
 }

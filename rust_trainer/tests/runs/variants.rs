@@ -157,7 +157,7 @@ pub fn train_with_stops(settings: &Settings, of: Task, stops: &[u32]) -> Vec<Str
             notices.extend(resume.notices());
             Run::resume(resume, env, &stop).unwrap()
         };
-        notices.extend(run.notices().iter().cloned());
+        notices.extend(run.notices.iter().cloned());
         let outcome = run.train(&stop).unwrap().outcome;
         let stopped = *stop_at != u32::MAX;
         assert_eq!(

@@ -22,19 +22,13 @@ enum Written {
 }
 
 /// The text of a space.
-///
-/// # Errors
-/// What toml says.
 pub(super) fn to_text(space: &ActionSpace) -> Result<String, Error> {
     let mut text = Buffer::new();
     Written::serialize(space, Serializer::new(&mut text))?;
     Ok(text.to_string())
 }
 
-/// The space of a text.
-///
-/// # Errors
-/// What is wrong with it.
+/// The space of a text, or what is wrong with it.
 pub(super) fn from_text(text: &str) -> Result<ActionSpace, String> {
     let problem = |error: toml::de::Error| error.message().to_owned();
     let space = toml::Deserializer::parse(text).map_err(problem)?;

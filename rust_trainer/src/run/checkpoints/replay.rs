@@ -7,34 +7,20 @@ use std::{
     collections::BTreeMap,
     fs::File,
     io::{self, BufWriter, Read, Write},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use safetensors::tensor::TensorInfo;
 use tch::{Device, Kind, Tensor};
 
-use super::{
-    files,
-    stored::{FORMATS, format_of},
-};
-use crate::error::TrainerError;
+use super::tensors::{format_of, kind_of, shape_of};
+use crate::{error::TrainerError, files};
 
-/// How the name of such a file ends.
-pub(super) const ENDING: &str = ".replay.safetensors";
 const CHUNK_BYTES: usize = 16 << 20;
 /// Of a file, before the header: its length.
 const LENGTH_BYTES: usize = 8;
 
-/// The file beside a checkpoint.
-pub(super) fn path_beside(checkpoint: &Path) -> PathBuf {
-    let stem = checkpoint.file_stem().unwrap_or_default();
-    checkpoint.with_file_name(format!("{}{ENDING}", stem.to_string_lossy()))
-}
-
 /// Writes the file at `path`, whole or not at all; returns its checksum.
-///
-/// # Errors
-/// A file that cannot be written, tensors of a type that files do not hold.
 pub(super) fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<String, TrainerError> {
     let (header, order) = header(tensors)?;
     let write_all = |file: &mut File| -> io::Result<String> {
@@ -43,13 +29,12 @@ pub(super) fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<String,
         out.write_all(header.as_bytes())?;
         let mut chunk = Vec::new();
         for tensor in order {
-            let bytes = tensor.f_reshape([-1]).and_then(|flat| {
-                if flat.numel() == 0 {
-                    Ok(flat)
-                } else {
-                    flat.f_view_dtype(Kind::Uint8)
-                }
-            });
+            if tensor.numel() == 0 {
+                continue; // libtorch views no tensor without numbers as another type
+            }
+            let bytes = tensor
+                .f_reshape([-1])
+                .and_then(|flat| flat.f_view_dtype(Kind::Uint8));
             let bytes = bytes.map_err(io::Error::other)?;
             for start in (0..bytes.numel()).step_by(CHUNK_BYTES) {
                 let length = CHUNK_BYTES.min(bytes.numel() - start);
@@ -66,23 +51,19 @@ pub(super) fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<String,
     files::replace_with(path, write_all).map_err(|source| TrainerError::io("write", path, source))
 }
 
-/// The tensors of the file at `path`, whose numbers stay on the disk until they are used.
-///
-/// # Errors
-/// What is wrong with it, such as another checksum than `expected`.
+/// The tensors of the file at `path`, whose numbers stay on the disk until they are used; or what is wrong with it,
+/// such as another checksum than `expected`.
 pub(super) fn read(path: &Path, expected: &str) -> Result<Vec<(String, Tensor)>, String> {
     let said = |error: io::Error| error.to_string();
     let mut file = Summed::new(files::open(path).map_err(said)?);
     let mut length = [0; LENGTH_BYTES];
     file.read_exact(&mut length).map_err(said)?;
     let mut header = Vec::new();
-    let header_bytes = u64::from_le_bytes(length);
-    (&mut file)
-        .take(header_bytes)
-        .read_to_end(&mut header)
-        .map_err(said)?;
+    let mut of_header = (&mut file).take(u64::from_le_bytes(length));
+    of_header.read_to_end(&mut header).map_err(said)?;
+    let start = LENGTH_BYTES + header.len();
     let mut chunk = vec![0; CHUNK_BYTES];
-    let mut num_bytes = LENGTH_BYTES + header.len();
+    let mut num_bytes = start;
     loop {
         match file.read(&mut chunk).map_err(said)? {
             0 => break,
@@ -92,7 +73,6 @@ pub(super) fn read(path: &Path, expected: &str) -> Result<Vec<(String, Tensor)>,
     if checksum(&file.hasher) != expected {
         return Err("its checksum is another than that in the checkpoint".to_owned());
     }
-    let start = LENGTH_BYTES + header.len();
     let header: BTreeMap<String, TensorInfo> =
         serde_json::from_slice(&header).map_err(|error| error.to_string())?;
     for (name, info) in &header {
@@ -105,8 +85,7 @@ pub(super) fn read(path: &Path, expected: &str) -> Result<Vec<(String, Tensor)>,
         let mut tensors = Vec::new();
         for (name, info) in header {
             let (first, end) = info.data_offsets;
-            let kind = FORMATS.iter().find(|(_, format)| *format == info.dtype);
-            let kind = kind.map_or(Kind::Uint8, |(kind, _)| *kind);
+            let kind = kind_of(info.dtype).unwrap_or(Kind::Uint8);
             let shape: Vec<i64> = info.shape.iter().map(|&length| length as i64).collect();
             let tensor = if first == end {
                 Tensor::f_zeros(&shape, (kind, Device::Cpu))?
@@ -126,8 +105,8 @@ pub(super) fn read(path: &Path, expected: &str) -> Result<Vec<(String, Tensor)>,
 /// shape.
 fn check_place(info: &TensorInfo, length: usize) -> Result<(), String> {
     let (first, end) = info.data_offsets;
-    let format = FORMATS.iter().find(|(_, format)| *format == info.dtype);
-    let (kind, _) = format.ok_or_else(|| format!("has numbers of type {:?}", info.dtype))?;
+    let kind =
+        kind_of(info.dtype).ok_or_else(|| format!("has numbers of type {:?}", info.dtype))?;
     let size = |total: usize, length: &usize| total.checked_mul(*length);
     let needed = info.shape.iter().try_fold(kind.elt_size_in_bytes(), size);
     let is_inside = first <= end && end <= length && i64::try_from(end).is_ok();
@@ -152,11 +131,7 @@ fn header(tensors: &[(String, Tensor)]) -> Result<(String, Vec<&Tensor>), Traine
         end += tensor.numel() * tensor.kind().elt_size_in_bytes();
         let info = TensorInfo {
             dtype: format_of(tensor.kind())?,
-            shape: tensor
-                .size()
-                .iter()
-                .map(|&length| length as usize)
-                .collect(),
+            shape: shape_of(tensor),
             data_offsets: (start, end),
         };
         entries.insert(name, info);

@@ -5,7 +5,7 @@ use tch::{Device, Kind, Tensor};
 
 use crate::error::TrainerError;
 
-pub(super) const FORMATS: [(Kind, Format); 5] = [
+const FORMATS: [(Kind, Format); 5] = [
     (Kind::Float, Format::F32),
     (Kind::Double, Format::F64),
     (Kind::BFloat16, Format::BF16),
@@ -13,14 +13,17 @@ pub(super) const FORMATS: [(Kind, Format); 5] = [
     (Kind::Uint8, Format::U8),
 ];
 
-/// How files name numbers of this type.
-///
-/// # Errors
-/// One that files do not hold.
+/// How files name numbers of this type, if they hold them.
 pub(super) fn format_of(kind: Kind) -> Result<Format, TrainerError> {
     let format = FORMATS.iter().find(|(known, _)| *known == kind);
     let refused = || TrainerError::State(format!("tensors of {kind:?} cannot be saved"));
     format.map(|(_, format)| *format).ok_or_else(refused)
+}
+
+/// The type of numbers that files name so, if tensors have it.
+pub(super) fn kind_of(format: Format) -> Option<Kind> {
+    let kind = FORMATS.iter().find(|(_, known)| *known == format);
+    kind.map(|(kind, _)| *kind)
 }
 
 /// A tensor's numbers in memory of the host.
@@ -41,9 +44,6 @@ impl Stored {
     }
 
     /// A copy, from whatever device.
-    ///
-    /// # Errors
-    /// A type that files do not hold; what libtorch says.
     pub fn new(tensor: &Tensor) -> Result<Self, TrainerError> {
         let tensor = tensor.detach().f_to_device(Device::Cpu)?.f_contiguous()?;
         let kind = tensor.kind();
@@ -53,23 +53,25 @@ impl Stored {
         tensor.f_copy_data_u8(&mut bytes, numel)?;
         Ok(Self {
             format,
-            shape: tensor
-                .size()
-                .iter()
-                .map(|&length| length as usize)
-                .collect(),
+            shape: shape_of(&tensor),
             bytes,
         })
     }
 }
 
-/// The tensor of a file.
-///
-/// # Errors
-/// What is wrong with it.
+/// The lengths of a tensor's axes as files hold them.
+pub(super) fn shape_of(tensor: &Tensor) -> Vec<usize> {
+    tensor
+        .size()
+        .iter()
+        .map(|&length| length as usize)
+        .collect()
+}
+
+/// The tensor of a file, or what is wrong with it.
 pub(super) fn load(view: &TensorView<'_>) -> Result<Tensor, String> {
-    let kind = FORMATS.iter().find(|(_, format)| *format == view.dtype());
-    let (kind, _) = kind.ok_or_else(|| format!("numbers of type {:?}", view.dtype()))?;
+    let kind =
+        kind_of(view.dtype()).ok_or_else(|| format!("numbers of type {:?}", view.dtype()))?;
     let shape: Vec<i64> = view.shape().iter().map(|&length| length as i64).collect();
-    Tensor::f_from_data_size(view.data(), &shape, *kind).map_err(|error| error.to_string())
+    Tensor::f_from_data_size(view.data(), &shape, kind).map_err(|error| error.to_string())
 }

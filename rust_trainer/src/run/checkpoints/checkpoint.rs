@@ -4,7 +4,7 @@
 //! A checksum covers all of it, and a file is whole or not there. Reading one runs no code.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     error::Error,
     fmt::Display,
     fs,
@@ -17,15 +17,18 @@ use tch::Device;
 use vec_env::{ActionSpace, Dtype, ObsSpec};
 
 use super::{
-    action_space, checkpoints, files, replay_file,
-    stored::{Stored, load},
+    action_space,
+    files::{has_replay, path_of, path_of_replay},
+    replay,
+    tensors::{Stored, load},
 };
 use crate::{
     algorithms::{self, State},
     error::TrainerError,
+    files,
     policy::Policy,
     report::Evaluation,
-    settings::{Settings, shown},
+    settings::{CHANGEABLE, Settings, fields::shown},
 };
 
 /// How files begin that `torch.save` and `pickle.dump` write: to read one can run any code.
@@ -33,7 +36,9 @@ const PICKLES: [&[u8]; 4] = [b"PK\x03\x04", b"\x80\x02", b"\x80\x04", b"\x80\x05
 
 /// Goes up when what is stored changes its meaning.
 const FORMAT_VERSION: u32 = 2;
-pub(super) const EXTENSION: &str = "safetensors";
+
+/// What a checkpoint's header says besides its tensors, by name.
+type Metadata = BTreeMap<String, String>;
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -93,31 +98,16 @@ pub enum EnvStates {
 const ENV_STATE: &str = "env_state.";
 
 impl Checkpoint {
-    /// Writes it into `folder`, and before it the replay memory, if there is one, beside it. Where that
-    /// cannot be written, the checkpoint is nevertheless, unless an older one there has its own.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
+    /// Writes it into `folder` as `step-<step>.safetensors`.
     pub fn save(&self, folder: &Path) -> Result<PathBuf, TrainerError> {
-        let path = self.path_in(folder);
+        let path = path_of(folder, self.counters.step);
         self.write(&path)?;
         Ok(path)
     }
 
-    /// Where it is saved: `step-<step>.safetensors`.
-    pub(super) fn path_in(&self, folder: &Path) -> PathBuf {
-        folder.join(format!("step-{:012}.{EXTENSION}", self.counters.step))
-    }
-
-    /// Writes it into `folder` in the place of the best checkpoint.
-    ///
-    /// # Errors
-    /// As [`Checkpoint::save`].
-    pub fn save_best(&self, folder: &Path) -> Result<(), TrainerError> {
-        self.write(&checkpoints::path_of_best(folder))
-    }
-
-    fn write(&self, path: &Path) -> Result<(), TrainerError> {
+    /// Writes it to `path`, and before it the replay memory, if there is one, beside it. Where that cannot be
+    /// written, the checkpoint is nevertheless, unless an older one there has its own.
+    pub fn write(&self, path: &Path) -> Result<(), TrainerError> {
         let failed = |problem: &dyn ToString| TrainerError::checkpoint(path, problem.to_string());
         let mut tensors = Vec::new();
         for (name, tensor) in &self.state.tensors {
@@ -142,9 +132,9 @@ impl Checkpoint {
         }
         let replay = match self.state.replay.as_slice() {
             [] => Ok(None),
-            replay => replay_file::write(&replay_file::path_beside(path), replay).map(Some),
+            tensors => replay::write(&path_of_replay(path), tensors).map(Some),
         };
-        if replay.is_err() && checkpoints::has_replay(path.parent().unwrap_or(path)) {
+        if replay.is_err() && has_replay(path.parent().unwrap_or(path)) {
             return replay.map(|_| ());
         }
         let named = replay.as_ref().map_or(Some(MISSING), Option::as_deref);
@@ -152,7 +142,7 @@ impl Checkpoint {
         metadata.insert("checksum".to_owned(), checksum(&metadata, &views));
         let bytes = safetensors::serialize(views, Some(metadata.into_iter().collect()))
             .map_err(|error| failed(&error))?;
-        files::replace(path, &bytes).map_err(|source| TrainerError::io("write", path, source))?;
+        files::write(path, &bytes)?;
         replay.map(|_| ())
     }
 
@@ -170,7 +160,7 @@ impl Checkpoint {
         }
     }
 
-    fn metadata(&self) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
+    fn metadata(&self) -> Result<Metadata, Box<dyn Error>> {
         let dtype = match self.obs_spec.dtype {
             Dtype::Uint8 => "uint8",
             Dtype::Float32 => "float32",
@@ -187,8 +177,7 @@ impl Checkpoint {
             ("action_space", action_space::to_text(&self.action_space)?),
             ("algorithm", serde_json::to_string(&self.state.values)?),
         ];
-        let mut entries: BTreeMap<_, _> =
-            entries.map(|(name, text)| (name.to_owned(), text)).into();
+        let mut entries = Metadata::from(entries.map(|(name, text)| (name.to_owned(), text)));
         if let EnvStates::Missing(why) = &self.envs {
             entries.insert("games_start_anew".to_owned(), why.clone());
         }
@@ -209,9 +198,6 @@ impl Checkpoint {
     }
 
     /// The checkpoint that the `bytes` of the file at `path` are.
-    ///
-    /// # Errors
-    /// As [`Checkpoint::read`].
     pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Self, TrainerError> {
         let damaged = |problem| TrainerError::checkpoint(path, problem);
         let foreign =
@@ -241,7 +227,7 @@ impl Checkpoint {
         Self::from_bytes(bytes, metadata).map_err(damaged)
     }
 
-    fn from_bytes(bytes: &[u8], mut metadata: BTreeMap<String, String>) -> Result<Self, String> {
+    fn from_bytes(bytes: &[u8], mut metadata: Metadata) -> Result<Self, String> {
         let found = SafeTensors::deserialize(bytes).map_err(damaged)?;
         let expected = metadata.remove("checksum");
         let views: BTreeMap<&str, TensorView<'_>> = found.iter().collect();
@@ -297,8 +283,8 @@ impl Checkpoint {
         let Some(checksum) = &self.replay else {
             return Ok(());
         };
-        let path = replay_file::path_beside(path);
-        let read = replay_file::read(&path, checksum);
+        let path = path_of_replay(path);
+        let read = replay::read(&path, checksum);
         self.state.replay = read.map_err(|problem| TrainerError::checkpoint(&path, problem))?;
         Ok(())
     }
@@ -326,7 +312,7 @@ impl Checkpoint {
         let (ours, its) = (settings.table(), self.settings.table());
         let mut names = its.keys().chain(ours.keys());
         let differs = |name: &&String| {
-            !super::CHANGEABLE.contains(&name.as_str()) && ours.get(*name) != its.get(*name)
+            !CHANGEABLE.contains(&name.as_str()) && ours.get(*name) != its.get(*name)
         };
         let Some(name) = names.find(differs) else {
             return Ok(());
@@ -347,10 +333,7 @@ impl Checkpoint {
 const MISSING: &str = "missing";
 
 /// CRC-32 of everything in a checkpoint but itself.
-fn checksum(
-    metadata: &BTreeMap<String, String>,
-    tensors: &BTreeMap<&str, TensorView<'_>>,
-) -> String {
+fn checksum(metadata: &Metadata, tensors: &BTreeMap<&str, TensorView<'_>>) -> String {
     let mut hasher = crc32fast::Hasher::new();
     for (name, text) in metadata {
         hasher.update(format!("{name}={text}\n").as_bytes());
@@ -363,35 +346,30 @@ fn checksum(
     format!("crc32:{:08x}", hasher.finalize())
 }
 
-/// What a checkpoint's header says besides its tensors.
-fn read_metadata(bytes: &[u8]) -> Result<BTreeMap<String, String>, String> {
+fn read_metadata(bytes: &[u8]) -> Result<Metadata, String> {
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
-    let metadata: HashMap<String, String> = header.metadata().clone().unwrap_or_default();
-    Ok(metadata.into_iter().collect())
+    let metadata = header.metadata().iter().flatten();
+    Ok(metadata
+        .map(|(name, text)| (name.clone(), text.clone()))
+        .collect())
 }
 
 fn damaged(problem: impl Display) -> String {
     format!("is damaged: {problem}")
 }
 
-fn text(metadata: &BTreeMap<String, String>, name: &str) -> Result<String, String> {
+fn text(metadata: &Metadata, name: &str) -> Result<String, String> {
     let text = metadata.get(name).cloned();
     text.ok_or_else(|| format!("lacks `{name}`"))
 }
 
-fn entry<T: DeserializeOwned>(
-    metadata: &BTreeMap<String, String>,
-    name: &str,
-) -> Result<T, String> {
+fn entry<T: DeserializeOwned>(metadata: &Metadata, name: &str) -> Result<T, String> {
     let text = text(metadata, name)?;
     serde_json::from_str(&text).map_err(|error| not_understood(name, error))
 }
 
 /// An entry that not every checkpoint has.
-fn optional<T: DeserializeOwned>(
-    metadata: &BTreeMap<String, String>,
-    name: &str,
-) -> Result<Option<T>, String> {
+fn optional<T: DeserializeOwned>(metadata: &Metadata, name: &str) -> Result<Option<T>, String> {
     let text = metadata.get(name);
     text.map(|_| entry(metadata, name)).transpose()
 }

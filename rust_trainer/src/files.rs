@@ -6,6 +6,8 @@ use std::{
     path::Path,
 };
 
+use crate::error::TrainerError;
+
 /// How the name ends under which a file is written.
 const UNFINISHED: &str = ".unfinished";
 
@@ -16,9 +18,6 @@ pub(super) fn is_unfinished(path: &Path) -> bool {
 }
 
 /// Opens a file to read it. What is no regular file is refused: a FIFO would keep its reader for ever.
-///
-/// # Errors
-/// The operating system's refusal.
 pub fn open(path: &Path) -> io::Result<File> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::new(
@@ -30,28 +29,24 @@ pub fn open(path: &Path) -> io::Result<File> {
 }
 
 /// The bytes of a file.
-///
-/// # Errors
-/// As [`open`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
+/// [`replace`], with an error that names the file.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), TrainerError> {
+    replace(path, bytes).map_err(|source| TrainerError::io("write", path, source))
+}
+
 /// Puts a file with these bytes in the place of `path`: written beside it under another name, synced,
 /// renamed.
-///
-/// # Errors
-/// The operating system's refusal; the file that was there stays.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, |file| file.write_all(bytes))
 }
 
 /// The same for a file that `write` fills; returns what that does.
-///
-/// # Errors
-/// As [`replace`], and those of `write`.
 pub fn replace_with<T>(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<T>,
@@ -72,9 +67,6 @@ pub fn replace_with<T>(
 }
 
 /// Makes what was created, renamed and removed in a folder last.
-///
-/// # Errors
-/// The operating system's refusal.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     let is_here = folder.as_os_str().is_empty();
     File::open(if is_here { Path::new(".") } else { folder })?.sync_all()

@@ -1,0 +1,35 @@
+//! What the commands print, and the exit statuses that say how they ended.
+
+use std::{
+    fmt::Display,
+    io::{self, Write},
+    path::Path,
+};
+
+use crate::error::TrainerError;
+
+pub(super) const EXIT_OK: i32 = 0;
+pub(super) const EXIT_ERROR: i32 = 1;
+
+/// Prints a line that says what is done; whether anybody reads it makes no difference.
+pub(super) fn say(line: impl Display) {
+    let _ = writeln!(io::stdout(), "{line}");
+}
+
+/// Prints a line on standard error.
+pub(super) fn warn(line: impl Display) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Prints a line of the result. A reader that went away has what it wanted; a full disk is an error.
+pub(super) fn print(line: impl Display) -> Result<(), TrainerError> {
+    let mut out = io::stdout();
+    match writeln!(out, "{line}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(TrainerError::io(
+            "write",
+            Path::new("standard output"),
+            error,
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,122 @@
+//! What `eval`, `dump-frames` and `versus` share: a trained agent, its environments, its games.
+
+use std::path::PathBuf;
+
+use vec_env::VecEnv;
+
+use super::output::{EXIT_OK, warn};
+use crate::{
+    device,
+    envs::{self, Recording},
+    error::TrainerError,
+    policy::Policy,
+    run::{
+        aside,
+        checkpoints::{self, Found},
+        evaluate::{self, Game, Play},
+    },
+    settings::{DeviceChoice, Settings},
+    stop::StopRequest,
+};
+
+/// Which agent plays, and how.
+#[derive(clap::Args)]
+pub(super) struct PlayArgs {
+    /// A run's folder (its newest checkpoint is taken) or a checkpoint
+    pub run: PathBuf,
+    /// Seed of the games and of the policy's draws
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Take the checkpoint that did best in evaluations during training instead of the newest
+    #[arg(long)]
+    best: bool,
+    /// Always take the most probable action instead of drawing from the policy
+    #[arg(long)]
+    pub greedy: bool,
+    /// Where the network runs: auto, cpu, cuda or cuda:N
+    #[arg(long, default_value = "auto")]
+    device: DeviceChoice,
+}
+
+impl PlayArgs {
+    /// The checkpoint that the command line means.
+    pub fn find(&self) -> Result<Found, TrainerError> {
+        match self.best {
+            true if self.run.is_file() => Err(TrainerError::Usage(format!(
+                "`{}` is a file; --best takes a run's folder",
+                self.run.display()
+            ))),
+            true => checkpoints::find_best(&self.run),
+            false => checkpoints::find(&self.run),
+        }
+    }
+
+    /// The policy of a checkpoint, and a word about newer ones that are damaged.
+    pub fn load(&self, found: &Found) -> Result<Box<dyn Policy>, TrainerError> {
+        for error in &found.damaged {
+            warn(format_args!("{error}; taking an older one"));
+        }
+        device::limit_torch_to_one_thread();
+        found
+            .checkpoint
+            .policy(device::select(self.device)?)
+            .map_err(|error| TrainerError::checkpoint(&found.path, error))
+    }
+
+    /// Lets `policy` play in `env`, and closes that.
+    pub fn play(
+        &self,
+        policy: &dyn Policy,
+        mut env: Box<dyn VecEnv>,
+        num_episodes: u64,
+        stop: &StopRequest,
+        on_game: impl FnMut(&Game) -> Result<(), TrainerError>,
+    ) -> Result<Vec<Game>, TrainerError> {
+        let how = Play {
+            num_episodes: num_episodes as usize,
+            seed: self.seed,
+            greedy: self.greedy,
+        };
+        let played = evaluate::play(policy, &mut *env, &how, stop, on_game)?;
+        // What closing makes of it costs nothing of what was played.
+        if let Some(problem) = aside::close(&mut env) {
+            warn(problem);
+        }
+        Ok(played)
+    }
+}
+
+/// Makes environments as `make` says, unless a stop is asked for meanwhile.
+pub(super) fn make_envs<Envs: Send + 'static>(
+    num_envs: usize,
+    stop: &StopRequest,
+    make: impl FnOnce() -> Result<Envs, TrainerError> + Send + 'static,
+) -> Result<Envs, TrainerError> {
+    // Python's main thread is the one that it starts in.
+    python_shim::interpreter::start()?;
+    let what = format!("{num_envs} environments are being made");
+    stop.unless_asked(Some(&what), make)
+        .ok_or(TrainerError::Stopped)?
+}
+
+/// Environments of whole games with raw rewards, as those of `settings`.
+pub(super) fn make_envs_to_play(
+    settings: &Settings,
+    num_envs: usize,
+    recording: Recording,
+    stop: &StopRequest,
+) -> Result<Box<dyn VecEnv>, TrainerError> {
+    let settings = settings.clone();
+    make_envs(num_envs, stop, move || {
+        envs::for_evaluation(&settings, num_envs, &recording)
+    })
+}
+
+/// The exit status of playing: whether it came to its end or was asked to stop.
+pub(super) fn status_after(stop: &StopRequest) -> i32 {
+    if stop.is_asked() {
+        stop.exit_status()
+    } else {
+        EXIT_OK
+    }
+}

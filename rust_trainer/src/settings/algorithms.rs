@@ -1,0 +1,74 @@
+//! Which algorithm learns, and its settings: those that it reads and others may not.
+
+use toml::Table;
+
+use super::{
+    a2c::A2cSettings, choices::choices, dqn::DqnSettings, fields::Field, ppo::PpoSettings,
+    pqn::PqnSettings,
+};
+use crate::error::TrainerError;
+
+/// The algorithms: a line for each.
+macro_rules! algorithms {
+    ($( $(#[doc = $doc:literal])+ $Algorithm:ident($Settings:ty) = $name:literal, )*) => {
+        choices! {
+            /// The learning algorithm.
+            pub enum Algorithm { $( $(#[doc = $doc])+ $Algorithm = $name, )* }
+        }
+
+        /// The algorithm of a run, with its settings.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum AlgorithmSettings { $( $(#[doc = $doc])+ $Algorithm($Settings), )* }
+
+        impl Algorithm {
+            /// All of them.
+            pub const ALL: &[Self] = &[$( Self::$Algorithm, )*];
+
+            /// The settings that it reads and that others may not.
+            #[must_use]
+            pub fn fields(self) -> &'static [Field] {
+                match self { $( Self::$Algorithm => <$Settings>::FIELDS, )* }
+            }
+
+            /// Environments stepped together by default.
+            pub(super) fn num_envs(self) -> usize {
+                match self { $( Self::$Algorithm => <$Settings>::NUM_ENVS, )* }
+            }
+
+            /// Its settings as `table` has them, the others at their defaults.
+            pub(super) fn read(self, table: &Table) -> Result<AlgorithmSettings, TrainerError> {
+                Ok(match self {
+                    $( Self::$Algorithm => AlgorithmSettings::$Algorithm(<$Settings>::from_table(table)?), )*
+                })
+            }
+        }
+
+        impl AlgorithmSettings {
+            /// Which algorithm it is.
+            #[must_use]
+            pub fn algorithm(&self) -> Algorithm {
+                match self { $( Self::$Algorithm(_) => Algorithm::$Algorithm, )* }
+            }
+
+            pub(super) fn write_to(&self, table: &mut Table) {
+                match self { $( Self::$Algorithm(settings) => settings.write_to(table), )* }
+            }
+
+            /// Refuses values that contradict each other, for so many environments.
+            pub(super) fn check(&self, num_envs: usize) -> Result<(), TrainerError> {
+                match self { $( Self::$Algorithm(settings) => settings.check(num_envs), )* }
+            }
+        }
+    };
+}
+
+algorithms! {
+    /// Proximal policy optimization.
+    Ppo(PpoSettings) = "ppo",
+    /// Advantage actor-critic, the synchronous A3C.
+    A2c(A2cSettings) = "a2c",
+    /// Deep Q-network, and what was added to it up to Rainbow.
+    Dqn(DqnSettings) = "dqn",
+    /// Parallelized Q-network.
+    Pqn(PqnSettings) = "pqn",
+}
