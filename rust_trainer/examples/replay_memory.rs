@@ -8,7 +8,7 @@
 
 use std::{error::Error, fs};
 
-use rust_trainer::{data::Replay, random::seeded_rng};
+use rust_trainer::data::Replay;
 use vec_env::{Dtype, ObsSpec, StepBatch, env::Random};
 
 const NUM_ENVS: usize = 8;
@@ -46,7 +46,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         replay.push(&[0; NUM_ENVS], &step, obs.clone())?;
     }
     let held = replay.held();
-    let batch = replay.get(&replay.sample(32, &mut seeded_rng(1)))?;
+    let newest: Vec<u64> = held.clone().rev().take(32).collect();
+    let batch = replay.get(&newest)?;
     println!(
         "{} transitions: {:.3} GB; a batch of them is {:?}",
         held.end - held.start,

@@ -12,10 +12,7 @@ use crate::{
 };
 
 /// The device that a choice means on this machine.
-///
-/// # Errors
-/// A CUDA device that is not there.
-pub fn select(choice: DeviceChoice) -> Result<Device, TrainerError> {
+pub(crate) fn select(choice: DeviceChoice) -> Result<Device, TrainerError> {
     match choice {
         // Each rank on a machine has a GPU of its own.
         DeviceChoice::Auto if Cuda::is_available() => {
@@ -40,10 +37,7 @@ pub fn select(choice: DeviceChoice) -> Result<Device, TrainerError> {
 }
 
 /// The device that the settings mean, ready for training: see [`cuda::prepare`].
-///
-/// # Errors
-/// Those of [`select`]; a precision that the device does not have; what CUDA says.
-pub fn prepare(settings: &MachineSettings) -> Result<Device, TrainerError> {
+pub(crate) fn prepare(settings: &MachineSettings) -> Result<Device, TrainerError> {
     let device = select(settings.device)?;
     let is_tf32 = settings.precision == Precision::Tf32;
     if is_tf32 && !device.is_cuda() {
@@ -60,8 +54,7 @@ pub fn prepare(settings: &MachineSettings) -> Result<Device, TrainerError> {
 
 /// The number format that a choice means on `device`: for `auto`, bf16 on a processor that computes in it
 /// and fp32 elsewhere.
-#[must_use]
-pub fn precision(choice: Precision, device: Device) -> Precision {
+pub(crate) fn precision(choice: Precision, device: Device) -> Precision {
     match choice {
         Precision::Auto if device == Device::Cpu && computes_in_bf16() => Precision::Bf16,
         Precision::Auto => Precision::Fp32,
@@ -71,8 +64,7 @@ pub fn precision(choice: Precision, device: Device) -> Precision {
 
 /// Whether the processor has instructions for products of bfloat16. Where it has not, oneDNN emulates
 /// them, at half the speed of float32.
-#[must_use]
-pub fn computes_in_bf16() -> bool {
+pub(crate) fn computes_in_bf16() -> bool {
     // All processors with AMX's have these, too.
     #[cfg(target_arch = "x86_64")]
     return std::arch::is_x86_feature_detected!("avx512bf16");
@@ -93,8 +85,7 @@ fn beyond_plain(settings: &MachineSettings) -> Vec<&'static str> {
 }
 
 /// What the user should know of a CUDA device before the run: that nobody has tried it. Nothing of others.
-#[must_use]
-pub fn caution(device: Device, settings: &MachineSettings) -> Option<String> {
+pub(crate) fn caution(device: Device, settings: &MachineSettings) -> Option<String> {
     let beyond = beyond_plain(settings);
     device.is_cuda().then(|| match beyond.as_slice() {
         [] => "CUDA, untested".to_owned(),
@@ -103,8 +94,11 @@ pub fn caution(device: Device, settings: &MachineSettings) -> Option<String> {
 }
 
 /// An error of libtorch's with what to do about it, where it is of work on a CUDA device; else as it is.
-#[must_use]
-pub fn advised(error: TrainerError, device: Device, settings: &MachineSettings) -> TrainerError {
+pub(crate) fn advised(
+    error: TrainerError,
+    device: Device,
+    settings: &MachineSettings,
+) -> TrainerError {
     if !device.is_cuda() {
         return error;
     }
@@ -148,8 +142,7 @@ pub fn limit_torch_to_one_thread() {
 }
 
 /// Cores that this process may use; ranks on one machine share its cores.
-#[must_use]
-pub fn available_cores() -> i64 {
+pub(crate) fn available_cores() -> i64 {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     (cores / ranks::launch::ranks_here()).max(1) as i64
 }
@@ -164,8 +157,7 @@ pub(crate) fn num_threads(threads: i32) -> i32 {
 }
 
 /// A device's name as settings spell it.
-#[must_use]
-pub fn name(device: Device) -> String {
+pub(crate) fn name(device: Device) -> String {
     match device {
         Device::Cuda(index) => format!("cuda:{index}"),
         other => format!("{other:?}").to_lowercase(),

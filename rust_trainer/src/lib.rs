@@ -7,7 +7,7 @@
 
 pub mod algorithms;
 pub mod cli;
-pub mod cuda;
+mod cuda;
 pub mod data;
 pub mod device;
 pub mod distributions;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 use vec_env::{Dtype, ObsSpec, StepBatch};
 
-use crate::error::TrainerError;
+use crate::{error::TrainerError, tensors::to_vec};
 
 /// What normalized numbers are clipped to.
 const LIMIT: f64 = 10.0;
@@ -110,25 +110,27 @@ impl ObsNormalizer {
 
     /// Normalizes several observations in place, float32 as bytes.
     pub fn apply(&self, obs: &mut [u8]) {
-        let Self(moments) = self;
-        let places = (0..moments.mean.len()).cycle();
+        let places = (0..self.0.mean.len()).cycle();
         for (bytes, place) in obs.as_chunks_mut().0.iter_mut().zip(places) {
-            let number = f64::from(f32::from_ne_bytes(*bytes));
-            let normalized = (number - moments.mean[place]) / moments.deviation(place);
-            *bytes = (normalized.clamp(-LIMIT, LIMIT) as f32).to_ne_bytes();
+            *bytes = self.scaled(f32::from_ne_bytes(*bytes), place).to_ne_bytes();
         }
     }
 
     /// Observations `[batch, width]` normalized, wherever they lie.
     pub fn normalized(&self, obs: &Tensor) -> Tensor {
+        let places = (0..self.0.mean.len()).cycle();
+        let numbers = to_vec::<f32>(&obs.to_kind(Kind::Float))
+            .into_iter()
+            .zip(places);
+        let scaled = numbers.map(|(number, place)| self.scaled(number, place));
+        let scaled = Tensor::from_slice(&scaled.collect::<Vec<f32>>());
+        scaled.view_as(obs).to_device(obs.device())
+    }
+
+    fn scaled(&self, number: f32, place: usize) -> f32 {
         let Self(moments) = self;
-        let row = |numbers: &[f64]| Tensor::from_slice(numbers).to_device(obs.device());
-        let deviations: Vec<f64> = (0..moments.mean.len())
-            .map(|place| moments.deviation(place))
-            .collect();
-        let centered = obs.to_kind(Kind::Double) - row(&moments.mean);
-        let normalized = (centered / row(&deviations)).clamp(-LIMIT, LIMIT);
-        normalized.to_kind(Kind::Float)
+        let scaled = (f64::from(number) - moments.mean[place]) / moments.deviation(place);
+        scaled.clamp(-LIMIT, LIMIT) as f32
     }
 }
 
@@ -151,12 +153,6 @@ impl RewardNormalizer {
             moments: RunningMoments::new(1),
             returns: vec![0.0; num_envs],
         }
-    }
-
-    /// How many environments it is for.
-    #[must_use]
-    pub fn num_envs(&self) -> usize {
-        self.returns.len()
     }
 
     /// One that was saved, of `num_envs` environments.
@@ -218,26 +214,6 @@ mod tests {
             assert!((parts.mean[place] - mean).abs() < 1e-4 * mean.abs().max(1.0));
             assert!((parts.variance[place] / (squares / 30.0) - 1.0).abs() < 1e-3);
         }
-    }
-
-    #[test]
-    fn both_ways_to_normalize_are_one() {
-        let spec = ObsSpec {
-            shape: vec![2],
-            dtype: Dtype::Float32,
-        };
-        let mut normalizer = ObsNormalizer::new(&spec).unwrap();
-        let numbers = [1.0_f32, 200.0, 3.5, -7.0, 0.1, 1e-3];
-        let mut bytes = numbers.map(f32::to_ne_bytes).concat();
-        normalizer.update(&bytes);
-        let tensor = normalizer.normalized(&Tensor::from_slice(&numbers).view([3, 2]));
-        normalizer.apply(&mut bytes);
-        let (ours, _) = bytes.as_chunks();
-        let ours: Vec<f32> = ours
-            .iter()
-            .map(|bytes| f32::from_ne_bytes(*bytes))
-            .collect();
-        assert_eq!(ours, Vec::<f32>::try_from(tensor.reshape(-1)).unwrap());
     }
 
     #[test]

@@ -82,6 +82,32 @@ pub(crate) fn torch_error() -> String {
     text.to_string_lossy().into_owned()
 }
 
+/// A tensor's bytes, row by row.
+///
+/// # Errors
+/// What libtorch says.
+pub(crate) fn bytes_of(tensor: &Tensor) -> Result<Vec<u8>, TrainerError> {
+    if tensor.numel() == 0 {
+        return Ok(Vec::new());
+    }
+    let tensor = tensor.to_device(Device::Cpu).f_contiguous()?;
+    let bytes = tensor.f_reshape([-1])?.f_view_dtype(Kind::Uint8)?;
+    let mut copy = vec![0; bytes.numel()];
+    bytes.f_copy_data_u8(&mut copy, bytes.numel())?;
+    Ok(copy)
+}
+
+/// The index of the greatest number, of equals the first.
+pub(crate) fn argmax(row: &[f32]) -> usize {
+    let mut best = 0;
+    for (index, value) in row.iter().enumerate() {
+        if *value > row[best] {
+            best = index;
+        }
+    }
+    best
+}
+
 /// A copy in memory of its own. `Tensor::copy` writes zeros first.
 pub(crate) fn copy(tensor: &Tensor) -> Tensor {
     tensor.to_device_(tensor.device(), tensor.kind(), false, true)

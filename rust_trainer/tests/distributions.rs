@@ -6,7 +6,7 @@
 mod support;
 
 use rust_trainer::{
-    distributions::DiagonalGaussian,
+    distributions::Distribution,
     normalize::{ObsNormalizer, RewardNormalizer},
 };
 use tch::{Kind, Tensor};
@@ -21,7 +21,10 @@ fn distributions_and_normalizers() {
     let theirs = read(&folder.path().join("distribution.safetensors"));
     for (kind, tolerance) in [(Kind::Double, 1e-13), (Kind::Float, 1e-5)] {
         let ours = |name: &str| theirs[name].to_kind(kind);
-        let policy = DiagonalGaussian::new(ours("mean"), ours("log_std"));
+        let policy = Distribution::DiagonalGaussian {
+            mean: ours("mean"),
+            log_std: ours("log_std"),
+        };
         let results = [
             ("log_prob", policy.log_prob(&ours("actions"))),
             ("entropy", policy.entropy()),

@@ -109,7 +109,7 @@ def test_a_rank_without_memory_says_so(two: TwoByHand) -> None:
     limit = steady_size(process) + (100 << 20)
     resource.prlimit(process, resource.RLIMIT_AS, (limit, limit))
     two.start(0, *replay)
-    refused = r"setting `replay_capacity` = 500000 takes 3\.5 GB of memory when it is full"
+    refused = r"the run needs 3\.5 GB of memory at least \(the replay memory 3\.5 GB\)"
     left = r"the ranks' address spaces \(`ulimit -v`\) have 0\.\d GB left"
     assert re.search(rf"error: rank 1 of 2 {VM}: {refused}, and {left}", two.error())
 

@@ -185,10 +185,8 @@ impl<N: Network> Learner<N> {
     ///
     /// # Errors
     /// A generator that has no text.
-    pub(super) fn state(&self, more: &[(&str, &Tensor)]) -> Result<State, TrainerError> {
-        let weights = self.net.params().named();
-        let tensors = weights.chain(self.optimizer.state());
-        let tensors = tensors.chain(more.iter().copied());
+    pub(super) fn state(&self, more: &[(String, Tensor)]) -> Result<State, TrainerError> {
+        let tensors = self.tensors(more);
         let copies = tensors.map(|(name, tensor)| {
             let copy = tensor.detach().to_device(Device::Cpu).copy();
             (name.to_owned(), copy)
@@ -213,17 +211,24 @@ impl<N: Network> Learner<N> {
     pub(super) fn load_state(
         &mut self,
         state: &State,
-        more: &[(&str, &Tensor)],
+        more: &[(String, Tensor)],
     ) -> Result<(), TrainerError> {
         let rng: String = state.value("rng")?;
         let rng = serde_json::from_str(&rng)
             .map_err(|error| TrainerError::State(format!("value `rng`: {error}")))?;
         let optimizer_steps = state.value("optimizer_steps")?;
-        let weights = self.net.params().named();
-        let tensors = weights.chain(self.optimizer.state());
-        state.copy_to(tensors.chain(more.iter().copied()))?;
+        state.copy_to(self.tensors(more))?;
         self.rng = rng;
         self.optimizer.steps = optimizer_steps;
         Ok(())
+    }
+
+    /// What learning changes, and `more`, by name.
+    fn tensors<'a>(
+        &'a self,
+        more: &'a [(String, Tensor)],
+    ) -> impl Iterator<Item = (&'a str, &'a Tensor)> {
+        let own = self.net.params().named().chain(self.optimizer.state());
+        own.chain(more.iter().map(|(name, tensor)| (name.as_str(), tensor)))
     }
 }

@@ -17,7 +17,7 @@ pub struct Blueprint<'a> {
     run: &'a Settings,
     spec: &'a ObsSpec,
     actions: &'a ActionSpace,
-    pub(super) device: Device,
+    device: Device,
     /// Draws their weights.
     pub(super) rng: Pcg64,
 }
@@ -49,16 +49,10 @@ impl<'a> Blueprint<'a> {
         lstm_size: i64,
         norm_obs: bool,
     ) -> Result<PolicyValueNet, TrainerError> {
-        let Self {
-            run,
-            spec,
-            actions,
-            device,
-            rng,
-        } = self;
-        let precision = run.machine.precision;
-        let mut net =
-            PolicyValueNet::new(spec, actions, &run.net, lstm_size, *device, precision, rng)?;
+        let (spec, actions, body) = (self.spec, self.actions, &self.run.net);
+        let (device, precision) = (self.device, self.run.machine.precision);
+        let rng = &mut self.rng;
+        let mut net = PolicyValueNet::new(spec, actions, body, lstm_size, device, precision, rng)?;
         if norm_obs {
             net.obs_normalizer = Some(ObsNormalizer::new(spec)?);
         }

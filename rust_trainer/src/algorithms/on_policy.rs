@@ -51,13 +51,13 @@ pub trait OnPolicy: Sync + 'static {
     /// A fresh optimizer.
     fn optimizer(&self, num_params: i64, device: Device) -> Optimizer;
 
-    /// Actions for the newest observations.
+    /// What collects: actions for the newest observations.
     fn choose(&self, learner: &mut Learner<Self::Net>, turn: Turn<'_>) -> Choice;
 
     /// What `obs`, `[num_envs, ...]`, are worth, behind what `memory` holds.
     fn values(&self, learner: &Learner<Self::Net>, obs: &Tensor, memory: &Memory) -> Vec<f32>;
 
-    /// How much better each action of a full rollout was than the value of its observation, `[num_steps · num_envs]`;
+    /// The target: how much better each action of a full rollout was than the value of its observation, `[num_steps · num_envs]`;
     /// `last_values` are those of the observations behind it.
     fn advantages(&self, rollout: &Rollout, last_values: &[f32]) -> Vec<f32>;
 
@@ -141,7 +141,9 @@ impl<S: OnPolicy> OnPolicyAlgorithm<S> {
         let mut learner = Learner::new(net, optimizer, blueprint.rng, &run.machine, ranks);
         learner.steps = is_recorded.then(recording);
         learner.acting = (is_recorded && is_discrete).then(recording);
-        let mut rollout = Rollout::of_envs(env, common.num_steps, memory.clone(), device)?;
+        let sizes = (num_envs, num_envs / env.batch_size());
+        let (num_steps, of_rollout) = (common.num_steps, memory.clone());
+        let mut rollout = Rollout::new(spaces.0, num_steps, sizes, of_rollout, device)?;
         if run.machine.cuda_streams {
             rollout.stream()?;
         }
@@ -291,15 +293,12 @@ impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
 
     fn state(&self) -> Result<State, TrainerError> {
         let ranks = &self.learner.ranks;
+        let mut in_hand = Vec::new();
+        for (name, state) in Memory::joined(&self.memories).named() {
+            in_hand.push((name.to_owned(), ranks.rows_at_first(state, Memory::ENVS)?));
+        }
         let obs = ranks.rows_at_first(&self.rollout.obs_in_hand(), 0)?;
-        let memory = Memory::joined(&self.memories);
-        let memory = memory.named().map(|(name, state)| {
-            let all = ranks.rows_at_first(state, Memory::ENVS);
-            all.map(|all| (name, all))
-        });
-        let memory: Vec<_> = memory.collect::<Result<_, _>>()?;
-        let memory = memory.iter().map(|(name, state)| (*name, state));
-        let in_hand: Vec<_> = memory.chain([(Rollout::OBS_IN_HAND, &obs)]).collect();
+        in_hand.push((State::OBS_IN_HAND.to_owned(), obs));
         let mut state = self.learner.state(&in_hand)?;
         let values = &mut state.values;
         values.insert("updates".to_owned(), json!(self.updates.done));
@@ -322,17 +321,18 @@ impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
             )?),
             None => None,
         };
-        let reward_normalizer = match &self.reward_normalizer {
-            Some(present) => {
+        let num_envs = self.rollout.num_envs() * ranks.count();
+        let reward_normalizer = match self.reward_normalizer {
+            Some(_) => {
                 let loaded = state.value(RewardNormalizer::NAME)?;
-                Some(RewardNormalizer::load(loaded, present.num_envs())?)
+                Some(RewardNormalizer::load(loaded, num_envs)?)
             }
             None => None,
         };
         let obs = ranks.room_for_all(&self.rollout.obs_in_hand(), 0);
-        let num_envs = self.rollout.num_envs() * ranks.count();
         let memory = self.learner.net.new_memory(num_envs);
-        let in_hand = memory.named().chain([(Rollout::OBS_IN_HAND, &obs)]);
+        let in_hand = memory.named().chain([(State::OBS_IN_HAND, &obs)]);
+        let in_hand = in_hand.map(|(name, tensor)| (name.to_owned(), tensor.shallow_clone()));
         let in_hand: Vec<_> = in_hand.collect();
         self.learner.load_state(state, &in_hand)?;
         if let (Some(present), Some(loaded)) =

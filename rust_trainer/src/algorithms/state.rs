@@ -20,6 +20,9 @@ pub struct State {
 }
 
 impl State {
+    /// The name of the observations for which no action is chosen yet.
+    pub(super) const OBS_IN_HAND: &str = "obs_in_hand";
+
     /// A value by name.
     ///
     /// # Errors
@@ -28,6 +31,12 @@ impl State {
         let value = self.values.get(name).cloned().unwrap_or_default();
         serde_json::from_value(value)
             .map_err(|error| TrainerError::State(format!("value `{name}`: {error}")))
+    }
+
+    /// A tensor by name, if it is there.
+    pub(super) fn tensor(&self, name: &str) -> Option<&Tensor> {
+        let found = self.tensors.iter().find(|(saved, _)| saved == name);
+        found.map(|(_, tensor)| tensor)
     }
 
     /// Copies the tensors to those of the same names in `targets`; all of them, or none.
@@ -40,29 +49,23 @@ impl State {
     ) -> Result<(), TrainerError> {
         let mut checked = Vec::new();
         for (name, target) in targets {
-            let source = self.tensors.iter().find(|(saved, _)| saved == name);
-            let Some((_, source)) = source else {
+            let Some(source) = self.tensor(name) else {
                 return Err(TrainerError::State(format!("tensor `{name}` is missing")));
             };
-            if source.size() != target.size() {
-                return Err(TrainerError::State(format!(
-                    "tensor `{name}` has shape {:?}, the network needs {:?}",
-                    source.size(),
-                    target.size()
-                )));
-            }
-            if source.kind() != target.kind() {
-                return Err(TrainerError::State(format!(
-                    "tensor `{name}` has numbers of type {:?}, needed are {:?}",
-                    source.kind(),
-                    target.kind()
-                )));
-            }
-            if source.isfinite().all().int64_value(&[]) == 0 {
-                let problem = format!("tensor `{name}` has numbers that are not finite");
-                return Err(TrainerError::State(problem));
-            }
-            checked.push((source, target.shallow_clone()));
+            let problem = if source.size() != target.size() {
+                let (found, needed) = (source.size(), target.size());
+                format!("has shape {found:?}, the network needs {needed:?}")
+            } else if source.kind() != target.kind() {
+                let (found, needed) = (source.kind(), target.kind());
+                format!("has numbers of type {found:?}, needed are {needed:?}")
+            } else if source.isfinite().all().int64_value(&[]) == 0 {
+                "has numbers that are not finite".to_owned()
+            } else {
+                checked.push((source, target.shallow_clone()));
+                continue;
+            };
+            let problem = format!("tensor `{name}` {problem}");
+            return Err(TrainerError::State(problem));
         }
         let _guard = no_grad_guard();
         for (source, mut target) in checked {

@@ -4,45 +4,38 @@ use tch::Device;
 use vec_env::{StepBatch, SyncVecEnv, VecEnv, envs::GridWorld};
 
 use crate::{
-    algorithms::{Algorithm, Learning, Metrics, OnPolicyAlgorithm},
-    cuda::{Places, Recorder, Recording},
+    algorithms::{Algorithm, Learning, Metrics, OnPolicy, OnPolicyAlgorithm},
+    cuda::{Recording, places},
     ranks::Ranks,
     settings::{self, AlgorithmSettings, Settings},
 };
 
-type NewRecorder = fn() -> Option<Box<dyn Recorder>>;
-
-fn recordings(new: NewRecorder) -> (Recording, Recording) {
-    (Recording::with(new()), Recording::with(new()))
+/// The algorithm on the CPU, or with its work recorded as on a device.
+fn new<S: OnPolicy>(
+    of: S,
+    settings: &Settings,
+    env: &dyn VecEnv,
+    recording: Option<fn() -> Recording>,
+) -> Box<dyn Algorithm> {
+    let alone = Ranks::alone();
+    let mut new = OnPolicyAlgorithm::of_rank(of, settings, env, Device::Cpu, &alone).unwrap();
+    if let Some(recording) = recording {
+        new.record(recording(), recording());
+    }
+    Box::new(new)
 }
 
 /// What was done, learned and said in three updates of five environments.
 fn played(
     settings: &Settings,
-    recorder: Option<NewRecorder>,
+    recording: Option<fn() -> Recording>,
 ) -> (Vec<i64>, Vec<f32>, Vec<Metrics>) {
     let mut env = SyncVecEnv::new(5, |index| GridWorld::new(3, index as u64)).unwrap();
-    let alone = Ranks::alone();
-    let mut algorithm: Box<dyn Algorithm> = match settings.algorithm.clone() {
-        AlgorithmSettings::Ppo(ppo) => {
-            let mut new =
-                OnPolicyAlgorithm::of_rank(ppo, settings, &env, Device::Cpu, &alone).unwrap();
-            if let Some(recorder) = recorder {
-                let (acting, steps) = recordings(recorder);
-                new.record(acting, steps);
-            }
-            Box::new(new)
-        }
-        AlgorithmSettings::Pqn(pqn) => {
-            let mut new =
-                OnPolicyAlgorithm::of_rank(pqn, settings, &env, Device::Cpu, &alone).unwrap();
-            if let Some(recorder) = recorder {
-                let (acting, steps) = recordings(recorder);
-                new.record(acting, steps);
-            }
-            Box::new(new)
-        }
-        _ => unreachable!("the others are not recorded"),
+    let mut algorithm = match settings.algorithm.clone() {
+        AlgorithmSettings::Ppo(ppo) => new(ppo, settings, &env, recording),
+        AlgorithmSettings::A2c(a2c) => new(a2c, settings, &env, recording),
+        AlgorithmSettings::Pqn(pqn) => new(pqn, settings, &env, recording),
+        AlgorithmSettings::Dqn(_) => unreachable!("it is not recorded"),
     };
     let (mut actions, mut metrics) = (Vec::new(), Vec::new());
     let mut step = StepBatch::default();
@@ -70,16 +63,21 @@ fn played(
 /// Minibatches of two sizes: 65 samples in four parts.
 #[test]
 fn what_is_recorded_is_what_is_done_as_it_comes() {
-    for algorithm in [settings::Algorithm::Ppo, settings::Algorithm::Pqn] {
-        let changes = "num_envs = 5\nnum_steps = 13\ntotal_steps = 195\nnum_minibatches = 4\n\
-            update_epochs = 3\nlearning_rate = 1e-2";
+    let minibatches = "\nnum_minibatches = 4\nupdate_epochs = 3";
+    for (algorithm, more) in [
+        (settings::Algorithm::Ppo, minibatches),
+        (settings::Algorithm::A2c, ""),
+        (settings::Algorithm::Pqn, minibatches),
+    ] {
+        let changes = "num_envs = 5\nnum_steps = 13\ntotal_steps = 195\nlearning_rate = 1e-2";
+        let changes = format!("{changes}{more}");
         let settings = Settings::defaults(algorithm);
-        let settings = settings.with(&toml::from_str(changes).unwrap()).unwrap();
+        let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
         let plain = played(&settings, None);
-        let as_it_comes: NewRecorder = || None;
-        let recorded: NewRecorder = || Some(Box::new(Places));
-        for recorder in [as_it_comes, recorded] {
-            let other = played(&settings, Some(recorder));
+        let as_it_comes: fn() -> Recording = || Recording::with(None);
+        let recorded = || Recording::with(Some(places));
+        for recording in [as_it_comes, recorded] {
+            let other = played(&settings, Some(recording));
             assert_eq!(plain.0, other.0, "{algorithm}: actions");
             let differences = plain.1.iter().zip(&other.1).map(|(a, b)| (a - b).abs());
             let largest = differences.fold(0.0, f32::max);

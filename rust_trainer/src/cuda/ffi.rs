@@ -1,28 +1,20 @@
-//! `csrc/cuda.cpp` in safe Rust: streams, events and graphs of CUDA.
+//! `csrc/cuda.cpp` in safe Rust: streams, events and graphs of CUDA. What fails gives what libtorch or CUDA says.
 
 #![expect(unsafe_code, reason = "foreign functions")]
 
 use std::{
     ffi::{c_int, c_void},
-    fmt,
-    ptr::NonNull,
+    ptr::{self, NonNull},
 };
 
 use tch::Tensor;
 
-use crate::tensors::torch_error;
-
-use crate::error::TrainerError;
+use crate::{error::TrainerError, tensors::torch_error};
 
 /// What libtorch or CUDA says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct CudaError(pub String);
-
-impl fmt::Display for CudaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 impl From<CudaError> for TrainerError {
     fn from(error: CudaError) -> Self {
@@ -61,18 +53,12 @@ fn check(status: c_int) -> Result<(), CudaError> {
 
 /// Whether products and convolutions in float32 on a CUDA device may round their factors to 10 bits of
 /// mantissa (`TensorFloat32`).
-///
-/// # Errors
-/// What libtorch says.
 pub fn allow_tf32(allow: bool) -> Result<(), CudaError> {
     // SAFETY: sets flags of libtorch's.
     check(unsafe { trainer_cuda_allow_tf32(allow) })
 }
 
 /// Copies on this thread's stream from or to pinned memory, without waiting for it.
-///
-/// # Errors
-/// Tensors of other shapes; what CUDA says.
 pub(super) fn copy(to: &mut Tensor, from: &Tensor) -> Result<(), CudaError> {
     // SAFETY: both are tensors of libtorch's, which is what tch's pointers point to.
     check(unsafe { trainer_cuda_copy(to.as_ptr().cast(), from.as_ptr().cast()) })
@@ -86,10 +72,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// One of the pool.
-    ///
-    /// # Errors
-    /// What CUDA says: that there is no such device.
+    /// One of the pool of a device.
     pub fn new(device: usize) -> Result<Self, CudaError> {
         let (device, mut id) = (device as c_int, 0);
         // SAFETY: `id` is a valid place.
@@ -97,28 +80,22 @@ impl Stream {
         Ok(Self { device, id })
     }
 
-    /// The one on which this thread's work runs.
-    ///
-    /// # Errors
-    /// What CUDA says.
-    pub fn current(device: usize) -> Result<Self, CudaError> {
-        let (device, mut id) = (device as c_int, 0);
+    /// The one of the same device on which this thread's work runs.
+    pub fn current(self) -> Result<Self, CudaError> {
+        let mut id = 0;
         // SAFETY: `id` is a valid place.
-        check(unsafe { trainer_cuda_stream_current(device, &raw mut id) })?;
-        Ok(Self { device, id })
+        check(unsafe { trainer_cuda_stream_current(self.device, &raw mut id) })?;
+        Ok(Self { id, ..self })
     }
 
     /// Lets this thread's work run on it from now on.
-    ///
-    /// # Errors
-    /// What CUDA says.
     pub fn enter(self) -> Result<(), CudaError> {
         // SAFETY: the stream was given by libtorch.
         check(unsafe { trainer_cuda_stream_enter(self.device, self.id) })
     }
 }
 
-/// A point in the work of a stream.
+/// A point in the work of a stream; it is over as long as it is nowhere recorded.
 #[derive(Debug)]
 pub struct Event(NonNull<RawEvent>);
 
@@ -126,12 +103,9 @@ pub struct Event(NonNull<RawEvent>);
 unsafe impl Send for Event {}
 
 impl Event {
-    /// One that is over as long as it is nowhere recorded.
-    ///
-    /// # Errors
-    /// What libtorch says.
+    /// One that is nowhere recorded.
     pub fn new() -> Result<Self, CudaError> {
-        let mut event = std::ptr::null_mut();
+        let mut event = ptr::null_mut();
         // SAFETY: `event` is a valid place.
         check(unsafe { trainer_cuda_event_new(&raw mut event) })?;
         let event = NonNull::new(event).ok_or_else(|| CudaError("no event".to_owned()))?;
@@ -139,27 +113,18 @@ impl Event {
     }
 
     /// Marks the end of what is queued on `stream` now.
-    ///
-    /// # Errors
-    /// What CUDA says.
     pub fn record(&mut self, stream: Stream) -> Result<(), CudaError> {
         // SAFETY: the event lives until it is dropped.
         check(unsafe { trainer_cuda_event_record(self.0.as_ptr(), stream.device, stream.id) })
     }
 
     /// Lets what is queued on `stream` from now on begin after it.
-    ///
-    /// # Errors
-    /// What CUDA says.
     pub fn block(&self, stream: Stream) -> Result<(), CudaError> {
         // SAFETY: as above.
         check(unsafe { trainer_cuda_event_block(self.0.as_ptr(), stream.device, stream.id) })
     }
 
-    /// Waits for it.
-    ///
-    /// # Errors
-    /// What CUDA says; also what failed on the device before.
+    /// Waits for it; says also what failed on the device before.
     pub fn synchronize(&self) -> Result<(), CudaError> {
         // SAFETY: as above.
         check(unsafe { trainer_cuda_event_synchronize(self.0.as_ptr()) })
@@ -175,7 +140,7 @@ impl Drop for Event {
 
 #[cfg(cuda_graphs)]
 mod graph {
-    use super::{CudaError, NonNull, c_int, check};
+    use super::{CudaError, NonNull, c_int, check, ptr};
     use crate::panics::catch_panics;
 
     #[repr(C)]
@@ -200,12 +165,10 @@ mod graph {
 
     impl Graph {
         /// Takes down what `work` queues on this thread's stream, which must not be the default one; nothing
-        /// of it is done. The memory of tensors made in it stays theirs as long as the graph lives.
-        ///
-        /// # Errors
-        /// What CUDA says: work that cannot be taken down, such as a transfer to the host.
+        /// of it is done. The memory of tensors made in it stays theirs as long as the graph lives. Work that
+        /// cannot be taken down, such as a transfer to the host, is an error.
         pub fn record<Made>(work: impl FnOnce() -> Made) -> Result<(Self, Made), CudaError> {
-            let mut graph = std::ptr::null_mut();
+            let mut graph = ptr::null_mut();
             // SAFETY: `graph` is a valid place.
             check(unsafe { trainer_cuda_graph_new(&raw mut graph) })?;
             let graph = NonNull::new(graph).ok_or_else(|| CudaError("no graph".to_owned()))?;
@@ -221,9 +184,6 @@ mod graph {
         }
 
         /// Queues the work on this thread's stream.
-        ///
-        /// # Errors
-        /// What CUDA says.
         pub fn replay(&mut self) -> Result<(), CudaError> {
             // SAFETY: as above.
             check(unsafe { trainer_cuda_graph_replay(self.0.as_ptr()) })
@@ -247,17 +207,13 @@ mod graph {
     pub enum Graph {}
 
     impl Graph {
-        /// # Errors
-        /// Always: why there are none.
+        /// Says why there are none.
         pub fn record<Made>(_work: impl FnOnce() -> Made) -> Result<(Self, Made), CudaError> {
             let problem = "this program was built without CUDA's headers (nvidia-cuda-crt)";
             Err(CudaError(problem.to_owned()))
         }
 
         /// Never called.
-        ///
-        /// # Errors
-        /// None.
         pub fn replay(&mut self) -> Result<(), CudaError> {
             match *self {}
         }
@@ -266,9 +222,6 @@ mod graph {
 
 pub use graph::Graph;
 
-/// Whether this program was built with CUDA graphs.
-pub const HAS_GRAPHS: bool = cfg!(cuda_graphs);
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,9 +229,10 @@ mod tests {
     /// With a GPU or without: there are not so many devices, and graphs are not of the default stream.
     #[test]
     fn what_fails_is_an_error_of_one_line() {
+        let missing = Stream { device: 99, id: 0 };
         let problems = [
             Stream::new(99).unwrap_err(),
-            Stream::current(99).unwrap_err(),
+            missing.current().unwrap_err(),
             Graph::record(|| ()).map(|_| ()).unwrap_err(),
         ];
         for CudaError(problem) in problems {

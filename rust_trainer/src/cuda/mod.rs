@@ -10,18 +10,19 @@ mod upload;
 
 use tch::Device;
 
-pub use ffi::{CudaError, Event, Graph, HAS_GRAPHS, Stream, allow_tf32};
+pub(crate) use ffi::{CudaError, Stream};
+use ffi::{Event, Graph, allow_tf32};
+pub use recording::Recording;
 #[cfg(test)]
-pub(crate) use recording::Places;
-pub use recording::{Recorder, Recording, Tape};
-pub use upload::{Upload, Uploader};
+pub(crate) use recording::places;
+pub(crate) use upload::Upload;
+
+/// Whether this program was built with CUDA graphs.
+pub(crate) const HAS_GRAPHS: bool = cfg!(cuda_graphs);
 
 /// Lets this thread's work on a CUDA device compute with TF32 or without, and run on a stream of its own where it
 /// `is_recorded`, which demands that. Nothing on the CPU.
-///
-/// # Errors
-/// What CUDA says.
-pub fn prepare(device: Device, tf32: bool, is_recorded: bool) -> Result<(), CudaError> {
+pub(crate) fn prepare(device: Device, tf32: bool, is_recorded: bool) -> Result<(), CudaError> {
     if let Device::Cuda(index) = device {
         allow_tf32(tf32)?;
         if is_recorded {

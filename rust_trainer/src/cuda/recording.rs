@@ -3,51 +3,37 @@
 //! A small network asks for a hundred kernels a gradient step, and to queue each takes the host longer than
 //! the device needs for it. Replaying them is one call.
 
+use std::fmt::Debug;
+
 use tch::{Device, Tensor};
 
 use super::{CudaError, Graph};
+use crate::tensors::copy;
 
-/// Makes recordings: CUDA's, or in tests one that only keeps the rules.
-pub trait Recorder: Send + std::fmt::Debug {
-    /// Takes down what `work` does, without doing it. `work` makes tensors of the same places on each replay,
-    /// waits for nothing, and reads no number on the host.
-    ///
-    /// # Errors
-    /// Work that cannot be taken down.
-    fn record(&self, work: &mut dyn FnMut() -> Vec<Tensor>) -> Result<Box<dyn Tape>, CudaError>;
-}
+/// Takes down what work does, without doing it: CUDA's graphs, or in tests one that only keeps the rules. The work
+/// makes tensors of the same places on each replay, waits for nothing, and reads no number on the host.
+pub(crate) type Recorder = fn(&mut dyn FnMut() -> Vec<Tensor>) -> Result<Box<dyn Tape>, CudaError>;
 
 /// Work that has been taken down.
-pub trait Tape: Send + std::fmt::Debug {
+pub(crate) trait Tape: Send + Debug {
     /// Does it; what it made lies where it lay the last time. `work` is the same that was recorded.
-    ///
-    /// # Errors
-    /// What CUDA says.
     fn replay(&mut self, work: &mut dyn FnMut() -> Vec<Tensor>) -> Result<&[Tensor], CudaError>;
 }
 
-/// CUDA graphs.
+/// A CUDA graph, and what it makes.
 #[derive(Debug)]
-struct Graphs;
-
-#[derive(Debug)]
-struct GraphTape {
-    graph: Graph,
-    made: Vec<Tensor>,
-}
-
-impl Recorder for Graphs {
-    fn record(&self, work: &mut dyn FnMut() -> Vec<Tensor>) -> Result<Box<dyn Tape>, CudaError> {
-        let (graph, made) = Graph::record(work)?;
-        Ok(Box::new(GraphTape { graph, made }))
-    }
-}
+struct GraphTape(Graph, Vec<Tensor>);
 
 impl Tape for GraphTape {
     fn replay(&mut self, _work: &mut dyn FnMut() -> Vec<Tensor>) -> Result<&[Tensor], CudaError> {
-        self.graph.replay()?;
-        Ok(&self.made)
+        self.0.replay()?;
+        Ok(&self.1)
     }
+}
+
+fn graph(work: &mut dyn FnMut() -> Vec<Tensor>) -> Result<Box<dyn Tape>, CudaError> {
+    let (graph, made) = Graph::record(work)?;
+    Ok(Box::new(GraphTape(graph, made)))
 }
 
 /// One piece of work, done many times.
@@ -57,14 +43,14 @@ impl Tape for GraphTape {
 /// done as it comes, and [`Recording::problem`] says why.
 #[derive(Debug)]
 pub struct Recording {
-    recorder: Option<Box<dyn Recorder>>,
-    takes: Vec<Take>,
+    recorder: Option<Recorder>,
+    of_shapes: Vec<WorkOfShapes>,
     problem: Option<CudaError>,
 }
 
 /// The work for inputs of certain shapes.
 #[derive(Debug)]
-struct Take {
+struct WorkOfShapes {
     /// Where the work finds its inputs.
     inputs: Vec<Tensor>,
     times: usize,
@@ -78,20 +64,14 @@ impl Recording {
     /// For work on `device`; `is_wanted` or not.
     #[must_use]
     pub fn on(device: Device, is_wanted: bool) -> Self {
-        let recorder: Option<Box<dyn Recorder>> = if device.is_cuda() && is_wanted {
-            Some(Box::new(Graphs))
-        } else {
-            None
-        };
-        Self::with(recorder)
+        Self::with((device.is_cuda() && is_wanted).then_some(graph))
     }
 
     /// With a recorder, or none.
-    #[must_use]
-    pub fn with(recorder: Option<Box<dyn Recorder>>) -> Self {
+    pub(crate) fn with(recorder: Option<Recorder>) -> Self {
         Self {
             recorder,
-            takes: Vec::new(),
+            of_shapes: Vec::new(),
             problem: None,
         }
     }
@@ -105,28 +85,27 @@ impl Recording {
         inputs: &[&Tensor],
         mut work: impl FnMut(&[&Tensor]) -> Vec<Tensor>,
     ) -> Vec<Tensor> {
-        let Some(recorder) = &self.recorder else {
+        let Some(recorder) = self.recorder else {
             return work(inputs);
         };
-        let shapes = |take: &Take| {
-            let both = take.inputs.iter().zip(inputs);
-            let mut same = both.map(|(a, b)| a.size() == b.size() && a.kind() == b.kind());
-            take.inputs.len() == inputs.len() && same.all(|same| same)
+        let is_same = |(a, b): (&Tensor, &&Tensor)| a.size() == b.size() && a.kind() == b.kind();
+        let fits = |known: &WorkOfShapes| {
+            let both = known.inputs.iter().zip(inputs);
+            known.inputs.len() == inputs.len() && both.into_iter().all(is_same)
         };
-        let place = self.takes.iter().position(shapes).unwrap_or_else(|| {
-            let inputs = inputs.iter().map(|input| input.copy()).collect();
-            self.takes.push(Take {
-                inputs,
+        let known = self.of_shapes.iter().position(fits).unwrap_or_else(|| {
+            self.of_shapes.push(WorkOfShapes {
+                inputs: inputs.iter().map(|input| input.copy()).collect(),
                 times: 0,
                 tape: None,
             });
-            self.takes.len() - 1
+            self.of_shapes.len() - 1
         });
-        let Take {
+        let WorkOfShapes {
             inputs: own,
             times,
             tape,
-        } = &mut self.takes[place];
+        } = &mut self.of_shapes[known];
         for (place, input) in own.iter_mut().zip(inputs) {
             place.copy_(input);
         }
@@ -136,11 +115,13 @@ impl Recording {
             *times += 1;
             return work();
         }
+        // The next replay does not overwrite what is handed out.
+        let copies = |made: &[Tensor]| made.iter().map(copy).collect();
         let replayed = match tape {
             Some(tape) => tape.replay(&mut work).map(copies),
-            None => recorder
-                .record(&mut work)
-                .and_then(|new| tape.insert(new).replay(&mut work).map(copies)),
+            None => {
+                recorder(&mut work).and_then(|new| tape.insert(new).replay(&mut work).map(copies))
+            }
         };
         match replayed {
             Ok(made) => made,
@@ -149,7 +130,7 @@ impl Recording {
                 let made = work();
                 self.problem = Some(problem);
                 self.recorder = None;
-                self.takes.clear();
+                self.of_shapes.clear();
                 made
             }
         }
@@ -161,10 +142,31 @@ impl Recording {
     }
 }
 
-/// What the next replay does not overwrite.
-fn copies(made: &[Tensor]) -> Vec<Tensor> {
-    let copy = |tensor: &Tensor| tensor.to_device_(tensor.device(), tensor.kind(), false, true);
-    made.iter().map(copy).collect()
+/// Keeps the rules of recordings on the CPU: what is made lies where it lay the last time.
+#[cfg(test)]
+#[expect(clippy::unnecessary_wraps, reason = "so are recorders")]
+pub(crate) fn places(_: &mut dyn FnMut() -> Vec<Tensor>) -> Result<Box<dyn Tape>, CudaError> {
+    #[derive(Debug, Default)]
+    struct Places(Vec<Tensor>);
+
+    impl Tape for Places {
+        fn replay(
+            &mut self,
+            work: &mut dyn FnMut() -> Vec<Tensor>,
+        ) -> Result<&[Tensor], CudaError> {
+            let made = work();
+            if self.0.is_empty() {
+                self.0 = made;
+            } else {
+                for (place, made) in self.0.iter_mut().zip(made) {
+                    place.copy_(&made);
+                }
+            }
+            Ok(&self.0)
+        }
+    }
+
+    Ok(Box::<Places>::default())
 }
 
 #[cfg(test)]
@@ -186,7 +188,7 @@ mod tests {
     /// Recorded or not, work is done once a call, on the inputs of that call, and what was handed out stays.
     #[test]
     fn replays_do_what_the_work_does() {
-        let sum_of_calls = |recorder: Option<Box<dyn Recorder>>| {
+        let sum_of_calls = |recorder: Option<Recorder>| {
             let mut recording = Recording::with(recorder);
             let mut state = numbers(&[0.0, 0.0]);
             let mut handed_out = Vec::new();
@@ -204,24 +206,14 @@ mod tests {
             let all: Vec<Vec<f32>> = handed_out.iter().map(floats).collect();
             (floats(&state), all)
         };
-        let (plain, recorded) = (sum_of_calls(None), sum_of_calls(Some(Box::new(Places))));
+        let (plain, recorded) = (sum_of_calls(None), sum_of_calls(Some(places)));
         assert_eq!(plain.0, [45.0, 18.0]);
         assert_eq!(plain, recorded);
     }
 
     #[test]
     fn what_cannot_be_recorded_is_done_as_it_comes_and_the_reason_is_said_once() {
-        #[derive(Debug)]
-        struct Fails;
-        impl Recorder for Fails {
-            fn record(
-                &self,
-                _work: &mut dyn FnMut() -> Vec<Tensor>,
-            ) -> Result<Box<dyn Tape>, CudaError> {
-                Err(CudaError("no".to_owned()))
-            }
-        }
-        let mut recording = Recording::with(Some(Box::new(Fails)));
+        let mut recording = Recording::with(Some(|_| Err(CudaError("no".to_owned()))));
         let (times, mut problems) = (Cell::new(0), Vec::new());
         for call in 1..=6 {
             let made = recording.call(&[&numbers(&[call as f32])], |inputs| {
@@ -233,46 +225,5 @@ mod tests {
         }
         assert_eq!(times.get(), 6);
         assert_eq!(problems, [CudaError("no".to_owned())]);
-    }
-}
-
-/// Keeps the rules of recordings on the CPU: what is made lies where it lay the last time.
-#[cfg(test)]
-pub(crate) use places::Places;
-
-#[cfg(test)]
-mod places {
-    use super::{CudaError, Recorder, Tape, Tensor};
-
-    #[derive(Debug)]
-    pub(crate) struct Places;
-
-    #[derive(Debug, Default)]
-    struct PlacesTape(Vec<Tensor>);
-
-    impl Recorder for Places {
-        fn record(
-            &self,
-            _work: &mut dyn FnMut() -> Vec<Tensor>,
-        ) -> Result<Box<dyn Tape>, CudaError> {
-            Ok(Box::new(PlacesTape::default()))
-        }
-    }
-
-    impl Tape for PlacesTape {
-        fn replay(
-            &mut self,
-            work: &mut dyn FnMut() -> Vec<Tensor>,
-        ) -> Result<&[Tensor], CudaError> {
-            let made = work();
-            if self.0.is_empty() {
-                self.0 = made;
-            } else {
-                for (place, made) in self.0.iter_mut().zip(made) {
-                    place.copy_(&made);
-                }
-            }
-            Ok(&self.0)
-        }
     }
 }

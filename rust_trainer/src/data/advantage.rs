@@ -47,37 +47,14 @@ mod tests {
     use super::gae;
 
     #[test]
-    fn one_step_episodes_have_the_plain_error() {
-        let advantages = gae(&[1.0, 2.0], &[0.5, 0.25], &[true, true], &[9.0], 0.9, 0.95);
-        assert_eq!(advantages, [0.5, 1.75]);
-    }
-
-    #[test]
-    fn lambda_one_is_the_discounted_return_minus_the_value() {
-        let advantages = gae(
-            &[1.0, 1.0, 1.0],
-            &[0.0, 0.5, 0.0],
-            &[false, false, false],
-            &[8.0],
-            0.5,
-            1.0,
-        );
-        assert_eq!(
-            advantages,
-            [1.0 + 0.5 + 0.25 + 1.0, 1.0 + 0.5 + 2.0 - 0.5, 1.0 + 4.0]
-        );
-    }
-
-    #[test]
-    fn environments_do_not_mix() {
-        let advantages = gae(
-            &[1.0, 0.0, 0.0, 5.0],
-            &[0.0; 4],
-            &[false, true, false, false],
-            &[0.0, 0.0],
-            0.5,
-            1.0,
-        );
-        assert_eq!(advantages, [1.0, 0.0, 0.0, 5.0]);
+    fn advantages_are_those_of_small_cases_by_hand() {
+        let one_step_episodes = gae(&[1.0, 2.0], &[0.5, 0.25], &[true; 2], &[9.0], 0.9, 0.95);
+        assert_eq!(one_step_episodes, [0.5, 1.75]);
+        // With λ = 1 it is the discounted return minus the value.
+        let discounted = gae(&[1.0; 3], &[0.0, 0.5, 0.0], &[false; 3], &[8.0], 0.5, 1.0);
+        assert_eq!(discounted, [1.75 + 1.0, 1.5 + 2.0 - 0.5, 1.0 + 4.0]);
+        let ends = [false, true, false, false];
+        let of_two_envs = gae(&[1.0, 0.0, 0.0, 5.0], &[0.0; 4], &ends, &[0.0; 2], 0.5, 1.0);
+        assert_eq!(of_two_envs, [1.0, 0.0, 0.0, 5.0]);
     }
 }

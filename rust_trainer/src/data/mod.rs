@@ -8,9 +8,10 @@ mod rollout;
 mod samples;
 mod truncation;
 
-pub use observations::Observations;
-pub use priorities::Priorities;
-pub use replay::{Replay, Transitions};
+pub(crate) use observations::Observations;
+pub(crate) use priorities::Priorities;
+pub(crate) use replay::unfit;
+pub use replay::{Entries, Replay, ReplayState, Transitions};
 pub use rollout::Rollout;
 pub use samples::{Batch, Samples};
 pub(crate) use samples::{explained_variance, moments};

@@ -21,9 +21,9 @@ use crate::{
     tensors::{copy, obs_kind, obs_shape},
 };
 
-/// `num_rows` rows of `num_envs` observations each.
+/// `num_rows` rows of `num_envs` observations each. Who lends or reads a row that is lent, or not there, panics.
 #[derive(Debug)]
-pub struct Observations {
+pub(crate) struct Observations {
     rows: Rows,
     num_envs: usize,
     /// Channels, height and width of images.
@@ -41,27 +41,11 @@ enum Rows {
 }
 
 impl Observations {
-    /// Rows of zeros, of which each is lent by itself.
-    ///
-    /// # Errors
-    /// Memory that the host or the device does not have; what CUDA says.
+    /// Rows of zeros, of which up to `at_once` are lent at once.
     pub fn new(
         spec: &ObsSpec,
-        num_rows: usize,
-        num_envs: usize,
-        device: Device,
-    ) -> Result<Self, TrainerError> {
-        Self::in_groups(spec, num_rows, (num_envs, 1), device)
-    }
-
-    /// The same, of which up to `num_groups` are lent at once.
-    ///
-    /// # Errors
-    /// As [`Observations::new`].
-    pub fn in_groups(
-        spec: &ObsSpec,
-        num_rows: usize,
-        (num_envs, num_groups): (usize, usize),
+        (num_rows, num_envs): (usize, usize),
+        at_once: usize,
         device: Device,
     ) -> Result<Self, TrainerError> {
         let shape = obs_shape(&[num_rows, num_envs], spec);
@@ -71,7 +55,7 @@ impl Observations {
                 is_raw: vec![false; num_rows],
             }
         } else {
-            let rows = DeviceRows::new(&shape, num_groups, image(spec), obs_kind(spec), device)?;
+            let rows = DeviceRows::new(&shape, at_once, image(spec), obs_kind(spec), device)?;
             Rows::OnDevice(rows)
         };
         Ok(Self {
@@ -82,9 +66,6 @@ impl Observations {
     }
 
     /// Sends rows to a CUDA device on a stream of their own from now on; nothing on the CPU.
-    ///
-    /// # Errors
-    /// What CUDA says.
     pub fn stream(&mut self) -> Result<(), TrainerError> {
         match &mut self.rows {
             Rows::OnHost { .. } => Ok(()),
@@ -93,19 +74,11 @@ impl Observations {
     }
 
     /// Lends a row to be written to, until the slot is dropped; images are written whole.
-    ///
-    /// # Panics
-    /// If there is no such row, or it is lent already.
-    #[must_use]
     pub fn lend(&mut self, row: usize) -> ObsSlot {
         self.lend_rows(row..row + 1)
     }
 
     /// Lends several rows, one after another in memory.
-    ///
-    /// # Panics
-    /// If one of them is not there, or lent already; if they are more than can be lent at once.
-    #[must_use]
     pub fn lend_rows(&mut self, lent: Range<usize>) -> ObsSlot {
         match &mut self.rows {
             Rows::OnHost { rows, is_raw } => {
@@ -117,9 +90,6 @@ impl Observations {
     }
 
     /// A copy of a row where the network runs, `[num_envs, ...]`.
-    ///
-    /// # Panics
-    /// If there is no such row, or it is lent.
     pub fn row(&mut self, row: usize) -> Tensor {
         self.make_readable(row);
         let copy = match &mut self.rows {
@@ -130,9 +100,6 @@ impl Observations {
     }
 
     /// A copy of a row on the host, `[num_envs, ...]`.
-    ///
-    /// # Panics
-    /// If there is no such row, or it is lent.
     pub fn host_row(&self, row: usize) -> Tensor {
         match &self.rows {
             Rows::OnHost { rows, is_raw } => {
@@ -148,9 +115,6 @@ impl Observations {
 
     /// Copies of single observations where the network runs, `[samples, ...]`; sample
     /// `row · num_envs + env` is that of one environment in one row.
-    ///
-    /// # Panics
-    /// If there is no such row, or it is lent.
     pub fn gather(&mut self, samples: &[i64]) -> Tensor {
         for sample in samples {
             self.make_readable(*sample as usize / self.num_envs);
@@ -159,9 +123,6 @@ impl Observations {
     }
 
     /// Makes these rows readable by [`Observations::at`].
-    ///
-    /// # Panics
-    /// If one of them is lent.
     pub fn prepare(&mut self, rows: impl IntoIterator<Item = usize>) {
         for row in rows {
             self.make_readable(row);
@@ -179,13 +140,11 @@ impl Observations {
     }
 
     /// Observations in each row.
-    #[must_use]
     pub fn num_envs(&self) -> usize {
         self.num_envs
     }
 
     /// Where copies are handed out.
-    #[must_use]
     pub fn device(&self) -> Device {
         match &self.rows {
             Rows::OnHost { .. } => Device::Cpu,

@@ -12,9 +12,11 @@ mod tests;
 
 use std::collections::HashMap;
 
-use rand::{Rng, RngExt};
 use tch::{Device, Tensor};
 use vec_env::{ObsSpec, StepBatch};
+
+pub(crate) use state::unfit;
+pub use state::{Entries, ReplayState};
 
 use super::truncated_obs;
 use crate::{
@@ -102,6 +104,12 @@ impl Replay {
             last: HashMap::new(),
             in_hand: Vec::new(),
         })
+    }
+
+    /// Transitions that each of `num_ranks` ranks with `num_envs` environments holds: those of as many steps as make
+    /// the `capacity` of all.
+    pub(crate) fn capacity_of_rank(capacity: usize, num_envs: usize, num_ranks: usize) -> usize {
+        capacity.div_ceil(num_envs * num_ranks) * num_envs
     }
 
     /// Bytes that a replay memory takes when it is full, but for the starts of episodes.
@@ -211,14 +219,6 @@ impl Replay {
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.num_steps * self.num_envs
-    }
-
-    /// `count` of the transitions that can be sampled, drawn uniformly and with replacement.
-    ///
-    /// # Panics
-    /// If there is none.
-    pub fn sample(&self, count: usize, rng: &mut impl Rng) -> Vec<u64> {
-        (0..count).map(|_| rng.random_range(self.held())).collect()
     }
 
     /// The transitions of these numbers.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tch::{Device, Kind, Tensor};
-use vec_env::{ActionBatch, ObsSlot, ObsSpec, VecEnv};
+use vec_env::{ActionBatch, ObsSlot, ObsSpec};
 
 use super::{Batch, Observations, Samples, advantage::gae};
 use crate::{error::TrainerError, nn::Memory, policy::Choice};
@@ -41,27 +41,11 @@ pub struct Rollout {
 }
 
 impl Rollout {
-    /// The name of [`Rollout::obs_in_hand`] in a state.
-    pub const OBS_IN_HAND: &str = "obs_in_hand";
-
-    /// Room for `num_steps` steps of the environments of `env`, for a network that begins with `memory`.
+    /// Room for `num_steps` steps of `num_envs` environments in `num_groups` groups, which take turns in everything,
+    /// for a network that begins with `memory`.
     ///
     /// # Errors
     /// Memory that the host or the device does not have.
-    pub fn of_envs(
-        env: &dyn VecEnv,
-        num_steps: usize,
-        memory: Memory,
-        device: Device,
-    ) -> Result<Self, TrainerError> {
-        let sizes = (env.num_envs(), env.num_envs() / env.batch_size());
-        Self::new(env.obs_spec(), num_steps, sizes, memory, device)
-    }
-
-    /// The same for `num_envs` environments in `num_groups` groups, which take turns in everything.
-    ///
-    /// # Errors
-    /// As [`Rollout::of_envs`].
     pub fn new(
         spec: &ObsSpec,
         num_steps: usize,
@@ -71,7 +55,7 @@ impl Rollout {
     ) -> Result<Self, TrainerError> {
         let (num_rows, of_group) = ((num_steps + 1) * num_groups, num_envs / num_groups);
         Ok(Self {
-            observations: Observations::in_groups(spec, num_rows, (of_group, num_groups), device)?,
+            observations: Observations::new(spec, (num_rows, of_group), num_groups, device)?,
             num_steps,
             num_envs,
             num_groups,
@@ -270,7 +254,13 @@ impl Rollout {
                 .map(|index| *index >= num_envs && self.dones[(index - num_envs) as usize]);
             batch.episode_starts = starts.collect();
         }
-        batch.obs = self.obs_of(&batch.indices);
+        let of_group = self.envs_per_group();
+        let places = batch.indices.iter().map(|index| {
+            let (step, env) = (*index as usize / of_group, *index as usize % of_group);
+            (self.row_of(step) * of_group + env) as i64
+        });
+        let places: Vec<i64> = places.collect();
+        batch.obs = self.observations.gather(&places);
         batch
     }
 
@@ -299,17 +289,6 @@ impl Rollout {
             memory: Memory::default(),
             episode_starts: Vec::new(),
         }
-    }
-
-    /// The observations of the samples at `indices`, `[len, ...]`.
-    fn obs_of(&mut self, indices: &[i64]) -> Tensor {
-        let of_group = self.envs_per_group();
-        let in_store = indices.iter().map(|index| {
-            let (step, env) = (*index as usize / of_group, *index as usize % of_group);
-            (self.row_of(step) * of_group + env) as i64
-        });
-        let in_store: Vec<i64> = in_store.collect();
-        self.observations.gather(&in_store)
     }
 
     /// Begins the next rollout with the observations behind this one's last step, and with what the
@@ -355,51 +334,4 @@ fn action_tensor(actions: &ActionBatch, num_envs: usize) -> Tensor {
 }
 
 #[cfg(test)]
-mod tests {
-    use vec_env::Dtype;
-
-    use super::*;
-
-    #[test]
-    fn the_observations_behind_the_last_step_are_the_next_rollouts_first() {
-        let spec = ObsSpec {
-            shape: vec![1],
-            dtype: Dtype::Float32,
-        };
-        let mut rollout = Rollout::new(&spec, 3, (2, 1), Memory::default(), Device::Cpu).unwrap();
-        let mut count = 0_f32;
-        // Environment 0 counts up from 1 at the reset, environment 1 shows the negative.
-        let mut write = |rollout: &mut Rollout| {
-            count += 1.0;
-            let bytes = [count.to_ne_bytes(), (-count).to_ne_bytes()].concat();
-            rollout.next_obs().copy_from_slice(&bytes);
-        };
-        let floats = |tensor: Tensor| Vec::<f32>::try_from(tensor.flatten(0, -1)).unwrap();
-        write(&mut rollout);
-        for first in [1.0_f32, 4.0, 7.0] {
-            for step in 0..3 {
-                let seen = first + step as f32;
-                assert_eq!(floats(rollout.newest_obs()), [seen, -seen]);
-                rollout.add_choice(Choice {
-                    actions: ActionBatch::Continuous(vec![seen, 0.0, -seen, 1.0]),
-                    log_probs: vec![seen, -seen],
-                    values: vec![0.0; 2],
-                });
-                write(&mut rollout);
-                assert!(!rollout.is_full());
-                rollout.add_step(&[0.0; 2], [false; 2]);
-            }
-            assert!(rollout.is_full());
-            let all: Vec<i64> = (0..6).rev().collect();
-            let obs = floats(rollout.batch(&all).obs);
-            let last = first + 2.0;
-            assert_eq!(obs[..2], [-last, last]);
-            assert_eq!(obs[4..], [-first, first]);
-            let samples = rollout.samples(&[0.0; 6]);
-            let samples = samples.select(&all);
-            assert_eq!(floats(samples.actions.select(1, 0)), obs);
-            assert_eq!(floats(samples.log_probs), obs);
-            rollout.restart(Memory::default());
-        }
-    }
-}
+mod tests;

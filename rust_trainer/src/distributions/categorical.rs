@@ -1,41 +1,10 @@
-//! The distribution over discrete actions.
+//! Drawing discrete actions.
 
 use rand::RngExt;
 use rand_pcg::Pcg64;
 use tch::{Kind, Tensor};
 
-/// A distribution over the actions `0..num_actions` for each of a batch of observations.
-#[derive(Debug)]
-pub struct Categorical {
-    /// log π(action | observation), float32 `[batch, num_actions]`.
-    log_probs: Tensor,
-}
-
-impl Categorical {
-    /// From unnormalized log-probabilities, `[batch, num_actions]`.
-    #[must_use]
-    pub fn new(logits: &Tensor) -> Self {
-        Self {
-            log_probs: logits.log_softmax(-1, Kind::Float),
-        }
-    }
-
-    /// Log-probabilities of `actions`, int64 `[batch]` → float32 `[batch]`.
-    pub fn log_prob(&self, actions: &Tensor) -> Tensor {
-        let chosen = self.log_probs.gather(1, &actions.unsqueeze(1), false);
-        chosen.squeeze_dim(1)
-    }
-
-    /// Entropies in nats, float32 `[batch]`.
-    pub fn entropy(&self) -> Tensor {
-        -(self.log_probs.exp() * &self.log_probs).sum_dim_intlist(-1, false, Kind::Float)
-    }
-
-    /// The log-probabilities of all actions.
-    pub(super) fn numbers(&self) -> Tensor {
-        self.log_probs.shallow_clone()
-    }
-}
+use crate::tensors::argmax;
 
 /// Draws one action by the log-probabilities of all, or takes the most probable, and adds it to
 /// `actions`; returns its log-probability.
@@ -46,7 +15,7 @@ pub(crate) fn draw(
     actions: &mut Vec<i64>,
 ) -> f32 {
     let action = if greedy {
-        most_probable(log_probs)
+        argmax(log_probs)
     } else {
         sample(log_probs, rng.random())
     };
@@ -65,16 +34,6 @@ pub(crate) fn draw_all(log_probs: &Tensor, uniforms: &Tensor) -> (Tensor, Tensor
     let actions = actions.clamp_max(last);
     let chosen = log_probs.gather(1, &actions.unsqueeze(1), false);
     (actions, chosen.squeeze_dim(1))
-}
-
-fn most_probable(log_probs: &[f32]) -> usize {
-    let mut best = 0;
-    for (action, log_prob) in log_probs.iter().enumerate() {
-        if *log_prob > log_probs[best] {
-            best = action;
-        }
-    }
-    best
 }
 
 /// The action in whose share of [0, 1) the uniform number falls.
@@ -99,7 +58,7 @@ mod tests {
 
     use tch::Tensor;
 
-    use super::{draw_all, most_probable, sample};
+    use super::{draw_all, sample};
 
     #[test]
     fn samples_follow_the_probabilities() {
@@ -143,10 +102,5 @@ mod tests {
         assert!(actions.iter().zip(&alone).all(|(a, b)| *a as usize == *b));
         let expected: Vec<f32> = table.iter().zip(&alone).map(|(row, a)| row[*a]).collect();
         assert_eq!(Vec::<f32>::try_from(chosen).unwrap(), expected);
-    }
-
-    #[test]
-    fn the_most_probable_action_wins() {
-        assert_eq!(most_probable(&[-2.0, -0.5, -3.0]), 1);
     }
 }

@@ -1,53 +1,10 @@
-//! The distribution over continuous actions.
+//! Drawing continuous actions.
 
-use rand_distr::{Distribution, StandardNormal};
+use rand_distr::{Distribution as _, StandardNormal};
 use rand_pcg::Pcg64;
-use tch::Tensor;
 
 /// ln √(2π)
-const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
-
-/// Independent normal distributions of an action's numbers, for each of a batch of observations. The
-/// standard deviations are the same for all observations, as in Schulman et al. 2015 ("Trust region
-/// policy optimization", appendix D) and Baselines since.
-#[derive(Debug)]
-pub struct DiagonalGaussian {
-    /// `[batch, dims]`.
-    mean: Tensor,
-    /// Logarithms of the standard deviations, `[dims]`.
-    log_std: Tensor,
-}
-
-impl DiagonalGaussian {
-    /// From the means, `[batch, dims]`, and the logarithms of the standard deviations, `[dims]`.
-    #[must_use]
-    pub fn new(mean: Tensor, log_std: Tensor) -> Self {
-        Self { mean, log_std }
-    }
-
-    /// The means, `[batch, dims]`.
-    pub fn mean(&self) -> &Tensor {
-        &self.mean
-    }
-
-    /// Log-densities of `actions`, `[batch, dims]` → `[batch]`: the sum over an action's numbers.
-    pub fn log_prob(&self, actions: &Tensor) -> Tensor {
-        let z = (actions - &self.mean) * (-&self.log_std).exp();
-        let each = z.square() * -0.5 - &self.log_std - LN_SQRT_2PI;
-        each.sum_dim_intlist(-1, false, None)
-    }
-
-    /// Differential entropies in nats, `[batch]`: the sum over an action's numbers.
-    pub fn entropy(&self) -> Tensor {
-        let entropy = (&self.log_std + (0.5 + LN_SQRT_2PI)).sum(None);
-        entropy.expand([self.mean.size()[0]], false)
-    }
-
-    /// The mean of each number, then the logarithm of each number's deviation.
-    pub(super) fn numbers(&self) -> Tensor {
-        Tensor::cat(&[&self.mean, &self.log_std.expand_as(&self.mean)], 1)
-    }
-}
+pub(super) const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
 
 /// Draws one action by its means and the logarithms of its deviations, or takes the means, and adds it to
 /// `actions`; returns its log-density.
@@ -73,9 +30,10 @@ pub(crate) fn draw(numbers: &[f32], rng: &mut Pcg64, greedy: bool, actions: &mut
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
-    use tch::{Device, Kind};
+    use tch::{Device, Kind, Tensor};
 
     use super::*;
+    use crate::distributions::Distribution::DiagonalGaussian;
 
     #[test]
     fn draws_have_their_means_and_deviations_and_the_density_that_learning_gives_them() {
@@ -98,10 +56,10 @@ mod tests {
         assert!(off(mean, [1.0, -2.0]) < 0.07);
         assert!(off(std, [0.5, 3.0]) < 0.05);
         let numbers = Tensor::from_slice(&numbers);
-        let policy = DiagonalGaussian::new(
-            numbers.narrow(0, 0, 2).expand([count, 2], false),
-            numbers.narrow(0, 2, 2),
-        );
+        let policy = DiagonalGaussian {
+            mean: numbers.narrow(0, 0, 2).expand([count, 2], false),
+            log_std: numbers.narrow(0, 2, 2),
+        };
         let difference = policy.log_prob(&actions) - Tensor::from_slice(&log_probs);
         assert!(difference.abs().max().double_value(&[]) < 1e-5);
         let mean_surprise = -policy.log_prob(&actions).mean(Kind::Double);
@@ -124,7 +82,10 @@ mod tests {
     fn gradients_reach_means_and_deviations() {
         let mean = Tensor::zeros([3, 2], (Kind::Float, Device::Cpu)).set_requires_grad(true);
         let log_std = Tensor::zeros([2], (Kind::Float, Device::Cpu)).set_requires_grad(true);
-        let policy = DiagonalGaussian::new(mean.shallow_clone(), log_std.shallow_clone());
+        let policy = DiagonalGaussian {
+            mean: mean.shallow_clone(),
+            log_std: log_std.shallow_clone(),
+        };
         let actions = Tensor::ones([3, 2], (Kind::Float, Device::Cpu)) * 2.0;
         policy.log_prob(&actions).sum(Kind::Float).backward();
         // ∂/∂μ = z/σ = 2, ∂/∂ log σ = z² − 1 = 3 for each of three rows.

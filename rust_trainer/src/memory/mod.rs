@@ -9,20 +9,6 @@ pub(crate) use needs::{Envs, Need, of_run};
 
 use crate::{error::TrainerError, ranks::launch::ranks_here, settings::Settings};
 
-/// Refuses settings that need more `bytes` than there are left; where that is not known, nothing is refused.
-pub(crate) fn check(name: &'static str, value: usize, bytes: usize) -> Result<(), TrainerError> {
-    match limits::left() {
-        Some(left) if (bytes as u64) > left.bytes => {
-            let problem = format!(
-                "takes {} of memory when it is full, and {left}",
-                shown(bytes as u64)
-            );
-            Err(TrainerError::setting(name, value, problem))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Refuses a run whose `needs` are more together than there is left. They are what it takes at least.
 pub(crate) fn check_run(settings: &Settings, needs: &[Need]) -> Result<(), TrainerError> {
     match limits::left() {
@@ -69,17 +55,6 @@ fn check_against(
 mod tests {
     use super::*;
     use crate::settings::Algorithm;
-
-    #[test]
-    fn what_does_not_fit_is_refused_with_its_name_and_size() {
-        check("replay_capacity", 7, 1 << 10).unwrap();
-        let message = check("replay_capacity", 7, 1 << 60)
-            .unwrap_err()
-            .to_string();
-        for part in ["`replay_capacity` = 7", "1152921504.6 GB", "left"] {
-            assert!(message.contains(part), "{message}");
-        }
-    }
 
     #[test]
     fn a_run_that_does_not_fit_is_told_what_takes_most_and_what_helps() {

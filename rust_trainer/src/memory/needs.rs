@@ -8,7 +8,7 @@ use crate::{
     data::Replay,
     device::available_cores,
     nn::{ImpalaResNet, NatureCnn},
-    ranks::Launch,
+    ranks::{Launch, launch::ranks_here},
     settings::{AlgorithmSettings, Net, Precision, Settings},
 };
 
@@ -88,13 +88,18 @@ pub(crate) fn of_run(
         AlgorithmSettings::Pqn(pqn) => (pqn.num_steps, Some(pqn.num_minibatches)),
         AlgorithmSettings::A2c(a2c) => (a2c.num_steps, None),
         AlgorithmSettings::Dqn(dqn) => {
-            let memory = Replay::num_bytes(spec, num_envs, dqn.replay_capacity, dqn.n_step);
-            // Several ranks divide it, which is counted where they do.
-            let is_alone = matches!(Launch::from_env(), Ok(None));
-            let memory = if is_alone { memory } else { 0 };
+            let launch = Launch::from_env().ok().flatten();
+            let num_ranks = launch.map_or(1, |launch| launch.num_ranks);
+            let capacity = Replay::capacity_of_rank(dqn.replay_capacity, num_envs, num_ranks);
+            let memory = Replay::num_bytes(spec, num_envs, capacity, dqn.n_step);
+            // Rank 0 has it once more whole, gathered for a checkpoint; each rank here counts as often as it does.
+            let is_gathered = launch.is_some_and(|launch| launch.rank == 0);
+            let whole = memory.saturating_mul(num_ranks) / ranks_here();
+            let whole = if is_gathered { whole } else { 0 };
             let layers = of_layers(dqn.batch_size);
+            let lower = &["replay_capacity"];
             return vec![
-                need("the replay memory", &["replay_capacity"], memory),
+                need("the replay memory", lower, memory.saturating_add(whole)),
                 need("layers of a batch", &["batch_size"], layers),
             ];
         }

@@ -7,10 +7,7 @@ use super::{
     layers::{Activation, Linear},
     params::ParamsBuilder,
 };
-use crate::{
-    distributions::{Categorical, DiagonalGaussian, Distribution},
-    error::TrainerError,
-};
+use crate::{distributions::Distribution, error::TrainerError};
 
 /// Gain of the first weights: all actions start nearly equally probable, all means near 0.
 const GAIN: f64 = 0.01;
@@ -56,11 +53,11 @@ impl PolicyHead {
         let features = features.to_kind(Kind::Float);
         let numbers = self.layer.forward(&features, Activation::None);
         match &self.log_std {
-            None => Distribution::Categorical(Categorical::new(&numbers)),
-            Some(log_std) => {
-                let policy = DiagonalGaussian::new(numbers, log_std.shallow_clone());
-                Distribution::DiagonalGaussian(policy)
-            }
+            None => Distribution::categorical(&numbers),
+            Some(log_std) => Distribution::DiagonalGaussian {
+                mean: numbers,
+                log_std: log_std.shallow_clone(),
+            },
         }
     }
 }

@@ -2,13 +2,15 @@
 
 use rand::RngExt;
 use rand_pcg::Pcg64;
-use tch::{Device, Tensor, no_grad_guard};
+use tch::{Device, Kind, Tensor, no_grad_guard};
 use vec_env::ActionBatch;
 
-use super::{Choice, Policy, to_vec};
+use super::{Choice, Policy};
 use crate::{
+    cuda::Recording,
     nn::{Memory, Network, Params, QNet},
     parallel::ReadOnly,
+    tensors::{argmax, to_vec},
 };
 
 /// Plays by action values: the best action, or with probability ε, unless it plays greedily, any.
@@ -61,8 +63,28 @@ pub fn epsilon_greedy(q_values: &Tensor, epsilon: f64, rng: &mut Pcg64) -> Choic
     explore(best, num_actions, epsilon, rng)
 }
 
+/// [`epsilon_greedy`] by the values of a network where it runs, in work that can be recorded: to the host come the
+/// choices alone.
+pub fn epsilon_greedy_recorded(
+    recording: &mut Recording,
+    net: &QNet,
+    obs: &Tensor,
+    epsilon: f64,
+    rng: &mut Pcg64,
+) -> Choice {
+    let made = recording.call(&[obs], |inputs| {
+        let _guard = no_grad_guard();
+        let q_values = net.values(inputs[0]);
+        let best = q_values.argmax(1, false).to_kind(Kind::Float);
+        vec![Tensor::stack(&[best, q_values.amax([1], false)], 1)]
+    });
+    let table = to_vec::<f32>(&made[0]);
+    let best = table.chunks_exact(2).map(|row| (row[0] as usize, row[1]));
+    explore(best, net.num_actions() as usize, epsilon, rng)
+}
+
 /// [`epsilon_greedy`] with the best of each row, an action and its value, found already.
-pub(super) fn explore(
+fn explore(
     best: impl Iterator<Item = (usize, f32)>,
     num_actions: usize,
     epsilon: f64,
@@ -98,17 +120,6 @@ pub fn skip_epsilon_greedy(num_actions: usize, epsilon: f64, rng: &mut Pcg64) {
     if epsilon > 0.0 && rng.random::<f64>() < epsilon {
         let _ = rng.random_range(0..num_actions);
     }
-}
-
-/// The index of the greatest number, of equals the first.
-fn argmax(row: &[f32]) -> usize {
-    let mut best = 0;
-    for (index, value) in row.iter().enumerate() {
-        if *value > row[best] {
-            best = index;
-        }
-    }
-    best
 }
 
 #[cfg(test)]

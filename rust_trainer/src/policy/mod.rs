@@ -6,17 +6,18 @@
 //! of them (as in Baselines, Stable-Baselines3 and `CleanRL`).
 
 mod epsilon_greedy;
-mod on_device;
 
-pub use epsilon_greedy::{EpsilonGreedy, epsilon_greedy, skip_epsilon_greedy};
-pub use on_device::{choose_recorded, epsilon_greedy_recorded};
+pub use epsilon_greedy::{
+    EpsilonGreedy, epsilon_greedy, epsilon_greedy_recorded, skip_epsilon_greedy,
+};
 use rand::RngExt;
 use rand_distr::{Distribution as _, StandardNormal};
 use rand_pcg::Pcg64;
-use tch::{Device, Tensor, no_grad_guard};
+use tch::{Device, Kind, Tensor, no_grad_guard};
 use vec_env::{ActionBatch, ActionSpace};
 
 use crate::{
+    cuda::Recording,
     distributions::{categorical, gaussian},
     nn::{Memory, Network, Output, PolicyValueNet},
     normalize::ObsNormalizer,
@@ -124,6 +125,38 @@ pub fn choose(
         choice.values.push(value);
     }
     choice
+}
+
+/// [`choose`] for a network without a memory and with discrete actions, drawn where it runs in work that can be
+/// recorded: to the host come the choices alone. The random numbers are the host's, one after another as elsewhere:
+/// every device draws the same actions, and a checkpoint holds what is to come.
+pub fn choose_recorded(
+    recording: &mut Recording,
+    net: &PolicyValueNet,
+    obs: &Tensor,
+    rng: &mut Pcg64,
+) -> Choice {
+    let num_envs = obs.size()[0];
+    let uniforms: Vec<f64> = (0..num_envs).map(|_| rng.random()).collect();
+    let uniforms = Tensor::from_slice(&uniforms).to_device(obs.device());
+    let made = recording.call(&[obs, &uniforms], |inputs| {
+        let _guard = no_grad_guard();
+        let Output { policy, value } = net.forward(inputs[0]);
+        let (actions, log_probs) = categorical::draw_all(&policy.numbers(), inputs[1]);
+        let columns = [actions.to_kind(Kind::Float), log_probs, value];
+        vec![Tensor::stack(&columns, 1)]
+    });
+    let (mut actions, mut log_probs, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for row in to_vec::<f32>(&made[0]).chunks_exact(3) {
+        actions.push(row[0] as i64);
+        log_probs.push(row[1]);
+        values.push(row[2]);
+    }
+    Choice {
+        actions: ActionBatch::Discrete(actions),
+        log_probs,
+        values,
+    }
 }
 
 /// Draws what [`choose`] draws for one environment with these `actions`, and leaves it.

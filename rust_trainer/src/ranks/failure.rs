@@ -2,16 +2,13 @@
 
 use std::{thread, time::Duration};
 
-use super::Ranks;
+use super::{Ranks, TELLER};
 use crate::error::TrainerError;
 
 /// How long survivors wait for one another, and for a rank that knows the reason.
 const WAIT: Duration = Duration::from_millis(1500);
 /// How much sooner rank 0 tells what all know.
 const AHEAD: Duration = Duration::from_millis(300);
-
-/// The name that whoever tells takes.
-pub(super) const TELLER: &str = "rust_trainer/teller";
 
 impl Ranks {
     /// What becomes of an error at this rank: with the rank's name, where this is the one to tell it, else

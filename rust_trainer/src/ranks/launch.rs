@@ -164,23 +164,19 @@ impl Launch {
 /// How many ranks share this machine, 1 for a process on its own: they share its cores, too.
 #[must_use]
 pub fn ranks_here() -> usize {
-    let of_machine = env::var("LOCAL_WORLD_SIZE").ok();
-    let count = of_machine.and_then(|count| count.parse().ok());
-    match Launch::from_env() {
-        Ok(Some(_)) => count.unwrap_or(1).max(1),
-        _ => 1,
-    }
+    of_machine("LOCAL_WORLD_SIZE").unwrap_or(1).max(1)
 }
 
 /// Which rank of this machine this is; its GPU has the same number.
 #[must_use]
 pub fn rank_here() -> usize {
-    let rank = env::var("LOCAL_RANK").ok();
-    let rank = rank.and_then(|rank| rank.parse().ok());
-    match Launch::from_env() {
-        Ok(Some(_)) => rank.unwrap_or(0),
-        _ => 0,
-    }
+    of_machine("LOCAL_RANK").unwrap_or(0)
+}
+
+/// A variable that counts the ranks of this machine; none for a process on its own.
+fn of_machine(name: &str) -> Option<usize> {
+    Launch::from_env().ok()??;
+    env::var(name).ok()?.parse().ok()
 }
 
 fn host() -> String {

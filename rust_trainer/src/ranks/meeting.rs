@@ -41,35 +41,36 @@ pub(crate) struct Meeting {
 }
 
 impl From<Vec<RankReport>> for Meeting {
-    fn from(words: Vec<RankReport>) -> Self {
-        let mut games: Vec<Game> = words.iter().flat_map(|word| word.games.clone()).collect();
+    fn from(reports: Vec<RankReport>) -> Self {
+        let mut games: Vec<Game> = reports
+            .iter()
+            .flat_map(|report| report.games.clone())
+            .collect();
         games.sort_by_key(|game| (game.0, game.1));
         Self {
-            signal: words.iter().map(|word| word.signal).max().unwrap_or(0),
+            signal: reports
+                .iter()
+                .map(|report| report.signal)
+                .max()
+                .unwrap_or(0),
             games,
-            worker_restarts: words.iter().map(|word| word.worker_restarts).sum(),
-            busy: words.iter().map(|word| word.busy).collect(),
-            keeps: words.first().is_some_and(|word| word.keeps),
+            worker_restarts: reports.iter().map(|report| report.worker_restarts).sum(),
+            busy: reports.iter().map(|report| report.busy).collect(),
+            keeps: reports.first().is_some_and(|report| report.keeps),
         }
     }
 }
 
 impl Ranks {
     /// Tells the others, and hears them.
-    ///
-    /// # Errors
-    /// [`TrainerError::Lost`].
-    pub(crate) fn meet(&self, word: RankReport) -> Result<Meeting, TrainerError> {
+    pub(crate) fn meet(&self, report: RankReport) -> Result<Meeting, TrainerError> {
         if self.is_alone() {
-            return Ok(vec![word].into());
+            return Ok(vec![report].into());
         }
-        Ok(self.tell(&word)?.into())
+        Ok(self.tell(&report)?.into())
     }
 
     /// What each rank says, at every rank.
-    ///
-    /// # Errors
-    /// [`TrainerError::Lost`].
     pub(crate) fn tell<T: Serialize + DeserializeOwned>(
         &self,
         said: &T,

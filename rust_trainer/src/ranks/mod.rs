@@ -25,12 +25,15 @@ use std::{
 };
 
 use rand_pcg::Pcg64;
-use tch::{Kind, Tensor};
+use tch::Tensor;
 
-use crate::{error::TrainerError, stop::LOOK};
+use crate::{error::TrainerError, stop::LOOK, tensors::bytes_of};
 pub use launch::Launch;
 pub(crate) use meeting::{Game, Meeting, RankReport};
 pub(crate) use pace::Pace;
+
+/// The name that the rank takes which tells of an error.
+const TELLER: &str = "rust_trainer/teller";
 
 /// What carries words and numbers between ranks. All ranks make the same calls in the same order.
 pub trait Engine: Debug + Send + Sync {
@@ -84,6 +87,7 @@ pub struct Ranks {
     waited: Arc<Mutex<Duration>>,
 }
 
+/// What they say to one another fails with [`TrainerError::Lost`] where another one cannot be reached.
 impl Ranks {
     /// The only one.
     #[must_use]
@@ -120,8 +124,7 @@ impl Ranks {
     }
 
     /// Which one this is.
-    #[must_use]
-    pub fn rank(&self) -> usize {
+    pub(crate) fn rank(&self) -> usize {
         self.rank
     }
 
@@ -132,15 +135,13 @@ impl Ranks {
     }
 
     /// Whether gradients of GPUs go by way of the host's memory.
-    #[must_use]
-    pub fn goes_by_host(&self) -> bool {
+    pub(crate) fn goes_by_host(&self) -> bool {
         let engine = self.engine.as_ref();
         engine.is_some_and(|engine| engine.goes_by_host())
     }
 
     /// The machine of each, none for one alone.
-    #[must_use]
-    pub fn hosts(&self) -> &[String] {
+    pub(crate) fn hosts(&self) -> &[String] {
         if self.is_alone() { &[] } else { &self.hosts }
     }
 
@@ -159,16 +160,14 @@ impl Ranks {
 
     /// Of samples or environments numbered over all ranks, those of this rank, as numbered here. They are
     /// numbered step by step, `num_envs` of each rank in a step.
-    #[must_use]
-    pub fn own(&self, indices: &[i64], num_envs: usize) -> Vec<i64> {
+    pub(crate) fn own(&self, indices: &[i64], num_envs: usize) -> Vec<i64> {
         let own = indices.iter();
         own.filter_map(|&index| self.own_index(index, num_envs))
             .collect()
     }
 
     /// One of them, if it is this rank's.
-    #[must_use]
-    pub fn own_index(&self, index: i64, num_envs: usize) -> Option<i64> {
+    pub(crate) fn own_index(&self, index: i64, num_envs: usize) -> Option<i64> {
         let (num_envs, all) = (num_envs as i64, (num_envs * self.count()) as i64);
         let (step, env) = (index / all, index % all - num_envs * self.rank as i64);
         (0..num_envs)
@@ -191,37 +190,25 @@ impl Ranks {
     }
 
     /// Adds up a contiguous tensor over all ranks, in its place.
-    ///
-    /// # Errors
-    /// [`TrainerError::Lost`].
-    pub fn sum(&self, tensor: &mut Tensor) -> Result<(), TrainerError> {
+    pub(crate) fn sum(&self, tensor: &mut Tensor) -> Result<(), TrainerError> {
         self.with_engine(|engine| engine.sum(tensor))
             .unwrap_or(Ok(()))
     }
 
     /// The bytes of every rank, at every rank.
-    ///
-    /// # Errors
-    /// [`TrainerError::Lost`].
-    pub fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TrainerError> {
+    pub(crate) fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TrainerError> {
         self.with_engine(|engine| engine.all_gather(bytes))
             .unwrap_or_else(|| Ok(vec![bytes.to_vec()]))
     }
 
     /// The bytes of every rank at rank 0, nothing elsewhere.
-    ///
-    /// # Errors
-    /// [`TrainerError::Lost`].
-    pub fn gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TrainerError> {
+    pub(crate) fn gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TrainerError> {
         self.with_engine(|engine| engine.gather(bytes))
             .unwrap_or_else(|| Ok(vec![bytes.to_vec()]))
     }
 
     /// What rank 0 says. The others say nothing that counts.
-    ///
-    /// # Errors
-    /// [`TrainerError::Lost`].
-    pub fn of_first(&self, bytes: &[u8]) -> Result<Vec<u8>, TrainerError> {
+    pub(crate) fn of_first(&self, bytes: &[u8]) -> Result<Vec<u8>, TrainerError> {
         if self.is_alone() {
             return Ok(bytes.to_vec());
         }
@@ -242,19 +229,13 @@ impl Ranks {
     }
 
     /// Whether any rank says yes.
-    ///
-    /// # Errors
-    /// [`TrainerError::Lost`].
-    pub fn any(&self, yes: bool) -> Result<bool, TrainerError> {
+    pub(crate) fn any(&self, yes: bool) -> Result<bool, TrainerError> {
         let said = self.all_gather(&[u8::from(yes)])?;
         Ok(said.iter().any(|said| said == &[1]))
     }
 
     /// The rows of all ranks' tensors along `dim`, one rank's after another's, at every rank.
-    ///
-    /// # Errors
-    /// [`TrainerError::Lost`].
-    pub fn all_rows(&self, tensor: &Tensor, dim: i64) -> Result<Tensor, TrainerError> {
+    pub(crate) fn all_rows(&self, tensor: &Tensor, dim: i64) -> Result<Tensor, TrainerError> {
         if self.is_alone() {
             return Ok(tensor.shallow_clone());
         }
@@ -262,10 +243,7 @@ impl Ranks {
     }
 
     /// The same at rank 0; elsewhere the tensor as it is.
-    ///
-    /// # Errors
-    /// [`TrainerError::Lost`].
-    pub fn rows_at_first(&self, tensor: &Tensor, dim: i64) -> Result<Tensor, TrainerError> {
+    pub(crate) fn rows_at_first(&self, tensor: &Tensor, dim: i64) -> Result<Tensor, TrainerError> {
         if self.is_alone() {
             return Ok(tensor.shallow_clone());
         }
@@ -279,7 +257,7 @@ impl Ranks {
 
     /// A tensor like this one with room for the rows of all ranks along `dim`; the tensor itself where this
     /// is the only one.
-    pub fn room_for_all(&self, tensor: &Tensor, dim: i64) -> Tensor {
+    pub(crate) fn room_for_all(&self, tensor: &Tensor, dim: i64) -> Tensor {
         if self.is_alone() {
             return tensor.shallow_clone();
         }
@@ -289,22 +267,18 @@ impl Ranks {
     }
 
     /// This rank's rows, along `dim`, of a tensor of all ranks'.
-    pub fn own_rows(&self, all: &Tensor, dim: i64) -> Tensor {
+    pub(crate) fn own_rows(&self, all: &Tensor, dim: i64) -> Tensor {
         let own = self.share(all.size()[dim as usize] as usize);
         all.narrow(dim, own.start as i64, own.len() as i64)
     }
 
     /// Time that this rank has waited for the others since it was asked last, the exchange included.
-    #[must_use]
-    pub fn take_waited(&self) -> Duration {
+    pub(crate) fn take_waited(&self) -> Duration {
         let mut waited = self.waited.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *waited)
     }
 
     /// Lets those go on who [wait](Ranks::wait_for_release) for `what`.
-    ///
-    /// # Errors
-    /// [`TrainerError::Lost`].
     pub(crate) fn release(&self, what: &str, step: u64) -> Result<(), TrainerError> {
         self.with_engine(|engine| engine.is_first_to(&released(what, step)).map(|_| ()))
             .unwrap_or(Ok(()))
@@ -317,7 +291,7 @@ impl Ranks {
     pub(crate) fn wait_for_release(&self, what: &str, step: u64) -> Result<(), TrainerError> {
         let wait = |engine: &dyn Engine| {
             while !engine.is_taken(&released(what, step))? {
-                if engine.is_taken(failure::TELLER)? {
+                if engine.is_taken(TELLER)? {
                     return Err(format!("another rank failed during an {what}"));
                 }
                 thread::sleep(LOOK);
@@ -341,21 +315,6 @@ impl Ranks {
 
 fn released(what: &str, step: u64) -> String {
     format!("rust_trainer/{what}/{step}")
-}
-
-/// A tensor's bytes, row by row.
-///
-/// # Errors
-/// What libtorch says.
-pub(crate) fn bytes_of(tensor: &Tensor) -> Result<Vec<u8>, TrainerError> {
-    if tensor.numel() == 0 {
-        return Ok(Vec::new());
-    }
-    let tensor = tensor.to_device(tch::Device::Cpu).f_contiguous()?;
-    let bytes = tensor.f_reshape([-1])?.f_view_dtype(Kind::Uint8)?;
-    let mut copy = vec![0; bytes.numel()];
-    bytes.f_copy_data_u8(&mut copy, bytes.numel())?;
-    Ok(copy)
 }
 
 /// Tensors like this one, one rank's after another's along `dim`, on its device.

@@ -32,7 +32,7 @@ impl TorchDistributed {
         timeout: Duration,
     ) -> Result<Self, String> {
         let group = ProcessGroup::join(num_ranks, attempt, timeout, Cuda::is_available());
-        let group = group.map_err(|error| plain(&error))?;
+        let group = group.map_err(plain)?;
         Ok(Self {
             group,
             rank,
@@ -49,34 +49,28 @@ impl TorchDistributed {
 impl Engine for TorchDistributed {
     fn sum(&self, tensor: &mut Tensor) -> Result<(), String> {
         if tensor.device() == Device::Cpu || !self.goes_by_host() {
-            let summed = self.group.all_reduce(tensor);
-            return summed.map_err(|error| plain(&error));
+            return self.group.all_reduce(tensor).map_err(plain);
         }
         let mut on_host = tensor.to_device(Device::Cpu);
-        let summed = self.group.all_reduce(&mut on_host);
-        summed.map_err(|error| plain(&error))?;
+        self.group.all_reduce(&mut on_host).map_err(plain)?;
         tensor.copy_(&on_host);
         Ok(())
     }
 
     fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, String> {
-        let gathered = self.group.all_gather(bytes);
-        gathered.map_err(|error| plain(&error))
+        self.group.all_gather(bytes).map_err(plain)
     }
 
     fn gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, String> {
-        let gathered = self.group.gather(bytes, self.rank);
-        gathered.map_err(|error| plain(&error))
+        self.group.gather(bytes, self.rank).map_err(plain)
     }
 
     fn is_first_to(&self, name: &str) -> Result<bool, String> {
-        let is_first = self.group.is_first_to(name);
-        is_first.map_err(|error| plain(&error))
+        self.group.is_first_to(name).map_err(plain)
     }
 
     fn is_taken(&self, name: &str) -> Result<bool, String> {
-        let is_taken = self.group.is_taken(name);
-        is_taken.map_err(|error| plain(&error))
+        self.group.is_taken(name).map_err(plain)
     }
 
     fn goes_by_host(&self) -> bool {
@@ -90,7 +84,8 @@ impl Engine for TorchDistributed {
 }
 
 /// The first line of what torch says, without the place in its sources.
-fn plain(error: &EnvError) -> String {
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+fn plain(error: EnvError) -> String {
     let message = error.to_string();
     let line = message.lines().next().unwrap_or_default();
     let line = line.split_once("] ").map_or(line, |(place, rest)| {

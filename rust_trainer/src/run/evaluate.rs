@@ -50,7 +50,7 @@ pub fn play(
     let num_envs = env.num_envs();
     let share = |index: usize| (play.num_episodes + index) / num_envs;
     let mut ended = vec![0; num_envs];
-    let mut observations = Observations::new(env.obs_spec(), 1, num_envs, policy.device())?;
+    let mut observations = Observations::new(env.obs_spec(), (1, num_envs), 1, policy.device())?;
     let mut memory = policy.new_memory(num_envs);
     let mut rng = seeded_rng(play.seed);
     let mut grace_period = GracePeriod::new(stop);

@@ -26,13 +26,6 @@ struct Drawn {
     weights: Option<Vec<f32>>,
 }
 
-/// What of a batch this rank holds.
-struct Own {
-    /// Places in the batch.
-    places: Vec<usize>,
-    parts: Vec<Part<Weighted>>,
-}
-
 impl Dqn {
     /// Draws a batch, the same at all ranks.
     fn draw(&self, rng: &mut Pcg64) -> Drawn {
@@ -56,9 +49,9 @@ impl Dqn {
         }
     }
 
-    /// The transitions of this rank in a batch with the weights of their losses, in as many parts as they
-    /// are computed in.
-    fn own(&self, drawn: &Drawn) -> Result<Own, TrainerError> {
+    /// What of a batch this rank holds: its places there, and the transitions with the weights of their losses, in
+    /// as many parts as they are computed in.
+    fn own(&self, drawn: &Drawn) -> Result<(Vec<usize>, Vec<Part<Weighted>>), TrainerError> {
         let (ranks, device) = (&self.learner.ranks, self.learner.device());
         let batch = drawn.numbers.iter().enumerate();
         let own = batch.filter_map(|(place, &number)| {
@@ -69,25 +62,21 @@ impl Dqn {
         if places.is_empty() {
             // One that holds none takes part with a transition that counts for nothing.
             let any = self.replay.get(&[self.replay.held().start])?;
-            let parts = vec![(0.0, (any.to_device(device), None))];
-            return Ok(Own { places, parts });
+            return Ok((places, vec![(0.0, (any.to_device(device), None))]));
         }
-        let weights = drawn.weights.as_ref();
-        let weights = weights.map(|weights| places.iter().map(|&place| weights[place]).collect());
-        let weights: Option<Vec<f32>> = weights;
         let count = self.learner.num_parts(numbers.len());
-        let mut weights = weights
-            .as_deref()
-            .map(|weights| parallel::split(weights, count));
-        let parts = parallel::split(&numbers, count).map(|part| {
-            let weights = weights.as_mut().and_then(Iterator::next);
-            let weights = weights.map(|weights| Tensor::from_slice(weights).to_device(device));
-            let share = part.len() as f64 / drawn.numbers.len() as f64;
-            let transitions = self.replay.get(part)?.to_device(device);
+        let parts = parallel::split(&numbers, count).zip(parallel::split(&places, count));
+        let parts = parts.map(|(numbers, places)| {
+            let weights = drawn.weights.as_ref().map(|weights| {
+                let own: Vec<f32> = places.iter().map(|&place| weights[place]).collect();
+                Tensor::from_slice(&own).to_device(device)
+            });
+            let share = numbers.len() as f64 / drawn.numbers.len() as f64;
+            let transitions = self.replay.get(numbers)?.to_device(device);
             Ok((share, (transitions, weights)))
         });
         let parts = parts.collect::<Result<_, TrainerError>>()?;
-        Ok(Own { places, parts })
+        Ok((places, parts))
     }
 
     /// One gradient step on a batch of transitions. Where it fails before the optimizer moves the weights,
@@ -95,16 +84,13 @@ impl Dqn {
     pub(super) fn gradient_step(&mut self) -> Result<(), TrainerError> {
         let mut rng = self.learner.rng.clone();
         let drawn = self.draw(&mut rng);
-        let Own { places, parts } = self.own(&drawn)?;
+        let (places, parts) = self.own(&drawn)?;
         let net = &self.learner.net.net;
         let noise = net.draw_noise(&mut rng);
         let target_noise = self.target.draw_noise(&mut rng);
         let (noise, target_noise) = (Shared::new(&noise), Shared::new(&target_noise));
-        let (returns, settings, target_net) = (
-            self.target.returns,
-            &self.settings,
-            Shared::new(&self.target),
-        );
+        let (returns, target_net) = (self.target.returns, Shared::new(&self.target));
+        let settings = &self.settings;
 
         let loss = |net: &EpsilonGreedy, (batch, weights): Weighted| {
             let (net, noise) = (&net.net, noise.get().as_ref());

@@ -8,11 +8,12 @@
 //! draw the same batch out of those of all, of which each computes what it holds. The priorities are at
 //! every rank, one number a transition.
 
-mod divided;
-mod exploration;
 mod gradient;
 mod loss;
+mod replay_of_ranks;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 
@@ -26,19 +27,50 @@ use super::{
     algorithm::{Algorithm, Learning, Metrics},
     learner::Learner,
     nets::Blueprint,
+    schedule,
     state::State,
 };
 use crate::{
     data::{Priorities, Replay},
     error::TrainerError,
-    memory,
-    nn::QNet,
+    nn::{QNet, QStyle, Returns},
     optimizer::Optimizer,
     policy::{EpsilonGreedy, Policy, epsilon_greedy, skip_epsilon_greedy},
-    ranks::{Ranks, launch::ranks_here},
-    settings::{DqnSettings, Settings},
+    ranks::Ranks,
+    settings::{Distributional, DqnSettings, Settings},
     tensors::obs_tensor,
 };
+
+impl DqnSettings {
+    /// The network.
+    pub(super) fn style(&self) -> QStyle {
+        QStyle {
+            layer_norm: false,
+            dueling: self.dueling,
+            noise: self.noisy.then_some(self.noisy_sigma),
+            returns: match self.distributional {
+                Distributional::None => Returns::Expected,
+                Distributional::C51 => Returns::Categorical {
+                    atoms: self.num_atoms,
+                    low: self.v_min,
+                    high: self.v_max,
+                },
+                Distributional::Quantile => Returns::Quantiles {
+                    count: self.num_quantiles,
+                },
+            },
+        }
+    }
+
+    /// ε behind `steps` of `total_steps` agent steps; 0 where noisy weights explore.
+    fn epsilon(&self, steps: u64, total_steps: u64) -> f64 {
+        if self.noisy {
+            return 0.0;
+        }
+        let falling = self.exploration_fraction * total_steps as f64;
+        schedule::linear(self.start_e, self.end_e, steps as f64, falling)
+    }
+}
 
 /// DQN with its settings.
 #[derive(Debug)]
@@ -83,7 +115,7 @@ impl Dqn {
     /// its share of the environments.
     ///
     /// # Errors
-    /// As [`super::of_rank`]; a replay memory larger than the machine's.
+    /// As [`super::of_rank`].
     pub fn of_rank(
         settings: DqnSettings,
         run: &Settings,
@@ -92,7 +124,6 @@ impl Dqn {
         ranks: &Ranks,
     ) -> Result<Self, TrainerError> {
         let (spec, num_envs, actions) = (env.obs_spec(), env.num_envs(), env.action_space());
-        check_memory(&settings, spec, num_envs, ranks)?;
         let new = |seed| Blueprint::new(run, (spec, actions), device, seed);
         let mut blueprint = new(run.run.seed);
         let net = blueprint.q_net(settings.style())?;
@@ -279,19 +310,13 @@ impl Algorithm for Dqn {
     }
 }
 
-/// Transitions that each rank holds: those of its environments, of as many steps as make the capacity.
-fn capacity_of_rank(settings: &DqnSettings, num_envs: usize, ranks: &Ranks) -> usize {
-    let of_all = num_envs * ranks.count();
-    settings.replay_capacity.div_ceil(of_all) * num_envs
-}
-
 fn new_replay(
     settings: &DqnSettings,
     spec: &ObsSpec,
     num_envs: usize,
     ranks: &Ranks,
 ) -> Result<Replay, TrainerError> {
-    let capacity = capacity_of_rank(settings, num_envs, ranks);
+    let capacity = Replay::capacity_of_rank(settings.replay_capacity, num_envs, ranks.count());
     Replay::new(spec, num_envs, capacity, settings.n_step, settings.gamma)
 }
 
@@ -299,22 +324,6 @@ fn new_priorities(settings: &DqnSettings, replay: &Replay, ranks: &Ranks) -> Opt
     let capacity = replay.capacity() * ranks.count();
     let new = || Priorities::new(capacity, settings.priority_alpha);
     settings.prioritized.then(new)
-}
-
-/// Refuses a replay memory that the machine has no room for, be it in parts: of the ranks on it, and where
-/// rank 0 is, once more whole, as it is gathered there for a checkpoint.
-fn check_memory(
-    settings: &DqnSettings,
-    spec: &ObsSpec,
-    num_envs: usize,
-    ranks: &Ranks,
-) -> Result<(), TrainerError> {
-    let capacity = capacity_of_rank(settings, num_envs, ranks);
-    let bytes = Replay::num_bytes(spec, num_envs, capacity, settings.n_step);
-    let is_gathered = ranks.is_first() && !ranks.is_alone();
-    let copies = ranks_here() + if is_gathered { ranks.count() } else { 0 };
-    let bytes = bytes.saturating_mul(copies);
-    memory::check("replay_capacity", settings.replay_capacity, bytes)
 }
 
 /// Numbers of transitions at one rank, whole steps of its environments, among those of all.

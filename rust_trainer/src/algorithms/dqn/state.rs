@@ -5,18 +5,17 @@ use std::ops::Range;
 use serde_json::json;
 use tch::{Device, Kind, Tensor};
 
-use super::{Dqn, Progress, divided, new_priorities, new_replay, of_all};
+use super::{Dqn, Progress, new_priorities, new_replay, of_all, replay_of_ranks};
 use crate::{
-    algorithms::State,
-    data::Priorities,
+    algorithms::state::State,
+    data::{Priorities, ReplayState},
     error::TrainerError,
     ranks::Ranks,
-    tensors::{obs_tensor, to_vec},
+    tensors::{bytes_of, obs_kind, obs_tensor, to_vec},
 };
 
 /// What the gradient steps since the last update say.
 const TERMS: &str = "terms_of_update";
-const OBS_IN_HAND: &str = "obs_in_hand";
 const PRIORITIES: &str = "replay.priorities";
 const LARGEST_PRIORITY: &str = "replay.largest_priority";
 
@@ -25,27 +24,27 @@ impl Dqn {
     /// ranks at rank 0, and none elsewhere.
     pub(super) fn to_state(&self) -> Result<State, TrainerError> {
         let mut state = self.learned()?;
-        let ranks = &self.learner.ranks;
-        state.replay = divided::gathered(ranks, &self.replay.state(), self.num_envs)?;
-        if let Some(priorities) = self
-            .priorities
-            .as_ref()
-            .filter(|_| !state.replay.is_empty())
-        {
+        let Some(own) = self.replay.state() else {
+            return Ok(state);
+        };
+        let Some(whole) = replay_of_ranks::gathered(&self.learner.ranks, own, self.num_envs)?
+        else {
+            return Ok(state);
+        };
+        state.replay = whole.named();
+        if let Some(priorities) = &self.priorities {
             let (leaves, largest) = priorities.state();
-            let leaves = Tensor::from_slice(leaves);
-            state.replay.push((PRIORITIES.to_owned(), leaves));
-            state
-                .values
-                .insert(LARGEST_PRIORITY.to_owned(), json!(largest));
+            let leaves = (PRIORITIES.to_owned(), Tensor::from_slice(leaves));
+            state.replay.push(leaves);
+            let largest = (LARGEST_PRIORITY.to_owned(), json!(largest));
+            state.values.extend([largest]);
         }
         Ok(state)
     }
 
     /// The same without the replay memory.
     pub(super) fn learned(&self) -> Result<State, TrainerError> {
-        let target = self.target_tensors();
-        let mut state = self.learner.state(&borrowed(&target))?;
+        let mut state = self.learner.state(&self.target_tensors())?;
         let progress = serde_json::to_value(self.progress)
             .map_err(|error| TrainerError::State(format!("value `progress`: {error}")))?;
         state.values.insert("progress".to_owned(), progress);
@@ -60,7 +59,7 @@ impl Dqn {
         if !self.replay.in_hand().is_empty() {
             let obs = obs_tensor(self.replay.in_hand(), self.num_envs, &self.obs_spec)?;
             let obs = ranks.rows_at_first(&obs, 0)?;
-            state.tensors.push((OBS_IN_HAND.to_owned(), obs));
+            state.tensors.push((State::OBS_IN_HAND.to_owned(), obs));
         }
         Ok(state)
     }
@@ -72,36 +71,48 @@ impl Dqn {
         let mut progress: Progress = state.value("progress")?;
         let mut replay = new_replay(&self.settings, &self.obs_spec, self.num_envs, &ranks)?;
         let mut priorities = new_priorities(&self.settings, &replay, &ranks);
-        let held = divided::handed_out(&ranks, &state.replay, &replay, self.num_envs)?;
-        if held.is_empty() {
+        let whole = match state.replay.as_slice() {
+            [] => None,
+            named => Some(ReplayState::of_named(named, obs_kind(&self.obs_spec))?),
+        };
+        let held = replay_of_ranks::handed_out(&ranks, whole, &replay, self.num_envs)?;
+        if held.is_none() {
             // Gradient steps that a stop broke off have nothing to be taken on.
             progress.steps_to_learn %= self.settings.train_frequency;
         }
-        let in_hand = state.tensors.iter().find(|(name, _)| name == OBS_IN_HAND);
-        if let Some((_, obs)) = in_hand {
-            let of_rank = self.num_envs * self.obs_spec.num_bytes();
-            let obs = bytes(obs, of_rank * ranks.count())?;
-            let obs = obs[ranks.share(obs.len())].to_vec();
-            if held.is_empty() {
-                replay.restart(obs)?;
-            } else {
-                replay.load(&held, obs, self.num_actions)?;
+        if let Some(obs) = state.tensor(State::OBS_IN_HAND) {
+            let obs = bytes_of(obs)?;
+            let length = self.num_envs * self.obs_spec.num_bytes() * ranks.count();
+            if obs.len() != length {
+                let found = obs.len();
+                let problem = format!(
+                    "tensor `{}` has {found} bytes, the environments give {length}",
+                    State::OBS_IN_HAND
+                );
+                return Err(TrainerError::State(problem));
+            }
+            let obs = obs[ranks.share(length)].to_vec();
+            if let Some(held) = &held {
+                replay.load(held, obs, self.num_actions)?;
                 if let Some(priorities) = &mut priorities {
                     let held = of_all(&ranks, &replay.held());
                     load_priorities(priorities, held, state, &ranks)?;
                 }
+            } else {
+                replay.restart(obs)?;
             }
         }
-        let target = self.target_tensors();
-        self.learner.load_state(state, &borrowed(&target))?;
+        self.learner.load_state(state, &self.target_tensors())?;
         (self.replay, self.priorities, self.progress) = (replay, priorities, progress);
         self.actions.clear();
-        let terms = state.tensors.iter().find(|(name, _)| name == TERMS);
-        let terms = terms.map(|(_, terms)| terms.copy().to_device(self.target.params.device()));
-        if let Some(terms) = terms.as_ref().filter(|_| !ranks.is_first()) {
-            let _ = of_samples(terms).zero_(); // they are sums over the ranks
+        self.terms.clear();
+        if let Some(terms) = state.tensor(TERMS) {
+            let terms = terms.copy().to_device(self.learner.device());
+            if !ranks.is_first() {
+                let _ = of_samples(&terms).zero_(); // they are sums over the ranks
+            }
+            self.terms = terms.unbind(0);
         }
-        self.terms = terms.map_or_else(Vec::new, |terms| terms.unbind(0));
         self.is_reset = false;
         Ok(())
     }
@@ -112,13 +123,6 @@ impl Dqn {
         let named = named.map(|(name, tensor)| (format!("target.{name}"), tensor.shallow_clone()));
         named.collect()
     }
-}
-
-fn borrowed(tensors: &[(String, Tensor)]) -> Vec<(&str, &Tensor)> {
-    let named = tensors.iter();
-    named
-        .map(|(name, tensor)| (name.as_str(), tensor))
-        .collect()
 }
 
 /// Of the terms of gradient steps, `[steps, terms]`, those of which each rank has its share: all but the last,
@@ -155,18 +159,4 @@ fn load_priorities(
         return Err(TrainerError::State(problem));
     }
     priorities.load(&leaves, largest)
-}
-
-/// The bytes of a tensor of `length` bytes.
-fn bytes(tensor: &Tensor, length: usize) -> Result<Vec<u8>, TrainerError> {
-    let tensor = tensor.contiguous();
-    let found = tensor.numel() * tensor.kind().elt_size_in_bytes();
-    if found != length {
-        return Err(TrainerError::State(format!(
-            "tensor `{OBS_IN_HAND}` has {found} bytes, the environments give {length}"
-        )));
-    }
-    let mut bytes = vec![0; length];
-    tensor.f_copy_data_u8(&mut bytes, tensor.numel())?;
-    Ok(bytes)
 }

@@ -7,14 +7,14 @@ use vec_env::ObsSlot;
 
 use super::host::HostRows;
 use crate::{
-    cuda::{CudaError, Upload, Uploader},
+    cuda::{CudaError, Stream, Upload},
     error::TrainerError,
     tensors::copy,
 };
 
 /// Rows on a device. What is written to a row lies in pinned host memory until the row is read for the
 /// first time; then its bytes travel once, for acting and for learning both, and images are turned to
-/// channels last over there.
+/// channels last over there. A transfer that fails panics, as tch does where an operation fails.
 #[derive(Debug)]
 pub(super) struct DeviceRows {
     /// `[num_rows, num_envs, ...]`, images channels last.
@@ -48,9 +48,6 @@ impl DeviceRows {
     /// Zeros of `shape`, `[num_rows, num_envs, ...]`, of images as the environments make them; up to `at_once`
     /// rows are lent at once, and the host has room for twice as many and two more: they are written while
     /// others travel.
-    ///
-    /// # Errors
-    /// Memory that the host or the device does not have; what CUDA says.
     pub fn new(
         shape: &[i64],
         at_once: usize,
@@ -83,26 +80,20 @@ impl DeviceRows {
     }
 
     /// Sends rows on a stream of their own from now on, where the device is CUDA's.
-    ///
-    /// # Errors
-    /// What CUDA says.
     pub fn stream(&mut self) -> Result<(), CudaError> {
         let Device::Cuda(index) = self.device() else {
             return Ok(());
         };
-        let uploader = Uploader::new(index)?;
+        let stream = Stream::new(index)?;
         for place in &mut self.places {
             if let Transfer::Waited(target) = &place.transfer {
-                place.transfer = Transfer::Streamed(uploader.to(target.shallow_clone())?);
+                place.transfer = Transfer::Streamed(Upload::new(stream, target.shallow_clone())?);
             }
         }
         Ok(())
     }
 
     /// Lends memory of the host for `rows`, one after another.
-    ///
-    /// # Panics
-    /// If one of them is lent already, or they are too many; if a transfer failed.
     pub fn lend(&mut self, rows: Range<usize>) -> ObsSlot {
         let lent = self.places_for(&rows);
         for (place, row) in lent.clone().zip(rows) {
@@ -139,18 +130,12 @@ impl DeviceRows {
     }
 
     /// A copy of a row, images with their axes channels last.
-    ///
-    /// # Panics
-    /// If it is lent; if a transfer failed.
     pub fn row(&mut self, row: usize) -> Tensor {
         self.send(row);
         copy(&self.tensor.get(row as i64))
     }
 
     /// A copy of a row on the host, as it was written.
-    ///
-    /// # Panics
-    /// If it is lent.
     pub fn host_row(&self, row: usize) -> Tensor {
         if let Some(place) = self.place_of(row) {
             return copy(&self.host.view(place));
@@ -176,9 +161,6 @@ impl DeviceRows {
     }
 
     /// Sends a row that has not been sent yet, without waiting for it.
-    ///
-    /// # Panics
-    /// If it is lent; if the transfer failed.
     pub fn send(&mut self, row: usize) {
         let Some(index) = self.place_of(row) else {
             return;
@@ -207,7 +189,6 @@ impl DeviceRows {
     }
 }
 
-/// As tch does where an operation fails.
 fn check<T>(transferred: Result<T, CudaError>) -> Option<T> {
     let problem = transferred.as_ref().err();
     assert!(

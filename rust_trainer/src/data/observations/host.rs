@@ -14,7 +14,8 @@ use vec_env::ObsSlot;
 
 use crate::error::TrainerError;
 
-/// Rows of equal size, each lent to one writer at a time and not read meanwhile.
+/// Rows of equal size, each lent to one writer at a time and not read meanwhile: who lends or reads one that is lent, or not
+/// there, panics.
 #[derive(Debug)]
 pub(super) struct HostRows {
     memory: Arc<Memory>,
@@ -60,9 +61,6 @@ impl Drop for Lent {
 
 impl HostRows {
     /// Zeros of this `shape`, `[num_rows, ...]`; pinned where they are to travel to a CUDA `device`.
-    ///
-    /// # Errors
-    /// Memory that is not there.
     pub fn new(shape: &[i64], kind: Kind, device: Device) -> Result<Self, TrainerError> {
         let mut tensor = Tensor::f_zeros(shape, (kind, Device::Cpu))?;
         if device.is_cuda() {
@@ -82,9 +80,6 @@ impl HostRows {
     }
 
     /// Lends rows to be written to, one after another in memory, until the slot is dropped.
-    ///
-    /// # Panics
-    /// If one of them is not there, or lent already.
     pub fn lend(&mut self, rows: Range<usize>) -> ObsSlot {
         let memory = &self.memory;
         for row in rows.clone() {
@@ -106,9 +101,6 @@ impl HostRows {
     }
 
     /// A view of a row. It must not be used once the row is lent again.
-    ///
-    /// # Panics
-    /// If there is no such row, or it is lent.
     pub fn view(&self, row: usize) -> Tensor {
         self.check_readable(row);
         self.memory.tensor.get(row as i64)
@@ -120,9 +112,6 @@ impl HostRows {
     }
 
     /// The bytes of a row, to be changed in place.
-    ///
-    /// # Panics
-    /// If there is no such row, or it is lent.
     pub fn bytes(&mut self, row: usize) -> &mut [u8] {
         self.check_readable(row);
         let memory = &self.memory;
@@ -135,8 +124,6 @@ impl HostRows {
         }
     }
 
-    /// # Panics
-    /// If there is no such row, or it is lent.
     pub fn check_readable(&self, row: usize) {
         let is_lent = self.memory.lent[row].load(Ordering::Acquire);
         assert!(

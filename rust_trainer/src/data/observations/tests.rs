@@ -6,12 +6,12 @@ use super::*;
 
 /// On the host, and as on a device.
 fn stores_of(spec: &ObsSpec, num_rows: usize, num_envs: usize) -> [Observations; 2] {
-    let on_host = Observations::new(spec, num_rows, num_envs, Device::Cpu).unwrap();
+    let on_host = Observations::new(spec, (num_rows, num_envs), 1, Device::Cpu).unwrap();
     let shape = obs_shape(&[num_rows, num_envs], spec);
     let rows = DeviceRows::new(&shape, 3, image(spec), obs_kind(spec), Device::Cpu).unwrap();
     let on_device = Observations {
         rows: Rows::OnDevice(rows),
-        ..Observations::new(spec, 0, num_envs, Device::Cpu).unwrap()
+        ..Observations::new(spec, (0, num_envs), 1, Device::Cpu).unwrap()
     };
     [on_host, on_device]
 }
@@ -83,7 +83,7 @@ fn memory_that_is_not_there_is_an_error() {
         shape: vec![4, 84, 84],
         dtype: Dtype::Uint8,
     };
-    let store = Observations::new(&spec, 1 << 20, 1 << 20, Device::Cpu);
+    let store = Observations::new(&spec, (1 << 20, 1 << 20), 1, Device::Cpu);
     assert!(matches!(store, Err(TrainerError::OutOfMemory(_))));
 }
 

@@ -7,34 +7,133 @@ use tch::{Kind, Tensor};
 use super::{End, Replay};
 use crate::{error::TrainerError, tensors::to_vec};
 
-impl Replay {
-    /// Everything that is held, as named tensors, but for the observations in hand; the frames are a
-    /// view of the memory. Nothing before the first observations.
+/// What a replay memory holds but for the observations in hand. Its places are steps and environments,
+/// step-major.
+#[derive(Debug)]
+pub struct ReplayState {
+    /// Steps that are over.
+    pub steps: u64,
+    /// The newest frame of each observation, `[places, ...]`; a view of the memory.
+    pub frames: Tensor,
+    /// int64 `[places]`.
+    pub actions: Tensor,
+    /// float32 `[places]`.
+    pub rewards: Tensor,
+    /// Whether the episode ended, and how; uint8 `[places]`.
+    pub ends: Tensor,
+    /// The older frames of observations that do not go on from the one before.
+    pub older: Entries,
+    /// The last observations of truncated episodes.
+    pub last: Entries,
+}
+
+/// What is held at some places: equally many bytes each.
+#[derive(Debug)]
+pub struct Entries {
+    /// Which places.
+    pub places: Vec<i64>,
+    /// Of one place after another.
+    pub bytes: Vec<u8>,
+}
+
+impl ReplayState {
+    /// Its tensors, by the names that they have in a checkpoint.
     #[must_use]
-    pub fn state(&self) -> Vec<(String, Tensor)> {
-        if self.in_hand.is_empty() {
-            return Vec::new();
-        }
-        let frames = self.room(self.steps);
-        let places = frames.size()[0] as usize;
-        let ends: Vec<u8> = self.ends[..places].iter().map(|end| *end as u8).collect();
-        let (older_places, older) = joined(&self.older);
-        let (last_places, last) = joined(&self.last);
+    pub fn named(&self) -> Vec<(String, Tensor)> {
         let tensors = [
             ("steps", Tensor::from_slice(&[self.steps as i64])),
-            ("frames", frames),
-            ("actions", Tensor::from_slice(&self.actions[..places])),
-            ("rewards", Tensor::from_slice(&self.rewards[..places])),
-            ("ends", Tensor::from_slice(&ends)),
-            ("older_places", Tensor::from_slice(&older_places)),
-            ("older", Tensor::from_slice(&older)),
-            ("last_places", Tensor::from_slice(&last_places)),
-            ("last", Tensor::from_slice(&last)),
+            ("frames", self.frames.shallow_clone()),
+            ("actions", self.actions.shallow_clone()),
+            ("rewards", self.rewards.shallow_clone()),
+            ("ends", self.ends.shallow_clone()),
+            ("older_places", Tensor::from_slice(&self.older.places)),
+            ("older", Tensor::from_slice(&self.older.bytes)),
+            ("last_places", Tensor::from_slice(&self.last.places)),
+            ("last", Tensor::from_slice(&self.last.bytes)),
         ];
         let named = tensors.into_iter();
         named
             .map(|(name, tensor)| (format!("replay.{name}"), tensor))
             .collect()
+    }
+
+    /// Of tensors by their names; frames have numbers of type `kind`.
+    ///
+    /// # Errors
+    /// [`TrainerError::State`] for one that is missing or of another type.
+    pub fn of_named(tensors: &[(String, Tensor)], kind: Kind) -> Result<Self, TrainerError> {
+        let find = |name: &str, kind: Kind| {
+            let full = format!("replay.{name}");
+            let mut found = tensors.iter().filter(|(of, _)| *of == full);
+            let found = found.find(|(_, tensor)| tensor.kind() == kind);
+            found
+                .map(|(_, tensor)| tensor.shallow_clone())
+                .ok_or_else(|| unfit(name))
+        };
+        let entries = |name: &str| -> Result<Entries, TrainerError> {
+            Ok(Entries {
+                places: to_vec(&find(&format!("{name}_places"), Kind::Int64)?),
+                bytes: to_vec(&find(name, Kind::Uint8)?),
+            })
+        };
+        let steps = match to_vec::<i64>(&find("steps", Kind::Int64)?)[..] {
+            [steps] => u64::try_from(steps).ok(),
+            _ => None,
+        };
+        Ok(Self {
+            steps: steps.ok_or_else(|| unfit("steps"))?,
+            frames: find("frames", kind)?,
+            actions: find("actions", Kind::Int64)?,
+            rewards: find("rewards", Kind::Float)?,
+            ends: find("ends", Kind::Uint8)?,
+            older: entries("older")?,
+            last: entries("last")?,
+        })
+    }
+}
+
+impl Entries {
+    fn of(held: &HashMap<usize, Box<[u8]>>) -> Self {
+        let mut places: Vec<usize> = held.keys().copied().collect();
+        places.sort_unstable();
+        let bytes = places.iter().flat_map(|place| &held[place]).copied();
+        Self {
+            bytes: bytes.collect(),
+            places: places.into_iter().map(|place| place as i64).collect(),
+        }
+    }
+
+    /// By place, `length` bytes each of places below `end`; `None` for anything else.
+    fn by_place(&self, length: usize, end: usize) -> Option<HashMap<usize, Box<[u8]>>> {
+        let fits = |place: &i64| (0..end as i64).contains(place);
+        if self.bytes.len() != self.places.len() * length || !self.places.iter().all(fits) {
+            return None;
+        }
+        let parts = self.bytes.chunks_exact(length.max(1)).map(Box::from);
+        let places = self.places.iter().map(|place| *place as usize);
+        Some(places.zip(parts).collect())
+    }
+}
+
+impl Replay {
+    /// Everything that is held but the observations in hand; nothing before the first observations.
+    #[must_use]
+    pub fn state(&self) -> Option<ReplayState> {
+        if self.in_hand.is_empty() {
+            return None;
+        }
+        let frames = self.room(self.steps);
+        let places = frames.size()[0] as usize;
+        let ends: Vec<u8> = self.ends[..places].iter().map(|end| *end as u8).collect();
+        Some(ReplayState {
+            steps: self.steps,
+            frames,
+            actions: Tensor::from_slice(&self.actions[..places]),
+            rewards: Tensor::from_slice(&self.rewards[..places]),
+            ends: Tensor::from_slice(&ends),
+            older: Entries::of(&self.older),
+            last: Entries::of(&self.last),
+        })
     }
 
     /// The memory of the frames that are there when so many steps are over, `[places, ...]`. Who has them to
@@ -51,30 +150,18 @@ impl Replay {
     /// [`TrainerError::State`] for anything else; nothing changes then.
     pub fn load(
         &mut self,
-        tensors: &[(String, Tensor)],
+        state: &ReplayState,
         in_hand: Vec<u8>,
         num_actions: i64,
     ) -> Result<(), TrainerError> {
-        let find = |name: &str, kind: Kind| {
-            let name = format!("replay.{name}");
-            let found = tensors.iter().find(|(of, _)| *of == name);
-            let found = found.filter(|(_, tensor)| tensor.kind() == kind);
-            found.map(|(_, tensor)| tensor).ok_or_else(|| unfit(&name))
-        };
-        let steps = to_vec::<i64>(find("steps", Kind::Int64)?);
-        let &[steps] = steps.as_slice() else {
-            return Err(unfit("steps"));
-        };
-        let steps = u64::try_from(steps).map_err(|_| unfit("steps"))?;
-        let rows = self.filled_rows(steps);
+        let rows = self.filled_rows(state.steps);
         let places = rows * self.num_envs;
-        let frames = find("frames", self.frames.kind())?;
-        let mut target = self.room(steps);
-        let actions = to_vec::<i64>(find("actions", Kind::Int64)?);
-        let rewards = to_vec::<f32>(find("rewards", Kind::Float)?);
-        let ends = to_vec::<u8>(find("ends", Kind::Uint8)?);
+        let mut target = self.room(state.steps);
+        let actions = to_vec::<i64>(&state.actions);
+        let rewards = to_vec::<f32>(&state.rewards);
+        let ends = to_vec::<u8>(&state.ends);
         let is_action = |action: &i64| (0..num_actions).contains(action);
-        if frames.size() != target.size()
+        if state.frames.size() != target.size()
             || [actions.len(), rewards.len(), ends.len()] != [places; 3]
             || in_hand.len() != self.num_envs * self.spec.num_bytes()
             || !actions.iter().all(is_action)
@@ -84,20 +171,11 @@ impl Replay {
         }
         let ends: Option<Vec<End>> = ends.into_iter().map(End::from_byte).collect();
         let ends = ends.ok_or_else(|| unfit("ends"))?;
-        let parted = |name: &str, length: usize| {
-            let indices = to_vec::<i64>(find(&format!("{name}_places"), Kind::Int64)?);
-            let bytes = to_vec::<u8>(find(name, Kind::Uint8)?);
-            let fits = |place: &i64| (0..places as i64).contains(place);
-            if bytes.len() != indices.len() * length || !indices.iter().all(fits) {
-                return Err(unfit(name));
-            }
-            let parts = bytes.chunks_exact(length.max(1)).map(Box::from);
-            let indices = indices.into_iter().map(|place| place as usize);
-            Ok(indices.zip(parts).collect::<HashMap<usize, Box<[u8]>>>())
-        };
         let length = self.spec.num_bytes();
-        let older = parted("older", length - length / self.stack)?;
-        let last = parted("last", length)?;
+        let older = state.older.by_place(length - length / self.stack, places);
+        let older = older.ok_or_else(|| unfit("older"))?;
+        let last = state.last.by_place(length, places);
+        let last = last.ok_or_else(|| unfit("last"))?;
         // The first step of all goes on from nothing, and a truncated episode has a last observation.
         let is_first_there = self.stack == 1
             || rows == self.rows
@@ -106,10 +184,10 @@ impl Replay {
         if !is_first_there || !cut.all(|place| last.contains_key(&place)) {
             return Err(unfit("stacks"));
         }
-        if frames.data_ptr() != target.data_ptr() {
-            target.copy_(frames);
+        if state.frames.data_ptr() != target.data_ptr() {
+            target.copy_(&state.frames);
         }
-        self.steps = steps;
+        self.steps = state.steps;
         self.actions[..places].copy_from_slice(&actions);
         self.rewards[..places].copy_from_slice(&rewards);
         self.ends[..places].copy_from_slice(&ends);
@@ -130,18 +208,7 @@ impl End {
     }
 }
 
-/// The entries one after another, by place.
-fn joined(entries: &HashMap<usize, Box<[u8]>>) -> (Vec<i64>, Vec<u8>) {
-    let mut places: Vec<usize> = entries.keys().copied().collect();
-    places.sort_unstable();
-    let bytes = places.iter().flat_map(|place| &entries[place]).copied();
-    let bytes = bytes.collect();
-    (
-        places.into_iter().map(|place| place as i64).collect(),
-        bytes,
-    )
-}
-
-fn unfit(name: &str) -> TrainerError {
+/// What is not of a replay memory like this run's.
+pub(crate) fn unfit(name: &str) -> TrainerError {
     TrainerError::State(format!("replay memory: `{name}` does not fit this run"))
 }

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use rand::RngExt;
 use rand_pcg::Pcg64;
-use tch::Tensor;
+use tch::{Kind, Tensor};
 use vec_env::{Dtype, ObsSpec, StepBatch};
 
-use super::Replay;
+use super::{Replay, ReplayState};
 use crate::{random::seeded_rng, tensors::to_vec};
 
 const GAMMA: f64 = 0.9;
@@ -208,9 +208,8 @@ fn play(spec: &ObsSpec, start: Start, num_envs: usize, n_step: usize, seed: u64)
         check(&replay, &envs, n_step);
         if number % 7 == 3 {
             let mut other = new();
-            other
-                .load(&replay.state(), replay.in_hand().to_vec(), 5)
-                .unwrap();
+            let state = replay.state().unwrap();
+            other.load(&state, replay.in_hand().to_vec(), 5).unwrap();
             replay = other;
             check(&replay, &envs, n_step);
         }
@@ -256,7 +255,12 @@ fn filled(steps: usize) -> Replay {
 
 #[test]
 fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
-    let good = filled(4).state();
+    let named = |replay: &Replay| replay.state().unwrap().named();
+    let load = |replay: &mut Replay, named: &[(String, Tensor)], in_hand| {
+        let state = ReplayState::of_named(named, Kind::Uint8)?;
+        replay.load(&state, in_hand, 2)
+    };
+    let good = named(&filled(4));
     let changed = |name: &str, tensor: Tensor| {
         let mut state: Vec<(String, Tensor)> = good
             .iter()
@@ -282,15 +286,15 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
         changed("frames", Tensor::from_slice(&[0_u8; 40])),
     ];
     let mut replay = filled(3);
-    let before = replay.state();
+    let before = named(&replay);
     for state in bad {
-        let message = replay.load(&state, vec![1; 32], 2).unwrap_err().to_string();
-        assert!(message.contains("does not fit"), "{message}");
-        assert_eq!(replay.state(), before);
+        let error = load(&mut replay, &state, vec![1; 32]).unwrap_err();
+        assert!(error.to_string().contains("does not fit"), "{error}");
+        assert_eq!(named(&replay), before);
     }
-    assert!(replay.load(&good, vec![1; 31], 2).is_err());
-    replay.load(&good, vec![1; 32], 2).unwrap();
-    assert_eq!(replay.state(), good);
+    assert!(load(&mut replay, &good, vec![1; 31]).is_err());
+    load(&mut replay, &good, vec![1; 32]).unwrap();
+    assert_eq!(named(&replay), good);
 }
 
 #[test]

@@ -29,8 +29,8 @@ fn net(spec: &ObsSpec, precision: Precision) -> PolicyValueNet {
 
 fn mean(output: &Output) -> Tensor {
     match &output.policy {
-        Distribution::DiagonalGaussian(policy) => policy.mean().shallow_clone(),
-        Distribution::Categorical(_) => unreachable!("the actions are continuous"),
+        Distribution::DiagonalGaussian { mean, .. } => mean.shallow_clone(),
+        Distribution::Categorical { .. } => unreachable!("the actions are continuous"),
     }
 }
 
