@@ -103,7 +103,7 @@ class Crate:
 def circle(graph: dict[Module, set[Module]]) -> list[str]:
     """Return a circle, if there is one, but for that of the CPU."""
     kept = {
-        module: {to for to in into if not CIRCLE.issuperset((module[:1] + to[:1]))}
+        module: {to for to in into if not CIRCLE.issuperset(module[:1] + to[:1])}
         for module, into in graph.items()
     }
     try:
