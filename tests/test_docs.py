@@ -11,26 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from documents import anchors, links
 from program import ROOT
 
 from atari_wrappers.recipes import PRESETS, Recipe
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 GUIDE = ROOT / "docs" / "vector-env.md"
-# [text](target "title"), pictures included.
-LINK = re.compile(r'\]\(([^)\s]+)(?: "([^"]*)")?\)')
-CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
-
-
-def links(page: Path) -> list[tuple[str, str]]:
-    """Return target and title of each link outside of code."""
-    return LINK.findall(CODE.sub("", page.read_text()))
-
-
-def anchors(page: Path) -> set[str]:
-    """Return what the headings of a page are called in links, as GitHub names them."""
-    headings = re.findall(r"^#+ (.*)$", CODE.sub("", page.read_text()), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @cache
@@ -58,8 +45,11 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_every_test_that_is_named_exists(page: Path) -> None:
     for target, title in links(page):
+        file = (page.parent / target).resolve()
         if title.startswith("test_"):
-            assert title in names_of_tests((page.parent / target).resolve()), f"{target} {title}"
+            assert title in names_of_tests(file), f"{target} {title}"
+        elif file.suffix == ".rs" and " " not in title and title:
+            assert f"fn {title}(" in file.read_text(), f"{target} {title}"
 
 
 def test_every_yes_of_ours_names_its_test() -> None:

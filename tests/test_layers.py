@@ -6,16 +6,11 @@ import ast
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from python_rooms import ROOMS
+
 import atari_wrappers
 
 FOLDER = Path(atari_wrappers.__file__).parent
-# Files and folders, the lowest first.
-ROOMS = (
-    *("errors", "checks", "plain_data", "forks", "types"),
-    *("ids", "recipes", "two_players", "settings", "request"),
-    *("recording", "game", "wrappers", "single_env"),
-    *("backends", "vector", "factory", "adapters", "__init__"),
-)
 
 
 def module(path: Path) -> str:

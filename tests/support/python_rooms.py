@@ -1,0 +1,9 @@
+"""The rooms of the Python package: what its imports may run down to."""
+
+# Files and folders, the lowest first.
+ROOMS = (
+    *("errors", "checks", "plain_data", "forks", "types"),
+    *("ids", "recipes", "two_players", "settings", "request"),
+    *("recording", "game", "wrappers", "single_env"),
+    *("backends", "vector", "factory", "adapters", "__init__"),
+)
