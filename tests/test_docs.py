@@ -16,8 +16,10 @@ from program import ROOT
 
 from atari_wrappers.recipes import PRESETS, Recipe
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-GUIDE = ROOT / "docs" / "vector-env.md"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GUIDE = ROOT / "docs" / "python.md"
+PEERS = ROOT / "docs" / "peers.md"
+RECIPES = ROOT / "docs" / "recipes.md"
 
 
 @cache
@@ -53,9 +55,7 @@ def test_every_test_that_is_named_exists(page: Path) -> None:
 
 
 def test_every_yes_of_ours_names_its_test() -> None:
-    table = re.findall(
-        r"^\| .*\|$", GUIDE.read_text().split("## Beside its peers")[1], re.MULTILINE
-    )
+    table = re.findall(r"^\| .*\|$", PEERS.read_text(), re.MULTILINE)
     ours = [row.split(" | ")[1] for row in table if row.count(" | ") == 8]
     marks = [mark for mark in ours if mark not in ("atari_wrappers", "---")]
     assert len(marks) > 50
@@ -64,7 +64,7 @@ def test_every_yes_of_ours_names_its_test() -> None:
 
 
 def test_every_footnote_is_used_and_written() -> None:
-    text = GUIDE.read_text()
+    text = PEERS.read_text()
     used = set(re.findall(r"\[\^([\w-]+)\](?!:)", text))
     written = re.findall(r"^\[\^([\w-]+)\]:", text, re.MULTILINE)
     assert sorted(written) == sorted(used)
@@ -82,8 +82,8 @@ def written_value(value: Any) -> str:
 
 
 def test_the_table_of_recipes_is_that_of_the_package() -> None:
-    section = GUIDE.read_text().split("## Recipes")[1].split("\n## ")[0]
-    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line[:2] == "| "]
+    lines = RECIPES.read_text().splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if line[:2] == "| "]
     table = {row[0].strip("`"): row[2:] for row in rows}
     assert table["part"] == [f"`{preset}`" for preset in PRESETS]
     assert [name for name in table if name not in ("part", "---")] == list(Recipe.names())
@@ -112,16 +112,35 @@ def test_the_tables_of_algorithms_and_presets_are_those_of_the_trainer() -> None
     assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == algorithms
 
 
-def test_what_the_sweep_found_is_what_the_readme_says() -> None:
-    readme = (ROOT / "README.md").read_text()
+def test_what_the_sweep_found_is_what_the_pages_say() -> None:
+    page = " ".join((ROOT / "docs/exactness.md").read_text().split())
+    readme = " ".join((ROOT / "README.md").read_text().split())
     lines = (ROOT / "docs/results/atari_core/sweep.txt").read_text().splitlines()
     games = [re.fullmatch(r"\w+ +\d+ frames +(\d+) games +(exact)?.*", line) for line in lines]
     swept = [game for game in games if game]
     exact = [int(game[1]) for game in swept if game[2]]
-    assert f"For {len(exact)} of the {len(swept)} ROMs" in readme
-    assert f"In {exact.count(0)} of them no game\n  ended in those frames" in readme
+    assert f"For {len(exact)} of the {len(swept)} ROMs" in page
+    assert f"{len(exact)} of the {len(swept)} ROMs that ale-py loads" in readme
+    assert f"In {exact.count(0)} of them no game ended in those frames" in page
     drawn = json.loads((ROOT / "docs/results/bench-emulator.json").read_text())["median_ratios"]
-    assert f"With every frame drawn it\n  is {drawn['every']:.1f} times as fast" in readme
+    assert f"With every frame drawn the console is {drawn['every']:.1f} times as fast" in page
+
+
+def test_the_readmes_speeds_are_those_of_the_results() -> None:
+    lines = (ROOT / "README.md").read_text().splitlines()
+    rows = [line.split("|") for line in lines if line.startswith("|")]
+    numbers = [
+        [re.sub(r"\D", "", cell.split(": ")[-1]) for cell in row] for row in rows if len(row) == 6
+    ]
+    speeds = {(ours, peer) for _, _, ours, peer, *_ in numbers}
+    results = (ROOT / "docs/results/README.md").read_text()
+    stepping = re.search(r"^\| space_invaders \| (\d+) \| (\d+) \|.*?\| (\d{4}) \|", results, re.M)
+    trained = dict(re.findall(r"^\| ([^|]+) \| (\d+) \| \d+ to \d+ \|", results, re.MULTILINE))
+    assert stepping
+    ours, ale, envpool = stepping.groups()
+    fp32, bf16 = trained["ours, `--backend native`"], trained["ours, bf16, native"]
+    torch, sb3 = trained["PyTorch PPO on EnvPool"], trained["stable-baselines3"]
+    assert {(ours, ale), ("", envpool), (fp32, torch), (bf16, torch), ("", sb3)} <= speeds
 
 
 def test_the_tables_of_learning_curves_are_those_of_the_report() -> None:
@@ -144,14 +163,24 @@ def test_unsafe_code_of_the_core_is_where_its_page_says() -> None:
                 assert f"{file.name}`" in named, file
 
 
+def run_examples(page: Path) -> int:
+    """Run a page's examples in order, in one namespace, as they stand; return their number."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    for code in blocks:
+        exec(compile(code, f"{page}:\n{code}", "exec"), namespace)
+    return len(blocks)
+
+
 def test_the_guides_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In order, in one namespace, as they stand."""
     pytest.importorskip("av", reason="the example of recording needs it")
     monkeypatch.chdir(tmp_path)
-    namespace: dict[str, Any] = {"__name__": "__main__"}
-    blocks = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
-    assert len(blocks) > 10
-    for code in blocks:
-        exec(compile(code, f"{GUIDE}:\n{code}", "exec"), namespace)
+    assert run_examples(GUIDE) > 10
     assert (tmp_path / "videos" / "env0-game0.mp4").exists()
     assert (tmp_path / "frames" / "out1-00000.png").exists()
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != GUIDE], ids=named)
+def test_examples_run(page: Path) -> None:
+    if not run_examples(page):
+        pytest.skip("no examples in Python")

@@ -25,7 +25,7 @@
 //! another crate needs so that its program finds libpython and libtorch.
 
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!("../../docs/rust.md")]
 #[doc = include_str!("../README.md")]
 struct Readme;
 

@@ -271,7 +271,7 @@ def test_the_versions_that_are_asked_for_are_those_of_the_crates_and_the_package
     package = tomllib.loads((ROOT / "pyproject.toml").read_text())
     rust = crates["workspace"]["package"]["rust-version"]
     python = package["project"]["requires-python"].removeprefix(">=")
-    for path in ("scripts/setup", "README.md"):
+    for path in ("scripts/setup", "README.md", "docs/command-line.md"):
         text = (ROOT / path).read_text()
         assert set(re.findall(r"(?:Rust|rustup\.rs,) (\d[\d.]*\d)", text)) == {rust}, path
         assert set(re.findall(r"Python (\d[\d.]*\d) or newer", text)) == {python}, path
