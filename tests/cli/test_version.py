@@ -28,7 +28,7 @@ def test_the_program_and_its_checkpoints_name_one_version(trainer: Trainer) -> N
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="builds a crate")
 def test_a_build_names_the_commit_of_its_sources(tmp_path: Path) -> None:
     root = tmp_path / "archive"
-    for crate in (*CRATES, "rust_trainer/build_commit"):
+    for crate in (*CRATES, "rust_trainer/build_commit", "rust_trainer/kernels"):
         (root / crate / "src").mkdir(parents=True)
         shutil.copy(ROOT / crate / "Cargo.toml", root / crate)
         (root / crate / "src/lib.rs").touch()

@@ -20,5 +20,7 @@ def test_there_are_some() -> None:
 def test_lost_lives_end_and_rewards_are_clipped(path: Path, part: str) -> None:
     """As in all that was published on the 57 games since Mnih et al. 2015."""
     settings = tomllib.loads(path.read_text())
+    while base := settings.pop("based_on", None):
+        settings = tomllib.loads((FOLDER / f"{base}.toml").read_text()) | settings
     recipe = PRESETS[settings["recipe"]]
     assert settings.get(part, getattr(recipe, part)) is True
