@@ -2,7 +2,7 @@
 //! RAM.
 //!
 //! Where a new game goes: in a row of its own in the file of its first letter, alphabetically; one for two in the table of
-//! [`two`]. A row begins with [`game`](game::game), or `pal` where the console is a European one, which has what is usual,
+//! [`two`]. A row begins with `game`, or `pal` where the console is a European one, which has what is usual,
 //! and says what is not: modes and difficulties, what is pressed at the start, the actions that do something, where score
 //! and lives lie in RAM, when the game is over. What takes more than a line or two stands in `special`. Until
 //! `scripts/atari_sweep` says `exact` of the ROM (a test here compares its file with the table) the row also says why it is

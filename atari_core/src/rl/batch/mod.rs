@@ -1,4 +1,4 @@
-//! Batches: environments on threads of our own, behind the [`VecEnv`](vec_env::VecEnv) trait.
+//! Batches: environments on threads of our own, behind the [`VecEnv`](::vec_env::VecEnv) trait.
 
 mod affinity;
 mod in_flight;
