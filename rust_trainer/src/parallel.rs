@@ -2,7 +2,7 @@
 //!
 //! libtorch's own threads share every operation instead, and wait for one another at its end: beside
 //! anything else that wants a core they wait long, and small operations have one thread anyway. So on the
-//! CPU libtorch is told to use one thread ([`device::limit_torch_to_one_thread`](crate::device::limit_torch_to_one_thread)),
+//! CPU libtorch is told to use one thread ([`limit_torch_to_one_thread`](crate::device::limit_torch_to_one_thread)),
 //! and here are the others.
 
 use std::{panic, thread};

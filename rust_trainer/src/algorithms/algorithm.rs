@@ -18,7 +18,7 @@ pub trait Algorithm {
     }
 
     /// Chooses actions for the observations written last; their slot must have been dropped. With groups
-    /// of environments ([`VecEnv::batch_size`] is a part of them), for those of the group whose turn it
+    /// of environments ([`VecEnv::batch_size`](vec_env::VecEnv::batch_size) is a part of them), for those of the group whose turn it
     /// is, and so are the other calls: actions, next observations and steps are a group's, one after
     /// another. Only the first observations, of a reset, are written for all of them at once.
     ///

@@ -1,7 +1,7 @@
 //! Proximal policy optimization (Schulman et al. 2017), with the details of the Baselines implementation
 //! that published Atari scores rest on (Huang et al., "The 37 Implementation Details of PPO").
 //!
-//! Here is what it collects with, aims at and minimizes; the loop around is [`on_policy`](super::on_policy)'s.
+//! Here is what it collects with, aims at and minimizes; the loop around is `on_policy`'s.
 
 use tch::{Device, Kind, Tensor, no_grad};
 

@@ -8,7 +8,7 @@
 //!
 //! Here is what ranks say to one another ([`Ranks`]), what carries it ([`Engine`]; `torch.distributed` is
 //! [`torch`]), how a program learns that it is one of several ([`launch`]), and who tells of errors
-//! ([`failure`]).
+//! (`failure`).
 
 mod failure;
 pub mod launch;
