@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from program import ROOT
+from program import PROGRAM, ROOT
 from torchrun import free_port
 
 PAGES = (ROOT / "README.md", ROOT / "docs/command-line.md")
@@ -66,3 +66,23 @@ def test_commands_run_in_their_order(tmp_path: Path) -> None:
 def test_scripts_that_they_name_are_there() -> None:
     for script in re.findall(r"\bscripts/[\w/.]+\w", TEXT):
         assert (ROOT / script).exists(), script
+
+
+def test_options_that_pages_name_are_there() -> None:
+    """In the commands of every page, those too that take hours."""
+    kinds = [["train", "--algorithm", name] for name in ("ppo", "a2c", "pqn", "dqn")]
+    kinds += [[name] for name in ("seeds", "eval", "dump-frames", "versus")]
+    helps = [subprocess.check_output([*PROGRAM, *kind, "--help"], text=True) for kind in kinds]
+    known = set(re.findall(r"--[\w-]+", "".join(helps)))
+    pages = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    named = set()
+    for page in pages:
+        text = page.read_text().replace("\\\n", " ")
+        for line in re.findall(
+            r"(?:scripts/train|rust_trainer (?:train|seeds|eval|versus)) .*", text
+        ):
+            # Behind what starts it, up to where a span of code or a comment ends.
+            words = re.split(r"`|#| -- ", line)[0].split()
+            named |= {(page.name, word) for word in words if re.fullmatch(r"--[a-z][\w-]+", word)}
+    assert len(named) > 50
+    assert not [(page, word) for page, word in sorted(named) if word not in known]
