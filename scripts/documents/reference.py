@@ -38,9 +38,16 @@ def commands_page() -> str:
     for command in COMMANDS:
         # Settings begin with the first group that is not "Options".
         text = re.split(r"^(?:Run|Presets):$", program_help(command), flags=re.M)[0].rstrip()
-        parts.append(f"## {command}\n\n```text\n{text}\n```\n")
+        lines = "\n".join(map(wrapped, text.splitlines()))
+        parts.append(f"## {command}\n\n```text\n{lines}\n```\n")
     has_settings = "`train` and `seeds` also take every [setting](settings.md) as an option.\n"
     return "\n".join([*parts[:2], has_settings, *parts[2:]])
+
+
+def wrapped(line: str) -> str:
+    """Return a line of help in lines that fit a page, indented as it is."""
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.fill(line, 84, subsequent_indent=indent) if len(line) > 84 else line
 
 
 def settings_of(algorithm: str) -> Iterator[tuple[str, str, str, str]]:
