@@ -4,7 +4,7 @@
 use std::{env, path::Path, process::Command};
 
 /// What the trainer is compiled from, in the root of the repository.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 13] = [
     "Cargo.lock",
     "Cargo.toml",
     "vec_env/Cargo.toml",
@@ -15,6 +15,8 @@ const SOURCES: [&str; 11] = [
     "python_shim/src",
     "rust_trainer/Cargo.toml",
     "rust_trainer/csrc",
+    "rust_trainer/kernels/Cargo.toml",
+    "rust_trainer/kernels/src",
     "rust_trainer/src",
 ];
 

@@ -46,7 +46,7 @@ def test_a_build_names_the_commit_of_its_sources(tmp_path: Path) -> None:
         (root / "vec_env/src/lib.rs").touch()  # which has the build script run again
     head = subprocess.run([*GIT, "rev-parse", "HEAD"], cwd=root, capture_output=True, check=True)
     assert built_version(root, tmp_path / "target") == f"0.1.0+{head.stdout.decode()[:10]}"
-    (root / "vec_env/src/lib.rs").write_text("// changed")
+    (root / "rust_trainer/kernels/src/lib.rs").write_text("// changed")
     assert built_version(root, tmp_path / "target") == "0.1.0"
 
 
