@@ -8,17 +8,15 @@ use tch::{Kind, Tensor};
 #[expect(clippy::print_stdout, reason = "a program that reports")]
 fn main() -> PyResult<()> {
     let mut arguments = std::env::args().skip(1);
-    let name = arguments
-        .next()
-        .unwrap_or_else(|| "SpaceInvadersNoFrameskip-v4".to_owned());
-    let nprocesses = arguments
-        .next()
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(8);
-    let num_steps = arguments
-        .next()
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(1000);
+    let name = arguments.next();
+    let name = name.unwrap_or_else(|| "SpaceInvadersNoFrameskip-v4".to_owned());
+    let mut count = |or| {
+        arguments
+            .next()
+            .and_then(|word| word.parse().ok())
+            .unwrap_or(or)
+    };
+    let (nprocesses, num_steps) = (count(8), count(1000));
 
     let env = VecGymEnv::new(&name, None, nprocesses)?;
     println!(

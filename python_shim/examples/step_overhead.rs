@@ -12,7 +12,7 @@ use std::{error::Error, time::Instant};
 use python_shim::{
     MakeOptions, VecGymEnv, interpreter,
     pyo3::{prelude::*, types::PyModule},
-    vec_env::{Actions, ObsBuffer, StepBatch, VecEnv},
+    vec_env::{Actions, ObsBuffer, StepBatch, VecEnv, env::Random},
 };
 
 const TURN: usize = 50;
@@ -73,12 +73,8 @@ impl Ours {
             total += f64::from(self.batch.raw_reward[0]);
         }
         let cpu = thread_seconds() - cpu;
-        let num_steps = actions.len() as f64;
-        Ok((
-            start.elapsed().as_secs_f64() / num_steps,
-            cpu / num_steps,
-            total,
-        ))
+        let (seconds, num_steps) = (start.elapsed().as_secs_f64(), actions.len() as f64);
+        Ok((seconds / num_steps, cpu / num_steps, total))
     }
 }
 
@@ -103,9 +99,7 @@ fn median(turns: &[(Turn, Turn)], pick: impl Fn(&(Turn, Turn)) -> f64) -> f64 {
 
 #[expect(clippy::print_stdout, reason = "a program that reports")]
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args()
-        .skip(1)
-        .map(|argument| argument.parse::<usize>());
+    let mut arguments = std::env::args().skip(1).map(|word| word.parse());
     let num_envs = arguments.next().transpose()?.unwrap_or(8);
     let num_turns = arguments.next().transpose()?.unwrap_or(60);
 
@@ -116,30 +110,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(module.getattr("Peer")?.call1((num_envs,))?.unbind())
     })?;
     let mut turns = Vec::new();
-    let mut state = 1_u64;
+    let mut random = Random::new(1);
     for _ in 0..num_turns {
-        let mut action = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) as i64 % 6
-        };
-        let actions: Vec<Vec<i64>> = (0..TURN)
-            .map(|_| (0..num_envs).map(|_| action()).collect())
-            .collect();
+        let mut row = |_| (0..num_envs).map(|_| random.below(6) as i64).collect();
+        let actions: Vec<Vec<i64>> = (0..TURN).map(&mut row).collect();
         let ours = ours.turn(&actions)?;
-        let peer = Python::attach(|py| -> PyResult<Turn> {
-            peer.call_method1(py, "turn", (actions,))?.extract(py)
-        })?;
+        let peer: PyResult<Turn> =
+            Python::attach(|py| peer.call_method1(py, "turn", (actions,))?.extract(py));
+        let peer = peer?;
         if ours.2.to_bits() != peer.2.to_bits() {
             return Err(format!("unequal work: rewards {} and {}", ours.2, peer.2).into());
         }
         turns.push((ours, peer));
     }
-    let (ours, peer) = (
-        median(&turns, |turn| turn.0.0),
-        median(&turns, |turn| turn.1.0),
-    );
+    let ours = median(&turns, |turn| turn.0.0);
+    let peer = median(&turns, |turn| turn.1.0);
     let difference = median(&turns, |turn| turn.0.0 - turn.1.0);
     let cpu = median(&turns, |turn| turn.0.1 - turn.1.1);
     println!(

@@ -46,7 +46,7 @@ impl AtariRequest {
         }
         let dataclasses = py.import(intern!(py, "dataclasses"))?;
         let parts = dataclasses.call_method1(intern!(py, "asdict"), (recipe,))?;
-        let Ok(Value::Map(recipe)) = value::from_python(&parts)? else {
+        let Value::Map(recipe) = value::from_python(&parts)? else {
             return Ok(None); // `asdict` returns a dict of plain values
         };
         let game = request

@@ -1,16 +1,15 @@
 //! `torch.distributed` through the Python of this process: what several processes of one training say to
 //! one another.
 //!
-//! A tensor crosses without a copy: Python's is a view of the same memory, as a buffer on the CPU and by
+//! A tensor crosses without a copy: Python's is a view of the same memory, by `__array_interface__` on the CPU and
 //! `__cuda_array_interface__` on a GPU. torch lets the GIL go while it waits for the others.
 
-use std::{ffi::c_char, time::Duration};
+use std::time::Duration;
 
 use pyo3::{
     exceptions::PyTypeError,
-    ffi, intern,
     prelude::*,
-    types::{PyDict, PyList, PyTuple},
+    types::{IntoPyDict, PyBytes, PyDict, PyList},
 };
 use tch::{Device, Kind, Tensor};
 
@@ -72,11 +71,8 @@ impl ProcessGroup {
                 options.set_item("store", &store)?;
                 options.set_item("rank", rank)?;
                 options.set_item("world_size", world_size)?;
-                let backend = if with_cuda {
-                    "cpu:gloo,cuda:nccl"
-                } else {
-                    "gloo"
-                };
+                let backends = ["gloo", "cpu:gloo,cuda:nccl"];
+                let backend = backends[usize::from(with_cuda)];
                 distributed.call_method("init_process_group", (backend,), Some(&options))?;
                 store
             };
@@ -96,9 +92,8 @@ impl ProcessGroup {
     pub fn all_reduce(&self, tensor: &mut Tensor) -> Result<(), EnvError> {
         attached(|py| {
             let view = self.view(py, tensor)?;
-            self.distributed
-                .bind(py)
-                .call_method1("all_reduce", (view,))?;
+            let distributed = self.distributed.bind(py);
+            distributed.call_method1("all_reduce", (view,))?;
             Ok(())
         })
     }
@@ -108,7 +103,12 @@ impl ProcessGroup {
     /// # Errors
     /// As [`ProcessGroup::all_reduce`].
     pub fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, EnvError> {
-        self.collect(bytes, "all_gather", true)
+        attached(|py| {
+            let all = PyList::new(py, vec![None::<bool>; self.num_ranks])?;
+            let distributed = self.distributed.bind(py);
+            distributed.call_method1("all_gather_object", (&all, PyBytes::new(py, bytes)))?;
+            Ok(all.extract()?)
+        })
     }
 
     /// The bytes of every rank, at rank 0; nothing elsewhere.
@@ -116,72 +116,12 @@ impl ProcessGroup {
     /// # Errors
     /// As [`ProcessGroup::all_reduce`].
     pub fn gather(&self, bytes: &[u8], rank: usize) -> Result<Vec<Vec<u8>>, EnvError> {
-        self.collect(bytes, "gather", rank == 0)
-    }
-
-    /// Ranks hand over equally many bytes each, so that they first tell one another how many they have.
-    fn collect(
-        &self,
-        bytes: &[u8],
-        method: &str,
-        receives: bool,
-    ) -> Result<Vec<Vec<u8>>, EnvError> {
-        let mut lengths = vec![0_u8; 8 * self.num_ranks];
-        let length = bytes.len() as u64;
-        self.exchange(&length.to_ne_bytes(), "all_gather", Some(&mut lengths))?;
-        let (lengths, _) = lengths.as_chunks();
-        let lengths = lengths.iter().map(|bytes| u64::from_ne_bytes(*bytes));
-        let lengths: Vec<usize> = lengths.map(|length| length as usize).collect();
-        let longest = lengths.iter().copied().max().unwrap_or(0);
-        if longest == 0 {
-            let count = if receives { lengths.len() } else { 0 };
-            return Ok(vec![Vec::new(); count]);
-        }
-        let mut padded = bytes.to_vec();
-        padded.resize(longest, 0);
-        let mut all = vec![
-            0;
-            if receives {
-                longest * self.num_ranks
-            } else {
-                0
-            }
-        ];
-        self.exchange(&padded, method, receives.then_some(all.as_mut_slice()))?;
-        let parts = all.chunks_exact(longest).zip(lengths);
-        Ok(parts
-            .map(|(part, length)| part[..length].to_vec())
-            .collect())
-    }
-
-    /// One exchange of equally many bytes; `all`, where it is given, has room for those of all ranks.
-    fn exchange(&self, bytes: &[u8], method: &str, all: Option<&mut [u8]>) -> Result<(), EnvError> {
         attached(|py| {
-            let own = Tensor::from_slice(bytes);
-            let own = self.view(py, &own)?;
-            let mut received = all.map(|all| (Tensor::from_slice(all), all));
-            let parts = match &mut received {
-                None => None,
-                Some((room, _)) => {
-                    let room = self.view(py, room)?;
-                    let parts = room.call_method1("chunk", (self.num_ranks,))?;
-                    Some(PyList::new(
-                        py,
-                        parts.cast_into::<PyTuple>().map_err(PyErr::from)?,
-                    )?)
-                }
-            };
+            let room = || PyList::new(py, vec![None::<bool>; self.num_ranks]);
+            let all = (rank == 0).then(room).transpose()?;
             let distributed = self.distributed.bind(py);
-            if method == "gather" {
-                distributed.call_method1(method, (own, parts, 0))?;
-            } else {
-                distributed.call_method1(method, (parts, own))?;
-            }
-            if let Some((room, all)) = received {
-                let numel = all.len();
-                room.copy_data(all, numel);
-            }
-            Ok(())
+            distributed.call_method1("gather_object", (PyBytes::new(py, bytes), &all))?;
+            Ok(all.map_or(Ok(Vec::new()), |all| all.extract())?)
         })
     }
 
@@ -225,57 +165,34 @@ impl ProcessGroup {
         if !tensor.is_contiguous() {
             return Err(PyTypeError::new_err("a tensor that is not contiguous"));
         }
-        let (name, code) = match tensor.kind() {
-            Kind::Float => ("float32", "<f4"),
-            Kind::Double => ("float64", "<f8"),
-            Kind::Uint8 => ("uint8", "|u1"),
+        let code = match tensor.kind() {
+            Kind::Float => "<f4",
+            Kind::Double => "<f8",
+            Kind::Uint8 => "|u1",
             kind => {
                 let problem = format!("tensors of type {kind:?} are not shared");
                 return Err(PyTypeError::new_err(problem));
             }
         };
+        let interface = PyDict::new(py);
+        interface.set_item("shape", (tensor.numel(),))?;
+        interface.set_item("typestr", code)?;
+        interface.set_item("data", (tensor.data_ptr() as usize, false))?;
+        interface.set_item("version", 3)?;
+        let holder = |name: &str| {
+            let namespace = py.import("types")?.getattr("SimpleNamespace")?;
+            namespace.call((), Some(&[(name, interface)].into_py_dict(py)?))
+        };
+        let (memory, device) = if let Device::Cuda(index) = tensor.device() {
+            (holder("__cuda_array_interface__")?, format!("cuda:{index}"))
+        } else {
+            let array = (holder("__array_interface__")?,);
+            let array = py.import("numpy")?.call_method1("asarray", array)?;
+            (array, "cpu".to_owned())
+        };
+        let options = [("device", device)].into_py_dict(py)?;
         let torch = self.torch.bind(py);
-        match tensor.device() {
-            Device::Cpu => {
-                let numel = tensor.numel();
-                let length = numel * tensor.kind().elt_size_in_bytes();
-                #[expect(unsafe_code, reason = "a view of a tensor's memory")]
-                // SAFETY: the memory is a contiguous tensor's of so many bytes, which lives as long as the
-                // caller's borrow; the views made of this one are dropped before that ends.
-                let memory = unsafe {
-                    let start = tensor.data_ptr().cast::<c_char>();
-                    let view = ffi::PyMemoryView_FromMemory(
-                        start,
-                        length as ffi::Py_ssize_t,
-                        ffi::PyBUF_WRITE,
-                    );
-                    Bound::from_owned_ptr_or_err(py, view)?
-                };
-                let options = PyDict::new(py);
-                options.set_item("dtype", torch.getattr(name)?)?;
-                torch.call_method("frombuffer", (memory,), Some(&options))
-            }
-            device => {
-                let interface = PyDict::new(py);
-                interface.set_item("shape", (tensor.numel(),))?;
-                interface.set_item("typestr", code)?;
-                interface.set_item("data", (tensor.data_ptr() as usize, false))?;
-                interface.set_item("version", 3)?;
-                let holder = PyDict::new(py);
-                holder.set_item("__cuda_array_interface__", interface)?;
-                let namespace = py
-                    .import("types")?
-                    .getattr(intern!(py, "SimpleNamespace"))?;
-                let options = PyDict::new(py);
-                let index = match device {
-                    Device::Cuda(index) => index,
-                    _ => 0,
-                };
-                options.set_item("device", format!("cuda:{index}"))?;
-                let holder = namespace.call((), Some(&holder))?;
-                torch.call_method("as_tensor", (holder,), Some(&options))
-            }
-        }
+        torch.call_method("as_tensor", (memory,), Some(&options))
     }
 }
 

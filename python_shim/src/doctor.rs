@@ -4,7 +4,7 @@
 
 mod facts;
 
-use std::{env, fmt, path::PathBuf, thread};
+use std::{env, fmt, path::Path, thread};
 
 pub use facts::{Libraries, PythonFacts, TorchFacts};
 use vec_env::EnvError;
@@ -37,48 +37,35 @@ pub struct Facts {
 /// a second.
 #[must_use]
 pub fn facts() -> Facts {
-    let (python, problems) = match python_facts() {
+    let (python, mut problems) = match python_facts() {
         Ok(python) => (Some(python), Vec::new()),
         Err(error) => (None, vec![error.to_string()]),
     };
     let num_cpus = thread::available_parallelism().map_or(1, usize::from);
     let torch = facts::torch_facts(num_cpus);
-    let mut facts = Facts {
-        python,
-        libraries: Libraries::mapped(),
-        torch,
-        ignored_variables: variables::ignored().to_vec(),
-        num_cpus,
-        problems,
-        notes: Vec::new(),
-    };
-    facts.problems.extend(find_problems(&facts));
-    facts.notes.extend(find_note(&facts));
-    facts
-}
-
-/// The interpreter and its packages alone: quick enough for the log of every run.
-///
-/// # Errors
-/// [`EnvError::Backend`] where Python does not start.
-pub fn python_facts() -> Result<PythonFacts, EnvError> {
-    interpreter::start().and_then(facts::python_facts)
-}
-
-fn find_problems(facts: &Facts) -> Vec<String> {
-    let mut problems = Vec::new();
-    if let Some(python) = &facts.python {
+    let libraries = Libraries::mapped();
+    let mut notes = Vec::new();
+    if let Some(python) = &python {
         problems.extend(facts::try_import().map(|error| error.to_string()));
         problems.extend(ignored_virtual_env(&python.origin));
         problems.extend(packages_missing(python));
-        problems.extend(other_torch(python, &facts.libraries));
+        problems.extend(other_torch(python, &libraries));
     }
-    let libraries = &facts.libraries;
-    if scales_badly(facts) && libraries.openmp.len() > 1 {
-        problems.push(format!(
-            "{}; two OpenMP runtimes are loaded, which can pin libtorch to one thread: link the one of libtorch",
-            speedup(facts)
-        ));
+    // Threads hardly help; generous, because the machine may be busy, which looks as if settings held them back.
+    if num_cpus > 1 && torch.matmul_speedup < 1.3 {
+        let slow = format!(
+            "a large matrix product is only {:.1} times as fast with {num_cpus} threads as with one",
+            torch.matmul_speedup
+        );
+        if libraries.openmp.len() > 1 {
+            problems.push(format!(
+                "{slow}; two OpenMP runtimes are loaded, which can pin libtorch to one thread: link the one of libtorch"
+            ));
+        } else {
+            notes.push(format!(
+                "{slow}; the machine is busy, or OMP_NUM_THREADS or the CPU affinity is limited"
+            ));
+        }
     }
     if libraries.torch_cuda.is_none() && libraries.has_cuda_torch() {
         problems.push(
@@ -87,36 +74,30 @@ fn find_problems(facts: &Facts) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if !facts.torch.cuda_available && PathBuf::from("/dev/nvidia0").exists() {
+    if !torch.cuda_available && Path::new("/dev/nvidia0").exists() {
         problems.push(
             "this machine has an NVIDIA GPU but libtorch cannot use it: \
              check that the driver is as new as the CUDA version of torch"
                 .to_owned(),
         );
     }
-    problems
+    Facts {
+        python,
+        libraries,
+        torch,
+        ignored_variables: variables::ignored().to_vec(),
+        num_cpus,
+        problems,
+        notes,
+    }
 }
 
-/// A busy machine looks as one whose threads are held back by its settings.
-fn find_note(facts: &Facts) -> Option<String> {
-    let is_unexplained = scales_badly(facts) && facts.libraries.openmp.len() <= 1;
-    is_unexplained.then(|| {
-        format!(
-            "{}; the machine is busy, or OMP_NUM_THREADS or the CPU affinity is limited",
-            speedup(facts)
-        )
-    })
-}
-
-fn scales_badly(facts: &Facts) -> bool {
-    facts.torch.scales_badly(facts.num_cpus)
-}
-
-fn speedup(facts: &Facts) -> String {
-    format!(
-        "a large matrix product is only {:.1} times as fast with {} threads as with one",
-        facts.torch.matmul_speedup, facts.num_cpus
-    )
+/// The interpreter and its packages alone: quick enough for the log of every run.
+///
+/// # Errors
+/// [`EnvError::Backend`] where Python does not start.
+pub fn python_facts() -> Result<PythonFacts, EnvError> {
+    interpreter::start().and_then(facts::python_facts)
 }
 
 fn ignored_virtual_env(origin: &Origin) -> Option<String> {
@@ -160,59 +141,48 @@ fn other_torch(python: &PythonFacts, libraries: &Libraries) -> Option<String> {
 
 impl fmt::Display for Facts {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line =
-            |name: &str, value: &dyn fmt::Display| writeln!(formatter, "{name:<24}{value}");
+        let mut rows = Vec::new();
         if let Some(python) = &self.python {
-            line(
-                "python",
-                &format!("{} ({})", python.version, python.executable.display()),
-            )?;
-            line("chosen by", &python.chosen_by())?;
-            line("sys.prefix", &python.prefix.display())?;
+            let executable = python.executable.display();
+            rows.push(("python", format!("{} ({executable})", python.version)));
+            rows.push(("chosen by", python.chosen_by().to_owned()));
+            rows.push(("sys.prefix", python.prefix.display().to_string()));
             if !self.ignored_variables.is_empty() {
-                line("set, but ignored", &self.ignored_variables.join(", "))?;
+                rows.push(("set, but ignored", self.ignored_variables.join(", ")));
             }
             for (name, version) in &python.packages {
-                line(name, &version.as_deref().unwrap_or("missing"))?;
+                rows.push((name, version.as_deref().unwrap_or("missing").to_owned()));
             }
         }
-        let path = |path: &Option<PathBuf>| {
-            path.as_ref()
-                .map_or("not loaded".to_owned(), |path| path.display().to_string())
-        };
-        line("libpython", &path(&self.libraries.python))?;
-        line("libtorch", &path(&self.libraries.torch))?;
-        line("libtorch_cuda", &path(&self.libraries.torch_cuda))?;
-        for runtime in &self.libraries.openmp {
-            line("openmp", &runtime.display())?;
+        let (libraries, torch, num_cpus) = (&self.libraries, &self.torch, self.num_cpus);
+        for (name, path) in [
+            ("libpython", &libraries.python),
+            ("libtorch", &libraries.torch),
+            ("libtorch_cuda", &libraries.torch_cuda),
+        ] {
+            let path = path.as_ref().map(|path| path.display().to_string());
+            rows.push((name, path.unwrap_or_else(|| "not loaded".to_owned())));
         }
-        line("cpus", &self.num_cpus)?;
-        line("libtorch threads", &self.torch.num_threads)?;
-        line(
-            "matmul speedup",
-            &format!(
-                "{:.2} with {} threads",
-                self.torch.matmul_speedup, self.num_cpus
+        let openmp = libraries.openmp.iter();
+        rows.extend(openmp.map(|path| ("openmp", path.display().to_string())));
+        let speedup = format!("{:.2} with {num_cpus} threads", torch.matmul_speedup);
+        let not = if torch.cuda_available { "" } else { "not " };
+        rows.extend([
+            ("cpus", num_cpus.to_string()),
+            ("libtorch threads", torch.num_threads.to_string()),
+            ("matmul speedup", speedup),
+            (
+                "cuda",
+                format!("{not}available, {} devices", torch.num_cuda_devices),
             ),
-        )?;
-        line(
-            "cuda",
-            &format!(
-                "{}, {} devices",
-                if self.torch.cuda_available {
-                    "available"
-                } else {
-                    "not available"
-                },
-                self.torch.num_cuda_devices
-            ),
-        )?;
-        for note in &self.notes {
-            line("note", note)?;
-        }
-        for problem in &self.problems {
-            line("problem", problem)?;
-        }
-        Ok(())
+        ]);
+        rows.extend(self.notes.iter().map(|note| ("note", note.clone())));
+        rows.extend(
+            self.problems
+                .iter()
+                .map(|problem| ("problem", problem.clone())),
+        );
+        rows.iter()
+            .try_for_each(|(name, value)| writeln!(formatter, "{name:<24}{value}"))
     }
 }

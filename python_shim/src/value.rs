@@ -55,26 +55,6 @@ pub enum ArrayData {
     F64(Vec<f64>),
 }
 
-impl ArrayData {
-    /// How many items there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Bool(items) => items.len(),
-            Self::U8(items) => items.len(),
-            Self::I64(items) => items.len(),
-            Self::F32(items) => items.len(),
-            Self::F64(items) => items.len(),
-        }
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
 macro_rules! value_from {
     ($($from:ty => |$value:ident| $made:expr,)*) => {
         $(impl From<$from> for Value {

@@ -34,10 +34,6 @@ fn pictures_are_those_of_python() {
         for (index, image) in images.iter().enumerate() {
             let picture = pictures.get_item(index).unwrap();
             assert!(image.rgb == bytes(&picture), "environment {index}");
-            for (x, y) in (0..150).map(|place| (place, 60 + place)) {
-                let pixel = common::items::<u8>(&picture.get_item((y, x)).unwrap());
-                assert_eq!(image.pixel(x, y), *pixel, "({x}, {y})");
-            }
         }
         let picture = python.call_method0("render_tiles").unwrap();
         let shape: [usize; 3] = picture.getattr("shape").unwrap().extract().unwrap();

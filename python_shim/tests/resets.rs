@@ -60,24 +60,12 @@ fn one_environment_restarts_alone() {
     rollout.reset(4).unwrap();
     let first = rollout.obs.clone();
     rollout.step(&[1, 1]).unwrap();
-    let mut row = vec![0; 16];
-    let Rollout { env, batch, .. } = &mut rollout;
-    env.reset_at(1, Some(5), &mut row, batch).unwrap();
-    assert!(row == first[16..], "environment 1 had seed 4 + 1 before");
-    assert_eq!(batch.episode_length, [1, 0]);
-    let error = env.reset_at(2, None, &mut row, batch).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            EnvError::NoSuchEnv {
-                index: 2,
-                num_envs: 2
-            }
-        ),
-        "{error}"
-    );
-    let error = env.reset_at(0, None, &mut row[1..], batch).unwrap_err();
-    assert!(matches!(error, EnvError::BufferSize { .. }), "{error}");
+    let moved = rollout.obs.clone();
+    reset(&mut rollout, &ResetRequest::only(1, Some(5), 2)).unwrap();
+    let (zero, one) = rollout.obs.split_at(16);
+    assert!(zero == &moved[..16], "environment 0 stays where it was");
+    assert!(one == &first[16..], "environment 1 had seed 4 + 1 before");
+    assert_eq!(rollout.batch.episode_length, [1, 0]);
 }
 
 #[test]
@@ -151,7 +139,7 @@ fn same_step_autoreset_shows_the_next_episode_at_once() {
         twin.rust.batch.final_obs,
         [(0, vec![3, 3]), (1, vec![3, 6])]
     );
-    assert_eq!(twin.rust.batch.final_info[1].episode_length, 3);
+    assert_eq!(twin.rust.batch.episode_length, [3, 3]);
     twin.step(&ActionBatch::Discrete(vec![1, 2]), None);
     assert_eq!(twin.rust.obs, [1, 1, 1, 2]);
 }

@@ -93,7 +93,8 @@ fn a_terminated_episode_gives_its_last_observation_too() {
     }
     assert!(rollout.batch.is_done(0) && rollout.batch.terminated[0]);
     assert_eq!(rollout.batch.final_obs, [(0, vec![3, 6])]);
-    assert_eq!(rollout.batch.final_info[0].episode_return, [6.0]);
+    assert_eq!(rollout.batch.episode_return, [6.0]);
+    assert_eq!(rollout.batch.final_lives, [0]);
     assert_eq!(rollout.batch.episodes.len(), 1);
 }
 

@@ -37,6 +37,6 @@ pub use env::{Env, Transition};
 pub use error::EnvError;
 pub use slot::{ObsBuffer, ObsSlot};
 pub use spaces::{ActionBatch, ActionSpace, Actions, AutoresetMode, BatchSpec, Dtype, ObsSpec};
-pub use step::{Episode, FinalInfo, StepBatch};
+pub use step::{Episode, StepBatch};
 pub use sync::SyncVecEnv;
 pub use vec_env::VecEnv;

@@ -13,28 +13,6 @@ pub struct Episode {
     pub frames: i64,
 }
 
-/// What the last step of an ended episode said, where the environment has restarted since: the fields
-/// of the same names in [`StepBatch`], which may tell of the next episode already.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FinalInfo {
-    /// Row of the batch.
-    pub row: usize,
-    /// One for each player.
-    pub raw_reward: Vec<f32>,
-    /// Lives left when the episode ended.
-    pub lives: i32,
-    /// The true game ended by its own rules.
-    pub game_terminated: bool,
-    /// The true game was cut by a limit.
-    pub game_truncated: bool,
-    /// One for each player.
-    pub episode_return: Vec<f64>,
-    /// Agent steps.
-    pub episode_length: i64,
-    /// Emulator frames.
-    pub episode_frames: i64,
-}
-
 /// What a step or a reset brought beside the observations; one entry for each row received.
 ///
 /// With two players `reward`, `raw_reward` and `episode_return` have two entries a row, one after the
@@ -71,8 +49,9 @@ pub struct StepBatch {
     /// The last observation of every episode that ended in this step, as `(row, bytes)`; with
     /// same-step autoreset only, for otherwise it is the row's observation.
     pub final_obs: Vec<(usize, Vec<u8>)>,
-    /// The last info of the same episodes.
-    pub final_info: Vec<FinalInfo>,
+    /// Lives left when the same episodes ended, where [`StepBatch::lives`] may be the next one's already; of all else
+    /// this batch says what was.
+    pub final_lives: Vec<i32>,
 }
 
 impl StepBatch {
@@ -104,7 +83,7 @@ impl StepBatch {
         take(&mut self.worker_restarted, &other.worker_restarted, rows);
         self.episodes.clear();
         self.final_obs.clear();
-        self.final_info.clear();
+        self.final_lives.clear();
     }
 
     /// Makes this what a batch says in which nothing has happened: every row of a reset.
@@ -133,6 +112,6 @@ impl StepBatch {
         fill(&mut self.episode_frames, num_rows);
         self.episodes.clear();
         self.final_obs.clear();
-        self.final_info.clear();
+        self.final_lives.clear();
     }
 }

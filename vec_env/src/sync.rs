@@ -7,7 +7,7 @@ use crate::{
     error::EnvError,
     slot::ObsSlot,
     spaces::{ActionBatch, Actions, BatchSpec},
-    step::{Episode, FinalInfo, StepBatch},
+    step::{Episode, StepBatch},
     vec_env::VecEnv,
 };
 
@@ -151,16 +151,7 @@ impl<E: Env> VecEnv for SyncVecEnv<E> {
                     frames: length,
                 });
                 step.final_obs.push((index, obs.to_vec()));
-                step.final_info.push(FinalInfo {
-                    row: index,
-                    raw_reward: vec![transition.reward],
-                    lives: 0,
-                    game_terminated: transition.terminated,
-                    game_truncated: transition.truncated,
-                    episode_return: vec![episode_return],
-                    episode_length: length,
-                    episode_frames: length,
-                });
+                step.final_lives.push(0);
                 *record = (0.0, 0);
                 env.reset(None, obs);
             }

@@ -74,7 +74,10 @@ fn an_episode_ends_with_its_record_and_restarts_in_the_same_step() {
     };
     assert_eq!(step.episodes, [episode(0, 3.0, 2)]);
     assert_eq!(step.final_obs, [(0, vec![2, 2])]);
-    assert_eq!(step.final_info[0].episode_return, [3.0]);
+    assert_eq!(
+        (step.episode_return[0], &*step.final_lives),
+        (3.0, &[0][..])
+    );
     assert_eq!(
         (step.episode_length.as_slice(), &*step.reward),
         (&[2, 2][..], &[2.0, 3.0][..])

@@ -115,9 +115,9 @@ fn finals<'py>(py: Python<'py>, step: &StepBatch, obs_shape: &[usize]) -> PyResu
     {
         let mut rows = obs.readwrite();
         let rows = rows.as_slice_mut()?;
-        for ((row, last), info) in step.final_obs.iter().zip(&step.final_info) {
+        for ((row, last), last_lives) in step.final_obs.iter().zip(&step.final_lives) {
             is_final[*row] = true;
-            lives[*row] = info.lives;
+            lives[*row] = *last_lives;
             rows[row * last.len()..][..last.len()].copy_from_slice(last);
         }
     }

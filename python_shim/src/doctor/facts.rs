@@ -54,20 +54,14 @@ impl PythonFacts {
 /// Asks the running interpreter.
 pub(super) fn python_facts(origin: Origin) -> Result<PythonFacts, EnvError> {
     let look_up = |py: Python<'_>| -> Result<_, CallError> {
-        let sys = py.import("sys")?;
-        let packages = DISTRIBUTIONS
-            .iter()
-            .map(|names| installed(py, names))
-            .collect::<PyResult<_>>()?;
+        let (sys, platform) = (py.import("sys")?, py.import("platform")?);
+        let packages = DISTRIBUTIONS.iter().map(|names| installed(py, names));
         Ok(PythonFacts {
             executable: sys.getattr("executable")?.extract()?,
-            version: py
-                .import("platform")?
-                .call_method0("python_version")?
-                .extract()?,
+            version: platform.call_method0("python_version")?.extract()?,
             prefix: sys.getattr("prefix")?.extract()?,
             origin,
-            packages,
+            packages: packages.collect::<PyResult<_>>()?,
         })
     };
     Ok(Python::attach(look_up)?)
@@ -119,10 +113,11 @@ impl Libraries {
             .filter_map(|line| line.find('/').map(|start| Path::new(&line[start..])))
             .collect();
         let named = |prefix: &'static str| {
-            paths
-                .iter()
-                .filter(move |path| file_name(path).starts_with(prefix))
-                .map(|path| path.to_path_buf())
+            let is_one = move |path: &&&Path| {
+                let name = path.file_name().and_then(|name| name.to_str());
+                name.is_some_and(|name| name.starts_with(prefix))
+            };
+            paths.iter().filter(is_one).map(|path| path.to_path_buf())
         };
         Self {
             python: named("libpython3.").next(),
@@ -137,16 +132,9 @@ impl Libraries {
 
     /// Whether the loaded libtorch comes with a CUDA half.
     pub(super) fn has_cuda_torch(&self) -> bool {
-        self.torch
-            .as_ref()
-            .is_some_and(|path| path.with_file_name("libtorch_cuda.so").exists())
+        let half = |path: &PathBuf| path.with_file_name("libtorch_cuda.so").exists();
+        self.torch.as_ref().is_some_and(half)
     }
-}
-
-fn file_name(path: &Path) -> &str {
-    path.file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default()
 }
 
 /// Rows and columns: large enough for the threads to matter, small enough for tenths of a second.
@@ -163,13 +151,6 @@ pub struct TorchFacts {
     pub cuda_available: bool,
     /// Number of CUDA devices.
     pub num_cuda_devices: i64,
-}
-
-impl TorchFacts {
-    /// Whether threads hardly help; generous, because the machine may be busy.
-    pub(super) fn scales_badly(&self, num_cpus: usize) -> bool {
-        num_cpus > 1 && self.matmul_speedup < 1.3
-    }
 }
 
 /// Measures, and leaves the number of threads as it was.

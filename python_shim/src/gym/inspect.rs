@@ -24,24 +24,6 @@ pub struct Image {
     pub rgb: Vec<u8>,
 }
 
-impl Image {
-    /// Red, green and blue of the pixel in column `x` and row `y`, from the top left.
-    ///
-    /// # Panics
-    /// If the picture has no such pixel.
-    #[must_use]
-    pub fn pixel(&self, x: usize, y: usize) -> [u8; 3] {
-        assert!(
-            x < self.width && y < self.height,
-            "no pixel ({x}, {y}) in a picture of {} by {}",
-            self.width,
-            self.height
-        );
-        let start = (y * self.width + x) * 3;
-        [self.rgb[start], self.rgb[start + 1], self.rgb[start + 2]]
-    }
-}
-
 impl std::fmt::Debug for Image {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Image({} by {})", self.width, self.height)
@@ -119,11 +101,13 @@ impl VecGymEnv {
         kwargs: &[(&str, Value)],
         indices: Option<&[usize]>,
     ) -> Result<Vec<Value>, EnvError> {
-        let value = |answer: Bound<'_, PyAny>| -> Result<Value, CallError> {
-            value::from_python(&answer)?.map_err(|type_name| {
-                let problem =
-                    format!("`{name}` is a Python `{type_name}`, which has no counterpart here");
-                arrays::broken(&self.id, &problem)
+        let value = |answer: Bound<'_, PyAny>| {
+            value::from_python(&answer).map_err(|error| match error {
+                CallError::Env(EnvError::Unsupported(type_name)) => {
+                    let what = format!("a Python `{type_name}`, which has no counterpart here");
+                    arrays::broken(&self.id, &format!("`{name}` is {what}"))
+                }
+                error => error,
             })
         };
         Ok(self.with_env(|env| {

@@ -7,7 +7,7 @@ use pyo3::{
     prelude::*,
     types::{PyBytes, PyDict, PyList},
 };
-use vec_env::{EnvError, StepBatch, VecEnv};
+use vec_env::{EnvError, StepBatch};
 
 use super::env::VecGymEnv;
 use crate::value::{self, Value};
@@ -68,7 +68,7 @@ impl VecGymEnv {
     /// what is known of them to `batch`.
     ///
     /// # Errors
-    /// Those of [`VecEnv::reset`]; [`EnvError::Order`] for a mask before the first whole reset.
+    /// Those of [`VecEnv::reset`](vec_env::VecEnv::reset); [`EnvError::Order`] for a mask before the first whole reset.
     pub fn reset_with(
         &mut self,
         request: &ResetRequest,
@@ -81,7 +81,7 @@ impl VecGymEnv {
     }
 
     /// Begins what [`VecGymEnv::reset_with`] does and returns at once. Where batches are smaller than
-    /// [`VecEnv::num_envs`], [`VecGymEnv::recv_into`] may take the results by parts.
+    /// the number of environments, [`VecGymEnv::recv_into`] may take the results by parts.
     ///
     /// # Errors
     /// [`EnvError::Order`], also for a mask before the first whole reset.
@@ -116,29 +116,6 @@ impl VecGymEnv {
             self.call_python("reset_wait", fill, |result| self.read_reset(&result, batch))?;
         self.slot.replace(None);
         self.take(buffer, obs, batch)
-    }
-
-    /// Restarts one environment; writes its first observation to `obs_row`, and what is known of all
-    /// to `batch`.
-    ///
-    /// # Errors
-    /// [`EnvError::NoSuchEnv`], and those of [`VecGymEnv::reset_with`].
-    pub fn reset_at(
-        &mut self,
-        index: usize,
-        seed: Option<u64>,
-        obs_row: &mut [u8],
-        batch: &mut StepBatch,
-    ) -> Result<(), EnvError> {
-        let (num_envs, row_bytes) = (self.num_envs(), self.obs_spec().num_bytes());
-        if index >= num_envs {
-            return Err(EnvError::NoSuchEnv { index, num_envs });
-        }
-        EnvError::check_length(obs_row, row_bytes)?;
-        let mut obs = vec![0; num_envs * row_bytes];
-        self.reset_with(&ResetRequest::only(index, seed, num_envs), &mut obs, batch)?;
-        obs_row.copy_from_slice(&obs[index * row_bytes..][..row_bytes]);
-        Ok(())
     }
 
     /// The whole state of each environment, the emulator's and everything around it. Brought back, it

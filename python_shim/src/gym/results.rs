@@ -1,12 +1,8 @@
 //! The results of a step or a reset, read out of the tuples that Python returns, and refused where a number is not
 //! finite.
 
-use pyo3::{
-    buffer::{Element, PyUntypedBuffer},
-    prelude::*,
-    types::PyDict,
-};
-use vec_env::{Dtype, EnvError, Episode, FinalInfo, ObsSpec, StepBatch};
+use pyo3::{buffer::PyUntypedBuffer, prelude::*, types::PyDict};
+use vec_env::{Dtype, EnvError, Episode, ObsSpec, StepBatch};
 
 use super::{
     arrays::{Fields, broken, bytes},
@@ -17,24 +13,27 @@ use crate::{error::CallError, value};
 /// Arrays of every info: those of the record, and `env_id`.
 const ALWAYS: usize = 8;
 
-/// Names that an info may have, beside which there are only the environment's own.
-const KNOWN: [&str; 15] = [
-    "raw_reward",
-    "lives",
-    "game_terminated",
-    "game_truncated",
-    "episode_return",
-    "episode_length",
-    "episode_frames",
-    "env_id",
-    "episode",
-    "_episode",
-    "final_obs",
-    "_final_obs",
-    "final_info",
-    "_final_info",
-    "worker_restarted",
-];
+/// Whether an info's array is one of those that every batch has, and not the environment's own.
+fn is_known(name: &str) -> bool {
+    matches!(
+        name,
+        "raw_reward"
+            | "lives"
+            | "game_terminated"
+            | "game_truncated"
+            | "episode_return"
+            | "episode_length"
+            | "episode_frames"
+            | "env_id"
+            | "episode"
+            | "_episode"
+            | "final_obs"
+            | "_final_obs"
+            | "final_info"
+            | "_final_info"
+            | "worker_restarted"
+    )
+}
 
 impl VecGymEnv {
     /// Borrows observations of `num_rows` environments, after checking their size and type; those of float64
@@ -124,10 +123,18 @@ impl<'a, 'py> InfoReader<'a, 'py> {
 
     fn read(&self, batch: &mut StepBatch) -> Result<(), CallError> {
         self.read_env_ids(&mut batch.env_ids)?;
-        self.read_record(batch)?;
+        macro_rules! read {
+            ($($kind:ident $name:ident,)*) => {
+                $(self.fields.$kind(stringify!($name), &self.get(stringify!($name))?, &mut batch.$name)?;)*
+            };
+        }
+        read! {
+            per_player raw_reward, numbers lives, flags game_terminated, flags game_truncated,
+            per_player episode_return, numbers episode_length, numbers episode_frames,
+        }
         batch.episodes.clear();
         batch.final_obs.clear();
-        batch.final_info.clear();
+        batch.final_lives.clear();
         self.env.extras.borrow_mut().clear();
         batch.worker_restarted.clear();
         batch.worker_restarted.resize(self.fields.num_rows, false);
@@ -136,33 +143,6 @@ impl<'a, 'py> InfoReader<'a, 'py> {
             self.read_events(batch)?;
         }
         Ok(())
-    }
-
-    /// The arrays that every info has.
-    fn read_record(&self, batch: &mut StepBatch) -> Result<(), CallError> {
-        self.per_player("raw_reward", &mut batch.raw_reward)?;
-        self.numbers("lives", &mut batch.lives)?;
-        self.flags("game_terminated", &mut batch.game_terminated)?;
-        self.flags("game_truncated", &mut batch.game_truncated)?;
-        self.per_player("episode_return", &mut batch.episode_return)?;
-        self.numbers("episode_length", &mut batch.episode_length)?;
-        self.numbers("episode_frames", &mut batch.episode_frames)
-    }
-
-    fn numbers<T: Element + Default>(&self, name: &str, out: &mut Vec<T>) -> Result<(), CallError> {
-        self.fields.numbers(name, &self.get(name)?, out)
-    }
-
-    fn per_player<T: Element + Default>(
-        &self,
-        name: &str,
-        out: &mut Vec<T>,
-    ) -> Result<(), CallError> {
-        self.fields.per_player(name, &self.get(name)?, out)
-    }
-
-    fn flags(&self, name: &str, out: &mut Vec<bool>) -> Result<(), CallError> {
-        self.fields.flags(name, &self.get(name)?, out)
     }
 
     /// Which environments the rows are of; all of them need no look at the array.
@@ -176,7 +156,8 @@ impl<'a, 'py> InfoReader<'a, 'py> {
             return Ok(());
         }
         let mut ids: Vec<i32> = Vec::new();
-        self.numbers("env_id", &mut ids)?;
+        let array = self.get("env_id")?;
+        self.fields.numbers("env_id", &array, &mut ids)?;
         env_ids.clear();
         env_ids.extend(ids.into_iter().map(|id| id as usize));
         Ok(())
@@ -203,48 +184,32 @@ impl<'a, 'py> InfoReader<'a, 'py> {
         if let Some(mask) = info.get_item("_final_obs")? {
             let mut ended = Vec::new();
             self.fields.flags("_final_obs", &mask, &mut ended)?;
-            self.read_final_obs(&ended, batch)?;
-            self.read_final_info(&ended, batch)?;
+            self.read_finals(&ended, batch)?;
         }
         for (key, object) in info {
             let key: String = key.extract()?;
-            if !KNOWN.contains(&key.as_str())
-                && let Ok(value) = value::from_python(&object)?
-            {
-                self.env.extras.borrow_mut().push((key, value));
+            if is_known(&key) {
+                continue;
+            }
+            match value::from_python(&object) {
+                Ok(value) => self.env.extras.borrow_mut().push((key, value)),
+                Err(CallError::Env(_)) => {} // what has no counterpart here is left out
+                Err(error) => return Err(error),
             }
         }
         Ok(())
     }
 
-    fn read_final_obs(&self, ended: &[bool], batch: &mut StepBatch) -> Result<(), CallError> {
-        let array = self.get("final_obs")?;
-        let buffer = self.env.observations(ended.len(), &array)?;
+    fn read_finals(&self, ended: &[bool], batch: &mut StepBatch) -> Result<(), CallError> {
+        let last = self.get("final_info")?.get_item("lives")?;
+        let mut lives = Vec::new();
+        self.fields.numbers("lives", &last, &mut lives)?;
+        let obs = self.get("final_obs")?;
+        let buffer = self.env.observations(ended.len(), &obs)?;
         let rows = bytes(&buffer).chunks_exact(self.env.spec.obs_spec.num_bytes());
         for (row, bytes) in rows.enumerate().filter(|&(row, _)| ended[row]) {
             batch.final_obs.push((row, bytes.to_vec()));
-        }
-        Ok(())
-    }
-
-    fn read_final_info(&self, ended: &[bool], batch: &mut StepBatch) -> Result<(), CallError> {
-        let dict = self.get("final_info")?;
-        let dict = dict.cast_into::<PyDict>().map_err(PyErr::from)?;
-        let mut last = StepBatch::default();
-        InfoReader::new(self.env, ended.len(), &dict).read_record(&mut last)?;
-        let players = self.env.spec.num_players;
-        for row in (0..ended.len()).filter(|&row| ended[row]) {
-            let of_row = row * players..(row + 1) * players;
-            batch.final_info.push(FinalInfo {
-                row,
-                raw_reward: last.raw_reward[of_row.clone()].to_vec(),
-                lives: last.lives[row],
-                game_terminated: last.game_terminated[row],
-                game_truncated: last.game_truncated[row],
-                episode_return: last.episode_return[of_row].to_vec(),
-                episode_length: last.episode_length[row],
-                episode_frames: last.episode_frames[row],
-            });
+            batch.final_lives.push(lives[row]);
         }
         Ok(())
     }
@@ -282,16 +247,11 @@ pub(super) fn check_finite(
     let last = batch.final_obs.iter();
     for (row, bytes) in rows.chain(last.map(|(row, bytes)| (*row, bytes.as_slice()))) {
         let (floats, _) = bytes.as_chunks();
-        let mut floats = floats.iter().map(|bytes| f32::from_ne_bytes(*bytes));
-        if floats.clone().all(f32::is_finite) {
-            continue;
-        }
-        if let Some(place) = floats.position(|float| !float.is_finite()) {
-            let shown = f32::from_ne_bytes(bytes.as_chunks().0[place]);
-            let what = format!(
-                "showed {shown} at place {place} of an observation of shape {:?}",
-                spec.shape
-            );
+        let number = |place: usize| f32::from_ne_bytes(floats[place]);
+        if let Some(place) = (0..floats.len()).find(|place| !number(*place).is_finite()) {
+            let (shown, shape) = (number(place), &spec.shape);
+            let what =
+                format!("showed {shown} at place {place} of an observation of shape {shape:?}");
             return Err(refusal(id, env_of(row), &what));
         }
     }

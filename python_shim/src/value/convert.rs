@@ -6,7 +6,10 @@ use pyo3::{
     types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
 };
 
+use vec_env::EnvError;
+
 use super::{Array, ArrayData, Value};
+use crate::error::CallError;
 
 /// Settings or options as keyword arguments.
 pub(crate) fn to_dict<'py, K: AsRef<str>>(
@@ -40,17 +43,15 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
     }
 }
 
-/// The value of an object, or the name of the type that has none.
-pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Result<Value, String>> {
-    let value = if object.is_none() {
+/// The value of an object; [`EnvError::Unsupported`] names the type that has none.
+pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> Result<Value, CallError> {
+    Ok(if object.is_none() {
         Value::None
     } else if let Ok(value) = object.cast::<PyBool>() {
         Value::Bool(value.is_true())
     } else if object.is_instance_of::<PyInt>() {
-        match object.extract() {
-            Ok(value) => Value::Int(value),
-            Err(_) => return Ok(Err("int beyond 64 bits".to_owned())),
-        }
+        let beyond = |_| unsupported("int beyond 64 bits".to_owned());
+        Value::Int(object.extract().map_err(beyond)?)
     } else if object.is_instance_of::<PyFloat>() {
         Value::Float(object.extract()?)
     } else if object.is_instance_of::<PyString>() {
@@ -60,55 +61,42 @@ pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Result<Value, S
     } else if let Ok(value) = object.cast::<PyByteArray>() {
         Value::Bytes(value.to_vec())
     } else if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
-        return list_from_python(object);
+        let items = object.try_iter()?.map(|item| from_python(&item?));
+        Value::List(items.collect::<Result<_, _>>()?)
     } else if let Ok(dict) = object.cast::<PyDict>() {
-        return map_from_python(dict);
+        let items = dict.iter().map(|(key, item)| {
+            if !key.is_instance_of::<PyString>() {
+                return Err(unsupported(format!(
+                    "dict with keys of {}",
+                    type_name(&key)?
+                )));
+            }
+            Ok((key.extract()?, from_python(&item)?))
+        });
+        Value::Map(items.collect::<Result<_, _>>()?)
     } else {
         return from_numpy(object);
-    };
-    Ok(Ok(value))
+    })
 }
 
-fn list_from_python(object: &Bound<'_, PyAny>) -> PyResult<Result<Value, String>> {
-    let mut values = Vec::new();
-    for item in object.try_iter()? {
-        match from_python(&item?)? {
-            Ok(value) => values.push(value),
-            Err(type_name) => return Ok(Err(type_name)),
-        }
-    }
-    Ok(Ok(Value::List(values)))
-}
-
-fn map_from_python(dict: &Bound<'_, PyDict>) -> PyResult<Result<Value, String>> {
-    let mut items = Vec::new();
-    for (key, item) in dict {
-        if !key.is_instance_of::<PyString>() {
-            return Ok(Err(format!("dict with keys of {}", type_name(&key)?)));
-        }
-        match from_python(&item)? {
-            Ok(value) => items.push((key.extract()?, value)),
-            Err(type_name) => return Ok(Err(type_name)),
-        }
-    }
-    Ok(Ok(Value::Map(items)))
+fn unsupported(type_name: String) -> CallError {
+    EnvError::Unsupported(type_name).into()
 }
 
 /// numpy's scalars become plain ones; arrays of anything but numbers become lists.
-fn from_numpy(object: &Bound<'_, PyAny>) -> PyResult<Result<Value, String>> {
+fn from_numpy(object: &Bound<'_, PyAny>) -> Result<Value, CallError> {
     let py = object.py();
     let numpy = py.import(intern!(py, "numpy"))?;
-    if object.is_instance(&numpy.getattr(intern!(py, "generic"))?)? {
+    let generic = numpy.getattr(intern!(py, "generic"))?;
+    if object.is_instance(&generic)? {
         let plain = object.call_method0(intern!(py, "item"))?;
         // What has no plain counterpart answers with itself.
-        return if plain.is_instance(&numpy.getattr(intern!(py, "generic"))?)? {
-            type_name(object).map(Err)
-        } else {
-            from_python(&plain)
-        };
+        if !plain.is_instance(&generic)? {
+            return from_python(&plain);
+        }
     }
     if !object.is_instance(&numpy.getattr(intern!(py, "ndarray"))?)? {
-        return type_name(object).map(Err);
+        return Err(unsupported(type_name(object)?));
     }
     let shape: Vec<usize> = object.getattr(intern!(py, "shape"))?.extract()?;
     let dtype = object.getattr(intern!(py, "dtype"))?;
@@ -122,41 +110,35 @@ fn from_numpy(object: &Bound<'_, PyAny>) -> PyResult<Result<Value, String>> {
     let data = match (kind.as_str(), size) {
         ("b", _) => ArrayData::Bool(bytes("bool")?.into_iter().map(|byte| byte != 0).collect()),
         ("u", 1) => ArrayData::U8(bytes("uint8")?),
-        ("u", 8) => return Ok(Err("numpy.ndarray of uint64".to_owned())),
+        ("u", 8) => return Err(unsupported("numpy.ndarray of uint64".to_owned())),
         ("i" | "u", _) => ArrayData::I64(items(&bytes("int64")?, i64::from_ne_bytes)),
         ("f", 2 | 4) => ArrayData::F32(items(&bytes("float32")?, f32::from_ne_bytes)),
         ("f", 8) => ArrayData::F64(items(&bytes("float64")?, f64::from_ne_bytes)),
         ("O" | "U" | "S", _) => {
             return from_python(&object.call_method0(intern!(py, "tolist"))?);
         }
-        _ => return Ok(Err(format!("numpy.ndarray of {dtype}"))),
+        _ => return Err(unsupported(format!("numpy.ndarray of {dtype}"))),
     };
-    Ok(Ok(Value::Array(Array { shape, data })))
+    Ok(Value::Array(Array { shape, data }))
 }
 
 fn array_to_python<'py>(py: Python<'py>, array: &Array) -> PyResult<Bound<'py, PyAny>> {
     let (dtype, bytes) = match &array.data {
         ArrayData::Bool(items) => ("bool", items.iter().copied().map(u8::from).collect()),
         ArrayData::U8(items) => ("uint8", items.clone()),
-        ArrayData::I64(items) => (
-            "int64",
-            items.iter().flat_map(|item| item.to_ne_bytes()).collect(),
-        ),
-        ArrayData::F32(items) => (
-            "float32",
-            items.iter().flat_map(|item| item.to_ne_bytes()).collect(),
-        ),
-        ArrayData::F64(items) => (
-            "float64",
-            items.iter().flat_map(|item| item.to_ne_bytes()).collect(),
-        ),
+        ArrayData::I64(items) => ("int64", raw(items, i64::to_ne_bytes)),
+        ArrayData::F32(items) => ("float32", raw(items, f32::to_ne_bytes)),
+        ArrayData::F64(items) => ("float64", raw(items, f64::to_ne_bytes)),
     };
     let numpy = py.import(intern!(py, "numpy"))?;
-    let bytes: Vec<u8> = bytes;
     let flat = numpy.call_method1(intern!(py, "frombuffer"), (PyBytes::new(py, &bytes), dtype))?;
     // An array of its own, which can be written to.
     flat.call_method1(intern!(py, "reshape"), (PyTuple::new(py, &array.shape)?,))?
         .call_method0(intern!(py, "copy"))
+}
+
+fn raw<T: Copy, const N: usize>(items: &[T], write: impl Fn(T) -> [u8; N]) -> Vec<u8> {
+    items.iter().flat_map(|&item| write(item)).collect()
 }
 
 fn items<T, const N: usize>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {

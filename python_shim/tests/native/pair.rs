@@ -211,16 +211,13 @@ pub struct Ends {
 
 impl Ends {
     fn of(step: &StepBatch, row: usize) -> Self {
-        let last = step.final_info.iter().find(|info| info.row == row);
-        let (lives, truncated) = last.map_or_else(
-            || (step.lives[row], step.game_truncated[row]),
-            |last| (last.lives, last.game_truncated),
-        );
+        let last = step.final_obs.iter().position(|(of, _)| *of == row);
+        let lives = last.map_or(step.lives[row], |last| step.final_lives[last]);
         let is_life = step.terminated[row] && lives > 0;
         Self {
             lives_lost: is_life.into(),
             games_over: (step.terminated[row] && !is_life).into(),
-            truncated: truncated.into(),
+            truncated: step.game_truncated[row].into(),
         }
     }
 }

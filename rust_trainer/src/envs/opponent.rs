@@ -6,9 +6,7 @@ use std::{
     time::Duration,
 };
 
-use vec_env::{
-    Actions, BatchSpec, EnvError, Episode, FinalInfo, ObsSlot, StepBatch, VecEnv, env::Random,
-};
+use vec_env::{Actions, BatchSpec, EnvError, Episode, ObsSlot, StepBatch, VecEnv, env::Random};
 
 use super::{
     self_play::{NUM_PLAYERS, SelfPlay},
@@ -171,17 +169,12 @@ impl AgainstOpponent {
             let env = own(episode.env)?;
             Some(Episode { env, ..*episode })
         }));
-        let last = all.final_obs.iter();
-        let last = last.filter_map(|(row, seen)| Some((own(*row)?, seen.clone())));
-        step.final_obs.extend(last);
-        let infos = all.final_info.iter();
-        step.final_info.extend(infos.filter_map(|info| {
-            let row = own(info.row)?;
-            Some(FinalInfo {
-                row,
-                ..info.clone()
-            })
-        }));
+        for ((row, seen), lives) in all.final_obs.iter().zip(&all.final_lives) {
+            if let Some(game) = own(*row) {
+                step.final_obs.push((game, seen.clone()));
+                step.final_lives.push(*lives);
+            }
+        }
     }
 
     /// Counts the points of this step, and notes the scores of games that it ended.

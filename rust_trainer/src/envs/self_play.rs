@@ -4,8 +4,8 @@
 use std::{iter, time::Duration};
 
 use vec_env::{
-    ActionSpace, Actions, BatchSpec, Dtype, EnvError, Episode, FinalInfo, ObsSlot, ObsSpec,
-    StepBatch, VecEnv, env::write_floats,
+    ActionSpace, Actions, BatchSpec, Dtype, EnvError, Episode, ObsSlot, ObsSpec, StepBatch, VecEnv,
+    env::write_floats,
 };
 
 use super::staged::Staged;
@@ -106,32 +106,26 @@ impl SelfPlay {
         let of_game: Vec<usize> = (0..self.num_envs()).map(|row| row / NUM_PLAYERS).collect();
         let own: Vec<usize> = (0..self.num_envs()).collect();
         step.take_rows(games, &of_game, &own);
-        for player in 0..NUM_PLAYERS {
-            let row_of = |game: usize| NUM_PLAYERS * game + player;
-            let episodes = games.episodes.iter().map(|episode| Episode {
-                env: row_of(episode.env),
-                raw_return: games.episode_return[row_of(episode.env)],
-                ..*episode
-            });
-            step.episodes.extend(episodes);
-            let last = games.final_obs.iter().map(|(game, seen)| {
-                let mut row = vec![0; self.spec.obs_spec.num_bytes()];
-                let length = seen.len() / NUM_PLAYERS;
-                self.write_row(player, &seen[player * length..][..length], &mut row);
-                (row_of(*game), row)
-            });
-            step.final_obs.extend(last);
-            let infos = games.final_info.iter().map(|info| FinalInfo {
-                row: row_of(info.row),
-                raw_reward: vec![info.raw_reward[player]],
-                episode_return: vec![info.episode_return[player]],
-                ..info.clone()
-            });
-            step.final_info.extend(infos);
+        for episode in &games.episodes {
+            for env in rows_of(&[episode.env]) {
+                let raw_return = games.episode_return[env];
+                let of_player = Episode {
+                    env,
+                    raw_return,
+                    ..*episode
+                };
+                step.episodes.push(of_player);
+            }
         }
-        step.episodes.sort_by_key(|episode| episode.env);
-        step.final_obs.sort_by_key(|(row, _)| *row);
-        step.final_info.sort_by_key(|info| info.row);
+        for ((game, seen), lives) in games.final_obs.iter().zip(&games.final_lives) {
+            let seen = seen.chunks_exact(seen.len() / NUM_PLAYERS);
+            for (player, seen) in seen.enumerate() {
+                let mut row = vec![0; self.spec.obs_spec.num_bytes()];
+                self.write_row(player, seen, &mut row);
+                step.final_obs.push((NUM_PLAYERS * game + player, row));
+                step.final_lives.push(*lives);
+            }
+        }
     }
 }
 

@@ -75,13 +75,7 @@ fn sides_take_turns_and_the_opponent_sees_its_own() {
         (1, -2.0)
     );
     assert_eq!(batch.final_obs, [(1, row(1, 1, 3, 0))]);
-    assert_eq!(
-        (
-            batch.final_info[0].row,
-            batch.final_info[0].episode_return[0]
-        ),
-        (1, -2.0)
-    );
+    assert_eq!(batch.final_lives, [4]);
 
     let calls = calls.lock().unwrap();
     let seen = [

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use vec_env::{
-    ActionSpace, Actions, BatchSpec, Dtype, EnvError, Episode, FinalInfo, ObsSlot, ObsSpec,
-    StepBatch, VecEnv,
+    ActionSpace, Actions, BatchSpec, Dtype, EnvError, Episode, ObsSlot, ObsSpec, StepBatch, VecEnv,
 };
 
 pub const NUM_GAMES: usize = 3;
@@ -124,16 +123,7 @@ impl VecEnv for Duel {
             step.episode_frames[game] = 4 * length;
             if is_over {
                 step.final_obs.push((game, self.show(game)));
-                step.final_info.push(FinalInfo {
-                    row: game,
-                    raw_reward: rewards.to_vec(),
-                    lives: 5 - game as i32,
-                    game_terminated: ends,
-                    game_truncated: is_cut,
-                    episode_return: self.returns[game].to_vec(),
-                    episode_length: length,
-                    episode_frames: 4 * length,
-                });
+                step.final_lives.push(5 - game as i32);
                 step.episodes.push(Episode {
                     env: game,
                     raw_return: self.returns[game][0],

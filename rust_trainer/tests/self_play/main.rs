@@ -89,11 +89,9 @@ fn each_player_is_a_row_with_its_own_observation_reward_and_end() {
         batch.final_obs,
         [0, 1].map(|player| (player, row(0, player, 2, 0)))
     );
-    let infos = batch
-        .final_info
-        .iter()
-        .map(|info| (info.row, info.raw_reward[0], info.episode_return[0]));
-    assert_eq!(infos.collect::<Vec<_>>(), [(0, 1.0, 3.0), (1, -2.0, -4.0)]);
+    assert_eq!(batch.final_lives, [5, 5]);
+    assert_eq!(batch.raw_reward[..2], [1.0, -2.0]);
+    assert_eq!(batch.episode_return[..2], [3.0, -4.0]);
 
     let obs = step(&mut env, &[0, 3, 3, 0, 0, 3], &mut batch);
     assert_eq!(obs, rows([(1, 1), (0, 1), (3, 0)]));

@@ -1,6 +1,6 @@
 //! What environments bring, written to a [`StepBatch`].
 
-use vec_env::{Episode, FinalInfo, StepBatch};
+use vec_env::{Episode, StepBatch};
 
 use super::sub_env::StepResult;
 
@@ -29,7 +29,6 @@ impl<'a> Rows<'a> {
         let (rows, num_players) = (&mut *self.step, self.num_players);
         let (step, record) = (&result.step, &result.step.record);
         let players = row * num_players..(row + 1) * num_players;
-        let returns = &record.episode_return[..num_players];
         rows.env_ids[row] = env;
         rows.reward[players.clone()].copy_from_slice(&step.reward[..num_players]);
         rows.raw_reward[players.clone()].copy_from_slice(&step.raw_reward[..num_players]);
@@ -38,7 +37,7 @@ impl<'a> Rows<'a> {
         rows.lives[row] = step.lives;
         rows.game_terminated[row] = record.game_terminated;
         rows.game_truncated[row] = record.game_truncated;
-        rows.episode_return[players].copy_from_slice(returns);
+        rows.episode_return[players].copy_from_slice(&record.episode_return[..num_players]);
         rows.episode_length[row] = record.episode_length;
         rows.episode_frames[row] = record.episode_frames;
         if !took_part {
@@ -54,16 +53,7 @@ impl<'a> Rows<'a> {
         }
         if let Some(last) = result.last.take() {
             rows.final_obs.push((row, last.obs));
-            rows.final_info.push(FinalInfo {
-                row,
-                raw_reward: step.raw_reward[..num_players].to_vec(),
-                lives: last.lives,
-                game_terminated: record.game_terminated,
-                game_truncated: record.game_truncated,
-                episode_return: returns.to_vec(),
-                episode_length: record.episode_length,
-                episode_frames: record.episode_frames,
-            });
+            rows.final_lives.push(last.lives);
         }
     }
 }
