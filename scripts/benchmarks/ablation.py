@@ -16,9 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from harness import TRAINER, markdown, options
 
-ROOT = Path(__file__).parents[2]
-PROGRAM = ROOT / "target/release/rust_trainer"
+PROGRAM = TRAINER
 GAMES = 100
 RESAMPLES = 20_000
 
@@ -55,18 +55,17 @@ VARIANTS: dict[str, tuple[str, dict[str, object]]] = {
 }
 
 
-def train(folder: Path, name: str, settings: dict[str, object], options: list[str]) -> None:
+def train(folder: Path, name: str, settings: dict[str, object], how: list[str]) -> None:
     """Train all seeds of a variant, or go on with them."""
     found = folder / name / "plan.toml"
     if found.exists():
         plan = tomllib.loads(found.read_text())
-        if plan["seeds"] != seeds_of(options[1]) or not agree(plan["settings"], settings):
+        if plan["seeds"] != seeds_of(how[1]) or not agree(plan["settings"], settings):
             sys.exit(f"error: {found} has other seeds or settings; choose another folder")
-        words = ["--resume", str(folder / name), *options[2:]]
+        words = ["--resume", str(folder / name), *how[2:]]
     else:
-        named = {**settings, "runs_dir": folder, "run_name": name, "keep_checkpoints": 1}
-        named = {key.replace("_", "-"): value for key, value in named.items()}
-        words = [*options, *(word for key, value in named.items() for word in (f"--{key}", value))]
+        place = {"runs_dir": folder, "run_name": name, "keep_checkpoints": 1}
+        words = [*how, *options(settings | place)]
     print(f"== {name}", flush=True)
     process = subprocess.Popen([PROGRAM, "seeds", *map(str, words)])
     try:
@@ -119,10 +118,7 @@ def interval(
 
 def table(found: dict[str, np.ndarray]) -> str:
     """Return the table in Markdown; `found` has a row (area, end) for each seed of a variant."""
-    lines = [
-        "| variant | area under the curve | from the baseline | at the end | from the baseline |",
-        "| --- | --- | --- | --- | --- |",
-    ]
+    rows = []
     for name, runs in found.items():
         cells = [VARIANTS[name][0]]
         for column in (0, 1):
@@ -135,8 +131,9 @@ def table(found: dict[str, np.ndarray]) -> str:
             low, high = interval([ours, base], lambda one, other: one - other)
             text = f"{ours.mean() - base.mean():+.1f} ({low:+.1f} to {high:+.1f})"
             cells.append(f"**{text}**" if low > 0 or high < 0 else text)
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        rows.append(cells)
+    header = "variant | area under the curve | from the baseline | at the end | from the baseline"
+    return markdown(header, rows) + "\n"
 
 
 def main() -> None:
@@ -149,12 +146,12 @@ def main() -> None:
     parser.add_argument("--jobs", help="runs at a time; as many as the cores carry")
     arguments = parser.parse_args()
     out = arguments.out.resolve()
-    options = ["--seeds", arguments.seeds]
-    options += ["--jobs", arguments.jobs] if arguments.jobs else []
+    how = ["--seeds", arguments.seeds]
+    how += ["--jobs", arguments.jobs] if arguments.jobs else []
     found, rows = {}, []
     for name in dict.fromkeys(["baseline", *arguments.variants]):
         changes = VARIANTS[name][1]
-        train(out, name, {**BASELINE, "total_steps": arguments.steps, **changes}, options)
+        train(out, name, {**BASELINE, "total_steps": arguments.steps, **changes}, how)
         runs = sorted(out.glob(f"{name}/*-seed*/"), key=lambda run: int(run.name.split("seed")[1]))
         found[name] = np.array([scores(run, arguments.steps) for run in runs])
         for run, (area, end) in zip(runs, found[name], strict=True):

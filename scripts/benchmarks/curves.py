@@ -11,22 +11,19 @@ over the seeds that both have, with the standard error.
 
 from __future__ import annotations
 
-import csv
 import itertools
-import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import learning_curves
 import matplotlib.pyplot as plt
 import numpy as np
-from harness import RESULTS, ROOT
-from learning_curves import Summary, draw, estimate, options, summarize
-from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
+from harness import RESULTS
+from learning_curves import Key, Runs, Table, draw, estimate, summarize
 
-HERE = Path(__file__).parent
 STEPS = 200_000
 OURS = ["ppo-atari", "--recipe", "envpool", "--episodic-life", "true", "--clip-reward", "true"]
 OURS += ["--backend", "native", "--torch-threads", "1", "--env-threads", "1"]
@@ -37,58 +34,35 @@ CONTESTANTS = {
     "ours, bf16": [*OURS, "--precision", "bf16"],
     "PyTorch PPO on EnvPool": [],
 }
-COLUMNS = ["contestant", "seed", "step", "env", "raw_return"]
-
-Runs = dict[tuple[str, int], NDArray[np.float64]]
+TABLE = Table(RESULTS / "curves", ["contestant", "seed"])
 
 
-def games_of(folder: Path, contestant: str, seed: int) -> Path:
-    """Return the file of a run's games, as they are written once it is done."""
-    return folder / f"{contestant.replace(', ', '-').replace(' ', '-')}-seed{seed}.csv"
+def run_name(contestant: str) -> str:
+    """Return the name of a contestant's runs; that of a file of games ends in its seed."""
+    return f"{contestant.replace(', ', '-').replace(' ', '-')}-seed"
 
 
 def train(folder: Path, seeds: list[int]) -> None:
     """Train what is not there yet."""
-    folder.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | {"VIRTUAL_ENV": sys.prefix}
-    for seed in seeds:
-        for contestant, settings in CONTESTANTS.items():
-            games = games_of(folder, contestant, seed)
-            if games.exists():
-                continue
-            if settings:
-                shutil.rmtree(folder / games.stem, ignore_errors=True)  # what was interrupted
-                command = [str(ROOT / "target/release/rust_trainer"), "train", *settings]
-                command += ["--seed", str(seed), "--runs-dir", str(folder)]
-                command += ["--run-name", games.stem]
-            else:
-                command = [sys.executable, str(HERE / "torch_ppo.py"), "1", str(STEPS), "8"]
-                command += [str(seed), str(games)]
-            subprocess.run(command, env=environment, check=True)
-            if settings:
-                games.write_bytes((folder / games.stem / "episodes.csv").read_bytes())
+    for seed, (contestant, settings) in itertools.product(seeds, CONTESTANTS.items()):
+        run = folder / f"{run_name(contestant)}{seed}"
+        games = run.with_suffix(".csv")
+        if games.exists():
+            continue
+        if settings:
+            shutil.rmtree(run, ignore_errors=True)  # what was interrupted
+            learning_curves.train(run, seed, settings)
+            shutil.copyfile(run / "episodes.csv", games)
+        else:
+            peer = [Path(__file__).with_name("torch_ppo.py"), 1, STEPS, 8, seed, games]
+            subprocess.run([sys.executable, *map(str, peer)], check=True)
 
 
-def collect(folder: Path) -> None:
-    """Write the games of all runs in `folder`."""
-    with (RESULTS / "curves/episodes.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        for contestant in CONTESTANTS:
-            for games in sorted(folder.glob(games_of(folder, contestant, 0).stem[:-1] + "?.csv")):
-                with games.open() as rows:
-                    for row in csv.DictReader(rows):
-                        writer.writerow({"contestant": contestant, "seed": games.stem[-1]} | row)
-
-
-def read() -> Runs:
-    """Return each run's games: the step of its end, environment, raw return."""
-    runs: dict[tuple[str, int], list[list[float]]] = {}
-    with (RESULTS / "curves/episodes.csv").open() as file:
-        for row in csv.DictReader(file):
-            key = (row["contestant"], int(row["seed"]))
-            runs.setdefault(key, []).append([float(row[column]) for column in COLUMNS[2:]])
-    return {key: np.array(games) for key, games in runs.items()}
+def found(folder: Path) -> Iterator[tuple[Key, Path]]:
+    """Yield the runs in a folder, with the files of their games."""
+    for contestant in CONTESTANTS:
+        for games in sorted(folder.glob(f"{run_name(contestant)}?.csv")):
+            yield (contestant, games.stem[-1]), games
 
 
 def common_seeds(runs: Runs, *contestants: str) -> list[int]:
@@ -97,66 +71,33 @@ def common_seeds(runs: Runs, *contestants: str) -> list[int]:
     return sorted(set.intersection(*seeds))
 
 
-def summary(runs: Runs, contestant: str, seeds: list[int]) -> Summary:
-    """Return what the games of these seeds come to."""
-    return summarize(((seed, runs[contestant, seed]) for seed in seeds), STEPS)
-
-
 def difference(first: list[float], second: list[float]) -> str:
     """Return by how much the mean of the first is higher, and the standard error."""
     error = np.sqrt((np.var(first, ddof=1) + np.var(second, ddof=1)) / len(first))
     return f"{np.mean(first) - np.mean(second):+.1f} ± {error:.1f}"
 
 
-def compared(runs: Runs) -> list[str]:
-    """Return a line for each two contestants, over the seeds that both have."""
-    lines = []
+def report(runs: Runs) -> None:
+    """Draw the curves, and write the table of where they end."""
+    seeds = common_seeds(runs, *CONTESTANTS)
+    of_all = {of: summarize(runs, (of,), seeds, STEPS) for of in CONTESTANTS}
+    lines = [
+        f"{contestant}: {estimate(of['end'])}, over all games {estimate(of['whole'])}; "
+        f"seeds {', '.join(f'{end:.1f}' for end in of['ends'])}"
+        for contestant, of in of_all.items()
+    ]
     for pair in itertools.combinations(CONTESTANTS, 2):
         seeds = common_seeds(runs, *pair)
-        first, second = (summary(runs, of, seeds) for of in pair)
+        first, second = (summarize(runs, (of,), seeds, STEPS) for of in pair)
         lines.append(
             f"{' beside '.join(pair)}, {len(seeds)} seeds: "
             f"{difference(first['ends'], second['ends'])}, "
             f"over all games {difference(first['wholes'], second['wholes'])}"
         )
-    return lines
-
-
-def report() -> None:
-    """Draw the curves, and write the table of where they end."""
-    runs = read()
     figure, axis = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    seeds = common_seeds(runs, *CONTESTANTS)
-    lines = []
-    for contestant in CONTESTANTS:
-        found = summary(runs, contestant, seeds)
-        draw(axis, contestant, found)
-        each = ", ".join(f"{end:.1f}" for end in found["ends"])
-        lines.append(
-            f"{contestant}: {estimate(found['end'])}, over all games {estimate(found['whole'])}; "
-            f"seeds {each}"
-        )
-    lines += compared(runs)
-    axis.set(xlabel="agent steps", ylabel="mean raw return of the last 100 games")
-    axis.set_title("PPO on SpaceInvaders, EnvPool's recipe")
-    axis.xaxis.set_major_locator(MaxNLocator(5))
-    axis.legend(loc="upper left")
-    figure.savefig(RESULTS / "curves/curves.png", dpi=110)
-    (RESULTS / "curves/curves.txt").write_text("\n".join(lines) + "\n")
-    print("\n".join(lines))
-
-
-def main() -> None:
-    """Train, or report."""
-    what, folder, seeds = options(__doc__, "1-3")
-    if what == "train":
-        train(folder or Path("runs"), seeds)
-        return
-    (RESULTS / "curves").mkdir(exist_ok=True)
-    if folder:
-        collect(folder)
-    report()
+    draw(axis, "PPO on SpaceInvaders, EnvPool's recipe", of_all)
+    TABLE.store(figure, lines)
 
 
 if __name__ == "__main__":
-    main()
+    learning_curves.main(__doc__, "1-3", TABLE, train, found, report)

@@ -1,4 +1,4 @@
-"""What learning curves of several seeds have in common: statistics, a line, the command line.
+"""What learning curves of several seeds have in common: runs, games, statistics, a picture.
 
 What the games come to is computed as `rust_trainer seeds` does it, by an example of the trainer
 (`cargo build --release -p rust_trainer --example learning_curves`).
@@ -7,43 +7,98 @@ What the games come to is computed as `rust_trainer seeds` does it, by an exampl
 from __future__ import annotations
 
 import argparse
+import csv
 import json
+import os
 import subprocess
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
-from harness import ROOT
+from harness import ROOT, TRAINER
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 Summary = dict[str, Any]
+# What tells a run from others, its seed last.
+Key = tuple[Any, ...]
+Runs = dict[Key, NDArray[np.float64]]
+# Of a game: when it ended, in which environment, and what it brought.
+GAME = ("step", "env", "raw_return")
 
 
-def summarize(seeds: Iterable[tuple[int, NDArray[np.float64]]], steps: int) -> Summary:
-    """Return what the games of each seed come to in a run of so many steps.
+def train(run: Path, seed: int, settings: Sequence[str], *starter: str) -> None:
+    """Train the run of that folder, by a program that starts others if one is named."""
+    command = [*starter, str(TRAINER), "train", *settings, "--seed", str(seed)]
+    command += ["--runs-dir", str(run.parent), "--run-name", run.name]
+    variables = {"VIRTUAL_ENV": sys.prefix, "GLOO_SOCKET_IFNAME": "lo"}
+    subprocess.run(command, env=os.environ | variables, check=True)
 
-    A row of games begins with the step of its end, the environment, the raw return.
-    """
-    rows = [f"{seed},{game[0]:.0f},{game[2]}" for seed, games in seeds for game in games.tolist()]
-    summary: Summary = json.loads(
-        subprocess.run(
-            [ROOT / "target/release/examples/learning_curves", str(steps)],
-            input="\n".join(["seed,step,raw_return", *rows]),
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        ).stdout
+
+class Table:
+    """The games of all runs, checked in as `episodes.csv` in a folder of results."""
+
+    def __init__(self, results: Path, keys: Sequence[str], more: Sequence[str] = ()) -> None:
+        self.results, self.keys = results, keys
+        self.columns = [*keys, *GAME, *more]
+
+    def collect(self, runs: Iterable[tuple[Key, Path]]) -> None:
+        """Write the games of runs, each of which has them in a file."""
+        with (self.results / "episodes.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, self.columns, extrasaction="ignore", lineterminator="\n")
+            writer.writeheader()
+            for key, games in runs:
+                with games.open() as rows:
+                    for row in csv.DictReader(rows):
+                        writer.writerow(dict(zip(self.keys, key, strict=True)) | row)
+
+    def read(self) -> Runs:
+        """Return the games of each run: `[games, columns without the keys]`."""
+        runs: dict[Key, list[list[str]]] = {}
+        with (self.results / "episodes.csv").open() as file:
+            for row in csv.DictReader(file):
+                *names, seed = (row[key] for key in self.keys)
+                games = runs.setdefault((*names, int(seed)), [])
+                games.append([row[column] for column in self.columns[len(self.keys) :]])
+        return {key: np.array(games, float) for key, games in runs.items()}
+
+    def store(self, figure: Figure, lines: list[str]) -> None:
+        """Write the picture of the curves and the text about them beside the games."""
+        figure.savefig(self.results / "curves.png", dpi=110)
+        plt.close(figure)
+        (self.results / "curves.txt").write_text("\n".join(lines) + "\n")
+        print("\n".join(lines))
+
+
+def summarize(runs: Runs, key: Key, seeds: Iterable[int], steps: int) -> Summary:
+    """Return what the games of each seed come to in a run of so many steps."""
+    of_seeds = ((seed, runs[*key, seed].tolist()) for seed in seeds)
+    rows = [f"{seed},{step:.0f},{game}" for seed, games in of_seeds for step, _, game, *_ in games]
+    done = subprocess.run(
+        [ROOT / "target/release/examples/learning_curves", str(steps)],
+        input="\n".join(["seed,step,raw_return", *rows]),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
     )
+    summary: Summary = json.loads(done.stdout)
     return summary
 
 
-def draw(axis: Axes, label: str, summary: Summary) -> None:
-    """Draw the mean curve and its interval."""
-    steps, means, lows, highs = np.transpose(summary["curve"])
-    axis.plot(steps, means, label=f"{label}, {len(summary['ends'])} seeds")
-    axis.fill_between(steps, lows, highs, alpha=0.2)
+def draw(axis: Axes, title: str, summaries: dict[str, Summary]) -> None:
+    """Draw mean curves and their intervals."""
+    for label, summary in summaries.items():
+        steps, means, lows, highs = np.transpose(summary["curve"])
+        axis.plot(steps, means, label=f"{label}, {len(summary['ends'])} seeds")
+        axis.fill_between(steps, lows, highs, alpha=0.2)
+    axis.set(title=title, xlabel="agent steps", ylabel="mean raw return of the last 100 games")
+    axis.xaxis.set_major_locator(MaxNLocator(5))
+    axis.legend(loc="upper left")
 
 
 def estimate(of: dict[str, float]) -> str:
@@ -51,8 +106,15 @@ def estimate(of: dict[str, float]) -> str:
     return f"{of['value']:.1f} ({of['low']:.1f} to {of['high']:.1f})"
 
 
-def options(description: str | None, default_seeds: str) -> tuple[str, Path | None, list[int]]:
-    """Return what the command line asks for: `train` or `report`, the runs' folder, the seeds."""
+def main(
+    description: str | None,
+    default_seeds: str,
+    table: Table,
+    train_all: Callable[[Path, list[int]], None],
+    found: Callable[[Path], Iterable[tuple[Key, Path]]],
+    report: Callable[[Runs], None],
+) -> None:
+    """Do what the command line says: train, or report on a folder's runs or what is checked in."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -60,5 +122,13 @@ def options(description: str | None, default_seeds: str) -> tuple[str, Path | No
     parser.add_argument("--folder", type=Path, help="of the runs; train: runs")
     parser.add_argument("--seeds", default=default_seeds, help="FIRST-LAST")
     given = parser.parse_args()
-    first, _, last = given.seeds.partition("-")
-    return given.what, given.folder, list(range(int(first), int(last or first) + 1))
+    if given.what == "train":
+        first, _, last = given.seeds.partition("-")
+        folder = given.folder or Path("runs")
+        folder.mkdir(parents=True, exist_ok=True)
+        train_all(folder, list(range(int(first), int(last or first) + 1)))
+        return
+    table.results.mkdir(exist_ok=True)
+    if given.folder:
+        table.collect(found(given.folder))
+    report(table.read())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import subprocess
@@ -18,11 +17,11 @@ SCRIPT = ROOT / "scripts/benchmarks/ablation.py"
 
 
 @pytest.fixture
-def ablation() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("ablation", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def ablation(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    import ablation
+
+    return ablation
 
 
 def test_a_folder_of_other_runs_is_refused(
