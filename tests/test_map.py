@@ -42,4 +42,4 @@ def test_the_rooms_of_a_crate_are_in_the_order_of_their_imports(name: str) -> No
     for file, into in graph.items():
         for to in into:
             if file and to and file[0] != to[0] and {file[0], to[0]} != CIRCLE:
-                assert named.index(to[0]) < named.index(file[0]), f"{file} knows {to}"
+                assert named.index(to[0]) < named.index(file[0]), f"{file} knows {to}: see {MAP}"
