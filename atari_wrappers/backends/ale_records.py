@@ -51,6 +51,7 @@ class GameRecords:
         self._left = np.zeros(num_envs, bool)  # where ALE goes on with another game
         self._any_left = False
         self._first_frame = np.zeros(num_envs, np.int32)  # where games began, as ALE counts
+        self._is_quiet = True  # what a step sets anew is zero
         self._no_flag, self._no_reward = bytes(num_envs), bytes(4 * num_envs)
 
     def after_reset(self, indices: Sequence[int] | None, ale_info: Info) -> None:
@@ -72,8 +73,10 @@ class GameRecords:
     def prepare(self) -> None:
         """Make the results of a step that ends nothing and gives no reward."""
         rows = self._rows
-        for name in _OF_A_STEP:
-            rows.arrays[name].fill(0)
+        if not self._is_quiet:
+            for name in _OF_A_STEP:
+                rows.arrays[name].fill(0)
+            self._is_quiet = True
         rows.episode_length += 1
         rows.episode_frames += self._skip
         if self._any_left:
@@ -106,6 +109,7 @@ class GameRecords:
         )
         if not has_reward and not has_event:
             return self._quiet
+        self._is_quiet = False
         if has_reward:
             rows.raw_reward[:] = reward
             rows.reward[:] = np.sign(reward) if self._clips else reward

@@ -52,6 +52,8 @@ class ResultArrays:
         self.num_envs = len(arrays["lives"])
         self.arrays = arrays
         self.__dict__.update(arrays)
+        self._small = {name: array for name, array in arrays.items() if name != "final_obs"}
+        self._all = np.arange(self.num_envs)
 
     @classmethod
     def of_this_process(cls, num_envs: int, space: gym.Space, num_players: int = 1) -> Self:
@@ -72,14 +74,12 @@ class ResultArrays:
             obs: Their observations.
             begun: With all of them: which took part; what ended in the others was said before.
         """
-        ids = np.arange(self.num_envs) if indices is None else np.asarray(indices)
-        # A slice is a view, to be copied; a choice by index is a copy already.
-        chosen, copied = (slice(None), np.copy) if indices is None else (ids, np.asarray)
-        arrays = {
-            name: copied(array[chosen])
-            for name, array in self.arrays.items()
-            if name != "final_obs"
-        }
+        if indices is None:
+            ids = self._all
+            arrays = {name: array.copy() for name, array in self._small.items()}
+        else:
+            ids = np.asarray(indices)
+            arrays = {name: array[ids] for name, array in self._small.items()}
         info: Info = {name: arrays[name] for name in RECORD}
         info["env_id"] = ids.astype(np.int32)
         game_over = info["game_terminated"] | info["game_truncated"]
@@ -90,9 +90,9 @@ class ResultArrays:
             for flags in (game_over, restarted, final):
                 flags &= took_part
         add_games(info, game_over)
-        if restarted.any():
+        if _any(restarted):
             info["worker_restarted"] = restarted
-        if final.any():
+        if _any(final):
             # Untouched pages cost nothing: only the rows that count are written.
             final_obs = np.empty((len(ids), *self.final_obs.shape[1:]), self.final_obs.dtype)
             final_obs[final] = self.final_obs[ids[final]]
@@ -133,9 +133,14 @@ class ObsArrays:
         return array
 
 
+def _any(flags: np.ndarray) -> bool:
+    """Whether a flag is set; within a step, with the caches full of frames, numpy's costs 2 µs."""
+    return 1 in flags.tobytes()
+
+
 def add_games(info: Info, game_over: np.ndarray) -> None:
     """Add the records of the games that ended, if any did; other rows are zero."""
-    if not game_over.any():
+    if not _any(game_over):
         return
     keys = {"r": "episode_return", "l": "episode_length", "frames": "episode_frames"}
     record = {key: info[name].copy() for key, name in keys.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -319,6 +319,12 @@ class VecEnv(Batch):
             while ticket.kind is not None:
                 self._receive(min(ticket.count, self.batch_size), None, None)
             self._order.turn = None
+
+    @property
+    def pending(self) -> Literal["step", "reset"] | None:
+        """What was begun and not received; what is left of a reset by parts is a step's."""
+        with self._access:
+            return self._backend.ticket.kind
 
     @property
     def num_in_flight(self) -> int:

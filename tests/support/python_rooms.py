@@ -5,5 +5,5 @@ ROOMS = (
     *("errors", "checks", "plain_data", "forks", "types"),
     *("ids", "recipes", "two_players", "settings", "request"),
     *("recording", "game", "wrappers", "single_env"),
-    *("backends", "vector", "factory", "adapters", "__init__"),
+    *("backends", "vector", "factory", "adapters", "envpool", "__init__"),
 )
