@@ -47,4 +47,4 @@ def compare(game: str) -> str:
 
 if __name__ == "__main__":
     for task_id in ours.list_all_envs():
-        print(compare(task_id), flush=True)
+        print(compare(task_id), flush=True)  # noqa: T201
