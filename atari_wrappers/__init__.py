@@ -1,8 +1,9 @@
 """Atari, and any other gymnasium environment, as batches of observations.
 
-`make` and `make_vec` give a `VecEnv`; `make_env` gives one wrapped env; `wrappers` holds the
-single-env wrappers; `adapters` show a batch to other libraries as they want it. Importing this
-registers `atari_wrappers/<Game>-v0` with gymnasium. Nothing here knows of training.
+`make_vec` gives a `VecEnv`, and `make_env` one wrapped env; `envpool` has EnvPool's words for a
+batch; `wrappers` holds the single-env wrappers; `adapters` show a batch to other libraries as they
+want it. Importing this registers `atari_wrappers/<Game>-v0` with gymnasium. Nothing here knows of
+training.
 """
 
 import atari_wrappers.adapters.gymnasium  # noqa: F401 - registers ids
@@ -15,7 +16,7 @@ from atari_wrappers.errors import (
     UnsupportedError,
     WorkerError,
 )
-from atari_wrappers.factory import make, make_vec
+from atari_wrappers.factory import make, make_tch, make_vec
 from atari_wrappers.settings import Settings
 from atari_wrappers.single_env import make_env
 from atari_wrappers.vector.env import VecEnv
@@ -34,5 +35,6 @@ __all__ = [
     "WorkerError",
     "make",
     "make_env",
+    "make_tch",
     "make_vec",
 ]

@@ -1,4 +1,4 @@
-"""The two ways to make a batch of envs: `make`, as the tch-rs example calls it, and `make_vec`."""
+"""The ways to make a batch of envs: `make_vec`, and `make_tch` as tch-rs's example calls it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,30 @@ import inspect
 import os
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args, overload
 
 from atari_wrappers.backends import choose_backend
+from atari_wrappers.checks import check_choice
 from atari_wrappers.ids import EnvSource
 from atari_wrappers.recording.recorder import prepare_folders
 from atari_wrappers.request import request_batch
 from atari_wrappers.settings import SettingKeywords, Settings, merged
 from atari_wrappers.vector.env import VecEnv
 
+if TYPE_CHECKING:
+    from atari_wrappers.vector.torch_env import TorchVecEnv
 
-def make(
+# What tells a call of EnvPool's `make`.
+_OF_ENVPOOL = ("env_type", "stack_num", "reward_clip", "gray_scale", "img_height", "task_id")
+
+Output = Literal["numpy", "torch"]
+EnvSources = EnvSource | Sequence[EnvSource]
+
+
+def make_tch(
     env_name: str, img_dir: str | os.PathLike[str] | None = None, num_processes: int = 1
 ) -> VecEnv:
-    """Make `num_processes` envs with the default settings.
+    """Make `num_processes` envs with the default settings, called as tch-rs's example calls `make`.
 
     Args:
         env_name: Any id that gymnasium knows, such as `SpaceInvadersNoFrameskip-v4`.
@@ -35,10 +45,64 @@ def make(
     return make_vec(env_name, num_processes, img_dir=img_dir)
 
 
+def make(
+    env_name: str,
+    img_dir: str | os.PathLike[str] | None = None,
+    num_processes: int = 1,
+    **others: Any,
+) -> VecEnv:
+    """Do what `make_tch` does, under the name that tch-rs's example has for it.
+
+    Raises:
+        TypeError: The arguments are those of EnvPool's `make` or gymnasium's; the message names
+            what takes them here.
+        Exception: As `make_vec`.
+    """
+    if others or isinstance(img_dir, int) or img_dir in ("dm", "gym", "gymnasium"):
+        is_envpools = isinstance(img_dir, str) or not others.keys().isdisjoint(_OF_ENVPOOL)
+        ours = (
+            "envpool.make, of `from atari_wrappers import envpool`"
+            if is_envpools
+            else ("make_vec(env_id, num_envs, ...), or make_env for one env")
+        )
+        raise TypeError(
+            f"make takes env_name, img_dir and num_processes, as tch-rs's example does; for"
+            f" {', '.join(others) or repr(img_dir)}: {ours}"
+        )
+    return make_tch(env_name, img_dir, num_processes)
+
+
+@overload
 def make_vec(
-    env_id: EnvSource | Sequence[EnvSource],
+    env_id: EnvSources,
     num_envs: int | None = None,
     settings: Settings | None = None,
+    *,
+    output: Literal["numpy"] = "numpy",
+    device: Any = "cpu",
+    **overrides: Unpack[SettingKeywords],
+) -> VecEnv: ...
+
+
+@overload
+def make_vec(
+    env_id: EnvSources,
+    num_envs: int | None = None,
+    settings: Settings | None = None,
+    *,
+    output: Literal["torch"],
+    device: Any = "cpu",
+    **overrides: Unpack[SettingKeywords],
+) -> TorchVecEnv: ...
+
+
+def make_vec(
+    env_id: EnvSources,
+    num_envs: int | None = None,
+    settings: Settings | None = None,
+    *,
+    output: Output = "numpy",
+    device: Any = "cpu",
     **overrides: Unpack[SettingKeywords],
 ) -> VecEnv:
     """Make `num_envs` envs as the settings say.
@@ -49,6 +113,8 @@ def make_vec(
             `full_action_space=True` makes those of Atari games so.
         num_envs: How many, at least 1; `None` for 1, or for as many as are listed.
         settings: Where the values come from that `overrides` does not name; the defaults if `None`.
+        output: What observations, rewards and ends are: `"numpy"` arrays, or `"torch"` tensors.
+        device: Of tensors, such as `"cuda"`; on the CPU they are over the memory of the arrays.
         **overrides: Any setting of `Settings`, which documents them.
 
     Returns:
@@ -64,9 +130,16 @@ def make_vec(
         WorkerError: `async` could not make an env; on `sync` what the env raised comes as it is.
     """
     settings = merged(settings, overrides)
+    check_choice("output", output, get_args(Output))
+    if output == "numpy" and str(device) != "cpu":
+        raise ValueError(f'device={device!r}: arrays are on the CPU; output="torch" gives tensors')
     request = request_batch(env_id, num_envs, settings)
     backend = choose_backend(request)
     prepare_folders(settings)
+    if output == "torch":
+        from atari_wrappers.vector.torch_env import TorchVecEnv
+
+        return TorchVecEnv(request, backend, device)
     return VecEnv(request, backend)
 
 

@@ -32,7 +32,7 @@ _DEFAULTS = {field.name: field.default for field in fields(Recipe)}
 # The limit that all ids of ale-py have, and that presets replace by their own.
 _USUAL_LIMIT = 108_000
 _DEFAULT_SETTINGS = Settings()
-_OF_VIDEOS = ("record_every", "record_unfinished")
+_OF_VIDEOS = ("video_envs", "record_every", "record_unfinished")
 _OF_THE_SCREEN = ("screen_size", "grayscale", "frame_stack", "channels_last")
 # Of envs that are no Atari games: the parts that they have too, and what others may say there
 # because it asks for nothing.
@@ -110,6 +110,9 @@ def request_batch(
         raise ValueError(
             f"batch_size must be at most num_envs ({count}), not {settings.batch_size}"
         )
+    for index in settings.video_envs or ():
+        if index >= count:
+            raise ValueError(f"video_envs: no env {index} among 0 to {count - 1}")
     keys = [source if isinstance(source, str) else id(source) for source in sources]
     distinct = {
         key: request_env(source, settings)

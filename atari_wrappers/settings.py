@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict, get_args, get_origin, get_type_hints
 
 import gymnasium as gym
 from gymnasium.vector import AutoresetMode
 
-from atari_wrappers.checks import check_choice, check_number, checked_by_type
+from atari_wrappers.checks import check_choice, check_count, check_number, checked_by_type
 from atari_wrappers.recipes import PRESETS, FireReset, ObsType, Recipe, checked_part
 
 Preset = Literal["default", "baselines", "cleanrl", "gymnasium", "ale", "envpool"]
@@ -92,6 +92,7 @@ class Settings:
             is changed to. Numbers go on behind files that are there. `None` writes nothing.
         video_dir: Folder that receives games as `env<env>-game<n>.mp4`, in the same way; it needs
             `pip install "atari-wrappers[video]"`. `None` writes nothing.
+        video_envs: Indices of the envs whose games go to `video_dir`; `None` for all.
         record_every: Of each env's games, the first and every n-th after it goes to `video_dir`.
         record_unfinished: Whether a game that is given up, by a reset or by `close`, has a file and
             a number in `video_dir` too.
@@ -123,6 +124,7 @@ class Settings:
     num_players: int = 1
     img_dir: Folder | None = None
     video_dir: Folder | None = None
+    video_envs: Sequence[int] | None = None
     record_every: int = 1
     record_unfinished: bool = True
     env_kwargs: Mapping[str, Any] | None = None
@@ -160,6 +162,8 @@ class Settings:
         for name in ("img_dir", "video_dir"):
             if getattr(self, name) is not None:
                 self._set(name, _folder(name, getattr(self, name)))
+        if self.video_envs is not None:
+            self._set("video_envs", _env_indices("video_envs", self.video_envs))
         if self.obs_buffers == 1:
             raise ValueError("obs_buffers must be 0 (fresh arrays) or at least 2, not 1")
         if self.num_players > 2:
@@ -199,6 +203,11 @@ class Settings:
         """The recipe, or the preset's, in which `parts` are still to be set."""
         return self.recipe or PRESETS[self.preset or "default"]
 
+    def records_video(self, env_index: int) -> bool:
+        """Whether games of an env go to `video_dir`."""
+        is_chosen = self.video_envs is None or env_index in self.video_envs
+        return self.video_dir is not None and is_chosen
+
     @property
     def autoreset_mode(self) -> AutoresetMode:
         """The `autoreset` setting as gymnasium's enum."""
@@ -228,6 +237,15 @@ def _folder(name: str, value: Any) -> str:
     return os.path.abspath(os.path.expanduser(value))  # noqa: PTH100, PTH111 - str stays str
 
 
+def _env_indices(name: str, value: Any) -> tuple[int, ...]:
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} must be a list of envs, such as [0], not {value!r}")
+    indices = tuple(check_count(name, index, 0) for index in value)
+    if not indices or len(set(indices)) < len(indices):
+        raise ValueError(f"{name} must name at least one env, and none twice, not {value!r}")
+    return indices
+
+
 class SettingKeywords(TypedDict, total=False):
     """The fields of `Settings` once more; a test compares them."""
 
@@ -246,6 +264,7 @@ class SettingKeywords(TypedDict, total=False):
     num_players: int
     img_dir: Folder | None
     video_dir: Folder | None
+    video_envs: Sequence[int] | None
     record_every: int
     record_unfinished: bool
     env_kwargs: Mapping[str, Any] | None

@@ -66,7 +66,7 @@ def _other(request: EnvRequest, env_index: int) -> gym.Env:
     env_id, settings = request.env_id, request.settings
     env = _wrapped(_fresh(_made(env_id, settings)), settings)
     recorder = None
-    if settings.img_dir is not None or settings.video_dir is not None:
+    if settings.img_dir is not None or settings.records_video(env_index):
         if env.render_mode != PICTURES:
             raise UnsupportedError(
                 f"img_dir, video_dir: `{env_id.name}` was made without render mode {PICTURES};"

@@ -54,7 +54,8 @@ class NativeBackend(Backend):
             expect_same_spaces(request, index, native_spaces(env), spaces)
         self._core = open_core(request.envs, num_envs, settings.autoreset, settings.num_threads)
         self.ticket = self._core  # which has what is in flight, and where it goes
-        self._recorders: list[Recorder] = []
+        self._recorders: dict[int, Recorder] = {}
+        self._is_filmed = settings.img_dir is not None or settings.video_dir is not None
         self._views: list[NativeView] = []
         for index in range(num_envs):
             recorder = make_recorder(settings, index)
@@ -63,7 +64,7 @@ class NativeBackend(Backend):
             self._views.append(view)
             if recorder is not None:
                 recorder.watch(view)
-                self._recorders.append(recorder)
+                self._recorders[index] = recorder
         self._num_envs, self._all = num_envs, list(range(num_envs))
         self._batch_size = settings.batch_size or num_envs
         self._is_whole = self._batch_size == num_envs
@@ -114,10 +115,17 @@ class NativeBackend(Backend):
             if out is not None and out is not obs:  # said too late
                 np.copyto(out, obs)
                 obs = out
-        if self._recorders:
-            for index in received:
-                self._views[index].play_film(self._recorders[index].after_step)
+        if self._is_filmed:
+            self._play_films(received)
         return _step_result(obs, results)
+
+    def _play_films(self, indices: Sequence[int]) -> None:
+        """Let the recorders see what was filmed; the core films each env, recorded or not."""
+        for index in indices:
+            if index in self._recorders:
+                self._views[index].play_film(self._recorders[index].after_step)
+            else:
+                self._core.take_film(index)
 
     def recover(self) -> None:
         """Wait for the threads, which are done within milliseconds."""
@@ -162,7 +170,7 @@ class NativeBackend(Backend):
         del terminate
         with ExitStack() as stack:
             stack.callback(self._core.close)
-            for recorder in self._recorders:
+            for recorder in self._recorders.values():
                 stack.callback(recorder.close)
 
 

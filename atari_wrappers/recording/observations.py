@@ -18,13 +18,14 @@ class ObservationRecorder:
     def __init__(self, num_envs: int, settings: Settings, frame_skip: int = 4) -> None:
         prepare_folders(settings)
         rate = FRAMES_PER_SECOND / frame_skip
-        self._games = [GameVideos(index, settings, rate) for index in range(num_envs)]
+        chosen = filter(settings.records_video, range(num_envs))
+        self._games = {index: GameVideos(index, settings, rate) for index in chosen}
         self._restarts_in_step = settings.autoreset_mode == AutoresetMode.NEXT_STEP
         self._restarting = [False] * num_envs
 
     def after_reset(self, env_ids: Sequence[int]) -> None:
         """Begin new games of some envs."""
-        for index in env_ids:
+        for index in self._games.keys() & env_ids:
             self._games[index].end_game(is_over=False)
             self._restarting[index] = False
 
@@ -40,6 +41,8 @@ class ObservationRecorder:
         They are those of `final_obs` where a game ended, if that is given.
         """
         for row, index in enumerate(env_ids):
+            if index not in self._games:
+                continue
             games, over = self._games[index], bool(game_over[row])
             # The step that only restarts an env is none of the new game.
             if not self._restarting[index]:
@@ -53,5 +56,5 @@ class ObservationRecorder:
 
     def close(self) -> None:
         """Give up the games in play."""
-        for games in self._games:
+        for games in self._games.values():
             games.end_game(is_over=False)

@@ -42,7 +42,7 @@ class Recorder:
         self._videos: GameVideos | None = None
         if settings.img_dir is not None:
             self._images = FrameFiles(settings.img_dir, env_index)
-        if settings.video_dir is not None:
+        if settings.records_video(env_index):
             self._videos = GameVideos(env_index, settings, rate)
         self._env: Any = None
         forks.watch(self)
@@ -135,7 +135,7 @@ def make_recorder(
     settings: Settings, env_index: int, rate: Fraction = FRAMES_PER_SECOND
 ) -> Recorder | None:
     """Return the recorder that the settings ask for; `None` where they ask for none."""
-    if settings.img_dir is None and settings.video_dir is None:
+    if settings.img_dir is None and not settings.records_video(env_index):
         return None
     prepare_folders(settings)
     return Recorder(settings, env_index, rate)

@@ -76,12 +76,22 @@ def checked_indices(
     return checked
 
 
+def as_buffer(out: Any) -> Any:
+    """Return an array over the memory of `out`, such as a tensor of the CPU, which has DLPack."""
+    if out is None or isinstance(out, np.ndarray) or not hasattr(out, "__dlpack__"):
+        return out
+    try:
+        return np.from_dlpack(out)
+    except (BufferError, RuntimeError) as error:
+        raise ValueError(f"out cannot be written to from the CPU: {error}") from error
+
+
 def check_buffer(out: np.ndarray | None, shape: tuple[int, ...], dtype: np.dtype) -> None:
     """Refuse a buffer that a batch of observations cannot be written to."""
     if out is None:
         return
     if not isinstance(out, np.ndarray):
-        raise TypeError(f"out must be a numpy array, not {type(out).__name__}")
+        raise TypeError(f"out must be an array or a tensor, not {type(out).__name__}")
     flags = out.flags
     if out.shape != shape or out.dtype != dtype or not (flags.writeable and flags.c_contiguous):
         raise ValueError(

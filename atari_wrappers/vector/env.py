@@ -17,6 +17,7 @@ from atari_wrappers.types import ResetResult, StepResult
 from atari_wrappers.vector.actions import action_check, as_array
 from atari_wrappers.vector.batch import Batch
 from atari_wrappers.vector.checks import (
+    as_buffer,
     check_buffer,
     checked_index,
     checked_indices,
@@ -121,7 +122,7 @@ class VecEnv(Batch):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
         mask: Any = None,
-        out: np.ndarray | None = None,
+        out: Any = None,
     ) -> ResetResult:
         """Restart every env with a new game, or those of `mask`.
 
@@ -154,7 +155,7 @@ class VecEnv(Batch):
         options: dict[str, Any] | None = None,
         mask: Any = None,
         *,
-        out: np.ndarray | None = None,
+        out: Any = None,
     ) -> None:
         """Begin what `reset` does, without waiting for it; `reset_wait` does.
 
@@ -164,6 +165,7 @@ class VecEnv(Batch):
         with self._access:
             order = self._order
             order.check_idle("reset")
+            out = as_buffer(out)
             self._check_out(out, self.num_envs)
             seeds = checked_seeds(seed, self.num_envs)
             options, mask = checked_options(options, mask)
@@ -186,9 +188,7 @@ class VecEnv(Batch):
             for index, seed in zip(chosen, seeds or (), strict=False):
                 self._seeds[index] = self._seeds[index] if seed is None else seed
 
-    def reset_wait(
-        self, timeout: float | None = None, *, out: np.ndarray | None = None
-    ) -> ResetResult:
+    def reset_wait(self, timeout: float | None = None, *, out: Any = None) -> ResetResult:
         """Wait for the reset that `reset_async` began.
 
         Raises:
@@ -197,6 +197,7 @@ class VecEnv(Batch):
         """
         with self._access:
             count = self._order.check_reset_wait()
+            out = as_buffer(out)
             self._check_late_out("reset_wait", out, self.num_envs)
             timeout = None if timeout is None else checked_timeout(timeout)
             result = self._receive(count, out, timeout, every=True)
@@ -222,9 +223,12 @@ class VecEnv(Batch):
         mask = np.arange(self.num_envs) == index
         seeds = None if seed is None else [seed if here else None for here in mask]
         obs, info = self.reset(seed=seeds, options=options, mask=mask)
-        return obs[index].copy(), {name: info[name][index] for name in RECORD}
+        return self._row(obs, index), {name: info[name][index] for name in RECORD}
 
-    def send(self, actions: Any, env_id: Any = None, *, out: np.ndarray | None = None) -> None:
+    def _row(self, obs: Any, index: int) -> Any:
+        return obs[index].copy()
+
+    def send(self, actions: Any, env_id: Any = None, *, out: Any = None) -> None:
         """Begin a step with one action per env, and return without waiting for it.
 
         Args:
@@ -245,7 +249,7 @@ class VecEnv(Batch):
         with self._access:
             self._send("send", actions, env_id, out)
 
-    def _send(self, call: str, actions: Any, env_id: Any, out: np.ndarray | None) -> None:
+    def _send(self, call: str, actions: Any, env_id: Any, out: Any) -> None:
         order = self._order
         ids = order.turn if env_id is None else checked_indices(env_id, self.num_envs, "env_id")
         actions = as_array(actions)
@@ -255,10 +259,11 @@ class VecEnv(Batch):
         order.check_step(ids, call)
         order.check_out(call, is_given=out is not None)
         if out is not None:
+            out = as_buffer(out)
             self._check_out(out, order.rows_after(None if ids is None else len(ids), call))
         self._lifetime.do(self._backend.send, self._check_actions(actions, ids), ids, out)
 
-    def recv(self, out: np.ndarray | None = None, timeout: float | None = None) -> StepResult:
+    def recv(self, out: Any = None, timeout: float | None = None) -> StepResult:
         """Wait for `batch_size` envs of those sent, and return their results (see the class).
 
         Args:
@@ -274,24 +279,23 @@ class VecEnv(Batch):
         with self._access:
             return self._recv("recv", out, timeout)
 
-    def _recv(self, call: str, out: np.ndarray | None, timeout: float | None) -> StepResult:
+    def _recv(self, call: str, out: Any, timeout: float | None) -> StepResult:
         count = self._order.check_recv(call)
         if out is not None:
+            out = as_buffer(out)
             self._check_late_out(call, out, count)
         if timeout is not None:
             timeout = checked_timeout(timeout)
         return self._receive(count, out, timeout)
 
     def _receive(
-        self, count: int, out: np.ndarray | None, timeout: float | None, *, every: bool = False
+        self, count: int, out: Any, timeout: float | None, *, every: bool = False
     ) -> StepResult:
         result = self._lifetime.do(self._backend.recv, count, out, timeout, every=every)
         self._order.note_received(result[4]["env_id"], result[2], result[3])
         return result
 
-    def step(
-        self, actions: Any, env_id: Any = None, *, out: np.ndarray | None = None
-    ) -> StepResult:
+    def step(self, actions: Any, env_id: Any = None, *, out: Any = None) -> StepResult:
         """Do `send`, then `recv`."""
         with self._access:
             self._send("step", actions, env_id, out)
@@ -337,11 +341,11 @@ class VecEnv(Batch):
         """Whose actions `send` takes if nobody is named: `None` for all envs."""
         return self._order.turn
 
-    def _check_late_out(self, call: str, out: np.ndarray | None, num_rows: int) -> None:
+    def _check_late_out(self, call: str, out: Any, num_rows: int) -> None:
         if out is not None and self._backend.ticket.out is not None:
             raise ValueError(f"{call}: out was given before, when what is received was begun")
         self._check_out(out, num_rows)
 
-    def _check_out(self, out: np.ndarray | None, num_rows: int) -> None:
+    def _check_out(self, out: Any, num_rows: int) -> None:
         shape = (num_rows, *self.observation_space.shape[1:])
         check_buffer(out, shape, self.observation_space.dtype)

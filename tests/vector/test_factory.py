@@ -16,20 +16,38 @@ from gymnasium import registry
 from PIL import Image
 
 import atari_wrappers
-from atari_wrappers import Settings, UnknownEnvError, VecEnv, make, make_vec
+from atari_wrappers import Settings, UnknownEnvError, VecEnv, make, make_tch, make_vec
 from atari_wrappers.settings import SettingKeywords
 
 GAME = "SpaceInvadersNoFrameskip-v4"
 OpenVec = Callable[..., VecEnv]
 
 
-def test_make_is_the_tch_rs_examples(tmp_path: Path) -> None:
-    assert str(inspect.signature(make)).startswith("(env_name: ")
-    vec = make(GAME, None, 2)
+@pytest.mark.parametrize("call", [make, make_tch])
+def test_make_is_the_tch_rs_examples(call: Callable[..., VecEnv], tmp_path: Path) -> None:
+    assert str(inspect.signature(call)).startswith("(env_name: ")
+    vec = call(GAME, None, 2)
     assert (vec.backend, vec.num_envs) == ("native", 2)
     assert vec.reset(seed=0)[0].shape == (2, 4, 84, 84)
     vec.close()
-    assert make(GAME).num_envs == 1
+    assert call(GAME).num_envs == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "keywords", "message"),
+    [
+        (("gym",), {"num_envs": 8}, "for num_envs: envpool.make, of `from atari_wrappers import"),
+        ((), {"env_type": "gym", "num_envs": 8}, "for env_type, num_envs: envpool.make"),
+        ((), {"num_envs": 8}, r"for num_envs: make_vec\(env_id, num_envs, ...\), or make_env"),
+        ((), {"render_mode": "rgb_array"}, "for render_mode: make_vec"),
+        ((8,), {}, "for 8: make_vec"),
+    ],
+)
+def test_calls_of_other_libraries_are_told_where_to_go(
+    args: tuple[Any, ...], keywords: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(TypeError, match=message):
+        make(GAME, *args, **keywords)
 
 
 @pytest.mark.parametrize("backend", OPEN)
