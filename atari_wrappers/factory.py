@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import inspect
 import os
+import textwrap
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args, overload
 
+from atari_wrappers.attribute_docs import attribute_docs
 from atari_wrappers.backends import choose_backend
 from atari_wrappers.checks import check_choice
 from atari_wrappers.ids import EnvSource
+from atari_wrappers.keywords import SettingKeywords
+from atari_wrappers.recipes import PRESETS, Recipe
 from atari_wrappers.recording.recorder import prepare_folders
 from atari_wrappers.request import request_batch
-from atari_wrappers.settings import SettingKeywords, Settings, merged
+from atari_wrappers.settings import Settings, merged
 from atari_wrappers.vector.env import VecEnv
 
 if TYPE_CHECKING:
@@ -156,5 +160,24 @@ def _spelled_out() -> inspect.Signature:
     return plain.replace(parameters=[*own, *settings])
 
 
-# For `help` and for tools; the defaults stay written in one place.
+def _settings_text() -> str:
+    """Return what `help` shows of each setting: its text, type and default."""
+    texts = attribute_docs(Recipe) | attribute_docs(Settings)
+    lines = ["", "Settings:"]
+    for field in fields(Settings):
+        # Parts of a recipe are the preset's unless they are given.
+        usual = getattr(PRESETS["default"], field.name, None)
+        default = usual if field.default is None and usual is not None else field.default
+        lines += textwrap.wrap(
+            f"{field.name} ({field.type}, {default!r}): {texts[field.name]}",
+            width=100,
+            initial_indent="    ",
+            subsequent_indent="        ",
+            break_long_words=False,
+        )
+    return "\n".join(lines)
+
+
+# For `help` and for tools; texts and defaults stay written in one place.
 make_vec.__signature__ = _spelled_out()  # type: ignore[attr-defined]
+make_vec.__doc__ = f"{inspect.getdoc(make_vec)}\n{_settings_text()}\n"

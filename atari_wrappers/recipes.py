@@ -56,7 +56,8 @@ class Recipe:
         padding: What stands in the stack before an episode's first frame: `"zero"`s, or the first
             frame again (`"reset"`).
         noop_min: Fewest frames of no-ops at the start of a game.
-        noop_max: Most of them; their number is uniform between the two, both included.
+        noop_max: Most frames of no-ops at the start of a game; their number is uniform from
+            `noop_min` to this one, both included.
         fire_reset: How a game that has the action FIRE is started: `"off"`; `"steps"`, action 1 and
             then action 2 after the no-ops, a whole agent step each; or a single frame of FIRE in
             place of one no-op, `"before-noops"` or `"after-noops"`.
@@ -84,7 +85,7 @@ class Recipe:
         continuous_action_threshold: Joystick or button position beyond which a direction or FIRE
             counts as pressed.
         mode: The game's mode; `None`: what the id says, else ALE's default.
-        difficulty: Its difficulty, likewise.
+        difficulty: The game's difficulty; `None`: what the id says, else ALE's default.
         seeding: Where random numbers come from: `"hashed"`, as gymnasium's Atari env derives ALE's
             seed and its own generator from a seed; `"raw"`, as ALE's and EnvPool's vector envs do:
             the seed itself for ALE, and a Mersenne Twister of the same seed for the no-ops.

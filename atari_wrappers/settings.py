@@ -10,7 +10,7 @@ import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, TypedDict, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import gymnasium as gym
 from gymnasium.vector import AutoresetMode
@@ -72,14 +72,14 @@ class Settings:
         autoreset: When an ended env restarts: `"same-step"` (`obs` is the new episode's first, the
             last one is `info["final_obs"]`), `"next-step"`, or `"disabled"` (not on `ale`).
         num_threads: Threads of `native` (the one that waits is one of them) and of `ale`; 0 is one
-            per core, and lets `ale` choose. Where another backend runs the envs, a
-            warning says that nothing reads this; so with the next five, which `async` reads (and
-            `sync` the last of them).
+            per core, and lets `ale` choose. Of this and of what only `async` reads a warning says
+            that nothing reads it, where another backend runs the envs.
         num_workers: Processes of `async`; 0 is one per core, and at most one per env.
         context: How `async` starts its processes, `"spawn"` or `"forkserver"`.
         worker_timeout: Seconds without progress (an env's step, reset or answer) after which a
             worker process of `async` is reported as hung.
-        start_timeout: The same for a process that starts, and for each env that it makes.
+        start_timeout: Seconds after which a process of `async` that starts, or that makes an env,
+            is reported as hung.
         on_worker_failure: What a worker or an env that failed brings: `"raise"`s a `WorkerError`,
             or is made anew (`"restart"`) with its episode marked truncated, and the reason logged.
         batch_size: Envs per `recv`, the first that are ready; 0 waits for all.
@@ -244,50 +244,6 @@ def _env_indices(name: str, value: Any) -> tuple[int, ...]:
     if not indices or len(set(indices)) < len(indices):
         raise ValueError(f"{name} must name at least one env, and none twice, not {value!r}")
     return indices
-
-
-class SettingKeywords(TypedDict, total=False):
-    """The fields of `Settings` once more; a test compares them."""
-
-    preset: Preset | None
-    recipe: Recipe | None
-    backend: BackendName
-    autoreset: Autoreset | AutoresetMode
-    num_threads: int
-    num_workers: int
-    context: Context
-    worker_timeout: float
-    start_timeout: float
-    on_worker_failure: OnWorkerFailure
-    batch_size: int
-    obs_buffers: int
-    num_players: int
-    img_dir: Folder | None
-    video_dir: Folder | None
-    video_envs: Sequence[int] | None
-    record_every: int
-    record_unfinished: bool
-    env_kwargs: Mapping[str, Any] | None
-    wrappers: Sequence[Wrapper]
-    clip_actions: bool
-    obs_type: ObsType | None
-    frame_skip: int | None
-    screen_size: int | Sequence[int] | None
-    grayscale: bool | None
-    frame_stack: int | None
-    channels_last: bool | None
-    noop_max: int | None
-    fire_reset: FireReset | bool | None
-    episodic_life: bool | None
-    clip_reward: bool | None
-    max_episode_frames: int | None
-    max_episode_steps: int | None
-    sticky_actions: float | None
-    full_action_space: bool | None
-    continuous: bool | None
-    continuous_action_threshold: float | None
-    mode: int | None
-    difficulty: int | None
 
 
 def merged(settings: Settings | None, keywords: Mapping[str, Any]) -> Settings:

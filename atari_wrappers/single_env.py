@@ -13,9 +13,10 @@ from atari_wrappers.game.env import AtariGame
 from atari_wrappers.game.native import NativeGame
 from atari_wrappers.game.two_player import TwoPlayerGame
 from atari_wrappers.ids import PICTURES, EnvId, EnvSource
+from atari_wrappers.keywords import SettingKeywords
 from atari_wrappers.recording.recorder import FRAMES_PER_SECOND, Recorded, make_recorder
 from atari_wrappers.request import EnvRequest, request_env
-from atari_wrappers.settings import SettingKeywords, Settings, merged
+from atari_wrappers.settings import Settings, merged
 from atari_wrappers.wrappers import ClipReward, EpisodeRecord
 
 

@@ -13,7 +13,8 @@ import gymnasium as gym
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.factory import make_vec
 from atari_wrappers.ids import resolve
-from atari_wrappers.settings import SettingKeywords, merged
+from atari_wrappers.keywords import SettingKeywords
+from atari_wrappers.settings import merged
 from atari_wrappers.single_env import make_env
 from atari_wrappers.vector.env import VecEnv
 

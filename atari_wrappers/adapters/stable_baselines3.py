@@ -14,7 +14,7 @@ from atari_wrappers.checks import SEED_END
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.factory import make_vec
 from atari_wrappers.ids import listed, resolve
-from atari_wrappers.settings import SettingKeywords
+from atari_wrappers.keywords import SettingKeywords
 from atari_wrappers.vector.checks import checked_indices
 from atari_wrappers.vector.env import VecEnv
 

@@ -11,7 +11,7 @@ import gymnasium as gym
 
 from atari_wrappers.checks import SEED_END, check_choice, checked_by_type, checked_integer
 from atari_wrappers.errors import UnknownEnvError, UnsupportedError, warn
-from atari_wrappers.settings import SettingKeywords
+from atari_wrappers.keywords import SettingKeywords
 
 
 class Config(NamedTuple):

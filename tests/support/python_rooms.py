@@ -2,8 +2,8 @@
 
 # Files and folders, the lowest first.
 ROOMS = (
-    *("errors", "checks", "plain_data", "forks", "types"),
-    *("ids", "recipes", "two_players", "settings", "request"),
+    *("errors", "checks", "plain_data", "forks", "types", "attribute_docs"),
+    *("ids", "recipes", "two_players", "settings", "keywords", "request"),
     *("recording", "game", "wrappers", "single_env"),
     *("backends", "vector", "factory", "adapters", "envpool", "__init__"),
 )

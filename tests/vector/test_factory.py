@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import pydoc
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import gymnasium as gym
+import keyword_docs
 import numpy as np
 import pytest
 from backends import BACKENDS, OPEN
@@ -17,7 +20,7 @@ from PIL import Image
 
 import atari_wrappers
 from atari_wrappers import Settings, UnknownEnvError, VecEnv, make, make_tch, make_vec
-from atari_wrappers.settings import SettingKeywords
+from atari_wrappers.keywords import SettingKeywords
 
 GAME = "SpaceInvadersNoFrameskip-v4"
 OpenVec = Callable[..., VecEnv]
@@ -196,9 +199,18 @@ def test_overrides_go_over_given_settings(open_vec: OpenVec) -> None:
 def test_signature_and_settings_cannot_drift_apart() -> None:
     parameters = inspect.signature(make_vec).parameters
     defaults = Settings()
-    assert list(parameters)[3:] == list(Settings.names())
+    assert list(parameters)[3:5] == ["output", "device"]
+    assert list(parameters)[5:] == list(Settings.names())
     assert all(parameters[name].default == getattr(defaults, name) for name in Settings.names())
     assert get_type_hints(SettingKeywords) == get_type_hints(Settings)
+
+
+def test_editors_show_what_each_setting_does() -> None:
+    assert keyword_docs.FILE.read_text() == keyword_docs.source(), "run keyword_docs.py"
+    told = pydoc.render_doc(make_vec, renderer=pydoc.plaintext)
+    for field in fields(Settings):
+        assert re.search(rf"\n +{field.name} \(.*: \S", told), field.name
+    assert re.search(r"frame_skip \(int \| None, 4\): Emulator frames per agent step", told)
 
 
 def test_public_names_exist() -> None:
