@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 
 import numpy as np
+from PIL import Image
 
 # Width to height of the screens that the one picture is to fill well.
 _SCREEN = 4 / 3
 
 
-def tile(frames: Sequence[np.ndarray]) -> np.ndarray:
+class Picture(np.ndarray):
+    """An array, uint8 RGB `[height, width, 3]`, that notebooks show as the picture it is."""
+
+    def _repr_png_(self) -> bytes | None:
+        """Return what IPython shows; `None` of what is no picture any more, such as a row of it."""
+        if self.ndim != 3 or self.shape[2] != 3 or self.dtype != np.uint8:
+            return None
+        file = io.BytesIO()
+        Image.fromarray(np.asarray(self)).save(file, "png")
+        return file.getvalue()
+
+
+def tile(frames: Sequence[np.ndarray]) -> Picture:
     """Put pictures side by side in rows, in reading order.
 
     Args:
@@ -39,7 +53,7 @@ def tile(frames: Sequence[np.ndarray]) -> np.ndarray:
     for index, frame in enumerate(frames):
         cell = picture[index // columns, :, index % columns]
         cell[: frame.shape[0], : frame.shape[1]] = frame
-    return picture.reshape(rows * height, columns * width, 3)
+    return picture.reshape(rows * height, columns * width, 3).view(Picture)
 
 
 def _columns(count: int, aspect: float) -> int:

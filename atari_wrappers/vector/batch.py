@@ -15,7 +15,7 @@ from atari_wrappers.game.env import AtariGame
 from atari_wrappers.ids import PICTURES
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.recording.recorder import FRAMES_PER_SECOND
-from atari_wrappers.recording.tiles import tile
+from atari_wrappers.recording.tiles import Picture, tile
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.settings import Settings
 from atari_wrappers.types import ResetResult
@@ -72,8 +72,11 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """
         return self._frames(checked_index(index, self.num_envs))[0]
 
-    def render_tiles(self) -> np.ndarray:
-        """Return one picture of all envs, side by side in rows: uint8 RGB `[height, width, 3]`."""
+    def render_tiles(self) -> Picture:
+        """Return one picture of all envs, side by side in rows: uint8 RGB `[height, width, 3]`.
+
+        In a notebook it shows.
+        """
         return tile(self._frames(None))
 
     def call(self, name: str, *args: Any, indices: Any = None, **kwargs: Any) -> tuple[Any, ...]:

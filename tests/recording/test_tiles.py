@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 from backends import OPEN
+from PIL import Image
 
 from atari_wrappers import make_vec
 from atari_wrappers.recording.tiles import tile
@@ -72,3 +75,11 @@ def test_what_does_not_fit_is_refused() -> None:
         tile([flat(0), flat(0)[:84, :84, 0]])
     with pytest.raises(ValueError, match="picture 0 is float64"):
         tile([np.zeros((4, 4, 3))])
+
+
+def test_a_notebook_shows_the_picture() -> None:
+    picture = tile([flat(7), flat(9)])
+    shown = Image.open(io.BytesIO(picture._repr_png_()))
+    np.testing.assert_array_equal(np.asarray(shown), picture)
+    assert picture[0]._repr_png_() is None
+    assert (picture / 2)._repr_png_() is None

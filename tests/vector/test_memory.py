@@ -51,7 +51,7 @@ def test_buffers_that_do_not_fit_are_refused_before_anything_moves(
     for buffer in bad:
         with pytest.raises(ValueError, match=r"out must be uint8 \[2, 4, 84, 84\], writable"):
             vec.recv(out=buffer)
-    with pytest.raises(TypeError, match="must be a numpy array, not list"):
+    with pytest.raises(TypeError, match="out must be an array or a tensor, not list"):
         vec.recv(out=good.tolist())
     np.testing.assert_array_equal(vec.recv(out=good)[0], twin.step([1, 2])[0])
     with pytest.raises(ValueError, match="out must be"):

@@ -1,0 +1,71 @@
+"""In a notebook: pictures show, Ctrl-C in a cell leaves the batch usable, no worker is left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+jupyter_client = pytest.importorskip("jupyter_client")
+pytest.importorskip("ipykernel")
+
+OPEN = """
+import numpy as np
+from atari_wrappers import make_vec
+envs = make_vec("PongNoFrameskip-v4", 2, backend="async", num_workers=2)
+_ = envs.reset(seed=0)
+print(*envs.worker_pids)
+"""
+
+
+@pytest.fixture
+def kernel() -> Iterator[Any]:
+    """A kernel and its client."""
+    manager, client = jupyter_client.manager.start_new_kernel(kernel_name="python3")
+    yield manager, client
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+def runs(pid: int) -> bool:
+    """Whether a process runs; a zombie does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def run(client: Any, code: str, timeout: float = 60) -> tuple[dict[str, Any], list[Any]]:
+    """Run a cell; return the reply, and what it showed."""
+    shown: list[Any] = []
+    reply = client.execute_interactive(code, timeout=timeout, output_hook=shown.append)
+    return reply["content"], shown
+
+
+def test_a_cell_is_interrupted_and_the_batch_goes_on(kernel: Any) -> None:
+    manager, client = kernel
+    reply, shown = run(client, OPEN)
+    assert reply["status"] == "ok", reply
+    text = "".join(each["content"].get("text", "") for each in shown)
+    workers = [int(pid) for pid in text.split()]
+    assert len(workers) == 2
+    _, shown = run(client, "envs.render_tiles()")
+    assert any("image/png" in each["content"].get("data", {}) for each in shown)
+
+    client.execute("while True: envs.step([0, 0])")
+    time.sleep(1.0)
+    manager.interrupt_kernel()
+    while (message := client.get_shell_msg(timeout=30))["msg_type"] != "execute_reply":
+        pass
+    assert message["content"]["ename"] == "KeyboardInterrupt"
+    reply, _ = run(client, "_ = envs.reset(seed=1); assert envs.step([0, 0])[0].shape[0] == 2")
+    assert reply["status"] == "ok", reply
+
+    client.shutdown()
+    deadline = time.monotonic() + 15
+    while any(map(runs, workers)):
+        assert time.monotonic() < deadline, "a worker is left behind"
+        time.sleep(0.1)
