@@ -27,7 +27,8 @@ def kernel() -> Iterator[Any]:
     manager, client = jupyter_client.manager.start_new_kernel(kernel_name="python3")
     yield manager, client
     client.stop_channels()
-    manager.shutdown_kernel(now=True)
+    if manager.is_alive():
+        manager.shutdown_kernel(now=True)
 
 
 def runs(pid: int) -> bool:
@@ -64,7 +65,8 @@ def test_a_cell_is_interrupted_and_the_batch_goes_on(kernel: Any) -> None:
     reply, _ = run(client, "_ = envs.reset(seed=1); assert envs.step([0, 0])[0].shape[0] == 2")
     assert reply["status"] == "ok", reply
 
-    client.shutdown()
+    # Workers leave SIGTERM to the kernel, so that its manager kills it after its 5 seconds.
+    manager.shutdown_kernel()
     deadline = time.monotonic() + 15
     while any(map(runs, workers)):
         assert time.monotonic() < deadline, "a worker is left behind"
