@@ -6,6 +6,10 @@ want it. Importing this registers `atari_wrappers/<Game>-v0` with gymnasium. Not
 training.
 """
 
+from atari_wrappers.about import __version__  # refuses where nothing here runs
+
+# isort: split
+
 import atari_wrappers.adapters.gymnasium  # noqa: F401 - registers ids
 from atari_wrappers.errors import (
     ClosedError,
@@ -21,8 +25,6 @@ from atari_wrappers.settings import Settings
 from atari_wrappers.single_env import make_env
 from atari_wrappers.vector.env import VecEnv
 
-__version__ = "0.1.0"
-
 __all__ = [
     "ClosedError",
     "NoPendingStepError",
@@ -33,6 +35,7 @@ __all__ = [
     "UnsupportedError",
     "VecEnv",
     "WorkerError",
+    "__version__",
     "make",
     "make_env",
     "make_tch",

@@ -18,6 +18,10 @@ class UnknownEnvError(error.UnregisteredEnv, ValueError):
     """No environment is registered under this id; the message keeps gymnasium's suggestion."""
 
 
+class MissingRomError(FileNotFoundError):
+    """The game's ROM is not there; the message says where it was looked for, and what to do."""
+
+
 class UnsupportedError(ValueError):
     """The backend, env or library cannot do what was asked; the message names what can."""
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import ale_py
 import gymnasium as gym
+from ale_py import roms
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 
-from atari_wrappers.errors import UnknownEnvError
+from atari_wrappers.errors import MissingRomError, UnknownEnvError
 
 gym.register_envs(ale_py)
 
@@ -88,6 +91,23 @@ class EnvId:
             return self.maker
         entry_point = self.spec.entry_point
         return load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
+
+
+def rom_path(rom: str) -> str:
+    """Return where a game's ROM is: in the folder `ALE_ROMS_DIR`, else where ale-py ships it.
+
+    Raises:
+        MissingRomError: It is not there.
+    """
+    folder = os.environ.get("ALE_ROMS_DIR")
+    path = roms.get_rom_path(rom) if folder is None else Path(folder, f"{rom}.bin")
+    if path is not None and Path(path).is_file():
+        return str(path)
+    if folder is None:
+        where, remedy = "ale-py ships none", "set ALE_ROMS_DIR to a folder that has it"
+    else:
+        where, remedy = f"ALE_ROMS_DIR is {folder!r}", "correct it, or unset it for ale-py's ROMs"
+    raise MissingRomError(f"no ROM {rom}.bin: {where}; {remedy}")
 
 
 def listed(env_id: EnvSource | Sequence[EnvSource]) -> tuple[EnvSource, ...]:

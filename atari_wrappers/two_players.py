@@ -10,10 +10,8 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from ale_py import roms
-
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.ids import EnvId
+from atari_wrappers.ids import EnvId, rom_path
 from atari_wrappers.recipes import Recipe
 
 NUM_PLAYERS = 2
@@ -68,7 +66,7 @@ def loaded(rom: str) -> Any:
     ale = import_multi_agent_ale().ALEInterface()
     ale.setFloat(b"repeat_action_probability", 0.0)
     ale.setInt(b"random_seed", FIRST_SEED)
-    ale.loadROM(str(roms.get_rom_path(rom)))
+    ale.loadROM(rom_path(rom))
     return ale
 
 

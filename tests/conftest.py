@@ -4,12 +4,49 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import games
 import pytest
 
 from atari_wrappers import VecEnv, make_vec
+
+# Files and folders that need the trainer, torch (as stable-baselines3 and RLlib do), or the sources
+# of the project and what builds and checks them.
+NEEDS_TRAINER = (
+    *("cli", "ranks", "native/test_package.py"),
+    *("adapters/test_stable_baselines3.py", "adapters/test_rllib.py"),
+    *(
+        "adapters/test_rllib_vector_env.py",
+        "peers/test_rllib.py",
+        "peers/test_stable_baselines3.py",
+    ),
+    *("conformance/test_baselines.py", "conformance/test_cleanrl.py"),
+    *("wrappers/test_frames.py", "wrappers/test_resets.py", "wrappers/test_rewards.py"),
+    *("test_docs.py", "test_map.py", "test_packaging.py", "test_rust_layers.py", "test_types.py"),
+)
+
+
+def needs_trainer(path: Path) -> bool:
+    """Whether a test file is marked `trainer` as a whole."""
+    place = path.relative_to(Path(__file__).parent)
+    return any(place.is_relative_to(name) for name in NEEDS_TRAINER)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out whole files without importing them: torch need not be there."""
+    return (
+        True if config.option.markexpr == "not trainer" and needs_trainer(collection_path) else None
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of those files."""
+    for item in items:
+        if needs_trainer(item.path):
+            item.add_marker(pytest.mark.trainer)
+
 
 # Workers are then forked from a process that has imported this already: 20 ms each instead of 400.
 multiprocessing.set_forkserver_preload(["atari_wrappers.backends.workers", "scripted", "peer_envs"])

@@ -25,7 +25,7 @@ try:
 except ImportError as error:
     raise ImportError(
         "atari_wrappers.adapters.stable_baselines3 needs stable-baselines3:"
-        " pip install stable-baselines3"
+        ' pip install "atari-wrappers[sb3]"'
     ) from error
 
 

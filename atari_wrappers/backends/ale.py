@@ -18,6 +18,7 @@ from atari_wrappers.backends.ale_records import GameRecords
 from atari_wrappers.backends.base import Backend, Indices, Info, Out, Seeds, StepResult, Ticket
 from atari_wrappers.backends.results import ObsArrays
 from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.ids import rom_path
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.recording.observations import ObservationRecorder
 from atari_wrappers.request import BatchRequest
@@ -116,6 +117,7 @@ class AleBackend(Backend):
 
     def __init__(self, request: BatchRequest) -> None:
         num_envs, settings = request.num_envs, request.settings
+        rom_path(request.env_id.rom)  # whose errors say what to do
         self._request, self._num_envs = request, num_envs
         self._make()
         self.single_observation_space = space = self._env.single_observation_space

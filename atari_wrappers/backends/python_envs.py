@@ -18,6 +18,7 @@ from atari_wrappers.backends.base import Backend, Indices, Info, Out, Seeds, Ste
 from atari_wrappers.backends.restarts import Restarts
 from atari_wrappers.backends.results import RESERVED, ResultArrays
 from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.opencv import problem_of_opencv
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.two_players import obstacle_to_two_players
 
@@ -42,10 +43,13 @@ class PythonEnvsBackend(Backend):
 
     @staticmethod
     def obstacles(request: BatchRequest) -> Iterator[str]:
-        """Say what an emulator lacks; Python envs follow every setting."""
-        problem = obstacle_to_two_players() if request.settings.num_players == 2 else None
-        if problem is not None:
-            yield problem
+        """Say what is not installed; Python envs follow every setting."""
+        recipe, problems = request.recipe, []
+        if request.settings.num_players == 2:
+            problems.append(obstacle_to_two_players())
+        if recipe is not None and recipe.obs_type == "screen":
+            problems.append(problem_of_opencv())
+        yield from filter(None, problems)
 
     def __init__(self, request: BatchRequest) -> None:
         self.request, self.num_envs = request, request.num_envs

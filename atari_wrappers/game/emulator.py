@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import ale_py
-import cv2
 import numpy as np
-from ale_py import Action, ALEInterface, ALEState, roms
+from ale_py import Action, ALEInterface, ALEState
 
 from atari_wrappers.checks import check_number
 from atari_wrappers.errors import UnsupportedError
@@ -20,7 +19,8 @@ from atari_wrappers.game.ale_state import (
     twister_in,
     with_program,
 )
-from atari_wrappers.ids import EnvId
+from atari_wrappers.ids import EnvId, rom_path
+from atari_wrappers.opencv import to_gray
 from atari_wrappers.plain_data import check_alike
 from atari_wrappers.recipes import Recipe
 
@@ -122,7 +122,7 @@ class Emulator:
         ale = self._ale
         ale.setInt("random_seed", self._seed)
         ale.setFloat("repeat_action_probability", self._sticky)
-        ale.loadROM(roms.get_rom_path(self._rom))
+        ale.loadROM(rom_path(self._rom))
         self._is_loaded = self._is_fresh = True
         cartridge = _CARTRIDGES.setdefault(
             self._rom,
@@ -175,7 +175,7 @@ class Emulator:
         """Copy the screen to `picture`: uint8 `[height, width]` in gray or `[…, 3]` in RGB."""
         if self._shown is not None:
             gray = picture.ndim == 2
-            picture[:] = cv2.cvtColor(self._shown, cv2.COLOR_RGB2GRAY) if gray else self._shown
+            picture[:] = to_gray(self._shown) if gray else self._shown
         elif picture.ndim == 2:
             self.ale.getScreenGrayscale(picture)
         else:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import ale_py
 import gymnasium as gym
 import numpy as np
-from ale_py import roms
 
+from atari_wrappers.about import __version__
 from atari_wrappers.errors import (
     ResetNeededError,
     UnsupportedAttributeError,
@@ -25,6 +25,7 @@ from atari_wrappers.game.emulator import OnFrame
 from atari_wrappers.game.env import NEW_GAME, AtariGame
 from atari_wrappers.game.saved import STATE_VERSION, HasStates, SavedAnywhere
 from atari_wrappers.game.spaces import no_such_action, spaces_of
+from atari_wrappers.ids import rom_path
 from atari_wrappers.plain_data import pack, unpack
 from atari_wrappers.recipes import PRESETS, RAM_BYTES, Recipe
 from atari_wrappers.request import EnvRequest
@@ -33,7 +34,7 @@ from atari_wrappers.types import EnvReset, EnvStep, Options
 if TYPE_CHECKING:
     from atari_core import AtariVecEnv
 
-_INSTALL = "pip install ./atari_core/python"
+_INSTALL = f"pip install atari-core=={__version__}"
 NOT_INSTALLED = f"its module atari_core is not installed ({_INSTALL})"
 
 
@@ -51,13 +52,15 @@ def problem_of_module() -> str | None:
         return NOT_INSTALLED
     needed = ("AtariVecEnv", "actions", "obstacle")
     lacks = [name for name in needed if not hasattr(atari_core, name)]
-    return _broken(f"it has no {', '.join(lacks)}") if lacks else None
+    if lacks:
+        return _broken(f"it has no {', '.join(lacks)}")
+    if atari_core.__version__ != __version__:
+        return _broken(f"it is {atari_core.__version__}, and atari_wrappers is {__version__}")
+    return None
 
 
 def _broken(why: Any) -> str:
-    return (
-        f"its module atari_core is installed and cannot be used ({why}); make it anew: {_INSTALL}"
-    )
+    return f"its module atari_core is installed and cannot be used ({why}): {_INSTALL}"
 
 
 def obstacles(request: EnvRequest) -> Iterator[str]:
@@ -89,7 +92,7 @@ def _parts(recipe: Recipe) -> dict[str, Any]:
 
 
 def _rom_path(request: EnvRequest) -> str:
-    return str(roms.get_rom_path(request.env_id.rom))
+    return rom_path(request.env_id.rom)
 
 
 def native_spaces(request: EnvRequest) -> tuple[gym.Space, gym.Space]:
@@ -146,7 +149,7 @@ class NativeConsole:
         """Return the actions that the game answers to."""
         from atari_core import actions
 
-        return [ale_py.Action(number) for number in actions(str(roms.get_rom_path(self._rom)))]
+        return [ale_py.Action(number) for number in actions(rom_path(self._rom))]
 
 
 class _Shown(NamedTuple):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import cv2
 import numpy as np
 
 from atari_wrappers.game.emulator import Emulator
+from atari_wrappers.opencv import check_opencv, shrink, to_gray
 from atari_wrappers.recipes import RAM_BYTES, Recipe
 
 
@@ -30,6 +30,7 @@ class Pictures:
     """
 
     def __init__(self, emulator: Emulator, recipe: Recipe) -> None:
+        check_opencv()
         self._emulator = emulator
         gray = recipe.pooling == "gray" and recipe.grayscale
         # The older frame, the newer one, and a place for their maximum.
@@ -73,12 +74,11 @@ class Pictures:
         picture, frame = self.picture, self._frames[self._oldest]
         turns_gray = self._gray and picture.ndim == 3
         if turns_gray and not self._gray_first:
-            picture = cv2.resize(picture, self._size, interpolation=cv2.INTER_AREA)
-            cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY, dst=frame)
+            to_gray(shrink(picture, self._size), out=frame)
         else:
             if turns_gray:
-                picture = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
-            cv2.resize(picture, self._size, dst=frame, interpolation=cv2.INTER_AREA)
+                picture = to_gray(picture)
+            shrink(picture, self._size, out=frame)
         self._oldest = (self._oldest + 1) % len(self._frames)
 
     def begin(self) -> None:

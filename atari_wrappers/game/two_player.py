@@ -9,7 +9,7 @@ from importlib import metadata
 from typing import Any
 
 import numpy as np
-from ale_py import Action, roms
+from ale_py import Action
 
 from atari_wrappers.checks import check_number
 from atari_wrappers.game.ale_state import check_ale_state
@@ -17,7 +17,7 @@ from atari_wrappers.game.emulator import Emulator, OnFrame
 from atari_wrappers.game.env import AtariGame
 from atari_wrappers.game.seeding import check_twister
 from atari_wrappers.game.spaces import no_such_action
-from atari_wrappers.ids import EnvId
+from atari_wrappers.ids import EnvId, rom_path
 from atari_wrappers.plain_data import check_alike
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.two_players import FIRST_SEED, NUM_PLAYERS, loaded
@@ -80,7 +80,7 @@ class TwoPlayerEmulator(Emulator):
         self._twister = np.random.RandomState(seed & 0xFFFFFFFF)
         if self._rom not in _WITHOUT_CHANCE:
             self.ale.setInt(b"random_seed", seed & 0x7FFFFFFF or FIRST_SEED)
-            self.ale.loadROM(str(roms.get_rom_path(self._rom)))
+            self.ale.loadROM(rom_path(self._rom))
             self._set_variant()
 
     def new_game(self) -> None:

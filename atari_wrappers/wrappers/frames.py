@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import cv2
 import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import Box
 from gymnasium.utils import RecordConstructorArgs
 
+from atari_wrappers.opencv import check_opencv, shrink, to_gray
 from atari_wrappers.types import EnvReset, EnvStep, Options
 
 Frame = np.ndarray
@@ -67,9 +67,11 @@ class WarpFrame(gym.ObservationWrapper[Frame, Any, Frame], RecordConstructorArgs
 
     Raises:
         ValueError: The env observes something else.
+        UnsupportedError: OpenCV is not installed.
     """
 
     def __init__(self, env: gym.Env, size: int = 84) -> None:
+        check_opencv()
         space = _box(env)
         if len(space.shape) != 3 or space.shape[2] != 3 or space.dtype != np.uint8:
             raise ValueError(f"{env} observes {space}; this wrapper needs uint8 [height, width, 3]")
@@ -80,8 +82,7 @@ class WarpFrame(gym.ObservationWrapper[Frame, Any, Frame], RecordConstructorArgs
 
     def observation(self, observation: Frame) -> Frame:
         """Return `observation` as uint8 `[size, size]`."""
-        gray = cv2.cvtColor(observation, cv2.COLOR_RGB2GRAY)
-        return cv2.resize(gray, self._size, interpolation=cv2.INTER_AREA)
+        return shrink(to_gray(observation), self._size)
 
 
 class FrameStack(gym.Wrapper[Frame, Any, Frame, Any], RecordConstructorArgs):

@@ -19,7 +19,7 @@ def test_the_package_imports_no_library_that_trains() -> None:
 @pytest.mark.parametrize(
     ("adapter", "missing", "remedy"),
     [
-        ("stable_baselines3", "stable_baselines3.common", "pip install stable-baselines3"),
+        ("stable_baselines3", "stable_baselines3.common", r'pip install "atari-wrappers\[sb3\]"'),
         ("rllib", "ray.rllib.env.vector_env", r'pip install "atari-wrappers\[rllib\]"'),
     ],
 )

@@ -18,9 +18,6 @@ import gymnasium as gym
 import numpy as np
 from ale_py.vector_env import AtariVectorEnv
 from games import make_game
-from stable_baselines3.common import atari_wrappers as atari
-from stable_baselines3.common.env_util import make_atari_env
-from stable_baselines3.common.vec_env import VecFrameStack
 
 from atari_wrappers.game.env import AtariGame
 
@@ -61,6 +58,9 @@ class Baselines:
     goes_on = False
 
     def __init__(self, env_id: str, max_frames: int = 108_000, **wrapper: Any) -> None:
+        from stable_baselines3.common.env_util import make_atari_env  # which imports torch
+        from stable_baselines3.common.vec_env import VecFrameStack
+
         self._env = VecFrameStack(
             make_atari_env(
                 env_id,
@@ -102,6 +102,8 @@ class CleanRL:
     goes_on = False
 
     def __init__(self, env_id: str, max_frames: int = 108_000) -> None:
+        from stable_baselines3.common import atari_wrappers as atari  # which imports torch
+
         limit = {"max_num_frames_per_episode": max_frames}
         env = gym.make(env_id, disable_env_checker=True, **limit)
         env = gym.wrappers.RecordEpisodeStatistics(env)

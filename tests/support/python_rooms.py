@@ -2,7 +2,7 @@
 
 # Files and folders, the lowest first.
 ROOMS = (
-    *("errors", "checks", "plain_data", "forks", "types", "attribute_docs"),
+    *("about", "errors", "checks", "plain_data", "forks", "types", "attribute_docs", "opencv"),
     *("ids", "recipes", "two_players", "settings", "keywords", "request"),
     *("recording", "game", "wrappers", "single_env"),
     *("backends", "vector", "factory", "adapters", "envpool", "__init__"),

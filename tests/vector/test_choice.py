@@ -152,10 +152,10 @@ def test_native_has_one_recipe_for_all_games() -> None:
 
 @pytest.mark.usefixtures("without_native")
 def test_without_its_module_native_says_how_to_install_it() -> None:
-    remedy = r"atari_core is not installed \(pip install ./atari_core/python\); use backend=\"ale\""
+    remedy = r"atari_core is not installed \(pip install atari-core==.*\); use backend=\"ale\""
     with pytest.raises(UnsupportedError, match=remedy):
         chosen(backend="native")
-    with pytest.raises(UnsupportedError, match=r"pip install ./atari_core/python\); use backend="):
+    with pytest.raises(UnsupportedError, match=r"pip install atari-core==.*\); use backend="):
         make_env(GAME, backend="native")
 
 

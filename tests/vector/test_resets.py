@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from backends import BACKENDS, HOSTED, OPEN
 
 from atari_wrappers import ResetNeededError, VecEnv, WorkerError
@@ -188,4 +187,12 @@ def test_options_and_masks_are_checked(backend: str, open_vec: OpenVec) -> None:
         vec.reset(options=5)
     with pytest.raises(ValueError, match="a mask is given twice"):
         vec.reset(mask=mask, options={"reset_mask": mask})
-    vec.reset(mask=torch.from_numpy(mask))
+
+
+@pytest.mark.trainer
+def test_a_mask_may_be_a_tensor(open_vec: OpenVec) -> None:
+    import torch
+
+    vec = open_vec(GAME, 2, backend="sync")
+    vec.reset()
+    vec.reset(mask=torch.tensor([True, False]))

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import cv2
 import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -74,7 +73,10 @@ def run(arguments: WorkerArguments) -> None:
     _leave_signals_to_host()
     faulthandler.enable(arguments.trace.fd, all_threads=False)
     faulthandler.register(signal.SIGUSR1, arguments.trace.fd, all_threads=False)
-    cv2.setNumThreads(1)
+    with contextlib.suppress(ImportError):
+        import cv2
+
+        cv2.setNumThreads(1)
     commands = arguments.commands.fd
     threading.Thread(target=_end_with_host, args=(commands,), daemon=True).start()
     worker = Worker(arguments)

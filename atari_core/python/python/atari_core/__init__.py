@@ -5,4 +5,6 @@ What `atari_wrappers` builds its backend `native` on; `_atari_core.pyi` says wha
 
 from atari_core._atari_core import AtariVecEnv, actions, obstacle
 
+__version__ = "0.1.0"
+
 __all__ = ["AtariVecEnv", "actions", "obstacle"]

@@ -1,0 +1,236 @@
+"""Installs the wheels as a user would, in a fresh environment of each Python, and tries them.
+
+An environment sees the wheels, the package index and no Rust. What was measured is printed, and
+written to `docs/results/wheels/check.json`. `./scripts/wheels --check` runs this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "docs/results/wheels/check.json"
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+# The trainer is tried with one of them: torch takes 6 GB in each.
+PYTHON_WITH_TORCH = "3.12"
+# What the tests of the tier `not trainer` need beside the package and its extras.
+TEST_PACKAGES = ("envpool", "pettingzoo[atari]", "pytest", "pytest-xdist")
+TEST_EXTRAS = "opencv,two-player,video"
+# What a test tier takes along: the tests know where they stand.
+TEST_FILES = ("tests", "pyproject.toml", "README.md", "docs")
+INSTALL_LIMIT, IMPORT_LIMIT = 60.0, 0.5
+IMPORT = """
+import time
+start = time.perf_counter()
+import atari_wrappers
+print(time.perf_counter() - start)
+"""
+# Platforms for which there is no wheel of the core: pip must refuse it there.
+OTHER_PLATFORMS = (
+    "macosx_11_0_arm64",
+    "win_amd64",
+    "manylinux_2_28_aarch64",
+    "manylinux_2_17_x86_64",
+)
+
+
+class WheelError(Exception):
+    """Something does not work as it should."""
+
+
+class Environment:
+    """A fresh virtual environment, whose programs find no Rust."""
+
+    def __init__(self, interpreter: str, folder: Path) -> None:
+        self.folder = folder
+        path = f"{folder / 'bin'}:/usr/bin:/bin"
+        if shutil.which("cargo", path=path) is not None:
+            raise WheelError(f"cargo is in {path}")
+        leave_out = ("PYTHON", "VIRTUAL_ENV", "CARGO", "LD_LIBRARY", "LIBTORCH")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(leave_out)}
+        self.env = kept | {"PATH": path}
+        subprocess.run([interpreter, "-m", "venv", folder], check=True, env=self.env)
+
+    def run(self, *words: str | Path, cwd: Path | None = None, limit: int = 900) -> str:
+        """Run a program of the environment to its end and return what it printed."""
+        done = subprocess.run(
+            [self.folder / "bin" / words[0], *words[1:]],
+            cwd=cwd or self.folder,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=limit,
+        )
+        if done.returncode != 0:
+            raise WheelError(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def install(self, dist: Path, *packages: str) -> float:
+        """Install packages, of which ours are in `dist`, and return how many seconds that took."""
+        start = time.perf_counter()
+        command = ("python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
+        constraints = ("--constraint", ROOT / "constraints.txt")
+        self.run(*command, "--no-cache-dir", "--find-links", dist, *constraints, *packages)
+        return time.perf_counter() - start
+
+    def has(self, module: str) -> bool:
+        """Whether a module can be imported there."""
+        code = f"import importlib.util as u; print(u.find_spec('{module}') is not None)"
+        return self.run("python", "-c", code) == "True\n"
+
+    def megabytes(self) -> int:
+        """Return the size of what is installed."""
+        done = subprocess.run(
+            ["du", "-sm", self.folder], capture_output=True, text=True, check=True
+        )
+        return int(done.stdout.split()[0])
+
+
+def find_interpreter(version: str) -> str | None:
+    """Return the interpreter of a version: one of pyenv's, or the system's."""
+    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    found = [str(path) for path in versions.glob(f"{version}.*/bin/python")]
+    for interpreter in (*sorted(found, reverse=True), shutil.which(f"python{version}")):
+        if (
+            interpreter
+            and not subprocess.run([interpreter, "-c", "import venv, ensurepip"]).returncode
+        ):
+            return interpreter
+    return None
+
+
+def first_example() -> str:
+    """Return the first example in Python of the README."""
+    return re.search(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)[1]
+
+
+def try_package(environment: Environment, dist: Path) -> dict[str, Any]:
+    """Install atari_wrappers alone, import it, run the README's first example."""
+    facts: dict[str, Any] = {"install_s": round(environment.install(dist, "atari-wrappers"), 1)}
+    facts["installed_mb"] = environment.megabytes()
+    for module in ("torch", "cv2"):
+        if environment.has(module):
+            raise WheelError(f"{module} was installed")
+    environment.run("python", "-c", "import atari_wrappers")  # writes the compiled files
+    times = [float(environment.run("python", "-c", IMPORT)) for _ in range(9)]
+    facts["import_s"] = [round(value, 3) for value in sorted(times)]
+    facts["import_s_median"] = round(statistics.median(times), 3)
+    environment.run("python", "-c", first_example())
+    return facts
+
+
+def try_tests(environment: Environment, dist: Path, folder: Path, workers: int) -> dict[str, Any]:
+    """Run the tests that need no trainer on what was installed, away from the sources."""
+    environment.install(dist, f"atari-wrappers[{TEST_EXTRAS}]", *TEST_PACKAGES)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", *TEST_FILES], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in listed.stdout.split("\0")[:-1]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    start = time.perf_counter()
+    command = ("pytest", "-q", "-m", "not trainer", "-n", str(workers), "--dist", "loadgroup")
+    printed = environment.run(*command, cwd=folder)
+    return {
+        "tests": printed.splitlines()[-1].strip("= "),
+        "tests_s": round(time.perf_counter() - start),
+    }
+
+
+def try_trainer(environment: Environment, dist: Path) -> dict[str, Any]:
+    """Install the trainer, train for a moment by both of its names."""
+    facts: dict[str, Any] = {"install_s": round(environment.install(dist, "rust-trainer"), 1)}
+    facts["installed_mb"] = environment.megabytes()
+    facts["version"] = environment.run("rust_trainer", "--version").strip()
+    start = time.perf_counter()
+    environment.run("python", "-m", "rust_trainer", "train", "--total-steps", "4096")
+    facts["train_4096_steps_s"] = round(time.perf_counter() - start, 1)
+    return facts
+
+
+def refused_elsewhere(dist: Path) -> list[str]:
+    """Check that pip refuses the core where there is no wheel of it; return the platforms."""
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--no-deps"]
+    command += ["--no-index", "--find-links", str(dist), "--only-binary=:all:", "--quiet"]
+    for system in OTHER_PLATFORMS:
+        with tempfile.TemporaryDirectory() as folder:
+            words = [
+                "--python-version",
+                "3.12",
+                "--platform",
+                system,
+                "--dest",
+                folder,
+                "atari-core",
+            ]
+            done = subprocess.run([*command, *words], capture_output=True, text=True)
+        if done.returncode == 0 or "No matching distribution" not in done.stderr:
+            raise WheelError(f"pip takes atari-core on {system}: {done.stdout}{done.stderr}")
+    return list(OTHER_PLATFORMS)
+
+
+def check_python(version: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Try the wheels with one version of Python."""
+    interpreter = find_interpreter(version)
+    if interpreter is None:
+        return {"skipped": "no interpreter of this version is here"}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        environment = Environment(interpreter, folder / "venv")
+        facts = {"python": environment.run("python", "-V").split()[1]}
+        facts |= try_package(environment, arguments.dist)
+        if arguments.tests:
+            (folder / "tests").mkdir()
+            facts |= try_tests(environment, arguments.dist, folder / "tests", arguments.workers)
+        if arguments.trainer and version == PYTHON_WITH_TORCH:
+            with_torch = Environment(interpreter, folder / "torch")
+            facts["trainer"] = try_trainer(with_torch, arguments.dist)
+    for name, limit in (("install_s", INSTALL_LIMIT), ("import_s_median", IMPORT_LIMIT)):
+        if facts[name] > limit:
+            raise WheelError(
+                f"Python {version}: {name} is {facts[name]}, {limit} at most is wanted"
+            )
+    return facts
+
+
+def main() -> None:
+    """Run all that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("dist", type=Path, help="the folder with the wheels")
+    parser.add_argument("--python", nargs="+", default=PYTHONS, help="versions, such as 3.12")
+    parser.add_argument("--no-tests", dest="tests", action="store_false")
+    parser.add_argument("--no-trainer", dest="trainer", action="store_false")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes that test")
+    arguments = parser.parse_args()
+    arguments.dist = arguments.dist.resolve()
+    wheels = sorted(arguments.dist.glob("*.whl"))
+    results: dict[str, Any] = {
+        "command": "./scripts/wheels --check",
+        "machine": {"cores": os.cpu_count(), "libc": " ".join(platform.libc_ver())},
+        "wheel_kb": {wheel.name: round(wheel.stat().st_size / 1000) for wheel in wheels},
+        "pip_refuses_atari_core_on": refused_elsewhere(arguments.dist),
+    }
+    try:
+        for version in arguments.python:
+            results[version] = check_python(version, arguments)
+            print(version, json.dumps(results[version]), flush=True)
+    except WheelError as problem:
+        sys.exit(f"wheels: {problem}")
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
