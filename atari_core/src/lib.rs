@@ -52,3 +52,8 @@ pub use mersenne_twister::MersenneTwister;
 pub use simd::Simd;
 pub use start::StartDraws;
 pub use tia::WIDTH;
+
+/// The README, whose example is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

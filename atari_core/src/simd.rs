@@ -1,7 +1,9 @@
 //! [`Simd`]: which vector instructions this processor has.
 
+use std::{env, fmt, sync::OnceLock};
+
 /// The instructions that kernels use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Simd {
     /// Those that every processor has.
     Portable,
@@ -12,9 +14,22 @@ pub enum Simd {
 }
 
 impl Simd {
-    /// The best that this processor has.
+    /// The best that this processor has, and that the environment variable `ATARI_CORE_SIMD` allows: `portable` or
+    /// `avx2` hold a process to them, as on another processor. It is read once.
     #[must_use]
     pub fn detect() -> Self {
+        static BEST: OnceLock<Simd> = OnceLock::new();
+        *BEST.get_or_init(|| {
+            let allowed = match env::var("ATARI_CORE_SIMD").as_deref() {
+                Ok("portable") => Self::Portable,
+                Ok("avx2") => Self::Avx2,
+                _ => Self::Avx512,
+            };
+            Self::of_processor().min(allowed)
+        })
+    }
+
+    fn of_processor() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
             if is_x86_feature_detected!("avx2") {
@@ -40,5 +55,15 @@ impl Simd {
     /// Whether this processor has them: whoever names them by hand may be wrong.
     pub(crate) fn is_available(self) -> bool {
         Self::available().contains(&self)
+    }
+}
+
+impl fmt::Display for Simd {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        })
     }
 }

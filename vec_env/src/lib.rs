@@ -40,3 +40,8 @@ pub use spaces::{ActionBatch, ActionSpace, Actions, AutoresetMode, BatchSpec, Dt
 pub use step::{Episode, StepBatch};
 pub use sync::SyncVecEnv;
 pub use vec_env::VecEnv;
+
+/// The README, whose example is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

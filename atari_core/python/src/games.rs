@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use atari_core::{Action, Cartridge, rl::game::PoweredOn};
+use atari_core::{Action, Cartridge, Simd, rl::game::PoweredOn};
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{errors::Result, recipe::recipe};
@@ -40,6 +40,12 @@ pub(crate) fn actions(rom: PathBuf, num_players: usize, full: bool) -> Result<Ve
     } else {
         game.actions
     }))
+}
+
+/// The vector instructions in use: `portable`, `avx2` or `avx512`.
+#[pyfunction]
+pub(crate) fn simd() -> String {
+    Simd::detect().to_string()
 }
 
 /// ale-py's numbers of actions.

@@ -18,5 +18,5 @@ mod _atari_core {
     #[pymodule_export]
     use super::batch::AtariVecEnv;
     #[pymodule_export]
-    use super::games::{actions, obstacle};
+    use super::games::{actions, obstacle, simd};
 }

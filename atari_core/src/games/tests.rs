@@ -3,9 +3,9 @@
 use super::{Game, all, two};
 
 /// What `scripts/atari_sweep --modes 1000` printed last.
-const SWEEP: &str = include_str!("../../../docs/results/atari_core/sweep.txt");
+const SWEEP: &str = include_str!("../../tests/sweep.txt");
 /// The same with `--players 2`.
-const SWEEP_TWO: &str = include_str!("../../../docs/results/atari_core/sweep-two.txt");
+const SWEEP_TWO: &str = include_str!("../../tests/sweep-two.txt");
 
 fn numbers(choices: &[u32]) -> String {
     let numbers: Vec<String> = choices.iter().map(u32::to_string).collect();

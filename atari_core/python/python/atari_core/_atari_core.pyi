@@ -196,3 +196,9 @@ def actions(rom: str | PathLike[str], num_players: int = 1, *, full: bool = Fals
     With `full` those of all that it takes: 18, or 9 where the button is none of them. With two
     players, those of each.
     """
+
+def simd() -> Literal["portable", "avx2", "avx512"]:
+    """Return the vector instructions in use: the best that the processor has.
+
+    The environment variable `ATARI_CORE_SIMD` holds a process to `portable` or `avx2`.
+    """
