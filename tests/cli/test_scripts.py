@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
 import re
 import shutil
 import stat
@@ -88,7 +90,11 @@ class Project:
         return subprocess.CompletedProcess(process.args, status, out, err)
 
     def start(
-        self, *arguments: object, script: Path | None = None, **variables: object
+        self,
+        *arguments: object,
+        script: Path | None = None,
+        stderr: int = subprocess.PIPE,
+        **variables: object,
     ) -> subprocess.Popen[str]:
         """Start what `run` runs."""
         env = {"PATH": self.bin, "HOME": self.root.parent, "LOG": self.log, **variables}
@@ -96,7 +102,7 @@ class Project:
             [script or self.root / "scripts/train", *map(str, arguments)],
             env={name: str(value) for name, value in env.items()},
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             text=True,
         )
 
@@ -125,8 +131,10 @@ def test_all_is_made_once(project: Project) -> None:
     assert ended.stdout == "ran train --seed 1\n"
     assert "Compiling rust_trainer" in ended.stderr
     called = project.called()
-    for call in ("-m venv", "-m pip", "cargo build", "-m maturin"):
+    for call in ("-m venv", "--editable", "cargo build", "-m maturin"):
         assert called.count(call) == 1, call
+    # The package needs the module, which no index has.
+    assert called.index("-m maturin") < called.index("--editable")
     ended = project.run("eval", "runs/a")
     assert ended.stdout == "ran eval runs/a\n"
     # The program suggests `eval`; behind `train` this would be a preset and a word too many.
@@ -144,7 +152,7 @@ def test_starts_at_once_set_up_one_after_the_other(project: Project) -> None:
         assert (process.returncode, out) == (0, f"ran train --seed {seed}\n"), err
         assert err.count("waiting for another set-up") <= 1
     called = project.called()
-    for call in ("-m venv", "-m pip", "-m maturin"):
+    for call in ("-m venv", "--editable", "-m maturin"):
         assert called.count(call) == 1, call
 
 
@@ -253,17 +261,42 @@ def test_help_before_the_first_build_is_a_line(project: Project) -> None:
     assert "./scripts/setup builds it" in ended.stderr
 
 
-def test_what_takes_minutes_says_how_far_it_is(project: Project) -> None:
+def test_on_a_terminal_one_line_says_how_far_it_is(project: Project) -> None:
     index = "https://user:secret@packages.example/simple"
-    # Ten times as fast: a tick after 0.3 s.
+    # Ten times as fast: a tick after 0.1 s.
     (project.bin / "sleep").unlink()
     write_program(project.bin / "sleep", f"#!/bin/sh\nexec {shutil.which('sleep')} 0.$1\n")
-    ended = project.run(PIP_SECONDS=8, TORCH_INDEX_URL=index)
-    ticks = [line for line in ended.stderr.splitlines() if "MB are in .venv after" in line]
-    assert 2 <= len(ticks) <= 6
-    assert "secret" not in ended.stderr
-    assert "packages.example" not in ended.stderr
+    ours, terminal = pty.openpty()
+    process = project.start(PIP_SECONDS=8, TORCH_INDEX_URL=index, stderr=terminal)
+    os.close(terminal)
+    shown = ""
+    with contextlib.suppress(OSError):  # how the end of a terminal shows
+        while part := os.read(ours, 4096):
+            shown += part.decode()
+    os.close(ours)
+    process.communicate(timeout=60)
+    assert process.returncode == 0, shown
+    ticks = [line for line in shown.splitlines() if "MB are in .venv after" in line]
+    assert max(line.count("\rsetup: ") for line in shown.split("\n")) >= 2, (
+        "one line, over and over"
+    )
+    assert ticks
+    assert "secret" not in shown
+    assert "packages.example" not in shown
     assert not (project.root / ".venv/tmp").exists()
+
+
+def test_in_a_file_no_line_is_written_over_and_over(project: Project) -> None:
+    assert "MB are in .venv" not in project.run(PIP_SECONDS=0.3).stderr
+
+
+def test_uv_installs_where_it_is_there(project: Project) -> None:
+    write_program(project.bin / "uv", '#!/bin/sh\necho "uv $*" >>"$LOG"\n')
+    project.run()
+    called = project.called()
+    assert "-m pip" not in called
+    installed = f"uv pip install --python {project.root}/.venv/bin/python --constraint"
+    assert called.count(installed) == 2
 
 
 def test_the_versions_that_are_asked_for_are_those_of_the_crates_and_the_package() -> None:
