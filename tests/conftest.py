@@ -24,7 +24,14 @@ NEEDS_TRAINER = (
     ),
     *("conformance/test_baselines.py", "conformance/test_cleanrl.py"),
     *("wrappers/test_frames.py", "wrappers/test_resets.py", "wrappers/test_rewards.py"),
-    *("test_docs.py", "test_map.py", "test_packaging.py", "test_rust_layers.py", "test_types.py"),
+    *(
+        "test_docs.py",
+        "test_map.py",
+        "test_packaging.py",
+        "test_rust_layers.py",
+        "test_site.py",
+        "test_types.py",
+    ),
 )
 
 
