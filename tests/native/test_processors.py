@@ -12,10 +12,10 @@ import pytest
 PLAY = """
 import zlib
 import numpy as np
-import atari_core
+from atari_core import _atari_core
 from atari_wrappers import make_vec
 
-print(atari_core.simd())
+print(_atari_core.simd())
 for game, settings in [
     ("Breakout", {"preset": "baselines"}),
     ("Seaquest", {"preset": "ale", "screen_size": 42}),
