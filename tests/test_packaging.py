@@ -51,12 +51,16 @@ def test_there_is_one_version() -> None:
     assert requirements(wrappers["dependencies"])["atari-core"].startswith(f"{core};")
     assert f"atari-wrappers=={VERSION}" in PROJECTS["rust_trainer"]["dependencies"]
     assert all("version" in PROJECTS[name]["dynamic"] for name in ("atari_core", "rust_trainer"))
+    for crate in ("vec_env", "atari_core"):  # which are published, and name each other
+        assert CARGO["workspace"]["dependencies"][crate]["version"] == VERSION
+    assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_the_trainer_needs_the_torch_that_it_is_built_with() -> None:
     minor = rust_trainer._TORCH
     assert f"torch=={minor}.*" in PROJECTS["rust_trainer"]["dependencies"]
     assert f"torch=={minor}." in (ROOT / "constraints.txt").read_text()
+    assert f'"torch=={minor}.*"' in (ROOT / "docker/cpu.Dockerfile").read_text()
 
 
 @pytest.mark.parametrize(("name", "found"), [("torch", "2.12.0"), ("atari-wrappers", "0.0.1")])

@@ -33,9 +33,9 @@ TEST_FILES = ("tests", "pyproject.toml", "README.md", "docs")
 INSTALL_LIMIT, IMPORT_LIMIT = 60.0, 0.5
 IMPORT = """
 import time
-start = time.perf_counter()
+start = time.perf_counter(), time.process_time()
 import atari_wrappers
-print(time.perf_counter() - start)
+print(time.perf_counter() - start[0], time.process_time() - start[1])
 """
 # Platforms for which there is no wheel of the core: pip must refuse it there.
 OTHER_PLATFORMS = (
@@ -124,9 +124,11 @@ def try_package(environment: Environment, dist: Path) -> dict[str, Any]:
         if environment.has(module):
             raise WheelError(f"{module} was installed")
     environment.run("python", "-c", "import atari_wrappers")  # writes the compiled files
-    times = [float(environment.run("python", "-c", IMPORT)) for _ in range(9)]
-    facts["import_s"] = [round(value, 3) for value in sorted(times)]
-    facts["import_s_median"] = round(statistics.median(times), 3)
+    times = [environment.run("python", "-c", IMPORT).split() for _ in range(9)]
+    # By the clock, and of the processor: they differ where others use the machine.
+    for name, values in zip(("import_s", "import_cpu_s"), zip(*times, strict=True), strict=True):
+        facts[name] = sorted(round(float(value), 3) for value in values)
+        facts[f"{name}_median"] = statistics.median(facts[name])
     environment.run("python", "-c", first_example())
     return facts
 
@@ -197,7 +199,7 @@ def check_python(version: str, arguments: argparse.Namespace) -> dict[str, Any]:
         if arguments.trainer and version == PYTHON_WITH_TORCH:
             with_torch = Environment(interpreter, folder / "torch")
             facts["trainer"] = try_trainer(with_torch, arguments.dist)
-    for name, limit in (("install_s", INSTALL_LIMIT), ("import_s_median", IMPORT_LIMIT)):
+    for name, limit in (("install_s", INSTALL_LIMIT), ("import_cpu_s_median", IMPORT_LIMIT)):
         if facts[name] > limit:
             raise WheelError(
                 f"Python {version}: {name} is {facts[name]}, {limit} at most is wanted"
