@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -66,13 +65,13 @@ def test_a_new_console_is_loaded_once(
 ) -> None:
     make_game("PongNoFrameskip-v4", "gymnasium")
     loaded: list[str] = []
-    path = emulator.roms.get_rom_path
+    path = emulator.rom_path
 
-    def counted(rom: str) -> Path:
+    def counted(rom: str) -> str:
         loaded.append(rom)
         return path(rom)
 
-    monkeypatch.setattr(emulator.roms, "get_rom_path", counted)
+    monkeypatch.setattr(emulator, "rom_path", counted)
     game = make_game("PongNoFrameskip-v4", "gymnasium", sticky_actions=sticky_actions)
     game.reset(seed=5)
     assert loaded == ["pong"]
