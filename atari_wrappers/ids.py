@@ -104,10 +104,10 @@ def rom_path(rom: str) -> str:
     if path is not None and Path(path).is_file():
         return str(path)
     if folder is None:
-        where, remedy = "ale-py ships none", "set ALE_ROMS_DIR to a folder that has it"
+        remedy = f"ale-py ships no {rom}.bin; set ALE_ROMS_DIR to a folder that has it"
     else:
-        where, remedy = f"ALE_ROMS_DIR is {folder!r}", "correct it, or unset it for ale-py's ROMs"
-    raise MissingRomError(f"no ROM {rom}.bin: {where}; {remedy}")
+        remedy = f"there is no {path}; correct ALE_ROMS_DIR, or unset it for ale-py's ROMs"
+    raise MissingRomError(f"no ROM of {rom}: {remedy}")
 
 
 def listed(env_id: EnvSource | Sequence[EnvSource]) -> tuple[EnvSource, ...]:
