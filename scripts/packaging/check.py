@@ -218,7 +218,9 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.dist = arguments.dist.resolve()
     wheels = sorted(arguments.dist.glob("*.whl"))
-    results: dict[str, Any] = {
+    # Of the versions that are not tried now, what was found before stays.
+    results: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    results |= {
         "command": "./scripts/wheels --check",
         "machine": {"cores": os.cpu_count(), "libc": " ".join(platform.libc_ver())},
         "wheel_kb": {wheel.name: round(wheel.stat().st_size / 1000) for wheel in wheels},
@@ -226,12 +228,11 @@ def main() -> None:
     }
     try:
         for version in arguments.python:
-            results[version] = check_python(version, arguments)
+            results[version] = results.get(version, {}) | check_python(version, arguments)
             print(version, json.dumps(results[version]), flush=True)
+            RESULTS.write_text(json.dumps(results, indent=2) + "\n")
     except WheelError as problem:
         sys.exit(f"wheels: {problem}")
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=2) + "\n")
 
 
 if __name__ == "__main__":
