@@ -14,7 +14,7 @@ RUN --mount=type=bind,source=dist,target=/dist \
     if [ -n "$TORCH_INDEX_URL" ]; then \
         pip install --no-cache-dir --index-url "$TORCH_INDEX_URL" "torch==2.11.*"; \
     fi \
-    && pip install --no-cache-dir --find-links /dist --constraint /constraints.txt rust-trainer "atari-wrappers[opencv,video]"
+    && pip install --no-cache-dir --find-links /dist --constraint /constraints.txt atari-trainer "atari-wrappers[opencv,video]"
 
 RUN useradd --create-home --uid 1000 trainer && chown trainer /work
 USER 1000

@@ -12,7 +12,7 @@ ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 WORKDIR /work
 RUN --mount=type=bind,source=dist,target=/dist \
     --mount=type=bind,source=constraints.txt,target=/constraints.txt \
-    pip install --no-cache-dir --find-links /dist --constraint /constraints.txt rust-trainer "atari-wrappers[opencv,video]"
+    pip install --no-cache-dir --find-links /dist --constraint /constraints.txt atari-trainer "atari-wrappers[opencv,video]"
 
 RUN useradd --create-home --uid 1000 trainer && chown trainer /work
 USER 1000

@@ -30,6 +30,7 @@ TEST_PACKAGES = ("envpool", "pettingzoo[atari]", "pytest", "pytest-xdist")
 TEST_EXTRAS = "opencv,two-player,video"
 # What a test tier takes along: the tests know where they stand.
 TEST_FILES = ("tests", "pyproject.toml", "README.md", "docs")
+AUTHOR = "The atari_wrappers authors"
 INSTALL_LIMIT, IMPORT_LIMIT = 60.0, 0.5
 IMPORT = """
 import time
@@ -85,6 +86,14 @@ class Environment:
         self.run(*command, "--no-cache-dir", "--find-links", dist, *constraints, *packages)
         return time.perf_counter() - start
 
+    def check_ours(self, *packages: str) -> None:
+        """Check that packages are ours: somebody else's on the index might have a higher version."""
+        for name in packages:
+            code = f"from importlib.metadata import metadata; print(metadata('{name}')['Author'])"
+            author = self.run("python", "-c", code).strip()
+            if author != AUTHOR:
+                raise WheelError(f"pip installed another {name}, by {author}")
+
     def has(self, module: str) -> bool:
         """Whether a module can be imported there."""
         code = f"import importlib.util as u; print(u.find_spec('{module}') is not None)"
@@ -119,6 +128,7 @@ def first_example() -> str:
 def try_package(environment: Environment, dist: Path) -> dict[str, Any]:
     """Install atari_wrappers alone, import it, run the README's first example."""
     facts: dict[str, Any] = {"install_s": round(environment.install(dist, "atari-wrappers"), 1)}
+    environment.check_ours("atari-wrappers", "atari-core")
     facts["installed_mb"] = environment.megabytes()
     for module in ("torch", "cv2"):
         if environment.has(module):
@@ -153,7 +163,8 @@ def try_tests(environment: Environment, dist: Path, folder: Path, workers: int) 
 
 def try_trainer(environment: Environment, dist: Path) -> dict[str, Any]:
     """Install the trainer, train for a moment by both of its names."""
-    facts: dict[str, Any] = {"install_s": round(environment.install(dist, "rust-trainer"), 1)}
+    facts: dict[str, Any] = {"install_s": round(environment.install(dist, "atari-trainer"), 1)}
+    environment.check_ours("atari-trainer", "atari-wrappers", "atari-core")
     facts["installed_mb"] = environment.megabytes()
     facts["version"] = environment.run("rust_trainer", "--version").strip()
     start = time.perf_counter()
