@@ -87,7 +87,7 @@ class Environment:
         return time.perf_counter() - start
 
     def check_ours(self, *packages: str) -> None:
-        """Check that packages are ours: somebody else's on the index might have a higher version."""
+        """Check that packages are ours: the index may have others by these names."""
         for name in packages:
             code = f"from importlib.metadata import metadata; print(metadata('{name}')['Author'])"
             author = self.run("python", "-c", code).strip()
