@@ -16,22 +16,13 @@ from atari_wrappers import VecEnv, make_vec
 # of the project and what builds and checks them.
 NEEDS_TRAINER = (
     *("cli", "ranks", "native/test_package.py"),
-    *("adapters/test_stable_baselines3.py", "adapters/test_rllib.py"),
-    *(
-        "adapters/test_rllib_vector_env.py",
-        "peers/test_rllib.py",
-        "peers/test_stable_baselines3.py",
-    ),
+    *("adapters/test_rllib.py", "adapters/test_rllib_vector_env.py", "peers/test_rllib.py"),
+    *("adapters/test_stable_baselines3.py", "peers/test_stable_baselines3.py"),
     *("conformance/test_baselines.py", "conformance/test_cleanrl.py"),
+    *("envpool/test_loop.py", "vector/test_torch.py"),
     *("wrappers/test_frames.py", "wrappers/test_resets.py", "wrappers/test_rewards.py"),
-    *(
-        "test_docs.py",
-        "test_map.py",
-        "test_packaging.py",
-        "test_rust_layers.py",
-        "test_site.py",
-        "test_types.py",
-    ),
+    *("test_docs.py", "test_examples.py", "test_map.py", "test_packaging.py"),
+    *("test_rust_layers.py", "test_site.py", "test_types.py"),
 )
 
 

@@ -29,6 +29,7 @@ PROJECTS = {
 PACKAGES = {
     "PIL": "pillow",
     "cv2": "opencv-python-headless",
+    "dm_env": "dm-env",
     "ale_py": "ale-py",
     "atari_core": "atari-core",
     "multi_agent_ale_py": "multi-agent-ale-py",
@@ -102,7 +103,7 @@ def test_what_is_imported_is_declared() -> None:
     project = PROJECTS["atari_wrappers"]
     extras = project["optional-dependencies"]
     declared = requirements(project["dependencies"])
-    for name in ("opencv", "ray", "rllib", "sb3", "two-player", "video"):
+    for name in ("dm-env", "opencv", "ray", "rllib", "sb3", "torch", "two-player", "video"):
         declared |= requirements(extras[name])
     used = imports(ROOT / "atari_wrappers") - {"atari_wrappers"}
     assert {PACKAGES.get(name, name) for name in used} <= declared.keys()
