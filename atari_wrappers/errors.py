@@ -10,6 +10,7 @@ import multiprocessing
 import sys
 import warnings
 from collections.abc import Sequence
+from types import FrameType
 
 from gymnasium import error
 
@@ -91,7 +92,8 @@ class WorkerError(RuntimeError):
 
 def warn(message: str) -> None:
     """Warn at the line from which this package was called."""
-    frame, depth = sys._getframe(0), 1
+    frame: FrameType | None = sys._getframe(0)
+    depth = 1
     while frame is not None and frame.f_globals.get("__name__", "").startswith("atari_wrappers"):
         frame, depth = frame.f_back, depth + 1
     warnings.warn(message, stacklevel=depth)

@@ -7,7 +7,7 @@ import os
 import textwrap
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args, overload
+from typing import Any, Literal, Unpack, get_args
 
 from atari_wrappers.attribute_docs import attribute_docs
 from atari_wrappers.backends import choose_backend
@@ -19,9 +19,6 @@ from atari_wrappers.recording.recorder import prepare_folders
 from atari_wrappers.request import request_batch
 from atari_wrappers.settings import Settings, merged
 from atari_wrappers.vector.env import VecEnv
-
-if TYPE_CHECKING:
-    from atari_wrappers.vector.torch_env import TorchVecEnv
 
 # What tells a call of EnvPool's `make`.
 _OF_ENVPOOL = ("env_type", "stack_num", "reward_clip", "gray_scale", "img_height", "task_id")
@@ -76,30 +73,6 @@ def make(
     return make_tch(env_name, img_dir, num_processes)
 
 
-@overload
-def make_vec(
-    env_id: EnvSources,
-    num_envs: int | None = None,
-    settings: Settings | None = None,
-    *,
-    output: Literal["numpy"] = "numpy",
-    device: Any = "cpu",
-    **overrides: Unpack[SettingKeywords],
-) -> VecEnv: ...
-
-
-@overload
-def make_vec(
-    env_id: EnvSources,
-    num_envs: int | None = None,
-    settings: Settings | None = None,
-    *,
-    output: Literal["torch"],
-    device: Any = "cpu",
-    **overrides: Unpack[SettingKeywords],
-) -> TorchVecEnv: ...
-
-
 def make_vec(
     env_id: EnvSources,
     num_envs: int | None = None,
@@ -118,6 +91,8 @@ def make_vec(
         num_envs: How many, at least 1; `None` for 1, or for as many as are listed.
         settings: Where the values come from that `overrides` does not name; the defaults if `None`.
         output: What observations, rewards and ends are: `"numpy"` arrays, or `"torch"` tensors.
+            Type checkers know of these by `typing.cast(TorchVecEnv, make_vec(...))`, of
+            `atari_wrappers.vector.torch_env`: overloads would tell of a wrong setting in vain.
         device: Of tensors, such as `"cuda"`; on the CPU they are over the memory of the arrays.
         **overrides: Any setting of `Settings`, which documents them.
 

@@ -173,7 +173,7 @@ def _screen_size(value: Any) -> tuple[int, int]:
     return height, width
 
 
-_BASELINES = {
+_BASELINES: dict[str, Any] = {
     "pooling": "rgb",
     "last_frame": "pooled",
     "noop_min": 1,

@@ -211,7 +211,7 @@ class Settings:
     @property
     def autoreset_mode(self) -> AutoresetMode:
         """The `autoreset` setting as gymnasium's enum."""
-        return AUTORESET_MODES[self.autoreset]
+        return AUTORESET_MODES[str(self.autoreset)]
 
     @staticmethod
     def names() -> tuple[str, ...]:

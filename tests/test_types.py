@@ -19,12 +19,17 @@ CALLS = {
     'make_vec("Pong-v4", 2, frame_stack="4")': 'Argument "frame_stack" .* expected "int . None"',
     'make_vec("Pong-v4", 2, frameskip=4)': 'Unexpected keyword .* did you mean "frame_skip"',
     'Settings(context="fork")': "expected \"Literal.'spawn', 'forkserver'",
+    'make_vec("Pong-v4", 2, output="jax")': 'Argument "output" .* expected "Literal.\'numpy\'',
+    'envpool.make("Pong-v5", "gym", num_envs=2, stack_num=2).reset()': "",
+    'envpool.make("Pong-v5", "gym", stack=2)': "No overload variant",
     'replace(PRESETS["ale"], pooling="grey")': "Argument \"pooling\" .* \"Literal.'rgb', 'gray'",
 }
 HEAD = """
 from dataclasses import replace
-from atari_wrappers import Settings, make_vec
+from atari_wrappers import Settings, envpool, make_vec
 from atari_wrappers.recipes import PRESETS
+from atari_wrappers.vector.torch_env import TorchVecEnv
+from typing import cast
 """
 
 
@@ -38,6 +43,9 @@ REVEALED = {
     'envs.reset()[1]["episode_length"]': "ndarray.*int(64|.*64Bit)",
     'envs.recv()[4].get("final_obs")': "ndarray.* None",
     "envs.recipe": "Recipe . None",
+    "cast(TorchVecEnv, envs).step([0, 1])[1]": "Tensor",
+    "cast(TorchVecEnv, envs).reset(seed=1)[0]": "Tensor",
+    'envpool.make("Pong-v5", "gym").reset()[0]': "ndarray.*(uint8|unsigned)",
 }
 TYPO = 'envs.reset()[1]["live"]'
 OPEN = 'envs = make_vec("Pong-v4", 2)'

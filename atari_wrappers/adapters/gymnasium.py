@@ -42,10 +42,12 @@ def register(env_id: str, name: str | None = None, **settings: Unpack[SettingKey
     """
     merged(None, settings)
     spec = resolve(env_id).spec
+    if spec is None:
+        raise TypeError(f"env_id must be an id, not {env_id!r}")
     version = "" if spec.version is None else f"-v{spec.version}"
     name = name or f"{NAMESPACE}/{spec.name}{version}"
     gym.registry.pop(name, None)
-    _register(name, env_id, settings)
+    _register(name, env_id, dict(settings))
     return name
 
 

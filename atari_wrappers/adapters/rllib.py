@@ -264,7 +264,7 @@ def _check_layout(settings: Settings) -> None:
         )
 
 
-def _is_stack(space: gym.Space, recipe: Recipe | None) -> bool:
+def _is_stack(space: gym.Space[Any], recipe: Recipe | None) -> bool:
     """Whether observations are gray pictures, one behind the other."""
     if recipe is None:
         return False

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from atari_wrappers.backends.base import Info
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.settings import Settings
 
@@ -40,7 +40,7 @@ def check_settings(settings: Settings, library: str, *, autoreset: str, keeps_ob
         )
 
 
-def info_rows(info: Info, num_envs: int) -> list[dict[str, Any]]:
+def info_rows(info: Mapping[str, Any], num_envs: int) -> list[dict[str, Any]]:
     """Return what `info` says of each env, scalars as Python's own.
 
     Of an env whose episode ended in this step (same-step mode) it is the info of that step, with
@@ -60,7 +60,7 @@ def info_rows(info: Info, num_envs: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _rows(info: Info, num_envs: int) -> list[dict[str, Any]]:
+def _rows(info: Mapping[str, Any], num_envs: int) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [{} for _ in range(num_envs)]
     for name, values in info.items():
         if name in _NOT_OF_A_ROW or name.startswith("_"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -41,7 +42,7 @@ class GameRecords:
     """
 
     def __init__(
-        self, num_envs: int, space: gym.Space, recipe: Recipe, mode: AutoresetMode
+        self, num_envs: int, space: gym.Space[Any], recipe: Recipe, mode: AutoresetMode
     ) -> None:
         self._rows = ResultArrays.of_this_process(num_envs, space)
         self._same_step = mode == AutoresetMode.SAME_STEP

@@ -151,7 +151,7 @@ class PythonEnvsBackend(Backend):
             if name not in info and name.removeprefix("_") not in RESERVED:
                 info[name] = value
 
-    def _take_spaces(self, spaces: dict[int, tuple[gym.Space, gym.Space]]) -> None:
+    def _take_spaces(self, spaces: dict[int, tuple[gym.Space[Any], gym.Space[Any]]]) -> None:
         """Take the first env's spaces, of observations and actions, as those of all.
 
         Refused is what is no array, and an env whose spaces are others, if it is not left out.
@@ -171,8 +171,8 @@ class PythonEnvsBackend(Backend):
 def expect_same_spaces(
     request: BatchRequest,
     index: int,
-    spaces: tuple[gym.Space, gym.Space],
-    first: tuple[gym.Space, gym.Space],
+    spaces: tuple[gym.Space[Any], gym.Space[Any]],
+    first: tuple[gym.Space[Any], gym.Space[Any]],
 ) -> None:
     """Refuse an env whose spaces, of observations and of actions, are not those of the first."""
     for what, own, theirs in zip(("observes", "takes"), spaces, first, strict=True):

@@ -56,7 +56,7 @@ class ResultArrays:
         self._all = np.arange(self.num_envs)
 
     @classmethod
-    def of_this_process(cls, num_envs: int, space: gym.Space, num_players: int = 1) -> Self:
+    def of_this_process(cls, num_envs: int, space: gym.Space[Any], num_players: int = 1) -> Self:
         """Return arrays that no other process sees."""
         shapes = result_shapes(num_envs, space, num_players)
         return cls({name: np.zeros(shape, dtype) for name, (dtype, shape) in shapes.items()})
@@ -107,7 +107,7 @@ class ObsArrays:
     it. They have `num_rows`; another number of rows comes in a fresh array.
     """
 
-    def __init__(self, num_buffers: int, num_rows: int, space: gym.Space) -> None:
+    def __init__(self, num_buffers: int, num_rows: int, space: gym.Space[Any]) -> None:
         self._num_buffers, self._num_rows = num_buffers, num_rows
         self._row_shape, self._dtype = space.shape or (), space.dtype
         self._ring: list[np.ndarray] = []
@@ -157,7 +157,7 @@ def add_final(info: Info, ended: np.ndarray, obs: np.ndarray, lives: np.ndarray)
 
 
 def result_shapes(
-    num_envs: int, space: gym.Space, num_players: int = 1, num_buffers: int = 0
+    num_envs: int, space: gym.Space[Any], num_players: int = 1, num_buffers: int = 0
 ) -> Shapes:
     """Return the arrays that `ResultArrays` has of envs with an observation space.
 

@@ -87,10 +87,9 @@ class DMEnvPool(EnvPoolMixin, dm_env.Environment):  # type: ignore[misc]
 
     def action_spec(self) -> specs.DiscreteArray:
         """Return what an env takes."""
-        count = int(self._pool.envs.single_action_space.n)
-        return specs.DiscreteArray(count, dtype=np.int32, name="action")
+        return specs.DiscreteArray(int(self.spec.action_space.n), dtype=np.int32, name="action")
 
-    def observation_spec(self) -> Observation:  # type: ignore[override]
+    def observation_spec(self) -> Observation:
         """Return what an env shows."""
 
         def array(name: str) -> specs.BoundedArray:

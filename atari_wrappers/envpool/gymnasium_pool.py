@@ -69,7 +69,7 @@ class GymnasiumEnvPool(EnvPoolMixin, VectorEnv[Any, Any, Any], gym.Env[Any, Any]
         self.observation_space = self.single_observation_space = spec.observation_space
         self.action_space = self.single_action_space = self._pool.envs.single_action_space
 
-    def reset(  # type: ignore[override]
+    def reset(
         self, env_id: Any = None, *, seed: Any = None, options: dict[str, Any] | None = None
     ) -> Reset:
         """Restart envs with new games.
@@ -90,7 +90,8 @@ class GymnasiumEnvPool(EnvPoolMixin, VectorEnv[Any, Any, Any], gym.Env[Any, Any]
             raise ValueError(f"reset takes env_id, or reset_mask as its only option, not {options}")
         if mask is not None:
             env_id = np.flatnonzero(checked_mask(mask, len(self)))
-        return self._reset_form(self._pool.reset(env_id))
+        result: Reset = self._reset_form(self._pool.reset(env_id))
+        return result
 
     def recv(self, reset: bool = False, return_info: bool = True) -> Any:
         """Wait for the envs that were begun, or for the first `batch_size` of them.

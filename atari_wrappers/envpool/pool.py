@@ -30,7 +30,8 @@ class State(NamedTuple):
 
     def rows(self, indices: list[int]) -> State:
         """Return some rows, in this order."""
-        return State(*(array[indices] for array in self))
+        arrays: Any = (array[indices] for array in self)
+        return State(*arrays)
 
 
 class Pool:

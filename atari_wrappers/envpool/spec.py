@@ -57,8 +57,10 @@ class EnvSpec:
     def action_space(self) -> gym.spaces.Discrete:
         """Of one env."""
         full = self.config.full_action_space
-        with make_env(self.env_id, sticky_actions=0.0, full_action_space=full) as env:
-            return gym.spaces.Discrete(int(env.action_space.n))
+        env = make_env(self.env_id, sticky_actions=0.0, full_action_space=full)
+        env.close()
+        assert isinstance(env.action_space, gym.spaces.Discrete)
+        return env.action_space
 
     @property
     def gymnasium_observation_space(self) -> gym.spaces.Box:

@@ -95,7 +95,7 @@ def _rom_path(request: EnvRequest) -> str:
     return rom_path(request.env_id.rom)
 
 
-def native_spaces(request: EnvRequest) -> tuple[gym.Space, gym.Space]:
+def native_spaces(request: EnvRequest) -> tuple[gym.Space[Any], gym.Space[Any]]:
     """Return what a game observes, and what it takes."""
     from atari_core import actions
 
@@ -181,7 +181,7 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
         core: AtariVecEnv,
         index: int,
         request: EnvRequest,
-        spaces: tuple[gym.Space, gym.Space],
+        spaces: tuple[gym.Space[Any], gym.Space[Any]],
         env_index: int,
         on_frame: OnFrame = None,
     ) -> None:

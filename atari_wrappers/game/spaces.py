@@ -17,7 +17,7 @@ from atari_wrappers.recipes import Recipe
 
 def spaces_of(
     recipe: Recipe, num_actions: int, num_players: int = 1
-) -> tuple[gym.spaces.Box, gym.Space]:
+) -> tuple[gym.spaces.Box, gym.Space[Any]]:
     """Return the spaces of observations and of actions; an axis for two players comes first."""
     shape, takes = recipe.observation_shape, gym.spaces.Discrete(num_actions)
     if num_players > 1:

@@ -16,7 +16,7 @@ from atari_wrappers.errors import UnsupportedError
 ActionCheck = Callable[[Any, Sequence[int] | None], np.ndarray]
 
 
-def action_check(space: gym.Space, num_envs: int, *, clips: bool = False) -> ActionCheck:
+def action_check(space: gym.Space[Any], num_envs: int, *, clips: bool = False) -> ActionCheck:
     """Return what turns a caller's actions into a fresh array that is valid for every env.
 
     The check raises `ValueError` for a wrong shape and for a value out of range (the message names
@@ -80,7 +80,7 @@ class DiscreteCheck:
 class ArrayCheck:
     """Check for an array per env; the result has the space's dtype and `[num_envs, ...]`."""
 
-    def __init__(self, space: gym.Space, num_envs: int, *, clips: bool) -> None:
+    def __init__(self, space: gym.Space[Any], num_envs: int, *, clips: bool) -> None:
         self._space, self._clips = space, clips
         self._shape = (num_envs, *(space.shape or ()))
         self._low, self._high = _bounds(space)
@@ -105,7 +105,7 @@ class ArrayCheck:
         return checked
 
 
-def _bounds(space: gym.Space) -> tuple[Any, Any]:
+def _bounds(space: gym.Space[Any]) -> tuple[Any, Any]:
     """Return the least and the greatest action of a space of arrays."""
     if isinstance(space, gym.spaces.Box):
         return space.low, space.high

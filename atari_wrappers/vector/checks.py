@@ -20,8 +20,10 @@ def checked_seeds(
     """Return a seed per env, `None` where there is none, or `None` if there is none at all."""
     if seed is None:
         return None
-    if _is_several(seed):
-        seeds = [None if value is None else checked_integer("seed", value) for value in seed]
+    if not isinstance(seed, int) and _is_several(seed):
+        seeds: list[int | None] = [
+            None if value is None else checked_integer("seed", value) for value in seed
+        ]
     else:
         first = checked_integer("seed", seed)
         seeds = [first + index for index in range(num_envs)]
@@ -109,7 +111,7 @@ def checked_timeout(timeout: Any) -> float:
     """Return `timeout`, in seconds."""
     if isinstance(timeout, bool) or not isinstance(timeout, numbers.Real):
         raise TypeError(f"timeout must be seconds, not {timeout!r}")
-    if not timeout >= 0:
+    if not float(timeout) >= 0:
         raise ValueError(f"timeout must be at least 0 seconds, not {timeout}")
     return float(timeout)
 

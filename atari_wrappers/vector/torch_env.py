@@ -75,6 +75,18 @@ class TorchVecEnv(VecEnv):
         out = self._place(out, self.num_envs if is_whole else None)
         super().reset_async(seed, options, mask, out=out)
 
+    def reset(self, **options: Any) -> TorchReset:  # type: ignore[override]
+        """Restart every env with a new game, or some; see `VecEnv.reset`."""
+        return super().reset(**options)  # type: ignore[return-value]
+
+    def step(self, actions: Any, env_id: Any = None, *, out: Any = None) -> TorchStep:  # type: ignore[override]
+        """Do `send`, then `recv`; see `VecEnv.step`."""
+        return super().step(actions, env_id, out=out)  # type: ignore[return-value]
+
+    def recv(self, out: Any = None, timeout: float | None = None) -> TorchStep:  # type: ignore[override]
+        """Wait for `batch_size` envs of those sent; see `VecEnv.recv`."""
+        return super().recv(out, timeout)  # type: ignore[return-value]
+
     def reset_wait(self, timeout: float | None = None, *, out: Any = None) -> TorchReset:  # type: ignore[override]
         """Wait for the reset that `reset_async` began; see `VecEnv.reset_wait`."""
         obs, info = super().reset_wait(timeout, out=self._late_place(out, self.num_envs))
@@ -163,6 +175,6 @@ class Staging:
             out = torch.empty(pinned.shape, dtype=pinned.dtype, device=self.device)
         out.copy_(pinned, non_blocking=True)
         if self._is_cuda:
-            self._copied[self._turn] = torch.cuda.Event()
+            self._copied[self._turn] = torch.cuda.Event()  # type: ignore[no-untyped-call]
             self._copied[self._turn].record(torch.cuda.current_stream(self.device))
         return out

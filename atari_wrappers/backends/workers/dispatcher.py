@@ -56,7 +56,7 @@ class Dispatcher:
         settings = request.settings
         self.work = PendingWork(ticket, restarts, settings.autoreset_mode)
         self.extras: dict[int, dict[str, Any]] = {}
-        self.spaces: dict[int, tuple[gym.Space, gym.Space]] = {}
+        self.spaces: dict[int, tuple[gym.Space[Any], gym.Space[Any]]] = {}
         self._ticket, self._restarts = ticket, restarts
         self._answers: dict[int, bytes | Failure] = {}
         self._buffer = 0

@@ -75,8 +75,8 @@ class BatchMemory:
     def __init__(
         self,
         fd: int,
-        space: gym.Space,
-        action_space: gym.Space,
+        space: gym.Space[Any],
+        action_space: gym.Space[Any],
         *,
         num_envs: int,
         num_workers: int,
@@ -116,7 +116,7 @@ class SharedBuffers:
         self.count = 1 if self._ring else max(settings.obs_buffers, 1)
         self.current = 0
 
-    def attach(self, arrays: list[np.ndarray], space: gym.Space) -> None:
+    def attach(self, arrays: list[np.ndarray], space: gym.Space[Any]) -> None:
         """Use these arrays `[num_envs, *space.shape]`."""
         self._arrays = arrays
         self._obs_arrays = ObsArrays(self._ring, self._num_rows, space)

@@ -115,7 +115,7 @@ class Worker:
 
     def __init__(self, arguments: WorkerArguments) -> None:
         self._arguments = arguments
-        self._spaces: tuple[gym.Space, gym.Space] | None = None
+        self._spaces: tuple[gym.Space[Any], gym.Space[Any]] | None = None
         self._envs: dict[int, gym.Env] = {}
         self._runners: dict[int, EnvRunner] = {}
         self._handlers: dict[int, Callable[[Frame], None]] = {
