@@ -16,8 +16,8 @@ PAGES = (ROOT / "README.md", ROOT / "docs/command-line.md")
 TEXT = "".join(page.read_text() for page in PAGES)
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 COMMANDS = [line for block in BLOCKS for line in block.replace("\\\n", " ").splitlines()]
-# The first runs this test; the second builds and installs what it needs.
-ELSEWHERE = ("./scripts/test", "python3 -m pip install")
+# The first runs this test; the others are what `scripts/wheels --check` does.
+ELSEWHERE = ("./scripts/test", "./scripts/wheels", "pip install")
 # What takes long is made small: these numbers, and what is added to a command that trains.
 SMALLER = {"1000000": "1024", "2000000": "2048", "100000": "1024", "250000": "1024", "1-5": "1,2"}
 SMALLER |= {"20": "1", "40": "2"}
