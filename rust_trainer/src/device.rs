@@ -111,10 +111,7 @@ pub(crate) fn advised(
     };
     match error {
         TrainerError::Torch(said) => TrainerError::Torch(format!("{said}; {advice}")),
-        TrainerError::Panic { message, place } => TrainerError::Panic {
-            message: format!("{message}; {advice}"),
-            place,
-        },
+        TrainerError::Panic(said, place) => TrainerError::Panic(format!("{said}; {advice}"), place),
         other => other,
     }
 }

@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, Read, Write},
+    os::unix::fs::MetadataExt,
     path::Path,
 };
 
@@ -28,6 +29,19 @@ pub fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
+/// Whether an open file, or folder, is the one that stands at `path`: not removed, renamed, or replaced by another.
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    let place = |about: fs::Metadata| (about.dev(), about.ino());
+    let (ours, found) = (file.metadata().map(place), fs::metadata(path).map(place));
+    matches!((ours, found), (Ok(ours), Ok(found)) if ours == found)
+}
+
+/// The name of this machine.
+pub(crate) fn host_name() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname");
+    name.map_or_else(|_| "unknown host".to_owned(), |name| name.trim().to_owned())
+}
+
 /// The bytes of a file.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -37,7 +51,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 /// [`replace`], with an error that names the file.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), TrainerError> {
-    replace(path, bytes).map_err(|source| TrainerError::io("write", path, source))
+    replace(path, bytes).map_err(TrainerError::io("write", path))
 }
 
 /// Puts a file with these bytes in the place of `path`: written beside it under another name, synced,

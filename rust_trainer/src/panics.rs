@@ -45,10 +45,7 @@ fn error_of(payload: &(dyn Any + Send), place: &str) -> TrainerError {
         other if said != line => other.to_string(),
         _ => line.to_owned(),
     };
-    TrainerError::Panic {
-        message,
-        place: place.to_owned(),
-    }
+    TrainerError::Panic(message, place.to_owned())
 }
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ impl<N: Network> Learner<N> {
             let of_all = usize::from(!self.ranks.is_alone());
             for &(what, number) in &numbers[of_all..] {
                 if !number.double_value(&[]).is_finite() {
-                    return Err(TrainerError::Diverged { what });
+                    return Err(TrainerError::Diverged(what));
                 }
             }
         }
@@ -159,7 +159,7 @@ impl<N: Network> Learner<N> {
         let names = names.iter().chain(&["grad_norm"]).copied();
         let metrics = Metrics(names.zip(means).collect());
         match metrics.0.iter().find(|(_, value)| !value.is_finite()) {
-            Some(&(what, _)) => Err(TrainerError::Diverged { what }),
+            Some(&(what, _)) => Err(TrainerError::Diverged(what)),
             None => Ok(metrics),
         }
     }
@@ -192,8 +192,7 @@ impl<N: Network> Learner<N> {
             (name.to_owned(), copy)
         });
         // As text: the generator's state has 128 bits, JSON values as serde_json holds them 64.
-        let rng = serde_json::to_string(&self.rng)
-            .map_err(|error| TrainerError::State(format!("value `rng`: {error}")))?;
+        let rng = serde_json::to_string(&self.rng).map_err(TrainerError::value("rng"))?;
         Ok(State {
             tensors: copies.collect(),
             values: Map::from_iter([
@@ -214,8 +213,7 @@ impl<N: Network> Learner<N> {
         more: &[(String, Tensor)],
     ) -> Result<(), TrainerError> {
         let rng: String = state.value("rng")?;
-        let rng = serde_json::from_str(&rng)
-            .map_err(|error| TrainerError::State(format!("value `rng`: {error}")))?;
+        let rng = serde_json::from_str(&rng).map_err(TrainerError::value("rng"))?;
         let optimizer_steps = state.value("optimizer_steps")?;
         state.copy_to(self.tensors(more))?;
         self.rng = rng;

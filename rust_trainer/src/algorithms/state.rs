@@ -29,8 +29,7 @@ impl State {
     /// [`TrainerError::State`] if it is missing or of another type.
     pub fn value<T: DeserializeOwned>(&self, name: &str) -> Result<T, TrainerError> {
         let value = self.values.get(name).cloned().unwrap_or_default();
-        serde_json::from_value(value)
-            .map_err(|error| TrainerError::State(format!("value `{name}`: {error}")))
+        serde_json::from_value(value).map_err(TrainerError::value(name))
     }
 
     /// A tensor by name, if it is there.

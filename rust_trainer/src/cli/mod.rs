@@ -67,7 +67,7 @@ pub fn run(args: Vec<OsString>) -> i32 {
     let stop = match StopRequest::install() {
         Ok(stop) => stop,
         Err(source) => {
-            mistakes::fail(&TrainerError::io("handle", "signals".as_ref(), source));
+            mistakes::fail(&TrainerError::io("handle", "signals")(source));
             return EXIT_ERROR;
         }
     };

@@ -3,7 +3,6 @@
 use std::{
     fmt::Display,
     io::{self, Write},
-    path::Path,
 };
 
 use crate::error::TrainerError;
@@ -25,11 +24,9 @@ pub(super) fn warn(line: impl Display) {
 pub(super) fn print(line: impl Display) -> Result<(), TrainerError> {
     let mut out = io::stdout();
     match writeln!(out, "{line}").and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(TrainerError::io(
-            "write",
-            Path::new("standard output"),
-            error,
-        )),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(TrainerError::io("write", "standard output")(error))
+        }
         _ => Ok(()),
     }
 }

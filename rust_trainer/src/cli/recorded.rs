@@ -21,8 +21,7 @@ impl<'a> Recorded<'a> {
     /// For files whose names end in a number and `ending`, such as `-game0.mp4`.
     pub fn new(folder: &'a Path, ending: &str) -> Result<Self, TrainerError> {
         let unfinished = folder.join(format!(".unfinished-{}", std::process::id()));
-        fs::create_dir_all(&unfinished)
-            .map_err(|source| TrainerError::io("create", &unfinished, source))?;
+        fs::create_dir_all(&unfinished).map_err(TrainerError::io("create", &unfinished))?;
         let numbers = names(folder)?.into_iter().filter_map(|name| {
             let stem = name.strip_suffix(ending)?;
             let digits = stem
@@ -48,8 +47,7 @@ impl<'a> Recorded<'a> {
         if !path.exists() {
             return Ok(false);
         }
-        fs::rename(&path, self.folder.join(name))
-            .map_err(|source| TrainerError::io("rename", &path, source))?;
+        fs::rename(&path, self.folder.join(name)).map_err(TrainerError::io("rename", &path))?;
         Ok(true)
     }
 }
@@ -61,7 +59,7 @@ impl Drop for Recorded<'_> {
 }
 
 fn names(folder: &Path) -> Result<Vec<String>, TrainerError> {
-    let failed = |source| TrainerError::io("list", folder, source);
+    let failed = TrainerError::io("list", folder);
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name();

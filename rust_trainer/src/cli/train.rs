@@ -18,7 +18,7 @@ use crate::{
     envs::{self, EnvRequest, Recording, TrainingEnvs},
     error::TrainerError,
     ranks::{Launch, Ranks},
-    run::{Outcome, Resume, Run, RunFolder},
+    run::{Outcome, Run, RunFolder, RunStart},
     settings::{CHANGEABLE, EnvSettings, RunSettings, Settings, fields::shown},
     stop::{self, StopRequest},
 };
@@ -75,23 +75,22 @@ fn train_at(
     let is_begun = |run: &PathBuf| RunFolder::has_run(run);
     let goes_on = ranks.any(ranks.is_first() && named.as_ref().is_some_and(is_begun))?;
     let begun = named.filter(|_| goes_on);
-    let (begins, settings) = match args.resume.as_ref().or(begun.as_ref()) {
+    let start = match args.resume.as_ref().or(begun.as_ref()) {
         Some(folder) => {
             let mut changes = args.layers.named.0.clone();
             if args.resume.is_none() {
                 // What began the run is in its settings.
                 changes.retain(|name, _| CHANGEABLE.contains(&name));
             }
-            let resume = Resume::open_at_first(folder, &changes, ranks)?;
+            let start = RunStart::open_at_first(folder, &changes, ranks)?;
             if ranks.is_first() {
-                resume.notices().iter().for_each(warn);
+                start.notices().iter().for_each(warn);
             }
-            let settings = resume.settings.clone();
-            (Begins::Again(Box::new(resume)), settings)
+            start
         }
         None => new_run(ranks, args)?,
     };
-    let run = make_run(begins, settings, ranks, args, stop)?;
+    let run = make_run(start, ranks, args, stop)?;
     let (folder, begun_at) = (run.folder.path().to_owned(), run.learned.step);
     let summary = run.train(stop)?;
     if ranks.is_first() {
@@ -129,14 +128,8 @@ fn named_run(args: &TrainArgs) -> Option<PathBuf> {
     Some(runs.join(text("run_name")?))
 }
 
-/// A run before its environments are made.
-enum Begins {
-    Anew(RunFolder),
-    Again(Box<Resume>),
-}
-
 /// A new run in a folder of its own.
-fn new_run(ranks: &Ranks, args: &TrainArgs) -> Result<(Begins, Settings), TrainerError> {
+fn new_run(ranks: &Ranks, args: &TrainArgs) -> Result<RunStart, TrainerError> {
     let mut settings = args.layers.settings()?;
     let table = settings.table().into_iter();
     let table: Vec<_> = table.map(|(name, value)| (name, shown(&value))).collect();
@@ -160,19 +153,18 @@ fn new_run(ranks: &Ranks, args: &TrainArgs) -> Result<(Begins, Settings), Traine
     let folder = folder.unwrap_or_else(|| {
         RunFolder::of_another_rank(settings.run.runs_dir.join(&settings.run.run_name))
     });
-    Ok((Begins::Anew(folder), settings))
+    Ok(RunStart::anew(folder, settings, ranks.clone()))
 }
 
 /// Makes the environments and what learns in them, and says what they are.
 fn make_run(
-    begins: Begins,
-    settings: Settings,
+    start: RunStart,
     ranks: &Ranks,
     args: &TrainArgs,
     stop: &StopRequest,
 ) -> Result<Run, TrainerError> {
     device::limit_torch_to_one_thread();
-    let is_new = matches!(begins, Begins::Anew(_));
+    let (is_new, settings) = (start.is_new, start.settings.clone());
     let own = own_share(&settings, ranks)?;
     let TrainingEnvs {
         env,
@@ -185,35 +177,23 @@ fn make_run(
         envs::for_training(&request)
     })?;
     check_timeout(is_new, args, &settings, &*env)?;
-    let RunSettings {
-        eval_every,
-        eval_num_envs,
-        eval_episodes,
-        ..
-    } = settings.run;
-    let for_evaluation = if eval_every > 0 && ranks.is_first() {
-        let num_envs = eval_num_envs.min(eval_episodes);
-        Some(make_envs_to_play(
-            &settings,
-            num_envs,
-            Recording::default(),
-            stop,
-        )?)
+    let run = &settings.run;
+    let for_evaluation = if run.eval_every > 0 && ranks.is_first() {
+        let num_envs = run.eval_num_envs.min(run.eval_episodes);
+        let recording = Recording::default();
+        Some(make_envs_to_play(&settings, num_envs, recording, stop)?)
     } else {
         None
     };
-    let mut run = match begins {
-        Begins::Anew(folder) => Run::create_in(folder, ranks.clone(), settings, env, stop)?,
-        Begins::Again(resume) => Run::resume_on(ranks.clone(), *resume, env, stop)?,
-    };
+    let mut run = Run::start(start, env, stop)?;
     if ranks.is_first() {
         run.notices.iter().for_each(warn);
         announce(ranks, &run, why_not_native)?;
         evaluate_in(&mut run, for_evaluation)?;
-    }
-    if ranks.is_first() && !is_new {
-        let from = run.learned.step;
-        say(format_args!("going on from agent step {from}"));
+        if !is_new {
+            let from = run.learned.step;
+            say(format_args!("going on from agent step {from}"));
+        }
     }
     Ok(run)
 }

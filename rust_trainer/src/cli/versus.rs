@@ -74,7 +74,7 @@ pub(super) fn versus(args: &VersusArgs, stop: &StopRequest) -> Result<i32, Train
     let mut table = None;
     if let Some(path) = args.csv.as_deref().filter(|path| path.exists()) {
         let source = io::ErrorKind::AlreadyExists.into();
-        return Err(TrainerError::io("create", path, source));
+        return Err(TrainerError::io("create", path)(source));
     }
     print(format_args!(
         "{}: {} against each of these, {} games, half of them from each side",
@@ -117,10 +117,10 @@ pub(super) fn versus(args: &VersusArgs, stop: &StopRequest) -> Result<i32, Train
             };
             let (seed, greedy) = (args.play.seed, args.play.greedy);
             let written = table.serialize((sides, tally, How { seed, greedy }));
-            written
+            let written = written
                 .map_err(io::Error::from)
-                .and_then(|()| table.flush())
-                .map_err(|source| TrainerError::io("write", path, source))?;
+                .and_then(|()| table.flush());
+            written.map_err(TrainerError::io("write", path))?;
         }
     }
     Ok(status_after(stop))
@@ -202,7 +202,7 @@ fn name(found: &Found) -> String {
 }
 
 fn new_table(path: &Path) -> Result<csv::Writer<File>, TrainerError> {
-    let file = File::create_new(path).map_err(|source| TrainerError::io("create", path, source))?;
+    let file = File::create_new(path).map_err(TrainerError::io("create", path))?;
     Ok(csv::Writer::from_writer(file))
 }
 

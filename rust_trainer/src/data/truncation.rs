@@ -18,7 +18,7 @@ pub fn truncated_obs(step: &StepBatch) -> Result<Vec<(usize, &[u8])>, TrainerErr
     cut.map(|row| {
         let mut shown = step.final_obs.iter();
         let last = shown.find(|(of_row, _)| *of_row == row);
-        let (_, bytes) = last.ok_or(TrainerError::NoFinalObs { env: row })?;
+        let (_, bytes) = last.ok_or(TrainerError::NoFinalObs(row))?;
         Ok((row, bytes.as_slice()))
     })
     .collect()

@@ -33,15 +33,11 @@ impl Ranks {
             // Without torchrun the names are kept in this process: the others have yet to ask.
             thread::sleep(WAIT + AHEAD);
         }
-        TrainerError::Rank {
-            rank: if gone.is_empty() {
-                self.name(self.rank)
-            } else {
-                gone.join(", ")
-            },
-            is_gone: !gone.is_empty(),
-            cause: Box::new(error),
-        }
+        let whose = match gone.join(", ") {
+            none if none.is_empty() => self.name(self.rank),
+            gone => format!("{gone} was killed, is frozen, or cannot be reached"),
+        };
+        TrainerError::Rank(whose, Box::new(error))
     }
 
     /// The ranks that have not noticed that any is lost: those that are.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tch::Cuda;
 
 use super::{Ranks, torch::TorchDistributed};
-use crate::{error::TrainerError, stop::StopRequest};
+use crate::{error::TrainerError, files::host_name, stop::StopRequest};
 
 /// How much longer than it is told to torch may take to find nobody. Where a program listens that is not rank
 /// 0 and says nothing, it would wait for ever.
@@ -119,7 +119,7 @@ impl Place {
     fn of_this_process() -> Self {
         let has_any = Cuda::is_available();
         Self {
-            host: host(),
+            host: host_name(),
             shown: env::var("CUDA_VISIBLE_DEVICES").unwrap_or_default(),
             num_gpus: if has_any { Cuda::device_count() } else { 0 },
         }
@@ -147,7 +147,7 @@ impl Launch {
         } = self;
         let at = |name: &str| env::var(name).unwrap_or_default();
         let address = format!("{}:{}", at("MASTER_ADDR"), at("MASTER_PORT"));
-        let name = format!("rank {rank} of {num_ranks} ({})", host());
+        let name = format!("rank {rank} of {num_ranks} ({})", host_name());
         TrainerError::Usage(if reason.contains("EADDRINUSE") {
             format!(
                 "{name} cannot listen at {address}: the port is in use by another program; choose another one"
@@ -177,11 +177,6 @@ pub fn rank_here() -> usize {
 fn of_machine(name: &str) -> Option<usize> {
     Launch::from_env().ok()??;
     env::var(name).ok()?.parse().ok()
-}
-
-fn host() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
-    name.map_or_else(|_| "unknown host".to_owned(), |name| name.trim().to_owned())
 }
 
 #[cfg(test)]

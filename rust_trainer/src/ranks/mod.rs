@@ -10,11 +10,11 @@
 //! [`torch`]), how a program learns that it is one of several ([`launch`]), and who tells of errors
 //! (`failure`).
 
+mod exchange;
 mod failure;
 pub mod launch;
-mod meeting;
-mod pace;
 pub mod torch;
+mod work_times;
 
 use std::{
     fmt::Debug,
@@ -28,9 +28,9 @@ use rand_pcg::Pcg64;
 use tch::Tensor;
 
 use crate::{error::TrainerError, stop::LOOK, tensors::bytes_of};
+pub(crate) use exchange::RankReport;
 pub use launch::Launch;
-pub(crate) use meeting::{Game, Meeting, RankReport};
-pub(crate) use pace::Pace;
+pub(crate) use work_times::WorkTimes;
 
 /// The name that the rank takes which tells of an error.
 const TELLER: &str = "rust_trainer/teller";
@@ -307,7 +307,7 @@ impl Ranks {
     ) -> Option<Result<T, TrainerError>> {
         let engine = self.engine.as_ref()?;
         let began = Instant::now();
-        let result = call(&**engine).map_err(|reason| TrainerError::Lost { reason });
+        let result = call(&**engine).map_err(TrainerError::Lost);
         *self.waited.lock().unwrap_or_else(PoisonError::into_inner) += began.elapsed();
         Some(result)
     }

@@ -7,7 +7,7 @@ use plotters::prelude::*;
 use super::bootstrap::Interval;
 use super::picture::{self, BLUE, Canvas, Drawn, LINE, UNIT};
 use super::running::GAMES;
-use crate::error::ReportError;
+use crate::error::TrainerError;
 
 /// The mean over seeds at a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Point {
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn draw_band(path: &Path, title: &str, points: &[Point]) -> Result<(), ReportError> {
+pub fn draw_band(path: &Path, title: &str, points: &[Point]) -> Result<(), TrainerError> {
     picture::draw(path, |canvas| paint(canvas, title, points))
 }
 

@@ -9,7 +9,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::picture::{self, BLUE, Canvas, Chart, Drawn, LINE, SIZE, UNIT, VERMILION, text};
 use super::running::{GAMES, running_mean};
-use crate::error::ReportError;
+use crate::error::TrainerError;
 
 const GAMES_COLOUR: RGBColor = BLUE;
 const EVALUATIONS_COLOUR: RGBColor = VERMILION;
@@ -29,7 +29,7 @@ pub fn draw_curve(
     title: &str,
     returns: &str,
     curve: &Curve,
-) -> Result<(), ReportError> {
+) -> Result<(), TrainerError> {
     picture::draw(path, |canvas| paint(canvas, title, returns, curve))
 }
 

@@ -11,7 +11,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::error::ReportError;
+use crate::{error::TrainerError, files::host_name};
 
 /// Appends to one event file; a resumed run opens a new one beside the old, and `TensorBoard` reads
 /// a folder's files in the order of their names.
@@ -22,40 +22,33 @@ pub struct EventWriter {
 }
 
 impl EventWriter {
-    /// Opens a new event file in `folder`, which must exist.
-    pub fn create(folder: &Path) -> Result<Self, ReportError> {
+    /// Opens a new event file in `folder`, which must exist. For a run that goes on from `at_step` it has
+    /// `TensorBoard` purge the events with a later step in the older files.
+    pub fn open(folder: &Path, at_step: Option<u64>) -> Result<Self, TrainerError> {
         let path = folder.join(file_name(folder)?);
-        let file = File::create_new(&path).map_err(ReportError::file("create", &path))?;
-        let mut writer = Self {
-            path,
-            file: BufWriter::new(file),
-        };
+        let file = File::create_new(&path).map_err(TrainerError::io("create", &path))?;
+        let file = BufWriter::new(file);
+        let mut writer = Self { path, file };
         writer.event(0, |event| event.bytes(3, b"brain.Event:2"))?;
-        Ok(writer)
-    }
-
-    /// Opens a new event file for a run that goes on from `at_step`: events with a later step in
-    /// the older files are purged by `TensorBoard`.
-    pub fn resume(folder: &Path, at_step: u64) -> Result<Self, ReportError> {
-        let mut writer = Self::create(folder)?;
-        // SessionLog { status: START }. Its step is the first that is void.
-        writer.event(at_step + 1, |event| {
-            event.message(7, |session| session.varint(1, 1));
-        })?;
+        if let Some(at_step) = at_step {
+            // SessionLog { status: START }. Its step is the first that is void.
+            let start = |event: &mut Message| event.message(7, |session| session.varint(1, 1));
+            writer.event(at_step + 1, start)?;
+        }
         Ok(writer)
     }
 
     /// Logs values at `step`; `TensorBoard` keeps them as float32.
-    pub fn scalars<'a>(
+    pub fn scalars(
         &mut self,
         step: u64,
-        values: impl IntoIterator<Item = (&'a str, f64)>,
-    ) -> Result<(), ReportError> {
+        values: impl IntoIterator<Item = (impl AsRef<[u8]>, f64)>,
+    ) -> Result<(), TrainerError> {
         self.event(step, |event| {
             event.message(5, |summary| {
                 for (tag, value) in values {
                     summary.message(1, |entry| {
-                        entry.bytes(1, tag.as_bytes());
+                        entry.bytes(1, tag.as_ref());
                         entry.float(2, value as f32);
                     });
                 }
@@ -64,7 +57,7 @@ impl EventWriter {
     }
 
     /// Logs a text (Markdown) at `step`, shown under `TensorBoard`'s "Text" tab.
-    pub fn text(&mut self, step: u64, tag: &str, markdown: &str) -> Result<(), ReportError> {
+    pub fn text(&mut self, step: u64, tag: &str, markdown: &str) -> Result<(), TrainerError> {
         const DT_STRING: u64 = 7;
         self.event(step, |event| {
             event.message(5, |summary| {
@@ -85,42 +78,36 @@ impl EventWriter {
 
     /// Hands everything written so far to the operating system: from here on, killing the program
     /// loses none of it.
-    pub fn flush(&mut self) -> Result<(), ReportError> {
+    pub fn flush(&mut self) -> Result<(), TrainerError> {
         self.file
             .flush()
-            .map_err(ReportError::file("write", &self.path))
+            .map_err(TrainerError::io("write", &self.path))
     }
 
     /// Writes one `Event` with the current time, `step`, and what `fill` adds.
-    fn event(&mut self, step: u64, fill: impl FnOnce(&mut Message)) -> Result<(), ReportError> {
+    fn event(&mut self, step: u64, fill: impl FnOnce(&mut Message)) -> Result<(), TrainerError> {
         let mut event = Message::default();
         event.double(1, since_epoch());
         event.varint(2, step);
         fill(&mut event);
-        write_record(&mut self.file, &event.0).map_err(ReportError::file("write", &self.path))
+        write_record(&mut self.file, &event.0).map_err(TrainerError::io("write", &self.path))
     }
 }
 
 /// `events.out.tfevents.<seconds>.<host>.<process>`, later by name than every event file present:
 /// a resume within the same second, or after the clock was set back, must still be read last.
-fn file_name(folder: &Path) -> Result<String, ReportError> {
+fn file_name(folder: &Path) -> Result<String, TrainerError> {
     const PREFIX: &str = "events.out.tfevents.";
     let mut seconds = since_epoch() as u64;
-    for entry in fs::read_dir(folder).map_err(ReportError::file("list", folder))? {
-        let entry = entry.map_err(ReportError::file("list", folder))?;
-        let present = entry.file_name();
+    let failed = TrainerError::io("list", folder);
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let present = entry.map_err(failed)?.file_name();
         let present = present.to_str().and_then(|name| name.strip_prefix(PREFIX));
         let present = present.and_then(|rest| rest.split('.').next()?.parse().ok());
         seconds = seconds.max(present.map_or(0, |present: u64| present + 1));
     }
-    let process = std::process::id();
-    Ok(format!("{PREFIX}{seconds:010}.{}.{process}", host_name()))
-}
-
-/// The machine's name; `TensorBoard` does not read it, people do.
-fn host_name() -> String {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname");
-    name.map_or("localhost".into(), |name| name.trim().replace('/', "_"))
+    let (host, process) = (host_name().replace('/', "_"), std::process::id());
+    Ok(format!("{PREFIX}{seconds:010}.{host}.{process}"))
 }
 
 fn since_epoch() -> f64 {
@@ -219,15 +206,19 @@ mod tests {
     #[test]
     fn a_resumed_file_sorts_after_all_others() {
         let folder = tempfile::tempdir().unwrap();
-        let first = EventWriter::create(folder.path()).unwrap();
-        let second = EventWriter::resume(folder.path(), 5).unwrap();
-        let third = EventWriter::resume(folder.path(), 5).unwrap();
+        let first = EventWriter::open(folder.path(), None).unwrap();
+        let second = EventWriter::open(folder.path(), Some(5)).unwrap();
+        let third = EventWriter::open(folder.path(), Some(5)).unwrap();
         assert!(first.path < second.path && second.path < third.path);
     }
 
     #[test]
     fn a_missing_folder_is_named() {
-        let error = EventWriter::create(Path::new("/nowhere/at/all")).unwrap_err();
-        assert_eq!(error.to_string(), "failed to list `/nowhere/at/all`");
+        let error = EventWriter::open(Path::new("/nowhere/at/all"), None).unwrap_err();
+        let told = error.to_string();
+        assert!(
+            told.starts_with("could not list `/nowhere/at/all`: "),
+            "{told}"
+        );
     }
 }

@@ -2,13 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{
-    events::EventWriter,
-    rows::{Episode, Evaluation, read_evaluations},
-    scalars::ScalarTable,
-    table::Table,
-};
-use crate::error::ReportError;
+use super::{Episode, Evaluation, events::EventWriter, read_rows, table::Table};
+use crate::error::TrainerError;
 
 /// The table of finished games in a run's folder.
 pub(super) const EPISODES: &str = "episodes.csv";
@@ -30,7 +25,7 @@ const CHARTS: [&str; 6] = [
 pub(super) struct Files {
     folder: PathBuf,
     episodes: Table,
-    pub updates: ScalarTable,
+    pub updates: Table,
     evaluation_table: Option<Table>,
     /// The rows of that.
     pub evaluations: Vec<Evaluation>,
@@ -39,29 +34,26 @@ pub(super) struct Files {
 
 impl Files {
     /// Those in `folder`: fresh ones, or up to the step and the update `at` which the run goes on.
-    pub fn open(folder: &Path, at: Option<(u64, u64)>) -> Result<Self, ReportError> {
+    pub fn open(folder: &Path, at: Option<(u64, u64)>) -> Result<Self, TrainerError> {
         let (at_step, updated_at) = at.unzip();
         let mut files = Self {
             folder: folder.into(),
             episodes: Table::of::<Episode>(&folder.join(EPISODES), at_step)?,
-            updates: ScalarTable::open(&folder.join("updates.csv"), updated_at)?,
+            updates: Table::open(&folder.join("updates.csv"), updated_at)?,
             evaluation_table: None,
             evaluations: Vec::new(),
-            events: match at_step {
-                Some(at_step) => EventWriter::resume(folder, at_step)?,
-                None => EventWriter::create(folder)?,
-            },
+            events: EventWriter::open(folder, at_step)?,
         };
         let evaluated = folder.join(EVALUATIONS);
         if at_step.is_some() && evaluated.exists() {
             files.evaluation_table = Some(Table::of::<Evaluation>(&evaluated, at_step)?);
-            files.evaluations = read_evaluations(&evaluated)?;
+            files.evaluations = read_rows(&evaluated)?;
         }
         Ok(files)
     }
 
     /// A finished game.
-    pub fn episode(&mut self, episode: &Episode) -> Result<(), ReportError> {
+    pub fn episode(&mut self, episode: &Episode) -> Result<(), TrainerError> {
         self.episodes.row(episode)?;
         let values = [
             ("charts/raw_return", episode.raw_return),
@@ -71,18 +63,16 @@ impl Files {
     }
 
     /// The row of an update; a number that is not there leaves its column empty.
-    pub fn update(&mut self, step: u64, row: &[(&str, Option<f64>)]) -> Result<(), ReportError> {
-        self.updates.write(step, row)?;
-        let tagged: Vec<_> = row
+    pub fn update(&mut self, step: u64, row: &[(&str, Option<f64>)]) -> Result<(), TrainerError> {
+        self.updates.numbers(step, row)?;
+        let tagged = row
             .iter()
-            .filter_map(|&(name, value)| Some((tag(name), value?)))
-            .collect();
-        let values = tagged.iter().map(|(tag, value)| (tag.as_str(), *value));
-        self.events.scalars(step, values)
+            .filter_map(|&(name, value)| Some((tag(name), value?)));
+        self.events.scalars(step, tagged)
     }
 
     /// An evaluation, which goes to the disk at once: they are rare, and a resumed run goes by the last.
-    pub fn evaluation(&mut self, row: &Evaluation) -> Result<(), ReportError> {
+    pub fn evaluation(&mut self, row: &Evaluation) -> Result<(), TrainerError> {
         let table = match &mut self.evaluation_table {
             Some(table) => table,
             none => none.insert(Table::of::<Evaluation>(
@@ -102,16 +92,16 @@ impl Files {
     }
 
     /// Brings everything to the disk.
-    pub fn sync(&mut self) -> Result<(), ReportError> {
+    pub fn sync(&mut self) -> Result<(), TrainerError> {
         self.episodes.sync()?;
-        self.updates.table.sync()?;
+        self.updates.sync()?;
         self.events.flush()
     }
 
     /// Hands everything to the operating system.
-    pub fn flush(&mut self) -> Result<(), ReportError> {
+    pub fn flush(&mut self) -> Result<(), TrainerError> {
         self.episodes.flush()?;
-        self.updates.table.flush()?;
+        self.updates.flush()?;
         self.events.flush()
     }
 }

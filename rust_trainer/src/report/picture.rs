@@ -13,7 +13,7 @@ use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
 use super::format::short;
-use crate::error::ReportError;
+use crate::error::TrainerError;
 
 /// Size of a picture in pixels.
 pub(super) const SIZE: (u32, u32) = (1200, 700);
@@ -44,15 +44,14 @@ pub(super) type Drawn<T = ()> = Result<T, Box<dyn Error>>;
 pub(super) fn draw(
     path: &Path,
     paint: impl FnOnce(&Canvas<'_>) -> Drawn,
-) -> Result<(), ReportError> {
+) -> Result<(), TrainerError> {
     // Written under another name and renamed, so that a viewer never meets half a picture.
     let unfinished = path.with_extension("partial.png");
     let drawn = paint_fine(paint).and_then(|fine| save(&unfinished, &average_down(&fine)));
-    drawn.map_err(|error| ReportError::Draw {
-        path: path.into(),
-        reason: error.to_string(),
-    })?;
-    fs::rename(&unfinished, path).map_err(ReportError::file("replace", path))
+    let failed =
+        |error| TrainerError::Report(format!("could not draw `{}`: {error}", path.display()));
+    drawn.map_err(failed)?;
+    fs::rename(&unfinished, path).map_err(TrainerError::io("replace", path))
 }
 
 /// The style of a text of `size` pixels.

@@ -149,9 +149,9 @@ fn status(step: u64, total: u64, per_second: Option<f64>, games: &GameWindow) ->
         parts.push(format!("{} left", duration(left)));
     }
     if let Some(mean) = games.mean() {
-        let unit = if games.played() == 1 { "game" } else { "games" };
-        parts.push(format!("mean {} {mean:.1}", games.what()));
-        parts.push(format!("{} {unit}", games.played()));
+        let unit = if games.played == 1 { "game" } else { "games" };
+        parts.push(format!("mean {} {mean:.1}", games.what));
+        parts.push(format!("{} {unit}", games.played));
     }
     parts.join("  ")
 }
@@ -180,7 +180,7 @@ mod tests {
         let lines = Display::Lines(Box::new(buffer.clone()));
         let mut progress = Progress::on(lines, 500_000, 1_000_000);
         let start = progress.shown;
-        let mut games = GameWindow::default();
+        let mut games = GameWindow::of("return");
         games.push(20.0);
         for second in 1..=25_u64 {
             let now = start + Duration::from_secs(second);
@@ -203,14 +203,14 @@ mod tests {
 
     #[test]
     fn status_leaves_out_what_is_not_known() {
-        let games = GameWindow::default();
+        let games = GameWindow::of("return");
         assert_eq!(status(0, 0, None, &games), "0/0 steps");
         assert_eq!(status(5, 10, Some(0.0), &games), "5/10 steps");
     }
 
     #[test]
     fn status_fits_beside_a_bar() {
-        let mut games = GameWindow::default();
+        let mut games = GameWindow::of("return");
         for _ in 0..1_203 {
             games.push(345.25);
         }

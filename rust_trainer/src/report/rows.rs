@@ -1,14 +1,9 @@
 //! What a row says in `episodes.csv`, one for each finished true game, and in `evaluations.csv`.
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 
-use super::table::read_rows;
-use crate::error::ReportError;
-
 /// One finished true game: all lives, whatever the learner took for an episode.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Episode {
     /// Agent steps of the whole run, over all envs, when the game ended.
     pub step: u64,
@@ -43,15 +38,4 @@ pub struct Evaluation {
     pub length: f64,
     /// Seconds that it took; they are not seconds of training.
     pub seconds: f64,
-}
-
-/// The games of an `episodes.csv`, in the order in which they ended; the table may still be
-/// growing, or lack the end of its last row.
-pub fn read_episodes(path: &Path) -> Result<Vec<Episode>, ReportError> {
-    read_rows(path)
-}
-
-/// The rows of an `evaluations.csv`, in the order of their steps.
-pub fn read_evaluations(path: &Path) -> Result<Vec<Evaluation>, ReportError> {
-    read_rows(path)
 }

@@ -18,15 +18,11 @@ const RATE_SPACING: Duration = Duration::from_millis(250);
 /// number of each.
 #[derive(Debug, Clone)]
 pub struct GameWindow {
-    what: &'static str,
+    /// What the numbers are called.
+    pub what: &'static str,
     values: VecDeque<f64>,
-    played: u64,
-}
-
-impl Default for GameWindow {
-    fn default() -> Self {
-        Self::of("return")
-    }
+    /// Games since the start of the run.
+    pub played: u64,
 }
 
 impl GameWindow {
@@ -38,12 +34,6 @@ impl GameWindow {
             values: VecDeque::new(),
             played: 0,
         }
-    }
-
-    /// What the numbers are called.
-    #[must_use]
-    pub fn what(&self) -> &'static str {
-        self.what
     }
 
     /// Takes in the number of a game that has just ended.
@@ -64,16 +54,10 @@ impl GameWindow {
             .then(|| self.values.iter().sum::<f64>() / self.values.len() as f64)
     }
 
-    /// Games in the window, at most [`GAMES`].
+    /// The mean, and how many games it is of: at most [`GAMES`].
     #[must_use]
-    pub fn count(&self) -> usize {
-        self.values.len()
-    }
-
-    /// Games since the start of the run.
-    #[must_use]
-    pub fn played(&self) -> u64 {
-        self.played
+    pub fn mean_and_count(&self) -> Option<(f64, usize)> {
+        Some((self.mean()?, self.values.len()))
     }
 }
 
@@ -81,7 +65,7 @@ impl GameWindow {
 /// of each `spacing` steps: a line with many points in a pixel is slow to draw and no truer.
 #[must_use]
 pub fn running_mean(games: &[(u64, f64)], spacing: f64) -> Vec<(f64, f64)> {
-    let mut window = GameWindow::default();
+    let mut window = GameWindow::of("return");
     let mut points: Vec<(f64, f64)> = Vec::new();
     for &(step, raw_return) in games.iter().filter(|(_, value)| value.is_finite()) {
         window.push(raw_return);
@@ -153,7 +137,7 @@ mod tests {
 
     #[test]
     fn mean_covers_the_last_hundred_games_only() {
-        let mut games = GameWindow::default();
+        let mut games = GameWindow::of("return");
         assert_eq!(games.mean(), None);
         for game in 0..250 {
             games.push(f64::from(game));
@@ -162,7 +146,7 @@ mod tests {
             games.mean(),
             Some((150..250).sum::<i32>().into()).map(|sum: f64| sum / 100.0)
         );
-        assert_eq!((games.count(), games.played()), (100, 250));
+        assert_eq!((games.values.len(), games.played), (100, 250));
     }
 
     #[test]

@@ -3,15 +3,13 @@
 //! A run that goes on from a checkpoint first drops the rows that the interrupted one had written
 //! past it, so that a table holds each step once.
 
-use std::fs::{self, File, OpenOptions};
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
+use std::{io, iter};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::error::ReportError;
-use crate::files;
+use crate::{error::TrainerError, files};
 
 #[cfg(test)]
 mod tests;
@@ -29,24 +27,25 @@ pub(super) struct Table {
 
 impl Table {
     /// Opens the table with the rows up to and including `at_step`, or a new one for `None`.
-    pub fn open(path: &Path, at_step: Option<u64>) -> Result<Self, ReportError> {
+    pub fn open(path: &Path, at_step: Option<u64>) -> Result<Self, TrainerError> {
         let mut options = OpenOptions::new();
         let (mut columns, mut num_rows) = (Vec::new(), 0);
         if let Some(at_step) = at_step.filter(|_| path.exists()) {
-            num_rows = drop_rows_after(path, at_step)?;
-            columns = read_columns(path)?;
+            (columns, num_rows) = drop_rows_after(path, at_step)?;
             options.append(true);
+        } else if path.exists() {
+            let path = path.display();
+            return Err(TrainerError::Report(format!(
+                "`{path}` exists already: resume that run, or choose another folder"
+            )));
         } else {
             options.write(true).create_new(true);
         }
-        let file = options.open(path);
-        let file = file.map_err(ReportError::file("open", path))?;
+        let file = options.open(path).map_err(TrainerError::io("open", path))?;
         Ok(Self {
             path: path.into(),
             // The first line is written by `start`, so that a table without rows has it too.
-            writer: csv::WriterBuilder::new()
-                .has_headers(false)
-                .from_writer(file),
+            writer: (csv::WriterBuilder::new().has_headers(false)).from_writer(file),
             columns,
             num_rows,
         })
@@ -56,118 +55,161 @@ impl Table {
     pub fn of<Row: Default + Serialize>(
         path: &Path,
         at_step: Option<u64>,
-    ) -> Result<Self, ReportError> {
+    ) -> Result<Self, TrainerError> {
         let mut table = Self::open(path, at_step)?;
         let mut writer = csv::Writer::from_writer(Vec::new());
-        let written = writer.serialize(Row::default());
-        written.map_err(ReportError::table("write", path))?;
+        writer
+            .serialize(Row::default())
+            .map_err(failed("write", path))?;
         let lines = String::from_utf8(writer.into_inner().unwrap_or_default());
-        let lines = lines.unwrap_or_default();
-        let columns: Vec<&str> = lines.lines().next().unwrap_or("").split(',').collect();
+        let columns = columns_of(&lines.unwrap_or_default());
         if table.columns.is_empty() {
-            table.start(&columns)?;
+            table.start(columns)?;
         } else if table.columns != columns {
-            return Err(ReportError::Header {
-                path: path.into(),
-                found: table.columns.join(","),
-                expected: columns.join(","),
-            });
+            return Err(TrainerError::Report(format!(
+                "`{}` is another table: its first line is `{}`, expected `{}`",
+                path.display(),
+                table.columns.join(","),
+                columns.join(",")
+            )));
         }
         Ok(table)
     }
 
     /// Writes the first line, the names of the columns.
-    pub fn start(&mut self, columns: &[&str]) -> Result<(), ReportError> {
-        self.row(columns)?;
+    fn start(&mut self, columns: Vec<String>) -> Result<(), TrainerError> {
+        self.row(&columns)?;
         self.num_rows = 0;
-        self.columns = columns.iter().map(ToString::to_string).collect();
+        self.columns = columns;
         self.flush()
     }
 
     /// Appends a row.
-    pub fn row(&mut self, row: impl Serialize) -> Result<(), ReportError> {
-        let written = self.writer.serialize(row);
+    pub fn row(&mut self, row: impl Serialize) -> Result<(), TrainerError> {
         self.num_rows += 1;
-        written.map_err(ReportError::table("write", &self.path))
+        let written = self.writer.serialize(row);
+        written.map_err(failed("write", &self.path))
+    }
+
+    /// Appends a row of named numbers, whose names the first such row settles. A column that `values` leaves
+    /// out, and a `None`, become an empty cell; another name is an error, since its values would have no place.
+    pub fn numbers(
+        &mut self,
+        step: u64,
+        values: &[(&str, Option<f64>)],
+    ) -> Result<(), TrainerError> {
+        if self.columns.is_empty() {
+            let names = values.iter().map(|(name, _)| *name);
+            self.start(iter::once("step").chain(names).map(str::to_owned).collect())?;
+        }
+        let mut cells = vec![None; self.columns.len()];
+        cells[0] = Some(step.to_string());
+        let path = self.path.display();
+        for &(name, value) in values {
+            let Some(column) = self.columns.iter().position(|column| column == name) else {
+                let columns = self.columns.join(", ");
+                return Err(TrainerError::Report(format!(
+                    "`{path}` has no column `{name}`: its first row named {columns}"
+                )));
+            };
+            let digits = value.map_or_else(String::new, digits);
+            if cells[column].replace(digits).is_some() {
+                return Err(TrainerError::Report(format!(
+                    "a row of `{path}` names the column `{name}` twice"
+                )));
+            }
+        }
+        self.row(&cells)
     }
 
     /// Hands the rows written so far to the operating system, and makes sure that they go to the file
     /// that stands at the path.
-    pub fn flush(&mut self) -> Result<(), ReportError> {
-        let flushed = self.writer.flush();
-        flushed.map_err(ReportError::file("write", &self.path))?;
-        let at_path = fs::metadata(&self.path).map(|file| (file.dev(), file.ino()));
-        let ours = self.writer.get_ref().metadata();
-        let ours = ours.map(|file| (file.dev(), file.ino()));
-        match (at_path, ours) {
-            (Ok(at_path), Ok(ours)) if at_path == ours => Ok(()),
-            _ => Err(ReportError::Gone {
-                path: self.path.clone(),
-            }),
+    pub fn flush(&mut self) -> Result<(), TrainerError> {
+        let failed = TrainerError::io("write", &self.path);
+        self.writer.flush().map_err(failed)?;
+        if files::is_at(self.writer.get_ref(), &self.path) {
+            return Ok(());
         }
+        Err(TrainerError::Report(format!(
+            "`{}` was removed or replaced while the run was writing to it",
+            self.path.display()
+        )))
     }
 
     /// Brings the rows written so far to the disk.
-    pub fn sync(&mut self) -> Result<(), ReportError> {
+    pub fn sync(&mut self) -> Result<(), TrainerError> {
         self.flush()?;
-        let synced = self.writer.get_ref().sync_data();
-        synced.map_err(ReportError::file("sync", &self.path))
+        let failed = TrainerError::io("sync", &self.path);
+        self.writer.get_ref().sync_data().map_err(failed)
     }
 }
 
-fn read_columns(path: &Path) -> Result<Vec<String>, ReportError> {
-    let reader = csv::Reader::from_path(path);
-    let mut reader = reader.map_err(ReportError::table("read", path))?;
-    let columns = reader.headers();
-    let columns = columns.map_err(ReportError::table("read", path))?;
-    Ok(columns.iter().map(Into::into).collect())
+/// The rows of a table, in the order in which they were written; it may still be growing, or lack the end of its last
+/// row.
+pub fn read_rows<Row: DeserializeOwned>(path: &Path) -> Result<Vec<Row>, TrainerError> {
+    let text = read_complete_lines(path)?;
+    let rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize();
+    rows.collect::<Result<_, _>>().map_err(failed("read", path))
 }
 
 /// The file up to its last line break: a killed program leaves half a row behind it.
-pub(super) fn read_complete_lines(path: &Path) -> Result<String, ReportError> {
-    let text = files::read(path).and_then(|bytes| {
-        String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
-    });
-    let mut text = text.map_err(ReportError::file("read", path))?;
+fn read_complete_lines(path: &Path) -> Result<String, TrainerError> {
+    let bytes = files::read(path).map_err(TrainerError::io("read", path))?;
+    let text = String::from_utf8(bytes).map_err(io::Error::other);
+    let mut text = text.map_err(TrainerError::io("read", path))?;
     text.truncate(text.rfind('\n').map_or(0, |last| last + 1));
     Ok(text)
 }
 
-/// The rows of a table; it may still be growing, or lack the end of its last row.
-pub(super) fn read_rows<Row: DeserializeOwned>(path: &Path) -> Result<Vec<Row>, ReportError> {
-    let text = read_complete_lines(path)?;
-    let rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize();
-    rows.collect::<Result<_, _>>()
-        .map_err(ReportError::table("read", path))
+/// The names in the first line of a table.
+fn columns_of(text: &str) -> Vec<String> {
+    let first = text.lines().next();
+    first.map_or_else(Vec::new, |first| {
+        first.split(',').map(str::to_owned).collect()
+    })
 }
 
-/// Drops the rows whose step is past `at_step`; returns how many are left. The table is replaced as a whole, so that a kill in
-/// between leaves it as it was.
-fn drop_rows_after(path: &Path, at_step: u64) -> Result<u64, ReportError> {
+/// Drops the rows whose step is past `at_step`; returns the columns, and how many rows are left. The table is replaced
+/// as a whole, so that a kill in between leaves it as it was.
+fn drop_rows_after(path: &Path, at_step: u64) -> Result<(Vec<String>, u64), TrainerError> {
     let text = read_complete_lines(path)?;
     let mut kept = String::with_capacity(text.len());
     let mut num_rows = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
-        let step = line
-            .split([',', '\n'])
-            .next()
-            .and_then(|cell| cell.parse().ok());
-        let keep = match step {
-            _ if number == 0 => true,
-            Some(step) => at_step >= step,
-            None => {
-                return Err(ReportError::Row {
-                    path: path.into(),
-                    line: number + 1,
-                    text: line.trim_end().into(),
-                });
+        if number > 0 {
+            let step = line.split([',', '\n']).next().unwrap_or_default();
+            let Ok(step) = step.parse::<u64>() else {
+                let (line, path, number) = (line.trim_end(), path.display(), number + 1);
+                return Err(TrainerError::Report(format!(
+                    "line {number} of `{path}` does not begin with a step: `{line}`"
+                )));
+            };
+            if step > at_step {
+                continue;
             }
-        };
-        if keep {
-            kept.push_str(line);
-            num_rows += u64::from(number > 0);
+            num_rows += 1;
         }
+        kept.push_str(line);
     }
-    files::replace(path, kept.as_bytes()).map_err(ReportError::file("replace", path))?;
-    Ok(num_rows)
+    files::write(path, kept.as_bytes())?;
+    Ok((columns_of(&text), num_rows))
+}
+
+/// For `map_err`: what the CSV library could not do.
+fn failed(action: &str, path: &Path) -> impl Fn(csv::Error) -> TrainerError {
+    move |error| {
+        let path = path.display();
+        TrainerError::Report(format!("could not {action} the table `{path}`: {error}"))
+    }
+}
+
+/// The shortest digits that read back as the same number. Most values come from float32 tensors,
+/// and `0.1_f32` should stand as `0.1`, not as `0.10000000149011612`.
+fn digits(value: f64) -> String {
+    let narrow = value as f32;
+    if f64::from(narrow).to_bits() == value.to_bits() {
+        narrow.to_string()
+    } else {
+        value.to_string()
+    }
 }

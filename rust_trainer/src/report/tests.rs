@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{RunReport, read_episodes};
+use super::{Episode, RunReport, read_rows};
 
 /// Steps and values by name; float32, since that is what an event file keeps.
 type Scalars = BTreeMap<String, Vec<(u64, f32)>>;
@@ -65,7 +65,15 @@ fn updates(folder: &Path) -> Scalars {
 fn train(report: &mut RunReport, steps: std::ops::RangeInclusive<u64>) {
     for step in steps.filter(|step| step % 128 == 0) {
         let raw_return = step as f64 / 128.0 * 5.0;
-        report.episode(step, 1, raw_return, 100, 397).unwrap();
+        let game = Episode {
+            step,
+            env: 1,
+            raw_return,
+            length: 100,
+            frames: 397,
+            seconds: 0.0,
+        };
+        report.episode(game).unwrap();
         let loss = f64::from(1.0 / step as f32);
         let row = [("policy_loss", loss), ("learning_rate", 2.5e-4)];
         report.update(step, &row).unwrap();
@@ -86,20 +94,20 @@ fn event_files(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn tensorboard_reads_what_the_tables_hold() {
     let folder = tempfile::tempdir().unwrap();
-    let mut report = RunReport::create(folder.path(), "title", 100_000).unwrap();
+    let mut report = RunReport::open(folder.path(), "title", 100_000, None).unwrap();
     report.text("settings", "| gamma | 0.99 |").unwrap();
     report
         .update(64, &[("policy_loss", 0.1), ("learning_rate", 2.5e-4)])
         .unwrap();
     // Enough games for the mean to forget the first, and steps of more than one varint byte.
     train(&mut report, 128..=128 * 150);
-    assert_eq!(report.raw_return_mean(), Some((502.5, 100)));
+    assert_eq!(report.games.mean_and_count(), Some((502.5, 100)));
     let curve = report.finish(128 * 150).unwrap();
     assert_eq!(curve, folder.path().join("curve.png"));
     assert!(curve.exists());
 
     let events = tensorboard(folder.path());
-    let episodes = read_episodes(&folder.path().join("episodes.csv")).unwrap();
+    let episodes = read_rows::<Episode>(&folder.path().join("episodes.csv")).unwrap();
     let returns: Vec<_> = episodes
         .iter()
         .map(|game| (game.step, game.raw_return as f32))
@@ -125,12 +133,13 @@ fn tensorboard_reads_what_the_tables_hold() {
 #[test]
 fn a_resumed_run_holds_each_step_once() {
     let folder = tempfile::tempdir().unwrap();
-    let mut report = RunReport::create(folder.path(), "title", 2_560).unwrap();
+    let mut report = RunReport::open(folder.path(), "title", 2_560, None).unwrap();
     train(&mut report, 1..=1_280);
     drop(report);
     // Its last checkpoint was taken at step 640, after longer than the last game before it.
-    let mut report = RunReport::resume(folder.path(), "title", 2_560, 640, 640, 50.0).unwrap();
-    assert_eq!(report.raw_return_mean(), Some((15.0, 5)));
+    let mut report =
+        RunReport::open(folder.path(), "title", 2_560, Some((640, 640, 50.0))).unwrap();
+    assert_eq!(report.games.mean_and_count(), Some((15.0, 5)));
     train(&mut report, 641..=2_560);
     report.finish(2_560).unwrap();
 
@@ -145,7 +154,7 @@ fn a_resumed_run_holds_each_step_once() {
         events["charts/raw_return_mean_100"],
         table["raw_return_mean_100"]
     );
-    let episodes = read_episodes(&folder.path().join("episodes.csv")).unwrap();
+    let episodes = read_rows::<Episode>(&folder.path().join("episodes.csv")).unwrap();
     assert_eq!(
         episodes.iter().map(|game| game.step).collect::<Vec<_>>(),
         steps
@@ -162,7 +171,7 @@ fn a_resumed_run_holds_each_step_once() {
 #[test]
 fn a_record_cut_short_costs_no_other() {
     let folder = tempfile::tempdir().unwrap();
-    let mut report = RunReport::create(folder.path(), "title", 2_560).unwrap();
+    let mut report = RunReport::open(folder.path(), "title", 2_560, None).unwrap();
     train(&mut report, 1..=1_280);
     drop(report);
     let torn = OpenOptions::new()
@@ -173,7 +182,8 @@ fn a_record_cut_short_costs_no_other() {
     // The last record is the update at step 1280.
     assert_eq!(tensorboard(folder.path())["losses/policy_loss"].len(), 9);
 
-    let mut report = RunReport::resume(folder.path(), "title", 2_560, 1_280, 1_280, 1.0).unwrap();
+    let mut report =
+        RunReport::open(folder.path(), "title", 2_560, Some((1_280, 1_280, 1.0))).unwrap();
     train(&mut report, 1_281..=2_560);
     report.finish(2_560).unwrap();
     assert_eq!(event_files(folder.path()).len(), 2);
@@ -185,8 +195,8 @@ fn a_record_cut_short_costs_no_other() {
 #[test]
 fn a_folder_that_holds_a_run_is_not_reused() {
     let folder = tempfile::tempdir().unwrap();
-    drop(RunReport::create(folder.path(), "title", 10).unwrap());
-    let error = RunReport::create(folder.path(), "title", 10)
+    drop(RunReport::open(folder.path(), "title", 10, None).unwrap());
+    let error = RunReport::open(folder.path(), "title", 10, None)
         .map(drop)
         .unwrap_err();
     assert!(
@@ -198,7 +208,7 @@ fn a_folder_that_holds_a_run_is_not_reused() {
 #[test]
 fn returns_are_of_all_lives_only_where_there_are_lives() {
     let folder = tempfile::tempdir().unwrap();
-    let mut report = RunReport::create(folder.path(), "title", 10).unwrap();
+    let mut report = RunReport::open(folder.path(), "title", 10, None).unwrap();
     report.lives(&[0, 0]);
     assert_eq!(report.returns(), "raw return");
     report.lives(&[0, 3]);

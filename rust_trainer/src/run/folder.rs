@@ -4,7 +4,6 @@ use std::{
     ffi::OsStr,
     fs::{self, File, TryLockError},
     io,
-    os::unix::fs::MetadataExt,
     path::{Component, Path, PathBuf},
 };
 
@@ -110,10 +109,8 @@ impl RunFolder {
     /// Whether it is still there: not removed, renamed, or replaced by another.
     #[must_use]
     pub fn is_there(&self) -> bool {
-        let found = fs::metadata(&self.path).map(|found| (found.dev(), found.ino()));
-        let ours = self.lock.as_ref().map(File::metadata);
-        let ours = ours.map(|ours| ours.map(|ours| (ours.dev(), ours.ino())));
-        matches!((found, ours), (Ok(found), Some(Ok(ours))) if found == ours)
+        let lock = self.lock.as_ref();
+        lock.is_some_and(|lock| files::is_at(lock, &self.path))
     }
 
     /// Where its checkpoints are.
@@ -167,7 +164,7 @@ impl Drop for RunFolder {
 /// Makes the folder at `path` and what is missing above it; returns what was made, or nothing where it is
 /// there already.
 fn make(runs_dir: &Path, path: &Path) -> Result<Option<Vec<PathBuf>>, TrainerError> {
-    let failed = |source| TrainerError::io("create", path, source);
+    let failed = TrainerError::io("create", path);
     let missing = path.ancestors().skip(1);
     let missing = missing.filter(|above| !above.as_os_str().is_empty());
     let missing = missing.take_while(|above| !above.exists());
@@ -213,7 +210,7 @@ fn is_vacant(path: &Path) -> bool {
 
 /// Locks a folder for this process, as long as the file is open.
 pub(crate) fn lock(path: &Path) -> Result<File, TrainerError> {
-    let failed = |source| TrainerError::io("open", path, source);
+    let failed = TrainerError::io("open", path);
     let folder = File::open(path).map_err(failed)?;
     match folder.try_lock() {
         Ok(()) => Ok(folder),

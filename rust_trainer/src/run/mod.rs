@@ -10,7 +10,7 @@ pub mod evaluate;
 mod evaluation;
 pub(crate) mod folder;
 pub mod machine;
-mod resume;
+mod run_start;
 mod saving;
 mod start;
 mod train_loop;
@@ -28,14 +28,14 @@ use vec_env::{StepBatch, VecEnv};
 
 use crate::{
     algorithms::Algorithm,
-    ranks::{Game, Pace, Ranks},
-    report::{Evaluation, RunReport},
+    ranks::{RankReport, Ranks, WorkTimes},
+    report::{Episode, Evaluation, RunReport},
     settings::Settings,
 };
 pub use checkpoints::{Checkpoint, Counters, EnvStates};
 use evaluate::Evaluator;
 pub use folder::RunFolder;
-pub use resume::Resume;
+pub use run_start::RunStart;
 use wait::Restarts;
 
 /// How a run ended.
@@ -100,12 +100,10 @@ pub struct Run {
     in_memory: InMemory,
     ranks: Ranks,
     /// Games that ended at this rank since the last update.
-    games: Vec<Game>,
-    pace: Pace,
-    /// The signal that any rank had received at the end of the last update, 0 for none.
-    agreed_signal: i32,
-    /// Whether that was the time to keep a checkpoint in memory.
-    agreed_to_keep: bool,
+    games: Vec<Episode>,
+    work_times: WorkTimes,
+    /// What all ranks said at the end of the last update.
+    met: RankReport,
 }
 
 /// The last update's checkpoint in memory, for when the update after it comes to nothing: a stop does not

@@ -82,7 +82,7 @@ impl Run {
 
     /// Takes a checkpoint of the update that has just ended into memory, if it is time to.
     pub(super) fn keep(&mut self, stop: &StopRequest) -> Result<(), TrainerError> {
-        if !self.agreed_to_keep {
+        if !self.met.keeps {
             return Ok(());
         }
         let envs = self.env_states(stop);
@@ -139,9 +139,7 @@ impl Run {
         };
         // Numbers that are none can come of the last gradient step; the loss shows them one update later.
         let finite = checkpoint.check_finite();
-        finite.map_err(|_| TrainerError::Diverged {
-            what: "what is learned",
-        })?;
+        finite.map_err(|_| TrainerError::Diverged("what is learned"))?;
         Ok(checkpoint)
     }
 

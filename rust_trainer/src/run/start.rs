@@ -7,10 +7,10 @@ use vec_env::{EnvError, StepBatch, VecEnv};
 
 use super::{
     InMemory, Run, Times,
-    checkpoints::{self, Counters, EnvStates},
+    checkpoints::{self, EnvStates, files},
     folder::RunFolder,
     machine,
-    resume::Resume,
+    run_start::RunStart,
     wait::Restarts,
 };
 use crate::{
@@ -18,120 +18,114 @@ use crate::{
     device, envs,
     error::TrainerError,
     memory,
-    ranks::{Pace, Ranks},
+    ranks::{RankReport, Ranks, WorkTimes},
     report::RunReport,
     settings::Settings,
     stop::StopRequest,
 };
 
 impl Run {
-    /// A new run in its own new folder. Nothing is left of it on the disk where it cannot start.
+    /// A new run in its own new folder.
     ///
     /// # Errors
-    /// A folder that exists or cannot be made, a device or memory that is not there, environments that
-    /// [`envs::check`] refuses or that fail; [`TrainerError::Stopped`].
+    /// A folder that exists or cannot be made; those of [`Run::start`].
     pub fn create(
         settings: Settings,
         env: Box<dyn VecEnv>,
         stop: &StopRequest,
     ) -> Result<Self, TrainerError> {
         let folder = RunFolder::reserve(&settings)?;
-        Self::create_in(folder, Ranks::alone(), settings, env, stop)
+        Self::start(RunStart::anew(folder, settings, Ranks::alone()), env, stop)
     }
 
-    /// The same in a folder that is [reserved](RunFolder::reserve) for it, at one of several ranks with its share
-    /// of the environments; the folder is rank 0's.
+    /// A run that begins or goes on, at one of several ranks with its share of the environments. Nothing is left of a
+    /// new one on the disk where it cannot start.
     ///
     /// # Errors
-    /// Those of [`Run::create`]; [`TrainerError::Lost`].
-    pub fn create_in(
-        folder: RunFolder,
-        ranks: Ranks,
-        settings: Settings,
+    /// A device or memory that is not there, environments that [`envs::check`] refuses or that fail; a checkpoint of
+    /// another environment or network, or with numbers that are not finite; [`TrainerError::Stopped`].
+    pub fn start(
+        start: RunStart,
         env: Box<dyn VecEnv>,
         stop: &StopRequest,
     ) -> Result<Self, TrainerError> {
-        let prepared = prepare(&settings, env, None, stop, &ranks)?;
-        let (title, total) = (title(&settings), settings.run.total_steps);
-        let report = if ranks.is_first() {
-            folder.write_settings(&settings)?;
-            let mut report = match RunReport::create(folder.path(), &title, total) {
-                Ok(report) => report,
-                Err(error) => {
-                    folder.remove();
-                    return Err(error.into());
-                }
-            };
-            report.text("settings", &format!("```toml\n{}```", settings.to_toml()))?;
-            report
-        } else {
-            RunReport::of_another_rank(folder.path(), &title, total, 0)
-        };
-        let learned = Counters::default();
-        Ok(prepared.into_run(folder, settings, learned, report, ranks))
-    }
-
-    /// A run that goes on.
-    ///
-    /// # Errors
-    /// A checkpoint of another environment or network, or with numbers that are not finite; those of
-    /// [`Run::create`].
-    pub fn resume(
-        resume: Resume,
-        env: Box<dyn VecEnv>,
-        stop: &StopRequest,
-    ) -> Result<Self, TrainerError> {
-        Self::resume_on(Ranks::alone(), resume, env, stop)
-    }
-
-    /// The same at one of several ranks, with its share of the environments; there may have been more ranks
-    /// before, or fewer.
-    ///
-    /// # Errors
-    /// Those of [`Run::resume`]; [`TrainerError::Lost`].
-    pub fn resume_on(
-        ranks: Ranks,
-        resume: Resume,
-        env: Box<dyn VecEnv>,
-        stop: &StopRequest,
-    ) -> Result<Self, TrainerError> {
-        let Resume {
+        let RunStart {
+            settings,
+            is_new,
+            ranks,
             folder,
             mut checkpoint,
             replay_problem,
-            settings,
             ..
-        } = resume;
+        } = start;
         if let (Some(found), Some(_)) = (&mut checkpoint, &replay_problem) {
             // What is in hand of the old games is gone with it.
             let why = "the replay memory of the old ones is missing".to_owned();
             found.checkpoint.envs = EnvStates::Missing(why);
         }
-        let prepared = prepare(&settings, env, checkpoint.as_ref(), stop, &ranks)?;
+        let (env, algorithm, notices) = prepare(&settings, env, checkpoint.as_ref(), stop, &ranks)?;
         let saved = checkpoint.as_ref().map(|found| found.checkpoint.counters);
-        let start = saved.unwrap_or_default();
-        let (title, total) = (title(&settings), settings.run.total_steps);
-        let report = if ranks.is_first() {
+        let learned = saved.unwrap_or_default();
+        let (path, title, total) = (folder.path(), title(&settings), settings.run.total_steps);
+        let mut report = RunReport::of_another_rank(path, &title, total, learned.step);
+        if ranks.is_first() {
             folder.write_settings(&settings)?;
-            checkpoints::files::drop_unfinished(&folder.checkpoints())?;
+            files::drop_unfinished(&folder.checkpoints())?;
             if let Some(found) = &checkpoint {
-                checkpoints::files::set_damaged_apart(&found.path)?;
+                files::set_damaged_apart(&found.path)?;
                 if replay_problem.is_some() {
-                    checkpoints::files::set_replay_apart(&found.path)?;
+                    files::set_replay_apart(&found.path)?;
                 }
             }
-            let updated_at = match start.updated_at {
-                0 => start.step, // older checkpoints do not say
+            let updated_at = match learned.updated_at {
+                0 => learned.step, // older checkpoints do not say
                 updated_at => updated_at,
             };
-            let path = folder.path();
-            RunReport::resume(path, &title, total, start.step, updated_at, start.seconds)?
-        } else {
-            RunReport::of_another_rank(folder.path(), &title, total, start.step)
+            let goes_on = (!is_new).then_some((learned.step, updated_at, learned.seconds));
+            report = match RunReport::open(path, &title, total, goes_on) {
+                Err(error) if is_new => {
+                    folder.remove();
+                    return Err(error);
+                }
+                opened => opened?,
+            };
+            if is_new {
+                report.text("settings", &format!("```toml\n{}```", settings.to_toml()))?;
+            }
+        }
+        if settings.env.num_players > 1 {
+            report.show_lengths();
+        }
+        let mut run = Self {
+            folder,
+            arithmetic: machine::arithmetic(&settings),
+            settings,
+            env,
+            algorithm,
+            report,
+            notices,
+            evaluator: None,
+            step_count: learned.step,
+            learned,
+            at_boundary: true,
+            is_learning: false,
+            step: StepBatch::default(),
+            in_flight: 0,
+            // They are counted together; those before are rank 0's.
+            restarts: Restarts::after(learned.worker_restarts * u64::from(ranks.is_first())),
+            times: Times::start(),
+            saved: saved.map(|counters| counters.step),
+            in_memory: InMemory {
+                newest: None,
+                taken: Instant::now(),
+                is_possible: true,
+            },
+            ranks,
+            games: Vec::new(),
+            work_times: WorkTimes::default(),
+            met: RankReport::default(),
         };
-        let mut run = prepared.into_run(folder, settings, start, report, ranks);
         run.notices.extend(run.lost_rows());
-        run.saved = saved.map(|counters| counters.step);
         Ok(run)
     }
 
@@ -140,7 +134,7 @@ impl Run {
         let (report, learned) = (&self.report, self.learned);
         let evaluations = report.evaluations().len() as u64;
         let tables = [
-            ("episodes.csv", report.num_games(), learned.games),
+            ("episodes.csv", report.games.played, learned.games),
             ("updates.csv", report.num_updates(), learned.update),
             ("evaluations.csv", evaluations, learned.evaluations),
         ];
@@ -157,58 +151,8 @@ impl Run {
     }
 }
 
-/// What steps and what learns, ready for the first step.
-struct Prepared {
-    env: Box<dyn VecEnv>,
-    algorithm: Box<dyn Algorithm>,
-    /// What the user should know of it.
-    notices: Vec<String>,
-}
-
-impl Prepared {
-    fn into_run(
-        self,
-        folder: RunFolder,
-        settings: Settings,
-        learned: Counters,
-        mut report: RunReport,
-        ranks: Ranks,
-    ) -> Run {
-        if settings.env.num_players > 1 {
-            report.show_lengths();
-        }
-        Run {
-            folder,
-            arithmetic: machine::arithmetic(&settings),
-            settings,
-            env: self.env,
-            algorithm: self.algorithm,
-            report,
-            notices: self.notices,
-            evaluator: None,
-            step_count: learned.step,
-            learned,
-            at_boundary: true,
-            is_learning: false,
-            step: StepBatch::default(),
-            in_flight: 0,
-            // They are counted together; those before are rank 0's.
-            restarts: Restarts::after(learned.worker_restarts * u64::from(ranks.is_first())),
-            times: Times::start(),
-            saved: None,
-            in_memory: InMemory {
-                newest: None,
-                taken: Instant::now(),
-                is_possible: true,
-            },
-            ranks,
-            games: Vec::new(),
-            pace: Pace::default(),
-            agreed_signal: 0,
-            agreed_to_keep: false,
-        }
-    }
-}
+/// What steps and what learns, ready for the first step, and what the user should know of it.
+type Prepared = (Box<dyn VecEnv>, Box<dyn Algorithm>, Vec<String>);
 
 /// The algorithm at its start or at a checkpoint, and in its memory the observations to go on from: those
 /// that it was saved with, where the environments are brought back to where they stood, or those of new
@@ -273,11 +217,7 @@ fn prepare(
         algorithm.next_obs().copy_from_slice(&obs);
         notices.extend(why.map(|why| format!("the games start anew: {why}")));
     }
-    Ok(Prepared {
-        env,
-        algorithm,
-        notices,
-    })
+    Ok((env, algorithm, notices))
 }
 
 /// Games that do not go on where they were saved, and why, if that is not what a new run does.

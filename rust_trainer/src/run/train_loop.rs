@@ -1,6 +1,6 @@
 //! The loop of a run: act, step, learn, save, evaluate.
 
-use std::{mem, time::Instant};
+use std::time::Instant;
 
 use vec_env::EnvError;
 
@@ -8,7 +8,12 @@ use super::{
     Outcome, Run, Summary, aside,
     wait::{GracePeriod, receive},
 };
-use crate::{error::TrainerError, panics::catch_panics, stop::StopRequest};
+use crate::{
+    error::TrainerError,
+    panics::catch_panics,
+    report::{Episode, running::GameWindow},
+    stop::StopRequest,
+};
 
 impl Run {
     /// Trains until all steps are done or `stop` asks for an end, and leaves a checkpoint either way: of
@@ -31,8 +36,8 @@ impl Run {
         Ok(Summary {
             outcome,
             counters: self.learned,
-            mean_return: self.report.raw_return_mean(),
-            mean_length: self.report.length_mean(),
+            mean_return: self.report.games.mean_and_count(),
+            mean_length: (self.report.lengths.as_ref()).and_then(GameWindow::mean_and_count),
             best: self.evaluator.as_ref().and_then(|evaluator| evaluator.best),
             worker_restarts: self.restarts.total,
             curve: self.report.finish(self.learned.step)?,
@@ -127,17 +132,18 @@ impl Run {
         self.report.lives(&self.step.lives);
         let first = self.ranks.share(self.settings.env.num_rows()).start;
         for episode in &self.step.episodes {
-            self.games.push((
-                self.step_count,
-                first + episode.env,
-                episode.raw_return,
-                episode.length as u64,
-                episode.frames as u64,
-            ));
+            self.games.push(Episode {
+                step: self.step_count,
+                env: first + episode.env,
+                raw_return: episode.raw_return,
+                length: episode.length as u64,
+                frames: episode.frames as u64,
+                seconds: 0.0, // the report says
+            });
         }
         if self.ranks.is_alone() {
-            let games = mem::take(&mut self.games);
-            self.report_games(games)?;
+            let mut games = self.games.drain(..);
+            games.try_for_each(|game| self.report.episode(game))?;
         }
         self.report.tick(self.step_count)?;
         if self.algorithm.is_whole_between_steps() {

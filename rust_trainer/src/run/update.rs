@@ -7,11 +7,7 @@ use std::{
 
 use super::{Run, Times, checkpoints::Counters, wait::GracePeriod};
 use crate::{
-    algorithms::Learning,
-    device,
-    error::TrainerError,
-    ranks::{Game, Meeting, RankReport},
-    stop::StopRequest,
+    algorithms::Learning, device, error::TrainerError, ranks::RankReport, stop::StopRequest,
 };
 
 impl Times {
@@ -55,26 +51,22 @@ impl Run {
         self.at_boundary = true;
         let times = mem::replace(&mut self.times, Times::start());
         let waited = self.ranks.take_waited();
-        let met = self.meet(&times, waited, grace_period.stop)?;
-        self.learned.worker_restarts = met.worker_restarts;
+        self.meet(&times, waited, grace_period.stop)?;
+        self.learned.worker_restarts = self.met.worker_restarts;
         self.count_rows();
+        let cpu = self.times.cpu.saturating_sub(times.cpu);
+        let busiest = self.met.busy.iter().copied().fold(0.0, f64::max);
         let mut scalars = vec![("update", self.learned.update as f64)];
         scalars.extend(metrics.0);
         scalars.extend([
             ("seconds_acting", times.act.as_secs_f64()),
             ("seconds_stepping", times.env.as_secs_f64()),
             ("seconds_learning", times.learn.as_secs_f64()),
-            (
-                "seconds_cpu",
-                self.times.cpu.saturating_sub(times.cpu).as_secs_f64(),
-            ),
+            ("seconds_cpu", cpu.as_secs_f64()),
             // Of one process, too: the run may go on with several.
             ("seconds_waiting", waited.as_secs_f64()),
-            (
-                "seconds_busiest_rank",
-                met.busy.iter().copied().fold(0.0, f64::max),
-            ),
-            ("worker_restarts", met.worker_restarts as f64),
+            ("seconds_busiest_rank", busiest),
+            ("worker_restarts", self.met.worker_restarts as f64),
         ]);
         self.report.update(self.learned.step, &scalars)?;
         Ok(true)
@@ -87,29 +79,29 @@ impl Run {
         times: &Times,
         waited: Duration,
         stop: &StopRequest,
-    ) -> Result<Meeting, TrainerError> {
+    ) -> Result<(), TrainerError> {
         let worked = (times.act + times.env + times.learn).saturating_sub(waited);
-        let met = self.ranks.meet(RankReport {
+        self.met = self.ranks.meet(RankReport {
             signal: stop.signal(),
             games: mem::take(&mut self.games),
             worker_restarts: self.restarts.total,
-            busy: worked.as_secs_f64(),
+            busy: vec![worked.as_secs_f64()],
             keeps: self.is_time_to_keep(),
         })?;
-        self.agreed_to_keep = met.keeps;
         if self.ranks.is_alone() {
-            return Ok(met);
+            return Ok(());
         }
-        self.agreed_signal = met.signal;
-        self.report_games(met.games.clone())?;
-        if let Some((rank, seconds, others)) = self.pace.note(&met.busy) {
+        let mut games = self.met.games.drain(..);
+        games.try_for_each(|game| self.report.episode(game))?;
+        drop(games);
+        if let Some((rank, seconds, others)) = self.work_times.note(&self.met.busy) {
             let name = self.ranks.name(rank);
             self.report.message(&format!(
                 "{name} is slower than the rest, who wait for it: {seconds:.1} s of work in the last 100 \
                  updates, the others {others:.1} s"
             ));
         }
-        Ok(met)
+        Ok(())
     }
 
     /// Whether the run stops here: with several ranks by what they said at the end of the update.
@@ -117,22 +109,15 @@ impl Run {
         if self.ranks.is_alone() {
             return stop.is_asked();
         }
-        if self.agreed_signal != 0 {
-            stop.ask_by(self.agreed_signal);
+        if self.met.signal != 0 {
+            stop.ask_by(self.met.signal);
         }
-        self.agreed_signal != 0
+        self.met.signal != 0
     }
 
     /// Notes how many rows the tables have: a run that goes on misses those that are lost.
     pub(super) fn count_rows(&mut self) {
-        self.learned.games = self.report.num_games();
+        self.learned.games = self.report.games.played;
         self.learned.evaluations = self.report.evaluations().len() as u64;
-    }
-
-    pub(super) fn report_games(&mut self, games: Vec<Game>) -> Result<(), TrainerError> {
-        for (step, env, raw_return, length, frames) in games {
-            self.report.episode(step, env, raw_return, length, frames)?;
-        }
-        Ok(())
     }
 }

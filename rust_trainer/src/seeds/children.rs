@@ -1,6 +1,7 @@
 //! The processes of the runs: this program started again, once for each.
 
 use std::{
+    env,
     ffi::OsString,
     fs::{self, File},
     io,
@@ -28,9 +29,7 @@ impl Program {
                 "rust_trainer".into(),
             ]));
         }
-        let path = std::env::current_exe();
-        let path =
-            path.map_err(|source| TrainerError::io("find", "/proc/self/exe".as_ref(), source))?;
+        let path = env::current_exe().map_err(TrainerError::io("find", "/proc/self/exe"))?;
         Ok(Self(vec![path.into()]))
     }
 
@@ -43,10 +42,10 @@ impl Program {
     ) -> Result<Child, TrainerError> {
         let log_path = run.beside("log");
         let log = File::options().create(true).append(true).open(&log_path);
-        let log = log.map_err(|source| TrainerError::io("open", &log_path, source))?;
+        let log = log.map_err(TrainerError::io("open", &log_path))?;
         let log_begin = log.metadata().map_or(0, |about| about.len());
         let again = |log: &File| log.try_clone().map(Stdio::from);
-        let failed = |source| TrainerError::io("start", self.0[0].as_ref(), source);
+        let failed = TrainerError::io("start", &self.0[0]);
         let mut command = Command::new(&self.0[0]);
         command
             .args(&self.0[1..])
@@ -90,8 +89,7 @@ pub(super) fn arguments(
             settings.run.img_dir = settings.run.img_dir.join(&run.name);
         }
         let config = run.beside("toml");
-        fs::write(&config, settings.to_toml())
-            .map_err(|source| TrainerError::io("write", &config, source))?;
+        fs::write(&config, settings.to_toml()).map_err(TrainerError::io("write", &config))?;
         name("--config", config.into());
         name("--run-name", run.name.clone().into());
         name("--runs-dir", plan.folder.clone().into());
@@ -149,8 +147,7 @@ impl Child {
     /// Whether it has ended, and its last words where it was not finished.
     pub fn ended(&mut self) -> Result<Option<Result<(), String>>, TrainerError> {
         let log = self.run.beside("log");
-        let status = self.process.try_wait();
-        let status = status.map_err(|source| TrainerError::io("wait for", &log, source))?;
+        let status = (self.process.try_wait()).map_err(TrainerError::io("wait for", &log))?;
         Ok(status.map(|status| {
             if status.success() {
                 let _gone = fs::remove_file(self.run.beside("toml"));

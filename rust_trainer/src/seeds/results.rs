@@ -19,10 +19,10 @@ use crate::{
     error::TrainerError,
     files,
     report::{
-        band,
+        Episode, band,
         bootstrap::{RESAMPLES, interquartile_mean, mean},
         human::normalized,
-        read_episodes,
+        read_rows,
         running::GAMES,
     },
 };
@@ -55,7 +55,7 @@ impl Results {
             let mut scored = Vec::new();
             let of_env = runs.iter().filter(|run| run.env_id == *env_id);
             for run in of_env.filter(|run| run.is_finished(total)) {
-                let episodes = read_episodes(&run.folder.join("episodes.csv"))?;
+                let episodes = read_rows::<Episode>(&run.folder.join("episodes.csv"))?;
                 let games = episodes.iter().map(|game| (game.step, game.raw_return));
                 let games: Games = games.collect();
                 scored.extend(score(&games).map(|score| Scored {

@@ -60,7 +60,7 @@ impl Estimate {
 /// where every seed has ended a game.
 #[must_use]
 pub fn mean_curve(runs: &[&Games], end: u64) -> Vec<Point> {
-    let mut windows: Vec<_> = runs.iter().map(|_| (GameWindow::default(), 0)).collect();
+    let mut windows: Vec<_> = runs.iter().map(|_| (GameWindow::of("return"), 0)).collect();
     let mut points = Vec::new();
     for place in 1..=POINTS {
         let step = end * place / POINTS;

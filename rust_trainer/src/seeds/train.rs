@@ -60,7 +60,7 @@ pub fn train(
         .collect();
     let mut at_work = AtWork::default();
     let mut trained = Trained::default();
-    let none = GameWindow::default();
+    let none = GameWindow::of("return");
     loop {
         while !stop.is_asked() && at_work.0.len() < division.jobs {
             let Some(run) = waiting.pop_front() else {

@@ -255,9 +255,7 @@ fn check_names(table: &Table, algorithm: Algorithm, file: &Path) -> Result<(), T
 
 /// What a TOML file holds.
 pub(crate) fn read_file<T: DeserializeOwned>(path: &Path) -> Result<T, TrainerError> {
-    let text = fs::read_to_string(path).map_err(|source| TrainerError::io("read", path, source))?;
-    toml::from_str(&text).map_err(|source| TrainerError::Toml {
-        path: path.to_owned(),
-        source: Box::new(source),
-    })
+    let text = fs::read_to_string(path).map_err(TrainerError::io("read", path))?;
+    toml::from_str(&text)
+        .map_err(|error| TrainerError::Usage(format!("`{}`: {error}", path.display())))
 }

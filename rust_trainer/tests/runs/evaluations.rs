@@ -2,7 +2,7 @@
 
 use std::{fs, sync::Arc, time::Duration};
 
-use rust_trainer::report::{Evaluation, read_evaluations};
+use rust_trainer::report::{Evaluation, read_rows};
 use vec_env::{Actions, EnvError, ObsSlot, StepBatch};
 
 use super::{
@@ -85,15 +85,15 @@ fn go_on(
     evaluation: impl VecEnv + 'static,
 ) -> Result<Summary, TrainerError> {
     let stop = StopRequest::never();
-    let resume = Resume::open(&folder_of(settings), &toml::from_str(changes).unwrap())?;
+    let resume = RunStart::open(&folder_of(settings), &toml::from_str(changes).unwrap())?;
     let env = Contexts::new(false, 9, End::Terminated);
-    let mut run = Run::resume(resume, Box::new(env), &stop)?;
+    let mut run = Run::start(resume, Box::new(env), &stop)?;
     run.evaluate_in(Box::new(evaluation))?;
     run.train(&stop)
 }
 
 fn rows(settings: &Settings) -> Vec<Evaluation> {
-    read_evaluations(&folder_of(settings).join("evaluations.csv")).unwrap()
+    read_rows::<Evaluation>(&folder_of(settings).join("evaluations.csv")).unwrap()
 }
 
 fn steps_and_means(settings: &Settings) -> Vec<(u64, f64)> {
@@ -276,8 +276,8 @@ fn a_stop_in_the_midst_of_an_update_moves_no_evaluation() {
     assert!((1..64).contains(&stopped.counters.step), "{stopped:?}");
 
     let never = StopRequest::never();
-    let resume = Resume::open(&folder_of(&settings), &toml::Table::new()).unwrap();
-    let mut run = Run::resume(resume, Box::new(cart_poles()), &never).unwrap();
+    let resume = RunStart::open(&folder_of(&settings), &toml::Table::new()).unwrap();
+    let mut run = Run::start(resume, Box::new(cart_poles()), &never).unwrap();
     run.evaluate_in(Box::new(cart_poles())).unwrap();
     run.train(&never).unwrap();
     let steps: Vec<u64> = rows(&settings).iter().map(|row| row.step).collect();

@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rust_trainer::{report::read_episodes, run::EnvStates};
+use rust_trainer::{
+    report::{Episode, read_rows},
+    run::EnvStates,
+};
 use vec_env::{Actions, EnvError, ObsSlot, StepBatch};
 
 use super::*;
@@ -148,7 +151,7 @@ fn a_failure_for_good_leaves_a_checkpoint_and_advises_to_resume() {
         assert_eq!(newest(&settings).counters.step, 64);
         resume(&folder_of(&settings), one_step()).unwrap();
         assert_eq!(newest(&settings).counters.step, 640);
-        let games = read_episodes(&folder_of(&settings).join("episodes.csv")).unwrap();
+        let games = read_rows::<Episode>(&folder_of(&settings).join("episodes.csv")).unwrap();
         assert!(games.is_sorted_by(|one, next| one.step <= next.step));
     }
 }

@@ -106,7 +106,7 @@ fn a_damaged_checkpoint_is_named_and_an_older_one_taken() {
         assert_eq!(found.path, *older);
         let message = found.damaged[0].to_string();
         assert!(message.contains("step-000000000128"), "{message}");
-        let resume = Resume::open(&folder_of(&settings), &toml::Table::new()).unwrap();
+        let resume = RunStart::open(&folder_of(&settings), &toml::Table::new()).unwrap();
         let notices = resume.notices();
         assert!(notices[0].contains("an older one"), "{notices:?}");
     }
@@ -138,7 +138,7 @@ fn a_checkpoint_that_cannot_be_read_is_no_damaged_one() {
     bytes[place.unwrap() + name.len()] = b'9';
     fs::write(&newest, bytes).unwrap();
     let refused = |words: &str| {
-        let open = Resume::open(&folder_of(&settings), &toml::Table::new()).err();
+        let open = RunStart::open(&folder_of(&settings), &toml::Table::new()).err();
         for error in [open, checkpoints::find(&folder_of(&settings)).err()] {
             let message = error.unwrap().to_string();
             assert!(
@@ -167,8 +167,8 @@ fn a_damaged_checkpoint_drives_out_no_other() {
     let stop = StopRequest::never();
     stop.ask();
     let changes = toml::from_str("keep_checkpoints = 1\ntotal_steps = 100000").unwrap();
-    let resume = Resume::open(&folder_of(&settings), &changes).unwrap();
-    let run = Run::resume(resume, Box::new(one_step()), &stop).unwrap();
+    let resume = RunStart::open(&folder_of(&settings), &changes).unwrap();
+    let run = Run::start(resume, Box::new(one_step()), &stop).unwrap();
     assert_eq!(files(&settings).len(), 1);
     run.train(&stop).unwrap();
     assert_eq!(newest(&settings).counters.step, 256);
@@ -201,7 +201,7 @@ fn weights_that_are_not_finite_are_refused_and_older_ones_taken() {
             "{error}"
         );
     }
-    let resume = Resume::open(&folder_of(&settings), &toml::Table::new()).unwrap();
+    let resume = RunStart::open(&folder_of(&settings), &toml::Table::new()).unwrap();
     let notice = &resume.notices()[0];
     assert!(
         notice.contains("not finite") && notice.contains("step-000000000128"),
@@ -237,12 +237,12 @@ fn a_run_that_ended_before_its_first_checkpoint_starts_again() {
     drop(create(&settings, one_step()).unwrap());
     let summary = resume(&folder_of(&settings), one_step()).unwrap();
     assert_eq!(summary.outcome, Outcome::Finished);
-    let resume = Resume::open(&folder_of(&settings), &toml::Table::new()).unwrap();
+    let resume = RunStart::open(&folder_of(&settings), &toml::Table::new()).unwrap();
     assert!(resume.notices().is_empty());
 
     let again = short(folder.path(), "again");
     drop(create(&again, one_step()).unwrap());
-    let resume = Resume::open(&folder_of(&again), &toml::Table::new()).unwrap();
+    let resume = RunStart::open(&folder_of(&again), &toml::Table::new()).unwrap();
     assert!(resume.notices()[0].contains("starting again"));
     assert_eq!(resume.settings, again);
 }
@@ -297,9 +297,9 @@ fn a_run_whose_folder_is_removed_ends_at_once() {
         .step;
     assert!(learned > 0);
     let changes = toml::from_str(&format!("total_steps = {}", learned + 64)).unwrap();
-    let resume = Resume::open(&rescued, &changes).unwrap();
+    let resume = RunStart::open(&rescued, &changes).unwrap();
     let stop = StopRequest::never();
-    let run = Run::resume(resume, Box::new(one_step()), &stop).unwrap();
+    let run = Run::start(resume, Box::new(one_step()), &stop).unwrap();
     assert_eq!(run.train(&stop).unwrap().counters.step, learned + 64);
 }
 

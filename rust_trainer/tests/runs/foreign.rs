@@ -173,11 +173,11 @@ fn settings_that_are_lost_are_those_of_the_checkpoint() {
                 .settings,
             settings
         );
-        let resume = Resume::open(&folder_of(&settings), &toml::Table::new()).unwrap();
+        let resume = RunStart::open(&folder_of(&settings), &toml::Table::new()).unwrap();
         let notices = resume.notices();
         assert!(notices[0].contains("settings.toml was lost"), "{notices:?}");
         let stop = StopRequest::never();
-        drop(Run::resume(resume, Box::new(one_step()), &stop).unwrap());
+        drop(Run::start(resume, Box::new(one_step()), &stop).unwrap());
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
 }
@@ -200,8 +200,8 @@ fn rows_that_are_lost_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let settings = run_in(folder.path());
     let notices = || {
-        let resume = Resume::open(&folder_of(&settings), &toml::Table::new()).unwrap();
-        let run = Run::resume(resume, Box::new(one_step()), &StopRequest::never()).unwrap();
+        let resume = RunStart::open(&folder_of(&settings), &toml::Table::new()).unwrap();
+        let run = Run::start(resume, Box::new(one_step()), &StopRequest::never()).unwrap();
         let notices = run.notices.iter();
         let of_rows = notices.filter(|notice| notice.contains(" rows "));
         of_rows.cloned().collect::<Vec<_>>()

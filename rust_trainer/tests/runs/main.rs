@@ -35,7 +35,7 @@ use rust_trainer::{
     policy::values,
     random::seeded_rng,
     run::{
-        Checkpoint, Outcome, Resume, Run, Summary, checkpoints,
+        Checkpoint, Outcome, Run, RunStart, Summary, checkpoints,
         evaluate::{Play, play},
     },
     settings::{Algorithm, NetSettings, Precision, Settings},
@@ -82,8 +82,8 @@ fn train(settings: &Settings, env: impl VecEnv + 'static) -> Result<Summary, Tra
 /// Goes on with the run in `folder`.
 fn resume(folder: &Path, env: impl VecEnv + 'static) -> Result<Summary, TrainerError> {
     let stop = StopRequest::never();
-    let resume = Resume::open(folder, &toml::Table::new())?;
-    Run::resume(resume, Box::new(env), &stop)?.train(&stop)
+    let resume = RunStart::open(folder, &toml::Table::new())?;
+    Run::start(resume, Box::new(env), &stop)?.train(&stop)
 }
 
 /// The newest checkpoint of a run.

@@ -30,7 +30,7 @@ fn names(settings: &Settings) -> Vec<String> {
 }
 
 fn notices(settings: &Settings) -> Vec<String> {
-    let resume = Resume::open(&folder_of(settings), &toml::Table::new()).unwrap();
+    let resume = RunStart::open(&folder_of(settings), &toml::Table::new()).unwrap();
     resume.notices()
 }
 
@@ -47,9 +47,9 @@ fn a_replay_memory_that_cannot_be_written_does_not_take_the_place_of_an_older_on
     train(&with(&settings, "total_steps = 64"), one_step()).unwrap();
     spoil_the_place_of_a_replay(&settings, 128);
     let changes = toml::from_str("total_steps = 192").unwrap();
-    let longer = Resume::open(&folder_of(&settings), &changes).unwrap();
+    let longer = RunStart::open(&folder_of(&settings), &changes).unwrap();
     let stop = StopRequest::never();
-    let run = Run::resume(longer, Box::new(one_step()), &stop).unwrap();
+    let run = Run::start(longer, Box::new(one_step()), &stop).unwrap();
     let message = run.train(&stop).err().unwrap().to_string();
     assert!(
         message.contains("128.replay") && message.contains("checkpoint is of agent step 64"),

@@ -45,7 +45,7 @@ fn a_change_of_what_rounds_numbers_is_said() {
         .unwrap();
     let notices = |changes: &str| {
         let changes = toml::from_str(changes).unwrap();
-        Resume::open(&folder_of(&settings), &changes)
+        RunStart::open(&folder_of(&settings), &changes)
             .unwrap()
             .notices()
     };
@@ -110,7 +110,7 @@ fn an_epsilon_that_goes_back_is_said() {
     run.train(&stop).unwrap();
     let notices = |changes: &str| {
         let changes = toml::from_str(changes).unwrap();
-        let resume = Resume::open(&folder_of(&settings), &changes);
+        let resume = RunStart::open(&folder_of(&settings), &changes);
         resume.unwrap().notices()
     };
     assert_eq!(notices(&format!("total_steps = {STEPS}")), [""; 0]);

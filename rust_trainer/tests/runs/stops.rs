@@ -44,8 +44,8 @@ fn an_update_that_is_broken_off_is_learned_from_the_one_before() {
         // The first question begins the wait: A2C asks only one, and the others take a step before the next.
         let grace_period = Duration::from_nanos(u64::from(algorithm != Algorithm::A2c));
         let (env, stop) = task(of, steps, grace_period);
-        let again = Resume::open(&folder_of(&broken), &toml::Table::new()).unwrap();
-        let again = Run::resume(again, env, &stop).unwrap();
+        let again = RunStart::open(&folder_of(&broken), &toml::Table::new()).unwrap();
+        let again = Run::start(again, env, &stop).unwrap();
         let again = again.train(&stop).unwrap();
         assert_eq!(again.outcome, Outcome::Stopped);
         assert_eq!(again.counters.update, first.update, "{name}");
@@ -54,8 +54,8 @@ fn an_update_that_is_broken_off_is_learned_from_the_one_before() {
             assert_eq!(progress["steps_to_learn"], 2, "{progress}");
         }
         let (env, stop) = task(of, u32::MAX, AFTER_UPDATES);
-        let last = Resume::open(&folder_of(&broken), &toml::Table::new()).unwrap();
-        let last = Run::resume(last, env, &stop).unwrap();
+        let last = RunStart::open(&folder_of(&broken), &toml::Table::new()).unwrap();
+        let last = Run::start(last, env, &stop).unwrap();
         assert_eq!(last.notices, [""; 0], "{name}");
         last.train(&stop).unwrap();
         assert_eq!(difference(&whole, &broken), None, "{name}");
@@ -122,8 +122,8 @@ fn an_update_that_comes_to_nothing_costs_no_more_than_itself() {
         }
         assert_eq!(newest(&broken).counters.step, step, "{variant}");
         let (env, stop) = task(Task::CartPole, u32::MAX, AFTER_UPDATES);
-        let resume = Resume::open(&folder_of(&broken), &toml::Table::new()).unwrap();
-        let run = Run::resume(resume, env, &stop).unwrap();
+        let resume = RunStart::open(&folder_of(&broken), &toml::Table::new()).unwrap();
+        let run = Run::start(resume, env, &stop).unwrap();
         assert_eq!(run.notices, [""; 0]);
         run.train(&stop).unwrap();
         assert_eq!(difference(&whole, &broken), None, "{variant} {name}");
@@ -173,8 +173,8 @@ fn where_games_cannot_go_on_the_run_says_why() {
     let variant = &VARIANTS[0];
     let no_changes = toml::Table::new();
     let resumed = |settings: &Settings, env: Box<dyn VecEnv>| {
-        let resume = Resume::open(&folder_of(settings), &no_changes).unwrap();
-        Run::resume(resume, env, &StopRequest::never()).unwrap()
+        let resume = RunStart::open(&folder_of(settings), &no_changes).unwrap();
+        Run::start(resume, env, &StopRequest::never()).unwrap()
     };
 
     // In the first update, before which there is nothing to go back to.

@@ -153,9 +153,9 @@ pub fn train_with_stops(settings: &Settings, of: Task, stops: &[u32]) -> Vec<Str
         let run = if number == 0 {
             Run::create(settings.clone(), env, &stop).unwrap()
         } else {
-            let resume = Resume::open(&folder_of(settings), &toml::Table::new()).unwrap();
+            let resume = RunStart::open(&folder_of(settings), &toml::Table::new()).unwrap();
             notices.extend(resume.notices());
-            Run::resume(resume, env, &stop).unwrap()
+            Run::start(resume, env, &stop).unwrap()
         };
         notices.extend(run.notices.iter().cloned());
         let outcome = run.train(&stop).unwrap().outcome;

@@ -157,7 +157,7 @@ impl Dqn {
         self.learner.ranks.sum(&mut of_all)?;
         for (number, error) in numbers.iter().zip(to_vec::<f32>(&of_all)) {
             if !error.is_finite() {
-                return Err(TrainerError::Diverged { what: "the error" });
+                return Err(TrainerError::Diverged("the error"));
             }
             priorities.set((number % capacity) as usize, f64::from(error));
         }

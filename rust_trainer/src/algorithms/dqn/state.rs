@@ -45,8 +45,7 @@ impl Dqn {
     /// The same without the replay memory.
     pub(super) fn learned(&self) -> Result<State, TrainerError> {
         let mut state = self.learner.state(&self.target_tensors())?;
-        let progress = serde_json::to_value(self.progress)
-            .map_err(|error| TrainerError::State(format!("value `progress`: {error}")))?;
+        let progress = json!(self.progress);
         state.values.insert("progress".to_owned(), progress);
         let ranks = &self.learner.ranks;
         if !self.terms.is_empty() {

@@ -128,7 +128,7 @@ impl Checkpoint {
             // This one only: the folder of a run that is lost is not made anew.
             fs::create_dir(folder)
                 .and_then(|()| files::sync_folder(folder.parent().unwrap_or(folder)))
-                .map_err(|source| TrainerError::io("create", folder, source))?;
+                .map_err(TrainerError::io("create", folder))?;
         }
         let replay = match self.state.replay.as_slice() {
             [] => Ok(None),
@@ -193,7 +193,7 @@ impl Checkpoint {
     /// # Errors
     /// [`TrainerError::Checkpoint`] for a damaged file; others for one that cannot be read or is no checkpoint.
     pub fn read(path: &Path) -> Result<Self, TrainerError> {
-        let bytes = files::read(path).map_err(|source| TrainerError::io("read", path, source))?;
+        let bytes = files::read(path).map_err(TrainerError::io("read", path))?;
         Self::parse(path, &bytes)
     }
 
@@ -343,7 +343,7 @@ fn checksum(metadata: &Metadata, tensors: &BTreeMap<&str, TensorView<'_>>) -> St
         hasher.update(kind.as_bytes());
         hasher.update(view.data());
     }
-    format!("crc32:{:08x}", hasher.finalize())
+    replay::checksum(hasher.finalize())
 }
 
 fn read_metadata(bytes: &[u8]) -> Result<Metadata, String> {

@@ -58,7 +58,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
     if !folder.exists() {
         return Ok(Vec::new());
     }
-    let failed = |source| TrainerError::io("list", folder, source);
+    let failed = TrainerError::io("list", folder);
     let entries = fs::read_dir(folder).map_err(failed)?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path()));
     paths.collect::<Result<_, _>>().map_err(failed)
@@ -86,11 +86,11 @@ pub(in crate::run) fn drop_old(folder: &Path, keep: usize) -> Result<(), Trainer
     replays.retain(|path| Some(path) != newest.as_ref());
     let mut old = checkpoints.iter().rev().skip(keep).chain(&replays);
     old.try_for_each(|path| remove(path))?;
-    files::sync_folder(folder).map_err(|source| TrainerError::io("sync", folder, source))
+    files::sync_folder(folder).map_err(TrainerError::io("sync", folder))
 }
 
 fn remove(path: &Path) -> Result<(), TrainerError> {
-    fs::remove_file(path).map_err(|source| TrainerError::io("remove", path, source))
+    fs::remove_file(path).map_err(TrainerError::io("remove", path))
 }
 
 /// Renames the checkpoints after `path`, which are damaged, and the replay memories beside them: they must
@@ -116,6 +116,5 @@ pub(in crate::run) fn set_replay_apart(checkpoint: &Path) -> Result<(), TrainerE
 }
 
 fn set_apart(file: &Path) -> Result<(), TrainerError> {
-    fs::rename(file, file.with_extension("damaged"))
-        .map_err(|source| TrainerError::io("rename", file, source))
+    fs::rename(file, file.with_extension("damaged")).map_err(TrainerError::io("rename", file))
 }

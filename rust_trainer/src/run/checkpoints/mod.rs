@@ -27,11 +27,10 @@ pub struct Found {
 impl Found {
     /// A checkpoint that was not chosen among several.
     pub(super) fn alone(path: PathBuf, checkpoint: Checkpoint) -> Self {
-        let damaged = Vec::new();
         Self {
             path,
             checkpoint,
-            damaged,
+            damaged: Vec::new(),
         }
     }
 
@@ -62,18 +61,20 @@ impl Found {
 pub(super) fn newest(folder: &Path) -> Result<Option<Found>, TrainerError> {
     let mut damaged = Vec::new();
     for path in list(folder)?.into_iter().rev() {
-        match Checkpoint::read(&path) {
-            Ok(checkpoint) => match checkpoint.check_finite() {
-                Ok(()) => {
-                    return Ok(Some(Found {
-                        path,
-                        checkpoint,
-                        damaged,
-                    }));
-                }
-                Err(error) => damaged.push(TrainerError::checkpoint(&path, error)),
-            },
-            Err(error @ TrainerError::Checkpoint { .. }) => damaged.push(error),
+        let read = Checkpoint::read(&path).and_then(|checkpoint| {
+            let finite = checkpoint.check_finite();
+            finite.map_err(|error| TrainerError::checkpoint(&path, error))?;
+            Ok(checkpoint)
+        });
+        match read {
+            Ok(checkpoint) => {
+                return Ok(Some(Found {
+                    path,
+                    checkpoint,
+                    damaged,
+                }));
+            }
+            Err(error @ TrainerError::Checkpoint(_)) => damaged.push(error),
             // What cannot be read today, or by this program, may be whole.
             Err(error) => return Err(error),
         }
@@ -120,10 +121,11 @@ pub fn find_best(run: &Path) -> Result<Found, TrainerError> {
 /// The same, of whatever run, if there is any.
 pub(super) fn best(run: &Path) -> Result<Option<Found>, TrainerError> {
     let path = files::path_of_best(&run.join("checkpoints"));
-    let is_there = path.is_file();
-    is_there
-        .then(|| Ok(Found::alone(path.clone(), Checkpoint::read(&path)?)))
-        .transpose()
+    let checkpoint = path
+        .is_file()
+        .then(|| Checkpoint::read(&path))
+        .transpose()?;
+    Ok(checkpoint.map(|checkpoint| Found::alone(path, checkpoint)))
 }
 
 fn check_exists(run: &Path) -> Result<(), TrainerError> {

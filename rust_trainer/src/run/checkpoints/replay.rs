@@ -6,7 +6,7 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{self, BufWriter, Read, Write},
+    io::{self, BufWriter, Write},
     path::Path,
 };
 
@@ -14,9 +14,8 @@ use safetensors::tensor::TensorInfo;
 use tch::{Device, Kind, Tensor};
 
 use super::tensors::{format_of, kind_of, shape_of};
-use crate::{error::TrainerError, files};
+use crate::{error::TrainerError, files, tensors::numbers};
 
-const CHUNK_BYTES: usize = 16 << 20;
 /// Of a file, before the header: its length.
 const LENGTH_BYTES: usize = 8;
 
@@ -24,64 +23,50 @@ const LENGTH_BYTES: usize = 8;
 pub(super) fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<String, TrainerError> {
     let (header, order) = header(tensors)?;
     let write_all = |file: &mut File| -> io::Result<String> {
-        let mut out = Summed::new(BufWriter::new(file));
-        out.write_all(&(header.len() as u64).to_le_bytes())?;
-        out.write_all(header.as_bytes())?;
-        let mut chunk = Vec::new();
-        for tensor in order {
-            if tensor.numel() == 0 {
-                continue; // libtorch views no tensor without numbers as another type
-            }
-            let bytes = tensor
-                .f_reshape([-1])
-                .and_then(|flat| flat.f_view_dtype(Kind::Uint8));
-            let bytes = bytes.map_err(io::Error::other)?;
-            for start in (0..bytes.numel()).step_by(CHUNK_BYTES) {
-                let length = CHUNK_BYTES.min(bytes.numel() - start);
-                chunk.resize(length, 0);
-                let part = bytes.f_narrow(0, start as i64, length as i64);
-                let copied = part.and_then(|part| part.f_copy_data_u8(&mut chunk, length));
-                copied.map_err(io::Error::other)?;
-                out.write_all(&chunk)?;
-            }
+        let (mut out, mut hasher) = (BufWriter::new(file), crc32fast::Hasher::new());
+        let mut put = |bytes: &[u8]| {
+            hasher.update(bytes);
+            out.write_all(bytes)
+        };
+        put(&(header.len() as u64).to_le_bytes())?;
+        put(header.as_bytes())?;
+        // libtorch views no tensor without numbers as another type.
+        for tensor in order.into_iter().filter(|tensor| tensor.numel() > 0) {
+            let flat = tensor.f_reshape([-1]);
+            let bytes = flat.and_then(|flat| flat.f_view_dtype(Kind::Uint8));
+            put(numbers(&bytes.map_err(io::Error::other)?))?;
         }
         out.flush()?;
-        Ok(checksum(&out.hasher))
+        Ok(checksum(hasher.finalize()))
     };
-    files::replace_with(path, write_all).map_err(|source| TrainerError::io("write", path, source))
+    files::replace_with(path, write_all).map_err(TrainerError::io("write", path))
 }
 
 /// The tensors of the file at `path`, whose numbers stay on the disk until they are used; or what is wrong with it,
 /// such as another checksum than `expected`.
 pub(super) fn read(path: &Path, expected: &str) -> Result<Vec<(String, Tensor)>, String> {
-    let said = |error: io::Error| error.to_string();
-    let mut file = Summed::new(files::open(path).map_err(said)?);
-    let mut length = [0; LENGTH_BYTES];
-    file.read_exact(&mut length).map_err(said)?;
-    let mut header = Vec::new();
-    let mut of_header = (&mut file).take(u64::from_le_bytes(length));
-    of_header.read_to_end(&mut header).map_err(said)?;
-    let start = LENGTH_BYTES + header.len();
-    let mut chunk = vec![0; CHUNK_BYTES];
-    let mut num_bytes = start;
-    loop {
-        match file.read(&mut chunk).map_err(said)? {
-            0 => break,
-            count => num_bytes += count,
-        }
-    }
-    if checksum(&file.hasher) != expected {
+    let about = files::open(path).and_then(|file| file.metadata());
+    let num_bytes = about.map_err(|error| error.to_string())?.len();
+    let name = path.to_str().ok_or("its path is no Unicode")?;
+    let said = |error: tch::TchError| TrainerError::from(error).to_string();
+    let map = Tensor::f_from_file(name, false, num_bytes as i64, (Kind::Uint8, Device::Cpu));
+    let map = map.map_err(said)?;
+    let bytes = numbers::<u8>(&map);
+    if checksum(crc32fast::hash(bytes)) != expected {
         return Err("its checksum is another than that in the checkpoint".to_owned());
     }
+    let (length, rest) = bytes.split_first_chunk().ok_or("it has no header")?;
+    let header = rest
+        .get(..u64::from_le_bytes(*length) as usize)
+        .ok_or("its header is cut off")?;
+    let start = LENGTH_BYTES + header.len();
     let header: BTreeMap<String, TensorInfo> =
-        serde_json::from_slice(&header).map_err(|error| error.to_string())?;
+        serde_json::from_slice(header).map_err(|error| error.to_string())?;
     for (name, info) in &header {
-        check_place(info, num_bytes - start)
+        check_place(info, bytes.len() - start)
             .map_err(|what| format!("its tensor `{name}` {what}"))?;
     }
-    let name = path.to_str().ok_or("its path is no Unicode")?;
-    let map = || {
-        let map = Tensor::f_from_file(name, false, num_bytes as i64, (Kind::Uint8, Device::Cpu))?;
+    let tensors = || {
         let mut tensors = Vec::new();
         for (name, info) in header {
             let (first, end) = info.data_offsets;
@@ -98,7 +83,7 @@ pub(super) fn read(path: &Path, expected: &str) -> Result<Vec<(String, Tensor)>,
         }
         Ok(tensors)
     };
-    map().map_err(|error: tch::TchError| TrainerError::from(error).to_string())
+    tensors().map_err(said)
 }
 
 /// Refuses a tensor that does not lie in the `length` bytes behind the header, or is of another size than its
@@ -145,41 +130,8 @@ fn header(tensors: &[(String, Tensor)]) -> Result<(String, Vec<&Tensor>), Traine
     ))
 }
 
-fn checksum(hasher: &crc32fast::Hasher) -> String {
-    format!("crc32:{:08x}", hasher.clone().finalize())
-}
-
-/// A reader or writer with the checksum of what passed through it.
-struct Summed<T> {
-    inner: T,
-    hasher: crc32fast::Hasher,
-}
-
-impl<T> Summed<T> {
-    fn new(inner: T) -> Self {
-        let hasher = crc32fast::Hasher::new();
-        Self { inner, hasher }
-    }
-}
-
-impl<T: Write> Write for Summed<T> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.inner.write(bytes)?;
-        self.hasher.update(&bytes[..count]);
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
-}
-
-impl<T: Read> Read for Summed<T> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(bytes)?;
-        self.hasher.update(&bytes[..count]);
-        Ok(count)
-    }
+pub(super) fn checksum(crc: u32) -> String {
+    format!("crc32:{crc:08x}")
 }
 
 #[cfg(test)]
@@ -241,9 +193,7 @@ mod tests {
             bytes.extend(header.as_bytes());
             bytes.extend([0; 16]);
             fs::write(&path, &bytes).unwrap();
-            let mut hasher = crc32fast::Hasher::new();
-            hasher.update(&bytes);
-            let problem = read(&path, &checksum(&hasher)).unwrap_err();
+            let problem = read(&path, &checksum(crc32fast::hash(&bytes))).unwrap_err();
             let is_line = problem.contains("`rewards`") && !problem.contains('\n');
             assert!(is_line, "{problem}");
         }

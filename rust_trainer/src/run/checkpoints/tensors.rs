@@ -1,9 +1,9 @@
 //! Tensors as safetensors files hold them.
 
 use safetensors::{Dtype as Format, tensor::TensorView};
-use tch::{Device, Kind, Tensor};
+use tch::{Kind, Tensor};
 
-use crate::error::TrainerError;
+use crate::{error::TrainerError, tensors::bytes_of};
 
 const FORMATS: [(Kind, Format); 5] = [
     (Kind::Float, Format::F32),
@@ -45,16 +45,10 @@ impl Stored {
 
     /// A copy, from whatever device.
     pub fn new(tensor: &Tensor) -> Result<Self, TrainerError> {
-        let tensor = tensor.detach().f_to_device(Device::Cpu)?.f_contiguous()?;
-        let kind = tensor.kind();
-        let format = format_of(kind)?;
-        let numel = tensor.numel();
-        let mut bytes = vec![0; numel * kind.elt_size_in_bytes()];
-        tensor.f_copy_data_u8(&mut bytes, numel)?;
         Ok(Self {
-            format,
-            shape: shape_of(&tensor),
-            bytes,
+            format: format_of(tensor.kind())?,
+            shape: shape_of(tensor),
+            bytes: bytes_of(&tensor.detach())?,
         })
     }
 }

@@ -1,7 +1,5 @@
 //! What can go wrong in a run.
 
-mod report;
-
 use std::{
     fmt, io,
     path::{Path, PathBuf},
@@ -9,50 +7,21 @@ use std::{
 
 use vec_env::EnvError;
 
-pub use report::ReportError;
-
 /// An error of the trainer.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainerError {
     /// A setting whose value cannot work.
-    #[error("setting `{name}` = {value} {problem}")]
-    Setting {
-        /// The setting's name.
-        name: &'static str,
-        /// The value given.
-        value: String,
-        /// What is wrong with it.
-        problem: String,
-    },
+    #[error("setting {0}")]
+    Setting(String),
     /// Something the user asked for that cannot be done.
     #[error("{0}")]
     Usage(String),
-    /// A file or folder that could not be used.
-    #[error("could not {action} `{}`: {source}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
-    /// A settings file that is not valid.
-    #[error("`{}`: {source}", path.display())]
-    Toml {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, and where.
-        source: Box<toml::de::Error>,
-    },
+    /// What could not be done with a file or folder, and why.
+    #[error("could not {0}: {1}")]
+    Io(String, #[source] io::Error),
     /// A checkpoint that cannot be used.
-    #[error("checkpoint `{}`: {problem}", path.display())]
-    Checkpoint {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
+    #[error("checkpoint {0}")]
+    Checkpoint(String),
     /// The environment failed.
     #[error(transparent)]
     Env(#[from] EnvError),
@@ -64,42 +33,26 @@ pub enum TrainerError {
         "{0} What needs less: fewer num_envs, fewer num_steps, smaller minibatches, a smaller replay memory"
     )]
     OutOfMemory(String),
-    /// The run's outputs could not be written.
-    #[error(transparent)]
-    Report(#[from] ReportError),
-    /// A loss, a gradient or another number of learning is no longer one.
-    #[error("{what} is not finite: the run diverged")]
-    Diverged {
-        /// What is not finite.
-        what: &'static str,
-    },
+    /// The run's outputs cannot be written, drawn or read back.
+    #[error("{0}")]
+    Report(String),
+    /// This number of learning is no longer one.
+    #[error("{0} is not finite: the run diverged")]
+    Diverged(&'static str),
     /// What a checkpoint holds does not fit what it is loaded into.
     #[error("{0}")]
     State(String),
-    /// An environment cut an episode off and did not show what came last.
+    /// This environment cut an episode off and did not show what came last.
     #[error(
-        "environment {env} truncated an episode without its last observation (`final_obs`): what was cut off cannot be valued"
+        "environment {0} truncated an episode without its last observation (`final_obs`): what was cut off cannot be valued"
     )]
-    NoFinalObs {
-        /// Index of the environment.
-        env: usize,
-    },
-    /// The other ranks of a training cannot be reached any more.
-    #[error("{reason}")]
-    Lost {
-        /// What the engine says.
-        reason: String,
-    },
-    /// What went wrong at a rank, or with it.
-    #[error("{rank}{}: {cause}", if *is_gone { " was killed, is frozen, or cannot be reached" } else { "" })]
-    Rank {
-        /// Which one, of how many, on which machine.
-        rank: String,
-        /// Whether the others lost it.
-        is_gone: bool,
-        /// Why.
-        cause: Box<TrainerError>,
-    },
+    NoFinalObs(usize),
+    /// The other ranks of a training cannot be reached any more, as the engine says.
+    #[error("{0}")]
+    Lost(String),
+    /// At which rank, or with which, something went wrong, and what.
+    #[error("{0}: {1}")]
+    Rank(String, Box<TrainerError>),
     /// Something that another rank has told already.
     #[error("another rank says why")]
     Told,
@@ -118,14 +71,9 @@ pub enum TrainerError {
     /// A stop was asked for before there was anything to save.
     #[error("stopped")]
     Stopped,
-    /// Something below panicked.
-    #[error("{message} ({place})")]
-    Panic {
-        /// What it said.
-        message: String,
-        /// Where.
-        place: String,
-    },
+    /// Something below panicked: what it said, and where.
+    #[error("{0} ({1})")]
+    Panic(String, String),
 }
 
 /// What is left of a run that failed, and how to go on.
@@ -133,7 +81,7 @@ fn kept(cause: &TrainerError, folder: &Path, saved: Option<u64>) -> String {
     let folder = folder.display();
     match (cause, saved) {
         (_, None) => "there is no checkpoint of it".to_owned(),
-        (TrainerError::Diverged { .. }, Some(step)) => format!(
+        (TrainerError::Diverged(_), Some(step)) => format!(
             "its newest checkpoint, of agent step {step} in '{folder}', is from before: a new run with a \
              smaller learning rate is the remedy"
         ),
@@ -156,7 +104,7 @@ impl TrainerError {
     pub fn details(&self) -> Option<&str> {
         match self {
             Self::Env(error) => error.details(),
-            Self::Run { cause, .. } | Self::Rank { cause, .. } => cause.details(),
+            Self::Run { cause, .. } | Self::Rank(_, cause) => cause.details(),
             _ => None,
         }
     }
@@ -182,33 +130,36 @@ impl TrainerError {
     /// Whether it is another rank that is missing.
     pub(crate) fn is_lost(&self) -> bool {
         match self {
-            Self::Lost { .. } => true,
+            Self::Lost(_) => true,
             Self::Run { cause, .. } => cause.is_lost(),
             _ => false,
         }
     }
 
-    pub(crate) fn setting(name: &'static str, value: impl fmt::Display, problem: String) -> Self {
-        Self::Setting {
-            name,
-            value: brief(&value.to_string()),
-            problem,
-        }
+    pub(crate) fn setting(
+        name: &str,
+        value: impl fmt::Display,
+        problem: impl fmt::Display,
+    ) -> Self {
+        let value = brief(&value.to_string());
+        Self::Setting(format!("`{name}` = {value} {problem}"))
     }
 
-    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
-        Self::Io {
-            action,
-            path: path.to_owned(),
-            source,
-        }
+    /// For `map_err`: what was tried on which file.
+    pub(crate) fn io<P: AsRef<Path> + ?Sized>(
+        action: &str,
+        path: &P,
+    ) -> impl Fn(io::Error) -> Self + Copy {
+        move |source| Self::Io(format!("{action} `{}`", path.as_ref().display()), source)
+    }
+
+    /// For `map_err`: what could not be read, written or understood of the value of this name.
+    pub(crate) fn value(name: &str) -> impl Fn(serde_json::Error) -> Self {
+        move |error| Self::State(format!("value `{name}`: {error}"))
     }
 
     pub(crate) fn checkpoint(path: &Path, problem: impl fmt::Display) -> Self {
-        Self::Checkpoint {
-            path: path.to_owned(),
-            problem: problem.to_string(),
-        }
+        Self::Checkpoint(format!("`{}`: {problem}", path.display()))
     }
 }
 
@@ -219,21 +170,17 @@ const LONGEST_QUOTE: usize = 400;
 
 /// What a user gave, as a part of one line: without control characters, and cut where it is long.
 pub(crate) fn brief(text: &str) -> String {
-    let text: String = text.chars().flat_map(in_a_line).collect();
-    cut(&text, LONGEST)
+    let letters = text.chars().map(|letter| match letter {
+        control if control.is_control() => control.escape_default().to_string(),
+        other => other.to_string(),
+    });
+    cut(&letters.collect::<String>(), LONGEST)
 }
 
 /// A message in which nothing between backticks is longer than a path may be.
 pub(crate) fn brief_quotes(message: &str) -> String {
     let pieces = message.split('`').map(|piece| cut(piece, LONGEST_QUOTE));
     pieces.collect::<Vec<_>>().join("`")
-}
-
-/// A character as it may stand in a line.
-fn in_a_line(character: char) -> impl Iterator<Item = char> {
-    let escaped = character.is_control().then(|| character.escape_default());
-    let itself = escaped.is_none().then_some(character);
-    escaped.into_iter().flatten().chain(itself)
 }
 
 fn cut(text: &str, longest: usize) -> String {

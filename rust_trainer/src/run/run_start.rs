@@ -1,8 +1,6 @@
-//! What a run that goes on is read from: its folder, its settings, its newest checkpoint.
+//! What a run starts from: its folder, its settings, and where it goes on its newest checkpoint.
 
 use std::{fs, path::Path};
-
-use serde::{Deserialize, Serialize};
 
 use super::{
     checkpoints::{self, Checkpoint, Found},
@@ -15,20 +13,37 @@ use crate::{
     settings::{CHANGEABLE, Settings},
 };
 
-/// A run that is to go on.
+/// A run before its environments are made.
 #[derive(Debug)]
-pub struct Resume {
+pub struct RunStart {
+    /// Its settings; of one that goes on changed as asked for.
+    pub settings: Settings,
+    /// It is a new one, in an empty folder.
+    pub is_new: bool,
+    pub(super) ranks: Ranks,
     pub(super) folder: RunFolder,
     pub(super) checkpoint: Option<Found>,
     /// What is wrong with the replay memory that the checkpoint should have.
     pub(super) replay_problem: Option<TrainerError>,
-    /// Its settings, changed as asked for.
-    pub settings: Settings,
-    /// They are the checkpoint's.
+    /// The settings are the checkpoint's.
     settings_were_lost: bool,
 }
 
-impl Resume {
+impl RunStart {
+    /// A new run, in a folder that is [reserved](RunFolder::reserve) for it; the folder is rank 0's.
+    #[must_use]
+    pub fn anew(folder: RunFolder, settings: Settings, ranks: Ranks) -> Self {
+        Self {
+            settings,
+            is_new: true,
+            ranks,
+            folder,
+            checkpoint: None,
+            replay_problem: None,
+            settings_were_lost: false,
+        }
+    }
+
     /// Opens the run in `folder`: its newest checkpoint that can be read, or, where it was ended before
     /// the first, its settings alone.
     ///
@@ -61,54 +76,45 @@ impl Resume {
             ))
         })?;
         Ok(Self {
-            settings: settings.with(changes)?,
-            folder,
+            is_new: false,
             checkpoint,
             replay_problem,
             settings_were_lost,
+            ..Self::anew(folder, settings.with(changes)?, Ranks::alone())
         })
     }
 
     /// The same for several ranks: rank 0 opens the run and hands the others what they need of it, who need
-    /// not see the folder.
-    ///
-    /// # Errors
-    /// Those of [`Resume::open`], at rank 0; [`TrainerError::Lost`].
+    /// not see the folder. There may have been more ranks before, or fewer.
     pub fn open_at_first(
         folder: &Path,
         changes: &toml::Table,
         ranks: &Ranks,
     ) -> Result<Self, TrainerError> {
+        let not_handed = TrainerError::value("settings");
         if ranks.is_first() {
             let opened = Self::open(folder, changes)?;
-            if ranks.is_alone() {
-                return Ok(opened);
+            if !ranks.is_alone() {
+                let found = opened.checkpoint.as_ref();
+                let read = |found: &Found| {
+                    fs::read(&found.path).map_err(TrainerError::io("read", &found.path))
+                };
+                let bytes = found.map(read).transpose()?.unwrap_or_default();
+                ranks.of_first(&serde_json::to_vec(&opened.settings).map_err(not_handed)?)?;
+                ranks.of_first(&bytes)?;
             }
-            let mut bytes = Vec::new();
-            if let Some(found) = &opened.checkpoint {
-                let failed = |source| TrainerError::io("read", &found.path, source);
-                bytes = fs::read(&found.path).map_err(failed)?;
-            }
-            let run = RunOfFirst {
-                settings: opened.settings.clone(),
-                has_checkpoint: opened.checkpoint.is_some(),
-            };
-            let run = serde_json::to_vec(&run).map_err(|error| not_handed(&error))?;
-            ranks.of_first(&run)?;
-            ranks.of_first(&bytes)?;
-            return Ok(opened);
+            let ranks = ranks.clone();
+            return Ok(Self { ranks, ..opened });
         }
-        let run = ranks.of_first(&[])?;
-        let run: RunOfFirst = serde_json::from_slice(&run).map_err(|error| not_handed(&error))?;
+        let settings = serde_json::from_slice(&ranks.of_first(&[])?).map_err(not_handed)?;
         let bytes = ranks.of_first(&[])?;
         let parse = || Checkpoint::parse(folder, &bytes);
-        let checkpoint = run.has_checkpoint.then(parse).transpose()?;
+        let checkpoint = (!bytes.is_empty()).then(parse).transpose()?;
+        let own = RunFolder::of_another_rank(folder.to_owned());
         Ok(Self {
-            folder: RunFolder::of_another_rank(folder.to_owned()),
+            is_new: false,
             checkpoint: checkpoint.map(|checkpoint| Found::alone(folder.to_owned(), checkpoint)),
-            replay_problem: None,
-            settings: run.settings,
-            settings_were_lost: false,
+            ..Self::anew(own, settings, ranks.clone())
         })
     }
 
@@ -153,17 +159,6 @@ impl Resume {
         }
         notices
     }
-}
-
-/// What rank 0 hands the others of a run that goes on, beside the bytes of its checkpoint.
-#[derive(Serialize, Deserialize)]
-struct RunOfFirst {
-    settings: Settings,
-    has_checkpoint: bool,
-}
-
-fn not_handed(error: &serde_json::Error) -> TrainerError {
-    TrainerError::State(format!("settings for the other ranks: {error}"))
 }
 
 /// What falls or rises over a whole run: with a longer run it goes back.

@@ -10,12 +10,12 @@ const NOTICEABLE: f64 = 1.25;
 
 /// How long each rank worked since they were compared last.
 #[derive(Debug, Default)]
-pub(crate) struct Pace {
+pub(crate) struct WorkTimes {
     busy: Vec<f64>,
     updates: u32,
 }
 
-impl Pace {
+impl WorkTimes {
     /// Notes the seconds that each rank worked in an update. Once in a hundred updates: the slowest one, its
     /// seconds, and the median of the others', if the difference is worth a word.
     pub fn note(&mut self, busy: &[f64]) -> Option<(usize, f64, f64)> {
@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(slowest(&[1.0, 1.1, 0.9, 2.0]), Some((3, 2.0, 1.0)));
         assert_eq!(slowest(&[1.0, 1.2]), None);
         assert_eq!(slowest(&[1.0]), None);
-        let mut pace = Pace::default();
+        let mut pace = WorkTimes::default();
         for update in 1..=2 * UPDATES {
             let said = pace.note(&[0.25, 0.5]);
             let is_time = update % UPDATES == 0;
