@@ -4,7 +4,7 @@ use std::{
     fs::{self, File},
     io::{self, Read, Write},
     os::unix::fs::MetadataExt,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use crate::error::TrainerError;
@@ -12,7 +12,7 @@ use crate::error::TrainerError;
 /// How the name ends under which a file is written.
 const UNFINISHED: &str = ".unfinished";
 
-/// Whether `path` is what [`replace`] leaves where the program is killed in the midst of it.
+/// Whether `path` is what [`replace_with`] leaves where the program is killed in the midst of it.
 pub(super) fn is_unfinished(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with('.') && name.ends_with(UNFINISHED)
@@ -29,6 +29,23 @@ pub fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
+/// The paths of all that is in a folder.
+pub(crate) fn list(folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
+    let paths = fs::read_dir(folder).and_then(|entries| {
+        let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+        paths.collect::<Result<_, _>>()
+    });
+    paths.map_err(TrainerError::io("list", folder))
+}
+
+/// What a file of `/proc` says under a name, there first.
+pub(crate) fn proc_value(path: &str, name: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+    let (_, value) = lines.find(|(of, _)| of.trim() == name)?;
+    Some(value.trim().to_owned())
+}
+
 /// Whether an open file, or folder, is the one that stands at `path`: not removed, renamed, or replaced by another.
 pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     let place = |about: fs::Metadata| (about.dev(), about.ino());
@@ -36,7 +53,6 @@ pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     matches!((ours, found), (Ok(ours), Ok(found)) if ours == found)
 }
 
-/// The name of this machine.
 pub(crate) fn host_name() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname");
     name.map_or_else(|_| "unknown host".to_owned(), |name| name.trim().to_owned())
@@ -49,15 +65,11 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// [`replace`], with an error that names the file.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), TrainerError> {
-    replace(path, bytes).map_err(TrainerError::io("write", path))
-}
-
 /// Puts a file with these bytes in the place of `path`: written beside it under another name, synced,
 /// renamed.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace_with(path, |file| file.write_all(bytes))
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), TrainerError> {
+    let written = replace_with(path, |file| file.write_all(bytes));
+    written.map_err(TrainerError::io("write", path))
 }
 
 /// The same for a file that `write` fills; returns what that does.
@@ -95,7 +107,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         for text in ["one", "two"] {
-            replace(&path, text.as_bytes()).unwrap();
+            write(&path, text.as_bytes()).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -106,8 +118,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         fs::create_dir(&path).unwrap();
-        assert!(replace(&path, b"text").is_err());
+        assert!(write(&path, b"text").is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        assert!(replace(&folder.path().join("gone/a"), b"text").is_err());
+        assert!(write(&folder.path().join("gone/a"), b"text").is_err());
     }
 }

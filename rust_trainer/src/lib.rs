@@ -19,7 +19,7 @@ mod memory;
 pub mod nn;
 pub mod normalize;
 pub mod optimizer;
-pub mod panics;
+mod panics;
 pub mod parallel;
 pub mod policy;
 pub mod random;

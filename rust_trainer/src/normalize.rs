@@ -89,9 +89,6 @@ impl ObsNormalizer {
     }
 
     /// One that was saved, of observations of `spec`.
-    ///
-    /// # Errors
-    /// [`TrainerError::State`] for that of other observations.
     pub fn load(saved: Self, spec: &ObsSpec) -> Result<Self, TrainerError> {
         let Self(RunningMoments { mean, variance, .. }) = &saved;
         if spec.shape == [mean.len()] && variance.len() == mean.len() {
@@ -156,9 +153,6 @@ impl RewardNormalizer {
     }
 
     /// One that was saved, of `num_envs` environments.
-    ///
-    /// # Errors
-    /// [`TrainerError::State`] for that of others.
     pub fn load(saved: Self, num_envs: usize) -> Result<Self, TrainerError> {
         let widths = [saved.moments.mean.len(), saved.moments.variance.len()];
         if saved.returns.len() == num_envs && widths == [1, 1] {

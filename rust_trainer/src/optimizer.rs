@@ -89,24 +89,18 @@ impl Optimizer {
             self.count_step();
             return;
         }
-        self.steps += 1;
-        match (
-            self.next(self.steps, learning_rate),
-            self.moments.as_mut_slice(),
-        ) {
+        self.count_step();
+        let next = self.next(self.steps, learning_rate);
+        match (next, self.moments.as_mut_slice()) {
             (Step::Adam(step), [mean, variance]) => {
-                in_parts(
-                    threads,
-                    gradient,
-                    [params, mean, variance],
-                    |gradient, numbers| {
-                        step.apply(gradient, numbers);
-                    },
-                );
+                let moved = [params, mean, variance];
+                in_parts(threads, gradient, moved, |from, to| {
+                    step.apply(from, to);
+                });
             }
             (Step::RmsProp(step), [square]) => {
-                in_parts(threads, gradient, [params, square], |gradient, numbers| {
-                    step.apply(gradient, numbers);
+                in_parts(threads, gradient, [params, square], |from, to| {
+                    step.apply(from, to);
                 });
             }
             _ => unreachable!("each rule has its moments"),
@@ -115,8 +109,7 @@ impl Optimizer {
 
     /// What [`Optimizer::step_by`] wants to know of each of the next `count` steps, float32 `[count, 3]`,
     /// row by row: the factor and the term of the root, and the length of the step.
-    #[must_use]
-    pub fn coefficients(&self, learning_rate: f64, count: usize) -> Vec<f32> {
+    pub(crate) fn coefficients(&self, learning_rate: f64, count: usize) -> Vec<f32> {
         let steps = (1..=count as u64).map(|ahead| self.next(self.steps + ahead, learning_rate));
         let rows = steps.flat_map(|step| match step {
             Step::Adam(AdamStep {

@@ -41,22 +41,19 @@ impl Threads {
     pub const ONE: Self = Self(1);
 
     /// Into how many parts `numel` numbers are split that are each computed by itself.
-    #[must_use]
-    pub fn num_chunks(self, numel: usize) -> usize {
+    pub(crate) fn num_chunks(self, numel: usize) -> usize {
         self.0.min(numel >> 18).max(1)
     }
 
     /// In how many parts `rows` of a batch for a network of `num_params` weights are computed.
-    #[must_use]
-    pub fn num_parts(self, rows: usize, num_params: i64) -> usize {
+    pub(crate) fn num_parts(self, rows: usize, num_params: i64) -> usize {
         let worth = rows * num_params as usize / Self::LEAST_WORK;
         self.0.min(worth).clamp(1, rows.max(1))
     }
 
     /// The same for a forward pass alone: a third of a gradient's work, and done at every step, so that a
     /// thread that starts late is waited for more often.
-    #[must_use]
-    pub fn num_forward_parts(self, rows: usize, num_params: i64) -> usize {
+    pub(crate) fn num_forward_parts(self, rows: usize, num_params: i64) -> usize {
         self.num_parts(rows / 8, num_params)
     }
 }

@@ -64,9 +64,6 @@ pub struct StopRequest {
 
 impl StopRequest {
     /// Installs the handlers. SIGHUP stays ignored where it is, as `nohup` wants it.
-    ///
-    /// # Errors
-    /// The operating system's refusal.
     pub fn install() -> io::Result<Self> {
         let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
         if installed.users == 0 {
@@ -83,11 +80,9 @@ impl StopRequest {
             installed.before.push((SIGXFSZ, before));
         }
         installed.users += 1;
-        Ok(Self {
-            asked: Arc::default(),
-            hears_signals: true,
-            grace_period: GRACE_PERIOD,
-        })
+        let mut request = Self::never();
+        request.hears_signals = true;
+        Ok(request)
     }
 
     /// One that no signal reaches, for programs that stop by other means.
@@ -120,14 +115,12 @@ impl StopRequest {
     }
 
     /// Whether the program was asked to stop.
-    #[must_use]
-    pub fn is_asked(&self) -> bool {
+    pub(crate) fn is_asked(&self) -> bool {
         self.signal() != 0
     }
 
     /// The exit status that tells the shell which signal it was: 130 for Ctrl-C.
-    #[must_use]
-    pub fn exit_status(&self) -> i32 {
+    pub(crate) fn exit_status(&self) -> i32 {
         EXIT_BASE + self.signal()
     }
 

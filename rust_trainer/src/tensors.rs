@@ -42,33 +42,28 @@ pub(crate) fn is_plain(tensor: &Tensor, kind: Kind) -> bool {
     tensor.device() == Device::Cpu && tensor.kind() == kind && tensor.is_contiguous()
 }
 
+/// Where the numbers of a [plain](is_plain) tensor lie, and how many they are.
+fn place<T: Number>(tensor: &Tensor) -> (*mut T, usize) {
+    let is_plain = is_plain(tensor, T::KIND);
+    assert!(is_plain, "{:?} in a row, on the CPU", T::KIND);
+    (tensor.data_ptr().cast(), tensor.numel())
+}
+
 /// The numbers of a [plain](is_plain) tensor, where they lie.
+#[expect(unsafe_code, reason = "tch has no safe view of a tensor's numbers")]
 pub(crate) fn numbers<T: Number>(tensor: &Tensor) -> &[T] {
-    assert!(
-        is_plain(tensor, T::KIND),
-        "{:?} in a row, on the CPU",
-        T::KIND
-    );
-    #[expect(unsafe_code, reason = "tch has no safe view of a tensor's numbers")]
-    // SAFETY: they are `numel` numbers of this type, and live as long as the tensor; nobody writes to them
+    let (start, length) = place(tensor);
+    // SAFETY: they are `length` numbers of this type, and live as long as the tensor; nobody writes to them
     // meanwhile, for that is done through `&mut` of the network or of the optimizer.
-    unsafe {
-        slice::from_raw_parts(tensor.data_ptr().cast(), tensor.numel())
-    }
+    unsafe { slice::from_raw_parts(start, length) }
 }
 
 /// The same to be written to.
+#[expect(unsafe_code, reason = "tch has no safe view of a tensor's numbers")]
 pub(crate) fn numbers_mut<T: Number>(tensor: &mut Tensor) -> &mut [T] {
-    assert!(
-        is_plain(tensor, T::KIND),
-        "{:?} in a row, on the CPU",
-        T::KIND
-    );
-    #[expect(unsafe_code, reason = "tch has no safe view of a tensor's numbers")]
+    let (start, length) = place(tensor);
     // SAFETY: as in `numbers`; who has `&mut` of the flat tensor is the only one who uses its views, too.
-    unsafe {
-        slice::from_raw_parts_mut(tensor.data_ptr().cast(), tensor.numel())
-    }
+    unsafe { slice::from_raw_parts_mut(start, length) }
 }
 
 /// What libtorch said when a call of this thread to a function of `csrc` failed last.
@@ -83,9 +78,6 @@ pub(crate) fn torch_error() -> String {
 }
 
 /// A tensor's bytes, row by row.
-///
-/// # Errors
-/// What libtorch says.
 pub(crate) fn bytes_of(tensor: &Tensor) -> Result<Vec<u8>, TrainerError> {
     if tensor.numel() == 0 {
         return Ok(Vec::new());
@@ -114,9 +106,6 @@ pub(crate) fn copy(tensor: &Tensor) -> Tensor {
 }
 
 /// Observations of several environments, one after another in `bytes`, as a tensor `[count, ...]`.
-///
-/// # Errors
-/// Bytes of another length.
 pub fn obs_tensor(bytes: &[u8], count: usize, spec: &ObsSpec) -> Result<Tensor, TrainerError> {
     EnvError::check_length(bytes, count * spec.num_bytes())?;
     Ok(Tensor::f_from_data_size(

@@ -5,9 +5,9 @@ use tch::{Device, Kind, Tensor};
 
 use super::{
     learner::{Learner, Loss},
-    minibatches::Passes,
     nets::Blueprint,
-    on_policy::{Common, OnPolicy, Turn},
+    on_policy::{OnPolicy, Turn},
+    schedule::UpdateSettings,
 };
 use crate::{
     data::{Batch, Rollout, Samples},
@@ -23,20 +23,18 @@ impl OnPolicy for A2cSettings {
 
     const TERMS: &'static [&'static str] = &["policy_loss", "value_loss", "entropy"];
 
-    fn common(&self) -> Common {
-        Common {
+    fn common(&self) -> UpdateSettings {
+        UpdateSettings {
             num_steps: self.num_steps,
             gamma: self.gamma,
             learning_rate: self.learning_rate,
             anneal_lr: self.anneal_lr,
             norm_reward: self.norm_reward,
-            passes: Passes {
-                epochs: 1,
-                minibatches: 1,
-                is_shuffled: false,
-                norm_adv: self.norm_adv,
-                max_grad_norm: self.max_grad_norm,
-            },
+            epochs: 1,
+            minibatches: 1,
+            is_shuffled: false,
+            norm_adv: self.norm_adv,
+            max_grad_norm: self.max_grad_norm,
         }
     }
 

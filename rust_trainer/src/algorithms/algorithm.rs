@@ -21,9 +21,6 @@ pub trait Algorithm {
     /// of environments ([`VecEnv::batch_size`](vec_env::VecEnv::batch_size) is a part of them), for those of the group whose turn it
     /// is, and so are the other calls: actions, next observations and steps are a group's, one after
     /// another. Only the first observations, of a reset, are written for all of them at once.
-    ///
-    /// # Errors
-    /// What libtorch says.
     fn act(&mut self) -> Result<ActionBatch, TrainerError>;
 
     /// Takes what the step with these actions gave: rewards, ends, last observations of ended episodes.
@@ -47,16 +44,10 @@ pub trait Algorithm {
     /// returned [`Learning::Done`]): weights, optimizer, random numbers, counters, statistics, recurrent state, the
     /// observations in hand, for which no action is chosen yet. Asked for in the middle of an update, it
     /// holds what is learned; what is in hand of the games need not be whole.
-    ///
-    /// # Errors
-    /// What libtorch says.
     fn state(&self) -> Result<State, TrainerError>;
 
     /// The same without the replay memory, which playing does not need: it may take gigabytes, and be those
     /// of several ranks.
-    ///
-    /// # Errors
-    /// As [`Algorithm::state`].
     fn state_to_play(&self) -> Result<State, TrainerError> {
         self.state()
     }

@@ -70,7 +70,6 @@ impl<N: Network> Learner<N> {
         }
     }
 
-    /// Where the network is.
     pub(super) fn device(&self) -> Device {
         self.net.params().device()
     }
@@ -182,9 +181,6 @@ impl<N: Network> Learner<N> {
 
     /// Weights, the optimizer's moments and steps, the generator, and the tensors of `more`; tensors are
     /// copies on the CPU.
-    ///
-    /// # Errors
-    /// A generator that has no text.
     pub(super) fn state(&self, more: &[(String, Tensor)]) -> Result<State, TrainerError> {
         let tensors = self.tensors(more);
         let copies = tensors.map(|(name, tensor)| {
@@ -204,9 +200,6 @@ impl<N: Network> Learner<N> {
     }
 
     /// Goes on from a state, and copies to the tensors of `more`: all of it, or nothing changes.
-    ///
-    /// # Errors
-    /// As [`Algorithm::load_state`](super::Algorithm::load_state).
     pub(super) fn load_state(
         &mut self,
         state: &State,

@@ -4,7 +4,10 @@
 use rand::seq::SliceRandom;
 use tch::Tensor;
 
-use super::learner::{Learner, Loss, Part};
+use super::{
+    learner::{Learner, Loss, Part},
+    schedule::UpdateSettings,
+};
 use crate::{
     data::{Batch, Rollout, Samples, explained_variance, moments},
     error::TrainerError,
@@ -12,22 +15,6 @@ use crate::{
     optimizer::clip_grad_norm,
     parallel,
 };
-
-/// How an update goes through a rollout.
-#[derive(Clone, Copy, Debug)]
-pub struct Passes {
-    /// Passes over all samples.
-    pub epochs: usize,
-    /// Minibatches in each pass.
-    pub minibatches: usize,
-    /// Minibatches are drawn anew for each pass without replacement: of samples, or for a network with a memory
-    /// of environments; else they come in their order.
-    pub is_shuffled: bool,
-    /// Advantages are normalized in each minibatch.
-    pub norm_adv: bool,
-    /// Largest global norm of the gradient.
-    pub max_grad_norm: f64,
-}
 
 /// What is learned from a rollout: this rank's samples, and of those of all ranks, float32
 /// `[num_steps · envs of all ranks]`, step-major, what is computed over all. On the device of the network.
@@ -57,9 +44,6 @@ struct OnDevice {
 
 impl<N: Network> Learner<N> {
     /// The samples of a full rollout, of all ranks.
-    ///
-    /// # Errors
-    /// [`TrainerError::Lost`].
     pub(super) fn gather(
         &self,
         rollout: &Rollout,
@@ -81,14 +65,11 @@ impl<N: Network> Learner<N> {
     /// Learns from a rollout: a gradient step on the mean of a `loss` over the samples of each minibatch, those of
     /// all ranks. Returns the means of its terms and behind them the gradient's norm before clipping, one axis for
     /// each step; `None` where `should_stop`, asked before each step, said yes.
-    ///
-    /// # Errors
-    /// Those of [`Learner::descend`].
     pub(super) fn learn_from(
         &mut self,
         rollout: &mut Rollout,
         samples: &RolloutSamples,
-        passes: Passes,
+        settings: &UpdateSettings,
         learning_rate: f64,
         should_stop: &mut dyn FnMut() -> bool,
         loss: impl Fn(&N, &Batch, &Samples) -> Loss + Sync,
@@ -96,14 +77,14 @@ impl<N: Network> Learner<N> {
         // Sequences are numbered over all ranks, and drawn by all alike.
         let num_sequences = rollout.num_sequences() * self.ranks.count();
         let mut pass: Vec<i64> = (0..num_sequences as i64).collect();
-        let mut order = Vec::with_capacity(passes.epochs * num_sequences);
-        for _ in 0..passes.epochs {
-            if passes.is_shuffled {
+        let mut order = Vec::with_capacity(settings.epochs * num_sequences);
+        for _ in 0..settings.epochs {
+            if settings.is_shuffled {
                 pass.shuffle(&mut self.rng);
             }
             order.extend(&pass);
         }
-        let num_steps = passes.epochs * passes.minibatches;
+        let num_steps = settings.epochs * settings.minibatches;
         let on_device = self.steps.is_some().then(|| {
             rollout.prepare();
             let device = self.device();
@@ -117,7 +98,7 @@ impl<N: Network> Learner<N> {
         });
         let (mut terms, mut start) = (Vec::with_capacity(num_steps), 0);
         let minibatches = order.chunks_exact(num_sequences);
-        let minibatches = minibatches.flat_map(|pass| parallel::split(pass, passes.minibatches));
+        let minibatches = minibatches.flat_map(|pass| parallel::split(pass, settings.minibatches));
         for (step, sequences) in minibatches.enumerate() {
             if should_stop() {
                 return Ok(None);
@@ -127,12 +108,12 @@ impl<N: Network> Learner<N> {
                 let indices = all.order.narrow(0, start, length);
                 let coefficients = all.coefficients.get(step as i64);
                 let which = [&indices, &all.places, &coefficients];
-                self.step_on_device(rollout, &samples.own, which, passes, &loss)
+                self.step_on_device(rollout, &samples.own, which, settings, &loss)
             } else {
-                let parts = self.parts(rollout, samples, sequences, passes.norm_adv);
+                let parts = self.parts(rollout, samples, sequences, settings.norm_adv);
                 let loss =
                     |net: &N, (batch, samples): (Batch, Samples)| loss(net, &batch, &samples);
-                self.descend(parts, loss, passes.max_grad_norm, learning_rate)?
+                self.descend(parts, loss, settings.max_grad_norm, learning_rate)?
                     .0
             });
             start += length;
@@ -190,7 +171,7 @@ impl<N: Network> Learner<N> {
         rollout: &Rollout,
         samples: &Samples,
         [indices, places, coefficients]: [&Tensor; 3],
-        passes: Passes,
+        settings: &UpdateSettings,
         loss: impl Fn(&N, &Batch, &Samples) -> Loss,
     ) -> Tensor {
         let Self {
@@ -204,13 +185,13 @@ impl<N: Network> Learner<N> {
         let mut step = |inputs: &[&Tensor]| {
             let pick = |tensor: &Tensor| tensor.index_select(0, inputs[0]);
             let mut samples = Samples::of([3, 4, 5, 6, 7].map(|input| pick(inputs[input])));
-            if passes.norm_adv {
+            if settings.norm_adv {
                 samples = samples.normalized();
             }
             let Loss { total, terms, .. } =
                 loss(net, &rollout.batch_at(&pick(inputs[1])), &samples);
             let mut gradient = net.params().gradient(&total);
-            let norm = clip_grad_norm(&mut gradient, passes.max_grad_norm);
+            let norm = clip_grad_norm(&mut gradient, settings.max_grad_norm);
             optimizer.step_by(net.params_mut().flat_mut(), &gradient, inputs[2]);
             let terms = Tensor::stack(&terms, 0).detach();
             vec![Tensor::cat(&[terms, norm.unsqueeze(0)], 0)]

@@ -40,9 +40,6 @@ use nets::Blueprint;
 
 /// The algorithm of `settings`, for the environments `env`; the seed decides weights, actions and
 /// shuffling.
-///
-/// # Errors
-/// Observations that no network takes; memory that is not there.
 pub fn new(
     settings: &Settings,
     env: &dyn VecEnv,
@@ -52,9 +49,6 @@ pub fn new(
 }
 
 /// The same at one of several ranks, for its share of the environments.
-///
-/// # Errors
-/// As [`new`].
 pub fn of_rank(
     settings: &Settings,
     env: &dyn VecEnv,
@@ -76,9 +70,6 @@ pub fn of_rank(
 }
 
 /// The policy that `state` holds, without what only learning needs.
-///
-/// # Errors
-/// As [`new`] and [`Algorithm::load_state`].
 pub fn load_policy(
     settings: &Settings,
     spec: &ObsSpec,

@@ -41,9 +41,6 @@ impl<'a> Blueprint<'a> {
 
     /// A policy and a value function, with an LSTM of `lstm_size`, 0 for none; with `norm_obs` it normalizes
     /// observations.
-    ///
-    /// # Errors
-    /// Observations or actions that it does not take.
     pub(super) fn policy_value_net(
         &mut self,
         lstm_size: i64,
@@ -59,10 +56,6 @@ impl<'a> Blueprint<'a> {
         Ok(net)
     }
 
-    /// Action values.
-    ///
-    /// # Errors
-    /// Observations or actions that it does not take.
     pub(super) fn q_net(&mut self, style: QStyle) -> Result<QNet, TrainerError> {
         let on = (self.device, self.run.machine.precision);
         let body = &self.run.net;

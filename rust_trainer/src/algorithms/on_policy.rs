@@ -13,9 +13,8 @@ use vec_env::{ActionBatch, ActionSpace, ObsSlot, ObsSpec, StepBatch, VecEnv};
 use super::{
     algorithm::{Algorithm, Learning, Metrics},
     learner::{Learner, Loss},
-    minibatches::Passes,
     nets::Blueprint,
-    schedule::Updates,
+    schedule::{UpdateSettings, Updates},
     state::State,
 };
 use crate::{
@@ -40,12 +39,9 @@ pub trait OnPolicy: Sync + 'static {
     const TERMS: &'static [&'static str];
 
     /// The settings that all of them have.
-    fn common(&self) -> Common;
+    fn common(&self) -> UpdateSettings;
 
     /// A fresh network.
-    ///
-    /// # Errors
-    /// Observations or actions that it does not take.
     fn net(&self, blueprint: &mut Blueprint<'_>) -> Result<Self::Net, TrainerError>;
 
     /// A fresh optimizer.
@@ -81,28 +77,11 @@ pub struct Turn<'a> {
     pub updates: Updates,
 }
 
-/// The settings that all [`OnPolicy`] algorithms have.
-#[derive(Clone, Copy, Debug)]
-pub struct Common {
-    /// Agent steps of each environment between two updates.
-    pub num_steps: usize,
-    /// Discount factor.
-    pub gamma: f64,
-    /// Learning rate of the first update.
-    pub learning_rate: f64,
-    /// It falls linearly to zero over the run.
-    pub anneal_lr: bool,
-    /// Rewards are normalized.
-    pub norm_reward: bool,
-    /// How an update goes through a rollout.
-    pub passes: Passes,
-}
-
 /// An algorithm that learns from rollouts, with its settings `S`.
 #[derive(Debug)]
 pub struct OnPolicyAlgorithm<S: OnPolicy> {
     settings: S,
-    common: Common,
+    common: UpdateSettings,
     learner: Learner<S::Net>,
     rollout: Rollout,
     reward_normalizer: Option<RewardNormalizer>,
@@ -117,9 +96,6 @@ pub struct OnPolicyAlgorithm<S: OnPolicy> {
 
 impl<S: OnPolicy> OnPolicyAlgorithm<S> {
     /// Fresh weights, drawn by the seed of `run`; at one of several `ranks`, for its share of the environments.
-    ///
-    /// # Errors
-    /// As [`super::of_rank`].
     pub fn of_rank(
         settings: S,
         run: &Settings,
@@ -269,11 +245,10 @@ impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
         let advantages = settings.advantages(rollout, &last_values);
         let samples = learner.gather(rollout, &advantages)?;
 
-        let rate = (self.updates).learning_rate(common.learning_rate, common.anneal_lr);
+        let rate = self.updates.learning_rate(&common);
         let loss =
             |net: &S::Net, batch: &Batch, samples: &Samples| settings.loss(net, batch, samples);
-        let terms =
-            learner.learn_from(rollout, &samples, common.passes, rate, should_stop, loss)?;
+        let terms = learner.learn_from(rollout, &samples, &common, rate, should_stop, loss)?;
         let Some(terms) = terms else {
             return Ok(Learning::BrokenOff);
         };
@@ -314,21 +289,11 @@ impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
     fn load_state(&mut self, state: &State) -> Result<(), TrainerError> {
         let ranks = self.learner.ranks.clone();
         let updates = state.value("updates")?;
-        let obs_normalizer = match self.learner.net.obs_normalizer() {
-            Some(_) => Some(ObsNormalizer::load(
-                state.value(ObsNormalizer::NAME)?,
-                &self.obs_spec,
-            )?),
-            None => None,
-        };
+        let load = |_| ObsNormalizer::load(state.value(ObsNormalizer::NAME)?, &self.obs_spec);
+        let obs_normalizer = (self.learner.net.obs_normalizer()).map(load).transpose()?;
         let num_envs = self.rollout.num_envs() * ranks.count();
-        let reward_normalizer = match self.reward_normalizer {
-            Some(_) => {
-                let loaded = state.value(RewardNormalizer::NAME)?;
-                Some(RewardNormalizer::load(loaded, num_envs)?)
-            }
-            None => None,
-        };
+        let load = |_| RewardNormalizer::load(state.value(RewardNormalizer::NAME)?, num_envs);
+        let reward_normalizer = self.reward_normalizer.as_ref().map(load).transpose()?;
         let obs = ranks.room_for_all(&self.rollout.obs_in_hand(), 0);
         let memory = self.learner.net.new_memory(num_envs);
         let in_hand = memory.named().chain([(State::OBS_IN_HAND, &obs)]);

@@ -7,9 +7,9 @@ use tch::{Device, Kind, Tensor, no_grad};
 
 use super::{
     learner::{Learner, Loss},
-    minibatches::Passes,
     nets::Blueprint,
-    on_policy::{Common, OnPolicy, Turn},
+    on_policy::{OnPolicy, Turn},
+    schedule::UpdateSettings,
 };
 use crate::{
     data::{Batch, Rollout, Samples},
@@ -31,20 +31,18 @@ impl OnPolicy for PpoSettings {
         "clip_fraction",
     ];
 
-    fn common(&self) -> Common {
-        Common {
+    fn common(&self) -> UpdateSettings {
+        UpdateSettings {
             num_steps: self.num_steps,
             gamma: self.gamma,
             learning_rate: self.learning_rate,
             anneal_lr: self.anneal_lr,
             norm_reward: self.norm_reward,
-            passes: Passes {
-                epochs: self.update_epochs,
-                minibatches: self.num_minibatches,
-                is_shuffled: true,
-                norm_adv: self.norm_adv,
-                max_grad_norm: self.max_grad_norm,
-            },
+            epochs: self.update_epochs,
+            minibatches: self.num_minibatches,
+            is_shuffled: true,
+            norm_adv: self.norm_adv,
+            max_grad_norm: self.max_grad_norm,
         }
     }
 

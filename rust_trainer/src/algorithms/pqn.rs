@@ -12,10 +12,9 @@ use tch::{Device, Kind, Tensor};
 
 use super::{
     learner::{Learner, Loss},
-    minibatches::Passes,
     nets::Blueprint,
-    on_policy::{Common, OnPolicy, Turn},
-    schedule::{self, Updates},
+    on_policy::{OnPolicy, Turn},
+    schedule::{self, UpdateSettings, Updates},
 };
 use crate::{
     data::{Batch, Rollout, Samples},
@@ -28,7 +27,6 @@ use crate::{
 };
 
 impl PqnSettings {
-    /// The network.
     pub(super) fn style(&self) -> QStyle {
         QStyle {
             layer_norm: self.layer_norm,
@@ -48,20 +46,18 @@ impl OnPolicy for PqnSettings {
 
     const TERMS: &'static [&'static str] = &["q_loss", "q_value"];
 
-    fn common(&self) -> Common {
-        Common {
+    fn common(&self) -> UpdateSettings {
+        UpdateSettings {
             num_steps: self.num_steps,
             gamma: self.gamma,
             learning_rate: self.learning_rate,
             anneal_lr: self.anneal_lr,
             norm_reward: false,
-            passes: Passes {
-                epochs: self.update_epochs,
-                minibatches: self.num_minibatches,
-                is_shuffled: true,
-                norm_adv: false,
-                max_grad_norm: self.max_grad_norm,
-            },
+            epochs: self.update_epochs,
+            minibatches: self.num_minibatches,
+            is_shuffled: true,
+            norm_adv: false,
+            max_grad_norm: self.max_grad_norm,
         }
     }
 

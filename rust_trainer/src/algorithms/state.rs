@@ -24,15 +24,11 @@ impl State {
     pub(super) const OBS_IN_HAND: &str = "obs_in_hand";
 
     /// A value by name.
-    ///
-    /// # Errors
-    /// [`TrainerError::State`] if it is missing or of another type.
     pub fn value<T: DeserializeOwned>(&self, name: &str) -> Result<T, TrainerError> {
         let value = self.values.get(name).cloned().unwrap_or_default();
         serde_json::from_value(value).map_err(TrainerError::value(name))
     }
 
-    /// A tensor by name, if it is there.
     pub(super) fn tensor(&self, name: &str) -> Option<&Tensor> {
         let found = self.tensors.iter().find(|(saved, _)| saved == name);
         found.map(|(_, tensor)| tensor)

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::error::TrainerError;
+use crate::{error::TrainerError, files};
 
 /// A folder to record in, inside the one where files are to be kept.
 pub(super) struct Recorded<'a> {
@@ -59,12 +59,9 @@ impl Drop for Recorded<'_> {
 }
 
 fn names(folder: &Path) -> Result<Vec<String>, TrainerError> {
-    let failed = TrainerError::io("list", folder);
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
-        names.push(name.to_string_lossy().into_owned());
-    }
+    let paths = files::list(folder)?.into_iter();
+    let names = paths.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    let mut names: Vec<_> = names.collect();
     // Numbers have leading zeros up to a length: a longer name is a later one.
     names.sort_by_key(|name| (name.len(), name.clone()));
     Ok(names)

@@ -128,7 +128,6 @@ fn named_run(args: &TrainArgs) -> Option<PathBuf> {
     Some(runs.join(text("run_name")?))
 }
 
-/// A new run in a folder of its own.
 fn new_run(ranks: &Ranks, args: &TrainArgs) -> Result<RunStart, TrainerError> {
     let mut settings = args.layers.settings()?;
     let table = settings.table().into_iter();

@@ -72,7 +72,6 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// One of the pool of a device.
     pub fn new(device: usize) -> Result<Self, CudaError> {
         let (device, mut id) = (device as c_int, 0);
         // SAFETY: `id` is a valid place.
@@ -103,7 +102,6 @@ pub struct Event(NonNull<RawEvent>);
 unsafe impl Send for Event {}
 
 impl Event {
-    /// One that is nowhere recorded.
     pub fn new() -> Result<Self, CudaError> {
         let mut event = ptr::null_mut();
         // SAFETY: `event` is a valid place.
@@ -213,7 +211,6 @@ mod graph {
             Err(CudaError(problem.to_owned()))
         }
 
-        /// Never called.
         pub fn replay(&mut self) -> Result<(), CudaError> {
             match *self {}
         }

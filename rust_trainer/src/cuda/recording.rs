@@ -61,13 +61,10 @@ impl Recording {
     /// How often work is done as it comes before it is recorded.
     pub const WARM_UP: usize = 3;
 
-    /// For work on `device`; `is_wanted` or not.
-    #[must_use]
     pub fn on(device: Device, is_wanted: bool) -> Self {
         Self::with((device.is_cuda() && is_wanted).then_some(graph))
     }
 
-    /// With a recorder, or none.
     pub(crate) fn with(recorder: Option<Recorder>) -> Self {
         Self {
             recorder,

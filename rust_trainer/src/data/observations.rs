@@ -122,14 +122,7 @@ impl Observations {
         self.at(&Tensor::from_slice(samples).to_device(self.device()))
     }
 
-    /// Makes these rows readable by [`Observations::at`].
-    pub fn prepare(&mut self, rows: impl IntoIterator<Item = usize>) {
-        for row in rows {
-            self.make_readable(row);
-        }
-    }
-
-    /// As [`Observations::gather`], of rows that are [prepared](Observations::prepare), for samples int64
+    /// As [`Observations::gather`], of rows that are [readable](Observations::make_readable), for samples int64
     /// `[samples]` that lie where the network runs: nothing of it waits for the host.
     pub fn at(&self, samples: &Tensor) -> Tensor {
         let all = match &self.rows {
@@ -164,7 +157,7 @@ impl Observations {
 
     /// Turns the images of a row to channels last and sends them where they are read, if that is not done
     /// yet.
-    fn make_readable(&mut self, row: usize) {
+    pub fn make_readable(&mut self, row: usize) {
         let (rows, is_raw) = match &mut self.rows {
             Rows::OnHost { rows, is_raw } => (rows, is_raw),
             Rows::OnDevice(rows) => return rows.send(row),

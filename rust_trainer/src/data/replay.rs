@@ -72,9 +72,6 @@ enum End {
 
 impl Replay {
     /// Room for at least `capacity` transitions of `n_step` steps with the discount `gamma`.
-    ///
-    /// # Errors
-    /// Memory that cannot be had.
     pub fn new(
         spec: &ObsSpec,
         num_envs: usize,
@@ -122,9 +119,6 @@ impl Replay {
 
     /// Takes observations of new episodes, `[num_envs, ...]`: the first ones, or those after a reset.
     /// What was under way is cut off there, behind the observations in hand.
-    ///
-    /// # Errors
-    /// Bytes of another length.
     pub fn restart(&mut self, obs: Vec<u8>) -> Result<(), TrainerError> {
         if let Some(before) = self.steps.checked_sub(1) {
             for env in 0..self.num_envs {
@@ -202,8 +196,7 @@ impl Replay {
     }
 
     /// The observations in hand, for which no action is taken yet: bytes of `[num_envs, ...]`.
-    #[must_use]
-    pub fn in_hand(&self) -> &[u8] {
+    pub(crate) fn in_hand(&self) -> &[u8] {
         &self.in_hand
     }
 
@@ -223,9 +216,6 @@ impl Replay {
 
     /// The transitions of these numbers.
     ///
-    /// # Errors
-    /// What libtorch says.
-    ///
     /// # Panics
     /// If one of them cannot be sampled.
     pub fn get(&self, numbers: &[u64]) -> Result<Transitions, TrainerError> {
@@ -237,7 +227,7 @@ impl Replay {
             let num_envs = self.num_envs as u64;
             let (first, env) = (number / num_envs, (number % num_envs) as usize);
             actions.push(self.actions[self.place(first, env)]);
-            obs.push(Source::At(first, env));
+            obs.push(ObsPlace::At(first, env));
             let (mut sum, mut discount, mut step) = (0.0, 1.0, first);
             let after = loop {
                 let place = self.place(step, env);
@@ -246,12 +236,12 @@ impl Replay {
                 step += 1;
                 match self.ends[place] {
                     End::None if step - first < self.n_step as u64 => {}
-                    End::None => break Source::At(step, env),
+                    End::None => break ObsPlace::At(step, env),
                     End::Terminated => {
                         discount = 0.0;
-                        break Source::At(step, env);
+                        break ObsPlace::At(step, env);
                     }
-                    End::Truncated => break Source::Last(place),
+                    End::Truncated => break ObsPlace::Last(place),
                 }
             };
             returns.push(sum as f32);
@@ -269,18 +259,18 @@ impl Replay {
 
     /// The observations at these places, `[len, ...]`: the frames of the ring in one go, and then what
     /// is held beside over them.
-    fn gather(&self, sources: &[Source]) -> Result<Tensor, TrainerError> {
+    fn gather(&self, sources: &[ObsPlace]) -> Result<Tensor, TrainerError> {
         let mut places = Vec::with_capacity(sources.len() * self.stack);
         let mut beside = Vec::new();
         let frame_bytes = self.spec.num_bytes() / self.stack;
         for (index, source) in sources.iter().enumerate() {
             let first = index * self.stack;
             match *source {
-                Source::Last(place) => {
+                ObsPlace::Last(place) => {
                     places.extend(std::iter::repeat_n(0, self.stack));
                     beside.push((first, &*self.last[&place]));
                 }
-                Source::At(step, env) => {
+                ObsPlace::At(step, env) => {
                     // How many steps ago its older frames began to be those of the ring.
                     let since = (0..self.stack as u64 - 1)
                         .find(|back| self.older.contains_key(&self.place(step - back, env)));
@@ -338,8 +328,7 @@ pub struct Transitions {
 
 impl Transitions {
     /// The same on a device.
-    #[must_use]
-    pub fn to_device(&self, device: Device) -> Self {
+    pub(crate) fn to_device(&self, device: Device) -> Self {
         Self {
             obs: self.obs.to_device(device),
             actions: self.actions.to_device(device),
@@ -351,7 +340,7 @@ impl Transitions {
 }
 
 /// Where an observation comes from.
-enum Source {
+enum ObsPlace {
     /// That of an environment before a step.
     At(u64, usize),
     /// The last of the episode that was truncated at this place.

@@ -43,9 +43,6 @@ pub struct Rollout {
 impl Rollout {
     /// Room for `num_steps` steps of `num_envs` environments in `num_groups` groups, which take turns in everything,
     /// for a network that begins with `memory`.
-    ///
-    /// # Errors
-    /// Memory that the host or the device does not have.
     pub fn new(
         spec: &ObsSpec,
         num_steps: usize,
@@ -72,9 +69,6 @@ impl Rollout {
     }
 
     /// Sends observations to a CUDA device beside its work from now on.
-    ///
-    /// # Errors
-    /// What CUDA says.
     pub fn stream(&mut self) -> Result<(), TrainerError> {
         self.observations.stream()
     }
@@ -109,9 +103,6 @@ impl Rollout {
     }
 
     /// Writes the newest observations as [`Rollout::obs_in_hand`] gave them; the rollout is empty.
-    ///
-    /// # Errors
-    /// What libtorch says.
     pub fn set_obs_in_hand(&mut self, obs: &Tensor) -> Result<(), TrainerError> {
         let bytes = obs.f_contiguous()?.f_view_dtype(Kind::Uint8)?;
         let mut slot = self.next_obs();
@@ -144,8 +135,7 @@ impl Rollout {
     }
 
     /// Whether there is room for the actions of another step, and its group's observations are there.
-    #[must_use]
-    pub fn can_act(&self) -> bool {
+    pub(crate) fn can_act(&self) -> bool {
         let has_room = self.chosen < self.num_steps * self.num_groups;
         has_room && self.chosen < self.received + self.num_groups
     }
@@ -166,14 +156,12 @@ impl Rollout {
     }
 
     /// Whether all steps are there; [`Rollout::newest_obs`] are then those behind the last.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.received == self.num_steps * self.num_groups
     }
 
     /// Number of groups of environments.
-    #[must_use]
-    pub fn num_groups(&self) -> usize {
+    pub(crate) fn num_groups(&self) -> usize {
         self.num_groups
     }
 
@@ -184,14 +172,12 @@ impl Rollout {
     }
 
     /// Number of environments in a group.
-    #[must_use]
-    pub fn envs_per_group(&self) -> usize {
+    pub(crate) fn envs_per_group(&self) -> usize {
         self.observations.num_envs()
     }
 
     /// Number of samples in a full rollout.
-    #[must_use]
-    pub fn num_samples(&self) -> usize {
+    pub(crate) fn num_samples(&self) -> usize {
         self.num_steps * self.num_envs
     }
 
@@ -209,11 +195,8 @@ impl Rollout {
         let floats = |values: &[f32]| Tensor::from_slice(values).to_device(device);
         let (values, advantages) = (floats(&self.values), floats(advantages));
         let num_envs = self.envs_per_group();
-        let actions = self
-            .actions
-            .iter()
-            .map(|step| action_tensor(step, num_envs));
-        let actions: Vec<Tensor> = actions.collect();
+        let steps = self.actions.iter();
+        let actions: Vec<Tensor> = steps.map(|step| action_tensor(step, num_envs)).collect();
         Samples {
             actions: Tensor::cat(&actions, 0).to_device(device),
             log_probs: floats(&self.log_probs),
@@ -225,8 +208,7 @@ impl Rollout {
 
     /// Number of sequences that a minibatch takes whole: the samples, each by itself; for a network with a
     /// memory, all steps of each environment.
-    #[must_use]
-    pub fn num_sequences(&self) -> usize {
+    pub(crate) fn num_sequences(&self) -> usize {
         match self.memory.state() {
             None => self.num_samples(),
             Some(_) => self.num_envs,
@@ -237,9 +219,7 @@ impl Rollout {
     pub fn batch(&mut self, sequences: &[i64]) -> Batch {
         let mut batch = Batch {
             indices: sequences.to_vec(),
-            obs: Tensor::new(),
-            memory: Memory::default(),
-            episode_starts: Vec::new(),
+            ..Batch::default()
         };
         if self.memory.state().is_some() {
             let num_envs = self.num_envs as i64;
@@ -248,11 +228,9 @@ impl Rollout {
             batch.indices = steps.flat_map(of_step).collect();
             batch.memory = self.memory.select(sequences);
             // An episode starts in the step after an end; whether in the first, its memory says.
-            let starts = batch
-                .indices
-                .iter()
-                .map(|index| *index >= num_envs && self.dones[(index - num_envs) as usize]);
-            batch.episode_starts = starts.collect();
+            let starts =
+                |index: &i64| *index >= num_envs && self.dones[(index - num_envs) as usize];
+            batch.episode_starts = batch.indices.iter().map(starts).collect();
         }
         let of_group = self.envs_per_group();
         let places = batch.indices.iter().map(|index| {
@@ -266,9 +244,9 @@ impl Rollout {
 
     /// Sends what [`Rollout::batch_at`] reads where the network runs.
     pub(crate) fn prepare(&mut self) {
-        let steps = 0..self.num_steps * self.num_groups;
-        let rows: Vec<usize> = steps.map(|step| self.row_of(step)).collect();
-        self.observations.prepare(rows);
+        for step in 0..self.num_steps * self.num_groups {
+            self.observations.make_readable(self.row_of(step));
+        }
     }
 
     /// Where the observation of each sample lies, for [`Rollout::batch_at`].
@@ -284,10 +262,8 @@ impl Rollout {
     /// network runs.
     pub(crate) fn batch_at(&self, places: &Tensor) -> Batch {
         Batch {
-            indices: Vec::new(),
             obs: self.observations.at(places),
-            memory: Memory::default(),
-            episode_starts: Vec::new(),
+            ..Batch::default()
         }
     }
 
@@ -309,7 +285,6 @@ impl Rollout {
         (self.first_row + step) % ((self.num_steps + 1) * self.num_groups)
     }
 
-    /// The rows of all groups in a step.
     fn rows_of(&self, step: usize) -> Range<usize> {
         let first = self.row_of(step * self.num_groups);
         first..first + self.num_groups

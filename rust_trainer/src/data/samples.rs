@@ -5,7 +5,7 @@ use tch::{Kind, Tensor};
 use crate::nn::{Memory, Output, PolicyValueNet};
 
 /// Samples that are learned from together, and what a network with a memory needs of them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Batch {
     /// Which they are; sequences are step-major, `[steps · sequences]`.
     pub indices: Vec<i64>,

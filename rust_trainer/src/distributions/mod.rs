@@ -28,8 +28,7 @@ pub enum Distribution {
 
 impl Distribution {
     /// A categorical one from unnormalized log-probabilities, `[batch, num_actions]`.
-    #[must_use]
-    pub fn categorical(logits: &Tensor) -> Self {
+    pub(crate) fn categorical(logits: &Tensor) -> Self {
         Self::Categorical {
             log_probs: logits.log_softmax(-1, Kind::Float),
         }

@@ -68,9 +68,6 @@ pub fn for_training(request: &EnvRequest<'_>) -> Result<TrainingEnvs, TrainerErr
 
 /// The environments to measure a policy in: whole games and raw rewards, whatever the recipe says. In
 /// games for two the other side plays at random.
-///
-/// # Errors
-/// What `atari_wrappers.make_vec` refuses.
 pub fn for_evaluation(
     settings: &Settings,
     num_envs: usize,
@@ -172,7 +169,6 @@ fn check_memory(
     memory::check_run(settings, &needs)
 }
 
-/// Makes environments that are all that there are.
 fn make_all(request: &EnvRequest<'_>, num_envs: usize) -> Result<Made, TrainerError> {
     check_memory(request, num_envs, |_, _| Vec::new())?;
     let threads = env_threads(request.settings).unsigned_abs() as usize;

@@ -20,5 +20,6 @@ pub use groups::EnvGroups;
 pub use make::{TrainingEnvs, against, env_seed, env_threads, for_evaluation, for_training};
 pub use opponent::{AgainstOpponent, Opponent, RandomOpponent, Score, Scores};
 pub use policy_opponent::PolicyOpponent;
-pub use request::{EnvRequest, Recording, name_in_files};
+pub(crate) use request::name_in_files;
+pub use request::{EnvRequest, Recording};
 pub use self_play::{NUM_PLAYERS, SelfPlay};

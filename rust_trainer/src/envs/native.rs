@@ -61,7 +61,6 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// A part of a recipe.
 fn part(value: &Value) -> Option<serde_json::Value> {
     Some(match value {
         Value::None => serde_json::Value::Null,

@@ -130,7 +130,6 @@ impl AgainstOpponent {
         self.scores.clone()
     }
 
-    /// Which player the row of a game is.
     fn player(game: usize) -> usize {
         game % NUM_PLAYERS
     }
@@ -262,7 +261,6 @@ impl VecEnv for AgainstOpponent {
     }
 }
 
-/// The games of the rows of all their players.
 fn games_of(rows: &[usize]) -> Vec<usize> {
     let first = rows.iter().step_by(NUM_PLAYERS);
     first.map(|row| row / NUM_PLAYERS).collect()

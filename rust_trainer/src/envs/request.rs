@@ -5,13 +5,28 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use python_shim::{AtariRequest, MakeOptions, Value};
+use python_shim::{AtariRequest, MakeOptions};
+use toml::Table;
 use vec_env::EnvError;
 
 use crate::{
     error::TrainerError,
-    settings::{Backend, FireReset, OrRecipe, Recipe, Settings},
+    settings::{Backend, Recipe, Settings},
 };
+
+/// The settings that a recipe decides unless they are named, where games are learned and where they are played.
+const OF_RECIPES: [&str; 10] = [
+    "fire_reset",
+    "obs_type",
+    "noop_max",
+    "frame_skip",
+    "frame_stack",
+    "sticky_actions",
+    "full_action_space",
+    "continuous",
+    "continuous_action_threshold",
+    "max_episode_frames",
+];
 
 /// What is saved of games that are played for evaluation.
 #[derive(Clone, Debug, Default)]
@@ -44,8 +59,7 @@ impl<'a> EnvRequest<'a> {
     #[must_use]
     pub fn for_training(settings: &'a Settings) -> Self {
         let mut options = options(settings);
-        set(&mut options, "episodic_life", settings.env.episodic_life);
-        set(&mut options, "clip_reward", settings.env.clip_reward);
+        set(&mut options, settings, &["episodic_life", "clip_reward"]);
         if !settings.run.img_dir.as_os_str().is_empty() {
             set_folder(&mut options, "img_dir", &settings.run.img_dir);
         }
@@ -81,25 +95,17 @@ impl<'a> EnvRequest<'a> {
         }
     }
 
-    /// The id.
     pub(super) fn env_id(&self) -> &'a str {
         &self.settings.env.env_id
     }
 
     /// The Atari game and its recipe; `None` where it is no Atari game.
-    ///
-    /// # Errors
-    /// What `atari_wrappers` refuses.
     pub(super) fn game(&self) -> Result<Option<&AtariRequest>, EnvError> {
         let resolve = || AtariRequest::resolve(self.env_id(), &self.options);
         let game = self.game.get_or_init(resolve);
         game.as_ref().map(Option::as_ref).map_err(Clone::clone)
     }
 
-    /// Whether it is an Atari game.
-    ///
-    /// # Errors
-    /// An id that there is not.
     pub(super) fn is_atari(&self) -> Result<bool, EnvError> {
         if let Some(Ok(game)) = self.game.get() {
             return Ok(game.is_some());
@@ -109,7 +115,6 @@ impl<'a> EnvRequest<'a> {
         Ok(request?.is_some())
     }
 
-    /// Whether an option is there.
     pub(super) fn names(&self, option: &str) -> bool {
         let mut named = self.options.settings().iter().map(|(name, _)| name);
         named.any(|name| name == option)
@@ -131,8 +136,7 @@ impl<'a> EnvRequest<'a> {
 }
 
 /// An environment's id as a part of files' names: Gymnasium's may hold `/` and `:`, a mistake anything.
-#[must_use]
-pub fn name_in_files(env_id: &str) -> String {
+pub(crate) fn name_in_files(env_id: &str) -> String {
     const LONGEST: usize = 80;
     let plain = |letter: char| letter.is_control() || ['/', ':'].contains(&letter);
     env_id.replace(plain, "-").chars().take(LONGEST).collect()
@@ -143,57 +147,36 @@ fn options(settings: &Settings) -> MakeOptions {
     let mut options = MakeOptions::new()
         .with("autoreset", "same-step")
         .with("preset", env.recipe.name());
-    if let OrRecipe::Value(way) = env.fire_reset {
-        options.set("fire_reset", fire_reset(way));
-    }
-    if let OrRecipe::Value(shown) = env.obs_type {
-        options.set("obs_type", shown.name());
-    }
-    set(&mut options, "noop_max", env.noop_max);
-    set(&mut options, "frame_skip", env.frame_skip);
-    set(&mut options, "frame_stack", env.frame_stack);
-    set(&mut options, "sticky_actions", env.sticky_actions);
-    set(&mut options, "full_action_space", env.full_action_space);
-    set(&mut options, "continuous", env.continuous);
-    set(
-        &mut options,
-        "continuous_action_threshold",
-        env.continuous_action_threshold,
-    );
-    set(&mut options, "max_episode_frames", env.max_episode_frames);
+    set(&mut options, settings, &OF_RECIPES);
     if env.num_players > 1 {
         options.set("num_players", env.num_players as i64);
     }
     options
 }
 
-/// Passes a folder on.
 fn set_folder(options: &mut MakeOptions, name: &str, folder: &Path) {
     options.set(name, folder.to_string_lossy().into_owned());
 }
 
-/// The name in Python.
-fn fire_reset(way: FireReset) -> Value {
-    match way {
-        FireReset::On => true.into(),
-        FireReset::Off => false.into(),
-        FireReset::Steps => "steps".into(),
-        FireReset::BeforeNoops => "before-noops".into(),
-        FireReset::AfterNoops => "after-noops".into(),
-    }
-}
-
-/// Passes a setting on where it is named.
-fn set<T: Into<Value>>(options: &mut MakeOptions, name: &str, setting: OrRecipe<T>) {
-    if let Some(value) = setting.value() {
-        options.set(name, value);
+/// Passes on what settings say of these names, which Python has, too, unless that is left to the recipe.
+fn set(options: &mut MakeOptions, settings: &Settings, names: &[&str]) {
+    let mut table = Table::new();
+    settings.env.write_to(&mut table);
+    for &name in names {
+        match &table[name] {
+            toml::Value::Boolean(flag) => options.set(name, *flag),
+            toml::Value::Integer(number) => options.set(name, *number),
+            toml::Value::Float(number) => options.set(name, *number),
+            toml::Value::String(text) if text != "recipe" => options.set(name, text.as_str()),
+            _ => {}
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Algorithm, EnvSettings, ObsType};
+    use crate::settings::{Algorithm, EnvSettings, FireReset, ObsType, OrRecipe};
 
     fn names(options: &MakeOptions) -> Vec<&str> {
         let settings = options.settings().iter();

@@ -6,7 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{device::available_cores, error::TrainerError, ranks::launch::ranks_here};
+use crate::{
+    device::available_cores, error::TrainerError, files::proc_value, ranks::launch::ranks_here,
+};
 
 /// What is left, and of what.
 #[derive(Debug)]
@@ -55,14 +57,13 @@ pub(super) fn left() -> Option<Left> {
 
 /// Bytes that can be had without swapping, on Linux.
 fn memory_available() -> Option<u64> {
-    kilobytes("/proc/meminfo", "MemAvailable:")
+    kilobytes("/proc/meminfo", "MemAvailable")
 }
 
 /// A number of a file of `/proc`, in bytes.
 fn kilobytes(path: &str, name: &str) -> Option<u64> {
-    let text = fs::read_to_string(path).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    let number: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    let number = proc_value(path, name)?;
+    let number: u64 = number.trim_end_matches("kB").trim().parse().ok()?;
     Some(number * 1024)
 }
 
@@ -149,7 +150,7 @@ fn address_space() -> Option<AddressSpace> {
     }
     Some(AddressSpace {
         limit: limit.rlim_cur,
-        used: kilobytes("/proc/self/status", "VmSize:")?,
+        used: kilobytes("/proc/self/status", "VmSize")?,
     })
 }
 

@@ -15,20 +15,17 @@ use crate::{
 /// A part of what a run needs.
 #[derive(Debug)]
 pub(crate) struct Need {
-    /// What it is.
     pub what: &'static str,
     /// The settings that it grows with.
     pub lower: &'static [&'static str],
     /// The one that it falls with, if any.
     pub raise: Option<&'static str>,
-    /// How much.
     pub bytes: u64,
 }
 
 /// Environments that are still to be made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Envs<'a> {
-    /// How many.
     pub count: usize,
     /// What is to step them.
     pub backend: &'a str,

@@ -90,29 +90,21 @@ fn explore(
     epsilon: f64,
     rng: &mut Pcg64,
 ) -> Choice {
-    let (mut actions, mut log_probs, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    for (best, value) in best {
+    let any = epsilon / num_actions as f64;
+    Choice::of(best.map(|(best, value)| {
         let explores = epsilon > 0.0 && rng.random::<f64>() < epsilon;
         let action = if explores {
             rng.random_range(0..num_actions)
         } else {
             best
         };
-        let any = epsilon / num_actions as f64;
         let probability = if action == best {
             1.0 - epsilon + any
         } else {
             any
         };
-        actions.push(action as i64);
-        log_probs.push(probability.ln() as f32);
-        values.push(value);
-    }
-    Choice {
-        actions: ActionBatch::Discrete(actions),
-        log_probs,
-        values,
-    }
+        (action as i64, probability.ln() as f32, value)
+    }))
 }
 
 /// Draws what [`epsilon_greedy`] draws for one row of `num_actions` values, and leaves it.

@@ -88,6 +88,18 @@ pub struct Choice {
     pub values: Vec<f32>,
 }
 
+impl Choice {
+    /// Of rows of a discrete action, its log-probability, and the value of the observation.
+    fn of(rows: impl Iterator<Item = (i64, f32, f32)>) -> Self {
+        let (actions, log_probs, values): (Vec<_>, Vec<_>, Vec<_>) = rows.collect();
+        Self {
+            actions: ActionBatch::Discrete(actions),
+            log_probs,
+            values,
+        }
+    }
+}
+
 /// Chooses actions for normalized `obs` as [`Policy::act`], but as they are drawn; one transfer from the
 /// device for all numbers. A network without a memory computes them in parts, among `threads`.
 pub fn choose(
@@ -111,7 +123,10 @@ pub fn choose(
     let width = table.size()[1] as usize - 1;
     let table = to_vec::<f32>(&table);
     let mut choice = Choice {
-        actions: no_actions(net.action_space()),
+        actions: match net.action_space() {
+            ActionSpace::Box { .. } => ActionBatch::Continuous(Vec::new()),
+            _ => ActionBatch::Discrete(Vec::new()),
+        },
         log_probs: Vec::new(),
         values: Vec::new(),
     };
@@ -146,17 +161,11 @@ pub fn choose_recorded(
         let columns = [actions.to_kind(Kind::Float), log_probs, value];
         vec![Tensor::stack(&columns, 1)]
     });
-    let (mut actions, mut log_probs, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    for row in to_vec::<f32>(&made[0]).chunks_exact(3) {
-        actions.push(row[0] as i64);
-        log_probs.push(row[1]);
-        values.push(row[2]);
-    }
-    Choice {
-        actions: ActionBatch::Discrete(actions),
-        log_probs,
-        values,
-    }
+    let rows = to_vec::<f32>(&made[0]);
+    Choice::of(
+        rows.chunks_exact(3)
+            .map(|row| (row[0] as i64, row[1], row[2])),
+    )
 }
 
 /// Draws what [`choose`] draws for one environment with these `actions`, and leaves it.
@@ -179,12 +188,4 @@ pub fn skip(actions: &ActionSpace, rng: &mut Pcg64) {
 pub fn values(net: &PolicyValueNet, obs: &Tensor, memory: &Memory) -> Vec<f32> {
     let _guard = no_grad_guard();
     to_vec(&net.step(obs, memory).0.value)
-}
-
-/// None yet, of the kind that the network learns about these `actions`.
-fn no_actions(actions: &ActionSpace) -> ActionBatch {
-    match actions {
-        ActionSpace::Box { .. } => ActionBatch::Continuous(Vec::new()),
-        _ => ActionBatch::Discrete(Vec::new()),
-    }
 }

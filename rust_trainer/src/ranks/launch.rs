@@ -8,7 +8,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::{Deserialize, Serialize};
 use tch::Cuda;
 
 use super::{Ranks, torch::TorchDistributed};
@@ -97,42 +96,31 @@ impl Launch {
         let not_joined = |reason: String| self.not_joined(timeout, has_waited, &reason);
         let engine = Arc::new(joined.map_err(not_joined)?);
         let alone = Ranks::new(rank, vec![String::new(); num_ranks], engine.clone());
-        let places = alone.tell(&Place::of_this_process())?;
-        if Place::are_gpus_shared(&places) {
+        let places = alone.tell(&own_place())?;
+        if are_gpus_shared(&places) {
             engine.go_by_host();
         }
-        let hosts = places.into_iter().map(|place| place.host).collect();
+        let hosts = places.into_iter().map(|(host, ..)| host).collect();
         Ok(Ranks::new(rank, hosts, engine))
     }
 }
 
-/// Where a rank is, and the GPUs that it sees there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Place {
-    host: String,
-    /// Which of the machine's GPUs it is shown; Ray shows each rank its own.
-    shown: String,
-    num_gpus: i64,
+/// Where a rank is: the machine, which of its GPUs the rank is shown (Ray shows each its own), and how many those are.
+type Place = (String, String, i64);
+
+fn own_place() -> Place {
+    let has_any = Cuda::is_available();
+    let shown = env::var("CUDA_VISIBLE_DEVICES").unwrap_or_default();
+    let num_gpus = if has_any { Cuda::device_count() } else { 0 };
+    (host_name(), shown, num_gpus)
 }
 
-impl Place {
-    fn of_this_process() -> Self {
-        let has_any = Cuda::is_available();
-        Self {
-            host: host_name(),
-            shown: env::var("CUDA_VISIBLE_DEVICES").unwrap_or_default(),
-            num_gpus: if has_any { Cuda::device_count() } else { 0 },
-        }
-    }
-
-    /// Whether any ranks that see the same GPUs are more than those: NCCL refuses two on one.
-    fn are_gpus_shared(places: &[Self]) -> bool {
-        let mut with_gpus = places.iter().filter(|place| place.num_gpus > 0);
-        with_gpus.any(|place| {
-            let beside = places.iter().filter(|other| *other == place);
-            beside.count() as i64 > place.num_gpus
-        })
-    }
+/// Whether any ranks that see the same GPUs are more than those: NCCL refuses two on one.
+fn are_gpus_shared(places: &[Place]) -> bool {
+    places.iter().any(|place| {
+        let beside = places.iter().filter(|other| *other == place).count() as i64;
+        place.2 > 0 && beside > place.2
+    })
 }
 
 impl Launch {
@@ -162,14 +150,12 @@ impl Launch {
 }
 
 /// How many ranks share this machine, 1 for a process on its own: they share its cores, too.
-#[must_use]
-pub fn ranks_here() -> usize {
+pub(crate) fn ranks_here() -> usize {
     of_machine("LOCAL_WORLD_SIZE").unwrap_or(1).max(1)
 }
 
 /// Which rank of this machine this is; its GPU has the same number.
-#[must_use]
-pub fn rank_here() -> usize {
+pub(crate) fn rank_here() -> usize {
     of_machine("LOCAL_RANK").unwrap_or(0)
 }
 
@@ -185,10 +171,8 @@ mod tests {
 
     #[test]
     fn gpus_are_shared_where_more_ranks_see_the_same_ones() {
-        let place = |host: &str, shown: &str, num_gpus| Place {
-            host: host.to_owned(),
-            shown: shown.to_owned(),
-            num_gpus,
+        let place = |host: &str, shown: &str, num_gpus| -> Place {
+            (host.to_owned(), shown.to_owned(), num_gpus)
         };
         let (two, none) = (place("a", "", 2), place("a", "", 0));
         let by_ray = [place("a", "0", 1), place("a", "1", 1), place("b", "0", 1)];
@@ -199,7 +183,7 @@ mod tests {
             (by_ray.to_vec(), false),
             ([&by_ray[..], &by_ray[1..]].concat(), true),
         ] {
-            assert_eq!(Place::are_gpus_shared(&places), are_shared, "{places:?}");
+            assert_eq!(are_gpus_shared(&places), are_shared, "{places:?}");
         }
     }
 

@@ -35,37 +35,23 @@ pub(crate) use work_times::WorkTimes;
 /// The name that the rank takes which tells of an error.
 const TELLER: &str = "rust_trainer/teller";
 
-/// What carries words and numbers between ranks. All ranks make the same calls in the same order.
+/// What carries words and numbers between ranks. All ranks make the same calls in the same order. An error says why the
+/// others cannot be reached.
 pub trait Engine: Debug + Send + Sync {
     /// Adds up a contiguous tensor of one number or more over all ranks, in its place; the sum is the same bits
     /// at each of them.
-    ///
-    /// # Errors
-    /// Why the others cannot be reached.
     fn sum(&self, tensor: &mut Tensor) -> Result<(), String>;
 
     /// The bytes of every rank, at every rank, in the order of the ranks.
-    ///
-    /// # Errors
-    /// Why the others cannot be reached.
     fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, String>;
 
     /// The bytes of every rank, at rank 0; elsewhere nothing.
-    ///
-    /// # Errors
-    /// Why the others cannot be reached.
     fn gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, String>;
 
     /// Whether this rank is the first to take this name. Waits for nobody.
-    ///
-    /// # Errors
-    /// Why that is not known.
     fn is_first_to(&self, name: &str) -> Result<bool, String>;
 
     /// Whether any rank has taken this name. Waits for nobody.
-    ///
-    /// # Errors
-    /// Why that is not known.
     fn is_taken(&self, name: &str) -> Result<bool, String>;
 
     /// Whether what lies on GPUs goes by way of the host's memory, for ranks share a GPU.
@@ -111,9 +97,7 @@ impl Ranks {
         }
     }
 
-    /// Whether there is no other.
-    #[must_use]
-    pub fn is_alone(&self) -> bool {
+    pub(crate) fn is_alone(&self) -> bool {
         self.engine.is_none()
     }
 
@@ -123,7 +107,6 @@ impl Ranks {
         self.rank == 0
     }
 
-    /// Which one this is.
     pub(crate) fn rank(&self) -> usize {
         self.rank
     }
@@ -136,8 +119,9 @@ impl Ranks {
 
     /// Whether gradients of GPUs go by way of the host's memory.
     pub(crate) fn goes_by_host(&self) -> bool {
-        let engine = self.engine.as_ref();
-        engine.is_some_and(|engine| engine.goes_by_host())
+        self.engine
+            .as_ref()
+            .is_some_and(|engine| engine.goes_by_host())
     }
 
     /// The machine of each, none for one alone.
@@ -145,7 +129,6 @@ impl Ranks {
         if self.is_alone() { &[] } else { &self.hosts }
     }
 
-    /// A rank as messages name it.
     pub(crate) fn name(&self, rank: usize) -> String {
         let host = self.hosts.get(rank).map_or("", String::as_str);
         format!("rank {rank} of {} ({host})", self.count())
@@ -191,20 +174,17 @@ impl Ranks {
 
     /// Adds up a contiguous tensor over all ranks, in its place.
     pub(crate) fn sum(&self, tensor: &mut Tensor) -> Result<(), TrainerError> {
-        self.with_engine(|engine| engine.sum(tensor))
-            .unwrap_or(Ok(()))
+        self.with_engine(|| (), |engine| engine.sum(tensor))
     }
 
     /// The bytes of every rank, at every rank.
     pub(crate) fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TrainerError> {
-        self.with_engine(|engine| engine.all_gather(bytes))
-            .unwrap_or_else(|| Ok(vec![bytes.to_vec()]))
+        self.with_engine(|| vec![bytes.to_vec()], |engine| engine.all_gather(bytes))
     }
 
     /// The bytes of every rank at rank 0, nothing elsewhere.
     pub(crate) fn gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TrainerError> {
-        self.with_engine(|engine| engine.gather(bytes))
-            .unwrap_or_else(|| Ok(vec![bytes.to_vec()]))
+        self.with_engine(|| vec![bytes.to_vec()], |engine| engine.gather(bytes))
     }
 
     /// What rank 0 says. The others say nothing that counts.
@@ -247,11 +227,9 @@ impl Ranks {
         if self.is_alone() {
             return Ok(tensor.shallow_clone());
         }
-        let gathered = self.gather(&bytes_of(tensor)?)?;
-        if self.is_first() {
-            joined(tensor, dim, &gathered)
-        } else {
-            Ok(tensor.shallow_clone())
+        match self.gather(&bytes_of(tensor)?)?.as_slice() {
+            [] => Ok(tensor.shallow_clone()),
+            all => joined(tensor, dim, all),
         }
     }
 
@@ -280,14 +258,11 @@ impl Ranks {
 
     /// Lets those go on who [wait](Ranks::wait_for_release) for `what`.
     pub(crate) fn release(&self, what: &str, step: u64) -> Result<(), TrainerError> {
-        self.with_engine(|engine| engine.is_first_to(&released(what, step)).map(|_| ()))
-            .unwrap_or(Ok(()))
+        let name = released(what, step);
+        self.with_engine(|| (), |engine| engine.is_first_to(&name).map(|_| ()))
     }
 
     /// Waits until another rank [releases](Ranks::release) this one, however long that takes.
-    ///
-    /// # Errors
-    /// [`TrainerError::Lost`] where a rank has failed meanwhile.
     pub(crate) fn wait_for_release(&self, what: &str, step: u64) -> Result<(), TrainerError> {
         let wait = |engine: &dyn Engine| {
             while !engine.is_taken(&released(what, step))? {
@@ -298,18 +273,21 @@ impl Ranks {
             }
             Ok(())
         };
-        self.with_engine(wait).unwrap_or(Ok(()))
+        self.with_engine(|| (), wait)
     }
 
     fn with_engine<T>(
         &self,
+        alone: impl FnOnce() -> T,
         call: impl FnOnce(&dyn Engine) -> Result<T, String>,
-    ) -> Option<Result<T, TrainerError>> {
-        let engine = self.engine.as_ref()?;
+    ) -> Result<T, TrainerError> {
+        let Some(engine) = &self.engine else {
+            return Ok(alone());
+        };
         let began = Instant::now();
         let result = call(&**engine).map_err(TrainerError::Lost);
         *self.waited.lock().unwrap_or_else(PoisonError::into_inner) += began.elapsed();
-        Some(result)
+        result
     }
 }
 

@@ -22,9 +22,6 @@ pub struct TorchDistributed {
 
 impl TorchDistributed {
     /// Joins the others, as the environment names them.
-    ///
-    /// # Errors
-    /// What torch says; a torch that is not installed.
     pub fn join(
         rank: usize,
         num_ranks: usize,

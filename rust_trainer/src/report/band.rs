@@ -21,9 +21,6 @@ pub struct Point {
 }
 
 /// Draws `points`, in the order of their steps, into the PNG file `path`.
-///
-/// # Errors
-/// A file that cannot be written.
 pub fn draw_band(path: &Path, title: &str, points: &[Point]) -> Result<(), TrainerError> {
     picture::draw(path, |canvas| paint(canvas, title, points))
 }

@@ -25,8 +25,7 @@ pub fn mean(values: &[f64]) -> f64 {
 
 /// The mean of the middle half: of what is left without the lowest and the highest quarter, each rounded
 /// down to whole values (`scipy.stats.trim_mean(values, 0.25)`); NaN of nothing.
-#[must_use]
-pub fn interquartile_mean(values: &[f64]) -> f64 {
+pub(crate) fn interquartile_mean(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let cut = sorted.len() / 4;
@@ -37,8 +36,7 @@ pub fn interquartile_mean(values: &[f64]) -> f64 {
 /// stratum (an environment's seeds) as many scores as there are, with replacement.
 ///
 /// The draws come from a generator of a fixed seed, so that the same scores have the same interval.
-#[must_use]
-pub fn stratified_bootstrap(
+pub(crate) fn stratified_bootstrap(
     strata: &[Vec<f64>],
     resamples: usize,
     statistic: impl Fn(&[f64]) -> f64,

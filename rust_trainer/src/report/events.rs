@@ -6,12 +6,16 @@
 //! last built for protobuf and prost releases of years ago and would bring a code generator along.
 //! Field numbers are those of tensorflow's `event.proto`, `summary.proto` and `tensor.proto`.
 
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::{error::TrainerError, files::host_name};
+use crate::{
+    error::TrainerError,
+    files::{self, host_name},
+};
 
 /// Appends to one event file; a resumed run opens a new one beside the old, and `TensorBoard` reads
 /// a folder's files in the order of their names.
@@ -99,10 +103,9 @@ impl EventWriter {
 fn file_name(folder: &Path) -> Result<String, TrainerError> {
     const PREFIX: &str = "events.out.tfevents.";
     let mut seconds = since_epoch() as u64;
-    let failed = TrainerError::io("list", folder);
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let present = entry.map_err(failed)?.file_name();
-        let present = present.to_str().and_then(|name| name.strip_prefix(PREFIX));
+    for path in files::list(folder)? {
+        let present = path.file_name().and_then(OsStr::to_str);
+        let present = present.and_then(|name| name.strip_prefix(PREFIX));
         let present = present.and_then(|rest| rest.split('.').next()?.parse().ok());
         seconds = seconds.max(present.map_or(0, |present: u64| present + 1));
     }

@@ -1,7 +1,6 @@
 //! Numbers as people read them: `1.5M` on an axis, `2h 05m` in the progress line.
 
 /// A count or an axis value with at most three decimals and a unit: `950`, `1.5k`, `10M`, `-0.25`.
-#[must_use]
 pub fn short(value: f64) -> String {
     let (scaled, unit) = match value.abs() {
         // From 999.9995 on, three decimals round up to the next unit.
@@ -18,7 +17,6 @@ pub fn short(value: f64) -> String {
 }
 
 /// A span of time with its two largest units: `42s`, `7m 03s`, `2h 05m`, `3d 04h`.
-#[must_use]
 pub fn duration(seconds: f64) -> String {
     let seconds = seconds.max(0.0).round() as u64;
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);

@@ -68,7 +68,6 @@ const SCORES: [(&str, f64, f64); 57] = [
 
 /// The human-normalized score of a raw return on this environment; `None` for one that is not among the
 /// 57 games.
-#[must_use]
 pub fn normalized(env_id: &str, raw_return: f64) -> Option<f64> {
     let game = game(env_id)?;
     let &(_, random, human) = SCORES.iter().find(|(name, _, _)| *name == game)?;

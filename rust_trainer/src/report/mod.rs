@@ -2,23 +2,23 @@
 //! curve as a picture, and, while it lasts, its progress on standard error. Checkpoints and
 //! settings live elsewhere.
 //!
-//! Training calls [`RunReport`] and nothing below it. Its calls only fill buffers, which reach the
-//! disk about once a second and at each [`RunReport::flush`].
+//! Training calls `RunReport` and nothing below it. Its calls only fill buffers, which reach the
+//! disk about once a second and at each `RunReport::flush`.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub mod band;
+pub(crate) mod band;
 pub mod bootstrap;
 mod curve;
 mod events;
 mod files;
 mod format;
-pub mod human;
+pub(crate) mod human;
 mod picture;
-pub mod progress;
+pub(crate) mod progress;
 mod rows;
-pub mod running;
+pub(crate) mod running;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -36,7 +36,7 @@ use running::GameWindow;
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The outputs of one run, all in the run's folder.
-pub struct RunReport {
+pub(crate) struct RunReport {
     folder: PathBuf,
     title: String,
     /// At rank 0.
@@ -54,7 +54,7 @@ pub struct RunReport {
 }
 
 /// Where a run goes on: the agent step of its checkpoint, that of its last update, and seconds of training.
-pub type GoesOn = (u64, u64, f64);
+pub(crate) type GoesOn = (u64, u64, f64);
 
 impl RunReport {
     /// The outputs in `folder`: of a new run, and there must be none of another, or of one that `goes_on`. What that had
@@ -79,7 +79,6 @@ impl RunReport {
     }
 
     /// That of another rank than rank 0, which hears everything and says nothing.
-    #[must_use]
     pub fn of_another_rank(folder: &Path, title: &str, total_steps: u64, at_step: u64) -> Self {
         let now = Instant::now();
         Self {
@@ -151,13 +150,11 @@ impl RunReport {
     }
 
     /// The evaluations of the run so far.
-    #[must_use]
     pub fn evaluations(&self) -> &[Evaluation] {
         self.files.as_ref().map_or(&[], |files| &files.evaluations)
     }
 
     /// Updates in the table.
-    #[must_use]
     pub fn num_updates(&self) -> u64 {
         self.files
             .as_ref()
@@ -265,7 +262,6 @@ impl RunReport {
     }
 
     /// Seconds of training, those before an interruption included.
-    #[must_use]
     pub fn seconds(&self) -> f64 {
         self.seconds_before + self.started.elapsed().as_secs_f64()
     }

@@ -54,7 +54,6 @@ pub(super) fn draw(
     fs::rename(&unfinished, path).map_err(TrainerError::io("replace", path))
 }
 
-/// The style of a text of `size` pixels.
 pub(super) fn text(size: i32) -> TextStyle<'static> {
     (FONT, size * UNIT).into_font().color(&INK)
 }

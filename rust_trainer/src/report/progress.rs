@@ -29,7 +29,6 @@ enum Display {
 
 impl Progress {
     /// Shows the progress from `start_step` (0, or where a resumed run goes on) to `total_steps`.
-    #[must_use]
     pub fn new(start_step: u64, total_steps: u64) -> Self {
         let terminal = std::env::var_os("TERM").is_none_or(|kind| kind != "dumb");
         let display = if terminal && io::stderr().is_terminal() {
@@ -41,7 +40,6 @@ impl Progress {
     }
 
     /// Shows nothing.
-    #[must_use]
     pub fn hidden(start_step: u64, total_steps: u64) -> Self {
         let nowhere = Display::Lines(Box::new(io::sink()));
         Self::on(nowhere, start_step, total_steps)
@@ -104,7 +102,6 @@ impl Progress {
     }
 
     /// Agent steps per second over the last 20 seconds, new steps only.
-    #[must_use]
     pub fn steps_per_second(&self) -> Option<f64> {
         self.rate.per_second()
     }

@@ -27,7 +27,6 @@ pub struct GameWindow {
 
 impl GameWindow {
     /// A window of what is called `what`.
-    #[must_use]
     pub fn of(what: &'static str) -> Self {
         Self {
             what,
@@ -48,14 +47,12 @@ impl GameWindow {
     /// Mean of the games in the window, `None` before the first game has ended.
     ///
     /// Summed afresh at each call: a running sum would drift over a million games.
-    #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (!self.values.is_empty())
             .then(|| self.values.iter().sum::<f64>() / self.values.len() as f64)
     }
 
     /// The mean, and how many games it is of: at most [`GAMES`].
-    #[must_use]
     pub fn mean_and_count(&self) -> Option<(f64, usize)> {
         Some((self.mean()?, self.values.len()))
     }
@@ -63,7 +60,6 @@ impl GameWindow {
 
 /// The mean of [`GameWindow`] after each of `games` (step and raw return), thinned to the last one
 /// of each `spacing` steps: a line with many points in a pixel is slow to draw and no truer.
-#[must_use]
 pub fn running_mean(games: &[(u64, f64)], spacing: f64) -> Vec<(f64, f64)> {
     let mut window = GameWindow::of("return");
     let mut points: Vec<(f64, f64)> = Vec::new();
@@ -88,7 +84,6 @@ pub struct Rate {
 
 impl Rate {
     /// Starts measuring at `step`: the steps of an earlier, interrupted run do not count.
-    #[must_use]
     pub fn new(now: Instant, step: u64) -> Self {
         Self {
             kept: VecDeque::from([(now, step)]),
@@ -123,7 +118,6 @@ impl Rate {
     }
 
     /// Agent steps per second, `None` before time has passed.
-    #[must_use]
     pub fn per_second(&self) -> Option<f64> {
         let &(start, first) = self.kept.front()?;
         let seconds = self.latest.0.duration_since(start).as_secs_f64();

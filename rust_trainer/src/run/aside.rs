@@ -1,7 +1,7 @@
 //! What environments are asked for in another thread, since they may never answer.
 
 use std::{
-    fs, mem, panic, process, thread,
+    mem, panic, process, thread,
     time::{Duration, Instant},
 };
 
@@ -9,6 +9,7 @@ use vec_env::{Actions, BatchSpec, EnvError, ObsSlot, StepBatch, VecEnv};
 
 use crate::{
     envs::EnvThread,
+    files::proc_value,
     stop::{LOOK, StopRequest},
 };
 
@@ -79,9 +80,8 @@ fn unless<Done: Send + 'static>(
 
 /// Ends a worker, if it is one still: another process may have its number by now.
 fn end(worker: u32) {
-    let status = fs::read_to_string(format!("/proc/{worker}/status")).unwrap_or_default();
-    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
-    if parent.and_then(|parent| parent.trim().parse().ok()) != Some(process::id()) {
+    let parent = proc_value(&format!("/proc/{worker}/status"), "PPid");
+    if parent.and_then(|parent| parent.parse().ok()) != Some(process::id()) {
         return;
     }
     #[expect(

@@ -37,9 +37,6 @@ pub struct Game {
 ///
 /// Each environment plays a fixed share of them: were the first games to end taken from any environment,
 /// short games, and so low returns, would be counted too often.
-///
-/// # Errors
-/// What the environment raises, and `on_game`.
 pub fn play(
     policy: &dyn Policy,
     env: &mut dyn VecEnv,
@@ -80,8 +77,7 @@ pub fn play(
 }
 
 /// What `games`, at least one, say of a policy that learned from `step` agent steps; they took `seconds`.
-#[must_use]
-pub fn evaluation_of(games: &[Game], step: u64, seconds: f64) -> Evaluation {
+pub(crate) fn evaluation_of(games: &[Game], step: u64, seconds: f64) -> Evaluation {
     let count = games.len() as f64;
     let returns = || games.iter().map(|game| game.episode.raw_return);
     let mean = returns().sum::<f64>() / count;

@@ -107,8 +107,7 @@ impl RunFolder {
     }
 
     /// Whether it is still there: not removed, renamed, or replaced by another.
-    #[must_use]
-    pub fn is_there(&self) -> bool {
+    pub(crate) fn is_there(&self) -> bool {
         let lock = self.lock.as_ref();
         lock.is_some_and(|lock| files::is_at(lock, &self.path))
     }
@@ -120,13 +119,11 @@ impl RunFolder {
     }
 
     /// Whether there is a run in the folder at `path`: its settings, or a checkpoint, which holds them too.
-    #[must_use]
-    pub fn has_run(path: &Path) -> bool {
+    pub(crate) fn has_run(path: &Path) -> bool {
         let checkpoints = checkpoints::list(&path.join("checkpoints"));
         path.join(FILE_OF_RUN).is_file() || checkpoints.is_ok_and(|found| !found.is_empty())
     }
 
-    /// Whether the file of its settings is there.
     pub(super) fn has_settings(&self) -> bool {
         self.path.join(FILE_OF_RUN).is_file()
     }

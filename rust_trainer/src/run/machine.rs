@@ -1,17 +1,20 @@
 //! The machine and the versions that a run runs on: `machine.json`, and on what of it the last bits of a sum depend.
 //! A run that goes on with another of these is not bit for bit what it would have been.
 
-use std::{collections::BTreeMap, env, fs, path::Path, sync::OnceLock};
+use std::{collections::BTreeMap, env, path::Path, sync::OnceLock};
 
 use serde_json::{Map, Value, json};
 
 use crate::{
     device::{self, available_cores},
     error::TrainerError,
-    files,
+    files::{self, proc_value},
     ranks::Launch,
     settings::Settings,
 };
+
+/// What Linux says of the processors, the first of which stands for all.
+const CPUS: &str = "/proc/cpuinfo";
 
 /// Sets of instructions by the names that Linux has for them.
 const INSTRUCTIONS: &str = "avx avx2 fma avx512f avx512bw avx512_vnni avx512_bf16 amx_bf16";
@@ -26,9 +29,6 @@ const VARIABLES: [&str; 4] = [
 
 /// Writes the versions and the machine at hand into a run's folder; what an earlier start had written
 /// goes to `earlier`. `hosts` has the machine of each rank; it is empty for a process on its own.
-///
-/// # Errors
-/// A file that cannot be written; Python that does not start.
 pub fn record(
     folder: &Path,
     device: &str,
@@ -51,7 +51,7 @@ pub fn record(
         "rust_trainer": build_commit::VERSION,
         "python": python.version,
         "packages": packages.collect::<Map<_, _>>(),
-        "cpu": cpu_line("model name"),
+        "cpu": proc_value(CPUS, "model name"),
         "cores": available_cores(),
         "device": device,
         "ranks": hosts,
@@ -81,7 +81,10 @@ pub(super) fn arithmetic(settings: &Settings) -> BTreeMap<String, String> {
         ("precision", precision.name().to_owned()),
         ("torch_threads", threads.to_string()),
         ("ranks", ranks.to_string()),
-        ("processor", cpu_line("model name").unwrap_or_default()),
+        (
+            "processor",
+            proc_value(CPUS, "model name").unwrap_or_default(),
+        ),
         ("instructions", instructions()),
         ("rust_trainer", build_commit::VERSION.to_owned()),
     ];
@@ -97,7 +100,7 @@ pub(super) fn arithmetic(settings: &Settings) -> BTreeMap<String, String> {
 /// Those by which libtorch, its libraries and our kernels choose what they compute with: a virtual machine may hide
 /// some that its processor has.
 fn instructions() -> String {
-    let has = cpu_line("flags").unwrap_or_default();
+    let has = proc_value(CPUS, "flags").unwrap_or_default();
     let has: Vec<&str> = has.split(' ').collect();
     let there = INSTRUCTIONS.split(' ').filter(|name| has.contains(name));
     there.collect::<Vec<_>>().join(" ")
@@ -133,12 +136,4 @@ pub(super) fn changes(
         )
     };
     changed.map(say).collect()
-}
-
-/// What Linux says of the first processor under a `name`.
-fn cpu_line(name: &str) -> Option<String> {
-    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
-    let mut lines = text.lines().filter_map(|line| line.split_once(':'));
-    let (_, value) = lines.find(|(of, _)| of.trim() == name)?;
-    Some(value.trim().to_owned())
 }

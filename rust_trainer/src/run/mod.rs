@@ -4,18 +4,18 @@
 //! The loop is in `train_loop`. A run begins in `start`, anew or from its `checkpoints`; its updates are in
 //! `update`, what it plays between them in `evaluation`, and what it keeps of itself, in its `folder`, in `saving`.
 
-pub mod aside;
+pub(crate) mod aside;
 pub mod checkpoints;
 pub mod evaluate;
 mod evaluation;
 pub(crate) mod folder;
-pub mod machine;
+pub(crate) mod machine;
 mod run_start;
 mod saving;
 mod start;
 mod train_loop;
 mod update;
-pub mod versus;
+pub(crate) mod versus;
 mod wait;
 
 use std::{

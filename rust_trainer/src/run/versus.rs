@@ -35,7 +35,6 @@ pub struct Tally {
 
 impl Tally {
     /// Counts `games` and, at the same places, their `scores`.
-    #[must_use]
     pub fn of(games: &[Game], scores: &[Score]) -> Self {
         let count = scores.len() as f64;
         let mean = |of: &dyn Fn(&Score) -> f64| scores.iter().map(of).sum::<f64>() / count;
@@ -62,7 +61,6 @@ impl Tally {
 }
 
 /// The scores of `games`, out of those of all games that ended: some are played beyond what is asked for.
-#[must_use]
 pub fn scores_of(games: &[Game], all: &[Score]) -> Vec<Score> {
     let score = |game: &Game| {
         let mut of_env = all.iter().filter(|score| score.env == game.episode.env);

@@ -9,7 +9,7 @@ mod results;
 mod scores;
 mod train;
 
-pub use plan::{Division, Plan, PlannedRun};
-pub use results::Results;
+pub(crate) use plan::{Division, Plan};
+pub(crate) use results::Results;
 pub use scores::{Estimate, Games, mean_curve, score};
-pub use train::{Trained, commands, train};
+pub(crate) use train::{commands, train};

@@ -120,9 +120,6 @@ impl Plan {
     }
 
     /// The plan in `folder`.
-    ///
-    /// # Errors
-    /// A folder without a plan, or one whose plan cannot be read.
     pub fn open(folder: &Path) -> Result<Self, TrainerError> {
         let path = folder.join(PLAN);
         if !path.is_file() {
@@ -137,7 +134,6 @@ impl Plan {
     }
 
     /// Its runs: every environment with the first seed, then with the next.
-    #[must_use]
     pub fn runs(&self) -> Vec<PlannedRun> {
         let seeds = self.seeds.iter();
         let of_seed = |&seed| {
@@ -157,20 +153,17 @@ impl Plan {
 
 impl PlannedRun {
     /// A file of its name beside its folder: `log` is what its process prints, `toml` what it starts with.
-    #[must_use]
     pub fn beside(&self, ending: &str) -> PathBuf {
         self.folder
             .with_file_name(format!("{}.{ending}", self.name))
     }
 
     /// Whether it has begun.
-    #[must_use]
     pub fn has_begun(&self) -> bool {
         RunFolder::has_run(&self.folder)
     }
 
     /// Whether it has a checkpoint of its last step.
-    #[must_use]
     pub fn is_finished(&self, total_steps: u64) -> bool {
         let found = checkpoints::list(&self.folder.join("checkpoints"));
         let newest = found.ok().and_then(|found| step_of(found.last()?));
@@ -178,7 +171,6 @@ impl PlannedRun {
     }
 
     /// The agent step of its last update, as the table of updates has it; 0 before the first.
-    #[must_use]
     pub fn step(&self) -> u64 {
         last_line(&self.folder.join("updates.csv"))
             .and_then(|line| line.split(',').next()?.parse().ok())
@@ -222,7 +214,6 @@ impl Division {
     /// As many runs at a time as there are cores, or as the threads that the settings name leave room for;
     /// what cores are left over become threads. A run steps its environments and learns in turns, so the
     /// larger of its two numbers of threads is what it needs.
-    #[must_use]
     pub fn of(settings: &Settings, runs: usize, jobs: Option<usize>) -> Self {
         Self::among(available_cores(), settings, runs, jobs)
     }

@@ -77,7 +77,6 @@ impl Results {
     }
 
     /// Finished runs that have a score.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.runs().count()
     }

@@ -47,7 +47,6 @@ impl Estimate {
         }
     }
 
-    /// The interval with this many `decimals`.
     pub(super) fn shown_interval(&self, decimals: usize) -> String {
         match (self.low, self.high) {
             (Some(low), Some(high)) => format!("{low:.decimals$} to {high:.decimals$}"),

@@ -38,9 +38,6 @@ pub fn commands(plan: &Plan, division: &Division) -> Result<Vec<Vec<String>>, Tr
 
 /// Trains what is not finished of `plan`, and shows one line of progress for all. A run that fails does
 /// not keep the others from going on.
-///
-/// # Errors
-/// A process that cannot be started, a log that cannot be written.
 pub fn train(
     plan: &Plan,
     division: &Division,

@@ -25,8 +25,7 @@ macro_rules! algorithms {
             pub const ALL: &[Self] = &[$( Self::$Algorithm, )*];
 
             /// The settings that it reads and that others may not.
-            #[must_use]
-            pub fn fields(self) -> &'static [Field] {
+            pub(crate) fn fields(self) -> &'static [Field] {
                 match self { $( Self::$Algorithm => <$Settings>::FIELDS, )* }
             }
 

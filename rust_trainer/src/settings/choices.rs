@@ -159,15 +159,14 @@ impl FromStr for DeviceChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            None if text == "auto" => Ok(Self::Auto),
-            None if text == "cpu" => Ok(Self::Cpu),
-            None if text == "cuda" => Ok(Self::Cuda(0)),
-            Some(("cuda", digits)) if digits.parse::<usize>().is_ok() => {
-                Ok(Self::Cuda(digits.parse().unwrap_or_default()))
-            }
-            _ => Err("must be auto, cpu, cuda or cuda:N".to_owned()),
-        }
+        let choice = match text.split_once(':') {
+            None if text == "auto" => Some(Self::Auto),
+            None if text == "cpu" => Some(Self::Cpu),
+            None if text == "cuda" => Some(Self::Cuda(0)),
+            Some(("cuda", digits)) => digits.parse().ok().map(Self::Cuda),
+            _ => None,
+        };
+        choice.ok_or_else(|| "must be auto, cpu, cuda or cuda:N".to_owned())
     }
 }
 

@@ -45,9 +45,6 @@ macro_rules! settings {
             }),*];
 
             /// The settings that `table` names, the others at their defaults.
-            ///
-            /// # Errors
-            /// A value of the wrong type or out of range.
             pub fn from_table(table: &toml::Table) -> Result<Self, $crate::error::TrainerError> {
                 let mut fields = Self::FIELDS.iter();
                 Ok(Self { $( $name: $crate::settings::fields::read(fields.next(), table, $default)?, )* })

@@ -47,7 +47,6 @@ pub(crate) fn fields(algorithms: &[Algorithm]) -> impl Iterator<Item = &'static 
         .flat_map(|(_, fields)| fields)
 }
 
-/// The default of a field for an algorithm that reads it.
 pub(super) fn default_of(field: &Field, algorithm: Algorithm) -> Value {
     if field.name == "num_envs" {
         return algorithm.num_envs().to_value();

@@ -129,7 +129,6 @@ impl Settings {
         Err(TrainerError::setting("env_groups", groups, problem))
     }
 
-    /// Whether the switch of this name is there and on.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.table().get(name).and_then(Value::as_bool) == Some(true)
     }
@@ -174,9 +173,6 @@ impl Settings {
 
     /// The settings of a run that [`Settings::to_toml`] has written, or an earlier program, whose files
     /// also hold what is not read.
-    ///
-    /// # Errors
-    /// A file that cannot be read; those of [`Settings::from_table`].
     pub fn of_run(file: &Path) -> Result<Self, TrainerError> {
         let table: Table = read_file(file)?;
         check_names(&table, algorithm_of(&table)?, file)?;

@@ -17,16 +17,6 @@ pub enum OrRecipe<T> {
     Value(T),
 }
 
-impl<T> OrRecipe<T> {
-    /// The value, if one is named.
-    pub fn value(self) -> Option<T> {
-        match self {
-            Self::Recipe => None,
-            Self::Value(value) => Some(value),
-        }
-    }
-}
-
 impl<T: SettingType> SettingType for OrRecipe<T> {
     fn to_value(&self) -> Value {
         match self {

@@ -91,8 +91,7 @@ settings! {
 
 impl EnvSettings {
     /// Agents that act at once: each player of each environment.
-    #[must_use]
-    pub fn num_rows(&self) -> usize {
+    pub(crate) fn num_rows(&self) -> usize {
         self.num_envs * self.num_players
     }
 }

@@ -19,7 +19,7 @@ use crate::{
 type Weighted = (Transitions, Option<Tensor>);
 
 /// A batch drawn out of the transitions of all ranks.
-struct Drawn {
+struct DrawnBatch {
     /// Their numbers, `step · environments of all ranks + environment`.
     numbers: Vec<u64>,
     /// The weights of their losses, none where all count alike.
@@ -28,11 +28,11 @@ struct Drawn {
 
 impl Dqn {
     /// Draws a batch, the same at all ranks.
-    fn draw(&self, rng: &mut Pcg64) -> Drawn {
+    fn draw(&self, rng: &mut Pcg64) -> DrawnBatch {
         let (count, held) = (self.settings.batch_size, self.held());
         let Some(priorities) = &self.priorities else {
             let numbers = (0..count).map(|_| rng.random_range(held.clone()));
-            return Drawn {
+            return DrawnBatch {
                 numbers: numbers.collect(),
                 weights: None,
             };
@@ -43,7 +43,7 @@ impl Dqn {
         // Leaves are numbers modulo the capacity; those held are as many at most.
         let behind = |&leaf: &usize| (leaf as u64 + capacity - held.start % capacity) % capacity;
         let numbers = leaves.iter().map(|leaf| held.start + behind(leaf));
-        Drawn {
+        DrawnBatch {
             numbers: numbers.collect(),
             weights: Some(weights),
         }
@@ -51,7 +51,7 @@ impl Dqn {
 
     /// What of a batch this rank holds: its places there, and the transitions with the weights of their losses, in
     /// as many parts as they are computed in.
-    fn own(&self, drawn: &Drawn) -> Result<(Vec<usize>, Vec<Part<Weighted>>), TrainerError> {
+    fn own(&self, drawn: &DrawnBatch) -> Result<(Vec<usize>, Vec<Part<Weighted>>), TrainerError> {
         let (ranks, device) = (&self.learner.ranks, self.learner.device());
         let batch = drawn.numbers.iter().enumerate();
         let own = batch.filter_map(|(place, &number)| {

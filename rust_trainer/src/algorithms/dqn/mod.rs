@@ -113,9 +113,6 @@ struct Progress {
 impl Dqn {
     /// Fresh weights, drawn by the seed of `run`, and an empty replay memory: at one of several `ranks`, for
     /// its share of the environments.
-    ///
-    /// # Errors
-    /// As [`super::of_rank`].
     pub fn of_rank(
         settings: DqnSettings,
         run: &Settings,

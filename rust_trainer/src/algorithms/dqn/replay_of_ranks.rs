@@ -18,9 +18,6 @@ const CHUNK_BYTES: usize = 16 << 20;
 
 /// The memory of all ranks, each of which has its `own` of `num_envs` environments, at rank 0; nothing
 /// elsewhere.
-///
-/// # Errors
-/// [`TrainerError::Lost`]; what libtorch says.
 pub(super) fn gathered(
     ranks: &Ranks,
     own: ReplayState,

@@ -58,9 +58,6 @@ impl ReplayState {
     }
 
     /// Of tensors by their names; frames have numbers of type `kind`.
-    ///
-    /// # Errors
-    /// [`TrainerError::State`] for one that is missing or of another type.
     pub fn of_named(tensors: &[(String, Tensor)], kind: Kind) -> Result<Self, TrainerError> {
         let find = |name: &str, kind: Kind| {
             let full = format!("replay.{name}");

@@ -21,7 +21,6 @@ enum Written {
     },
 }
 
-/// The text of a space.
 pub(super) fn to_text(space: &ActionSpace) -> Result<String, Error> {
     let mut text = Buffer::new();
     Written::serialize(space, Serializer::new(&mut text))?;

@@ -147,9 +147,6 @@ impl Checkpoint {
     }
 
     /// Refuses numbers that are none: what they are in can neither play nor learn on.
-    ///
-    /// # Errors
-    /// [`TrainerError::State`], which names the tensor.
     pub fn check_finite(&self) -> Result<(), TrainerError> {
         let mut tensors = self.state.tensors.iter();
         match tensors.find(|(_, tensor)| tensor.isfinite().all().int64_value(&[]) == 0) {
@@ -276,9 +273,6 @@ impl Checkpoint {
     }
 
     /// Reads the replay memory beside the checkpoint at `path` into its state, if it has one.
-    ///
-    /// # Errors
-    /// What is wrong with it; the state has none then.
     pub fn read_replay(&mut self, path: &Path) -> Result<(), TrainerError> {
         let Some(checksum) = &self.replay else {
             return Ok(());
@@ -290,9 +284,6 @@ impl Checkpoint {
     }
 
     /// The policy in it, on `device`.
-    ///
-    /// # Errors
-    /// Weights that do not fit, or are not finite.
     pub fn policy(&self, device: Device) -> Result<Box<dyn Policy>, TrainerError> {
         algorithms::load_policy(
             &self.settings,
@@ -305,9 +296,6 @@ impl Checkpoint {
 
     /// Refuses a checkpoint at `path` that is of another run than the one with `settings`, whatever of
     /// them a resumed run may change.
-    ///
-    /// # Errors
-    /// The first setting that differs.
     pub fn check_belongs(&self, path: &Path, settings: &Settings) -> Result<(), TrainerError> {
         let (ours, its) = (settings.table(), self.settings.table());
         let mut names = its.keys().chain(ours.keys());

@@ -53,15 +53,12 @@ fn list_by_step(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, TrainerErro
     Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
-/// All that is in `folder`, if it is there.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
-    if !folder.exists() {
-        return Ok(Vec::new());
+    if folder.exists() {
+        files::list(folder)
+    } else {
+        Ok(Vec::new())
     }
-    let failed = TrainerError::io("list", folder);
-    let entries = fs::read_dir(folder).map_err(failed)?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    paths.collect::<Result<_, _>>().map_err(failed)
 }
 
 /// Whether a checkpoint in `folder` has its replay memory beside it.
