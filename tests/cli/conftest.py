@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,12 +39,24 @@ def either_trainer(request: pytest.FixtureRequest, tmp_path: Path) -> Trainer:
     return Trainer(tmp_path, PROGRAM if request.param == "program" else MODULE)
 
 
-@pytest.fixture
-def trained(trainer: Trainer) -> Callable[..., Path]:
-    """Train for a moment and return the run's folder."""
+@pytest.fixture(scope="session")
+def train_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Train for a moment and return the run's folder, which is nobody's own: for `trained`."""
 
+    @functools.cache
     def train(*arguments: object) -> Path:
+        trainer = Trainer(tmp_path_factory.mktemp("trained"), PROGRAM)
         trainer.run("train", "--run-name", "run", *arguments)
         return trainer.folder / "runs/run"
 
     return train
+
+
+@pytest.fixture
+def trained(trainer: Trainer, train_once: Callable[..., Path]) -> Callable[..., Path]:
+    """Have a run that was trained for a moment, once for all tests that ask for the same."""
+
+    def copy(*arguments: object) -> Path:
+        return shutil.copytree(train_once(*arguments), trainer.folder / "runs/run")
+
+    return copy

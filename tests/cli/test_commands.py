@@ -103,8 +103,10 @@ def options(help_text: str) -> dict[str, str]:
     return {name.replace("-", "_"): about for name, about in found}
 
 
-def test_help_explains_every_setting_with_its_default(trainer: Trainer) -> None:
-    trainer.run("train", "--run-name", "run", "--total-steps", 16, *INVADERS)
+def test_help_explains_every_setting_with_its_default(
+    trainer: Trainer, trained: Callable[..., Path]
+) -> None:
+    trained("--total-steps", 16, *INVADERS)
     settings = (trainer.folder / "runs/run/settings.toml").read_text()
     names = re.findall(r"^(\w+) =", settings, re.MULTILINE)
     explained = options(trainer.run("train", "--help")[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -52,8 +53,10 @@ def test_games_of_atari_are_evaluated_whole_and_the_run_does_not_notice(trainer:
         assert float(row["mean"]) % 5 == pytest.approx(0, abs=2.5), "raw points, not clipped"
 
 
-def test_best_is_refused_where_there_is_none(trainer: Trainer) -> None:
-    trainer.run("train", "--run-name", "run", "--total-steps", 256, *CARTPOLE)
+def test_best_is_refused_where_there_is_none(
+    trainer: Trainer, trained: Callable[..., Path]
+) -> None:
+    trained("--total-steps", 256, *CARTPOLE)
     checkpoint = "runs/run/checkpoints/step-000000000256.safetensors"
     for path, words in [
         ("runs/run", "eval_every"),

@@ -7,14 +7,17 @@ import re
 import resource
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from program import CARTPOLE, Trainer
 
 
-def test_a_full_disk_is_named_and_earlier_checkpoints_stay(trainer: Trainer) -> None:
+def test_a_full_disk_is_named_and_earlier_checkpoints_stay(
+    trainer: Trainer, trained: Callable[..., Path]
+) -> None:
     """`ulimit -f` stands for the disk, and would end the program; the next checkpoint is larger."""
-    trainer.run("train", "--run-name", "run", "--total-steps", 1024, *CARTPOLE)
+    trained("--total-steps", 1024, *CARTPOLE)
     [before] = trainer.checkpoints()
 
     def limit() -> None:

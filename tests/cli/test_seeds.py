@@ -72,10 +72,26 @@ def test_a_run_that_fails_does_not_keep_the_others(trainer: Trainer) -> None:
     assert list(scores(trainer.folder / "runs/all")) == [("CartPole-v1", 1)]
 
 
+# So slow that no run ends before the other has begun, and yet short work.
+SLOW = """
+import time
+import gymnasium as gym
+from gymnasium.envs.classic_control import CartPoleEnv
+
+class Slow(CartPoleEnv):
+    def step(self, action):
+        time.sleep(0.002)
+        return super().step(action)
+
+gym.register("Slow-v0", Slow, max_episode_steps=500)
+"""
+
+
 def test_ctrl_c_stops_all_and_resuming_finishes_them(trainer: Trainer) -> None:
-    arguments = ["ppo-cartpole", "--run-name", "all", "--checkpoint-every", 256]
-    # So long that neither ends before the other has begun.
-    arguments += ["--total-steps", 40_960, "--seeds", "1-3", "--jobs", 2]
+    (trainer.folder / "slow.py").write_text(SLOW)
+    arguments = ["ppo-cartpole", "--env-ids", "slow:Slow-v0", "--run-name", "all"]
+    arguments += ["--backend", "sync", "--checkpoint-every", 256, "--total-steps", 2048]
+    arguments += ["--seeds", "1-3", "--jobs", 2]
     process = trainer.start("seeds", *arguments)
     folder = trainer.folder / "runs/all"
     deadline = time.monotonic() + 120
@@ -88,15 +104,15 @@ def test_ctrl_c_stops_all_and_resuming_finishes_them(trainer: Trainer) -> None:
     assert process.returncode == 130, out + err
     assert "go on by: seeds --resume 'runs/all'" in out
     assert "Traceback" not in err
-    assert not (folder / "CartPole-v1-seed3").exists()
-    begun_with = threads(folder / "CartPole-v1-seed1")
+    assert not (folder / "slow-Slow-v0-seed3").exists()
+    begun_with = threads(folder / "slow-Slow-v0-seed1")
     trainer.run("seeds", "--resume", "runs/all", "--jobs", 1)
     assert len(scores(folder)) == 3
-    log = (folder / "CartPole-v1-seed1.log").read_text()
+    log = (folder / "slow-Slow-v0-seed1.log").read_text()
     assert "going on from agent step" in log
     # Other threads would sum up otherwise: they stay, whoever goes on.
     assert "threads = " not in log
-    for run in folder.glob("CartPole-v1-seed?"):
+    for run in folder.glob("slow-Slow-v0-seed?"):
         assert threads(run) == begun_with
     out, _ = trainer.run("seeds", "--resume", "runs/all")
     assert "0 of 3 runs to do" in out

@@ -110,7 +110,7 @@ def test_agents_are_compared_in_a_table(trainer: Trainer, trained: Callable[...,
 def test_versus_refuses_what_cannot_be_compared(
     trainer: Trainer, trained: Callable[..., Path]
 ) -> None:
-    trained("--total-steps", 64, *CARTPOLE)
+    trained("--total-steps", 256, *CARTPOLE)
     _, err = trainer.run("versus", "runs/run", "random", status=1)
     assert "runs/run" in err
     assert "num_players` is 1; only games for two have another side" in err

@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from program import CARTPOLE, INVADERS, MODULE, Trainer, read_checkpoint
+from program import CARTPOLE, INVADERS, MODULE, PROGRAM, Trainer, read_checkpoint
 
 # A game that the native backend does not know.
 UNPROVED = [*INVADERS, "--env-id", "ALE/Superman-v5"]
@@ -104,13 +104,21 @@ def test_the_same_seed_learns_the_same(trainer: Trainer) -> None:
     assert weights[0] == weights[1]
 
 
+# Python has a handler for the first, and lets the others end the process.
 @pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+    ("command", "number", "status"),
+    [
+        (PROGRAM, signal.SIGINT, 130),
+        (PROGRAM, signal.SIGTERM, 143),
+        (PROGRAM, signal.SIGHUP, 129),
+        (MODULE, signal.SIGINT, 130),
+        (MODULE, signal.SIGTERM, 143),
+    ],
 )
 def test_a_signal_stops_at_a_checkpoint(
-    either_trainer: Trainer, number: signal.Signals, status: int
+    tmp_path: Path, command: list[str], number: signal.Signals, status: int
 ) -> None:
-    trainer = either_trainer
+    trainer = Trainer(tmp_path, command)
     ended, out, err = trainer.end_at_checkpoint(number, *CARTPOLE)
     assert ended == status, out + err
     assert "Traceback" not in err

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,12 @@ CRATES = ("vec_env", "atari_core", "atari_core/python", "python_shim", "rust_tra
 GIT = ["git", "-c", "user.name=nobody", "-c", "user.email=nobody@localhost"]
 
 
-def test_the_program_and_its_checkpoints_name_one_version(trainer: Trainer) -> None:
+def test_the_program_and_its_checkpoints_name_one_version(
+    trainer: Trainer, trained: Callable[..., Path]
+) -> None:
     said, _ = trainer.run("--version")
     version = re.fullmatch(r"rust_trainer (\d+\.\d+\.\d+(\+[0-9a-f]{10,})?)\n", said)[1]
-    trainer.run("train", "--run-name", "run", "--total-steps", 1024, *CARTPOLE)
+    trained("--total-steps", 1024, *CARTPOLE)
     metadata, _ = read_checkpoint(trainer.checkpoints()[-1])
     assert metadata["made_by"] == f"rust_trainer {version}"
     assert f'"rust_trainer":"{version}"' in metadata["arithmetic"]

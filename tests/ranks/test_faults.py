@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from program import ROOT
-from torchrun import FEW, PROGRAM, Ranks, free_port
+from torchrun import FEW, PROGRAM, Ranks
 
 VM = r"\(\S+\)"  # a machine's name
 
@@ -30,17 +30,13 @@ class TwoByHand:
 
     def __init__(self, ranks: Ranks) -> None:
         self.ranks = ranks
-        self.variables = ranks.environment() | {
-            "WORLD_SIZE": "2",
-            "LOCAL_WORLD_SIZE": "2",
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": str(free_port()),
-        }
+        self.variables = ranks.group(2)
+        self.port = self.variables[0]["MASTER_PORT"]
 
     def start(self, rank: int, *arguments: str, **variables: str) -> int:
         """Start one of them; return its process."""
-        own = {"RANK": str(rank), "LOCAL_RANK": str(rank)} | variables
-        return self.ranks.launch([*PROGRAM, "train", *arguments], self.variables | own).pid
+        environment = self.variables[rank] | variables
+        return self.ranks.launch([*PROGRAM, "train", *arguments], environment).pid
 
     def error(self) -> str:
         """Await the end of both, and return the one error of theirs."""
@@ -86,18 +82,18 @@ def test_a_rank_that_cannot_even_ask_for_the_others_says_why(
 
 def test_a_port_in_use_is_named(two: TwoByHand) -> None:
     """Another program has it, which says nothing to the rank that comes there."""
-    with socket.create_server(("127.0.0.1", int(two.variables["MASTER_PORT"]))):
+    with socket.create_server(("127.0.0.1", int(two.port))):
         for rank in range(2):
             two.start(rank, *FEW, "--rank-timeout", "5")
         error = two.error()
-    place = rf"rank 0 of 2 {VM} cannot listen at 127\.0\.0\.1:{two.variables['MASTER_PORT']}"
+    place = rf"rank 0 of 2 {VM} cannot listen at 127\.0\.0\.1:{two.port}"
     assert re.search(rf"{place}: the port is in use", error)
 
 
 def test_a_rank_that_does_not_come_is_missed(two: TwoByHand) -> None:
     """Rank 0 says where it waited, and how long."""
     two.start(0, *FEW, "--rank-timeout", "2")
-    where = rf"127\.0\.0\.1:{two.variables['MASTER_PORT']} within 2 s"
+    where = rf"127\.0\.0\.1:{two.port} within 2 s"
     assert re.search(rf"rank 0 of 2 {VM} did not find the others at {where}", two.error())
 
 

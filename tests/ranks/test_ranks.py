@@ -23,8 +23,8 @@ def differences(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> flo
     return max(float(np.abs(one[name] - other[name]).max()) for name in one)
 
 
-def test_two_ranks_learn_what_one_process_does_and_any_number_goes_on(ranks: Ranks) -> None:
-    """A run of one process, two ranks, one and four: the same updates and the same games."""
+def test_two_ranks_learn_what_one_process_does_and_one_goes_on(ranks: Ranks) -> None:
+    """A run of one process, two ranks and one: the same updates and the same games."""
     arguments = ["train", *FEW, "--num-minibatches", "4", "--checkpoint-every", "256"]
     ranks.run(1, *arguments, "--total-steps", "768", "--run-name", "one")
     said = ranks.run(2, *arguments, "--total-steps", "768", "--run-name", "same")
@@ -38,11 +38,10 @@ def test_two_ranks_learn_what_one_process_does_and_any_number_goes_on(ranks: Ran
         for name in ("one", "same")
     ]
     assert games[0] == games[1]
-    for count, steps in [(1, 1024), (4, 1280)]:
-        said = ranks.run(count, "train", "--resume", "runs/same", "--total-steps", steps)
-        assert "start anew" in said, "CartPole's games cannot be saved, and the run says so"
-        assert "ranks was" in said
-    assert ranks.checkpoints("same")[-1].stem == "step-000000001280"
+    said = ranks.run(1, "train", "--resume", "runs/same", "--total-steps", 1024)
+    assert "start anew" in said, "CartPole's games cannot be saved, and the run says so"
+    assert "ranks was" in said
+    assert ranks.checkpoints("same")[-1].stem == "step-000000001024"
 
 
 def test_games_and_memories_go_on_at_another_number_of_ranks(ranks: Ranks) -> None:

@@ -1,4 +1,4 @@
-"""The trainer as several ranks on this machine, started by torchrun over loopback."""
+"""The trainer as several ranks on this machine over loopback, started by torchrun or by hand."""
 
 from __future__ import annotations
 
@@ -56,14 +56,20 @@ class Ranks:
         out, err = self.started[-1].communicate(timeout=timeout)
         return self.started[-1].returncode, out + err
 
+    def group(self, count: int) -> list[dict[str, str]]:
+        """Return the variables by which ranks know of each other, as a scheduler sets them."""
+        machine = {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
+        address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+        own = ({"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count))
+        return [self.environment() | machine | address | names for names in own]
+
     def run(self, count: int, *arguments: object) -> str:
-        """Run ranks to their end, which must be a good one; one rank runs without torchrun."""
-        if count > 1:
-            self.start(count, *arguments)
-        else:
-            self.launch([*PROGRAM, *map(str, arguments)], self.environment())
-        status, said = self.end()
-        assert status == 0, said
+        """Run ranks to their end, which must be a good one; without torchrun, a process more."""
+        environments = self.group(count) if count > 1 else [self.environment()]
+        command = [*PROGRAM, *map(str, arguments)]
+        processes = [self.launch(command, variables) for variables in environments]
+        said = "".join("".join(process.communicate(timeout=120)) for process in processes)
+        assert all(process.returncode == 0 for process in processes), said
         return said
 
     def pids(self) -> list[int]:
