@@ -91,11 +91,12 @@ int trainer_cuda_allow_tf32(bool allow) {
 
 // A wheel is built once, for libtorch with CUDA and without, where there is no device to record on either. What only
 // the former has must not keep the latter from loading it.
-#pragma weak _ZN2at4cuda9CUDAGraphC1Eb
-#pragma weak _ZN2at4cuda9CUDAGraphD1Ev
-#pragma weak _ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode
-#pragma weak _ZN2at4cuda9CUDAGraph11capture_endEv
-#pragma weak _ZN2at4cuda9CUDAGraph6replayEv
+asm(
+    ".weak _ZN2at4cuda9CUDAGraphC1Eb; "
+    ".weak _ZN2at4cuda9CUDAGraphD1Ev; "
+    ".weak _ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode; "
+    ".weak _ZN2at4cuda9CUDAGraph11capture_endEv; "
+    ".weak _ZN2at4cuda9CUDAGraph6replayEv; ");
 
 int trainer_cuda_graph_new(at::cuda::CUDAGraph** graph) {
   return guarded([&] { *graph = new at::cuda::CUDAGraph(); });
