@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -232,7 +233,7 @@ def main() -> None:
     # Of the versions that are not tried now, what was found before stays.
     results: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     results |= {
-        "command": "./scripts/wheels --check",
+        "command": shlex.join(["python", *sys.argv]),
         "machine": {"cores": os.cpu_count(), "libc": " ".join(platform.libc_ver())},
         "wheel_kb": {wheel.name: round(wheel.stat().st_size / 1000) for wheel in wheels},
         "pip_refuses_atari_core_on": refused_elsewhere(arguments.dist),
