@@ -5,7 +5,7 @@
     envs = envpool.make("Pong-v5", env_type="gymnasium", num_envs=8, episodic_life=True)
 
 It is a face of `make_vec(preset="envpool", autoreset="next-step")`: for the same seed and actions
-the same games as EnvPool's, observations, rewards, ends and infos. `docs/vector-env.md` names what
+the same games as EnvPool's, observations, rewards, ends and infos. `docs/python.md` names what
 differs. `atari_wrappers.envpool.old_gym` has the forms that EnvPool had with gym before 0.26.
 """
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, Unpack, overload
 from atari_wrappers.checks import check_choice
 from atari_wrappers.envpool.config import Config, ConfigKeywords, list_all_envs
 from atari_wrappers.envpool.gymnasium_pool import GymnasiumEnvPool
-from atari_wrappers.envpool.spec import EnvSpec
+from atari_wrappers.envpool.spec import EnvSpec, make_spec
 
 if TYPE_CHECKING:
     from atari_wrappers.envpool.dm_pool import DMEnvPool
@@ -83,8 +83,3 @@ def make_dm(task_id: str, **settings: Unpack[ConfigKeywords]) -> DMEnvPool:
     from atari_wrappers.envpool.dm_pool import DMEnvPool
 
     return DMEnvPool(make_spec(task_id, **settings))
-
-
-def make_spec(task_id: str, **settings: Unpack[ConfigKeywords]) -> EnvSpec:
-    """Return what a pool would be made with; the arguments are those of `make`."""
-    return EnvSpec(task_id, settings)

@@ -14,7 +14,7 @@ from atari_wrappers.checks import check_choice
 from atari_wrappers.envpool.config import ConfigKeywords, list_all_envs
 from atari_wrappers.envpool.gymnasium_pool import GymnasiumEnvPool, StepInfo
 from atari_wrappers.envpool.pool import State
-from atari_wrappers.envpool.spec import EnvSpec
+from atari_wrappers.envpool.spec import EnvSpec, make_spec
 
 __all__ = ["GymEnvPool", "list_all_envs", "make", "make_gym", "make_spec"]
 
@@ -51,8 +51,3 @@ def make(
 def make_gym(task_id: str, **settings: Unpack[ConfigKeywords]) -> GymEnvPool:
     """Do what `make` does."""
     return make(task_id, **settings)
-
-
-def make_spec(task_id: str, **settings: Unpack[ConfigKeywords]) -> EnvSpec:
-    """Return what a pool would be made with."""
-    return EnvSpec(task_id, settings)

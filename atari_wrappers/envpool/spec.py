@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.envpool.config import Config, checked_config, checked_render, rom_and_id
+from atari_wrappers.envpool.config import (
+    Config,
+    ConfigKeywords,
+    checked_config,
+    checked_render,
+    rom_and_id,
+)
 from atari_wrappers.recipes import RAM_BYTES
 from atari_wrappers.single_env import make_env
 
@@ -107,3 +113,8 @@ class EnvSpec:
 
     def __repr__(self) -> str:
         return f"AtariEnvSpec{repr(self.config)[len('Config') :]}"
+
+
+def make_spec(task_id: str, **settings: Unpack[ConfigKeywords]) -> EnvSpec:
+    """Return what a pool would be made with; the arguments are those of `make`."""
+    return EnvSpec(task_id, settings)

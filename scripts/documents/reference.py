@@ -4,11 +4,11 @@ import re
 import subprocess
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
+
+from stage import ROOT
 
 import atari_wrappers
 
-ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "target/release/rust_trainer"
 ALGORITHMS = ("ppo", "a2c", "pqn", "dqn")
 COMMANDS = ("train", "seeds", "eval", "dump-frames", "versus", "doctor")
