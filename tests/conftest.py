@@ -12,8 +12,9 @@ import pytest
 
 from atari_wrappers import VecEnv, make_vec
 
-# Files and folders that need the trainer, torch (as stable-baselines3 and RLlib do), or the sources
-# of the project and what builds and checks them.
+# Files and folders that cannot be imported on the wheels alone: they need the trainer, torch (as
+# stable-baselines3 and RLlib do), or what checks the sources. Of all other tests those need the
+# sources that use the fixture `sources`.
 NEEDS_TRAINER = (
     *("cli", "ranks", "native/test_package.py"),
     *("adapters/test_rllib.py", "adapters/test_rllib_vector_env.py", "peers/test_rllib.py"),
@@ -40,14 +41,20 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of those files."""
+    """Mark the tests of those files, and those that use the sources."""
     for item in items:
-        if needs_trainer(item.path):
+        if needs_trainer(item.path) or "sources" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.trainer)
 
 
 # Workers are then forked from a process that has imported this already: 20 ms each instead of 400.
 multiprocessing.set_forkserver_preload(["atari_wrappers.backends.workers", "scripted", "peer_envs"])
+
+
+@pytest.fixture(scope="session")
+def sources() -> Path:
+    """The project's folder, with its scripts and what cargo builds: tests that use it need both."""
+    return Path(__file__).parents[1]
 
 
 @pytest.fixture

@@ -6,16 +6,13 @@ it. The chip goes on from frame to frame, its oscillator too.
 
 from __future__ import annotations
 
-import os
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import ale_py
 import numpy as np
 import pytest
 
-REPOSITORY = Path(__file__).parents[2]
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
 FRAMES = 500
 ACCESSES = 400
 MUSIC = 0x10
@@ -59,19 +56,16 @@ def cartridge(seed: int) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_chip_of_pitfall_2_is_ales(seed: int, tmp_path: Path) -> None:
-    build = ["cargo", "build", "--release", "--locked", "-q", "-p", "atari_core"]
-    subprocess.run([*build, "--example", "replay"], cwd=REPOSITORY, check=True)
-    rom, actions = tmp_path / "pitfall2.bin", tmp_path / "actions"
+def test_the_chip_of_pitfall_2_is_ales(
+    seed: int,
+    tmp_path: Path,
+    replay: Callable[..., np.ndarray],
+    load_on_ale: Callable[[Path], ale_py.ALEInterface],
+) -> None:
+    rom = tmp_path / "pitfall2.bin"
     rom.write_bytes(cartridge(seed))
-    actions.write_bytes(bytes(FRAMES))
-    command = [TARGET / "release" / "examples" / "replay", rom, actions, "--game", "pitfall2"]
-    replayed = subprocess.run(command, capture_output=True, check=True).stdout
-    ours = np.frombuffer(replayed, np.uint8).reshape(FRAMES + 1, -1)[:, :128]
-    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-    ale = ale_py.ALEInterface()
-    ale.setFloat("repeat_action_probability", 0.0)
-    ale.loadROM(rom)
+    ours = replay(rom, "pitfall2", bytes(FRAMES)).reshape(FRAMES + 1, -1)[:, :128]
+    ale = load_on_ale(rom)
     for frame in range(FRAMES + 1):
         if frame > 0:
             ale.act(0)

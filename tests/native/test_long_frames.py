@@ -5,17 +5,14 @@ Such a frame shows what was drawn until the TIA was accessed last, whatever the 
 
 from __future__ import annotations
 
-import os
-import subprocess
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import ale_py
 import numpy as np
 import pytest
 
-REPOSITORY = Path(__file__).parents[2]
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
 GAME = "boxing"  # whose picture has the lines that ale-py shows of any other ROM
 FRAMES = 16
 # What is accessed 17 lines below the second colour's first line; A is 0.
@@ -57,22 +54,19 @@ def rom(access: str) -> bytes:
 
 
 @pytest.mark.parametrize("access", ACCESSES)
-def test_a_frame_given_up_shows_what_was_drawn(access: str, tmp_path: Path) -> None:
-    build = ["cargo", "build", "--release", "--locked", "-q", "-p", "atari_core"]
-    subprocess.run([*build, "--example", "replay"], cwd=REPOSITORY, check=True)
-    path, actions = tmp_path / f"{GAME}.bin", tmp_path / "actions"
+def test_a_frame_given_up_shows_what_was_drawn(
+    access: str,
+    tmp_path: Path,
+    replay: Callable[..., np.ndarray],
+    load_on_ale: Callable[[Path], ale_py.ALEInterface],
+) -> None:
+    path = tmp_path / f"{GAME}.bin"
     path.write_bytes(rom(ACCESSES[access]))
-    actions.write_bytes(bytes(FRAMES))
-    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-    ale = ale_py.ALEInterface()
-    ale.setFloat("repeat_action_probability", 0.0)
-    ale.loadROM(path)
+    ale = load_on_ale(path)
     theirs = [zlib.crc32(ale.getScreen())]
     for _ in range(FRAMES):
         ale.act(0)
         theirs.append(zlib.crc32(ale.getScreen()))
-    program = TARGET / "release" / "examples" / "replay"
-    done = subprocess.run([program, path, actions, "--game", GAME], capture_output=True, check=True)
     # A record begins with RAM and the picture's checksum.
-    records = np.frombuffer(done.stdout, "<u4").reshape(FRAMES + 1, -1)
+    records = replay(path, GAME, bytes(FRAMES)).view("<u4").reshape(FRAMES + 1, -1)
     assert records[:, 32].tolist() == theirs

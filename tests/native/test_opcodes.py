@@ -7,16 +7,13 @@ Undocumented opcodes and decimal mode are among them, as ale-py has them.
 
 from __future__ import annotations
 
-import os
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import ale_py
 import numpy as np
 import pytest
 
-REPOSITORY = Path(__file__).parents[2]
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
 # A game without lives: its mode is 0 where RAM begins with 0, and it ends where a byte is 1. The
 # program leaves both alone.
 GAME = "freeway"
@@ -205,11 +202,8 @@ def roms() -> dict[str, bytes]:
     return made
 
 
-def ram_on_ale(path: Path, frames: int) -> np.ndarray:
+def ram_on_ale(ale: ale_py.ALEInterface, frames: int) -> np.ndarray:
     """RAM after each frame, uint8 `[frames, 128]`, the one after loading first."""
-    ale = ale_py.ALEInterface()
-    ale.setFloat("repeat_action_probability", 0.0)
-    ale.loadROM(path)
     rams = [ale.getRAM().copy()]
     for _ in range(frames):
         ale.act(0)
@@ -218,28 +212,18 @@ def ram_on_ale(path: Path, frames: int) -> np.ndarray:
     return np.array(rams)
 
 
-def ram_here(path: Path, frames: int, tmp_path: Path) -> np.ndarray:
-    actions = tmp_path / "actions"
-    actions.write_bytes(bytes(frames))
-    replay = [TARGET / "release" / "examples" / "replay", path, actions, "--game", GAME]
-    done = subprocess.run(replay, capture_output=True, check=True)
-    return np.frombuffer(done.stdout, np.uint8).reshape(frames + 1, -1)[:, :128]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _built() -> None:
-    build = ["cargo", "build", "--release", "--locked", "-q", "-p", "atari_core"]
-    subprocess.run([*build, "--example", "replay"], cwd=REPOSITORY, check=True)
-    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-
-
 @pytest.mark.parametrize("name", roms())
-def test_opcodes_do_what_they_do_in_ale_py(name: str, tmp_path: Path) -> None:
+def test_opcodes_do_what_they_do_in_ale_py(
+    name: str,
+    tmp_path: Path,
+    replay: Callable[..., np.ndarray],
+    load_on_ale: Callable[[Path], ale_py.ALEInterface],
+) -> None:
     rom = tmp_path / f"{GAME}.bin"
     rom.write_bytes(roms()[name])
     frames = 5 if name.startswith("jam") else 4000
-    theirs = ram_on_ale(rom, frames)
-    ours = ram_here(rom, frames, tmp_path)
+    theirs = ram_on_ale(load_on_ale(rom), frames)
+    ours = replay(rom, GAME, bytes(frames)).reshape(frames + 1, -1)[:, :128]
     different = np.flatnonzero((ours != theirs).any(axis=1))
     assert not different.size, f"from frame {different[0]} on"
     seeds = {bytes(ram) for ram in theirs[:, 1:6]}

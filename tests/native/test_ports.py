@@ -5,15 +5,12 @@ What it reads back of the ports and of their directions, it leaves in RAM.
 
 from __future__ import annotations
 
-import os
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import ale_py
 import numpy as np
 
-REPOSITORY = Path(__file__).parents[2]
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
 GAME = "assault"  # which leaves this ROM alone
 FRAMES = 300
 PORTS = range(0x80, 0x84)  # SWCHA, SWACNT, SWCHB, SWBCNT, at $0280
@@ -27,27 +24,23 @@ PROGRAM = bytes.fromhex(
 )
 
 
-def test_ports_read_as_what_is_pressed(tmp_path: Path) -> None:
-    build = ["cargo", "build", "--release", "--locked", "-q", "-p", "atari_core"]
-    subprocess.run([*build, "--example", "replay"], cwd=REPOSITORY, check=True)
+def test_ports_read_as_what_is_pressed(
+    tmp_path: Path,
+    replay: Callable[..., np.ndarray],
+    load_on_ale: Callable[[Path], ale_py.ALEInterface],
+) -> None:
     bank = bytearray(b"\xea" * 0x1000)
     bank[: len(PROGRAM)] = PROGRAM
     bank[0xFFC:] = bytes([0x00, 0xF0, 0x00, 0xF0])
-    rom, file = tmp_path / f"{GAME}.bin", tmp_path / "actions"
+    rom = tmp_path / f"{GAME}.bin"
     rom.write_bytes(bank)
     actions = np.random.default_rng(0).integers(0, 18, FRAMES, np.uint8)
-    actions.tofile(file)
-    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-    ale = ale_py.ALEInterface()
-    ale.setFloat("repeat_action_probability", 0.0)
-    ale.loadROM(rom)
+    ale = load_on_ale(rom)
     theirs = [ale.getRAM()]
     for action in actions:
         ale.act(int(action))
         theirs.append(ale.getRAM())
-    replay = [TARGET / "release" / "examples" / "replay", rom, file, "--game", GAME]
-    done = subprocess.run(replay, capture_output=True, check=True)
     # A record begins with RAM.
-    ours = np.frombuffer(done.stdout, np.uint8).reshape(FRAMES + 1, -1)[:, :128]
+    ours = replay(rom, GAME, actions.tobytes()).reshape(FRAMES + 1, -1)[:, :128]
     assert len({ram[0] for ram in theirs}) == 9  # a stick's eight directions and its rest
     np.testing.assert_array_equal(ours[:, [0, 1, 2, 3, 16]], np.array(theirs)[:, [0, 1, 2, 3, 16]])

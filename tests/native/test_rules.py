@@ -5,16 +5,15 @@ Loaded under a game's name, such a ROM brings up situations which no played game
 
 from __future__ import annotations
 
-import os
 import subprocess
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import ale_py
 import numpy as np
 from ale_py import roms
 
-REPOSITORY = Path(__file__).parents[2]
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
 FRAMES = 1000
 # Of so many RAMs four are those of a cube that is solved.
 FRAMES_OF = {"video_cube": 60_000}
@@ -98,16 +97,9 @@ def chaotic_rom(ram: np.ndarray) -> bytes:
     return bytes(bank) * 3
 
 
-def load(path: Path) -> ale_py.ALEInterface:
-    ale = ale_py.ALEInterface()
-    ale.setFloat("repeat_action_probability", 0.0)
-    ale.loadROM(path)
-    return ale
-
-
-def asked(path: Path, frames: int) -> tuple[bytes, list[tuple[int, int, int] | None]]:
+def asked(ale: ale_py.ALEInterface, frames: int) -> tuple[bytes, list[tuple[int, int, int] | None]]:
     """What RAM held, as the `rules` example reads it, and ale-py's reward, lives and game over."""
-    ale, records, answers = load(path), bytearray(), []
+    records, answers = bytearray(), []
     over = True
     for _ in range(frames):
         if over:
@@ -121,24 +113,23 @@ def asked(path: Path, frames: int) -> tuple[bytes, list[tuple[int, int, int] | N
     return bytes(records), answers
 
 
-def test_rules_agree_with_ale_for_any_ram(tmp_path: Path) -> None:
-    build = ["cargo", "build", "--release", "--locked", "-q", "-p", "atari_core"]
-    subprocess.run([*build, "--example", "rules"], cwd=REPOSITORY, check=True)
-    program = TARGET / "release" / "examples" / "rules"
-    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-    known = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
+def test_rules_agree_with_ale_for_any_ram(
+    tmp_path: Path, rules_program: Path, load_on_ale: Callable[[Path], ale_py.ALEInterface]
+) -> None:
+    run = partial(subprocess.run, capture_output=True, check=True)
+    known = run([rules_program], text=True).stdout.split()
     assert len(known) >= 95
     known.remove(MENU)
     for game in known:
-        start = load(roms.get_rom_path(game)).getRAM().copy()
+        start = load_on_ale(roms.get_rom_path(game)).getRAM().copy()
         for address, value in SHOWS_MODE.get(game, {}).items():
             start[address - 0x80] = value
         rom = tmp_path / f"{game}.bin"
         rom.write_bytes(copying_rom() if game == IN_CARTRIDGE else chaotic_rom(start))
-        records, expected = asked(rom, FRAMES_OF.get(game, FRAMES))
+        records, expected = asked(load_on_ale(rom), FRAMES_OF.get(game, FRAMES))
         has_ended = any(answer is not None and answer[2] for answer in expected)
         assert has_ended or game not in END_HERE, game
-        answers = subprocess.run([program, game], input=records, capture_output=True, check=True)
+        answers = run([rules_program, game], input=records)
         ours = np.frombuffer(answers.stdout, "<i4").reshape(-1, 3).tolist()
         for frame, (mine, theirs) in enumerate(zip(ours, expected, strict=True)):
             assert theirs is None or tuple(mine) == theirs, (game, frame, mine, theirs)

@@ -5,16 +5,13 @@ A ROM begins the stars and writes on every line something of what may change the
 
 from __future__ import annotations
 
-import os
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import ale_py
 import numpy as np
 import pytest
 
-REPOSITORY = Path(__file__).parents[2]
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
 GAME = "boxing"  # whose picture has the lines that ale-py shows of any other ROM
 FRAMES = 2
 NUSIZ0, CTRLPF, RESM0, ENAM0, HMM0, RESMP0, HMOVE, HMCLR = (
@@ -74,23 +71,20 @@ def program(rng: np.random.Generator) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_stars_are_ales(seed: int, tmp_path: Path) -> None:
-    build = ["cargo", "build", "--release", "--locked", "-q", "-p", "atari_core"]
-    subprocess.run([*build, "--example", "replay"], cwd=REPOSITORY, check=True)
-    rom, actions = tmp_path / f"{GAME}.bin", tmp_path / "actions"
+def test_stars_are_ales(
+    seed: int,
+    tmp_path: Path,
+    replay: Callable[..., np.ndarray],
+    load_on_ale: Callable[[Path], ale_py.ALEInterface],
+) -> None:
+    rom = tmp_path / f"{GAME}.bin"
     rom.write_bytes(program(np.random.default_rng(seed)))
-    actions.write_bytes(bytes(FRAMES))
-    replay = [TARGET / "release" / "examples" / "replay", rom, actions, "--game", GAME]
-    replay += ["--picture", str(FRAMES)]
-    drawn = subprocess.run(replay, capture_output=True, check=True).stdout
-    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-    ale = ale_py.ALEInterface()
-    ale.setFloat("repeat_action_probability", 0.0)
-    ale.loadROM(rom)
+    ale = load_on_ale(rom)
     for _ in range(FRAMES):
         ale.act(0)
     expected = ale.getScreen()
-    ours = np.frombuffer(drawn, np.uint8).reshape(expected.shape)
+    drawn = replay(rom, GAME, bytes(FRAMES), "--picture", str(FRAMES))
+    ours = drawn.reshape(expected.shape)
     differs = np.argwhere(ours != expected)
     assert len(differs) == 0, f"{len(differs)} pixels, first {differs[0]} (row, column)"
     columns = np.argmax(expected == STAR, axis=1)

@@ -9,6 +9,7 @@ from atari_wrappers.recipes import PRESETS
 
 FOLDER = Path(__file__).parents[2] / "rust_trainer" / "src" / "settings" / "presets"
 ATARI = sorted(FOLDER.glob("*-atari.toml"))
+pytestmark = pytest.mark.usefixtures("sources")
 
 
 def test_there_are_some() -> None:
