@@ -10,9 +10,19 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any, Literal, get_args, get_origin
 
+import gymnasium as gym
+import numpy as np
+
 # ALE's vector env takes 32-bit seeds. One bound for all backends, so that a seed is never valid
 # on one of them only.
 SEED_END = 2**31 - 1
+
+
+def dtype_of(space: gym.Space[Any]) -> np.dtype[Any]:
+    """Return the dtype of a space of arrays."""
+    if space.dtype is None:
+        raise TypeError(f"{space} has no dtype")
+    return space.dtype
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:

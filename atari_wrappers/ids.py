@@ -67,14 +67,26 @@ class EnvId:
         return self.rom is not None
 
     @property
+    def game(self) -> str:
+        """The ROM's name, of an Atari game."""
+        if self.rom is None:
+            raise TypeError(f"`{self.name}` is no Atari game")
+        return self.rom
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """The keywords that the id hands to what makes the env; a callable has none."""
+        return {} if self.spec is None else self.spec.kwargs
+
+    @property
     def sticky_actions(self) -> float:
         """The probability that an action is repeated, as the id says; else ALE's default."""
-        return self.spec.kwargs.get("repeat_action_probability", 0.25)
+        return float(self.kwargs.get("repeat_action_probability", 0.25))
 
     @property
     def extra_arguments(self) -> tuple[str, ...]:
         """Arguments that the id sets and no setting decides."""
-        return tuple(sorted(self.spec.kwargs.keys() - _DECIDED_BY_SETTINGS - {"game"}))
+        return tuple(sorted(self.kwargs.keys() - _DECIDED_BY_SETTINGS - {"game"}))
 
     @property
     def render_mode(self) -> str | None:
@@ -85,8 +97,8 @@ class EnvId:
         return PICTURES if PICTURES in modes else None
 
     @property
-    def creator(self) -> Callable[..., gym.Env]:
-        """What makes the env, by keywords."""
+    def creator(self) -> Callable[..., Any] | None:
+        """What makes the env, by keywords; `None` where an id has batches alone."""
         if self.spec is None:
             return self.maker
         entry_point = self.spec.entry_point
@@ -112,8 +124,10 @@ def rom_path(rom: str) -> str:
 
 def listed(env_id: EnvSource | Sequence[EnvSource]) -> tuple[EnvSource, ...]:
     """Return the ids of a list, or one that stands alone."""
-    is_list = isinstance(env_id, Sequence) and not isinstance(env_id, str | bytes)
-    return tuple(env_id) if is_list else (env_id,)
+    if isinstance(env_id, Sequence) and not isinstance(env_id, str | bytes):
+        return tuple(env_id)
+    alone: Any = env_id  # what else it may be, `resolve` judges
+    return (alone,)
 
 
 def resolve(env_id: EnvSource) -> EnvId:

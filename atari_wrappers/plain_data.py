@@ -76,12 +76,13 @@ def unpack(kind: str, version: int, data: bytes) -> dict[str, Any]:
     if not isinstance(packed, dict) or not isinstance(packed.get("values"), dict):
         raise ValueError(f"this is no state of {_a(kind)}: it has no values")
     for name, expected in (("kind", kind), ("version", version)):
-        found = packed.get(name)
-        if found != expected:
+        theirs = packed.get(name)
+        if theirs != expected:
             raise ValueError(
-                f"this is no state of {_a(kind)}: {name}={found!r} instead of {expected!r}"
+                f"this is no state of {_a(kind)}: {name}={theirs!r} instead of {expected!r}"
             )
-    return packed["values"]
+    values: dict[str, Any] = packed["values"]
+    return values
 
 
 def differences(theirs: Any, ours: dict[str, Any]) -> str:

@@ -66,6 +66,13 @@ class EnvRequest:
     settings: Settings
     recipe: Recipe | None
 
+    @property
+    def game_recipe(self) -> Recipe:
+        """The recipe of an Atari game."""
+        if self.recipe is None:
+            raise TypeError(f"`{self.env_id.name}` is no Atari game")
+        return self.recipe
+
 
 @dataclass(frozen=True, slots=True)
 class BatchRequest:
@@ -94,6 +101,11 @@ class BatchRequest:
     def recipe(self) -> Recipe | None:
         """The recipe; the first env's where they differ."""
         return self.envs[0].recipe
+
+    @property
+    def game_recipe(self) -> Recipe:
+        """The recipe of Atari games; the first one's where they differ."""
+        return self.envs[0].game_recipe
 
 
 def request_batch(
@@ -168,9 +180,11 @@ def _check_other(env_id: EnvId, settings: Settings) -> None:
 
 def _check_env_kwargs(env_id: EnvId, kwargs: Mapping[str, Any]) -> None:
     """Refuse keywords that what makes the env does not take, by a `TypeError`."""
-    own = {} if env_id.spec is None else env_id.spec.kwargs
+    own = env_id.kwargs
     of_make = () if env_id.spec is None else inspect.signature(gym.make).parameters
     given = own | {name: value for name, value in kwargs.items() if name not in of_make}
+    if env_id.creator is None:
+        return
     try:
         signature = inspect.signature(env_id.creator)
     except (TypeError, ValueError):  # such as some of C
@@ -210,12 +224,12 @@ def _recipe(env_id: EnvId, settings: Settings) -> Recipe:
 
 def _from_id(env_id: EnvId, settings: Settings) -> dict[str, Any]:
     """Return parts that the id decides, and tell of what it says in vain."""
-    told, base, given = env_id.spec.kwargs, settings.base_recipe, settings.parts
+    told, base, given = env_id.kwargs, settings.base_recipe, settings.parts
     if env_id.extra_arguments:
         raise UnsupportedError(
             f"`{env_id.name}` sets {', '.join(env_id.extra_arguments)}, which no setting says"
         )
-    steps = env_id.spec.max_episode_steps
+    steps = None if env_id.spec is None else env_id.spec.max_episode_steps
     if steps is not None and not {"max_episode_steps", "max_episode_frames"} & given.keys():
         raise UnsupportedError(
             f"`{env_id.name}` has max_episode_steps={steps}, which counts steps of a bare game; say"

@@ -48,8 +48,9 @@ def import_multi_agent_ale() -> ModuleType:
             "num_players=2 plays on PettingZoo's ALE, which is not installed:"
             f" pip install 'atari-wrappers[two-player]' ({cause})"
         ) from cause
-    multi_agent_ale_py.ALEInterface.setLoggerMode("error")
-    return multi_agent_ale_py
+    module: ModuleType = multi_agent_ale_py
+    module.ALEInterface.setLoggerMode("error")
+    return module
 
 
 def obstacle_to_two_players() -> str | None:
@@ -96,8 +97,8 @@ def recipe_for_two(env_id: EnvId, recipe: Recipe) -> Recipe:
     is_known = obstacle_to_two_players() is None
     variants = available_variants(env_id.rom) if is_known else ((), ())
     # 0, but for Backgammon, which has 3 alone.
-    default = {"mode": DEFAULT_MODES[env_id.rom], "difficulty": min(variants[1], default=0)}
-    for name, valid in zip(default, variants, strict=True):
+    chosen = {"mode": DEFAULT_MODES[env_id.rom], "difficulty": min(variants[1], default=0)}
+    for name, valid in zip(chosen, variants, strict=True):
         value = getattr(recipe, name)
         if is_known and value is not None and value not in valid:
             raise UnsupportedError(
@@ -105,5 +106,5 @@ def recipe_for_two(env_id: EnvId, recipe: Recipe) -> Recipe:
                 f" {', '.join(map(str, valid))}, not {value}"
             )
         if value is not None:
-            default[name] = value
-    return replace(recipe, **default)
+            chosen[name] = value
+    return replace(recipe, mode=chosen["mode"], difficulty=chosen["difficulty"])

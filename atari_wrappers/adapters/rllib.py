@@ -7,7 +7,7 @@ vector env class of its own, whose user resets ended envs by hand.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import gymnasium as gym
 import numpy as np
@@ -15,11 +15,11 @@ from gymnasium.vector.utils import batch_space
 
 from atari_wrappers.adapters.gymnasium import open_env
 from atari_wrappers.adapters.shared import check_settings, info_rows
-from atari_wrappers.backends.base import StepResult
 from atari_wrappers.errors import ResetNeededError, UnsupportedError, WorkerError
 from atari_wrappers.factory import make_vec
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.settings import Settings
+from atari_wrappers.types import StepResult
 from atari_wrappers.vector.env import VecEnv
 
 try:
@@ -71,7 +71,7 @@ class EnvCreator:
 
     def __init__(self, env_id: str, settings: Mapping[str, Any]) -> None:
         self.env_id = env_id
-        self.settings = {"autoreset": "next-step"} | dict(settings)
+        self.settings: dict[str, Any] = {"autoreset": "next-step"} | dict(settings)
         _check(Settings(**self.settings))
 
     def __call__(self, env_config: Mapping[str, Any]) -> gym.vector.VectorEnv | gym.Env:
@@ -100,7 +100,10 @@ class NetworkImages(gym.vector.VectorObservationWrapper):
 
     def __init__(self, env: gym.vector.VectorEnv) -> None:
         super().__init__(env)
-        self.single_observation_space = _network_space(env.single_observation_space)
+        space = env.single_observation_space
+        if not isinstance(space, gym.spaces.Box):
+            raise UnsupportedError(f"NetworkImages: {space} is no space of pictures")
+        self.single_observation_space = _network_space(space)
         self.observation_space = batch_space(self.single_observation_space, env.num_envs)
 
     def observations(self, observations: np.ndarray) -> np.ndarray:
@@ -138,17 +141,23 @@ class RLlibVectorEnv(VectorEnv):
         self._started: dict[int, tuple[np.ndarray, dict[str, Any]]] = {}
         self._is_interrupted = False
         space = venv.single_observation_space
-        self._is_stack = _is_stack(space, venv.recipe)
-        if self._is_stack:
+        self._is_stack = False
+        if _is_stack(space, venv.recipe):
+            self._is_stack = True
             low, high = map(_channels_last, (space.low, space.high))
-            space = gym.spaces.Box(low, high, dtype=space.dtype)
+            space = gym.spaces.Box(low, high, dtype=np.uint8)
         super().__init__(
             observation_space=space,
             action_space=venv.single_action_space,
             num_envs=venv.num_envs,
         )
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> ResetRows:
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> ResetRows:
         """Start a new game in each env, env `i` with `seed + i`; RLlib seeds envs by this."""
         obs, info = self.venv.reset(seed=seed, options=options)
         self._started.clear()
@@ -264,7 +273,7 @@ def _check_layout(settings: Settings) -> None:
         )
 
 
-def _is_stack(space: gym.Space[Any], recipe: Recipe | None) -> bool:
+def _is_stack(space: gym.Space[Any], recipe: Recipe | None) -> TypeGuard[gym.spaces.Box]:
     """Whether observations are gray pictures, one behind the other."""
     if recipe is None:
         return False

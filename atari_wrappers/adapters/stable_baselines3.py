@@ -22,6 +22,7 @@ try:
     from stable_baselines3.common import vec_env as sb3
     from stable_baselines3.common.env_util import is_wrapped
     from stable_baselines3.common.monitor import Monitor
+    from stable_baselines3.common.vec_env import base_vec_env
 except ImportError as error:
     raise ImportError(
         "atari_wrappers.adapters.stable_baselines3 needs stable-baselines3:"
@@ -120,7 +121,7 @@ class StableBaselines3VecEnv(sb3.VecEnv):
         """Begin a step."""
         self.venv.send(actions)
 
-    def step_wait(self) -> sb3.base_vec_env.VecEnvStepReturn:
+    def step_wait(self) -> base_vec_env.VecEnvStepReturn:
         """Wait for the step; the class says what it returns."""
         obs, rewards, terminated, truncated, info = self.venv.recv()
         infos = info_rows(info, self.num_envs)

@@ -117,25 +117,29 @@ class AleBackend(Backend):
 
     def __init__(self, request: BatchRequest) -> None:
         num_envs, settings = request.num_envs, request.settings
-        rom_path(request.env_id.rom)  # whose errors say what to do
+        rom_path(request.env_id.game)  # whose errors say what to do
         self._request, self._num_envs = request, num_envs
         self._make()
         self.single_observation_space = space = self._env.single_observation_space
         self.single_action_space = self._env.single_action_space
-        self.ticket = Ticket(num_envs)
+        self._ticket = Ticket(num_envs)
         self._all = dict.fromkeys(range(num_envs))
         self._recorder = None
         if settings.video_dir is not None:
-            self._recorder = ObservationRecorder(num_envs, settings, request.recipe.frame_skip)
+            self._recorder = ObservationRecorder(num_envs, settings, request.game_recipe.frame_skip)
         self._obs_arrays = ObsArrays(settings.obs_buffers, num_envs, space)
         # ALE's last, as it is in the caller's hands.
-        self._obs = np.zeros((num_envs, *space.shape), np.uint8)
+        self._obs = np.zeros((num_envs, *(space.shape or ())), np.uint8)
 
     def _make(self) -> None:
         request, num_envs = self._request, self._num_envs
-        self._env = env = AtariVectorEnv(request.env_id.rom, num_envs, **_arguments(request))
+        self._env = env = AtariVectorEnv(request.env_id.game, num_envs, **_arguments(request))
         space, mode = env.single_observation_space, request.settings.autoreset_mode
-        self._records = GameRecords(num_envs, space, request.recipe, mode)
+        self._records = GameRecords(num_envs, space, request.game_recipe, mode)
+
+    @property
+    def ticket(self) -> Ticket:
+        return self._ticket
 
     def reset(self, indices: Indices, seeds: Seeds | None, options: Info, out: Out) -> None:
         """Restart the envs at once; `recv` gives what all show then."""
@@ -144,12 +148,13 @@ class AleBackend(Backend):
         if indices is not None:
             mask = np.zeros(self._num_envs, bool)
             mask[indices] = True
+        ale_seeds = None
         if seeds is not None:
             # ALE's "no seed" is -1. Its seeds are those of the masked envs, in the envs' order.
             pairs = sorted(zip(indices or self._all, seeds, strict=True))
-            seeds = np.array([-1 if seed is None else seed for _, seed in pairs])
+            ale_seeds = np.array([-1 if seed is None else seed for _, seed in pairs])
         self._obs, ale_info = self._env.reset(
-            seed=seeds, options=None if mask is None else {"reset_mask": mask}
+            seed=ale_seeds, options=None if mask is None else {"reset_mask": mask}
         )
         self._records.after_reset(indices, ale_info)
         asked = self._all if indices is None else dict.fromkeys(indices)
@@ -182,14 +187,14 @@ class AleBackend(Backend):
         kind, out = self.ticket.kind, self.ticket.out if out is None else out
         self.ticket.receive(count)
         if kind == "reset":
-            _, *result = self._records.last(self._obs)
+            result = self._records.last()
         else:
             obs, _, terminated, truncated, info = report = self._env.recv()
             self._obs = obs
             if self._recorder is not None:  # what ends for ALE is a game
                 over = terminated | truncated
                 self._recorder.after_step(self._all, obs, over, info.get("final_obs"))
-            _, *result = self._records.after_step(*report)
+            result = self._records.after_step(*report)
         return self._obs_arrays.hand_out(self._obs, out), *result
 
     def recover(self) -> None:
@@ -225,7 +230,7 @@ class AleBackend(Backend):
 
 def _arguments(request: BatchRequest) -> dict[str, Any]:
     """Return the request in the words of `AtariVectorEnv`."""
-    recipe, settings = request.recipe, request.settings
+    recipe, settings = request.game_recipe, request.settings
     height, width = recipe.screen_size
     return {
         "num_threads": settings.num_threads,

@@ -9,8 +9,8 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from atari_wrappers.backends.base import Info, StepResult
-from atari_wrappers.backends.results import ResultArrays
+from atari_wrappers.backends.base import Info
+from atari_wrappers.backends.results import Outcome, ResultArrays
 from atari_wrappers.recipes import Recipe
 
 # What a step sets anew.
@@ -67,9 +67,9 @@ class GameRecords:
         rows.lives[:] = ale_info["lives"]
         self._any_left = bool(self._left.any())
 
-    def last(self, obs: np.ndarray) -> StepResult:
-        """Return what every env showed last; nothing has ended since that was told."""
-        return self._rows.collect(None, obs, ())
+    def last(self) -> Outcome:
+        """Return what every env told last; nothing has ended since."""
+        return self._rows.collect(None, ())
 
     def prepare(self) -> None:
         """Make the results of a step that ends nothing and gives no reward."""
@@ -84,7 +84,7 @@ class GameRecords:
             rows.episode_return[self._left] = 0.0
             # In next-step mode this step only restarts the env, and is none of the new game.
             rows.episode_length[self._left] = 1 if self._same_step else 0
-        self._quiet = rows.collect(None, None)
+        self._quiet = rows.collect(None)
 
     def after_step(
         self,
@@ -93,8 +93,8 @@ class GameRecords:
         terminated: np.ndarray,
         truncated: np.ndarray,
         ale_info: Info,
-    ) -> StepResult:
-        """Return the results of the step that was prepared; its `obs` are for the caller to place.
+    ) -> Outcome:
+        """Return the results of the step that was prepared.
 
         Reward is int32 and not clipped; so are `lives`, `frame_number` and `episode_frame_number`
         in the info. In same-step mode where games ended `final_obs` is there, of whose rows the
@@ -117,7 +117,7 @@ class GameRecords:
             rows.episode_return += reward
         if has_event:
             self._write_event(obs, terminated, truncated, ale_info)
-        return rows.collect(None, obs)
+        return rows.collect(None)
 
     def _write_event(
         self, obs: np.ndarray, terminated: np.ndarray, truncated: np.ndarray, ale_info: Info
@@ -159,7 +159,7 @@ class GameRecords:
         through all games, so where a game began is their difference, and its length that of two
         beginnings.
         """
-        frames = ale_info["episode_frame_number"]
+        frames: np.ndarray = ale_info["episode_frame_number"]
         if self._same_step and self._any_left:
             begun, self._first_frame = self._first_frame, ale_info["frame_number"] - frames
             frames = np.where(self._left, self._first_frame - begun, frames)

@@ -24,10 +24,31 @@ class EnvReset(NamedTuple):
     options: Any
 
 
+class InFlight(Protocol):
+    """What of a `Ticket` others ask; `native` has the core's, under the same names."""
+
+    @property
+    def kind(self) -> Literal["step", "reset"] | None:
+        """As of `Ticket`."""
+        ...
+
+    @property
+    def out(self) -> np.ndarray | None:
+        """As of `Ticket`."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """How many envs are in flight."""
+        ...
+
+    def busy(self, indices: Sequence[int], /) -> list[int]:
+        """Return those of the envs named that are in flight."""
+        ...
+
+
 class Ticket:
     """What a backend has begun and not given back; nobody else keeps account of it.
-
-    `native` has the core's, under the same names.
 
     Attributes:
         kind: What was begun and is waited for, `None` when nothing is in flight. What is left of a
@@ -105,9 +126,6 @@ class Backend(Protocol):
         has_python_envs: Whether there are Python envs to call, to save and to look into.
         shares_python_envs: Whether `sub_environments` returns these envs themselves.
         takes_reset_options: Whether `reset` hands options to the envs.
-        worker_pids: The ids of its worker processes, in the order of their envs.
-        ticket: What is in flight: `reset` and `send` write it, `recv` takes off it.
-        failed: Envs that wait for `restart`.
     """
 
     name: ClassVar[str]
@@ -117,13 +135,25 @@ class Backend(Protocol):
     has_python_envs: ClassVar[bool]
     shares_python_envs: ClassVar[bool]
     takes_reset_options: ClassVar[bool]
-    single_observation_space: gym.Space
-    single_action_space: gym.Space
-    worker_pids: Sequence[int] = ()
-    ticket: Ticket
-    failed: Collection[int] = ()
+    single_observation_space: gym.Space[Any]
+    single_action_space: gym.Space[Any]
 
     def __init__(self, request: BatchRequest) -> None: ...
+
+    @property
+    def ticket(self) -> InFlight:
+        """What is in flight: `reset` and `send` write it, `recv` takes off it."""
+        ...
+
+    @property
+    def failed(self) -> Collection[int]:
+        """Envs that wait for `restart`."""
+        return ()
+
+    @property
+    def worker_pids(self) -> Sequence[int]:
+        """The ids of its worker processes, in the order of their envs."""
+        return ()
 
     @staticmethod
     def obstacles(request: BatchRequest) -> Iterator[str]:
@@ -131,12 +161,14 @@ class Backend(Protocol):
 
         What no backend can serve is refused before (`request.request_env`).
         """
+        ...
 
     def reset(self, indices: Indices, seeds: Seeds | None, options: Info, out: Out) -> None:
         """Begin to restart the envs named (`None`: all), each with a seed if there are any.
 
         `out` is as for `send`.
         """
+        ...
 
     def send(self, actions: np.ndarray, indices: Indices, out: Out) -> None:
         """Begin a step of the envs named (`None`: all), `actions` and `indices` in pairs.
@@ -144,6 +176,7 @@ class Backend(Protocol):
         Obs are to be in `out` when they are received, `None` for where the envs in flight have
         theirs, or an array of the backend's.
         """
+        ...
 
     def recv(
         self, count: int, out: Out, timeout: float | None, *, every: bool = False
@@ -160,6 +193,7 @@ class Backend(Protocol):
             TimeoutError: They were not ready within `timeout` seconds; nothing is lost.
             WorkerError: An env failed, or its process did.
         """
+        ...
 
     def restart(self, indices: Indices) -> list[int]:
         """Make failed envs anew (`None`: all that failed) and return which."""
@@ -171,26 +205,35 @@ class Backend(Protocol):
 
         A reset of all envs comes next.
         """
+        ...
 
     def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
         """Return what each env shows: uint8 RGB `[height, width, 3]`."""
+        ...
 
     def after_fork(self) -> bool:
         """In a forked child: let go of the envs if they are the parent's, and return whether."""
+        ...
 
     def close(self, *, terminate: bool) -> None:
         """Free everything; with `terminate`, without waiting for the envs to agree."""
+        ...
 
     # What follows is only asked of a backend that has Python envs.
 
-    def call(self, indices: Sequence[int], name: str, args: tuple, kwargs: dict) -> list[Any]:
+    def call(
+        self, indices: Sequence[int], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[Any]:
         """Return, for each env, its attribute `name`, called if that is a method."""
+        ...
 
     def set_attr(self, indices: Sequence[int], name: str, values: Sequence[Any]) -> None:
         """Set an attribute of each env."""
+        ...
 
     def save(self, indices: Sequence[int]) -> list[bytes]:
         """Return the whole state of each env."""
+        ...
 
     def load(self, indices: Sequence[int], states: Sequence[bytes]) -> StepResult:
         """Bring each env, and its row, into a state that was saved, or none if one is refused.
@@ -198,6 +241,8 @@ class Backend(Protocol):
         Returns:
             The last results of every env.
         """
+        ...
 
     def sub_environments(self) -> list[Any]:
         """Return what stands for each env."""
+        ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from atari_wrappers.game.env import NEW_GAME
 from atari_wrappers.game.native import NativeView, native_spaces, obstacles, open_core
 from atari_wrappers.recording.recorder import Recorder, make_recorder
 from atari_wrappers.request import BatchRequest
+
+if TYPE_CHECKING:
+    from atari_core import AtariVecEnv
 
 
 def obstacles_to_native(request: BatchRequest) -> Iterator[str]:
@@ -52,8 +55,9 @@ class NativeBackend(Backend):
         self.single_observation_space, self.single_action_space = spaces
         for index, env in enumerate(request.envs[1:], 1):
             expect_same_spaces(request, index, native_spaces(env), spaces)
-        self._core = open_core(request.envs, num_envs, settings.autoreset, settings.num_threads)
-        self.ticket = self._core  # which has what is in flight, and where it goes
+        self._core = open_core(
+            request.envs, num_envs, str(settings.autoreset), settings.num_threads
+        )
         self._recorders: dict[int, Recorder] = {}
         self._is_filmed = settings.img_dir is not None or settings.video_dir is not None
         self._views: list[NativeView] = []
@@ -131,10 +135,17 @@ class NativeBackend(Backend):
         """Wait for the threads, which are done within milliseconds."""
         self._core.drain()
 
+    @property
+    def ticket(self) -> AtariVecEnv:
+        """The core, which has what is in flight, and where it goes."""
+        return self._core
+
     def frames(self, indices: Sequence[int]) -> list[np.ndarray]:
         return [self._views[index].render() for index in indices]
 
-    def call(self, indices: Sequence[int], name: str, args: tuple, kwargs: dict) -> list[Any]:
+    def call(
+        self, indices: Sequence[int], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[Any]:
         return [get_or_call(self._views[index], name, args, kwargs) for index in indices]
 
     def set_attr(self, indices: Sequence[int], name: str, values: Sequence[Any]) -> None:

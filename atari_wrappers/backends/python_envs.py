@@ -7,7 +7,7 @@ and how results are read out is decided here.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -39,7 +39,6 @@ class PythonEnvsBackend(Backend):
 
     shows_raw_frames = has_python_envs = takes_reset_options = True
     rows: ResultArrays
-    buffer = 0  # of observations, which the envs write to
 
     @staticmethod
     def obstacles(request: BatchRequest) -> Iterator[str]:
@@ -54,10 +53,22 @@ class PythonEnvsBackend(Backend):
     def __init__(self, request: BatchRequest) -> None:
         self.request, self.num_envs = request, request.num_envs
         self.extras: dict[int, dict[str, Any]] = {}
-        self.ticket = Ticket(self.num_envs)
+        self._ticket = Ticket(self.num_envs)
         self.restarts = Restarts(self.num_envs, request.settings)
-        self.failed = self.restarts.failed
         self._all = list(range(self.num_envs))
+
+    @property
+    def buffer(self) -> int:
+        """Which array of observations the envs write to."""
+        return 0
+
+    @property
+    def ticket(self) -> Ticket:
+        return self._ticket
+
+    @property
+    def failed(self) -> Collection[int]:
+        return self.restarts.failed
 
     def reset(self, indices: Indices, seeds: Seeds | None, options: Info, out: Out) -> None:
         chosen = self._all if indices is None else indices
@@ -75,7 +86,7 @@ class PythonEnvsBackend(Backend):
         begun = self.ticket.receive(count)
         indices = None if every else begun
         obs = self.observations(indices, out)
-        result = self.rows.collect(indices, obs, begun if every else None)
+        result = obs, *self.rows.collect(indices, begun if every else None)
         if self.extras:
             self._add_extras(result[4], range(self.num_envs) if indices is None else indices)
         return result
@@ -84,7 +95,9 @@ class PythonEnvsBackend(Backend):
         """Let each env draw itself."""
         return self.call(indices, "render", (), {})
 
-    def call(self, indices: Sequence[int], name: str, args: tuple, kwargs: dict) -> list[Any]:
+    def call(
+        self, indices: Sequence[int], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[Any]:
         calls = dict.fromkeys(indices, (name, args, kwargs))
         return self.ask("call", f"a call of `{name}`", calls, f"arguments of `{name}`")
 
@@ -101,7 +114,7 @@ class PythonEnvsBackend(Backend):
         self.keep_lent(indices)
         given = {index: (state, self.buffer) for index, state in pairs}
         self.ask("load", "restoring a state", given)
-        return self.rows.collect(None, self.observations(None, None), ())
+        return self.observations(None, None), *self.rows.collect(None, ())
 
     def keep_lent(self, indices: Sequence[int]) -> None:
         """Leave alone what was lent of the envs that are to change, where anything was."""

@@ -65,9 +65,10 @@ class Restarts:
     def new_seed(self, index: int) -> int | None:
         """Return the seed of an env that is made anew."""
         self._restarts[index] += 1
-        if self._seeds[index] is None:
+        seed = self._seeds[index]
+        if seed is None:
             return None
-        sequence = np.random.SeedSequence((self._seeds[index], self._restarts[index]))
+        sequence = np.random.SeedSequence((seed, self._restarts[index]))
         return int(sequence.generate_state(1)[0]) % SEED_END
 
     def error(self, remedy: str = _REMEDY) -> WorkerError:

@@ -13,7 +13,8 @@ from typing import Any, Self
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.backends.base import Info, StepResult
+from atari_wrappers.backends.base import Info
+from atari_wrappers.checks import dtype_of
 
 # What each env's info says of every step; `reward`-like ones have an axis for players.
 RECORD = {
@@ -31,7 +32,9 @@ PER_PLAYER = frozenset({"reward", "raw_reward", "episode_return"})
 _FLAGS = {"reward": np.float32, "terminated": np.bool_, "truncated": np.bool_}
 _FINAL = {"final": np.bool_, "final_lives": np.int32, "restarted": np.bool_}
 _ALIGNMENT = 64
-Shapes = dict[str, tuple[np.dtype, tuple[int, ...]]]  # of arrays, by name, with their dtypes
+Shapes = dict[str, tuple[np.dtype[Any], tuple[int, ...]]]  # of arrays, by name, with their dtypes
+# Reward, terminated, truncated and info: a step's results but for the observations.
+Outcome = tuple[np.ndarray, np.ndarray, np.ndarray, Info]
 
 
 class ResultArrays:
@@ -47,6 +50,21 @@ class ResultArrays:
         num_buffers: Observation arrays among them.
     """
 
+    final_obs: np.ndarray
+    reward: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+    raw_reward: np.ndarray
+    lives: np.ndarray
+    game_terminated: np.ndarray
+    game_truncated: np.ndarray
+    episode_return: np.ndarray
+    episode_length: np.ndarray
+    episode_frames: np.ndarray
+    final: np.ndarray
+    final_lives: np.ndarray
+    restarted: np.ndarray
+
     def __init__(self, arrays: dict[str, np.ndarray], num_buffers: int = 0) -> None:
         self.obs = [arrays.pop(f"obs{buffer}") for buffer in range(num_buffers)]
         self.num_envs = len(arrays["lives"])
@@ -61,17 +79,11 @@ class ResultArrays:
         shapes = result_shapes(num_envs, space, num_players)
         return cls({name: np.zeros(shape, dtype) for name, (dtype, shape) in shapes.items()})
 
-    def collect(
-        self,
-        indices: Sequence[int] | None,
-        obs: np.ndarray,
-        begun: Sequence[int] | None = None,
-    ) -> StepResult:
+    def collect(self, indices: Sequence[int] | None, begun: Sequence[int] | None = None) -> Outcome:
         """Return what a step brought to envs (`None`: all), as `VecEnv` documents it.
 
         Args:
             indices: Of which envs.
-            obs: Their observations.
             begun: With all of them: which took part; what ended in the others was said before.
         """
         if indices is None:
@@ -97,7 +109,7 @@ class ResultArrays:
             final_obs = np.empty((len(ids), *self.final_obs.shape[1:]), self.final_obs.dtype)
             final_obs[final] = self.final_obs[ids[final]]
             add_final(info, final, final_obs, arrays["final_lives"])
-        return obs, arrays["reward"], arrays["terminated"], arrays["truncated"], info
+        return arrays["reward"], arrays["terminated"], arrays["truncated"], info
 
 
 class ObsArrays:
@@ -164,11 +176,12 @@ def result_shapes(
     There are as many arrays of observations as buffers; none where they need not be shared.
     """
     batch = (num_envs, *(space.shape or ()))
-    shapes = {f"obs{buffer}": (space.dtype, batch) for buffer in range(num_buffers)}
-    shapes["final_obs"] = (space.dtype, batch)
-    for name, dtype in (_FLAGS | RECORD | _FINAL).items():
+    dtype = dtype_of(space)
+    shapes: Shapes = {f"obs{buffer}": (dtype, batch) for buffer in range(num_buffers)}
+    shapes["final_obs"] = (dtype, batch)
+    for name, kind in (_FLAGS | RECORD | _FINAL).items():
         players = (num_players,) if num_players > 1 and name in PER_PLAYER else ()
-        shapes[name] = (np.dtype(dtype), (num_envs, *players))
+        shapes[name] = (np.dtype(kind), (num_envs, *players))
     return shapes
 
 
@@ -187,7 +200,7 @@ def total_bytes(shapes: Shapes) -> int:
     return sum(_aligned_bytes(dtype, shape) for dtype, shape in shapes.values())
 
 
-def _aligned_bytes(dtype: np.dtype, shape: tuple[int, ...]) -> int:
+def _aligned_bytes(dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
     """Return how many bytes an array takes, so that the one behind it begins at a cache line."""
     size = int(np.prod(shape)) * dtype.itemsize
     return -(-size // _ALIGNMENT) * _ALIGNMENT

@@ -103,12 +103,12 @@ class SyncBackend(PythonEnvsBackend):
                 self._note_failure(index, BEING_MADE, error)
                 raise self.restarts.error() from error
             runner.replace(env, self.restarts.new_seed(index))
-            self.failed.pop(index, None)
+            self.restarts.failed.pop(index, None)
         return chosen
 
     def _note_failure(self, index: int, doing: str, error: Exception) -> None:
         text = f"env {index} raised {summary(error)} in {doing}"
-        self.failed[index] = EnvFailure(text, doing, cause=error)
+        self.restarts.failed[index] = EnvFailure(text, doing, cause=error)
 
     def ask(
         self, method: str, doing: str, requests: dict[int, tuple[Any, ...]], sent: str = ""

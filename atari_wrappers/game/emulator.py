@@ -52,7 +52,6 @@ class Emulator:
     after each emulated frame.
 
     Attributes:
-        made_by: The library that emulates, with its version: its states are for no other.
         reward_shape: `()`; with two players `(2,)`.
         actions: What the game's actions are called there, in order.
         frames: Emulated frames since the game began.
@@ -62,12 +61,11 @@ class Emulator:
         UnsupportedError: The game has no such mode or difficulty.
     """
 
-    made_by = f"ale-py {ale_py.__version__}"
     reward_shape: tuple[int, ...] = ()
 
     def __init__(self, env_id: EnvId, recipe: Recipe, on_frame: OnFrame = None) -> None:
         self._sticky = float(np.float32(recipe.sticky_actions))  # what ALE compares with
-        self._rom, self._mode, self._difficulty = env_id.rom, recipe.mode, recipe.difficulty
+        self._rom, self._mode, self._difficulty = env_id.game, recipe.mode, recipe.difficulty
         self._on_frame = on_frame
         self._ale = ale = self._make_interface()
         self.frames = 0
@@ -80,6 +78,11 @@ class Emulator:
         # Bound once: looked up anew, they would cost a step as much as its bookkeeping.
         self._act, self.game_over, self.lives = ale.act, ale.game_over, ale.lives
         self.actions = self._find_actions(all_of_them=recipe.full_action_space or recipe.continuous)
+
+    @property
+    def made_by(self) -> str:
+        """The library that emulates, with its version: its states are for no other."""
+        return f"ale-py {ale_py.__version__}"
 
     def _make_interface(self) -> ALEInterface:
         return ALEInterface()
@@ -154,10 +157,14 @@ class Emulator:
         They are what ends its states: the words of a Mersenne Twister and the place among them.
         """
         if self._sticky:
-            self._twister.set_state(("MT19937", *twister_in(self._ale_state())))
+            words, place = twister_in(self._ale_state())
+            self._twister.set_state(("MT19937", words, place, 0, 0.0))
 
-    def act(self, action: Action, strength: float = 1.0) -> int:
-        """Emulate a frame and return its reward; `strength`, 0 to 1, is how far a paddle turns."""
+    def act(self, action: Any, strength: float = 1.0) -> Any:
+        """Emulate a frame and return its reward, an integer, or with two players int32 `[2]`.
+
+        `strength`, 0 to 1, is how far a paddle turns.
+        """
         reward = self._act(action, strength)
         if self._sticky and self._twister.random_sample() >= self._sticky:
             self._held = action, strength

@@ -59,6 +59,7 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
     """
 
     num_players = 1
+    observation_space: gym.spaces.Box
     _emulator_class: type[Emulator] = Emulator
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 60}  # noqa: RUF012
 
@@ -66,7 +67,7 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
         self, env_id: EnvId, recipe: Recipe, env_index: int = 0, on_frame: OnFrame = None
     ) -> None:
         self.spec, self.env_index = env_id.spec, env_index
-        self._rom = env_id.rom
+        self._rom = env_id.game
         self.render_mode = "rgb_array"
         self.recipe = recipe
         self._emulator = self._emulator_class(env_id, recipe, on_frame)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ale_py
 import gymnasium as gym
@@ -77,7 +77,9 @@ def _problem_of_game(request: EnvRequest) -> str | None:
     from atari_core import obstacle
 
     try:
-        return obstacle(_rom_path(request), _parts(request.recipe), request.settings.num_players)
+        return obstacle(
+            _rom_path(request), _parts(request.game_recipe), request.settings.num_players
+        )
     except (TypeError, ValueError) as error:  # a part that it does not know, or no such value
         return str(error)
 
@@ -92,14 +94,14 @@ def _parts(recipe: Recipe) -> dict[str, Any]:
 
 
 def _rom_path(request: EnvRequest) -> str:
-    return rom_path(request.env_id.rom)
+    return rom_path(request.env_id.game)
 
 
-def native_spaces(request: EnvRequest) -> tuple[gym.Space[Any], gym.Space[Any]]:
+def native_spaces(request: EnvRequest) -> tuple[gym.spaces.Box, gym.Space[Any]]:
     """Return what a game observes, and what it takes."""
     from atari_core import actions
 
-    recipe, num_players = request.recipe, request.settings.num_players
+    recipe, num_players = request.game_recipe, request.settings.num_players
     codes = actions(_rom_path(request), num_players, full=recipe.full_action_space)
     return spaces_of(recipe, len(codes), num_players)
 
@@ -110,7 +112,7 @@ def open_core(
     """Return a batch of `atari_core`: of one game, or of one for each env, by one recipe."""
     from atari_core import AtariVecEnv
 
-    settings, recipe = requests[0].settings, requests[0].recipe
+    settings, recipe = requests[0].settings, requests[0].game_recipe
     # Of which games every frame is wanted: the first and every n-th, 0 for none.
     film_every = settings.record_every if settings.video_dir is not None else 0
     return AtariVecEnv(
@@ -175,22 +177,23 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
 
     _kind = "env"  # of states
     metadata = AtariGame.metadata
+    observation_space: gym.spaces.Box
 
     def __init__(
         self,
         core: AtariVecEnv,
         index: int,
         request: EnvRequest,
-        spaces: tuple[gym.Space[Any], gym.Space[Any]],
+        spaces: tuple[gym.spaces.Box, gym.Space[Any]],
         env_index: int,
         on_frame: OnFrame = None,
     ) -> None:
         self.spec, self.env_index = request.env_id.spec, env_index
         self.render_mode = "rgb_array"
-        self.recipe: Recipe = request.recipe
+        self.recipe = request.game_recipe
         self.num_players = request.settings.num_players
         self.observation_space, self.action_space = spaces
-        self._core, self._index, self._rom = core, index, request.env_id.rom
+        self._core, self._index, self._rom = core, index, request.env_id.game
         self._on_frame = on_frame
         self._shown: _Shown | None = None
 
@@ -214,7 +217,7 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
         """Of the frame that is shown: whether the game before its own ended in a reset."""
         return self._shown is not None and self._shown.ended_in_reset
 
-    @property
+    @property  # type: ignore[misc]  # gymnasium's can be set
     def np_random(self) -> np.random.Generator:
         """Refused: the random numbers are the emulator's, and go with its states."""
         raise UnsupportedAttributeError(
@@ -225,11 +228,11 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
         """Return the names of the console's actions, in the order of the integers for them."""
         return [ale_py.Action(number).name for number in self._core.actions(self._index)]
 
-    def reset(self, *, seed: int | None = None, options: Options = None) -> NoReturn:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> EnvReset:
         """Refuse, by an `UnsupportedError`."""
         raise UnsupportedError(f"reset of {self}: the batch resets it; reset_at has an index")
 
-    def step(self, action: Any) -> NoReturn:
+    def step(self, action: Any) -> EnvStep:
         """Refuse, by an `UnsupportedError`."""
         raise UnsupportedError(f"step of {self}: the batch steps it; step has an env_id")
 
@@ -239,7 +242,8 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
             return self._core.rgb(self._index)
         if self._shown.screen is None:
             raise RuntimeError(f"{self} has no picture of this frame: its game is not filmed")
-        return self._core.rgb_palette(self._index)[self._shown.screen]
+        picture: np.ndarray = self._core.rgb_palette(self._index)[self._shown.screen]
+        return picture
 
     def play_film(self, on_step: Callable[..., None]) -> None:
         """Show each frame that was filmed since the last call.
@@ -256,7 +260,8 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
                     is_first, ended_in_reset, is_filmed = event
                     screen = next(screens) if is_filmed else None
                     self._shown = _Shown(is_first, ended_in_reset, screen)
-                    self._on_frame()
+                    if self._on_frame is not None:
+                        self._on_frame()
         finally:
             self._shown = None
 
@@ -276,7 +281,8 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
                 'this is not the state of a game on "native": another backend saved it'
             )
         self._check_maker(values["made_by"])
-        return values["native"]
+        native: bytes = values["native"]
+        return native
 
     def restore_state(self, state: bytes) -> None:
         """Go to a state of this game, or of one by the same recipe, or change nothing.

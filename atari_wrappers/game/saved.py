@@ -43,7 +43,11 @@ class SavedAnywhere(HasStates):
     save_state: Callable[[], bytes]
     _made_of: tuple[Any, ...]
     _on_frame: Callable[[], None] | None
-    _was_reset: bool
+
+    @property
+    def _was_reset(self) -> bool:
+        """Whether there was a reset, without which there is no state."""
+        raise NotImplementedError
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Make the game anew, and restore it.

@@ -19,7 +19,8 @@ def spaces_of(
     recipe: Recipe, num_actions: int, num_players: int = 1
 ) -> tuple[gym.spaces.Box, gym.Space[Any]]:
     """Return the spaces of observations and of actions; an axis for two players comes first."""
-    shape, takes = recipe.observation_shape, gym.spaces.Discrete(num_actions)
+    shape = recipe.observation_shape
+    takes: gym.Space[Any] = gym.spaces.Discrete(num_actions)
     if num_players > 1:
         shape = (num_players, *shape)
         takes = gym.spaces.MultiDiscrete([num_actions] * num_players)
@@ -34,9 +35,11 @@ def no_such_action(game: gym.Env, action: Any) -> ValueError:
     space = game.action_space
     if isinstance(space, gym.spaces.MultiDiscrete):
         return ValueError(f"actions {action} of {game} are outside of {space}")
-    is_number = isinstance(space, gym.spaces.Discrete)
-    valid = f"the valid range 0 to {space.n - 1}" if is_number else space
-    return ValueError(f"action {action} of {game} is outside of {valid}")
+    if isinstance(space, gym.spaces.Discrete):
+        return ValueError(
+            f"action {action} of {game} is outside of the valid range 0 to {space.n - 1}"
+        )
+    return ValueError(f"action {action} of {game} is outside of {space}")
 
 
 def console_action(polar: Any, threshold: float) -> tuple[Action, float]:
@@ -53,4 +56,4 @@ def console_action(polar: Any, threshold: float) -> tuple[Action, float]:
     name = "UP" if y > limit else "DOWN" if -y > limit else ""
     name += "RIGHT" if x > limit else "LEFT" if -x > limit else ""
     name += "FIRE" if fire > limit else ""
-    return Action[name or "NOOP"], float(radius)
+    return Action.__members__[name or "NOOP"], float(radius)

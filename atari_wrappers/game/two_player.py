@@ -40,6 +40,9 @@ class TwoPlayerEmulator(Emulator):
     """
 
     reward_shape = (NUM_PLAYERS,)
+    # The fork's interface, of which there are no types, and its method.
+    _ale: Any
+    _act: Any
 
     @property
     def made_by(self) -> str:
@@ -49,18 +52,18 @@ class TwoPlayerEmulator(Emulator):
     def __init__(self, env_id: EnvId, recipe: Recipe, on_frame: OnFrame = None) -> None:
         super().__init__(env_id, recipe, on_frame)
         self._set_variant()
-        self.ale.reset_game()
+        self._ale.reset_game()
         self.lives = self._lives
         self._pressed = np.zeros(NUM_PLAYERS, np.int32)
 
     def _set_variant(self) -> None:
-        self.ale.setMode(self._mode)
-        self.ale.setDifficulty(self._difficulty)
+        self._ale.setMode(self._mode)
+        self._ale.setDifficulty(self._difficulty)
 
     @property
     def screen_size(self) -> tuple[int, int]:
         """Height and width of the screen."""
-        width, height = self.ale.getScreenDims()
+        width, height = self._ale.getScreenDims()
         return height, width
 
     def _make_interface(self) -> Any:
@@ -79,8 +82,8 @@ class TwoPlayerEmulator(Emulator):
         """Begin the random numbers anew; where a game follows from them, load it anew."""
         self._twister = np.random.RandomState(seed & 0xFFFFFFFF)
         if self._rom not in _WITHOUT_CHANCE:
-            self.ale.setInt(b"random_seed", seed & 0x7FFFFFFF or FIRST_SEED)
-            self.ale.loadROM(rom_path(self._rom))
+            self._ale.setInt(b"random_seed", seed & 0x7FFFFFFF or FIRST_SEED)
+            self._ale.loadROM(rom_path(self._rom))
             self._set_variant()
 
     def new_game(self) -> None:
@@ -89,7 +92,7 @@ class TwoPlayerEmulator(Emulator):
         self.frames = 0  # as PettingZoo counts: those in which the mode is chosen are no part of it
         self._pressed[:] = 0
 
-    def act(self, action: Action | np.ndarray, strength: float = 1.0) -> np.ndarray:
+    def act(self, action: Any, strength: float = 1.0) -> Any:
         """Emulate a frame; return the players' rewards, int32 `[2]`.
 
         The action is one for both players, or the codes of two: int32 `[2]`.
@@ -106,15 +109,15 @@ class TwoPlayerEmulator(Emulator):
     def _lives(self) -> int:
         """Return the lives, that in play included: shared ones, or all of both; 0 where none."""
         if self._rom in _SHARED_LIVES:
-            return int(self.ale.lives()) + 1
+            return int(self._ale.lives()) + 1
         in_play = NUM_PLAYERS if self._rom in _COUNTED_IN_RESERVE else 0
-        return int(sum(self.ale.allLives())) + in_play
+        return int(sum(self._ale.allLives())) + in_play
 
     def save(self) -> dict[str, Any]:
         """Return the whole state as plain data."""
-        handle = self.ale.cloneSystemState()
-        encoded = self.ale.encodeState(handle)
-        self.ale.deleteState(handle)
+        handle = self._ale.cloneSystemState()
+        encoded = self._ale.encodeState(handle)
+        self._ale.deleteState(handle)
         return {
             "ale": encoded,
             "frames": self.frames,
@@ -137,9 +140,9 @@ class TwoPlayerEmulator(Emulator):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go to a state that `save` returned; another emulator of the same game can, too."""
-        handle = self.ale.decodeState(state["ale"])
-        self.ale.restoreSystemState(handle)
-        self.ale.deleteState(handle)
+        handle = self._ale.decodeState(state["ale"])
+        self._ale.restoreSystemState(handle)
+        self._ale.deleteState(handle)
         self._pressed[:] = state["pressed"]
         self.frames, self._shown = state["frames"], state["screen"]
         self._twister.set_state(state["twister"])

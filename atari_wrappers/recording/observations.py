@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -23,7 +23,7 @@ class ObservationRecorder:
         self._restarts_in_step = settings.autoreset_mode == AutoresetMode.NEXT_STEP
         self._restarting = [False] * num_envs
 
-    def after_reset(self, env_ids: Sequence[int]) -> None:
+    def after_reset(self, env_ids: Iterable[int]) -> None:
         """Begin new games of some envs."""
         for index in self._games.keys() & env_ids:
             self._games[index].end_game(is_over=False)
@@ -31,7 +31,7 @@ class ObservationRecorder:
 
     def after_step(
         self,
-        env_ids: Sequence[int],
+        env_ids: Iterable[int],
         obs: np.ndarray,
         game_over: np.ndarray,
         final_obs: np.ndarray | None = None,

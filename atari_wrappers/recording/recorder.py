@@ -74,9 +74,10 @@ class Recorder:
         picture = self._env.render()
         if videos is not None:
             videos.write(picture)
+        if self._images is None:
+            return
         try:
-            if self._images is not None:
-                self._images.write(picture)
+            self._images.write(picture)
         except OSError as error:
             log_loss(f"{self._images.prefix}-*.png", error)
             self._images = None

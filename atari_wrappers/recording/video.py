@@ -137,7 +137,7 @@ def _discard(container: Any, part: Path) -> None:
 
 def _write_errors() -> tuple[type[Exception], ...]:
     """Return what writing a video may raise; PyAV has an error of its own for a full disk."""
-    from av import FFmpegError
+    from av.error import FFmpegError
 
     return OSError, FFmpegError
 
@@ -151,6 +151,8 @@ class GameVideos:
     """
 
     def __init__(self, env_index: int, settings: Settings, rate: Fraction) -> None:
+        if settings.video_dir is None:
+            raise ValueError("videos need a video_dir")
         folder = Path(settings.video_dir)
         self._prefix = folder / f"env{env_index}-game"
         self._every, self._keeps_unfinished = settings.record_every, settings.record_unfinished

@@ -11,6 +11,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from atari_wrappers.checks import dtype_of
 from atari_wrappers.errors import UnsupportedError
 
 ActionCheck = Callable[[Any, Sequence[int] | None], np.ndarray]
@@ -81,7 +82,7 @@ class ArrayCheck:
     """Check for an array per env; the result has the space's dtype and `[num_envs, ...]`."""
 
     def __init__(self, space: gym.Space[Any], num_envs: int, *, clips: bool) -> None:
-        self._space, self._clips = space, clips
+        self._space, self._dtype, self._clips = space, dtype_of(space), clips
         self._shape = (num_envs, *(space.shape or ()))
         self._low, self._high = _bounds(space)
 
@@ -90,11 +91,11 @@ class ArrayCheck:
         given = as_array(actions)
         count = self._shape[0] if env_ids is None else len(env_ids)
         _expect_shape(given, (count, *self._shape[1:]))
-        if not np.can_cast(given.dtype, self._space.dtype, "same_kind"):
-            raise TypeError(f"actions must be {self._space.dtype}, not {given.dtype}")
+        if not np.can_cast(given.dtype, self._dtype, "same_kind"):
+            raise TypeError(f"actions must be {self._dtype}, not {given.dtype}")
         if self._clips:
             given = np.clip(given, self._low, self._high)
-        checked = given.astype(self._space.dtype, order="C")  # as backends hand it on
+        checked = given.astype(self._dtype, order="C")  # as backends hand it on
         # An integer is judged as it was given, for a smaller type might not hold it.
         judged = given if given.dtype.kind in "iu" else checked
         fits = (judged >= self._low) & (judged <= self._high)  # NaN does not

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, cast
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -18,7 +18,7 @@ from atari_wrappers.recording.recorder import FRAMES_PER_SECOND
 from atari_wrappers.recording.tiles import Picture, tile
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.settings import Settings
-from atari_wrappers.types import ResetResult
+from atari_wrappers.types import Info, ResetResult
 from atari_wrappers.vector.checks import checked_index, checked_indices
 from atari_wrappers.vector.lifetime import Access, Lifetime
 from atari_wrappers.vector.order import CallOrder
@@ -121,7 +121,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             self._python_envs("get_sub_environments", None)
             return self._backend.sub_environments()
 
-    @property
+    @property  # type: ignore[misc]  # gymnasium's can be set
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         """Each env's random number generator; on `async` a copy of it.
 
@@ -193,7 +193,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 self._expect_plain_states("restore_state", chosen)
             obs, _, terminated, truncated, info = self._backend.load(chosen, states)
             self._order.note_received(info["env_id"], terminated, truncated)
-            return obs, info
+            return obs, cast("Info", info)
 
     def _expect_plain_states(self, call: str, indices: list[int]) -> None:
         """Refuse envs that do not judge states before they take them: theirs may be pickles."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -11,9 +11,10 @@ from gymnasium.vector.utils import batch_space
 
 from atari_wrappers.backends.base import Backend
 from atari_wrappers.backends.results import RECORD
+from atari_wrappers.checks import dtype_of
 from atari_wrappers.game.env import NEW_GAME
 from atari_wrappers.request import BatchRequest
-from atari_wrappers.types import ResetResult, StepResult
+from atari_wrappers.types import EnvReset, ResetResult, StepResult
 from atari_wrappers.vector.actions import action_check, as_array
 from atari_wrappers.vector.batch import Batch
 from atari_wrappers.vector.checks import (
@@ -116,7 +117,7 @@ class VecEnv(Batch):
         self._new_game = {NEW_GAME: True} if has_games and opened.takes_reset_options else {}
         self._seeds = [-1] * num_envs
 
-    def reset(
+    def reset(  # type: ignore[override]  # infos of gymnasium's have any keys
         self,
         *,
         seed: int | Sequence[int | None] | None = None,
@@ -205,7 +206,7 @@ class VecEnv(Batch):
 
     def reset_at(
         self, index: int, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> ResetResult:
+    ) -> EnvReset:
         """Restart one env.
 
         Args:
@@ -223,7 +224,8 @@ class VecEnv(Batch):
         mask = np.arange(self.num_envs) == index
         seeds = None if seed is None else [seed if here else None for here in mask]
         obs, info = self.reset(seed=seeds, options=options, mask=mask)
-        return self._row(obs, index), {name: info[name][index] for name in RECORD}
+        arrays = cast("dict[str, Any]", info)
+        return self._row(obs, index), {name: arrays[name][index] for name in RECORD}
 
     def _row(self, obs: Any, index: int) -> Any:
         return obs[index].copy()
@@ -291,11 +293,15 @@ class VecEnv(Batch):
     def _receive(
         self, count: int, out: Any, timeout: float | None, *, every: bool = False
     ) -> StepResult:
-        result = self._lifetime.do(self._backend.recv, count, out, timeout, every=every)
+        result = cast(
+            "StepResult", self._lifetime.do(self._backend.recv, count, out, timeout, every=every)
+        )
         self._order.note_received(result[4]["env_id"], result[2], result[3])
         return result
 
-    def step(self, actions: Any, env_id: Any = None, *, out: Any = None) -> StepResult:
+    def step(  # type: ignore[override]
+        self, actions: Any, env_id: Any = None, *, out: Any = None
+    ) -> StepResult:
         """Do `send`, then `recv`."""
         with self._access:
             self._send("step", actions, env_id, out)
@@ -347,5 +353,5 @@ class VecEnv(Batch):
         self._check_out(out, num_rows)
 
     def _check_out(self, out: Any, num_rows: int) -> None:
-        shape = (num_rows, *self.observation_space.shape[1:])
-        check_buffer(out, shape, self.observation_space.dtype)
+        space = self.single_observation_space
+        check_buffer(out, (num_rows, *(space.shape or ())), dtype_of(space))

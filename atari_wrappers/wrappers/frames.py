@@ -105,10 +105,9 @@ class FrameStack(gym.Wrapper[Frame, Any, Frame, Any], RecordConstructorArgs):
         RecordConstructorArgs.__init__(self, count=count)
         gym.Wrapper.__init__(self, env)
         space = _box(env)
-        self.observation_space = Box(
-            np.stack([space.low] * count), np.stack([space.high] * count), dtype=space.dtype.type
-        )
-        self._frames = np.zeros(self.observation_space.shape, space.dtype)
+        low, high = (np.stack([bound] * count) for bound in (space.low, space.high))
+        self.observation_space = Box(low, high, dtype=space.dtype.type)
+        self._frames = np.zeros(low.shape, space.dtype)
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> EnvReset:
         """Reset; all places but the last are zero."""

@@ -62,12 +62,15 @@ class Dispatcher:
         self._buffer = 0
         self._closed = False
         self._memfd = Memfd("atari-batch")
-        self._group: WorkerGroup | None = None
         try:
             arguments = _divided(request, num_buffers, self._memfd.fd)
             self._sizes = arguments[0].sizes
             self._worker_of = [each.number for each in arguments for _ in each.indices]
             self._group = WorkerGroup(arguments, settings)
+        except BaseException:
+            self._memfd.close()
+            raise
+        try:
             self._await_envs(settings.start_timeout)
             if restarts.failed:
                 self._raise_start_error()
@@ -110,7 +113,8 @@ class Dispatcher:
 
     def attach(self) -> BatchMemory:
         """Give the memory that is shared with the workers its size, and return it."""
-        self.memory = BatchMemory(self._memfd.fd, *self.spaces[0], **self._sizes)
+        space, action_space = self.spaces[0]
+        self.memory = BatchMemory(self._memfd.fd, space, action_space, **self._sizes)
         self.work.memory = self._group.memory = self.memory
         for worker in self._group.workers:
             self._attach(worker, None)
@@ -316,8 +320,7 @@ class Dispatcher:
         if self._closed:
             return
         self._closed = True
-        if self._group is not None:
-            self._group.close(GIVE_UP_SECONDS if terminate else CLOSE_SECONDS)
+        self._group.close(GIVE_UP_SECONDS if terminate else CLOSE_SECONDS)
         self._memfd.close()
 
 

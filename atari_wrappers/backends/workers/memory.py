@@ -22,6 +22,7 @@ from atari_wrappers.backends.results import (
     result_shapes,
     total_bytes,
 )
+from atari_wrappers.checks import dtype_of
 from atari_wrappers.settings import Settings
 
 
@@ -84,7 +85,7 @@ class BatchMemory:
         num_buffers: int,
     ) -> None:
         shapes = result_shapes(num_envs, space, num_players, num_buffers)
-        shapes["actions"] = action_space.dtype, (num_envs, *(action_space.shape or ()))
+        shapes["actions"] = dtype_of(action_space), (num_envs, *(action_space.shape or ()))
         shapes["done"] = np.dtype(np.bool_), (num_envs,)
         shapes["busy"] = np.dtype(np.int32), (num_workers,)
         size = total_bytes(shapes)

@@ -32,7 +32,7 @@ class PendingWork:
         memory: Where workers note what they have done; set once its size is known.
     """
 
-    memory: BatchMemory | None = None
+    memory: BatchMemory
 
     def __init__(self, ticket: Ticket, restarts: Restarts, mode: AutoresetMode) -> None:
         self._ticket, self._failed, self._mode = ticket, restarts.failed, mode
@@ -68,7 +68,7 @@ class PendingWork:
 
     def note_ending(self, worker: WorkerProcess, ending: Ending) -> None:
         """Note that a process is gone, and its envs with it; what they had finished is kept."""
-        unfinished = []
+        unfinished: list[int] = []
         for index in worker.indices:
             if index in worker.awaiting:
                 (unfinished if self.is_unfinished(index) else self._ticket.ready).append(index)

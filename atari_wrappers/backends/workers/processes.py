@@ -10,11 +10,13 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from multiprocessing import forkserver, process, resource_tracker
+from multiprocessing.context import ForkServerProcess, SpawnProcess
 from pathlib import Path
 
 from atari_wrappers.backends.workers.memory import Memfd, SharedFd
 from atari_wrappers.backends.workers.messages import Inbox
 from atari_wrappers.backends.workers.worker import RUN_SIGNALS, WorkerArguments, run
+from atari_wrappers.settings import Context
 
 # Seconds for a killed process to be gone, and for one that has closed its pipes to say how it went.
 _END_SECONDS = 1.0
@@ -59,14 +61,14 @@ class WorkerProcess:
         is_released: Whether nothing is left of it.
     """
 
-    def __init__(self, arguments: WorkerArguments, context: str) -> None:
+    def __init__(self, arguments: WorkerArguments, context: Context) -> None:
         self.number, self.indices = arguments.number, arguments.indices
         self.block = frozenset(self.indices)
         self.awaiting: frozenset[int] = frozenset()
         self.making = self.block
         self.asked: str | None = None
         self.since = 0.0
-        self.progress = (0, 0)
+        self.progress: tuple[int, int] = (0, 0)
         self.is_gone = self.is_released = False
         # What all children of a fork server that is gone are said to have ended with.
         self._no_status = 255 if context == "forkserver" else None
@@ -82,9 +84,8 @@ class WorkerProcess:
                 reports=SharedFd(theirs_too),
                 trace=SharedFd(self._trace.fd),
             )
-            self._process = multiprocessing.get_context(context).Process(
-                target=run, args=(arguments,), name=f"{_NAME}-{self.number}"
-            )
+            started_by = SpawnProcess if context == "spawn" else ForkServerProcess
+            self._process = started_by(target=run, args=(arguments,), name=f"{_NAME}-{self.number}")
             with _signals_blocked(context):
                 self._process.start()
         except BaseException as error:
@@ -96,7 +97,8 @@ class WorkerProcess:
         finally:
             os.close(theirs)
             os.close(theirs_too)
-        self.pid: int = self._process.pid
+        assert self._process.pid is not None, "it was started"
+        self.pid = self._process.pid
         os.set_blocking(self.commands, False)
         os.set_blocking(self.reports, False)
 
@@ -173,7 +175,8 @@ class WorkerProcess:
     def let_go(self) -> None:
         """Give back in a forked child what it has of the parent's worker."""
         self.is_released = True
-        process._children.discard(self._process)  # at exit Python joins them, as only parents can
+        # At exit Python joins them, as only parents can.
+        process._children.discard(self._process)  # type: ignore[attr-defined]
         self.close_pipes()
         self._trace.close()
 

@@ -28,8 +28,8 @@ class RemoteEnv:
     """
 
     index: int
-    observation_space: gym.Space
-    action_space: gym.Space
+    observation_space: gym.Space[Any]
+    action_space: gym.Space[Any]
     _backend: PythonEnvsBackend
 
     def __init__(self, backend: PythonEnvsBackend, index: int) -> None:

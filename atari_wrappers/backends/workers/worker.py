@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any
 
 import gymnasium as gym
@@ -170,9 +171,9 @@ class Worker:
 
     def _attach(self, message: Frame) -> None:
         """Map the shared memory; envs with a seed there come in place of ones that failed."""
-        *spaces, seeds = pickle.loads(message.payload)
+        space, action_space, seeds = pickle.loads(message.payload)
         arguments = self._arguments
-        self._memory = BatchMemory(arguments.memory.fd, *spaces, **arguments.sizes)
+        self._memory = BatchMemory(arguments.memory.fd, space, action_space, **arguments.sizes)
         for index, env in self._envs.items():
             runner = self._run_env(index, env)
             if seeds is not None:
@@ -210,8 +211,8 @@ class Worker:
     def _reset(self, message: Frame) -> None:
         requests, options = pickle.loads(message.payload)
         for index, seed in requests:
-            arguments = (seed, pickle.loads(options), message.buffer)
-            self._report(index, self._do(index, lambda runner, a=arguments: runner.reset(*a)))
+            reset = methodcaller("reset", seed, pickle.loads(options), message.buffer)
+            self._report(index, self._do(index, reset))
 
     def _do(self, index: int, work: Callable[[EnvRunner], dict[str, Any]]) -> bytes | None:
         """Do one env's work; return its pickled extras, or tell that it failed."""
