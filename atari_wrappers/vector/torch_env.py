@@ -58,22 +58,22 @@ class TorchVecEnv(VecEnv):
         is_here = self.device.type == "cpu"
         self._staging = None if is_here else Staging(self.observation_space, self.device)
         self._out: torch.Tensor | None = None  # of the device, to be filled
+        # How many rows come of what all envs are asked, if `recv` does not take it by parts.
+        self._whole_rows = self.num_envs if self.batch_size == self.num_envs else None
 
     def _send(self, call: str, actions: Any, env_id: Any, out: Any) -> None:
         if isinstance(actions, torch.Tensor):
             actions = actions.detach().cpu().numpy()
         if isinstance(env_id, torch.Tensor):
             env_id = env_id.cpu().numpy()
-        is_whole = env_id is None and self.batch_size == self.num_envs
-        super()._send(call, actions, env_id, self._place(out, self.num_envs if is_whole else None))
+        num_rows = self._whole_rows if env_id is None else None
+        super()._send(call, actions, env_id, self._place(out, num_rows))
 
     def reset_async(
         self, seed: Any = None, options: Any = None, mask: Any = None, *, out: Any = None
     ) -> None:
         """Begin what `reset` does; see `VecEnv.reset_async`."""
-        is_whole = self.batch_size == self.num_envs  # else recv may take it by parts
-        out = self._place(out, self.num_envs if is_whole else None)
-        super().reset_async(seed, options, mask, out=out)
+        super().reset_async(seed, options, mask, out=self._place(out, self._whole_rows))
 
     def reset(self, **options: Any) -> TorchReset:  # type: ignore[override]
         """Restart every env with a new game, or some; see `VecEnv.reset`."""
