@@ -65,7 +65,7 @@ class WorkerError(RuntimeError):
     """An env failed, or the process that runs it died or hangs.
 
     The batch stays open, and what the other envs brought is kept: `restart_workers` makes the
-    failed ones anew, and `recv` (`reset_wait` after a reset) then gives the whole result.
+    failed ones again, and `recv` (`reset_wait` after a reset) then gives the whole result.
 
     Attributes:
         reason: What went wrong, without what to do about it and without a traceback.

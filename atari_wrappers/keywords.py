@@ -72,8 +72,8 @@ class SettingKeywords(TypedDict, total=False):
     """
 
     on_worker_failure: OnWorkerFailure
-    """What a worker or an env that failed brings: `"raise"`s a `WorkerError`, or is made anew
-    (`"restart"`) with its episode marked truncated, and the reason logged. Default: "raise".
+    """What happens when an env or its worker fails: `"raise"` raises a `WorkerError`; `"restart"`
+    restarts it, marks its episode truncated and logs the reason. Default: "raise".
     """
 
     batch_size: int

@@ -80,8 +80,8 @@ class Settings:
             worker process of `async` is reported as hung.
         start_timeout: Seconds after which a process of `async` that starts, or that makes an env,
             is reported as hung.
-        on_worker_failure: What a worker or an env that failed brings: `"raise"`s a `WorkerError`,
-            or is made anew (`"restart"`) with its episode marked truncated, and the reason logged.
+        on_worker_failure: What happens when an env or its worker fails: `"raise"` raises a
+            `WorkerError`; `"restart"` restarts it, marks its episode truncated and logs the reason.
         batch_size: Envs per `recv`, the first that are ready; 0 waits for all.
         obs_buffers: 0 hands out a fresh array of observations at each step; `n`, at least 2, lends
             `n` arrays in turn: one is overwritten by the `n`-th call after that which returned it.

@@ -33,7 +33,7 @@ def register(env_id: str, name: str | None = None, **settings: Unpack[SettingKey
         **settings: Of `Settings`.
 
     Returns:
-        The new id; one that was registered before is registered anew.
+        The new id; one that was registered before is replaced.
 
     Raises:
         UnknownEnvError: Nothing is registered under `env_id`.

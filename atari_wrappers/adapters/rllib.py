@@ -201,7 +201,7 @@ class RLlibVectorEnv(VectorEnv):
         return self._layout(obs), {name: value.item() for name, value in info.items()}
 
     def restart_at(self, index: int | None = None) -> None:
-        """Make one env anew; envs that shared its process go with it."""
+        """Restart one env; envs that shared its process go with it."""
         self.venv.restart_workers([index or 0])
 
     def vector_step(self, actions: Sequence[Any]) -> StepRows:

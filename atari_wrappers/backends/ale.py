@@ -198,7 +198,7 @@ class AleBackend(Backend):
         return self._obs_arrays.hand_out(self._obs, out), *result
 
     def recover(self) -> None:
-        """Make ALE's envs anew, for it is not known whether they have a step in flight.
+        """Make ALE's envs again, for it is not known whether they have a step in flight.
 
         ALE waits for ever for one that was not sent.
         """

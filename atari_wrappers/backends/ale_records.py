@@ -13,7 +13,7 @@ from atari_wrappers.backends.base import Info
 from atari_wrappers.backends.results import Outcome, ResultArrays
 from atari_wrappers.recipes import Recipe
 
-# What a step sets anew.
+# What each step sets.
 _OF_A_STEP = (
     "reward",
     "raw_reward",
@@ -52,7 +52,7 @@ class GameRecords:
         self._left = np.zeros(num_envs, bool)  # where ALE goes on with another game
         self._any_left = False
         self._first_frame = np.zeros(num_envs, np.int32)  # where games began, as ALE counts
-        self._is_quiet = True  # what a step sets anew is zero
+        self._is_quiet = True  # what each step sets is zero
         self._no_flag, self._no_reward = bytes(num_envs), bytes(4 * num_envs)
 
     def after_reset(self, indices: Sequence[int] | None, ale_info: Info) -> None:

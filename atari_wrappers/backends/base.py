@@ -196,7 +196,7 @@ class Backend(Protocol):
         ...
 
     def restart(self, indices: Indices) -> list[int]:
-        """Make failed envs anew (`None`: all that failed) and return which."""
+        """Restart failed envs (`None`: all that failed) and return which."""
         del indices
         return []  # as where envs do not fail one by one
 

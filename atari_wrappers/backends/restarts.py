@@ -1,4 +1,4 @@
-"""Envs that fail and are made anew, as `sync` and `async` both do and tell of it."""
+"""Envs that fail and are restarted, as `sync` and `async` both do it and tell of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from atari_wrappers.settings import Settings
 
 LOGGER = logging.getLogger("atari_wrappers")
 BEING_MADE = "being made"
-_REMEDY = "; restart_workers() makes what failed anew"
+_REMEDY = "; restart_workers() restarts what failed"
 # Tracebacks in one message; envs often fail alike.
 _MAX_TRACEBACKS = 3
 
@@ -41,13 +41,13 @@ class EnvFailure:
 
 
 class Restarts:
-    """Why envs of a batch failed, and how they are made anew.
+    """Why envs of a batch failed, and how they are restarted.
 
-    Seeds of envs made anew are the same ones in the same run, and none where there was none.
+    The same run restarts envs with the same seeds, and without one where there was none.
 
     Attributes:
-        failed: Envs that wait to be made anew, and why.
-        retried: Those that were made anew by themselves and have not done their step yet.
+        failed: Envs that wait for a restart, and why.
+        retried: Those that were restarted automatically and have not done their step yet.
     """
 
     def __init__(self, num_envs: int, settings: Settings) -> None:
@@ -63,7 +63,7 @@ class Restarts:
             self._seeds[index] = seed
 
     def new_seed(self, index: int) -> int | None:
-        """Return the seed of an env that is made anew."""
+        """Return the seed of an env that is restarted."""
         self._restarts[index] += 1
         seed = self._seeds[index]
         if seed is None:
@@ -82,7 +82,7 @@ class Restarts:
             raise self.error()
 
     def retry_or_raise(self, indices: Collection[int]) -> None:
-        """Log that failed envs are made anew, once for each step, where that is set; else raise."""
+        """Log that failed envs are restarted, once for each step, where that is set; else raise."""
         error = self.error()
         if not self._by_themselves or self.retried.intersection(indices):
             raise error
@@ -90,7 +90,7 @@ class Restarts:
         is_traced = cause is not None and cause.__traceback__ is not None
         trace = "" if error.remote_traceback is None else f"\n\n{error.remote_traceback}"
         exc_info = cause if is_traced else None
-        LOGGER.warning("made anew: %s%s", error.reason, trace, exc_info=exc_info)
+        LOGGER.warning("restarted: %s%s", error.reason, trace, exc_info=exc_info)
         self.retried.update(indices)
 
 

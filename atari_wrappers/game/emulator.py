@@ -75,7 +75,7 @@ class Emulator:
         self._held: tuple[Action, float] | None = None
         self._twister = np.random.RandomState(0)
         self._shown: np.ndarray | None = None
-        # Bound once: looked up anew, they would cost a step as much as its bookkeeping.
+        # Bound once: looked up at each step, they would cost a step as much as its bookkeeping.
         self._act, self.game_over, self.lives = ale.act, ale.game_over, ale.lives
         self.actions = self._find_actions(all_of_them=recipe.full_action_space or recipe.continuous)
 
@@ -111,7 +111,7 @@ class Emulator:
         return self._ale
 
     def load(self, seed: int) -> None:
-        """Have the console switched on anew for the next game, with random numbers from `seed`.
+        """Have the console switched on again for the next game, with random numbers from `seed`.
 
         A seed needs this: Assault and a dozen other games remember those before them. A console
         which has not been used, and draws no numbers (sticky actions do, and the choice of a mode

@@ -107,7 +107,7 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
         """Start an episode: after a lost life as the recipe says, else with a new game.
 
         Args:
-            seed: Begins all random numbers anew, and a new game; `None` goes on with them, and
+            seed: Restarts all random numbers, and begins a new game; `None` goes on with them, and
                 without any seed before takes one from entropy.
             options: `{"new_game": True}` starts a new game after a lost life too.
 

@@ -150,7 +150,7 @@ class GameRules:
             self.truncated = first != "terminated"
 
     def new_game(self, seed: int | None) -> None:
-        """Begin a game; a seed begins all random numbers anew."""
+        """Begin a game; a seed restarts all random numbers."""
         self.steps, self.cut_off = 0, None
         self._begin(seed)
         self._no_ops(seed)

@@ -50,7 +50,7 @@ class SavedAnywhere(HasStates):
         raise NotImplementedError
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Make the game anew, and restore it.
+        """Make the game again, and restore its state.
 
         Raises:
             PicklingError: Its frames are recorded, which two games cannot do to one place.

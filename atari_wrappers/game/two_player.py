@@ -79,7 +79,7 @@ class TwoPlayerEmulator(Emulator):
         """Do nothing: the random numbers are drawn here."""
 
     def load(self, seed: int) -> None:
-        """Begin the random numbers anew; where a game follows from them, load it anew."""
+        """Restart the random numbers; where a game follows from them, load it again."""
         self._twister = np.random.RandomState(seed & 0xFFFFFFFF)
         if self._rom not in _WITHOUT_CHANCE:
             self._ale.setInt(b"random_seed", seed & 0x7FFFFFFF or FIRST_SEED)

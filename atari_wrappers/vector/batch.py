@@ -248,10 +248,10 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return list(self._backend.worker_pids)
 
     def restart_workers(self, indices: Any = None) -> list[int]:
-        """Make envs that failed anew, those named or all; `recv` then completes their step.
+        """Restart envs that failed, those named or all; `recv` then completes their step.
 
         Returns:
-            Which envs were made anew. Envs that share a dead process go together.
+            Which envs were restarted. Envs that share a dead process go together.
 
         Raises:
             ClosedError: The batch was closed.

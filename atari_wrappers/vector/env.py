@@ -54,7 +54,7 @@ class VecEnv(Batch):
     - In same-step mode, where episodes ended, also `_final_obs` and `_final_info`, bool `[n]`,
       which tell the rows of `final_obs` and `final_info` that hold the ended episode's last
       observation and its last info. Other rows are not defined.
-    - Where an env was made anew after a failure, also `worker_restarted`, bool `[n]`.
+    - Where an env was restarted after a failure, also `worker_restarted`, bool `[n]`.
 
     With two players reward, `raw_reward` and `episode_return` are `[n, 2]`.
 

@@ -48,7 +48,7 @@ class NoopReset(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self.noop_max = noop_max
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> EnvReset:
-        """Start a game and wait; a game that ends meanwhile is started anew, without the seed."""
+        """Start a game and wait; a game that ends meanwhile is started again, without the seed."""
         obs, info = self.env.reset(seed=seed, options=options)
         for _ in range(int(self.unwrapped.np_random.integers(1, self.noop_max + 1))):
             obs, _, terminated, truncated, info = self.env.step(NOOP)
@@ -75,7 +75,7 @@ class FireReset(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         gym.Wrapper.__init__(self, env)
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> EnvReset:
-        """Reset, then take both actions; an episode that ends meanwhile is started anew."""
+        """Reset, then take both actions; an episode that ends meanwhile is started again."""
         obs, info = self.env.reset(seed=seed, options=options)
         for action in (1, 2):
             obs, _, terminated, truncated, info = self.env.step(action)

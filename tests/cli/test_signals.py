@@ -173,9 +173,9 @@ def test_a_killed_worker_is_made_anew_and_training_goes_on(
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
-    [line] = [line for line in err.splitlines() if "made anew" in line]
+    [line] = [line for line in err.splitlines() if "restarted" in line]
     assert "killed" in line or "died" in line
-    assert "workers failed in one step and were made anew" in out
+    assert "workers failed in one step and were restarted" in out
     assert "restart_workers" not in err
     assert "Traceback" not in err
 
@@ -191,7 +191,7 @@ def test_all_workers_killed_at_once_are_made_anew_together(
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
-    lines = [line for line in err.splitlines() if "made anew: environments" in line]
+    lines = [line for line in err.splitlines() if "restarted: environments" in line]
     lost = {number for line in lines for number in line.rpartition("environments ")[2].split(", ")}
     assert lost == set("01234567"), lines
     assert "a worker failed" not in out, "they were two"

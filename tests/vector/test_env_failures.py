@@ -25,7 +25,7 @@ def test_a_failure_says_what_where_and_what_to_do(backend: str, open_vec: OpenVe
     assert str(error).startswith(
         f"env 1 raised ArithmeticError: the dice fell off the table in {error.doing}"
     )
-    assert "; restart_workers() makes what failed anew" in str(error)
+    assert "; restart_workers() restarts what failed" in str(error)
     assert error.env_indices == [1]
     assert isinstance(error.__cause__, ArithmeticError)
     assert vec.restart_workers() == [1]
@@ -104,6 +104,6 @@ def test_a_restart_that_nobody_asked_for_is_logged(
     messages = [record.getMessage() for record in caplog.records]
     assert restarts >= 1
     assert len(messages) >= restarts
-    assert all(text.startswith("made anew: env ") for text in messages)
+    assert all(text.startswith("restarted: env ") for text in messages)
     assert "the script says so" in caplog.text
     assert "restart_workers" not in caplog.text

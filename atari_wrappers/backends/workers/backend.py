@@ -1,4 +1,4 @@
-"""`AsyncBackend`: envs in worker processes, begun, awaited, asked, and made anew when they fail."""
+"""`AsyncBackend`: envs in worker processes, begun, awaited, asked, and restarted when they fail."""
 
 from __future__ import annotations
 
@@ -103,14 +103,14 @@ class AsyncBackend(PythonEnvsBackend):
             restarts.retried.difference_update(ticket.ready[:count])
 
     def recover(self) -> None:
-        """Wait for what the workers are doing; make them anew if that is not known."""
+        """Wait for what the workers are doing; restart them if that is not known."""
         self._dispatcher.recover()
 
     def observations(self, indices: Indices, out: Out) -> np.ndarray:
         return self._buffers.hand_out(indices, out)
 
     def restart(self, indices: Indices) -> list[int]:
-        """Make failed envs anew, with their processes if those are gone."""
+        """Restart failed envs, and their processes if those are gone."""
         return self._dispatcher.restart(indices)
 
     def ask(

@@ -253,7 +253,7 @@ class Dispatcher:
         raise failure.cause from error
 
     def begin_restart(self, indices: Iterable[int] | None) -> set[int]:
-        """Have failed envs (`None`: all of them) made anew, their processes too if those are gone.
+        """Have failed envs (`None`: all of them) restarted, and their processes if those are gone.
 
         Each then does by itself what was left undone. Returned is which envs.
         """
@@ -290,7 +290,7 @@ class Dispatcher:
         """Bring the workers to rest after an interrupt, and forget what they did.
 
         Where it came between what a worker was sent or said and the note of that, they are ended
-        and made anew.
+        and restarted.
         """
         group, ticket = self._group, self._ticket
         if group.is_torn:

@@ -116,7 +116,7 @@ class WorkerGroup:
         return events
 
     def kill(self, worker: WorkerProcess) -> None:
-        """End a process of which the envs are to be made anew."""
+        """End a process whose envs are to be restarted."""
         for fd in (worker.commands, worker.reports):
             if self._by_fd.pop(fd, None) is not None:
                 self._poll.unregister(fd)

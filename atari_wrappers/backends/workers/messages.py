@@ -30,7 +30,7 @@ class Kind(enum.IntEnum):
     STEP = 2  # step every env of the worker, and answer with one DONE
     STEP_EACH = 3  # step the envs of the payload (int32), a READY for each
     RESET = 4  # reset envs, a READY for each: `([(env, seed), ...], pickled options)`
-    REPLACE = 5  # make an env anew: its seed
+    REPLACE = 5  # restart an env: its seed
     ASK = 6  # `(method of EnvRunner, {env: pickled arguments})`, which brings an ANSWER
 
     MADE = 11  # an env was made: its spaces, if they are other ones than those told before

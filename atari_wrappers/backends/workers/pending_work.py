@@ -42,12 +42,12 @@ class PendingWork:
         return index in self._ticket.asked and not self.memory.done[index]
 
     def blocked(self) -> list[int]:
-        """Return the failed envs with work that only an env made anew can finish."""
+        """Return the failed envs with work that only a restarted env can finish."""
         return [index for index in self._failed if self.is_unfinished(index)]
 
     def note_done(self, worker: WorkerProcess) -> None:
         """Note that a worker has done all it was given."""
-        # Of a block that is whole no env has failed meanwhile, nor was made anew.
+        # Of a block that is whole no env has failed or was restarted meanwhile.
         is_whole = worker.awaiting is worker.block
         self._ticket.ready.extend(worker.indices if is_whole else sorted(worker.awaiting))
         worker.awaiting = _NOTHING

@@ -217,7 +217,7 @@ class Worker:
     def _do(self, index: int, work: Callable[[EnvRunner], dict[str, Any]]) -> bytes | None:
         """Do one env's work; return its pickled extras, or tell that it failed."""
         runner = self._runners.get(index)
-        if runner is None:  # it could not be made anew, as was told
+        if runner is None:  # it could not be restarted, as was told
             return None
         self._memory.busy[self._arguments.number] = index
         try:

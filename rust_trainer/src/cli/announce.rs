@@ -143,9 +143,9 @@ pub(super) fn end(summary: &Summary, begun_at: u64, folder: &Path, stop: &StopRe
     }
     match summary.worker_restarts {
         0 => {}
-        1 => say("workers failed in one step and were made anew"),
+        1 => say("workers failed in one step and were restarted"),
         steps => say(format_args!(
-            "workers failed in {steps} steps and were made anew"
+            "workers failed in {steps} steps and were restarted"
         )),
     }
     say(format_args!("learning curve: {}", summary.curve.display()));

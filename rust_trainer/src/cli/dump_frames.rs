@@ -13,7 +13,7 @@ use crate::{envs::Recording, error::TrainerError, run::evaluate::Game, stop::Sto
 pub(super) struct DumpArgs {
     #[command(flatten)]
     play: PlayArgs,
-    /// Folder for the frames, `out<env>-<frame>.png`; made if it is not there
+    /// Folder for the frames, `out<env>-<frame>.png`; created if it is missing
     img_dir: PathBuf,
     /// True games to play
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]

@@ -25,7 +25,7 @@ pub(super) struct EvalArgs {
     /// Environments played at once
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
     num_envs: u64,
-    /// Folder for games as mp4, `env<env>-game<n>.mp4`; made if it is not there
+    /// Folder for games as mp4, `env<env>-game<n>.mp4`; created if it is missing
     #[arg(long, value_name = "FOLDER")]
     video_dir: Option<PathBuf>,
     /// Of each environment's games, save the first and every n-th after it

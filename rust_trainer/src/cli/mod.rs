@@ -36,9 +36,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Train an agent, or go on with a run
+    /// Train an agent, or continue a run
     Train(Box<train::TrainArgs>),
-    /// Train with several seeds, also on several environments, in parallel; report mean and 95 % interval
+    /// Train with several seeds, and on several environments, in parallel; report the mean and its 95 % interval
     Seeds(Box<seeds::SeedsArgs>),
     /// Play whole games with a trained agent and report their raw returns
     Eval(eval::EvalArgs),
@@ -46,7 +46,7 @@ enum Command {
     DumpFrames(dump_frames::DumpArgs),
     /// Let a trained agent play against others in a game for two, and print a table of the results
     Versus(versus::VersusArgs),
-    /// Show the interpreter, libpython, libtorch, CUDA and threads in use, and what is wrong with them
+    /// Show the interpreter, libpython, libtorch, CUDA and threads in use, and report what is wrong with them
     Doctor,
 }
 

@@ -37,15 +37,15 @@ pub(super) struct SeedsArgs {
         conflicts_with = "env_id"
     )]
     env_ids: Vec<String>,
-    /// Runs at a time [default: as many as the cores carry]
+    /// Runs at a time [default: as many as the cores allow]
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1024))]
     jobs: Option<usize>,
-    /// Go on with the runs in this folder that are not finished
+    /// Continue the unfinished runs in this folder
     #[arg(long, value_name = "FOLDER",
           conflicts_with_all = ["config", "preset", "seeds", "env_ids"])]
     resume: Option<PathBuf>,
-    /// Start nothing: make the plan, and print the command of each run that is not finished, a list of words
-    /// in JSON a line, for whatever else starts them (`scripts/ray_sweep`); report on those that are
+    /// Start nothing: make the plan, and print the command of each unfinished run, a JSON list of words a line, for
+    /// another program to start (`scripts/ray_sweep`); report on the finished ones
     #[arg(long)]
     print_commands: bool,
 }

@@ -28,7 +28,7 @@ use crate::{
 pub(super) struct TrainArgs {
     #[command(flatten)]
     layers: LayerArgs,
-    /// Go on with the run in this folder from its newest checkpoint
+    /// Continue the run in this folder from its newest checkpoint
     #[arg(long, value_name = "RUN", conflicts_with_all = ["config", "preset"])]
     resume: Option<PathBuf>,
     /// Seconds after which a rank of several gives up waiting for the others (torchrun)
@@ -60,7 +60,7 @@ pub(super) fn train(args: &TrainArgs, stop: &StopRequest) -> Result<i32, Trainer
     trained
 }
 
-/// Trains at one of the `ranks`, which have been started anew so many times.
+/// Trains at one of the `ranks`, which have been restarted so many times.
 fn train_at(
     ranks: &Ranks,
     restarts: u64,
@@ -70,7 +70,7 @@ fn train_at(
     if !ranks.is_alone() {
         ranks.check_alike(&facts(args)?)?;
     }
-    // Where torchrun has started the ranks anew, the run that has a name goes on; rank 0 sees its folder.
+    // Where torchrun has restarted the ranks, the run that has a name goes on; rank 0 sees its folder.
     let named = named_run(args).filter(|_| restarts > 0);
     let is_begun = |run: &PathBuf| RunFolder::has_run(run);
     let goes_on = ranks.any(ranks.is_first() && named.as_ref().is_some_and(is_begun))?;

@@ -27,7 +27,7 @@ use crate::{
 pub(super) struct VersusArgs {
     #[command(flatten)]
     play: PlayArgs,
-    /// Whom it plays against, one after the other: `random`, `self`, runs' folders (their newest
+    /// Its opponents, one after the other: `random`, `self`, runs' folders (their newest
     /// checkpoint), checkpoints
     #[arg(required = true)]
     opponents: Vec<PathBuf>,

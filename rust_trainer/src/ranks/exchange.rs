@@ -13,7 +13,7 @@ pub(crate) struct RankReport {
     pub signal: i32,
     /// Games that ended in their environments, numbered over all ranks; in the order of steps and environments.
     pub games: Vec<Episode>,
-    /// How often workers were made anew, over the run.
+    /// How often workers were restarted, over the run.
     pub worker_restarts: u64,
     /// Seconds of the update that each rank worked, waiting for the others left out.
     pub busy: Vec<f64>,

@@ -60,7 +60,7 @@ pub struct Summary {
     pub mean_length: Option<(f64, usize)>,
     /// The evaluation that the best checkpoint is of, where the run is evaluated.
     pub best: Option<Evaluation>,
-    /// How often workers that failed were made anew.
+    /// How often failed workers were restarted.
     pub worker_restarts: u64,
     /// The picture of the learning curve.
     pub curve: PathBuf,

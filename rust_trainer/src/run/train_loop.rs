@@ -156,7 +156,7 @@ impl Run {
         Ok(true)
     }
 
-    /// Receives the step in flight; workers that failed are made anew.
+    /// Receives the step in flight; failed workers are restarted.
     fn receive(&mut self, grace_period: &mut GracePeriod<'_>) -> Result<bool, TrainerError> {
         loop {
             match receive(&mut *self.env, &mut self.step, grace_period) {

@@ -77,7 +77,7 @@ pub fn receive(
     }
 }
 
-/// How often failed workers are made anew before the environments count as broken.
+/// How often failed workers are restarted before the environments count as broken.
 #[derive(Debug, Default)]
 pub struct Restarts {
     /// All of them.
@@ -100,7 +100,7 @@ impl Restarts {
         }
     }
 
-    /// Notes a failure; whether the workers may be made anew. Not so where the same step fails twice,
+    /// Notes a failure; whether the workers may be restarted. Not so where the same step fails twice,
     /// nor after five failures with fewer than 100 steps of the batch between one and the next.
     pub fn allow(&mut self) -> bool {
         self.in_this_step += 1;
@@ -115,7 +115,7 @@ impl Restarts {
     /// not made yet.
     ///
     /// # Errors
-    /// `error`, where they may not be made anew; workers that fail again.
+    /// `error`, where they may not be restarted; workers that fail again.
     pub fn mend(
         &mut self,
         env: &mut Box<dyn VecEnv>,
@@ -132,7 +132,7 @@ impl Restarts {
         let restarted = restarted?;
         let list: Vec<_> = restarted.iter().map(ToString::to_string).collect();
         report.message(&format!(
-            "{error}; made anew: environments {}",
+            "{error}; restarted: environments {}",
             list.join(", ")
         ));
         Ok(true)

@@ -52,8 +52,8 @@ pub(super) use choices;
 choices! {
     /// What steps the environments; see `atari_wrappers.make_vec`.
     pub enum Backend {
-        /// `native` where it is proved for what is asked, or `ale` where that can serve it; else `async` for images where
-        /// cores allow, else `sync`.
+        /// The first that can serve: `native` for games proved equal to ALE's, `ale`, `async` for images where there are
+        /// cores enough, `sync`.
         Auto = "auto",
         /// ALE's C++ vector environment.
         Ale = "ale",
@@ -93,7 +93,7 @@ choices! {
 choices! {
     /// How games are preprocessed: the field's recipes, by the library that defines each.
     pub enum Recipe {
-        /// ALE's, with an end at each lost life while the game goes on.
+        /// ALE's; a lost life ends an episode, and the game goes on.
         Default = "default",
         /// Stable-Baselines3's.
         Baselines = "baselines",
@@ -109,9 +109,9 @@ choices! {
 }
 
 choices! {
-    /// How the weights of a network start.
+    /// The initial weights of a network.
     pub enum Init {
-        /// Orthogonal with the gains of each place (Saxe et al. 2014), biases zero.
+        /// Orthogonal, with a gain for each layer (Saxe et al. 2014); biases zero.
         Orthogonal = "orthogonal",
         /// `PyTorch`'s default: weights and biases uniform up to 1/√inputs.
         Uniform = "uniform",
@@ -119,7 +119,7 @@ choices! {
 }
 
 choices! {
-    /// What makes features of observations.
+    /// The network that turns observations into features.
     pub enum Net {
         /// `nature` for images, `mlp` for flat observations.
         Auto = "auto",

@@ -25,48 +25,48 @@ settings! {
         train_frequency: u64 = 4, Between(1.0, 1_048_576.0),
         /// Gradient steps between two copies of the network into the target network
         target_update: u64 = 250, Positive,
-        /// Agent steps that make an update of the run: a row of metrics, and where it may stop
+        /// Agent steps between two rows of metrics; a run stops at one of them
         steps_per_update: u64 = 250, Between(1.0, 1_048_576.0),
         /// Let the network choose the action that the target network values (van Hasselt et al. 2016)
         double_q: bool = false, Any,
         /// A stream for the value of the observation and one for the advantages of the actions (Wang et
         /// al. 2016)
         dueling: bool = false, Any,
-        /// Rewards that are summed before the target network values what follows
+        /// Rewards summed before the target network's value: the n of n-step returns
         n_step: usize = 1, Between(1.0, 1024.0),
-        /// Draw transitions by how wrong the network was about them (Schaul et al. 2016)
+        /// Draw transitions by the size of the network's error on them (Schaul et al. 2016)
         prioritized: bool = false, Any,
         /// Exponent of the priorities: 0 draws uniformly
         priority_alpha: f64 = 0.5, Between(0.0, 1.0), if On("prioritized"),
-        /// Exponent of the importance weights at first; it rises linearly to 1 over the run
+        /// Initial exponent of the importance weights; it rises linearly to 1 over the run
         priority_beta: f64 = 0.4, Between(0.0, 1.0), if On("prioritized"),
         /// How returns are learned: none, their mean; c51, probabilities of fixed returns (Bellemare et
         /// al. 2017); quantile, their quantiles (Dabney et al. 2018)
         distributional: Distributional = Distributional::None, Any,
-        /// Huber's loss (Mnih et al. 2015), not the squared error: it suits rewards clipped to ±1; where returns
-        /// grow long, as in `CartPole`, values can grow without end by it
+        /// Huber loss (Mnih et al. 2015) instead of the squared error: it suits rewards clipped to ±1; where
+        /// returns are large, as in `CartPole`, values can diverge with it
         huber: bool = true, Any, if OneOf("distributional", &["none"]),
-        /// Returns that have a probability
+        /// Number of fixed returns
         num_atoms: i64 = 51, Between(2.0, 4096.0), if OneOf("distributional", &["c51"]),
-        /// Least of these returns
+        /// Smallest fixed return
         v_min: f64 = -10.0, Any, if OneOf("distributional", &["c51"]),
-        /// Greatest of these returns
+        /// Largest fixed return
         v_max: f64 = 10.0, Any, if OneOf("distributional", &["c51"]),
-        /// Quantiles; as published with learning rate 5e-5, Adam's ε 3.125e-4 and gradients not clipped
+        /// Number of quantiles; published with learning rate 5e-5, Adam's ε 3.125e-4 and unclipped gradients
         /// (`max_grad_norm` 1e9; their norm is seldom under 10)
         num_quantiles: i64 = 200, Between(1.0, 4096.0), if OneOf("distributional", &["quantile"]),
         /// Explore by noise on the weights of the last two fully connected layers, drawn for all
         /// environments at once (Fortunato et al. 2018)
         noisy: bool = false, Any,
-        /// Size of this noise at first
+        /// Initial size of the noise
         noisy_sigma: f64 = 0.5, Positive, if On("noisy"),
-        /// ε at first: the probability of a random action
+        /// Initial ε: the probability of a random action
         start_e: f64 = 1.0, Between(0.0, 1.0), if OneOf("noisy", &["false"]),
-        /// ε at last
+        /// Final ε
         end_e: f64 = 0.01, Between(0.0, 1.0), if OneOf("noisy", &["false"]),
-        /// Part of the run in which ε falls linearly from the first to the last
+        /// Fraction of the run over which ε falls linearly from its initial to its final value
         exploration_fraction: f64 = 0.1, Between(0.0, 1.0), if OneOf("noisy", &["false"]),
-        /// ε when a trained agent plays without --greedy, with noisy weights too: for these name 0
+        /// ε when a trained agent plays without --greedy; with noisy weights set it to 0
         eval_e: f64 = 0.05, Between(0.0, 1.0),
     }
 }

@@ -22,13 +22,13 @@ settings! {
         num_minibatches: usize = 32, Positive,
         /// Passes over each rollout
         update_epochs: usize = 2, Positive,
-        /// ε at first: the probability of a random action
+        /// Initial ε: the probability of a random action
         start_e: f64 = 1.0, Between(0.0, 1.0),
-        /// ε at last, and when a trained agent plays without --greedy
+        /// Final ε, with which a trained agent also plays without --greedy
         end_e: f64 = 0.001, Between(0.0, 1.0),
-        /// Part of the run in which ε falls linearly from the first to the last
+        /// Fraction of the run over which ε falls linearly from its initial to its final value
         exploration_fraction: f64 = 0.1, Between(0.0, 1.0),
-        /// Layer normalization behind each layer of the network
+        /// Layer normalization after each layer of the network
         layer_norm: bool = true, Any,
         /// Largest global norm of the gradient
         max_grad_norm: f64 = 10.0, Positive,

@@ -31,9 +31,9 @@ settings! {
         eval_every: u64 = 0, Any,
         /// Games of an evaluation, the same each time
         eval_episodes: usize = 10, Between(1.0, 1_048_576.0), if On("eval_every"),
-        /// Environments played at once in an evaluation, at most one a game
+        /// Environments played at once in an evaluation, at most one for each game
         eval_num_envs: usize = 8, Between(1.0, 1_048_576.0), if On("eval_every"),
-        /// Evaluate the best action each time instead of actions drawn from the policy
+        /// Take the best action in evaluations, instead of one drawn from the policy
         eval_greedy: bool = false, Any, if On("eval_every"),
         /// Save every raw frame as PNG into this folder while training (slow; Atari)
         img_dir: PathBuf = PathBuf::new(), Any,
@@ -55,16 +55,16 @@ settings! {
         num_players: usize = 1, Between(1.0, 2.0), if OneOf("algorithm", &["ppo", "a2c", "pqn"]),
         /// Backend that steps the environments
         backend: Backend = Backend::Auto, Any,
-        /// Seconds without a sign of life after which a worker process is taken for hung and made anew;
+        /// Seconds of silence after which a worker process counts as hung and is restarted;
         /// at least 60 for one that starts (async)
         env_timeout: f64 = 300.0, Positive, if OneOf("backend", &["auto", "async"]),
-        /// Recipe by which games are preprocessed; it decides what says `recipe` below (Atari)
+        /// Recipe that preprocesses the games; it decides each setting below that is `recipe` (Atari)
         recipe: Recipe = Recipe::Default, Any,
         /// What a game shows: screen, or ram for the console's 128 bytes (Atari)
         obs_type: OrRecipe<ObsType> = OrRecipe::Recipe, Any,
         /// A lost life ends the learner's episode (Atari)
         episodic_life: OrRecipe<bool> = OrRecipe::Recipe, Any,
-        /// Learn from the sign of the reward; recipe: for Atari, where the recipe does
+        /// Learn from the sign of the reward; recipe: in Atari games whose recipe does so
         clip_reward: OrRecipe<bool> = OrRecipe::Recipe, Any,
         /// Press FIRE after a reset where the game needs it: true, false, steps, before-noops or
         /// after-noops (Atari)
@@ -99,11 +99,11 @@ impl EnvSettings {
 settings! {
     /// The network, whatever its heads.
     pub struct NetSettings {
-        /// What makes features of observations; auto: nature for images, mlp for flat ones
+        /// Network that turns observations into features; auto: nature for images, mlp for flat ones
         net: Net = Net::Auto, Any,
         /// Units in each of the two hidden layers of an mlp
         mlp_width: i64 = 64, Between(1.0, 65_536.0), if OneOf("net", &["auto", "mlp"]),
-        /// How weights start: orthogonal, or uniform as PyTorch's layers do; noisy layers have their own way
+        /// Initial weights: orthogonal, or uniform as those of PyTorch's layers; noisy layers have their own
         init: Init = Init::Orthogonal, Any,
     }
 }

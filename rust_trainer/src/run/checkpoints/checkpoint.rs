@@ -52,7 +52,7 @@ pub struct Counters {
     pub updated_at: u64,
     /// Seconds spent training.
     pub seconds: f64,
-    /// How often workers that failed were made anew.
+    /// How often failed workers were restarted.
     pub worker_restarts: u64,
     /// Games that the run's table has; 0 where an older program did not count them.
     #[serde(default)]
