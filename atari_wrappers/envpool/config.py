@@ -171,7 +171,8 @@ def checked_config(rom: str, keywords: Mapping[str, Any]) -> Config:
 def _refuse_what_is_envpools_alone(given: Mapping[str, Any]) -> None:
     if not given.get("use_inter_area_resize", True):
         raise UnsupportedError(
-            "use_inter_area_resize=False: observations are resized by INTER_AREA alone"
+            "use_inter_area_resize=False: pictures are resized by INTER_AREA; for another"
+            " interpolation ask for whole screens by img_height=210, img_width=160, and resize them"
         )
     if not given.get("gym_reset_return_info", True):
         raise UnsupportedError(
