@@ -1,7 +1,7 @@
 """The exceptions of this package, and how it warns.
 
-Each exception is at once gymnasium's for the case, where it has one, and the builtin that a caller
-who knows no gymnasium would catch.
+Each exception is a builtin one, and also gymnasium's if it has one for the case: callers may catch
+either.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class UnknownEnvError(error.UnregisteredEnv, ValueError):
 
 
 class MissingRomError(FileNotFoundError):
-    """The game's ROM is not there; the message says where it was looked for, and what to do."""
+    """The game's ROM is missing; the message says where it was looked for, and what to do."""
 
 
 class UnsupportedError(ValueError):
@@ -28,11 +28,11 @@ class UnsupportedError(ValueError):
 
 
 class UnsupportedAttributeError(UnsupportedError, AttributeError):
-    """The backend has nothing under this name, which `hasattr` is to find out without an error."""
+    """The backend has no attribute of this name; `hasattr` is then false."""
 
 
 class NotAnEnvError(TypeError):
-    """What was to make or to wrap an env returned something else."""
+    """A callable that should make or wrap an env returned something else."""
 
 
 class ClosedError(error.ClosedEnvironmentError, RuntimeError):
@@ -40,11 +40,11 @@ class ClosedError(error.ClosedEnvironmentError, RuntimeError):
 
 
 class ResetNeededError(error.ResetNeeded, RuntimeError):
-    """A call came before the first `reset` of all envs, or a step of an env that has ended."""
+    """A call came before the first `reset` of all envs, or stepped an env that has ended."""
 
 
 class PendingStepError(error.AlreadyPendingCallError, RuntimeError):
-    """A call came that must wait until the step or reset begun before it was received."""
+    """A call came before the results of the last step or reset were received."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, "step")
@@ -58,18 +58,18 @@ class NoPendingStepError(error.NoAsyncCallError, RuntimeError):
 
 
 class StepTimeoutError(multiprocessing.TimeoutError, TimeoutError):
-    """What was waited for was not ready in time; it goes on, and can be waited for again."""
+    """A step or reset was not ready in time; it continues, and you can wait for it again."""
 
 
 class WorkerError(RuntimeError):
-    """An env failed, or the process that runs it died or hangs.
+    """An env failed, or its process died or hangs.
 
-    The batch stays open, and what the other envs brought is kept: `restart_workers` makes the
-    failed ones again, and `recv` (`reset_wait` after a reset) then gives the whole result.
+    The batch stays open and keeps the results of the other envs: `restart_workers` restarts the
+    failed ones, and `recv` (`reset_wait` after a reset) then returns the whole result.
 
     Attributes:
-        reason: What went wrong, without what to do about it and without a traceback.
-        env_indices: The envs that are lost.
+        reason: What went wrong, without the remedy and the traceback.
+        env_indices: The envs that failed.
         doing: What they were doing, such as `step 17 with action 3`.
         remote_traceback: Where in the worker it happened, if that is known.
     """

@@ -86,14 +86,15 @@ def make_vec(
 
     Args:
         env_id: Any id that gymnasium knows; `module:Name-v0` imports the module first. Or a
-            callable that makes an env. Or a list with one for each env, whose spaces are the same;
-            `full_action_space=True` makes those of Atari games so.
+            callable that makes an env. Or a list with one for each env; all must have the same
+            spaces, as Atari games do with `full_action_space=True`.
         num_envs: How many, at least 1; `None` for 1, or for as many as are listed.
-        settings: Where the values come from that `overrides` does not name; the defaults if `None`.
+        settings: The settings that `overrides` does not name; the defaults if `None`.
         output: What observations, rewards and ends are: `"numpy"` arrays, or `"torch"` tensors.
-            Type checkers know of these by `typing.cast(TorchVecEnv, make_vec(...))`, of
-            `atari_wrappers.vector.torch_env`: overloads would tell of a wrong setting in vain.
-        device: Of tensors, such as `"cuda"`; on the CPU they are over the memory of the arrays.
+            For type checkers write `typing.cast(TorchVecEnv, make_vec(...))`, with the class of
+            `atari_wrappers.vector.torch_env`.
+        device: The device of the tensors, such as `"cuda"`; on the CPU they share the memory of
+            the arrays.
         **overrides: Any setting of `Settings`, which documents them.
 
     Returns:
@@ -101,12 +102,12 @@ def make_vec(
 
     Raises:
         UnknownEnvError: (a `ValueError`) Nothing is registered under the id.
-        UnsupportedError: (a `ValueError`) The backend cannot do what was asked.
+        UnsupportedError: (a `ValueError`) The backend cannot do this.
         ValueError: `num_envs` or a setting is out of range, or settings contradict each other.
-        TypeError: A setting has the wrong type, or there is none of this name; `env_kwargs` do not
-            fit; or what was to make or wrap an env returned none.
+        TypeError: A setting has the wrong type, or does not exist; `env_kwargs` do not fit; or a
+            callable that should make or wrap an env did not return one.
         OSError: `img_dir` or `video_dir` is no folder, or cannot be written to.
-        WorkerError: `async` could not make an env; on `sync` what the env raised comes as it is.
+        WorkerError: `async` could not make an env; `sync` raises the env's own exception.
     """
     settings = merged(settings, overrides)
     check_choice("output", output, get_args(Output))

@@ -26,22 +26,22 @@ class SettingKeywords(TypedDict, total=False):
     """Any field of `Settings`."""
 
     preset: Preset | None
-    """The recipe: `"default"`, or as a library does it: `"baselines"` (stable-baselines3),
-    `"cleanrl"`, `"gymnasium"`, `"ale"`, `"envpool"`; `None` is `"default"`. It says what is
-    observed and how games begin and end, and no more: `autoreset` is `"same-step"` with each, also
-    where the library's own is next-step. Default: None.
+    """The recipe: `"default"`, or that of a library: `"baselines"` (stable-baselines3),
+    `"cleanrl"`, `"gymnasium"`, `"ale"`, `"envpool"`; `None` is `"default"`. It decides what is
+    observed and how games begin and end. It does not decide `autoreset`, which is `"same-step"`
+    with every preset. Default: None.
     """
 
     recipe: Recipe | None
-    """In place of a preset, a recipe of your own, such as
+    """A recipe of your own instead of a preset, such as
     `dataclasses.replace(recipes.PRESETS["ale"], pooling="rgb")`. Default: None.
     """
 
     backend: BackendName
-    """Who runs the envs: `"native"` (threads in Rust, for games and settings in which it is proved
-    to be ale-py's), `"ale"` (ALE's C++ threads, for recipes that it can follow), `"sync"` (this
+    """What runs the envs: `"native"` (threads in Rust, for games and settings in which it is proved
+    equal to ale-py), `"ale"` (ALE's C++ threads, for recipes that it can follow), `"sync"` (this
     thread), `"async"` (worker processes), or `"auto"`: the first of `native`, `ale` and `sync` that
-    serves. A single env is ale-py's unless this is `"native"`. Default: "auto".
+    can. A single env runs on ale-py unless this is `"native"`. Default: "auto".
     """
 
     autoreset: Autoreset | AutoresetMode
@@ -50,9 +50,9 @@ class SettingKeywords(TypedDict, total=False):
     """
 
     num_threads: int
-    """Threads of `native` (the one that waits is one of them) and of `ale`; 0 is one per core, and
-    lets `ale` choose. Of this and of what only `async` reads a warning says that nothing reads it,
-    where another backend runs the envs. Default: 0.
+    """Threads of `native`, the waiting one included, and of `ale`; 0 is one per core, and lets
+    `ale` choose. A warning tells if the backend in use does not read this, or a setting that only
+    `async` reads. Default: 0.
     """
 
     num_workers: int
@@ -67,8 +67,8 @@ class SettingKeywords(TypedDict, total=False):
     """
 
     start_timeout: float
-    """Seconds after which a process of `async` that starts, or that makes an env, is reported as
-    hung. Default: 300.0.
+    """Seconds that a process of `async` may take to start, and to make each env, before it is
+    reported as hung. Default: 300.0.
     """
 
     on_worker_failure: OnWorkerFailure
@@ -81,56 +81,56 @@ class SettingKeywords(TypedDict, total=False):
 
     obs_buffers: int
     """0 hands out a fresh array of observations at each step; `n`, at least 2, lends `n` arrays in
-    turn: one is overwritten by the `n`-th call after that which returned it. Default: 0.
+    turn: the `n`-th call after the one that returned an array overwrites it. Default: 0.
     """
 
     num_players: int
-    """2 for a game against each other (Pong, Boxing, …): an axis of 2 comes first in an env's
-    observation, action and reward. Default: 1.
+    """2 for two players against each other (Pong, Boxing, …): an env's observation, action and
+    reward then have a first axis of 2. Default: 1.
     """
 
     img_dir: Folder | None
-    """Folder that receives every emulated RGB frame as `out<env>-<frame>.png`; made with its
-    parents. A relative path is one from the working directory of now, wherever that is changed to.
-    Numbers go on behind files that are there. `None` writes nothing. Default: None.
+    """Folder for every emulated RGB frame, as `out<env>-<frame>.png`; it is created with its
+    parents. A relative path is resolved when the env is made. Numbers continue after those of files
+    that are there. `None` writes nothing. Default: None.
     """
 
     video_dir: Folder | None
-    """Folder that receives games as `env<env>-game<n>.mp4`, in the same way; it needs `pip install
-    "atari-wrappers[video]"`. `None` writes nothing. Default: None.
+    """Folder for games, as `env<env>-game<n>.mp4`, in the same way; it needs `pip install "atari-
+    wrappers[video]"`. `None` writes nothing. Default: None.
     """
 
     video_envs: Sequence[int] | None
     """Indices of the envs whose games go to `video_dir`; `None` for all. Default: None."""
 
     record_every: int
-    """Of each env's games, the first and every n-th after it goes to `video_dir`. Default: 1."""
+    """The first game of each env and every n-th after it go to `video_dir`. Default: 1."""
 
     record_unfinished: bool
-    """Whether a game that is given up, by a reset or by `close`, has a file and a number in
-    `video_dir` too. Default: True.
+    """Whether a game that a reset or `close` cuts off also gets a file and a number in `video_dir`.
+    Default: True.
     """
 
     env_kwargs: Mapping[str, Any] | None
     """Keywords for `gymnasium.make`, or for the callable that makes an env. Atari games take none:
-    what can be said of them is a setting. Default: None.
+    settings say everything about them. Default: None.
     """
 
     wrappers: Sequence[Wrapper]
-    """Callables, each given a single env and returning it wrapped, the first innermost. They go
-    around a whole preprocessed game; of other envs, around what `gymnasium.make` returns. With
-    `async` they are pickled by `cloudpickle`. Default: ().
+    """Callables, each given a single env and returning it wrapped, the first innermost. They wrap a
+    whole preprocessed game, or what `gymnasium.make` returns for other envs. With `async` they are
+    pickled by `cloudpickle`. Default: ().
     """
 
     clip_actions: bool
-    """Bring numbers of a Box action that are out of range to its bounds; otherwise they are
-    refused. Default: False.
+    """Clip the numbers of a Box action to its bounds; otherwise numbers out of range are refused.
+    Default: False.
     """
 
     obs_type: ObsType | None
-    """What is observed: the `"screen"`, or the console's `"ram"`, uint8 `[128]` as the step's last
-    frame left it, to which what is said of pictures and stacks does not apply. Default: "screen" by
-    the preset `default`.
+    """What is observed: the `"screen"`, or the console's `"ram"`, uint8 `[128]` after the step's
+    last frame. The parts about pictures and stacks do not apply to RAM. Default: "screen" by the
+    preset `default`.
     """
 
     frame_skip: int | None
@@ -161,7 +161,7 @@ class SettingKeywords(TypedDict, total=False):
 
     fire_reset: FireReset | bool | None
     """How a game that has the action FIRE is started: `"off"`; `"steps"`, action 1 and then action
-    2 after the no-ops, a whole agent step each; or a single frame of FIRE in place of one no-op,
+    2 after the no-ops, a whole agent step each; or a single frame of FIRE instead of one no-op,
     `"before-noops"` or `"after-noops"`. Default: "before-noops" by the preset `default`.
     """
 
@@ -182,8 +182,8 @@ class SettingKeywords(TypedDict, total=False):
     """
 
     sticky_actions: float | None
-    """Probability, per emulator frame, that the previous action is repeated. `None`: what the id
-    says. Default: 0.0 by the preset `default`.
+    """Probability, per emulator frame, that the previous action is repeated. `None`: that of the
+    id. Default: 0.0 by the preset `default`.
     """
 
     full_action_space: bool | None
@@ -202,11 +202,11 @@ class SettingKeywords(TypedDict, total=False):
     """
 
     mode: int | None
-    """The game's mode; `None`: what the id says, else ALE's default. Default: None by the preset
+    """The game's mode; `None`: that of the id, else ALE's default. Default: None by the preset
     `default`.
     """
 
     difficulty: int | None
-    """The game's difficulty; `None`: what the id says, else ALE's default. Default: None by the
+    """The game's difficulty; `None`: that of the id, else ALE's default. Default: None by the
     preset `default`.
     """

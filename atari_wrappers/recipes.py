@@ -33,59 +33,59 @@ _MINIMA = {"frame_skip": 1, "frame_stack": 1}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recipe:
-    """How a game becomes episodes of observations; parts that are left out are ALE's.
+    """How a game becomes episodes of observations; the defaults are ALE's.
 
     Attributes:
-        obs_type: What is observed: the `"screen"`, or the console's `"ram"`, uint8 `[128]` as the
-            step's last frame left it, to which what is said of pictures and stacks does not apply.
-        pooling: Of which pictures the pixel-wise maximum of a step's last two frames is taken:
-            `"rgb"` (turned to gray afterwards) or `"gray"`.
-        resizing: Which pictures are brought to `screen_size`: `"gray"` ones, or `"rgb"` ones that
-            are turned to gray afterwards, which asks for a `pooling` of those. Colours that are
-            observed stay colours.
-        last_frame: What becomes of the frame with which a game ends inside of the skip. If it is
-            among those to be pooled, it is `"pooled"` with the other place's, which may be the last
-            full step's, or seen `"alone"`; else, and if it is `"dropped"`, what was seen before
-            stays.
+        obs_type: What is observed: the `"screen"`, or the console's `"ram"`, uint8 `[128]` after
+            the step's last frame. The parts about pictures and stacks do not apply to RAM.
+        pooling: Which pictures of a step's last two frames are pooled by their pixel-wise maximum:
+            `"rgb"` ones (turned to gray afterwards) or `"gray"` ones.
+        resizing: Which pictures are resized to `screen_size`: `"gray"` ones, or `"rgb"` ones that
+            are turned to gray afterwards; the latter needs `pooling="rgb"`. Observations in colour
+            stay in colour.
+        last_frame: What happens to the frame that ends a game within the skip, if it is one of the
+            two that are pooled: it is `"pooled"` with the other one, which may be of the last
+            full step; or it is shown `"alone"`; or it is `"dropped"`, and the previous picture
+            stays. The picture also stays if the frame is none of the two.
         frame_skip: Emulator frames per agent step, the last two max-pooled; 1 for no skip.
         screen_size: Height and width of an observation, in pixels.
         grayscale: Gray observations; otherwise RGB ones, with a last axis of 3.
         frame_stack: Frames per observation, oldest first.
         channels_last: Observations `[height, width, frame_stack]` instead of
             `[frame_stack, height, width]`; with colours `[height, width, 3 * frame_stack]`.
-        padding: What stands in the stack before an episode's first frame: `"zero"`s, or the first
-            frame again (`"reset"`).
+        padding: What fills the stack before an episode's first frame: `"zero"`s, or copies of the
+            first frame (`"reset"`).
         noop_min: Fewest frames of no-ops at the start of a game.
         noop_max: Most frames of no-ops at the start of a game; their number is uniform from
             `noop_min` to this one, both included.
         fire_reset: How a game that has the action FIRE is started: `"off"`; `"steps"`, action 1 and
-            then action 2 after the no-ops, a whole agent step each; or a single frame of FIRE in
-            place of one no-op, `"before-noops"` or `"after-noops"`.
+            then action 2 after the no-ops, a whole agent step each; or a single frame of FIRE
+            instead of one no-op, `"before-noops"` or `"after-noops"`.
         episodic_life: A lost life sets `terminated`.
-        life_loss: When it does: `"after-skip"`, where at the end of the agent step fewer lives are
-            left than before and at least one; `"in-skip"`, the same, but within the skip, which
-            stops there; `"any-drop"`, as that, and the last life counts too.
+        life_loss: When it does: `"after-skip"`, if fewer lives are left after the agent step than
+            before it, and at least one; `"in-skip"`, the same after each frame of the skip, which
+            stops there; `"any-drop"`, like `"in-skip"`, and for the last life too.
         after_life_loss: What the reset after it does: `"go-on"`, nothing (the loss is a signal);
             `"noop-step"`, one agent step of no-op in the same game and then FIRE as at the start;
-            `"noops"`, no-ops and FIRE in the same game, the stack is kept; `"new-game"`,
-            another game: the one given up counts as terminated.
+            `"noops"`, no-ops and FIRE in the same game, with the stack kept; `"new-game"`, a new
+            game: the old one counts as terminated.
         clip_reward: Replace each reward by its sign.
         max_episode_frames: Emulator frames after which a game is truncated; 0 for no limit.
         count_reset_frames: Whether frames of no-ops and FIRE count for that limit.
-        count_reset_rewards: Whether `episode_return` has the rewards of frames that no step of the
-            agent covers (no-ops, FIRE, the continuation after a lost life) too, as
-            stable-baselines3's `Monitor` below the wrappers sees them.
+        count_reset_rewards: Whether `episode_return` includes the rewards of frames outside of the
+            agent's steps (no-ops, FIRE, the continuation after a lost life), as
+            stable-baselines3's `Monitor` below the wrappers counts them.
         max_episode_steps: Agent steps after which a game is truncated; 0 for no limit.
-        end_precedence: Which flag is set where a game, or a life, ends in the step that meets the
+        end_precedence: Which flag is set if a game, or a life, ends in the step that reaches the
             limit. A lost life that is a signal only (`"go-on"`) always yields to the limit.
         sticky_actions: Probability, per emulator frame, that the previous action is repeated.
-            `None`: what the id says.
+            `None`: that of the id.
         full_action_space: All 18 actions of the console instead of the game's own.
         continuous: ALE's polar actions: `[radius 0..1, angle -π..π, fire 0..1]`.
         continuous_action_threshold: Joystick or button position beyond which a direction or FIRE
             counts as pressed.
-        mode: The game's mode; `None`: what the id says, else ALE's default.
-        difficulty: The game's difficulty; `None`: what the id says, else ALE's default.
+        mode: The game's mode; `None`: that of the id, else ALE's default.
+        difficulty: The game's difficulty; `None`: that of the id, else ALE's default.
         seeding: Where random numbers come from: `"hashed"`, as gymnasium's Atari env derives ALE's
             seed and its own generator from a seed; `"raw"`, as ALE's and EnvPool's vector envs do:
             the seed itself for ALE, and a Mersenne Twister of the same seed for the no-ops.

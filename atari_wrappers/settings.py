@@ -52,57 +52,57 @@ _OTHER_WORDS = {
 class Settings:
     """How environments are made.
 
-    The settings below `clip_actions` are parts of a recipe, which `Recipe` documents; `None` takes
-    the preset's. Other parts, which only tell libraries apart, are reached through `recipe`. On ids
-    that are no Atari games `clip_reward` and `max_episode_steps` (0 for no limit; `None` for the
-    id's own) do the same; any other part is refused there if it would ask for something.
+    The settings below `clip_actions` are parts of a recipe, and `Recipe` documents them; `None`
+    takes the preset's value. The other parts of a recipe are set through `recipe`. For envs other
+    than Atari games, `clip_reward` and `max_episode_steps` (0 for no limit, `None` for that of the
+    id) do the same; any other part that would have an effect is refused.
 
     Attributes:
-        preset: The recipe: `"default"`, or as a library does it: `"baselines"`
+        preset: The recipe: `"default"`, or that of a library: `"baselines"`
             (stable-baselines3), `"cleanrl"`, `"gymnasium"`, `"ale"`, `"envpool"`; `None` is
-            `"default"`. It says what is observed and how games begin and end, and no more:
-            `autoreset` is `"same-step"` with each, also where the library's own is next-step.
-        recipe: In place of a preset, a recipe of your own, such as
+            `"default"`. It decides what is observed and how games begin and end. It does not decide
+            `autoreset`, which is `"same-step"` with every preset.
+        recipe: A recipe of your own instead of a preset, such as
             `dataclasses.replace(recipes.PRESETS["ale"], pooling="rgb")`.
-        backend: Who runs the envs: `"native"` (threads in Rust, for games and settings in which it
-            is proved to be ale-py's), `"ale"` (ALE's C++ threads, for recipes that it can follow),
+        backend: What runs the envs: `"native"` (threads in Rust, for games and settings in which it
+            is proved equal to ale-py), `"ale"` (ALE's C++ threads, for recipes that it can follow),
             `"sync"` (this thread), `"async"` (worker processes), or `"auto"`: the first of
-            `native`, `ale` and `sync` that serves. A single env is ale-py's unless this is
+            `native`, `ale` and `sync` that can. A single env runs on ale-py unless this is
             `"native"`.
         autoreset: When an ended env restarts: `"same-step"` (`obs` is the new episode's first, the
             last one is `info["final_obs"]`), `"next-step"`, or `"disabled"` (not on `ale`).
-        num_threads: Threads of `native` (the one that waits is one of them) and of `ale`; 0 is one
-            per core, and lets `ale` choose. Of this and of what only `async` reads a warning says
-            that nothing reads it, where another backend runs the envs.
+        num_threads: Threads of `native`, the waiting one included, and of `ale`; 0 is one per core,
+            and lets `ale` choose. A warning tells if the backend in use does not read this, or a
+            setting that only `async` reads.
         num_workers: Processes of `async`; 0 is one per core, and at most one per env.
         context: How `async` starts its processes, `"spawn"` or `"forkserver"`.
         worker_timeout: Seconds without progress (an env's step, reset or answer) after which a
             worker process of `async` is reported as hung.
-        start_timeout: Seconds after which a process of `async` that starts, or that makes an env,
-            is reported as hung.
+        start_timeout: Seconds that a process of `async` may take to start, and to make each env,
+            before it is reported as hung.
         on_worker_failure: What happens when an env or its worker fails: `"raise"` raises a
             `WorkerError`; `"restart"` restarts it, marks its episode truncated and logs the reason.
         batch_size: Envs per `recv`, the first that are ready; 0 waits for all.
         obs_buffers: 0 hands out a fresh array of observations at each step; `n`, at least 2, lends
-            `n` arrays in turn: one is overwritten by the `n`-th call after that which returned it.
-        num_players: 2 for a game against each other (Pong, Boxing, …): an axis of 2 comes first
-            in an env's observation, action and reward.
-        img_dir: Folder that receives every emulated RGB frame as `out<env>-<frame>.png`; made with
-            its parents. A relative path is one from the working directory of now, wherever that
-            is changed to. Numbers go on behind files that are there. `None` writes nothing.
-        video_dir: Folder that receives games as `env<env>-game<n>.mp4`, in the same way; it needs
+            `n` arrays in turn: the `n`-th call after the one that returned an array overwrites it.
+        num_players: 2 for two players against each other (Pong, Boxing, …): an env's observation,
+            action and reward then have a first axis of 2.
+        img_dir: Folder for every emulated RGB frame, as `out<env>-<frame>.png`; it is created with
+            its parents. A relative path is resolved when the env is made. Numbers continue after
+            those of files that are there. `None` writes nothing.
+        video_dir: Folder for games, as `env<env>-game<n>.mp4`, in the same way; it needs
             `pip install "atari-wrappers[video]"`. `None` writes nothing.
         video_envs: Indices of the envs whose games go to `video_dir`; `None` for all.
-        record_every: Of each env's games, the first and every n-th after it goes to `video_dir`.
-        record_unfinished: Whether a game that is given up, by a reset or by `close`, has a file and
-            a number in `video_dir` too.
+        record_every: The first game of each env and every n-th after it go to `video_dir`.
+        record_unfinished: Whether a game that a reset or `close` cuts off also gets a file and
+            a number in `video_dir`.
         env_kwargs: Keywords for `gymnasium.make`, or for the callable that makes an env. Atari
-            games take none: what can be said of them is a setting.
+            games take none: settings say everything about them.
         wrappers: Callables, each given a single env and returning it wrapped, the first innermost.
-            They go around a whole preprocessed game; of other envs, around what `gymnasium.make`
-            returns. With `async` they are pickled by `cloudpickle`.
-        clip_actions: Bring numbers of a Box action that are out of range to its bounds; otherwise
-            they are refused.
+            They wrap a whole preprocessed game, or what `gymnasium.make` returns for other envs.
+            With `async` they are pickled by `cloudpickle`.
+        clip_actions: Clip the numbers of a Box action to its bounds; otherwise numbers out of range
+            are refused.
 
     Raises:
         ValueError: A value is outside of its range; the message names setting, value and range.

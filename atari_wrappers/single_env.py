@@ -26,24 +26,25 @@ def make_env(
     env_index: int = 0,
     **overrides: Unpack[SettingKeywords],
 ) -> gym.Env:
-    """Make one environment, as those of a batch are.
+    """Make one environment, in the same way as those of a batch.
 
-    An Atari game observes uint8 `[frame_stack, height, width]`, oldest frame first; any other id
-    observes what it observes. `VecEnv` says what the infos carry.
+    An Atari game observes uint8 `[frame_stack, height, width]`, oldest frame first; other envs keep
+    their observations. `VecEnv` documents the infos.
 
     Args:
         env_id: Any id that gymnasium knows, or a callable that makes an env.
-        settings: How; the defaults if `None`. What concerns batches is not read, but for
-            `backend="native"`: an Atari game is played by `atari_core` then, else by ale-py.
+        settings: How; the defaults if `None`. Settings of batches have no effect, except
+            `backend="native"`: `atari_core` then plays an Atari game, otherwise ale-py does.
         env_index: The env's place in its batch, which names its images and videos.
-        **overrides: Any setting of `Settings`, in place of what `settings` says.
+        **overrides: Any setting of `Settings`; it takes precedence over `settings`.
 
     Raises:
         UnknownEnvError: Nothing is registered under the id.
         UnsupportedError: The env cannot do what the settings ask for, such as pictures of an env
-            that draws none; or videos are asked for without PyAV.
+            that draws none, or videos without PyAV.
         OSError: The folder for images or videos cannot be used.
-        TypeError: `env_kwargs` do not fit, or what was to make or wrap the env returned none.
+        TypeError: `env_kwargs` do not fit, or a callable that should make or wrap the env did not
+            return one.
     """
     return build_env(request_env(env_id, merged(settings, overrides)), env_index)
 

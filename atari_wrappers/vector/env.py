@@ -46,30 +46,29 @@ class VecEnv(Batch):
       clipped; `lives` int32, those left in `obs` (0 where the game has none); `game_terminated`,
       `game_truncated` bool, the true end of a game in this step, never a lost life;
       `episode_return` float64, `episode_length` int64 and `episode_frames` int64: the sum of raw
-      rewards, the agent steps and the emulator frames (no-ops and FIRE included) of the game that
-      this step belonged to, so far.
-    - Where true games ended, also `_episode`, bool `[n]`, which tells where `episode` counts:
-      `{"r": float64, "l": int64, "frames": int64}`, their return, steps and frames, and 0
-      elsewhere.
-    - In same-step mode, where episodes ended, also `_final_obs` and `_final_info`, bool `[n]`,
-      which tell the rows of `final_obs` and `final_info` that hold the ended episode's last
-      observation and its last info. Other rows are not defined.
-    - Where an env was restarted after a failure, also `worker_restarted`, bool `[n]`.
+      rewards, the agent steps and the emulator frames (no-ops and FIRE included) of this step's
+      game so far.
+    - If true games ended, also `episode`: `{"r": float64, "l": int64, "frames": int64}`, their
+      return, steps and frames, and 0 in other rows; `_episode`, bool `[n]`, marks their rows.
+    - In same-step mode, if episodes ended, also `final_obs` and `final_info`, the last observation
+      and the last info of each ended episode; `_final_obs` and `_final_info`, bool `[n]`, mark
+      their rows. Other rows are undefined.
+    - If an env was restarted after a failure, also `worker_restarted`, bool `[n]`.
 
     With two players reward, `raw_reward` and `episode_return` are `[n, 2]`.
 
-    Every array is fresh and never written to again, but for observations with `out` or
-    `obs_buffers`. With `obs_buffers=k` the array that a call returned is overwritten by the `k`-th
-    call after it at the earliest, and stays readable after `close`.
+    Every array is fresh and never written to again, except observations with `out` or
+    `obs_buffers`. With `obs_buffers=k` an array is overwritten by the `k`-th call after the one
+    that returned it, at the earliest, and stays readable after `close`.
 
     In next-step mode the step after an end only restarts the env: its action is ignored and its
-    reward 0. On ids that are no Atari games frames are steps. Rewards of frames that no agent step
-    covers (no-ops, FIRE) are not in `episode_return`, unless the recipe says so (`baselines` and
+    reward is 0. For envs other than Atari games, frames are steps. `episode_return` excludes the
+    rewards of no-ops and FIRE at a game's start, unless the recipe includes them (`baselines` and
     `cleanrl` do).
 
-    After a `WorkerError` the batch goes on (`restart_workers`), and after an interrupt such as
-    Ctrl-C with a reset of all envs; after any other exception out of an env it is closed, for its
-    rows are no longer in step.
+    After a `WorkerError` the batch continues with `restart_workers`, and after an interrupt such as
+    Ctrl-C with a reset of all envs. Any other exception of an env closes it, because its rows are
+    no longer in step.
 
     Args:
         request: What is to be made.
@@ -79,8 +78,8 @@ class VecEnv(Batch):
         autoreset_mode: When an ended env restarts, also in `metadata`, as gymnasium's batches say.
         backend: The name of the backend in use.
         settings: What the batch was made with.
-        recipe: How games become episodes, each part with its value; `None` where they are none of
-            Atari, and the first env's where they differ.
+        recipe: How games become episodes, each part with its value; the first env's if they differ,
+            `None` if that is no Atari game.
         batch_size: Envs per `recv`.
         has_python_envs: Whether there are Python envs to call, to save and to look into.
         shares_python_envs: Whether `get_sub_environments` returns these envs themselves.
