@@ -66,6 +66,7 @@ class Emulator:
     def __init__(self, env_id: EnvId, recipe: Recipe, on_frame: OnFrame = None) -> None:
         self._sticky = float(np.float32(recipe.sticky_actions))  # what ALE compares with
         self._rom, self._mode, self._difficulty = env_id.game, recipe.mode, recipe.difficulty
+        rom_path(self._rom)  # whose error tells what to do, also if the cartridge is known
         self._on_frame = on_frame
         self._ale = ale = self._make_interface()
         self.frames = 0

@@ -22,6 +22,7 @@ def test_a_folder_of_roms_takes_the_place_of_those_of_ale_py(
     monkeypatch: pytest.MonkeyPatch,
     open_vec: Callable[..., VecEnv],
 ) -> None:
+    make_vec("TennisNoFrameskip-v4", 1, backend="sync").close()  # this process knows the game
     shutil.copy(roms.get_rom_path("pong"), tmp_path)
     monkeypatch.setenv("ALE_ROMS_DIR", str(tmp_path))
     assert rom_path("pong") == str(tmp_path / "pong.bin")
