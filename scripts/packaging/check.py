@@ -1,7 +1,8 @@
 """Installs the wheels as a user would, in a fresh environment of each Python, and tries them.
 
 An environment sees the wheels, the package index and no Rust. What was measured is printed, and
-written to `docs/results/wheels/check.json`. `./scripts/wheels --check` runs this.
+written to `docs/results/wheels/check.json`, with what pytest printed in `tests-<version>.txt` beside
+it. `./scripts/wheels --check` runs this.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ TEST_EXTRAS = "opencv,two-player,video"
 TEST_FILES = ("tests", "pyproject.toml", "README.md", "docs")
 AUTHOR = "The atari_wrappers authors"
 INSTALL_LIMIT, IMPORT_LIMIT = 60.0, 0.5
+# The tests take six minutes on two idle cores.
+TESTS_LIMIT = 3600
 IMPORT = """
 import time
 start = time.perf_counter(), time.process_time()
@@ -155,7 +158,9 @@ def try_tests(environment: Environment, dist: Path, folder: Path, workers: int) 
         shutil.copy(ROOT / name, folder / name)
     start = time.perf_counter()
     command = ("pytest", "-q", "-m", "not trainer", "-n", str(workers), "--dist", "loadgroup")
-    printed = environment.run(*command, cwd=folder)
+    printed = environment.run(*command, cwd=folder, limit=TESTS_LIMIT)
+    version = environment.run("python", "-V").split()[1]
+    (RESULTS.parent / f"tests-{version.rpartition('.')[0]}.txt").write_text(printed)
     return {
         "tests": printed.splitlines()[-1].strip("= "),
         "tests_s": round(time.perf_counter() - start),
