@@ -1,8 +1,8 @@
 """Installs the wheels as a user would, in a fresh environment of each Python, and tries them.
 
 An environment sees the wheels, the package index and no Rust. What was measured is printed, and
-written to `docs/results/wheels/check.json`, with what pytest printed in `tests-<version>.txt` beside
-it. `./scripts/wheels --check` runs this.
+written to `docs/results/wheels/check.json`; what pytest printed is in `tests-<version>.txt` beside.
+`./scripts/wheels --check` runs this.
 """
 
 from __future__ import annotations
