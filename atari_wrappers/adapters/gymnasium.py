@@ -22,10 +22,10 @@ NAMESPACE = "atari_wrappers"
 
 
 def register(env_id: str, name: str | None = None, **settings: Unpack[SettingKeywords]) -> str:
-    """Register an id with which `gymnasium.make_vec` makes a `VecEnv`, and `make` one env of it.
+    """Register an id for `gymnasium.make_vec`, which makes a `VecEnv`, and `gymnasium.make`.
 
-    Further keywords to either take precedence over `settings`. gymnasium's mode
-    `"vector_entry_point"`, which it chooses by itself, is the one that makes a `VecEnv`.
+    Keywords of these calls take precedence over `settings`. Gymnasium makes a `VecEnv` in its mode
+    `"vector_entry_point"`, which it chooses by itself.
 
     Args:
         env_id: What to make: any id that gymnasium knows.
@@ -38,7 +38,7 @@ def register(env_id: str, name: str | None = None, **settings: Unpack[SettingKey
     Raises:
         UnknownEnvError: Nothing is registered under `env_id`.
         ValueError: A setting is out of range.
-        TypeError: There is none of this name.
+        TypeError: There is no such setting.
     """
     merged(None, settings)
     spec = resolve(env_id).spec

@@ -38,11 +38,11 @@ def make_vec_env(
     Args:
         env_id: Any id that gymnasium knows.
         num_envs: How many envs.
-        seed: Env `i` of the next reset gets `seed + i`; `None` for seeds by chance.
-        **settings: Of `Settings`; of Atari games `preset` is `"baselines"` unless named.
+        seed: Env `i` of the next reset gets `seed + i`; `None` for random seeds.
+        **settings: Of `Settings`; for Atari games the default of `preset` is `"baselines"`.
 
     Returns:
-        The batch; observations are `[num_envs, 4, 84, 84]`, which `CnnPolicy` takes as they are.
+        The batch; observations are `[num_envs, 4, 84, 84]`, as `CnnPolicy` takes them.
 
     Raises:
         Exception: As `atari_wrappers.make_vec`.
@@ -62,19 +62,19 @@ def make_vec_env(
 class StableBaselines3VecEnv(sb3.VecEnv):
     """A batch of ours behind stable-baselines3's interface.
 
-    A step returns obs, as the batch gives it and not copied; rewards float32 `[num_envs]`; dones
+    A step returns the batch's observations without a copy; rewards float32 `[num_envs]`; dones
     bool `[num_envs]`; and a list of one dict per env:
 
     - `TimeLimit.truncated` bool; `terminal_observation`, the last one of an episode that ended.
     - `raw_reward`, `lives`, `game_terminated`, `game_truncated`, `episode_return`,
-      `episode_length`, `episode_frames` and what else `VecEnv` tells, of this step.
-    - `episode`, where a true game ended, as stable-baselines3's `Monitor` below its Atari wrappers
-      has it: `r` the raw return; `l` the length in emulator frames (in steps, on ids that are no
-      Atari games); `t` seconds since this object was made. `env_is_wrapped(Monitor)` is true
-      therefore, and `evaluate_policy` counts games, not lives.
+      `episode_length`, `episode_frames` and the other infos of `VecEnv`, of this step.
+    - `episode`, if a true game ended, as stable-baselines3's `Monitor` below its Atari wrappers
+      reports it: `r` the raw return; `l` the length in emulator frames (in steps for other envs);
+      `t` seconds since this object was made. Therefore `env_is_wrapped(Monitor)` is true, and
+      `evaluate_policy` counts games, not lives.
 
-    `reset` starts a new game in each env, also where stable-baselines3 would go on after a lost
-    life.
+    `reset` starts a new game in each env, even if stable-baselines3 would continue the game after a
+    lost life.
 
     Args:
         venv: A batch with the settings `autoreset="same-step"`, `batch_size=0` and

@@ -37,19 +37,19 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
     the recipe says so. The infos of steps and resets have these keys:
 
     - `raw_reward`: float, the step's reward as the game gives it; 0 at a reset.
-    - `lives`: int, those left in the observation returned; 0 where the game has none.
+    - `lives`: int, those left in the returned observation; 0 if the game has none.
     - `game_terminated`, `game_truncated`: bool, whether the game itself, and not only a life, ended
-      in this call. A reset's info says so of a game that it was to go on with after a lost life,
-      and that ended meanwhile.
-    - `episode_return`: float, `episode_length` and `episode_frames`: int, sum of the raw rewards,
-      agent steps and emulated frames of the game that the call belonged to. The frames of its
-      no-ops and FIRE are included, their rewards if the recipe says so (`count_reset_rewards`).
-      Where a game ended, these are its totals.
+      in this call. A reset sets them if it should have continued a game after a lost life, and the
+      game ended in the reset.
+    - `episode_return`: float, `episode_length` and `episode_frames`: int, the sum of the raw
+      rewards, the agent steps and the emulated frames of this call's game. The frames of its no-ops
+      and FIRE are included; their rewards only if the recipe says so (`count_reset_rewards`). If
+      the game ended, these are its totals.
 
     Args:
         env_id: Which game.
-        recipe: How it becomes episodes of observations, each part with its value: that of
-            `request.request_env`.
+        recipe: How it becomes episodes of observations, each part with its value, as
+            `request.request_env` returns it.
         env_index: The env's place in its batch.
         on_frame: Called after each emulated frame, those of no-ops and FIRE too; `render` then
             shows it.

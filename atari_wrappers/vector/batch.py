@@ -27,9 +27,9 @@ from atari_wrappers.vector.order import CallOrder
 class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """An open batch of envs, which can be looked into, repaired and closed; `VecEnv` steps it.
 
-    What looks into single envs raises `PendingStepError` while a step is pending, `ClosedError`
-    after `close`, and `UnsupportedError` where the backend cannot do it, which names one that can,
-    or the envs draw no pictures. What an env raises there closes nothing.
+    Methods that reach single envs raise `PendingStepError` while a step is pending, `ClosedError`
+    after `close`, and `UnsupportedError` if the backend cannot do it (the message names one that
+    can) or the envs draw no pictures. An exception of an env there does not close the batch.
     """
 
     autoreset_mode: AutoresetMode
@@ -59,7 +59,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def render(self) -> tuple[np.ndarray, ...]:
         """Return what each env shows: uint8 RGB `[height, width, 3]`, 210 by 160 for Atari.
 
-        `ale` keeps no raw frames; there it is the newest frame of the observation.
+        `ale` keeps no raw frames and returns the newest frame of the observation.
         """
         return tuple(self._frames(None))
 
@@ -75,7 +75,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def render_tiles(self) -> Picture:
         """Return one picture of all envs, side by side in rows: uint8 RGB `[height, width, 3]`.
 
-        In a notebook it shows.
+        A notebook displays it.
         """
         return tile(self._frames(None))
 
@@ -83,7 +83,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """Return each env's attribute `name`, called with the arguments if it is a method.
 
         Args:
-            name: Of an attribute of the env or of one of its wrappers.
+            name: An attribute of the env or of one of its wrappers.
             *args: For the method.
             indices: Which envs, -1 the last one; `None` for all.
             **kwargs: For the method.
@@ -97,11 +97,11 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return self.call(name, indices=indices)
 
     def set_attr(self, name: str, values: Any, indices: Any = None) -> None:
-        """Set an attribute of each env: where it is found, a new one on the unwrapped env.
+        """Set an attribute of each env on the wrapper that has it, else on the unwrapped env.
 
         Args:
-            name: Of the attribute.
-            values: A list or tuple with one for each env, or one value for all.
+            name: The attribute's name.
+            values: A list or tuple with one value for each env, or one value for all.
             indices: Which envs, -1 the last one; `None` for all.
 
         Raises:
@@ -116,7 +116,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             self._backend.set_attr(chosen, name, values)
 
     def get_sub_environments(self) -> list[Any]:
-        """Return what stands for each env: itself, or (`async`) what reaches it in its process."""
+        """Return each env, or on `async` an object that reaches it in its process."""
         with self._access:
             self._python_envs("get_sub_environments", None)
             return self._backend.sub_environments()
@@ -141,16 +141,16 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def save_state(self, indices: Any = None, *, plain: bool = False) -> list[bytes]:
         """Return the whole state of each env: the emulator's and ours.
 
-        An env that is brought back to it by `restore_state` replays identically, random numbers
-        included, in this batch or in another one of the same id and settings.
+        After `restore_state` an env replays identically, random numbers included, in this batch or
+        in another one of the same id and settings.
 
         Args:
             indices: Which envs, -1 the last one; `None` for all.
-            plain: Only plain data, as the states of Atari games are, and no pickles.
+            plain: Allow plain data only, such as the states of Atari games, and no pickles.
 
         Raises:
             ResetNeededError: There was no reset yet.
-            UnsupportedError: The envs cannot be saved, or not so.
+            UnsupportedError: The envs cannot be saved, or not as plain data.
         """
         with self._access:
             chosen = self._python_envs("save_state", indices)
@@ -166,18 +166,18 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
         Args:
             states: What `save_state` returned, one for each env, or one alone. Those of Atari games
-                are plain data. Those of other envs are pickles: only take them from where you
-                trust.
+                are plain data. Those of other envs are pickles: load only those that you trust.
             indices: Which envs, -1 the last one; `None` for all.
-            plain: Only plain data, of which nothing runs, and no pickles.
+            plain: Allow plain data only, which runs no code, and no pickles.
 
         Returns:
             obs and info of all envs, as `reset` does.
 
         Raises:
-            UnsupportedError: The envs have no states that are plain data.
-            ValueError: Their number is not that of the envs, or one is of another env or version.
-            TypeError: They are no list.
+            UnsupportedError: The states of these envs are not plain data.
+            ValueError: There are more or fewer states than envs, or one is of another env or
+                version.
+            TypeError: `states` is no list.
             ResetNeededError: There was no reset yet.
         """
         with self._access:
@@ -233,7 +233,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def passed_over(self) -> dict[str, str]:
         """Why `backend="auto"` took none of the faster backends, by their names.
 
-        It is empty where the fastest serves, or where one was asked for by name.
+        It is empty if the fastest one runs the batch, or if you named one.
         """
         return passed_over(self._request)
 
@@ -251,7 +251,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """Restart envs that failed, those named or all; `recv` then completes their step.
 
         Returns:
-            Which envs were restarted. Envs that share a dead process go together.
+            The envs that were restarted. All envs of a dead process restart together.
 
         Raises:
             ClosedError: The batch was closed.
@@ -262,7 +262,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             return self._lifetime.do(self._backend.restart, chosen)
 
     def close(self, **kwargs: Any) -> None:
-        """Free everything; a second call does nothing. A pending step is given up."""
+        """Free everything, and give up a pending step; a second call does nothing."""
         del kwargs
         with self._access.lock:  # waits for another thread
             if not self.closed:

@@ -127,21 +127,21 @@ class VecEnv(Batch):
         """Restart every env with a new game, or those of `mask`.
 
         Args:
-            seed: Env `i` gets `seed + i`, or `seed[i]`; all seeds lie in `[0, 2**31 - 1)`. Where
-                there is none (`None`) the random numbers go on.
+            seed: Env `i` gets `seed + i`, or `seed[i]`; all seeds lie in `[0, 2**31 - 1)`. Without
+                a seed (`None`) an env's random numbers continue.
             options: For the envs; `ale` takes none. `reset_mask` is the same as `mask`.
-            mask: Bool `[num_envs]`, at least one `True`: restart these envs only. One that waits
-                after a lost life goes on as the recipe says, unless it gets a seed.
-            out: Where to write obs to, all `num_envs` rows.
+            mask: Bool `[num_envs]`, at least one `True`: restart these envs only. After a lost
+                life, an env continues its game as the recipe says, unless it gets a seed.
+            out: Where to write the observations of all `num_envs` envs.
 
         Returns:
             obs and info of all envs, as after a step.
 
         Raises:
-            ValueError: A seed is out of range, or their number wrong; the mask or `out` does not
-                fit; or the options are no use.
-            PendingStepError: A step or a reset was begun and not waited for.
-            ResetNeededError: A mask comes before the first whole reset.
+            ValueError: A seed is out of range, or their number is wrong; the mask or `out` does not
+                fit; or the backend takes no options.
+            PendingStepError: A step or a reset is pending.
+            ResetNeededError: A mask was given before the first reset of all envs.
             WorkerError: An env failed.
             ClosedError: The batch was closed.
         """
@@ -157,7 +157,7 @@ class VecEnv(Batch):
         *,
         out: Any = None,
     ) -> None:
-        """Begin what `reset` does, without waiting for it; `reset_wait` does.
+        """Begin what `reset` does; `reset_wait` waits for it.
 
         With a `batch_size` below `num_envs`, and without `out`, `recv` may take the results of a
         whole reset by parts.
@@ -234,17 +234,17 @@ class VecEnv(Batch):
 
         Args:
             actions: Integers `[n]`, or `[n, *single_action_space.shape]`.
-            env_id: Which `n` envs they are for; `None`: those received last, after a reset all.
-                Actions for all `num_envs` envs are for all of them then; with a `batch_size`
-                those received last take theirs.
-            out: Where the next `recv` writes obs to: as many rows as it gives.
+            env_id: Which `n` envs they are for; `None`: those received last, or all after a reset.
+                With `None`, `num_envs` actions are for all envs; with a `batch_size`, the envs
+                received last take theirs.
+            out: Where the next `recv` writes its observations.
 
         Raises:
-            ValueError: The shape is wrong, an action out of range, or an env named twice, or `out`
-                does not fit; nothing was sent.
+            ValueError: The shape is wrong, an action is out of range, an env is named twice, or
+                `out` does not fit; nothing was sent.
             TypeError: The actions are no integers; nothing was sent.
-            PendingStepError: The envs were sent and not received, or an `out` waits to be filled.
-            ResetNeededError: There was no reset yet, or an ended env waits for one.
+            PendingStepError: A step of the envs is pending, or another `out` is not filled yet.
+            ResetNeededError: There was no reset yet, or an ended env needs one.
             ClosedError: The batch was closed.
         """
         with self._access:
@@ -268,11 +268,11 @@ class VecEnv(Batch):
         """Wait for `batch_size` envs of those sent, and return their results (see the class).
 
         Args:
-            out: Where to write obs to, as many rows as come back, if `send` was not told.
-            timeout: Seconds to wait at most; only `async` looks at it.
+            out: Where to write the observations, if `send` got no `out`.
+            timeout: Seconds to wait at most; only `async` uses it.
 
         Raises:
-            NoPendingStepError: Nothing was sent, or fewer envs than a batch takes.
+            NoPendingStepError: Nothing was sent, or fewer envs than a batch has.
             StepTimeoutError: They were not ready in time; call again.
             WorkerError: An env failed.
             ClosedError: The batch was closed.
@@ -317,7 +317,7 @@ class VecEnv(Batch):
             return self._recv("step_wait", None, timeout)
 
     def drop_pending(self) -> None:
-        """Wait for all that is in flight, and forget its results.
+        """Wait for all pending steps and resets, and discard their results.
 
         Raises:
             WorkerError: An env failed.
@@ -331,19 +331,19 @@ class VecEnv(Batch):
 
     @property
     def pending(self) -> Literal["step", "reset"] | None:
-        """What was begun and not received; what is left of a reset by parts is a step's."""
+        """What is pending; the rest of a reset received by parts counts as a step."""
         with self._access:
             return self._backend.ticket.kind
 
     @property
     def num_in_flight(self) -> int:
-        """Envs that were begun and not received."""
+        """How many envs were begun and not received yet."""
         with self._access:
             return self._backend.ticket.count
 
     @property
     def turn(self) -> list[int] | None:
-        """Whose actions `send` takes if nobody is named: `None` for all envs."""
+        """The envs whose actions `send` takes by default: `None` for all."""
         return self._order.turn
 
     def _check_late_out(self, call: str, out: Any, num_rows: int) -> None:
