@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn, Self, cast
 
+import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from atari_wrappers.backends.base import Backend
@@ -32,11 +34,20 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     can) or the envs draw no pictures. An exception of an env there does not close the batch.
     """
 
+    num_envs: int
+    batch_size: int
+    single_observation_space: gym.Space[Any]
+    single_action_space: gym.Space[Any]
+    observation_space: gym.Space[Any]
+    action_space: gym.Space[Any]
+    spec: EnvSpec | None
+    metadata: dict[str, Any]
     autoreset_mode: AutoresetMode
     backend: str
     settings: Settings
     recipe: Recipe | None
     has_python_envs: bool
+    shares_python_envs: bool
     _backend: Backend
     _lifetime: Lifetime
     _order: CallOrder
