@@ -16,8 +16,9 @@ import numpy as np
 from atari_wrappers.backends.base import Info
 from atari_wrappers.checks import dtype_of
 
+Dtypes = dict[str, type[np.generic]]  # by name
 # What each env's info says of every step; `reward`-like ones have an axis for players.
-RECORD: dict[str, type[np.generic]] = {
+RECORD: Dtypes = {
     "raw_reward": np.float32,
     "lives": np.int32,
     "game_terminated": np.bool_,
@@ -29,8 +30,8 @@ RECORD: dict[str, type[np.generic]] = {
 # What a batch's info says itself; an env's own keys of these names are left out.
 RESERVED = frozenset({*RECORD, "env_id", "episode", "final_obs", "final_info", "worker_restarted"})
 PER_PLAYER = frozenset({"reward", "raw_reward", "episode_return"})
-_FLAGS: dict[str, type[np.generic]] = {"reward": np.float32, "terminated": np.bool_, "truncated": np.bool_}
-_FINAL: dict[str, type[np.generic]] = {"final": np.bool_, "final_lives": np.int32, "restarted": np.bool_}
+_FLAGS: Dtypes = {"reward": np.float32, "terminated": np.bool_, "truncated": np.bool_}
+_FINAL: Dtypes = {"final": np.bool_, "final_lives": np.int32, "restarted": np.bool_}
 _ALIGNMENT = 64
 Shapes = dict[str, tuple[np.dtype[Any], tuple[int, ...]]]  # of arrays, by name, with their dtypes
 # Reward, terminated, truncated and info: a step's results but for the observations.
