@@ -8,7 +8,7 @@ import pytest
 from games import make_game
 
 import atari_wrappers.ids  # noqa: F401  (registers the games)
-from atari_wrappers.game import emulator
+from atari_wrappers.game.emulator import Emulator
 from atari_wrappers.game.seeding import HashedDraws, RawDraws, make_draws
 from atari_wrappers.plain_data import pack, unpack
 
@@ -63,20 +63,20 @@ def test_a_new_console_is_loaded_once(
     sticky_actions: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_game("PongNoFrameskip-v4", "gymnasium")
-    loaded: list[str] = []
-    path = emulator.rom_path
+    loads: list[None] = []
+    load = Emulator._load
 
-    def counted(rom: str) -> str:
-        loaded.append(rom)
-        return path(rom)
+    def counted(self: Emulator) -> None:
+        loads.append(None)
+        load(self)
 
-    monkeypatch.setattr(emulator, "rom_path", counted)
+    monkeypatch.setattr(Emulator, "_load", counted)
     game = make_game("PongNoFrameskip-v4", "gymnasium", sticky_actions=sticky_actions)
     game.reset(seed=5)
-    assert loaded == ["pong"]
+    assert len(loads) == 1
     game.reset()
-    game.reset(seed=5)  # what remembers its games is loaded anew
-    assert loaded == ["pong"] * 2
+    game.reset(seed=5)  # what remembers its games is loaded again
+    assert len(loads) == 2
 
 
 def test_what_was_not_reset_can_be_looked_at() -> None:
