@@ -205,9 +205,9 @@ class DiceEnv(gym.Env):
     def render(self) -> np.ndarray:
         return np.full((4, 5, 3), self.colour, np.uint8)
 
-    def ask(self, trouble: str) -> str:
+    def ask(self, trouble: str) -> Any:
         make_trouble(trouble)
-        return trouble
+        return (lambda: None) if trouble == "unsendable" else trouble
 
 
 TROUBLES = (

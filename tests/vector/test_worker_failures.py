@@ -163,6 +163,8 @@ def test_what_an_env_raises_when_asked_costs_nothing(shared: VecEnv) -> None:
         vec.reset(options={"hook": lambda: None})
     with pytest.raises(AttributeError, match="no_such"):
         vec.get_attr("no_such")
+    with pytest.raises(UnsupportedError, match="the result of `call` cannot be sent"):
+        vec.call("ask", "unsendable")
     assert vec.call("ask", "none") == ("none",) * NUM_ENVS
     assert_as_alone(vec.step(NOTHING), oracle, [0, 1, 2, 3])
 
@@ -190,7 +192,7 @@ def test_what_infos_say_beyond_the_record_arrives(batch_size: int, open_vec: Ope
         while True:
             vec.recv()
 
-    with pytest.raises(WorkerError, match=r"env 0 raised .*pickle"):
+    with pytest.raises(WorkerError, match=r"env 0 raised .*: its info cannot be sent"):
         drain()
 
 

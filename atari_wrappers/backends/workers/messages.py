@@ -90,11 +90,11 @@ class Inbox:
 
 
 def dumps(value: Any, what: str) -> bytes:
-    """Pickle what is to go to a worker; where that cannot be, an `UnsupportedError` names it."""
+    """Pickle what goes to another process; if that cannot be, an `UnsupportedError` names it."""
     try:
         return pickle.dumps(value)
     except Exception as error:
-        raise UnsupportedError(f"{what} cannot be sent to a worker process: {error}") from error
+        raise UnsupportedError(f"{what} cannot be sent to another process: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

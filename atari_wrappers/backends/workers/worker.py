@@ -28,6 +28,7 @@ from atari_wrappers.backends.workers.messages import (
     Frame,
     Inbox,
     Kind,
+    dumps,
     frame,
     write_all,
 )
@@ -222,7 +223,7 @@ class Worker:
         self._memory.busy[self._arguments.number] = index
         try:
             extras = work(runner)
-            payload = pickle.dumps(extras) if extras else b""
+            payload = dumps(extras, "its info") if extras else b""
         except BaseException as error:
             self._fail(index, error)
             return None
@@ -240,7 +241,7 @@ class Worker:
             self._memory.busy[self._arguments.number] = index
             try:
                 value = getattr(self._runners[index], method)(*pickle.loads(arguments))
-                answers[index] = pickle.dumps(value)
+                answers[index] = dumps(value, f"the result of `{method}`")
             except BaseException as error:
                 answers[index] = Failure.of(error)
         self._write(frame(Kind.ANSWER, payload=pickle.dumps(answers)))
