@@ -2,14 +2,14 @@
 //! astride. These are called and not inlined; they take values, because the fields of a [`Processor`] that was lent
 //! to them would have to live in memory.
 
-use super::{At, Instruction, Processor, Registers, opcodes};
+use super::{At, Instruction, Pointer, Processor, Registers, opcodes};
 use crate::machine::Machine;
 
 impl Machine {
     /// Writes back what the processor holds: a chain is at its end.
     #[inline(never)]
-    pub(super) fn pause(&mut self, at: At, _operand: u32, a: u32, x_y: u32, zero_negative: u32) {
-        let processor = Processor::resume(self, at, 0, a, x_y, zero_negative);
+    pub(super) fn pause(&mut self, pointer: Pointer, at: At, a: u32, x_y: u32, zero_negative: u32) {
+        let processor = Processor::resume(self, pointer, at, a, x_y, zero_negative);
         let registers = Registers {
             a: processor.a as u8,
             x: processor.x as u8,
@@ -22,13 +22,25 @@ impl Machine {
         self.cpu = registers;
     }
 
-    /// The byte at an address, and where the processor is then.
+    /// The program counter.
+    #[inline(always)]
+    pub(super) fn pc(&self, pointer: Pointer) -> u32 {
+        self.banks.pc(self.program.position(pointer))
+    }
+
+    /// The byte at an address, and when the processor goes on.
     #[inline(never)]
-    pub(super) fn read(&mut self, address: u32, lines: u32, mut at: At) -> (u32, At) {
+    pub(super) fn read(
+        &mut self,
+        address: u32,
+        lines: u32,
+        pointer: Pointer,
+        mut at: At,
+    ) -> (u32, At) {
         // Most games wait for the end of the picture in `LDA INTIM` and a branch back to it; the turns of that loop
         // change nothing.
         if address & 0x1285 == 0x284 {
-            at = self.skip_wait(at, address);
+            at = self.skip_wait(pointer, at, address);
         }
         (self.byte(address, lines, at.cycle()).into(), at)
     }
@@ -48,8 +60,8 @@ impl Machine {
     }
 
     /// Leaves out what passes after a load of `address`, which is INTIM, when a branch back to that load follows it.
-    fn skip_wait(&mut self, at: At, address: u32) -> At {
-        let pc = self.banks.pc(at.position());
+    fn skip_wait(&mut self, pointer: Pointer, at: At, address: u32) -> At {
+        let pc = self.pc(pointer);
         let byte = |ahead: u32| {
             let address = pc.wrapping_add(ahead).wrapping_sub(3);
             self.banks.plain(&self.program.bytes, address)
@@ -77,10 +89,10 @@ impl Machine {
             .min(left as i32 / 2);
         // All that are left stay behind this chain.
         self.held.later = left - 2 * turns as u32;
-        at.advanced(0, turns * period).with_left(0)
+        at.later(turns * period).with_left(0)
     }
 
-    /// A write anywhere, and where the processor goes on.
+    /// A write anywhere, and when the processor goes on.
     #[inline(never)]
     pub(super) fn write(&mut self, address: u32, value: u8, at: At) -> At {
         if address & 0x1000 != 0 {
@@ -106,15 +118,16 @@ impl Machine {
 #[inline(never)]
 pub(super) fn fetch(
     bus: &mut Machine,
+    pointer: Pointer,
     at: At,
-    _operand: u32,
     a: u32,
     x_y: u32,
     zero_negative: u32,
 ) {
-    let pc = bus.banks.pc(at.position());
-    let (at, (handler, operand)) = if let Some(position) = bus.banks.enter(pc) {
-        (at.with_position(position), bus.program.at(position))
+    let pc = bus.pc(pointer);
+    let (pointer, handler) = if let Some(position) = bus.banks.enter(pc) {
+        let pointer = bus.program.at(position);
+        (pointer, pointer.handler())
     } else {
         let mut byte = |address| bus.byte(address & 0xffff, 0, at.cycle());
         let mut bytes = [byte(pc), 0, 0];
@@ -122,8 +135,9 @@ pub(super) fn fetch(
             bytes[index] = byte(pc + index as u32);
         }
         let instruction = Instruction::anywhere(bytes);
-        let at = at.with_position(bus.banks.leave(pc));
-        (at, (instruction.handler(), instruction.operand()))
+        bus.held.operand = instruction.operand.into();
+        let position = bus.banks.leave(pc);
+        (bus.program.at(position), instruction.handler())
     };
-    handler(bus, at, operand, a, x_y, zero_negative);
+    handler(bus, pointer, at, a, x_y, zero_negative);
 }

@@ -13,7 +13,7 @@ impl Processor<'_> {
         }
         let distance = self.operand as u8 as i8;
         if PLAIN {
-            self.at = self.at.moved(distance);
+            self.pointer = self.pointer.moved(distance);
             self.advance(0, 1 + (self.operand >> 8) as i32);
         } else {
             let next = self.pc();

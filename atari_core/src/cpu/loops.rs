@@ -2,7 +2,7 @@
 //! line: all turns but the last are done at once.
 
 use super::opcodes::LOOPS;
-use super::{At, Handler, Instruction, Processor};
+use super::{At, Handler, Instruction, Pointer, Processor};
 use crate::machine::Machine;
 
 const DEX: u8 = 0xca;
@@ -44,20 +44,20 @@ pub(super) fn instruction(bytes: [u8; 3], at: u32) -> Option<Instruction> {
 /// are instructions left for them.
 fn count<const COUNTER: u8, const BRANCH: u8>(
     bus: &mut Machine,
+    pointer: Pointer,
     at: At,
-    operand: u32,
     a: u32,
     x_y: u32,
     result: u32,
 ) {
-    let mut processor = Processor::resume(bus, at, operand, a, x_y, result);
+    let mut processor = Processor::resume(bus, pointer, at, a, x_y, result);
     let is_x = matches!(COUNTER, DEX | INX);
     let is_up = matches!(COUNTER, INX | INY);
     let before = if is_x { processor.x } else { processor.y };
     let turns = turns_taken::<BRANCH>(before, is_up).min(at.left() / PER_TURN);
-    processor.at = at
-        .counted(PER_TURN * turns)
-        .advanced(1, (turns * (TURN + operand) + 2) as i32);
+    processor.at = at.counted(PER_TURN * turns);
+    let cycles = turns * (TURN + processor.operand) + 2;
+    processor.advance(1, cycles as i32);
     let counted = turns + 1;
     let after = if is_up {
         before + counted

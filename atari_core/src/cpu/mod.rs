@@ -20,8 +20,8 @@ mod tests;
 pub(crate) use at::At;
 use bus::fetch;
 use modes::Place;
-use program::Instruction;
 pub(crate) use program::Program;
+use program::{Instruction, Pointer};
 
 use crate::machine::{LONGEST_FRAME, Machine};
 use crate::state::{BadState, Tape};
@@ -92,27 +92,28 @@ pub(crate) struct Held {
     pub(crate) interrupt: u32,
     /// Instructions that the frame may take after those of this chain.
     later: u32,
+    /// The operand bytes of an instruction that lies in no piece of the program.
+    operand: u32,
+    /// What an instruction stores.
+    value: u8,
 }
 
-/// An instruction: the machine, where the processor is ([`At`]), operand bytes, A, X and Y, and the result that N and
-/// Z follow from. Six arguments, so that all of them are in registers on both x86-64 and `AArch64`.
+/// An instruction: the machine, where in the program the processor is and when ([`At`]), A, X and Y, and the result that
+/// N and Z follow from. Six arguments, so that all of them are in registers on both x86-64 and `AArch64`.
 ///
 /// Its last act is the call of the next one ([`Processor::next`]). An optimising compiler makes a jump of such a
 /// call: no loop, no shared `match`, nothing saved or restored between two instructions. No guarantee is needed: a
 /// chain ends after [`CHAIN`] calls, so that without that optimisation the stack is as little at risk.
-type Handler = fn(&mut Machine, At, u32, u32, u32, u32);
+type Handler = fn(&mut Machine, Pointer, At, u32, u32, u32);
 
 /// Instructions that may be nested calls where the compiler makes no jumps of them: fewer where nothing is optimised, as each
 /// takes 2 kB of the stack there.
-const CHAIN: u32 = if cfg!(debug_assertions) {
-    255
-} else {
-    at::MOST
-};
+const CHAIN: u32 = if cfg!(debug_assertions) { 255 } else { 4_095 };
 
 /// The processor within an instruction. Registers are wide so that nothing is masked before it is used.
 pub(crate) struct Processor<'a> {
     bus: &'a mut Machine,
+    pointer: Pointer,
     at: At,
     /// The operand bytes of the instruction.
     operand: u32,
@@ -136,8 +137,9 @@ impl Machine {
             self.held.sp = registers.sp.into();
             let position = self.banks.leave(registers.pc.into());
             let mut processor = Processor {
+                pointer: self.program.at(position),
                 bus: self,
-                at: At::new(position, registers.cycle, left),
+                at: At::new(registers.cycle, left),
                 operand: 0,
                 a: registers.a.into(),
                 x: registers.x.into(),
@@ -154,16 +156,17 @@ impl<'a> Processor<'a> {
     #[inline(always)]
     fn resume(
         bus: &'a mut Machine,
+        pointer: Pointer,
         at: At,
-        operand: u32,
         a: u32,
         x_y: u32,
         zero_negative: u32,
     ) -> Self {
         Self {
             bus,
+            pointer,
             at,
-            operand,
+            operand: pointer.operand(),
             a,
             x: x_y & 0xff,
             y: x_y >> 8,
@@ -174,13 +177,14 @@ impl<'a> Processor<'a> {
     /// The next instruction of this piece of the program, and with it all that follow.
     #[inline(always)]
     fn next(self) {
-        let x_y = self.x | self.y << 8;
         let at = self.at.counted(1);
-        if at.is_over() {
-            return self.bus.pause(at, 0, self.a, x_y, self.zero_negative);
-        }
-        let (handler, operand) = self.bus.program.at(at.position());
-        handler(self.bus, at, operand, self.a, x_y, self.zero_negative);
+        let go_on = if at.is_over() {
+            Machine::pause
+        } else {
+            self.pointer.handler()
+        };
+        let x_y = self.x | self.y << 8;
+        go_on(self.bus, self.pointer, at, self.a, x_y, self.zero_negative);
     }
 
     /// The next instruction, after one that may have left the piece of the program or switched banks.
@@ -188,9 +192,9 @@ impl<'a> Processor<'a> {
     fn next_anywhere(self) {
         if self.bus.banks.is_outside() {
             let at = self.at.counted(1);
-            let x_y = self.x | self.y << 8;
             let go_on = if at.is_over() { Machine::pause } else { fetch };
-            return go_on(self.bus, at, 0, self.a, x_y, self.zero_negative);
+            let x_y = self.x | self.y << 8;
+            return go_on(self.bus, self.pointer, at, self.a, x_y, self.zero_negative);
         }
         self.next();
     }
@@ -198,7 +202,8 @@ impl<'a> Processor<'a> {
     /// Steps over `bytes` of the program in `cycles`.
     #[inline(always)]
     fn advance(&mut self, bytes: u8, cycles: i32) {
-        self.at = self.at.advanced(bytes, cycles);
+        self.pointer = self.pointer.moved(bytes.cast_signed());
+        self.at = self.at.later(cycles);
     }
 
     /// Goes on at `pc`; a `PLAIN` instruction gives up where that is in another piece of the program.
@@ -210,14 +215,14 @@ impl<'a> Processor<'a> {
             None => banks.leave(pc),
             Some(position) => position,
         };
-        self.at = self.at.with_position(position);
+        self.pointer = self.bus.program.at(position);
         Some(())
     }
 
     /// The program counter.
     #[inline(always)]
     fn pc(&self) -> u32 {
-        self.bus.banks.pc(self.at.position())
+        self.bus.pc(self.pointer)
     }
 
     /// This instruction is the last.
@@ -243,7 +248,7 @@ impl<'a> Processor<'a> {
 
     #[inline(always)]
     fn load_anywhere(&mut self, address: u32, lines: u32) -> u32 {
-        let (value, at) = self.bus.read(address, lines, self.at);
+        let (value, at) = self.bus.read(address, lines, self.pointer, self.at);
         self.at = at;
         value
     }

@@ -5,7 +5,7 @@ use super::modes::{
     Absolute, AbsoluteX, AbsoluteY, Immediate, IndirectX, IndirectY, Mode, Needs, ZeroPage,
     ZeroPageX, ZeroPageY,
 };
-use super::{At, Handler, Processor, flag, loops, stores};
+use super::{At, Handler, Pointer, Processor, flag, loops, stores};
 use crate::machine::Machine;
 
 /// Numbers of handlers: those of the 256 opcodes where the instruction and what it works on are in a piece of the
@@ -31,17 +31,20 @@ macro_rules! handler {
             Some(())
         }
 
-        fn anywhere(bus: &mut Machine, at: At, operand: u32, a: u32, x_y: u32, result: u32) {
-            let mut processor = Processor::resume(bus, at, operand, a, x_y, result);
+        fn anywhere(bus: &mut Machine, pointer: Pointer, at: At, a: u32, x_y: u32, result: u32) {
+            let mut processor = Processor::resume(bus, pointer, at, a, x_y, result);
+            if processor.bus.banks.is_outside() {
+                processor.operand = processor.bus.held.operand;
+            }
             let done = attempt::<false>(&mut processor);
             debug_assert!(done.is_some(), "every byte is somewhere");
             processor.next_anywhere();
         }
 
-        fn handler(bus: &mut Machine, at: At, operand: u32, a: u32, x_y: u32, result: u32) {
-            let mut processor = Processor::resume(bus, at, operand, a, x_y, result);
+        fn handler(bus: &mut Machine, pointer: Pointer, at: At, a: u32, x_y: u32, result: u32) {
+            let mut processor = Processor::resume(bus, pointer, at, a, x_y, result);
             if attempt::<true>(&mut processor).is_none() {
-                return anywhere(processor.bus, at, operand, a, x_y, result);
+                return anywhere(processor.bus, pointer, at, a, x_y, result);
             }
             processor.next();
         }

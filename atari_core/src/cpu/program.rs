@@ -12,37 +12,91 @@ use crate::mapper::Mapper;
 pub(crate) struct Program {
     pub(crate) mapper: Mapper,
     pub(crate) bytes: Image,
-    handlers: [Handler; LENGTH],
-    operands: [u16; LENGTH],
+    entries: [Entry; LENGTH + SPARE],
 }
 
-/// A power of two.
 const LENGTH: usize = size_of::<Image>();
+/// Behind the last byte of the image: where the longest instruction leads from there.
+const SPARE: usize = 3;
+
+/// What does an instruction, and its operand bytes.
+#[derive(Clone, Copy)]
+struct Entry {
+    handler: Handler,
+    operand: u16,
+}
 
 impl Program {
     pub(crate) fn new(cartridge: &Cartridge) -> Arc<Self> {
         let (rom, mapper) = (cartridge.rom(), cartridge.mapper());
         let byte = |at: usize| rom[at % rom.len()];
-        let instruction = |at: usize| {
+        let entry = |at: usize| {
             let in_bank = at as u32 & 0xfff;
             let bytes = [byte(at), byte(at + 1), byte(at + 2)];
-            Instruction::in_piece(bytes, in_bank, &mapper.piece(in_bank))
+            let instruction = Instruction::in_piece(bytes, in_bank, &mapper.piece(in_bank));
+            Entry {
+                handler: instruction.handler(),
+                operand: instruction.operand,
+            }
         };
         let length = rom.len().max(0x1000);
-        let instructions: Vec<_> = (0..length).map(instruction).collect();
+        let entries: Vec<_> = (0..length).map(entry).collect();
         Arc::new(Self {
             mapper,
             bytes: std::array::from_fn(byte),
-            handlers: std::array::from_fn(|at| instructions[at % length].handler()),
-            operands: std::array::from_fn(|at| instructions[at % length].operand),
+            entries: std::array::from_fn(|at| entries[at % length]),
         })
     }
 
-    /// What does the instruction at a byte, and its operand.
+    /// The instruction at a byte of the image.
     #[inline(always)]
-    pub(super) fn at(&self, byte: u32) -> (Handler, u32) {
-        let byte = byte as usize & (LENGTH - 1);
-        (self.handlers[byte], self.operands[byte].into())
+    pub(super) fn at(&self, byte: u32) -> Pointer {
+        Pointer(
+            self.entries
+                .as_ptr()
+                .wrapping_add(byte as usize & (LENGTH - 1)),
+        )
+    }
+
+    /// The byte of the image at which an instruction is.
+    #[inline(always)]
+    pub(super) fn position(&self, at: Pointer) -> u32 {
+        let bytes = at.0.addr().wrapping_sub(self.entries.as_ptr().addr());
+        (bytes / size_of::<Entry>()) as u32
+    }
+}
+
+/// Where the processor is: at an instruction of a [`Program`].
+///
+/// It stays within one: a handler steps over as many bytes as its instruction has, three at most, from a byte of the image
+/// ([`Program::at`]); behind each piece of program, and behind the image, stand instructions that look where they are
+/// (`fetch`), and branches that lead out of their piece are none of those that move it ([`Instruction::in_piece`]).
+#[derive(Clone, Copy)]
+pub(crate) struct Pointer(*const Entry);
+
+impl Pointer {
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "a look-up without a check")]
+    fn entry(&self) -> &Entry {
+        // SAFETY: it points to an entry of the machine's program, which lives as long as a machine runs.
+        unsafe { &*self.0 }
+    }
+
+    #[inline(always)]
+    pub(super) fn handler(self) -> Handler {
+        self.entry().handler
+    }
+
+    /// The operand bytes of the instruction.
+    #[inline(always)]
+    pub(super) fn operand(self) -> u32 {
+        self.entry().operand.into()
+    }
+
+    /// So many bytes of the program further, or back.
+    #[inline(always)]
+    pub(super) fn moved(self, bytes: i8) -> Self {
+        Self(self.0.wrapping_offset(bytes.into()))
     }
 }
 
@@ -100,9 +154,5 @@ impl Instruction {
 
     pub(super) fn handler(self) -> Handler {
         opcodes::HANDLERS[usize::from(self.number)]
-    }
-
-    pub(super) fn operand(self) -> u32 {
-        self.operand.into()
     }
 }

@@ -3,7 +3,7 @@
 //! Each register has a handler of its own for A, X and Y, so that nothing of the operand is left to be looked at.
 
 use super::opcodes::STORES;
-use super::{At, Handler, Processor};
+use super::{At, Handler, Pointer, Processor};
 use crate::machine::Machine;
 use crate::tia::registers::{WSYNC, until_wsync_ends};
 
@@ -53,26 +53,23 @@ const STORES_OF_Y: [Handler; 64] = stores!(2);
 /// `STA`, `STX` or `STY` (0, 1 and 2) to a register.
 fn store<const REGISTER: u32, const SOURCE: usize>(
     bus: &mut Machine,
+    pointer: Pointer,
     at: At,
-    operand: u32,
     a: u32,
     x_y: u32,
     result: u32,
 ) {
-    let mut processor = Processor::resume(bus, at, operand, a, x_y, result);
+    let mut processor = Processor::resume(bus, pointer, at, a, x_y, result);
     processor.advance(2, 3);
-    let at = processor.at;
-    let value = [processor.a, processor.x, processor.y][SOURCE];
-    let cycle = at.cycle();
+    let value = [processor.a, processor.x, processor.y][SOURCE] as u8;
+    let cycle = processor.at.cycle();
     let tia = &mut processor.bus.tia;
     tia.accessed_at = cycle;
     let quick = cycle < tia.last_cycle
-        && (REGISTER == WSYNC
-            || tia
-                .write_register::<true>(REGISTER, value as u8, cycle)
-                .is_some());
+        && (REGISTER == WSYNC || tia.write_register::<true>(REGISTER, value, cycle).is_some());
     if !quick {
-        return store_slowly::<REGISTER>(processor.bus, at, value, a, x_y, result);
+        processor.bus.held.value = value;
+        return store_slowly::<REGISTER>(processor.bus, pointer, at, a, x_y, result);
     }
     if REGISTER == WSYNC {
         processor.advance(0, until_wsync_ends(cycle));
@@ -83,21 +80,24 @@ fn store<const REGISTER: u32, const SOURCE: usize>(
 #[inline(never)]
 fn store_slowly<const REGISTER: u32>(
     bus: &mut Machine,
+    pointer: Pointer,
     at: At,
-    value: u32,
     a: u32,
     x_y: u32,
     result: u32,
 ) {
-    let mut processor = Processor::resume(bus, at, value, a, x_y, result);
-    let cycle = at.cycle();
+    let mut processor = Processor::resume(bus, pointer, at, a, x_y, result);
+    processor.advance(2, 3);
+    let value = processor.bus.held.value;
+    let cycle = processor.at.cycle();
     let tia = &mut processor.bus.tia;
     if REGISTER == WSYNC {
-        processor.at = at.advanced(0, until_wsync_ends(cycle));
+        processor.at = processor.at.later(until_wsync_ends(cycle));
     } else {
         // Nothing gives up that may draw.
-        let _done = tia.write_register::<false>(REGISTER, value as u8, cycle);
+        let _done = tia.write_register::<false>(REGISTER, value, cycle);
     }
+    let tia = &mut processor.bus.tia;
     if cycle >= tia.last_cycle {
         tia.frame_ended = true;
     }
