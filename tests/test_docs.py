@@ -185,5 +185,6 @@ WITH_EXAMPLES = [page for page in PAGES if "```python" in page.read_text() and p
 
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=named)
-def test_examples_run(page: Path) -> None:
+def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     assert run_examples(page)

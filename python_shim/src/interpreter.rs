@@ -14,7 +14,7 @@ use std::{path::PathBuf, sync::OnceLock};
 use pyo3::{exceptions::PyModuleNotFoundError, intern, prelude::*, sync::PyOnceLock};
 
 use crate::error::{CallError, setup_error};
-use sigint::KeepSigint;
+pub(crate) use sigint::KeepSigint;
 use vec_env::EnvError;
 
 /// What to do when the environment on disk does not fit the program.

@@ -30,6 +30,7 @@
 struct Readme;
 
 mod atari;
+mod call;
 pub mod distributed;
 pub mod doctor;
 mod error;
@@ -40,7 +41,9 @@ mod value;
 mod variables;
 
 pub use atari::AtariRequest;
+pub use call::call;
 pub use error::{env_error, py_err};
+pub use extension::{Hear, run_heard};
 pub use gym::{Image, ResetRequest, Step, VecGymEnv};
 pub use interpreter::shutdown;
 pub use pyo3::{PyErr, PyResult};

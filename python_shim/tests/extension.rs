@@ -4,8 +4,8 @@
 use std::{ffi::OsString, sync::mpsc, thread, time::Duration};
 
 use python_shim::{
-    interpreter,
-    pyo3::{self, prelude::*},
+    Hear, interpreter,
+    pyo3::{self, prelude::*, types::PyDict},
 };
 
 /// Fails for an empty list; else counts, in a thread that can enter Python only without the GIL here.
@@ -25,7 +25,13 @@ fn run(argv: Vec<OsString>) -> i32 {
         .map_or(-1, |count| count as i32)
 }
 
-python_shim::extension_module!(trainer_module, crate::run);
+/// The same for who hears of it; 130 where a stop is asked for.
+fn run_heard(argv: Vec<OsString>, mut hear: Hear) -> i32 {
+    let goes_on = hear("begins") && hear("ends");
+    if goes_on { run(argv) } else { 130 }
+}
+
+python_shim::extension_module!(trainer_module, crate::run, crate::run_heard);
 
 #[test]
 fn main_takes_arguments_and_returns_the_exit_code() {
@@ -41,5 +47,29 @@ fn main_takes_arguments_and_returns_the_exit_code() {
         assert_eq!(code(vec![]), 2);
         assert_eq!(code(vec!["train", "--env", "CartPole-v1"]), 3);
         assert!(main.call1((3,)).is_err(), "no list");
+        events_reach_a_callable(py, &main.getattr("__self__").unwrap());
     });
+}
+
+/// With the GIL free otherwise; it may ask for a stop, and what it raises is raised again.
+fn events_reach_a_callable(py: Python<'_>, module: &Bound<'_, PyAny>) {
+    let locals = PyDict::new(py);
+    locals
+        .set_item("run", module.getattr("run").unwrap())
+        .unwrap();
+    let code = c"
+heard = []
+assert run(['train'], lambda event: heard.append(event) is None) == 1
+assert heard == ['begins', 'ends'], heard
+assert run(['train'], lambda event: event != 'begins') == 130
+def fail(event):
+    raise LookupError(event)
+try:
+    run(['train'], fail)
+except LookupError as error:
+    assert str(error) == 'begins'
+else:
+    raise AssertionError
+";
+    py.run(code, Some(&locals), None).unwrap();
 }

@@ -15,6 +15,7 @@ pub mod envs;
 pub mod error;
 mod files;
 pub mod heap;
+pub mod listener;
 mod memory;
 pub mod nn;
 pub mod normalize;
@@ -32,4 +33,4 @@ pub mod stop;
 mod tensors;
 
 #[cfg(feature = "extension-module")]
-python_shim::extension_module!(_rust_trainer, crate::cli::run);
+python_shim::extension_module!(_rust_trainer, crate::cli::run, crate::cli::run_heard);

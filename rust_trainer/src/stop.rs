@@ -47,6 +47,11 @@ pub(crate) fn be_quiet() {
     IS_QUIET.store(true, Ordering::SeqCst);
 }
 
+/// Asks whoever hears signals for a stop, as Ctrl-C does.
+pub(crate) fn ask_as_a_signal() {
+    RECEIVED.store(SIGINT, Ordering::SeqCst);
+}
+
 struct Installed {
     users: usize,
     before: Vec<(c_int, sigaction)>,

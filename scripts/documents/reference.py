@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from stage import ROOT
 
 import atari_wrappers
+import rust_trainer
 
 PROGRAM = ROOT / "target/release/rust_trainer"
 ALGORITHMS = ("ppo", "a2c", "pqn", "dqn")
-COMMANDS = ("train", "seeds", "eval", "dump-frames", "versus", "doctor")
+COMMANDS = ("train", "seeds", "eval", "dump-frames", "versus", "export", "import", "doctor")
 PRESETS = ROOT / "rust_trainer/src/settings/presets"
 
 
@@ -29,7 +30,13 @@ def python_page() -> str:
     adapters = ["stable_baselines3", "rllib", "gymnasium"]
     names += [*sorted(missing), *errors, *(f"adapters.{name}" for name in adapters), "wrappers"]
     blocks = [f"::: atari_wrappers.{name}\n" for name in names]
-    return "\n".join(["# Python API\n", "What `help` says of the package.\n", *blocks])
+    # `main` stands in the package itself; the others are imported late.
+    places = sorted(f"{module}.{name}" for name, module in rust_trainer._MODULES.items())
+    of_trainer = [f"::: rust_trainer.{place}\n" for place in [*places, "main"]]
+    of_trainer.insert(0, "# The trainer in Python\n")
+    return "\n".join(
+        ["# Python API\n", "What `help` says of the packages.\n", *blocks, *of_trainer]
+    )
 
 
 def commands_page() -> str:

@@ -7,11 +7,11 @@
 use std::{mem::MaybeUninit, ptr};
 
 /// Remembers the action of SIGINT and puts it back when dropped.
-pub(super) struct KeepSigint(Option<libc::sigaction>);
+pub(crate) struct KeepSigint(Option<libc::sigaction>);
 
 impl KeepSigint {
     #[expect(unsafe_code, reason = "libc::sigaction")]
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut action = MaybeUninit::uninit();
         // SAFETY: with a null new action the call only writes the present one.
         let status = unsafe { libc::sigaction(libc::SIGINT, ptr::null(), action.as_mut_ptr()) };

@@ -1,19 +1,77 @@
-"""The trainer as a Python module: `rust_trainer.main(["train", "--total-steps", "1000000"])`.
+"""The trainer in Python: train and evaluate as the program does, and load what it has learned.
 
-It does what the program `rust_trainer` does, in a process where Python already runs, and learns
-with the libtorch that `import torch` loads.
+`train`, `evaluate` and `main` need the compiled module, and with it PyTorch's libtorch.
+`load_policy`, `export_onnx`, `import_policy` and `make_hub_folder` are Python alone: they read
+checkpoints wherever PyTorch runs.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rust_trainer.api import Evaluation, TrainResult, Update, evaluate, train
+    from rust_trainer.checkpoints import CheckpointError
+    from rust_trainer.errors import TrainerError, UsageError
+    from rust_trainer.hub import make_hub_folder
+    from rust_trainer.importing import import_policy
+    from rust_trainer.onnx_export import export_onnx
+    from rust_trainer.policies import Policy, load_policy
+    from rust_trainer.settings import Settings
 
 __version__ = "0.1.0"
-__all__ = ["main"]
+__all__ = [
+    "CheckpointError",
+    "Evaluation",
+    "Policy",
+    "Settings",
+    "TrainResult",
+    "TrainerError",
+    "Update",
+    "UsageError",
+    "evaluate",
+    "export_onnx",
+    "import_policy",
+    "load_policy",
+    "main",
+    "make_hub_folder",
+    "train",
+]
 
 # The extension module is compiled for the libtorch of this version, and finds it in the process.
 _TORCH = "2.11"
+
+# Where names are that are imported when they are first used: PyTorch takes seconds.
+_MODULES = {
+    "CheckpointError": "checkpoints",
+    "Evaluation": "api",
+    "Policy": "policies",
+    "Settings": "settings",
+    "TrainResult": "api",
+    "TrainerError": "errors",
+    "Update": "api",
+    "UsageError": "errors",
+    "evaluate": "api",
+    "export_onnx": "onnx_export",
+    "import_policy": "importing",
+    "load_policy": "policies",
+    "make_hub_folder": "hub",
+    "train": "api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -30,16 +88,27 @@ def main(arguments: Sequence[str]) -> int:
         130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
 
     Raises:
-        ImportError: torch is not installed, or torch or atari_wrappers is of another version than
-            this needs.
+        ImportError: The compiled module or torch is not installed, or torch or atari_wrappers is of
+            another version than this needs.
     """
+    status: int = _extension().main(["rust_trainer", *arguments])
+    return status
+
+
+def _extension() -> ModuleType:
+    """Load the compiled module, and before it the libtorch that it is linked against."""
     _check("atari-wrappers", __version__, f"atari-wrappers=={__version__}")
     _check("torch", _TORCH, f"torch=={_TORCH}.*")
-    import torch  # noqa: F401  (loads the libtorch that the extension module is linked against)
+    import torch  # noqa: F401
 
-    from rust_trainer import _rust_trainer
-
-    return _rust_trainer.main(["rust_trainer", *arguments])
+    try:
+        from rust_trainer import _rust_trainer
+    except ImportError as error:
+        raise ImportError(
+            "the compiled module of rust_trainer cannot be loaded (checkpoints can nevertheless, by"
+            f" load_policy): pip install atari-trainer, or ./scripts/setup --module: {error}"
+        ) from error
+    return _rust_trainer
 
 
 def _check(name: str, needed: str, requirement: str) -> None:

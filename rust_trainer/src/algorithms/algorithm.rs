@@ -68,6 +68,13 @@ pub trait Algorithm {
     /// are not finite.
     fn load_state(&mut self, state: &State) -> Result<(), TrainerError>;
 
+    /// Takes over the network of a state, and the statistics by which it normalizes observations, where both do; all
+    /// else begins as in any new run.
+    ///
+    /// # Errors
+    /// [`TrainerError::State`] for the state of another network.
+    fn start_from(&mut self, state: &State) -> Result<(), TrainerError>;
+
     /// What the user should know since this was asked last.
     fn notices(&mut self) -> Vec<String> {
         Vec::new()

@@ -314,6 +314,18 @@ impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
         self.rollout.set_obs_in_hand(&ranks.own_rows(&obs, 0))
     }
 
+    fn start_from(&mut self, state: &State) -> Result<(), TrainerError> {
+        let spec = &self.obs_spec;
+        let saved = state.values.contains_key(ObsNormalizer::NAME);
+        let load = || ObsNormalizer::load(state.value(ObsNormalizer::NAME)?, spec);
+        let loaded = saved.then(load).transpose()?;
+        state.copy_to(self.learner.net.params().named())?;
+        if let (Some(present), Some(loaded)) = (self.learner.net.obs_normalizer_mut(), loaded) {
+            *present = loaded;
+        }
+        Ok(())
+    }
+
     fn notices(&mut self) -> Vec<String> {
         self.learner.notices()
     }

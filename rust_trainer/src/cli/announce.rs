@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use serde_json::{Value, json};
 use tch::Device;
 use vec_env::VecEnv;
 
@@ -9,6 +10,7 @@ use super::output::{EXIT_OK, say, warn};
 use crate::{
     device, envs,
     error::TrainerError,
+    listener,
     parallel::Threads,
     ranks::Ranks,
     run::{Counters, Outcome, Run, Summary, machine},
@@ -118,8 +120,26 @@ pub(super) fn evaluate_in(run: &mut Run, env: Option<Box<dyn VecEnv>>) -> Result
     run.evaluate_in(env)
 }
 
+/// A summary as a [`listener`] hears of it.
+fn told(summary: &Summary, folder: &Path) -> Value {
+    let (mean, length) = (summary.mean_return, summary.mean_length);
+    json!({
+        "event": "end",
+        "is_finished": summary.outcome == Outcome::Finished,
+        "step": summary.counters.step,
+        "updates": summary.counters.update,
+        "seconds": summary.counters.seconds,
+        "mean_return": mean.map(|(mean, _)| mean),
+        "mean_length": length.map(|(mean, _)| mean),
+        "games": mean.map_or(0, |(_, games)| games),
+        "best": summary.best,
+        "folder": folder,
+    })
+}
+
 /// How the run, which went on from `begun_at`, ended; returns the exit status.
 pub(super) fn end(summary: &Summary, begun_at: u64, folder: &Path, stop: &StopRequest) -> i32 {
+    listener::tell(|| told(summary, folder));
     let Counters { step, seconds, .. } = summary.counters;
     match summary.mean_length.or(summary.mean_return) {
         Some((mean, games)) if summary.mean_length.is_some() => say(format_args!(

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde_json::json;
+
 use super::{
     output::print,
     player::{PlayArgs, make_envs_to_play, status_after},
@@ -10,6 +12,7 @@ use super::{
 use crate::{
     envs::Recording,
     error::TrainerError,
+    listener,
     report::Evaluation,
     run::evaluate::{Game, evaluation_of},
     stop::StopRequest,
@@ -57,6 +60,7 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
         number += 1;
         let episode = &game.episode;
         let (value, steps) = (episode.raw_return, episode.length);
+        listener::tell(|| json!({"event": "game", "raw_return": value, "length": steps}));
         let line = format!("game {number}: {value} in {steps} steps");
         match &videos {
             Some(videos) if (game.number as u64).is_multiple_of(args.record_every) => {
@@ -69,7 +73,9 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
         .play
         .play(&*policy, env, args.episodes, stop, on_game)?;
     if !played.is_empty() {
-        let Evaluation { mean, std, .. } = evaluation_of(&played, 0, 0.0);
+        let evaluation = evaluation_of(&played, counters.step, 0.0);
+        listener::tell(|| json!({"event": "evaluation", "scalars": evaluation}));
+        let Evaluation { mean, std, .. } = evaluation;
         print(format_args!(
             "mean {mean:.2} ± {std:.2} (standard deviation) over {} games",
             played.len()

@@ -7,9 +7,11 @@ use std::{
 };
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use serde_json::json;
 
 use crate::{
     error::{TrainerError, brief, brief_quotes},
+    listener,
     settings::Preset,
 };
 
@@ -57,7 +59,13 @@ pub(super) fn explain(mut error: clap::Error, command: &clap::Command, args: &[O
         .filter(|line| !line.is_empty() && !line.starts_with("For more"))
         .collect();
     let line = parts.join("; ").replace(":;", ":"); // where a list begins
-    let _ = writeln!(io::stderr(), "{line} (--help lists all)");
+    let is_heard = listener::tell(|| {
+        let said = line.trim_start_matches("error: ");
+        json!({"event": "error", "is_usage": true, "text": said, "details": null})
+    });
+    if !is_heard {
+        let _ = writeln!(io::stderr(), "{line} (--help lists all)");
+    }
     error.exit_code()
 }
 
@@ -72,7 +80,15 @@ pub(super) fn fail(error: &TrainerError) {
         }
         cause = source.source();
     }
-    let _ = writeln!(io::stderr(), "error: {}", brief_quotes(&text));
+    let text = brief_quotes(&text);
+    let is_heard = listener::tell(|| {
+        let is_usage = matches!(error, TrainerError::Setting(_) | TrainerError::Usage(_));
+        json!({"event": "error", "is_usage": is_usage, "text": text, "details": error.details()})
+    });
+    if is_heard {
+        return;
+    }
+    let _ = writeln!(io::stderr(), "error: {text}");
     if let Some(details) = error.details() {
         let _ = writeln!(io::stderr(), "\n{details}");
     }

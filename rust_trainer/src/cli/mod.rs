@@ -4,6 +4,7 @@ mod announce;
 mod doctor;
 mod dump_frames;
 mod eval;
+mod exchange;
 mod mistakes;
 mod output;
 mod player;
@@ -23,7 +24,14 @@ use std::{
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{error::TrainerError, memory, panics::catch_panics, ranks::Launch, stop::StopRequest};
+use crate::{
+    error::TrainerError,
+    listener::{self, Listener},
+    memory,
+    panics::catch_panics,
+    ranks::Launch,
+    stop::{self, StopRequest},
+};
 use output::EXIT_ERROR;
 
 /// Trains reinforcement-learning agents on Atari games, in Rust with libtorch.
@@ -46,6 +54,10 @@ enum Command {
     DumpFrames(dump_frames::DumpArgs),
     /// Let a trained agent play against others in a game for two, and print a table of the results
     Versus(versus::VersusArgs),
+    /// Write a policy as an ONNX model, or as a folder for a model hub
+    Export(exchange::ExportArgs),
+    /// Make a checkpoint of a policy that stable-baselines3 or CleanRL trained
+    Import(exchange::ImportArgs),
     /// Show the interpreter, libpython, libtorch, CUDA and threads in use, and report what is wrong with them
     Doctor,
 }
@@ -73,7 +85,9 @@ pub fn run(args: Vec<OsString>) -> i32 {
     };
     let result = catch_panics(|| dispatch(cli, &stop));
     if let Err(TrainerError::Stopped) = result {
-        let _ = writeln!(io::stderr(), "stopped");
+        if !listener::is_there() {
+            let _ = writeln!(io::stderr(), "stopped");
+        }
         // Python may still be busy in a thread that was left to itself: it ends with the process.
         return stop.exit_status();
     }
@@ -86,6 +100,17 @@ pub fn run(args: Vec<OsString>) -> i32 {
             EXIT_ERROR
         }
     }
+}
+
+/// The same for a caller that hears, event by event, what would be printed, and asks for a stop by `false`.
+#[must_use]
+pub fn run_heard(args: Vec<OsString>, mut hear: Box<dyn FnMut(&str) -> bool>) -> i32 {
+    let listener: Listener = Box::new(move |event| {
+        if !hear(event) {
+            stop::ask_as_a_signal();
+        }
+    });
+    listener::with(listener, || run(args))
 }
 
 /// Ends what Python does in the background, as long as Python lets anybody in: an environment that was given up
@@ -112,6 +137,8 @@ fn dispatch(cli: Cli, stop: &StopRequest) -> Result<i32, TrainerError> {
         Command::Eval(args) => eval::eval(&args, stop),
         Command::DumpFrames(args) => dump_frames::dump_frames(&args, stop),
         Command::Versus(args) => versus::versus(&args, stop),
+        Command::Export(args) => exchange::export(&args),
+        Command::Import(args) => exchange::import(&args),
         Command::Doctor => Ok(doctor::doctor()),
     }
 }

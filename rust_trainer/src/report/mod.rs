@@ -8,6 +8,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use serde_json::{Map, Value, json};
+
 pub(crate) mod band;
 pub mod bootstrap;
 mod curve;
@@ -26,7 +28,7 @@ mod tests;
 pub use rows::{Episode, Evaluation};
 pub use table::read_rows;
 
-use crate::error::TrainerError;
+use crate::{error::TrainerError, listener};
 use curve::{Curve, draw_curve};
 use files::{EPISODES, Files};
 use progress::Progress;
@@ -132,7 +134,11 @@ impl RunReport {
         let lengths = lengths.map(|lengths| ("length_mean_100", lengths.mean()));
         let scalars = scalars.iter().map(|&(name, value)| (name, Some(value)));
         let row: Vec<_> = scalars.chain(own).chain(lengths).collect();
-        self.write(|files| files.update(step, &row))
+        self.write(|files| files.update(step, &row))?;
+        if self.files.is_some() {
+            listener::tell(|| told(self, &row));
+        }
+        Ok(())
     }
 
     /// Records an evaluation, and says whether it is the best so far.
@@ -146,6 +152,7 @@ impl RunReport {
             row.seconds,
             if is_best { ", the best so far" } else { "" }
         ));
+        listener::tell(|| json!({"event": "evaluation", "is_best": is_best, "scalars": row}));
         self.write(|files| files.evaluation(row))
     }
 
@@ -265,6 +272,20 @@ impl RunReport {
     pub fn seconds(&self) -> f64 {
         self.seconds_before + self.started.elapsed().as_secs_f64()
     }
+}
+
+/// An update as a [`listener`] hears of it; what is not known yet is null.
+fn told(report: &RunReport, row: &[(&str, Option<f64>)]) -> Value {
+    let row = row
+        .iter()
+        .map(|&(name, value)| (name.to_owned(), json!(value)));
+    json!({
+        "event": "update",
+        "step": report.step,
+        "total_steps": report.progress.total_steps(),
+        "games": report.games.played,
+        "scalars": row.collect::<Map<_, _>>(),
+    })
 }
 
 /// The length of a game that both players' rows report, from the first one's.

@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::format::duration;
 use super::running::{GameWindow, Rate};
+use crate::listener;
 
 /// A bar is redrawn, or a line printed, no sooner than this after the one before.
 const BAR_INTERVAL: Duration = Duration::from_millis(200);
@@ -28,8 +29,12 @@ enum Display {
 }
 
 impl Progress {
-    /// Shows the progress from `start_step` (0, or where a resumed run goes on) to `total_steps`.
+    /// Shows the progress from `start_step` (0, or where a resumed run goes on) to `total_steps`; a
+    /// [`listener`] hears of updates instead.
     pub fn new(start_step: u64, total_steps: u64) -> Self {
+        if listener::is_there() {
+            return Self::hidden(start_step, total_steps);
+        }
         let terminal = std::env::var_os("TERM").is_none_or(|kind| kind != "dumb");
         let display = if terminal && io::stderr().is_terminal() {
             Display::Bar(bar(start_step, total_steps))
@@ -88,6 +93,11 @@ impl Progress {
         }
     }
 
+    /// Agent steps of the whole run.
+    pub fn total_steps(&self) -> u64 {
+        self.total_steps
+    }
+
     /// Leaves out the last `time` of what the rate is measured over.
     pub fn pause(&mut self, time: Duration) {
         self.rate.pause(time);
@@ -95,6 +105,9 @@ impl Progress {
 
     /// Prints a line of text above the bar, or among the lines.
     pub fn message(&mut self, text: &str) {
+        if listener::tell_line(text) {
+            return;
+        }
         match &mut self.display {
             Display::Bar(bar) => bar.println(text),
             Display::Lines(out) => line(out, text),

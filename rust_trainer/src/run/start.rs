@@ -1,13 +1,13 @@
 //! How runs start: anew, or from their newest checkpoint.
 
-use std::time::Instant;
+use std::{fs, path::Path, time::Instant};
 
 use tch::Device;
 use vec_env::{EnvError, StepBatch, VecEnv};
 
 use super::{
     InMemory, Run, Times,
-    checkpoints::{self, EnvStates, files},
+    checkpoints::{self, Checkpoint, EnvStates, files},
     folder::RunFolder,
     machine,
     run_start::RunStart,
@@ -151,6 +151,9 @@ impl Run {
     }
 }
 
+/// What is wrong with a checkpoint whose network cannot play here.
+const ANOTHER_ENV: &str = "is of an environment with other observations or actions";
+
 /// What steps and what learns, ready for the first step, and what the user should know of it.
 type Prepared = (Box<dyn VecEnv>, Box<dyn Algorithm>, Vec<String>);
 
@@ -171,6 +174,10 @@ fn prepare(
     memory::check_run(settings, &needs)?;
     let mut algorithm = algorithms::of_rank(settings, &*env, device, ranks)
         .map_err(|error| device::advised(error, device, &settings.machine))?;
+    let start_from = &settings.run.start_from;
+    if from.is_none() && !start_from.as_os_str().is_empty() {
+        begin_with(&mut *algorithm, start_from, &*env, ranks)?;
+    }
     let mut done_before = 0;
     let mut states = Err(None);
     if let Some(checkpoints::Found {
@@ -179,8 +186,7 @@ fn prepare(
     {
         if checkpoint.obs_spec != *env.obs_spec() || checkpoint.action_space != *env.action_space()
         {
-            let problem = "is of an environment with other observations or actions";
-            return Err(TrainerError::checkpoint(path, problem));
+            return Err(TrainerError::checkpoint(path, ANOTHER_ENV));
         }
         algorithm
             .load_state(&checkpoint.state)
@@ -218,6 +224,27 @@ fn prepare(
         notices.extend(why.map(|why| format!("the games start anew: {why}")));
     }
     Ok((env, algorithm, notices))
+}
+
+/// Gives a new run the network of the checkpoint that `path` means, which rank 0 sees.
+fn begin_with(
+    algorithm: &mut dyn Algorithm,
+    path: &Path,
+    env: &dyn VecEnv,
+    ranks: &Ranks,
+) -> Result<(), TrainerError> {
+    let bytes = if ranks.is_first() {
+        let found = checkpoints::find(path)?.path;
+        fs::read(&found).map_err(TrainerError::io("read", &found))?
+    } else {
+        Vec::new()
+    };
+    let found = Checkpoint::parse(path, &ranks.of_first(&bytes)?)?;
+    if found.obs_spec != *env.obs_spec() || found.action_space != *env.action_space() {
+        return Err(TrainerError::checkpoint(path, ANOTHER_ENV));
+    }
+    let started = algorithm.start_from(&found.state);
+    started.map_err(|error| TrainerError::checkpoint(path, error))
 }
 
 /// Games that do not go on where they were saved, and why, if that is not what a new run does.

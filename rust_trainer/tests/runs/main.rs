@@ -20,6 +20,7 @@ mod failures;
 mod folders;
 mod foreign;
 mod groups;
+mod policies;
 mod replays;
 mod resume;
 mod run_folder;

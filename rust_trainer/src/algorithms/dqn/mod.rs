@@ -296,6 +296,13 @@ impl Algorithm for Dqn {
         self.take_state(state)
     }
 
+    fn start_from(&mut self, state: &State) -> Result<(), TrainerError> {
+        let net = &self.learner.net.net;
+        state.copy_to(net.params.named())?;
+        self.target.params.copy_from(&net.params);
+        Ok(())
+    }
+
     /// What was under way ends behind the observations in hand, as soon as those of new games are there:
     /// see [`Replay::restart`].
     fn forget_games(&mut self) {

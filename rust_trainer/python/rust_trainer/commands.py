@@ -1,0 +1,54 @@
+"""What the commands `export` and `import` of the program do; each returns the lines to print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["export", "import_"]
+
+
+def export(
+    run: str,
+    *,
+    best: bool,
+    onnx: str | None,
+    hub: str | None,
+    episodes: int,
+    seed: int,
+    greedy: bool,
+) -> list[str]:
+    """Write the policy of `run` as an ONNX model to `onnx`, and as a folder for a hub to `hub`."""
+    from rust_trainer.policies import load_policy
+
+    policy = load_policy(run, best=best)
+    said = []
+    if onnx is not None:
+        from rust_trainer.onnx_export import export_onnx
+
+        size = export_onnx(policy, onnx).stat().st_size
+        said.append(f"ONNX model: {onnx} ({size / 1e3:.0f} kB)")
+    if hub is not None:
+        from rust_trainer.checkpoints import find
+        from rust_trainer.hub import make_hub_folder
+
+        made = make_hub_folder(
+            find(run, best=best), Path(hub), episodes=episodes, seed=seed, greedy=greedy
+        )
+        said.append(
+            f"mean return {made.mean:.2f} ± {made.std:.2f} (standard deviation) over"
+            f" {len(made.returns)} games"
+        )
+        said.append(f"folder for a hub: {hub}")
+    return said
+
+
+def import_(file: str, *, game: str, output: str) -> list[str]:
+    """Make the checkpoint in `output` of a policy that another library trained."""
+    from rust_trainer.importing import import_policy
+
+    made = import_policy(file, game, output)
+    return [
+        f"{made.what}: {made.num_params} parameters",
+        f"checkpoint: {made.checkpoint}",
+        f"play it by: eval '{output}'; learn from it by: train --start-from '{output}'",
+    ]

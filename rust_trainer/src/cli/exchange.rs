@@ -1,0 +1,89 @@
+//! `export` and `import`: policies as other programs have them. The formats are Python's business, whose package
+//! `rust_trainer` reads and writes them without this program, too.
+
+use std::path::{Path, PathBuf};
+
+use python_shim::Value;
+
+use super::output::{EXIT_OK, print};
+use crate::error::TrainerError;
+
+#[derive(clap::Args)]
+pub(super) struct ExportArgs {
+    /// A run's folder (its newest checkpoint is taken) or a checkpoint
+    run: PathBuf,
+    /// Take the checkpoint that did best in evaluations during training instead of the newest
+    #[arg(long)]
+    best: bool,
+    /// Write the network as an ONNX model, for any runtime of that format
+    #[arg(long, value_name = "FILE", required_unless_present = "hub")]
+    onnx: Option<PathBuf>,
+    /// Make a folder for a model hub: model card, settings, scores, a video, the weights
+    #[arg(long, value_name = "FOLDER")]
+    hub: Option<PathBuf>,
+    /// True games that the scores on the model card are of
+    #[arg(long, default_value_t = 10, requires = "hub",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    episodes: u32,
+    /// Seed of these games
+    #[arg(long, default_value_t = 0, requires = "hub")]
+    seed: u32,
+    /// Play them by the most probable actions instead of drawing from the policy
+    #[arg(long, requires = "hub")]
+    greedy: bool,
+}
+
+#[derive(clap::Args)]
+pub(super) struct ImportArgs {
+    /// A zip of stable-baselines3 (PPO, A2C, DQN with `CnnPolicy`), or a state dict of CleanRL's PPO agent
+    file: PathBuf,
+    /// The game that it plays: any environment id that Gymnasium knows
+    #[arg(long, value_name = "ENV_ID")]
+    game: String,
+    /// Folder for the checkpoint, as that of a run; it must not be there yet
+    #[arg(long, value_name = "FOLDER")]
+    output: PathBuf,
+}
+
+pub(super) fn export(args: &ExportArgs) -> Result<i32, TrainerError> {
+    let path = |path: &Option<PathBuf>| path.as_deref().map_or(Value::None, text);
+    say_what_is_done(
+        "export",
+        &[
+            ("run", text(&args.run)),
+            ("best", args.best.into()),
+            ("onnx", path(&args.onnx)),
+            ("hub", path(&args.hub)),
+            ("episodes", i64::from(args.episodes).into()),
+            ("seed", i64::from(args.seed).into()),
+            ("greedy", args.greedy.into()),
+        ],
+    )
+}
+
+pub(super) fn import(args: &ImportArgs) -> Result<i32, TrainerError> {
+    say_what_is_done(
+        "import_",
+        &[
+            ("file", text(&args.file)),
+            ("game", args.game.as_str().into()),
+            ("output", text(&args.output)),
+        ],
+    )
+}
+
+/// Calls a command that is written in Python, and prints the lines that it returns.
+fn say_what_is_done(command: &str, args: &[(&str, Value)]) -> Result<i32, TrainerError> {
+    if let Value::List(lines) = python_shim::call("rust_trainer.commands", command, args)? {
+        for line in lines {
+            if let Value::Str(line) = line {
+                print(line)?;
+            }
+        }
+    }
+    Ok(EXIT_OK)
+}
+
+fn text(path: &Path) -> Value {
+    path.to_string_lossy().into_owned().into()
+}

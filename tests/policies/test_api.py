@@ -1,0 +1,181 @@
+"""`train` and `evaluate` from Python: the program's runs, with a callback."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import torch
+from program import PROGRAM, ROOT, Trainer
+
+import rust_trainer
+from rust_trainer import Settings, TrainerError, Update, UsageError, evaluate, train
+from rust_trainer.settings import Preset
+
+SHORT: dict[str, Any] = {
+    "preset": "ppo-cartpole",
+    "total_steps": 2048,
+    "seed": 7,
+    "torch_threads": 1,
+}
+
+
+def rows(run: Path) -> list[dict[str, str]]:
+    with (run / "updates.csv").open() as table:
+        named = list(csv.DictReader(table))
+    return [{name: each[name] for name in each if "second" not in name} for each in named]
+
+
+def settings(folder: Path, **others: Any) -> Settings:
+    return Settings(**SHORT | {"runs_dir": folder, "run_name": "run"} | others)
+
+
+def test_it_is_the_programs_run(tmp_path: Path) -> None:
+    heard: list[Update] = []
+    result = train(settings(tmp_path), callback=heard.append, progress=False)
+    assert result.is_finished
+    assert result.folder == tmp_path / "run"
+    assert (result.step, result.updates) == (2048, len(heard))
+    words = settings(tmp_path, run_name="program").arguments()
+    Trainer(tmp_path, PROGRAM).run("train", *words)
+    theirs = rows(tmp_path / "program")
+    assert rows(result.folder) == theirs
+    for update, row in zip(heard, theirs, strict=True):
+        assert update.step == int(row["step"])
+        assert update.total_steps == 2048
+        loss = update.scalars["policy_loss"]
+        assert float(row["policy_loss"]) == pytest.approx(loss, rel=1e-6)
+    assert result.mean_return == heard[-1].scalars["raw_return_mean_100"]
+    played = evaluate(result.folder, 5, seed=1)
+    out, _ = Trainer(tmp_path, PROGRAM).run("eval", "run", "--episodes", 5, "--seed", 1)
+    said = [float(each) for each in re.findall(r"game \d+: ([\d.]+) in", out)]
+    assert played.returns == said
+    assert f"mean {played.mean:.2f} ± {played.std:.2f}" in out
+
+
+def test_a_callback_stops_it_and_it_goes_on(tmp_path: Path) -> None:
+    result = train(settings(tmp_path), callback=lambda update: update.step < 1000, progress=False)
+    assert not result.is_finished
+    assert result.step < 2048
+    assert list(result.folder.glob("checkpoints/step-*"))
+    with pytest.warns(UserWarning, match="the games start anew"):  # gymnasium's have no states
+        resumed = train(resume=result.folder, progress=False)
+    assert (resumed.is_finished, resumed.step) == (True, 2048)
+    train(settings(tmp_path, run_name="whole"), progress=False)
+    whole = rows(tmp_path / "whole")
+    assert rows(result.folder)[: result.updates] == whole[: result.updates]
+
+
+def test_what_a_callback_raises_comes_back(tmp_path: Path) -> None:
+    def fail(update: Update) -> None:
+        raise LookupError(f"at {update.step}")
+
+    with pytest.raises(LookupError, match=r"at \d+"):
+        train(settings(tmp_path), callback=fail, progress=False)
+    assert list(tmp_path.glob("run/checkpoints/step-*"))
+
+
+def test_ctrl_c_leaves_a_checkpoint_and_pythons_handler(tmp_path: Path) -> None:
+    before, threads = signal.getsignal(signal.SIGINT), torch.get_num_threads()
+    with pytest.raises(KeyboardInterrupt, match=r"go on by train\(resume='.*run'\)"):
+        train(
+            settings(tmp_path, total_steps=1_000_000),
+            callback=lambda _: os.kill(os.getpid(), signal.SIGINT),
+            progress=False,
+        )
+    assert list(tmp_path.glob("run/checkpoints/step-*"))
+    assert signal.getsignal(signal.SIGINT) is before
+    assert torch.get_num_threads() == threads
+
+
+def test_other_threads_run_while_it_learns(tmp_path: Path) -> None:
+    counted = 0
+    over = threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not over.is_set():
+            counted += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    began = time.monotonic()
+    train(settings(tmp_path), progress=False)
+    took = time.monotonic() - began
+    over.set()
+    thread.join()
+    assert counted > took * 50  # with the lock held none of a thousand a second would run
+
+
+@pytest.mark.parametrize(
+    ("named", "problem"),
+    [
+        ({"gamma": 1.5}, r"setting `gamma` = 1.5 must lie between 0 and 1"),
+        ({"batch_size": 8}, "batch_size"),
+        ({"net": "transformer"}, "transformer"),
+        ({"env_id": "NoSuch-v0"}, "NoSuch-v0"),
+    ],
+)
+def test_mistakes_are_the_programs_sentences(
+    named: dict[str, Any], problem: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(TrainerError, match=problem) as raised:
+        train(settings(tmp_path, **named), progress=False)
+    if "env_id" not in named:
+        assert isinstance(raised.value, UsageError)
+    assert "\n" not in str(raised.value)
+    assert not str(raised.value).startswith("error")
+    assert capfd.readouterr() == ("", "")
+    with pytest.raises(TypeError, match="gama"):
+        Settings(gama=1)
+
+
+def test_a_bar_shows_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tqdm")
+    train(settings(tmp_path), progress=True)
+    shown = capsys.readouterr()
+    assert "2.05k/2.05k" in shown.err  # however far the last update went
+    assert "mean return" in shown.err
+    assert "CartPole-v1 with PPO: 8 environments" in shown.out
+
+
+def test_settings_are_those_of_the_program(tmp_path: Path) -> None:
+    trainer = Trainer(tmp_path, PROGRAM)
+    options, presets = {"config"}, ""
+    for algorithm in ("ppo", "a2c", "dqn", "pqn"):
+        out, _ = trainer.run("train", "--algorithm", algorithm, "--help")
+        options |= {each.replace("-", "_") for each in re.findall(r"^ +--([\w-]+) <", out, re.M)}
+        presets = out.partition("\nPresets:\n")[2]
+    options -= {"resume", "rank_timeout"}
+    assert set(inspect.signature(Settings).parameters) == options | {"preset"}
+    assert re.findall(r"^  ([\w-]+) ", presets, re.M) == list(get_args(Preset))
+    # And the choices of each.
+    choices = dict(re.findall(r"--([\w-]+) <[^\[]*?\[possible values: ([^\]]*)\]", out, re.S))
+    hints = inspect.get_annotations(Settings)
+    for name, values in choices.items():
+        hint = str(hints[name.replace("-", "_")])
+        assert set(re.findall(r'"([^"]+)"', hint)) == set(re.split(r",\s+", values)), name
+
+
+def test_it_is_typed() -> None:
+    package = ROOT / "rust_trainer/python/rust_trainer"
+    assert (package / "py.typed").is_file()
+    # mypy's opinion is asked for by scripts/test.
+    pytest.importorskip("pyright")
+    words = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, str(package)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stdout
+    assert set(rust_trainer.__all__) <= set(dir(rust_trainer))
+    for name in rust_trainer.__all__:
+        assert getattr(rust_trainer, name) is not None

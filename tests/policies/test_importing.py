@@ -1,0 +1,223 @@
+"""Models of stable-baselines3 and CleanRL as checkpoints: the same actions, and no pickle run."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from program import PROGRAM, Trainer
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.env_util import make_atari_env
+from stable_baselines3.common.vec_env import VecFrameStack
+from torch import nn
+
+from rust_trainer import CheckpointError, Settings, evaluate, import_policy, load_policy, train
+from rust_trainer.policies import Policy, QNetwork
+
+GAME = "SpaceInvadersNoFrameskip-v4"
+MODELS: dict[str, Callable[[Any], Any]] = {
+    "PPO": lambda env: PPO(
+        "CnnPolicy", env, n_steps=16, batch_size=16, n_epochs=1, ent_coef=0.02, seed=1
+    ),
+    "A2C": lambda env: A2C("CnnPolicy", env, n_steps=8, gae_lambda=0.9, seed=1),
+    "DQN": lambda env: DQN(
+        *("CnnPolicy", env),
+        buffer_size=200,
+        learning_starts=20,
+        batch_size=8,
+        train_freq=4,
+        exploration_final_eps=0.02,
+        seed=1,
+    ),
+}
+
+
+class CleanRLAgent(nn.Module):
+    """CleanRL's agent of `ppo_atari.py`: its layers, in its places."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.network = nn.Sequential(
+            nn.Conv2d(4, 32, 8, stride=4),
+            nn.ReLU(),
+            nn.Conv2d(32, 64, 4, stride=2),
+            nn.ReLU(),
+            nn.Conv2d(64, 64, 3, stride=1),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(64 * 7 * 7, 512),
+            nn.ReLU(),
+        )
+        self.actor = nn.Linear(512, 6)
+        self.critic = nn.Linear(512, 1)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Any, Path]]:
+    """A model that stable-baselines3 has trained for a moment, and the file that it saved."""
+    kept: dict[str, tuple[Any, Path]] = {}
+
+    def train_one(name: str) -> tuple[Any, Path]:
+        if name not in kept:
+            env = VecFrameStack(make_atari_env(GAME, n_envs=1, seed=1), 4)
+            model = MODELS[name](env).learn(64)
+            env.close()
+            file = tmp_path_factory.mktemp("sb3") / f"{name}.zip"
+            model.save(file)
+            kept[name] = model, file
+        return kept[name]
+
+    return train_one
+
+
+def seen(policy: Policy) -> list[np.ndarray]:
+    """Play a game for a while with actions of the policy's; the observations `[4, 84, 84]`."""
+    env = policy.make_env()
+    obs, _ = env.reset(seed=2)
+    observed = []
+    for _ in range(120):
+        observed.append(obs)
+        obs, _, terminated, truncated, _ = env.step(policy.act(obs)[0])
+        assert not terminated | truncated
+    env.close()
+    return observed
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_stable_baselines3s_models_act_as_before(
+    name: str, trained: Callable[[str], tuple[Any, Path]], tmp_path: Path
+) -> None:
+    model, file = trained(name)
+    out, _ = Trainer(tmp_path, PROGRAM).run("import", file, "--game", GAME, "--output", "run")
+    assert f"stable-baselines3's {name}" in out
+    policy = load_policy(tmp_path / "run")
+    obs = np.stack(seen(policy))
+    theirs, _ = model.predict(np.moveaxis(obs, 1, -1), deterministic=True)
+    assert (policy.act(obs, greedy=True)[0] == theirs).all()
+    with torch.no_grad():
+        if isinstance(policy, QNetwork):
+            expected = model.q_net(torch.from_numpy(obs))
+            found = policy(torch.from_numpy(obs))
+        else:
+            said = model.policy.get_distribution(torch.from_numpy(obs))
+            expected = said.distribution.logits
+            found = torch.log_softmax(policy(torch.from_numpy(obs))[0], 1)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    settings = policy.checkpoint.settings
+    assert (settings["algorithm"], settings["gamma"]) == (name.lower(), 0.99)
+    assert policy.checkpoint.step == model.num_timesteps
+    if name == "PPO":
+        assert settings["ent_coef"] == 0.02
+    played = evaluate(tmp_path / "run", 1, greedy=True)
+    assert played.step == model.num_timesteps
+
+
+@pytest.mark.parametrize("name", ["PPO", "DQN"])
+def test_a_run_learns_on_from_it(
+    name: str, trained: Callable[[str], tuple[Any, Path]], tmp_path: Path
+) -> None:
+    import_policy(trained(name)[1], GAME, tmp_path / "imported")
+    short: dict[str, Any] = {"num_steps": 8, "num_minibatches": 2, "update_epochs": 1}
+    if name == "DQN":
+        short = {"learning_starts": 8, "replay_capacity": 100, "steps_per_update": 8}
+    # So small a rate that it is still the same network.
+    settings = Settings(
+        algorithm=name.lower(),
+        env_id=GAME,
+        recipe="baselines",
+        num_envs=2,
+        total_steps=16,
+        learning_rate=1e-9,
+        start_from=tmp_path / "imported",
+        runs_dir=tmp_path,
+        run_name="run",
+        **short,
+    )
+    result = train(settings, progress=False)
+    assert result.is_finished
+    before = load_policy(tmp_path / "imported").state_dict()
+    after = load_policy(result.folder).state_dict()
+    assert before.keys() == after.keys()
+    for each in before:
+        torch.testing.assert_close(after[each], before[each], rtol=0, atol=1e-6)
+
+
+def test_cleanrls_agent_acts_as_before(tmp_path: Path) -> None:
+    torch.manual_seed(3)
+    agent = CleanRLAgent()
+    file = tmp_path / "ppo_atari.cleanrl_model"
+    torch.save(agent.state_dict(), file)
+    made = import_policy(file, GAME, tmp_path / "run")
+    assert (made.what, made.num_params) == ("CleanRL's PPO", 1_687_719)
+    policy = load_policy(tmp_path / "run")
+    obs = np.stack(seen(policy))
+    with torch.no_grad():
+        hidden = agent.network(torch.from_numpy(obs) / 255.0)
+        logits, value = policy(torch.from_numpy(obs))
+    torch.testing.assert_close(logits, agent.actor(hidden), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(value, agent.critic(hidden)[:, 0], rtol=1e-4, atol=1e-5)
+    assert policy.env.settings["preset"] == "cleanrl"
+
+
+class Harmful:
+    """What a pickle may hold: reading it would make a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.folder),)
+
+
+def test_no_pickle_is_run(tmp_path: Path) -> None:
+    harm = Harmful(tmp_path / "harmed")
+    torch.save({"network.0.weight": harm}, tmp_path / "a.cleanrl_model")
+    (tmp_path / "b.pkl").write_bytes(pickle.dumps(harm))
+    weights = io.BytesIO()
+    torch.save({"action_net.weight": harm}, weights)
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
+        archive.writestr("data", json.dumps({"policy_class": {":type:": "x"}}))
+        archive.writestr("policy.pth", weights.getvalue())
+    for name in ("a.cleanrl_model", "b.pkl", "c.zip"):
+        with pytest.raises(CheckpointError, match="no weights that can be read without running"):
+            import_policy(tmp_path / name, GAME, tmp_path / "run")
+    assert not (tmp_path / "harmed").exists()
+    assert not (tmp_path / "run").exists()
+
+
+def test_pickled_fields_are_left_alone(
+    trained: Callable[[str], tuple[Any, Path]], tmp_path: Path
+) -> None:
+    """Each field that stable-baselines3 would unpickle is replaced by one that does harm."""
+    _, file = trained("PPO")
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    about = json.loads(parts["data"])
+    for field in about.values():
+        if isinstance(field, dict) and ":serialized:" in field:
+            field[":serialized:"] = "never read"
+    parts["data"] = json.dumps(about).encode()
+    with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    import_policy(tmp_path / "model.zip", GAME, tmp_path / "run")
+
+
+def test_what_fits_nothing_is_refused_in_a_line(tmp_path: Path) -> None:
+    torch.save({"fc.weight": torch.zeros(2)}, tmp_path / "other.pt")
+    trainer = Trainer(tmp_path, PROGRAM)
+    arguments = ["import", "other.pt", "--game", GAME, "--output"]
+    _, err = trainer.run(*arguments, "run", status=1)
+    assert err.startswith("error: `other.pt` is neither a model of stable-baselines3 nor")
+    assert err.count("\n") == 1
+    with pytest.raises(CheckpointError, match="is there already"):
+        import_policy(tmp_path / "other.pt", GAME, tmp_path)
