@@ -39,6 +39,7 @@ mod gym;
 pub mod interpreter;
 mod value;
 mod variables;
+mod video;
 
 pub use atari::AtariRequest;
 pub use call::call;
@@ -52,6 +53,7 @@ pub use tch;
 pub use value::{Array, ArrayData, MakeOptions, Value};
 /// The interface that training uses, which [`VecGymEnv`] implements.
 pub use vec_env;
+pub use video::VideoFile;
 
 /// For the code that [`extension_module!`] makes.
 #[doc(hidden)]

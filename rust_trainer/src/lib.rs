@@ -22,6 +22,7 @@ pub mod normalize;
 pub mod optimizer;
 mod panics;
 pub mod parallel;
+mod play;
 pub mod policy;
 pub mod random;
 pub mod ranks;
@@ -31,6 +32,8 @@ pub mod seeds;
 pub mod settings;
 pub mod stop;
 mod tensors;
+mod terminal;
+mod watch;
 
 #[cfg(feature = "extension-module")]
 python_shim::extension_module!(_rust_trainer, crate::cli::run, crate::cli::run_heard);

@@ -7,12 +7,14 @@ mod eval;
 mod exchange;
 mod mistakes;
 mod output;
+mod play;
 mod player;
 mod recorded;
 mod seeds;
 mod setting_args;
 mod train;
 mod versus;
+mod watch;
 
 use std::{
     ffi::OsString,
@@ -50,6 +52,10 @@ enum Command {
     Seeds(Box<seeds::SeedsArgs>),
     /// Play whole games with a trained agent and report their raw returns
     Eval(eval::EvalArgs),
+    /// Show how a run stands, live, from its files alone
+    Watch(watch::WatchArgs),
+    /// Let a trained agent play to be watched, in a window, in the terminal, or into a file
+    Play(play::LivePlayArgs),
     /// Let a trained agent play and save every raw frame as PNG
     DumpFrames(dump_frames::DumpArgs),
     /// Let a trained agent play against others in a game for two, and print a table of the results
@@ -135,6 +141,8 @@ fn dispatch(cli: Cli, stop: &StopRequest) -> Result<i32, TrainerError> {
         Command::Train(args) => train::train(&args, stop),
         Command::Seeds(args) => seeds::seeds(&args, stop),
         Command::Eval(args) => eval::eval(&args, stop),
+        Command::Watch(args) => watch::watch(&args, stop),
+        Command::Play(args) => play::play(&args, stop),
         Command::DumpFrames(args) => dump_frames::dump_frames(&args, stop),
         Command::Versus(args) => versus::versus(&args, stop),
         Command::Export(args) => exchange::export(&args),

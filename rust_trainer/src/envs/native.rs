@@ -1,13 +1,16 @@
-//! Atari games on the console in Rust: Python says once what an id and settings mean, and plays no part after that.
+//! Atari games on the console in Rust, as batches or alone: Python says once what an id and settings mean, and plays no part after that.
+
+use std::sync::Arc;
 
 use atari_core::{
     Cartridge,
-    rl::{AtariVecEnv, BatchOptions, Preset, Recipe},
+    rl::{AtariVecEnv, BatchOptions, Preset, Recipe, game::PoweredOn},
 };
 use python_shim::Value;
 use vec_env::EnvError;
 
-use super::request::EnvRequest;
+use super::request::{EnvRequest, Recording};
+use crate::{error::TrainerError, settings::Settings};
 
 /// Makes `num_envs` games that `threads` threads emulate.
 ///
@@ -19,9 +22,48 @@ pub(super) fn make(
     num_envs: usize,
     threads: usize,
 ) -> Result<AtariVecEnv, EnvError> {
+    let game = find(request, "use another backend")?;
+    let options = BatchOptions {
+        num_players: game.num_players,
+        num_threads: threads,
+        ..BatchOptions::new(game.recipe)
+    };
+    AtariVecEnv::new(&[game.cartridge], num_envs, &options)
+}
+
+/// A console with the game of `settings`, to play whole games with raw rewards; in another `mode` or `difficulty` than
+/// they say where these are named.
+///
+/// # Errors
+/// As [`make`]; a mode or a difficulty that the game has not.
+pub(crate) fn powered_on(
+    settings: &Settings,
+    mode: Option<u32>,
+    difficulty: Option<u32>,
+) -> Result<PoweredOn, TrainerError> {
+    let request = EnvRequest::for_evaluation(settings, &Recording::default());
+    let mut game = find(&request, "`eval --video-dir` saves its games as mp4")?;
+    game.recipe.mode = mode.or(game.recipe.mode);
+    game.recipe.difficulty = difficulty.or(game.recipe.difficulty);
+    let powered_on = match game.num_players {
+        1 => PoweredOn::new(&game.cartridge, &game.recipe),
+        _ => PoweredOn::for_two(&game.cartridge, &game.recipe),
+    };
+    powered_on.map_err(|error| TrainerError::Usage(error.to_string()))
+}
+
+/// A game, and how it is played.
+struct Found {
+    cartridge: Arc<Cartridge>,
+    recipe: Recipe,
+    num_players: usize,
+}
+
+/// The game that is asked for; what is refused has a `remedy`.
+fn find(request: &EnvRequest<'_>, remedy: &str) -> Result<Found, EnvError> {
     let env_id = request.env_id();
     let refuse = |why: &str| {
-        let message = format!("backend native cannot serve `{env_id}`: {why}; use another backend");
+        let message = format!("backend native cannot serve `{env_id}`: {why}; {remedy}");
         EnvError::Unsupported(message)
     };
     let mut recipe = Recipe::preset(Preset::Default);
@@ -42,12 +84,11 @@ pub(super) fn make(
         recipe.set(name, part).map_err(|error| refuse(&error))?;
     }
     let cartridge = Cartridge::load(&game.rom).map_err(|error| refuse(&error.to_string()))?;
-    let options = BatchOptions {
+    Ok(Found {
+        cartridge,
+        recipe,
         num_players,
-        num_threads: threads,
-        ..BatchOptions::new(recipe)
-    };
-    AtariVecEnv::new(&[cartridge], num_envs, &options)
+    })
 }
 
 /// A value as a user writes it.

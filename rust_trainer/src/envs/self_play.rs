@@ -92,12 +92,7 @@ impl SelfPlay {
     }
 
     fn write_row(&self, player: usize, seen: &[u8], row: &mut [u8]) {
-        let (frames, indicator) = row.split_at_mut(seen.len());
-        frames.copy_from_slice(seen);
-        match self.spec.obs_spec.dtype {
-            Dtype::Uint8 => indicator.fill(if player == 0 { 0 } else { u8::MAX }),
-            Dtype::Float32 => write_floats(indicator, iter::repeat(player as f32)),
-        }
+        write_player(player, self.spec.obs_spec.dtype, seen, row);
     }
 
     /// Says of each player what was received of its game.
@@ -182,6 +177,16 @@ impl VecEnv for SelfPlay {
 
     fn close(&mut self) -> Result<(), EnvError> {
         self.games.close()
+    }
+}
+
+/// Writes what a player sees, and which of the two it is, to `row`.
+pub(crate) fn write_player(player: usize, dtype: Dtype, seen: &[u8], row: &mut [u8]) {
+    let (frames, indicator) = row.split_at_mut(seen.len());
+    frames.copy_from_slice(seen);
+    match dtype {
+        Dtype::Uint8 => indicator.fill(if player == 0 { 0 } else { u8::MAX }),
+        Dtype::Float32 => write_floats(indicator, iter::repeat(player as f32)),
     }
 }
 

@@ -5,7 +5,7 @@ use rand_pcg::Pcg64;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 use vec_env::ActionBatch;
 
-use super::{Choice, Policy};
+use super::{Choice, Estimates, Outlook, Policy};
 use crate::{
     cuda::Recording,
     nn::{Memory, Network, Params, QNet},
@@ -31,6 +31,15 @@ impl Policy for EpsilonGreedy {
         let _guard = no_grad_guard();
         let epsilon = if greedy { 0.0 } else { self.epsilon };
         epsilon_greedy(&self.net.values(obs), epsilon, rng).actions
+    }
+
+    fn outlook(&self, obs: &Tensor, _: &Memory) -> Outlook {
+        let _guard = no_grad_guard();
+        let values = to_vec::<f32>(&self.net.values(obs).get(0));
+        Outlook {
+            value: values[argmax(&values)],
+            estimates: Estimates::ActionValues(values),
+        }
     }
 }
 

@@ -6,10 +6,12 @@
 //! of them (as in Baselines, Stable-Baselines3 and `CleanRL`).
 
 mod epsilon_greedy;
+mod outlook;
 
 pub use epsilon_greedy::{
     EpsilonGreedy, epsilon_greedy, epsilon_greedy_recorded, skip_epsilon_greedy,
 };
+pub use outlook::{Estimates, Outlook};
 use rand::RngExt;
 use rand_distr::{Distribution as _, StandardNormal};
 use rand_pcg::Pcg64;
@@ -51,6 +53,9 @@ pub trait Policy: Send {
     /// `memory` is of the observations before and comes to hold this one; [`Memory::forget`] where an
     /// episode ended.
     fn act(&self, obs: &Tensor, memory: &mut Memory, rng: &mut Pcg64, greedy: bool) -> ActionBatch;
+
+    /// What it makes of the first of `obs`, behind what `memory` holds, before it chooses.
+    fn outlook(&self, obs: &Tensor, memory: &Memory) -> Outlook;
 }
 
 impl Policy for PolicyValueNet {
@@ -74,6 +79,23 @@ impl Policy for PolicyValueNet {
         let obs = self.normalized(obs);
         let actions = choose(self, &obs, memory, rng, greedy, Threads::ONE).actions;
         self.action_space().clipped(&actions)
+    }
+
+    fn outlook(&self, obs: &Tensor, memory: &Memory) -> Outlook {
+        let _guard = no_grad_guard();
+        let Output { policy, value } = self.step(&self.normalized(obs), memory).0;
+        let mut numbers = to_vec::<f32>(&policy.numbers().get(0));
+        let estimates = match self.action_space() {
+            ActionSpace::Box { .. } => {
+                numbers.truncate(numbers.len() / 2);
+                Estimates::Means(numbers)
+            }
+            _ => Estimates::Probabilities(numbers.into_iter().map(f32::exp).collect()),
+        };
+        Outlook {
+            value: value.double_value(&[0]) as f32,
+            estimates,
+        }
     }
 }
 

@@ -74,8 +74,8 @@ pub fn normalized(env_id: &str, raw_return: f64) -> Option<f64> {
     Some((raw_return - random) / (human - random))
 }
 
-/// The game of an id such as `PongNoFrameskip-v4`, `Pong-v4` or `ALE/Pong-v5`.
-fn game(env_id: &str) -> Option<&str> {
+/// The game in an id such as `PongNoFrameskip-v4`, `Pong-v4` or `ALE/Pong-v5`.
+pub(crate) fn game(env_id: &str) -> Option<&str> {
     let name = env_id.strip_prefix("ALE/").unwrap_or(env_id);
     let (name, _version) = name.rsplit_once("-v")?;
     let name = name.strip_suffix("NoFrameskip").unwrap_or(name);

@@ -15,7 +15,7 @@ pub mod bootstrap;
 mod curve;
 mod events;
 mod files;
-mod format;
+pub(crate) mod format;
 pub(crate) mod human;
 mod picture;
 pub(crate) mod progress;

@@ -119,6 +119,11 @@ impl Plan {
         self.write()
     }
 
+    /// Whether a plan stands in a folder.
+    pub fn is_in(folder: &Path) -> bool {
+        folder.join(PLAN).is_file()
+    }
+
     /// The plan in `folder`.
     pub fn open(folder: &Path) -> Result<Self, TrainerError> {
         let path = folder.join(PLAN);

@@ -1,0 +1,75 @@
+//! Every frame of a game as a PNG, `out0-<frame>.png` in a folder, numbered on behind those that are there.
+
+use std::{
+    fs::{self, File},
+    io::BufWriter,
+    path::{Path, PathBuf},
+};
+
+use atari_core::WIDTH;
+
+use super::{
+    Display, Filming, canvas::size_on_television, controls::Controls, frame::Frame, panel::composed,
+};
+use crate::{error::TrainerError, files};
+
+pub(super) struct Pictures {
+    folder: PathBuf,
+    /// Lines for each of the console's; `None` for the console's own pixels, one for one.
+    scale: Option<usize>,
+    next: usize,
+    count: usize,
+}
+
+impl Pictures {
+    pub fn create(folder: &Path, filming: Filming) -> Result<Self, TrainerError> {
+        fs::create_dir_all(folder).map_err(TrainerError::io("create", folder))?;
+        let number = |path: &PathBuf| {
+            let name = path.file_name()?.to_str()?;
+            name.strip_prefix("out0-")?
+                .strip_suffix(".png")?
+                .parse::<usize>()
+                .ok()
+        };
+        let highest = files::list(folder)?.iter().filter_map(number).max();
+        Ok(Self {
+            folder: folder.to_owned(),
+            scale: filming.scale,
+            next: highest.map_or(0, |highest| highest + 1),
+            count: 0,
+        })
+    }
+}
+
+impl Display for Pictures {
+    fn show(&mut self, frame: &Frame<'_>, controls: &mut Controls) -> Result<(), TrainerError> {
+        let size = match self.scale {
+            Some(scale) => size_on_television(frame.height(), scale),
+            None => (WIDTH, frame.height()),
+        };
+        let canvas = composed(frame, size, controls.values);
+        let path = self.folder.join(format!("out0-{:05}.png", self.next));
+        let file = File::create_new(&path).map_err(TrainerError::io("create", &path))?;
+        let (width, height) = (canvas.width as u32, canvas.height as u32);
+        let mut encoder = png::Encoder::new(BufWriter::new(file), width, height);
+        encoder.set_color(png::ColorType::Rgb);
+        let written = encoder.write_header().and_then(|mut writer| {
+            writer.write_image_data(&canvas.rgb(frame.colours))?;
+            writer.finish()
+        });
+        written.map_err(|error| {
+            TrainerError::Report(format!("could not write `{}`: {error}", path.display()))
+        })?;
+        self.next += 1;
+        self.count += 1;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Option<String>, TrainerError> {
+        Ok(Some(format!(
+            "{} frames in {}",
+            self.count,
+            self.folder.display()
+        )))
+    }
+}

@@ -1,0 +1,157 @@
+"""`play`: a trained agent in a window, in the terminal, and in files."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from PIL import Image, ImageSequence
+from program import INVADERS, PROGRAM, Trainer
+from tmux import PROMPT, terminal
+
+RUN = ("--total-steps", 16, "--max-episode-frames", 400, *INVADERS)
+
+
+def pictures(folder: Path) -> np.ndarray:
+    """Return the frames in a folder, uint8 `[frames, height, width, 3]`."""
+    paths = sorted(folder.glob("out0-*.png"))
+    assert paths
+    return np.stack([np.asarray(Image.open(path)) for path in paths])
+
+
+def test_frames_are_those_of_ale_py_and_files_hold_them(
+    trainer: Trainer, trained: Callable[..., Path]
+) -> None:
+    trained(*RUN)
+    folder = trainer.folder
+    out, _ = trainer.run("play", "runs/run", "--to", "native/", "--seed", 3)
+    expected, _ = trainer.run("dump-frames", "runs/run", "ale", "--seed", 3)
+    frames = pictures(folder / "native")
+    # `dump-frames` plays on ale-py, in Python.
+    assert np.array_equal(frames, pictures(folder / "ale"))
+    assert (
+        re.search(r"of (\S+) points in (\d+) frames", expected).groups()
+        == re.search(r"game 1: (\S+) in \d+ steps, (\d+) frames", out).groups()
+    )
+
+    film = ["--seed", 3, "--from-frame", 60, "--seconds", 1]
+    trainer.run("play", "runs/run", "--to", "a.gif", "--scale", 4, *film)
+    with Image.open(folder / "a.gif") as gif:
+        assert gif.info["loop"] == 0
+        shown, milliseconds = [], 0
+        for picture in ImageSequence.Iterator(gif):
+            shown += [np.asarray(picture.convert("RGB"))] * round(picture.info["duration"] / 50)
+            milliseconds += picture.info["duration"]
+    assert milliseconds == 1000
+    shown = np.stack(shown)
+    assert shown.shape == (20, 840, 1120, 3)
+    assert np.array_equal(shown[:, ::4, ::7], frames[60:120:3])
+
+    trainer.run("play", "runs/run", "--to", "a.mp4", "--values", *film)
+    with av.open(folder / "a.mp4") as video:
+        decoded = [frame.to_ndarray(format="rgb24") for frame in video.decode(video=0)]
+        assert video.streams.video[0].average_rate == 60
+    assert len(decoded) == 60
+    height, width, _ = decoded[0].shape
+    assert (height, width) == (420, 2 * (280 + 160))
+    # Of 280 columns, each written twice, seven show four of the console's.
+    columns = 2 * -(np.arange(160) * -7 // 4)
+    game = np.stack(decoded)[:, ::2][:, :, columns].astype(int)
+    assert np.abs(game - frames[60:120]).mean() < 3
+
+
+def test_what_cannot_be_played_or_shown_is_one_line(
+    trainer: Trainer, trained: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained(*RUN)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    for arguments, words in (
+        (["--to", "film.avi"], "name window, terminal"),
+        ([], "neither a display nor a terminal"),
+        (["--to", "window"], "no window can be opened"),
+        (
+            ["--to", "a.gif", "--game", "Breakout"],
+            "cannot play breakout: it chooses from 6 actions",
+        ),
+    ):
+        out, err = trainer.run("play", "runs/run", *arguments, status=1)
+        assert err.startswith("error: "), err
+        assert words in err
+        assert (err.count("\n"), out) == (1, "")
+
+
+def test_the_terminal_shows_the_game_and_gives_the_stick(
+    trainer: Trainer, trained: Callable[..., Path]
+) -> None:
+    trained(*RUN)
+    with terminal(trainer.folder) as screen:
+        screen.start(*PROGRAM, "play", "runs/run", "--to", "terminal", "--greedy")
+        text = screen.wait("Space Invaders  game")
+        assert text.count("▀") > 1000
+        assert "the agent plays" in text
+        screen.type("h", "v")
+        text = screen.wait(lambda text: "you play" in text and "rightfire" in text)
+        assert re.search(r"value +-?\d+\.\d{3}", text), text
+        screen.type("q")
+        screen.wait(lambda text: "▀" not in text and PROMPT in text)
+
+
+@pytest.fixture
+def display() -> Iterator[str]:
+    """The name of a display without a screen."""
+    if not shutil.which("Xvfb") or not shutil.which("xwd"):
+        pytest.skip("Xvfb or xwd is not installed")
+    read, write = os.pipe()
+    command = ["Xvfb", "-displayfd", str(write), "-screen", "0", "1024x768x24", "-nolisten", "tcp"]
+    server = subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL)
+    os.close(write)
+    with os.fdopen(read) as number:
+        name = f":{number.readline().strip()}"
+    yield name
+    server.terminate()
+    server.wait(timeout=30)
+
+
+def screenshot(display: str) -> np.ndarray:
+    """Return what a display shows, uint8 `[height, width, 3]`."""
+    env = os.environ | {"DISPLAY": display}
+    dump = subprocess.run(["xwd", "-root", "-silent"], env=env, capture_output=True, check=True)
+    header = np.frombuffer(dump.stdout[:100], ">u4")
+    begin, width, height, stride = header[0] + 12 * header[19], header[4], header[5], header[12]
+    rows = np.frombuffer(dump.stdout, np.uint8, height * stride, begin).reshape(height, stride)
+    return rows[:, : 4 * width].reshape(height, width, 4)[:, :, 2::-1]
+
+
+def test_a_window_shows_the_pixels_of_the_console(
+    trainer: Trainer, trained: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, display: str
+) -> None:
+    trained(*RUN)
+    trainer.run("play", "runs/run", "--to", "frames/")
+    monkeypatch.setenv("DISPLAY", display)
+    process = trainer.start("play", "runs/run", "--games", 1)
+    last = np.zeros(0)
+    seen = []
+    while process.poll() is None:
+        last = screenshot(display)
+        if last.any():
+            seen.append(last)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert "game 1: " in out
+    # A frame of the game stands in the window, 630 lines high, each of its pixels sharp.
+    frames = {frame.tobytes() for frame in pictures(trainer.folder / "frames")}
+    assert any(frame_in(picture).tobytes() in frames for picture in seen)
+
+
+def frame_in(picture: np.ndarray) -> np.ndarray:
+    """Return a console's frame out of a window of 840 by 630 pixels in the middle of a screen."""
+    top, left = (picture.shape[0] - 630) // 2, (picture.shape[1] - 840) // 2
+    middles = left + (np.arange(160) * 840 + 420) // 160
+    return np.ascontiguousarray(picture[top + 1 : top + 630 : 3][:, middles])

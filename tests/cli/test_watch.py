@@ -1,0 +1,74 @@
+"""`watch`: a run in a terminal, from its files alone."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import signal
+import statistics
+from pathlib import Path
+
+import pytest
+from program import PROGRAM, ROOT, Trainer
+from tmux import PROMPT, terminal
+
+RESULTS = ROOT / "docs/results/space-invaders-ppo-10m-seed1"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run of ten million steps, with a part of its updates."""
+    run = shutil.copytree(RESULTS, tmp_path / "run")
+    (run / "updates-every-20th.csv").rename(run / "updates.csv")
+    return run
+
+
+def mean_return(run: Path) -> str:
+    """Return the mean of the last hundred games as it is shown."""
+    with (run / "episodes.csv").open() as games:
+        returns = [float(game["raw_return"]) for game in csv.DictReader(games)]
+    return f"mean of the last 100 games: {statistics.fmean(returns[-100:]):.1f}"
+
+
+def test_a_run_is_shown_while_it_grows_and_the_terminal_given_back(run: Path) -> None:
+    with terminal(run.parent) as screen:
+        screen.start(*PROGRAM, "watch", "run")
+        text = screen.wait(mean_return(run))
+        assert "SpaceInvadersNoFrameskip-v4 with PPO, seed 1" in text
+        assert "/10M steps  100 %" in text
+        assert "policy loss" in text
+        assert sum("\u2801" <= sign <= "\u28ff" for sign in text) > 50, text
+        with (run / "episodes.csv").open("a") as games:
+            games.write("9999999,3,4321.0,77,308,9999.5\n9999999,4,1234")
+        assert "1234" not in screen.wait("4321")
+        screen.resize(120, 40)
+        screen.wait(lambda text: text.count("\n") == 40 and max(map(len, text.split("\n"))) > 100)
+        screen.type("h")
+        screen.wait("leave; the run goes on")
+        screen.type("q")
+        screen.wait(lambda text: "help" not in text and PROMPT in text)
+        screen.start("sh", "-c", "stty -a | grep -q -w -e ' echo'; echo left $?")
+        screen.wait("left 0")
+
+
+def test_a_signal_ends_it_and_gives_the_terminal_back(run: Path) -> None:
+    with terminal(run.parent) as screen:
+        screen.start(*PROGRAM, "watch", "run")
+        screen.wait(mean_return(run))
+        shell = screen.tmux("display-message", "-p", "-t", "0", "#{pane_pid}").strip()
+        (watching,) = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
+        os.kill(int(watching), signal.SIGTERM)
+        screen.wait(lambda text: "mean of" not in text and PROMPT in text)
+        screen.type("echo ended $?", "Enter")
+        screen.wait("ended 143")
+
+
+def test_where_there_is_no_terminal_it_prints_a_summary(trainer: Trainer, run: Path) -> None:
+    out, err = trainer.run("watch", run)
+    assert err == ""
+    assert out.startswith("run: ")
+    assert "SpaceInvadersNoFrameskip-v4 with PPO, seed 1" in out
+    assert mean_return(run).replace(" games", "").replace("mean", "mean return", 1) in out
+    _, err = trainer.run("watch", "missing", status=1)
+    assert err.startswith("error: `missing` is no folder")
