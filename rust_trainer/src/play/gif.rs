@@ -72,6 +72,8 @@ impl Gif {
 
     fn begin(&mut self, canvas: &Canvas, frame: &Frame<'_>) -> Result<(), TrainerError> {
         let io = TrainerError::io("create", &self.path);
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        fs::create_dir_all(folder).map_err(io)?;
         let file = BufWriter::new(File::create(&self.unfinished).map_err(io)?);
         let side = |length| u16::try_from(length).map_err(|error| failed(&self.path, error));
         let (width, height) = (side(canvas.width)?, side(canvas.height)?);
