@@ -135,7 +135,7 @@ def test_a_window_shows_the_pixels_of_the_console(
     trained(*RUN)
     trainer.run("play", "runs/run", "--to", "frames/")
     monkeypatch.setenv("DISPLAY", display)
-    process = trainer.start("play", "runs/run", "--games", 1)
+    process = trainer.start("play", "runs/run", "--games", 1, "--speed", 4)
     last = np.zeros(0)
     seen = []
     while process.poll() is None:

@@ -48,7 +48,7 @@ def test_a_run_is_shown_while_it_grows_and_the_terminal_given_back(run: Path) ->
         screen.wait("leave; the run goes on")
         screen.type("q")
         screen.wait(lambda text: "help" not in text and PROMPT in text)
-        screen.start("sh", "-c", "stty -a | grep -q -w -e ' echo'; echo left $?")
+        screen.start("sh", "-c", "stty -a | grep -q -e ' echo '; echo left $?")
         screen.wait("left 0")
 
 
