@@ -40,7 +40,7 @@ const LETTERS: [(Key, char); 10] = [
 #[derive(Default)]
 pub(super) struct Window {
     /// Opened with the first frame, whose height it has.
-    window: Option<Desktop>,
+    desktop: Option<Desktop>,
     title: String,
     typed: Typed,
 }
@@ -69,7 +69,7 @@ impl InputCallback for Typed {
 impl Display for Window {
     fn show(&mut self, frame: &Frame<'_>, controls: &mut Controls) -> Result<(), TrainerError> {
         let title = format!("{} - {}", frame.caption.text(), frame.caption.player());
-        let window = match &mut self.window {
+        let window = match &mut self.desktop {
             Some(window) => window,
             none => {
                 let window = none.insert(opened(&title, frame, controls)?);

@@ -234,18 +234,15 @@ impl WatchedRun {
             add(step, "checkpoint".to_owned(), false);
         }
         if let Some((mean, step)) = self.games.best {
-            add(step, format!("best mean of 100 games {mean:.1}"), true);
+            add(step, format!("best mean {mean:.1} of 100 games"), true);
         }
         let mut best = f64::NEG_INFINITY;
         for row in &self.evaluations {
             let is_best = row.mean > best;
             best = best.max(row.mean);
-            let mark = if is_best { ", the best" } else { "" };
-            add(
-                row.step,
-                format!("evaluated {:.1} ± {:.1}{mark}", row.mean, row.std),
-                is_best,
-            );
+            let mark = if is_best { "best " } else { "" };
+            let text = format!("{mark}eval {:.1} ± {:.1}", row.mean, row.std);
+            add(row.step, text, is_best);
         }
         if self.state == State::Finished {
             add(self.step(), "done".to_owned(), true);
