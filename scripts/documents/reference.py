@@ -12,13 +12,10 @@ import rust_trainer
 
 PROGRAM = ROOT / "target/release/rust_trainer"
 ALGORITHMS = ("ppo", "a2c", "pqn", "dqn")
-<<<<<<< HEAD
-COMMANDS = ("train", "seeds", "eval", "dump-frames", "versus", "export", "import", "doctor")
-||||||| parent of 248309b (A run can be watched in the terminal, and an agent at play in a window, the terminal or a file)
-COMMANDS = ("train", "seeds", "eval", "dump-frames", "versus", "doctor")
-=======
-COMMANDS = ("train", "seeds", "watch", "play", "eval", "dump-frames", "versus", "doctor")
->>>>>>> 248309b (A run can be watched in the terminal, and an agent at play in a window, the terminal or a file)
+COMMANDS = (
+    *("train", "seeds", "watch", "play", "eval", "dump-frames"),
+    *("versus", "export", "import", "doctor"),
+)
 PRESETS = ROOT / "rust_trainer/src/settings/presets"
 
 
