@@ -2,8 +2,11 @@
 //! program leaves it, a panic included. Signals end the loops that draw here, and so reach the same end.
 
 use std::{
+    collections::VecDeque,
     env,
+    fs::File,
     io::{self, IsTerminal, Stdout},
+    os::fd::{AsRawFd, RawFd},
     time::Duration,
 };
 
@@ -26,6 +29,10 @@ use crate::error::TrainerError;
 /// The terminal, as long as it is drawn on.
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// Where keys come from if standard input is no terminal.
+    keyboard: Option<File>,
+    /// What was typed and not asked for yet.
+    typed: VecDeque<Key>,
 }
 
 /// What was typed.
@@ -52,11 +59,18 @@ impl Screen {
     /// Standard output is none, or went away.
     pub fn open() -> Result<Self, TrainerError> {
         let opened = enable_raw_mode().and_then(|()| {
+            let is_input = io::stdin().is_terminal();
+            let keyboard = (!is_input).then(|| File::open("/dev/tty")).transpose()?;
             execute!(io::stdout(), EnterAlternateScreen, Hide)?;
-            Terminal::new(CrosstermBackend::new(io::stdout()))
+            let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+            Ok((terminal, keyboard))
         });
         match opened {
-            Ok(terminal) => Ok(Self { terminal }),
+            Ok((terminal, keyboard)) => Ok(Self {
+                terminal,
+                keyboard,
+                typed: VecDeque::new(),
+            }),
             Err(error) => {
                 restore();
                 Err(failed(error))
@@ -69,21 +83,55 @@ impl Screen {
         self.terminal.draw(draw).map_err(failed)?;
         Ok(())
     }
+
+    /// What is typed within `time`, if anything is; the end of `time` too where a signal comes, such as that the terminal
+    /// has another size.
+    ///
+    /// # Errors
+    /// The terminal went away. crossterm would wait for keys of one for ever, and not idly: it is asked only where
+    /// there are some.
+    pub fn key_within(&mut self, time: Duration) -> Result<Option<Key>, TrainerError> {
+        if let Some(key) = self.typed.pop_front() {
+            return Ok(Some(key));
+        }
+        let keyboard = self
+            .keyboard
+            .as_ref()
+            .map_or(libc::STDIN_FILENO, AsRawFd::as_raw_fd);
+        if readable_within(keyboard, time).map_err(failed)? {
+            while event::poll(Duration::ZERO).map_err(failed)? {
+                let event = event::read().map_err(failed)?;
+                self.typed.extend(key_of(&event));
+            }
+        }
+        Ok(self.typed.pop_front())
+    }
+}
+
+/// Whether there is something to be read within `time`, or until a signal comes.
+fn readable_within(file: RawFd, time: Duration) -> io::Result<bool> {
+    let mut asked = libc::pollfd {
+        fd: file,
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    #[expect(unsafe_code, reason = "std has no poll")]
+    // SAFETY: one struct, which lives through the call.
+    let found = unsafe { libc::poll(&raw mut asked, 1, time.as_millis() as i32) };
+    match found {
+        0 => Ok(false),
+        1.. if asked.revents & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) == 0 => Ok(true),
+        1.. => Err(io::Error::other("it went away")),
+        _ => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+            error => Err(error),
+        },
+    }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
         restore();
-    }
-}
-
-/// What is typed within `time`, if anything is; the end of `time` too where the terminal changes its size.
-pub fn key_within(time: Duration) -> Result<Option<Key>, TrainerError> {
-    match event::poll(time) {
-        Ok(true) => event::read().map(|event| key_of(&event)).map_err(failed),
-        Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(failed(error)),
-        // Nothing, or a signal, for which whoever waits here looks.
-        _ => Ok(None),
     }
 }
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import os
+import shlex
 import shutil
 import signal
 import statistics
+import time
 from pathlib import Path
 
 import pytest
@@ -56,12 +58,31 @@ def test_a_signal_ends_it_and_gives_the_terminal_back(run: Path) -> None:
     with terminal(run.parent) as screen:
         screen.start(*PROGRAM, "watch", "run")
         screen.wait(mean_return(run))
-        shell = screen.tmux("display-message", "-p", "-t", "0", "#{pane_pid}").strip()
-        (watching,) = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
-        os.kill(int(watching), signal.SIGTERM)
+        os.kill(screen.child(), signal.SIGTERM)
         screen.wait(lambda text: "mean of" not in text and PROMPT in text)
         screen.type("echo ended $?", "Enter")
         screen.wait("ended 143")
+
+
+def is_running(process: Path) -> bool:
+    """Return whether a folder of /proc is of a process that goes on."""
+    try:
+        return bool((process / "cmdline").read_bytes())  # one that ended has none
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_it_ends_with_its_terminal(run: Path) -> None:
+    """Also where no signal tells it, as under `nohup`: looking for keys would never end."""
+    with terminal(run.parent) as screen:
+        screen.start("sh", "-c", f"trap '' HUP; exec {shlex.join(PROGRAM)} watch run")
+        screen.wait(mean_return(run))
+        watching = Path(f"/proc/{screen.child()}")
+        screen.tmux("kill-server")
+        until = time.monotonic() + 20
+        while is_running(watching):
+            assert time.monotonic() < until, "it goes on without a terminal"
+            time.sleep(0.05)
 
 
 def test_where_there_is_no_terminal_it_prints_a_summary(trainer: Trainer, run: Path) -> None:

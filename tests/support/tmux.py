@@ -40,6 +40,12 @@ class Terminal:
         """Give the terminal another size."""
         self.tmux("resize-window", "-t", "0", "-x", columns, "-y", lines)
 
+    def child(self) -> int:
+        """Return the id of the one process that the shell has started."""
+        shell = self.tmux("display-message", "-p", "-t", "0", "#{pane_pid}").strip()
+        (child,) = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
+        return int(child)
+
     def text(self) -> str:
         """Return what is on the screen."""
         return self.tmux("capture-pane", "-t", "0", "-p")
@@ -72,5 +78,5 @@ def terminal(folder: Path, columns: int = 80, lines: int = 24) -> Iterator[Termi
         opened.wait(PROMPT)
         yield opened
     finally:
-        opened.tmux("kill-server")
+        subprocess.run(["tmux", "-S", str(socket), "kill-server"], capture_output=True, check=False)
         socket.unlink(missing_ok=True)

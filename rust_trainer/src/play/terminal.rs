@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     error::TrainerError,
-    terminal::{Key, Screen, key_within},
+    terminal::{Key, Screen},
 };
 
 /// How often keys are heard while play stands still.
@@ -58,7 +58,7 @@ impl InTerminal {
         let until = Instant::now() + time;
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            let key = key_within(left)?;
+            let key = self.screen.key_within(left)?;
             match key {
                 Some(Key::Interrupt | Key::Named(KeyCode::Esc)) => controls.leaves = true,
                 Some(Key::Letter(' ')) => self.fired = Some(Instant::now()),

@@ -3,11 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{run::WatchedRun, shown::Shown, view};
-use crate::{
-    error::TrainerError,
-    stop::StopRequest,
-    terminal::{Screen, key_within},
-};
+use crate::{error::TrainerError, stop::StopRequest, terminal::Screen};
 
 /// How often files are looked at. A run writes about once a second.
 const READ_EVERY: Duration = Duration::from_millis(500);
@@ -24,7 +20,7 @@ pub(crate) fn show(runs: Vec<WatchedRun>, stop: &StopRequest) -> Result<(), Trai
         let read = Instant::now();
         while read.elapsed() < READ_EVERY && !stop.is_asked() {
             let left = READ_EVERY.saturating_sub(read.elapsed());
-            if let Some(key) = key_within(left.min(LOOK))?
+            if let Some(key) = screen.key_within(left.min(LOOK))?
                 && !shown.hear(key)
             {
                 return Ok(());
