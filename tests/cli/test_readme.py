@@ -71,7 +71,8 @@ def test_scripts_that_they_name_are_there() -> None:
 def test_options_that_pages_name_are_there() -> None:
     """In the commands of every page, those too that take hours."""
     kinds = [["train", "--algorithm", name] for name in ("ppo", "a2c", "pqn", "dqn")]
-    kinds += [[name] for name in ("seeds", "watch", "play", "eval", "dump-frames", "versus")]
+    others = ("seeds", "watch", "play", "eval", "dump-frames", "versus", "export", "import")
+    kinds += [[name] for name in others]
     helps = [subprocess.check_output([*PROGRAM, *kind, "--help"], text=True) for kind in kinds]
     known = set(re.findall(r"--[\w-]+", "".join(helps)))
     pages = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
