@@ -20,6 +20,7 @@ mod memory;
 pub mod nn;
 pub mod normalize;
 pub mod optimizer;
+mod page;
 mod panics;
 pub mod parallel;
 mod play;

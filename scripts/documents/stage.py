@@ -24,7 +24,7 @@ PARTS = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 # What a browser shows as it is. Everything else is shown as text.
-SHOWN = {".png", ".gif", ".txt", ".json", ".csv", ".md"}
+SHOWN = {".png", ".gif", ".txt", ".json", ".csv", ".md", ".html"}
 
 
 def pages() -> dict[Path, str]:

@@ -21,7 +21,7 @@ ELSEWHERE = ("./scripts/test", "./scripts/wheels", "pip install")
 # What takes long is made small: these numbers, and what is added to a command that trains.
 SMALLER = {"1000000": "1024", "2000000": "2048", "100000": "1024", "250000": "1024", "1-5": "1,2"}
 SMALLER |= {"20": "1", "40": "2"}
-OTHERS = ("watch", "play", "eval", "versus", "dump-frames", "doctor", "--help")
+OTHERS = ("watch", "play", "eval", "versus", "dump-frames", "report", "doctor", "--help")
 # On a busy machine a matrix product may not scale, which it rightly calls a problem.
 DOCTOR = "./scripts/train doctor"
 
@@ -71,8 +71,8 @@ def test_scripts_that_they_name_are_there() -> None:
 def test_options_that_pages_name_are_there() -> None:
     """In the commands of every page, those too that take hours."""
     kinds = [["train", "--algorithm", name] for name in ("ppo", "a2c", "pqn", "dqn")]
-    others = ("seeds", "watch", "play", "eval", "dump-frames", "versus", "export", "import")
-    kinds += [[name] for name in others]
+    others = ("seeds", "watch", "play", "eval", "dump-frames", "versus", "report", "export")
+    kinds += [[name] for name in (*others, "import")]
     helps = [subprocess.check_output([*PROGRAM, *kind, "--help"], text=True) for kind in kinds]
     known = set(re.findall(r"--[\w-]+", "".join(helps)))
     pages = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -10,6 +10,7 @@ mod output;
 mod play;
 mod player;
 mod recorded;
+mod report;
 mod seeds;
 mod setting_args;
 mod train;
@@ -60,6 +61,8 @@ enum Command {
     DumpFrames(dump_frames::DumpArgs),
     /// Let a trained agent play against others in a game for two, and print a table of the results
     Versus(versus::VersusArgs),
+    /// Write a page of HTML about runs: curves, bands over seeds, settings, speed
+    Report(report::ReportArgs),
     /// Write a policy as an ONNX model, or as a folder for a model hub
     Export(exchange::ExportArgs),
     /// Make a checkpoint of a policy that stable-baselines3 or CleanRL trained
@@ -145,6 +148,7 @@ fn dispatch(cli: Cli, stop: &StopRequest) -> Result<i32, TrainerError> {
         Command::Play(args) => play::play(&args, stop),
         Command::DumpFrames(args) => dump_frames::dump_frames(&args, stop),
         Command::Versus(args) => versus::versus(&args, stop),
+        Command::Report(args) => report::report(&args, stop),
         Command::Export(args) => exchange::export(&args),
         Command::Import(args) => exchange::import(&args),
         Command::Doctor => Ok(doctor::doctor()),

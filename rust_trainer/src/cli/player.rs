@@ -1,6 +1,6 @@
 //! What `eval`, `dump-frames` and `versus` share: a trained agent, its environments, its games.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use vec_env::VecEnv;
 
@@ -83,6 +83,44 @@ impl PlayArgs {
             warn(problem);
         }
         Ok(played)
+    }
+}
+
+/// Lets the best checkpoint of the run in `run` play a game, or the newest where none was evaluated, and records it in
+/// `folder`, which is made. Returns the video and a line about the game.
+pub(super) fn record_game(
+    run: &Path,
+    folder: &Path,
+    stop: &StopRequest,
+) -> Result<(PathBuf, String), TrainerError> {
+    let args = PlayArgs {
+        run: run.to_owned(),
+        seed: 0,
+        best: checkpoints::find_best(run).is_ok(),
+        greedy: false,
+        device: DeviceChoice::Auto,
+    };
+    let found = args.find()?;
+    let (settings, step) = (&found.checkpoint.settings, found.checkpoint.counters.step);
+    let policy = args.load(&found)?;
+    let recording = Recording {
+        video_dir: Some(folder.to_owned()),
+        ..Recording::default()
+    };
+    let env = make_envs_to_play(settings, 1, recording, stop)?;
+    let played = args.play(&*policy, env, 1, stop, |_| Ok(()))?;
+    let video = folder.join("env0-game0.mp4");
+    match played.first() {
+        Some(game) if video.is_file() => {
+            let value = game.episode.raw_return;
+            let line = format!("a game of {value} points after {step} agent steps");
+            Ok((video, line))
+        }
+        _ if stop.is_asked() => Err(TrainerError::Stopped),
+        _ => Err(TrainerError::Usage(format!(
+            "`{}` cannot be recorded: no video came of its game",
+            run.display()
+        ))),
     }
 }
 

@@ -6,9 +6,9 @@ use super::{Episode, Evaluation, events::EventWriter, read_rows, table::Table};
 use crate::error::TrainerError;
 
 /// The table of finished games in a run's folder.
-pub(super) const EPISODES: &str = "episodes.csv";
+pub(crate) const EPISODES: &str = "episodes.csv";
 /// The table of evaluations, which is there once there was one.
-const EVALUATIONS: &str = "evaluations.csv";
+pub(crate) const EVALUATIONS: &str = "evaluations.csv";
 
 /// Scalars that describe the run, as do those that begin with `seconds`; `TensorBoard` shows them
 /// under `charts/`, all others under `losses/`.

@@ -69,12 +69,18 @@ const SCORES: [(&str, f64, f64); 57] = [
 /// The human-normalized score of a raw return on this environment; `None` for one that is not among the
 /// 57 games.
 pub fn normalized(env_id: &str, raw_return: f64) -> Option<f64> {
-    let game = game(env_id)?;
-    let &(_, random, human) = SCORES.iter().find(|(name, _, _)| *name == game)?;
+    let (random, human) = scores(env_id)?;
     Some((raw_return - random) / (human - random))
 }
 
-/// The game in an id such as `PongNoFrameskip-v4`, `Pong-v4` or `ALE/Pong-v5`.
+/// The scores of a random player and of a human.
+pub(crate) fn scores(env_id: &str) -> Option<(f64, f64)> {
+    let game = game(env_id)?;
+    let &(_, random, human) = SCORES.iter().find(|(name, _, _)| *name == game)?;
+    Some((random, human))
+}
+
+/// The game of an id such as `PongNoFrameskip-v4`, `Pong-v4` or `ALE/Pong-v5`.
 pub(crate) fn game(env_id: &str) -> Option<&str> {
     let name = env_id.strip_prefix("ALE/").unwrap_or(env_id);
     let (name, _version) = name.rsplit_once("-v")?;

@@ -30,7 +30,8 @@ pub use table::read_rows;
 
 use crate::{error::TrainerError, listener};
 use curve::{Curve, draw_curve};
-use files::{EPISODES, Files};
+use files::Files;
+pub(crate) use files::{EPISODES, EVALUATIONS};
 use progress::Progress;
 use running::GameWindow;
 
@@ -289,6 +290,6 @@ fn told(report: &RunReport, row: &[(&str, Option<f64>)]) -> Value {
 }
 
 /// The length of a game that both players' rows report, from the first one's.
-fn length_of_both(game: &Episode) -> Option<f64> {
+pub(crate) fn length_of_both(game: &Episode) -> Option<f64> {
     game.env.is_multiple_of(2).then_some(game.length as f64)
 }

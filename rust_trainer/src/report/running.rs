@@ -14,12 +14,13 @@ const RATE_WINDOW: Duration = Duration::from_secs(20);
 /// Closest spacing of the samples kept, which bounds the window to 80 of them.
 const RATE_SPACING: Duration = Duration::from_millis(250);
 
-/// What the last [`GAMES`] true games came to: raw returns (all lives, rewards not clipped), or another
+/// What the last true games, [`GAMES`] of them, came to: raw returns (all lives, rewards not clipped), or another
 /// number of each.
 #[derive(Debug, Clone)]
 pub struct GameWindow {
     /// What the numbers are called.
     pub what: &'static str,
+    capacity: usize,
     values: VecDeque<f64>,
     /// Games since the start of the run.
     pub played: u64,
@@ -28,8 +29,14 @@ pub struct GameWindow {
 impl GameWindow {
     /// A window of what is called `what`.
     pub fn of(what: &'static str) -> Self {
+        Self::of_last(GAMES, what)
+    }
+
+    /// The same of another number of games.
+    pub fn of_last(games: usize, what: &'static str) -> Self {
         Self {
             what,
+            capacity: games,
             values: VecDeque::new(),
             played: 0,
         }
@@ -37,7 +44,7 @@ impl GameWindow {
 
     /// Takes in the number of a game that has just ended.
     pub fn push(&mut self, value: f64) {
-        if self.values.len() == GAMES {
+        if self.values.len() == self.capacity {
             self.values.pop_front();
         }
         self.values.push_back(value);

@@ -4,12 +4,15 @@
 //! Everything is in one folder: the `plan`, a folder and a log for each run, the `results`.
 
 mod children;
+mod compare;
 mod plan;
 mod results;
 mod scores;
 mod train;
 
+pub(crate) use compare::{improvement, profile};
 pub(crate) use plan::{Division, Plan};
 pub(crate) use results::Results;
+pub(crate) use scores::mean_curve_of_last;
 pub use scores::{Estimate, Games, mean_curve, score};
 pub(crate) use train::{commands, train};

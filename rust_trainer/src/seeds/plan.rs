@@ -127,7 +127,7 @@ impl Plan {
     /// The plan in `folder`.
     pub fn open(folder: &Path) -> Result<Self, TrainerError> {
         let path = folder.join(PLAN);
-        if !path.is_file() {
+        if !Self::is_in(folder) {
             return Err(TrainerError::Usage(format!(
                 "`{}` is no folder of several runs: it has no {PLAN}; a single run goes on by train --resume",
                 folder.display()

@@ -59,7 +59,16 @@ impl Estimate {
 /// where every seed has ended a game.
 #[must_use]
 pub fn mean_curve(runs: &[&Games], end: u64) -> Vec<Point> {
-    let mut windows: Vec<_> = runs.iter().map(|_| (GameWindow::of("return"), 0)).collect();
+    mean_curve_of_last(GAMES, runs, end)
+}
+
+/// The same where the mean is of another number of games. What counts as a step may be another measure of how far a
+/// run is, such as its milliseconds.
+pub(crate) fn mean_curve_of_last(window: usize, runs: &[&Games], end: u64) -> Vec<Point> {
+    let windows = runs.iter();
+    let mut windows: Vec<_> = windows
+        .map(|_| (GameWindow::of_last(window, "return"), 0))
+        .collect();
     let mut points = Vec::new();
     for place in 1..=POINTS {
         let step = end * place / POINTS;

@@ -1,0 +1,150 @@
+//! `report`: one page of HTML about runs.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    output::{EXIT_OK, print, say, warn},
+    player::record_game,
+    recorded::Recorded,
+};
+use crate::{
+    error::TrainerError,
+    files,
+    page::{self, RunFiles, Video, open_all},
+    seeds::score,
+    stop::StopRequest,
+};
+
+/// Larger recordings in a run's folder are left out.
+const LARGEST_VIDEO: u64 = 20 << 20;
+
+#[derive(clap::Args)]
+pub(super) struct ReportArgs {
+    /// Folders of runs, folders of `seeds`, or folders that hold runs
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
+    /// File to write [default: report.html, of a single folder in it]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Take runs of one algorithm and length on an environment as seeds of one, whatever other settings differ
+    #[arg(long)]
+    together: bool,
+    /// Let the best checkpoint of each run play a game, and show it
+    #[arg(long)]
+    video: bool,
+}
+
+pub(super) fn report(args: &ReportArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
+    let mut runs: Vec<RunFiles> = Vec::new();
+    for path in &args.runs {
+        for run in open_all(path)? {
+            // A folder may be named, and the folder that it is in.
+            if runs.iter().all(|other| other.folder != run.folder) {
+                runs.push(run);
+            }
+        }
+    }
+    let path = match (&args.output, args.runs.as_slice()) {
+        (Some(path), _) => path.clone(),
+        (None, [folder]) => folder.join("report.html"),
+        (None, _) => PathBuf::from("report.html"),
+    };
+    check_output(&path)?;
+    // Recordings are made beside the page, and go once they are in it.
+    let recorded = args.video.then(|| Recorded::new(folder_of(&path), ".mp4"));
+    let recorded = recorded.transpose()?;
+    let into = recorded
+        .as_ref()
+        .map(|recorded| recorded.unfinished.as_path());
+    let videos = videos(&runs, into, stop)?;
+    let page = page::page(&runs, args.together, &videos)?;
+    drop(recorded);
+    files::write(&path, page.as_bytes())?;
+    let (count, size) = (runs.len(), page.len() as f64 / 1e6);
+    let runs = if count == 1 { "run" } else { "runs" };
+    print(format_args!(
+        "{}: {count} {runs}, {size:.1} MB",
+        path.display()
+    ))?;
+    Ok(EXIT_OK)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// Refuses a place where no file can be before the work is done.
+fn check_output(path: &Path) -> Result<(), TrainerError> {
+    let problem = if path.is_dir() {
+        "is a folder; name a file, such as report.html"
+    } else if !folder_of(path).is_dir() {
+        "is in a folder that does not exist"
+    } else {
+        return Ok(());
+    };
+    Err(TrainerError::Usage(format!(
+        "`{}` {problem}",
+        path.display()
+    )))
+}
+
+/// The recordings that lie in the runs' folders, and, where there is a folder to record `into`, a new one of each run
+/// that has a checkpoint.
+fn videos(
+    runs: &[RunFiles],
+    into: Option<&Path>,
+    stop: &StopRequest,
+) -> Result<Vec<Video>, TrainerError> {
+    let mut videos = Vec::new();
+    for run in runs {
+        for path in run.videos()? {
+            if path
+                .metadata()
+                .is_ok_and(|about| about.len() <= LARGEST_VIDEO)
+            {
+                videos.push(Video {
+                    run: run.name.clone(),
+                    what: path
+                        .file_name()
+                        .unwrap_or_default()
+                        .to_string_lossy()
+                        .into_owned(),
+                    path,
+                });
+            } else {
+                let limit = LARGEST_VIDEO >> 20;
+                warn(format_args!(
+                    "`{}` is left out: it has more than {limit} MiB",
+                    path.display()
+                ));
+            }
+        }
+    }
+    let Some(folder) = into else {
+        return Ok(videos);
+    };
+    for run in runs {
+        if !run.folder.join("checkpoints").is_dir() {
+            warn(format_args!(
+                "`{}` has no checkpoint that could play",
+                run.folder.display()
+            ));
+            continue;
+        }
+        say(format_args!("{} plays a game", run.name));
+        let into = folder.join(videos.len().to_string());
+        let (path, game) = record_game(&run.folder, &into, stop)?;
+        videos.push(Video {
+            run: run.name.clone(),
+            what: format!(
+                "{game}; mean of its last games {:.1}",
+                score(&run.over_steps()).unwrap_or_default()
+            ),
+            path,
+        });
+    }
+    Ok(videos)
+}
