@@ -37,6 +37,7 @@ mod error;
 mod extension;
 mod gym;
 pub mod interpreter;
+pub mod tracker;
 mod value;
 mod variables;
 mod video;

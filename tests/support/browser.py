@@ -1,4 +1,4 @@
-"""Chromium without a window, driven by its own protocol (CDP) through a pipe: no driver and no port."""
+"""Chromium without a window, driven by its own protocol (CDP) through a pipe: without a port."""
 
 from __future__ import annotations
 
@@ -27,9 +27,15 @@ class Browser:
         assert program is not None
         to_browser, self.commands = os.pipe()
         self.events, from_browser = os.pipe()
-        flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"]
+        flags = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--hide-scrollbars",
+        ]
         # The browser reads its file descriptor 3 and writes 4.
-        pipes = f"exec 3<&{to_browser} 4>&{from_browser}; exec \"$@\""
+        pipes = f'exec 3<&{to_browser} 4>&{from_browser}; exec "$@"'
         command = ["bash", "-c", pipes, "bash", program, *flags, f"--user-data-dir={profile}"]
         self.process = subprocess.Popen(
             [*command, "--remote-debugging-pipe", "about:blank"],
@@ -45,9 +51,7 @@ class Browser:
         self.problems: list[str] = []
         self.loaded = False
         target = self.call("Target.createTarget", url="about:blank", session=None)["targetId"]
-        attached = self.call(
-            "Target.attachToTarget", targetId=target, flatten=True, session=None
-        )
+        attached = self.call("Target.attachToTarget", targetId=target, flatten=True, session=None)
         self.session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
@@ -110,13 +114,21 @@ class Browser:
 
     def look(self, width: int, *, dark: bool, height: int = 900) -> None:
         """Give the page a width in pixels, and a light or dark scheme."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 600,
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 
     def run(self, script: str) -> Any:
         """Return what an expression of JavaScript comes to in the page."""
-        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        answer = self.call(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 

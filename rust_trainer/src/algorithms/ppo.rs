@@ -29,6 +29,7 @@ impl OnPolicy for PpoSettings {
         "entropy",
         "approx_kl",
         "clip_fraction",
+        "old_approx_kl",
     ];
 
     fn common(&self) -> UpdateSettings {
@@ -77,7 +78,8 @@ impl OnPolicy for PpoSettings {
 /// - half the squared error of the value, clipped like the ratio if asked,
 /// - the mean entropy of the policy in nats,
 /// - the KL divergence from the old policy, `E[(r − 1) − log r]` (Schulman, "Approximating KL divergence"),
-/// - the share of samples whose ratio is clipped.
+/// - the share of samples whose ratio is clipped,
+/// - the plain estimate of the same divergence, `E[−log r]`, which `CleanRL` logs beside it.
 #[must_use]
 pub fn loss(output: &Output, samples: &Samples, settings: &PpoSettings) -> Loss {
     let clip = settings.clip_coef;
@@ -98,14 +100,22 @@ pub fn loss(output: &Output, samples: &Samples, settings: &PpoSettings) -> Loss 
     let value_loss = squared_error.mean(Kind::Float) * 0.5;
 
     let entropy = output.policy.entropy().mean(Kind::Float);
-    let (approx_kl, clip_fraction) = no_grad(|| {
+    let (approx_kl, clip_fraction, old_approx_kl) = no_grad(|| {
         let is_clipped = (&ratio - 1.0).abs().gt(clip).to_kind(Kind::Float);
         let approx_kl = ((&ratio - 1.0) - &log_ratio).mean(Kind::Float);
-        (approx_kl, is_clipped.mean(Kind::Float))
+        let old_approx_kl = -log_ratio.mean(Kind::Float);
+        (approx_kl, is_clipped.mean(Kind::Float), old_approx_kl)
     });
     Loss {
         total: &policy_loss + &value_loss * settings.vf_coef - &entropy * settings.ent_coef,
-        terms: vec![policy_loss, value_loss, entropy, approx_kl, clip_fraction],
+        terms: vec![
+            policy_loss,
+            value_loss,
+            entropy,
+            approx_kl,
+            clip_fraction,
+            old_approx_kl,
+        ],
         more: (),
     }
 }

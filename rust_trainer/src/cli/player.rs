@@ -101,7 +101,7 @@ pub(super) fn record_game(
         device: DeviceChoice::Auto,
     };
     let found = args.find()?;
-    let (settings, step) = (&found.checkpoint.settings, found.checkpoint.counters.step);
+    let (settings, made) = (&found.checkpoint.settings, found.checkpoint.counters.step);
     let policy = args.load(&found)?;
     let recording = Recording {
         video_dir: Some(folder.to_owned()),
@@ -113,7 +113,7 @@ pub(super) fn record_game(
     match played.first() {
         Some(game) if video.is_file() => {
             let value = game.episode.raw_return;
-            let line = format!("a game of {value} points after {step} agent steps");
+            let line = format!("a game of {value} points after {made} agent steps");
             Ok((video, line))
         }
         _ if stop.is_asked() => Err(TrainerError::Stopped),

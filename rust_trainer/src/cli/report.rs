@@ -136,13 +136,19 @@ fn videos(
         }
         say(format_args!("{} plays a game", run.name));
         let into = folder.join(videos.len().to_string());
-        let (path, game) = record_game(&run.folder, &into, stop)?;
+        let (path, game) = match record_game(&run.folder, &into, stop) {
+            Err(TrainerError::Stopped) => return Err(TrainerError::Stopped),
+            // The page is worth no less without it.
+            Err(error) => {
+                warn(format_args!("{error}; the page is without a video of it"));
+                continue;
+            }
+            Ok(recorded) => recorded,
+        };
+        let mean = score(&run.over_steps()).unwrap_or_default();
         videos.push(Video {
             run: run.name.clone(),
-            what: format!(
-                "{game}; mean of its last games {:.1}",
-                score(&run.over_steps()).unwrap_or_default()
-            ),
+            what: format!("{game}; mean of its last games {mean:.1}"),
             path,
         });
     }

@@ -18,8 +18,9 @@ use crate::{
     envs::{self, EnvRequest, Recording, TrainingEnvs},
     error::TrainerError,
     ranks::{Launch, Ranks},
+    report::tracking,
     run::{Outcome, Run, RunFolder, RunStart},
-    settings::{CHANGEABLE, EnvSettings, RunSettings, Settings, fields::shown},
+    settings::{CHANGEABLE, EnvSettings, RunSettings, Settings, Track, fields::shown},
     stop::{self, StopRequest},
 };
 
@@ -164,6 +165,9 @@ fn make_run(
 ) -> Result<Run, TrainerError> {
     device::limit_torch_to_one_thread();
     let (is_new, settings) = (start.is_new, start.settings.clone());
+    if settings.run.track != Track::None && ranks.is_first() {
+        tracking::check(settings.run.track.name())?;
+    }
     let own = own_share(&settings, ranks)?;
     let TrainingEnvs {
         env,

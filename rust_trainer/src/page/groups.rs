@@ -85,9 +85,10 @@ fn labels(groups: &[Group<'_>]) -> Vec<String> {
         .iter()
         .map(|group| {
             let algorithm = group.runs[0].setting("algorithm").to_uppercase();
-            match several_envs {
-                true => format!("{algorithm} · {}", envs::name_in_files(&group.env_id)),
-                false => algorithm,
+            if several_envs {
+                format!("{algorithm} · {}", envs::name_in_files(&group.env_id))
+            } else {
+                algorithm
             }
         })
         .collect();
@@ -109,20 +110,20 @@ fn labels(groups: &[Group<'_>]) -> Vec<String> {
                 .any(|other| longer[other] != longer[place])
         };
         labels = (0..labels.len())
-            .map(|place| match splits(place) {
-                true => longer[place].clone(),
-                false => labels[place].clone(),
+            .map(|place| {
+                let names = if splits(place) { &longer } else { &labels };
+                names[place].clone()
             })
             .collect();
     }
     let is_alone = |label: &String| labels.iter().filter(|other| *other == label).count() == 1;
-    let with_names = groups
-        .iter()
-        .zip(&labels)
-        .map(|(group, label)| match is_alone(label) {
-            true => label.clone(),
-            false => format!("{label} · {}", group.runs[0].name),
-        });
+    let with_names = groups.iter().zip(&labels).map(|(group, label)| {
+        if is_alone(label) {
+            label.clone()
+        } else {
+            format!("{label} · {}", group.runs[0].name)
+        }
+    });
     with_names.collect()
 }
 

@@ -19,8 +19,8 @@ use groups::groups;
 pub(crate) use run_files::{RunFiles, open_all};
 
 /// The chart library, <https://github.com/leeoniya/uPlot>: MIT, 120 kB, bands and a cursor made for long series.
-/// plotly has more, in 4.5 MB, and would be most of every page; Chart.js and ECharts draw no band between two lines
-/// by themselves. The file is the one of the package uplot-python on PyPI, as it is.
+/// plotly has more, in 4.5 MB, and would be most of every page; `Chart.js` and `ECharts` draw no band
+/// between two lines by themselves. The file is the one of the package `uplot-python` on `PyPI`, as it is.
 const UPLOT: &str = include_str!("assets/uPlot.iife.js");
 const UPLOT_STYLE: &str = include_str!("assets/uPlot.min.css");
 const UPLOT_LICENCE: &str = include_str!("assets/uPlot.LICENSE.txt");
@@ -123,7 +123,7 @@ fn base64(bytes: &[u8]) -> String {
         let of = |place: usize| u32::from(part.get(place).copied().unwrap_or(0));
         let bits = of(0) << 16 | of(1) << 8 | of(2);
         for place in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
+            let digit = DIGITS[((bits >> (18 - 6 * place)) & 63) as usize];
             text.push(if place > part.len() {
                 '='
             } else {

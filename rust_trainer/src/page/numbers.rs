@@ -161,7 +161,7 @@ fn phases(updates: &[Update]) -> Value {
 fn updates(updates: &[Update]) -> Value {
     let spacing = updates.len().div_ceil(POINTS).max(1);
     let kept: Vec<&Update> = updates.chunks(spacing).filter_map(<[_]>::last).collect();
-    let names = updates.last().into_iter().flat_map(|row| row.keys());
+    let names = updates.last().into_iter().flat_map(Update::keys);
     let columns = names.map(|name| {
         let column = kept.iter().map(|row| number(row, name).map(rounded));
         (name.clone(), json!(column.collect::<Vec<_>>()))

@@ -1,8 +1,8 @@
 //! Published scores of games, to be drawn beside curves.
 //!
-//! Mean raw returns at 10 million agent steps (40 million frames). Sources: [1] `CleanRL`'s
-//! `docs/benchmark/ppo_atari_envpool_xla_jax.md`, with `OpenAI` Baselines run again, three seeds each; [2] `CleanRL`'s
-//! `docs/rl-algorithms/`; [3] rl-baselines3-zoo's `benchmark.md`, one model each; [4] Baselines'
+//! Mean raw returns at 10 million agent steps (40 million frames). Sources: (1) `CleanRL`'s
+//! `docs/benchmark/ppo_atari_envpool_xla_jax.md`, with `OpenAI` Baselines run again, three seeds each; (2) `CleanRL`'s
+//! `docs/rl-algorithms/`; (3) rl-baselines3-zoo's `benchmark.md`, one model each; (4) Baselines'
 //! `benchmarks_atari10M.htm` of 2018: the ends of its curves.
 
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ const SCORES: [Row; 8] = [
             ("SpaceInvaders", 1019.8),
             ("Breakout", 405.7),
             ("Pong", 20.5),
-            ("Qbert", 15228.0),
+            ("Qbert", 15_228.0),
             ("BeamRider", 2836.0),
             ("Seaquest", 1518.0),
         ],
@@ -35,7 +35,7 @@ const SCORES: [Row; 8] = [
             ("SpaceInvaders", 1188.8),
             ("Breakout", 430.1),
             ("Pong", 20.4),
-            ("Qbert", 17246.0),
+            ("Qbert", 17_246.0),
             ("BeamRider", 2478.0),
             ("Seaquest", 1240.0),
         ],
@@ -47,7 +47,7 @@ const SCORES: [Row; 8] = [
             ("SpaceInvaders", 960.0),
             ("Breakout", 398.0),
             ("Pong", 21.0),
-            ("Qbert", 15627.0),
+            ("Qbert", 15_627.0),
             ("BeamRider", 3397.0),
             ("Seaquest", 1784.0),
         ],
@@ -122,12 +122,12 @@ mod tests {
 
     #[test]
     fn games_are_known_by_their_ids_and_others_have_nothing() {
-        let ppo = ["ppo".to_owned()];
-        let of_pong = of("PongNoFrameskip-v4", &ppo);
-        assert_eq!(of_pong.len(), 5);
-        assert_eq!(of_pong[3]["value"], -20.7);
-        assert_eq!(of("ALE/Alien-v5", &ppo).len(), 2);
-        assert!(of("CartPole-v1", &ppo).is_empty());
+        let only_ppo = ["ppo".to_owned()];
+        let about_pong = of("PongNoFrameskip-v4", &only_ppo);
+        assert_eq!(about_pong.len(), 5);
+        assert_eq!(about_pong[3]["value"], -20.7);
+        assert_eq!(of("ALE/Alien-v5", &only_ppo).len(), 2);
+        assert!(of("CartPole-v1", &only_ppo).is_empty());
         let dqn = of("SpaceInvaders-v4", &["dqn".to_owned()]);
         assert_eq!(dqn[1]["label"], "Rainbow, CleanRL");
         for (_, _, scores) in SCORES {

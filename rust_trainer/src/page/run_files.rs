@@ -178,10 +178,10 @@ pub(crate) fn open_all(path: &Path) -> Result<Vec<RunFiles>, TrainerError> {
     let runs: Vec<_> = runs
         .map(|folder| RunFiles::read(folder))
         .collect::<Result<_, _>>()?;
-    match runs.is_empty() {
-        true => Err(no_run(path)),
-        false => Ok(runs),
+    if runs.is_empty() {
+        return Err(no_run(path));
     }
+    Ok(runs)
 }
 
 fn no_run(path: &Path) -> TrainerError {

@@ -31,8 +31,8 @@ pub(super) fn settings(groups: &[Group<'_>]) -> Vec<Value> {
             // What another algorithm has not is no difference, nor is what tells the runs of a group apart.
             let mut there = values.iter().filter(|value| *value != MISSING);
             let first = there.next();
-            let differs = there.any(|value| Some(value) != first) && tells_apart(name)
-                || tells_apart(name) && groups.iter().any(within);
+            let differs = there.any(|value| Some(value) != first) || groups.iter().any(within);
+            let differs = differs && tells_apart(name);
             json!({ "name": name, "values": values, "differs": differs })
         })
         .collect()

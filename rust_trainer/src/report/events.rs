@@ -1,16 +1,19 @@
-//! `TensorBoard` event files: scalars and texts, and the mark that makes `TensorBoard` forget what an
+//! `TensorBoard` event files: scalars, texts, hyper-parameters, and the mark that makes `TensorBoard` forget what an
 //! interrupted run had logged past its last checkpoint.
 //!
 //! Written by hand, since the format is two small layers: records framed as in `TFRecord`, each an
 //! `Event` message in protobuf encoding. The crates that offer it (tensorboard-rs, tboard) were
 //! last built for protobuf and prost releases of years ago and would bring a code generator along.
-//! Field numbers are those of tensorflow's `event.proto`, `summary.proto` and `tensor.proto`.
+//! Field numbers are those of tensorflow's `event.proto`, `summary.proto` and `tensor.proto`, and of the
+//! plugin's `plugin_data.proto`.
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use toml::{Table, Value};
 
 use crate::{
     error::TrainerError,
@@ -74,6 +77,64 @@ impl EventWriter {
                     });
                     entry.message(9, |metadata| {
                         metadata.message(1, |plugin| plugin.bytes(1, b"text"));
+                    });
+                });
+            });
+        })
+    }
+
+    /// Logs hyper-parameters for the page of that name, where `TensorBoard` compares runs by them.
+    pub fn hyper_parameters(&mut self, values: &Table) -> Result<(), TrainerError> {
+        let started = since_epoch();
+        self.session("session_start_info", |session| {
+            session.message(3, |start| {
+                for (name, value) in values {
+                    start.message(1, |entry| {
+                        entry.bytes(1, name.as_bytes());
+                        entry.message(2, |field| match value {
+                            Value::Boolean(is_on) => field.varint(4, u64::from(*is_on)),
+                            Value::Integer(number) => field.double(2, *number as f64),
+                            Value::Float(number) => field.double(2, *number),
+                            Value::String(text) => field.bytes(3, text.as_bytes()),
+                            other => field.bytes(3, other.to_string().as_bytes()),
+                        });
+                    });
+                }
+                start.double(5, started);
+            });
+        })
+    }
+
+    /// Logs for the same page that the run is done.
+    pub fn done(&mut self) -> Result<(), TrainerError> {
+        const SUCCESS: u64 = 1;
+        let ended = since_epoch();
+        self.session("session_end_info", |session| {
+            session.message(4, |end| {
+                end.varint(1, SUCCESS);
+                end.double(2, ended);
+            });
+        })
+    }
+
+    /// Logs what the plugin of hyper-parameters reads: in the metadata of a tensor without numbers.
+    fn session(&mut self, name: &str, fill: impl FnOnce(&mut Message)) -> Result<(), TrainerError> {
+        const DT_FLOAT: u64 = 1;
+        let mut content = Message::default();
+        fill(&mut content);
+        self.event(0, |event| {
+            event.message(5, |summary| {
+                summary.message(1, |entry| {
+                    entry.bytes(1, format!("_hparams_/{name}").as_bytes());
+                    entry.message(8, |tensor| {
+                        tensor.varint(1, DT_FLOAT);
+                        tensor.message(2, |shape| shape.message(2, |_of_no_extent| {}));
+                    });
+                    entry.message(9, |metadata| {
+                        metadata.message(1, |plugin| {
+                            plugin.bytes(1, b"hparams");
+                            plugin.bytes(2, &content.0);
+                        });
                     });
                 });
             });

@@ -10,15 +10,29 @@ pub(crate) const EPISODES: &str = "episodes.csv";
 /// The table of evaluations, which is there once there was one.
 pub(crate) const EVALUATIONS: &str = "evaluations.csv";
 
-/// Scalars that describe the run, as do those that begin with `seconds`; `TensorBoard` shows them
-/// under `charts/`, all others under `losses/`.
-const CHARTS: [&str; 6] = [
+/// Numbers that are logged, and have no column in `updates.csv`: only readers of `CleanRL`'s logs miss them.
+pub(super) const LOGGED_ONLY: &str = "old_approx_kl";
+
+/// Columns of `updates.csv` under the tags that `CleanRL` has for them, so that its plots and scripts read these runs.
+const USUAL: [(&str, &str); 8] = [
+    ("steps_per_second", "charts/SPS"),
+    ("learning_rate", "charts/learning_rate"),
+    ("epsilon", "charts/epsilon"),
+    ("clip_fraction", "losses/clipfrac"),
+    ("loss", "losses/td_loss"),
+    ("q_loss", "losses/td_loss"),
+    ("q_value", "losses/q_values"),
+    ("raw_return_mean_100", "charts/raw_return_mean_100"),
+];
+
+/// Numbers of the course of a run, as are those that begin with `seconds`; they stand under `charts/`, all others under
+/// `losses/`.
+const CHARTS: [&str; 5] = [
     "update",
-    "learning_rate",
-    "epsilon",
-    "steps_per_second",
-    "raw_return_mean_100",
     "length_mean_100",
+    "replay_size",
+    "gradient_steps",
+    "worker_restarts",
 ];
 
 /// What is written while the run lasts.
@@ -55,20 +69,15 @@ impl Files {
     /// A finished game.
     pub fn episode(&mut self, episode: &Episode) -> Result<(), TrainerError> {
         self.episodes.row(episode)?;
-        let values = [
-            ("charts/raw_return", episode.raw_return),
-            ("charts/episode_length", episode.length as f64),
-        ];
-        self.events.scalars(episode.step, values)
+        self.events.scalars(episode.step, of_episode(episode))
     }
 
     /// The row of an update; a number that is not there leaves its column empty.
     pub fn update(&mut self, step: u64, row: &[(&str, Option<f64>)]) -> Result<(), TrainerError> {
-        self.updates.numbers(step, row)?;
-        let tagged = row
-            .iter()
-            .filter_map(|&(name, value)| Some((tag(name), value?)));
-        self.events.scalars(step, tagged)
+        let has_column = |cell: &&(&str, Option<f64>)| cell.0 != LOGGED_ONLY;
+        let columns: Vec<_> = row.iter().filter(has_column).copied().collect();
+        self.updates.numbers(step, &columns)?;
+        self.events.scalars(step, of_update(row))
     }
 
     /// An evaluation, which goes to the disk at once: they are rare, and a resumed run goes by the last.
@@ -83,12 +92,7 @@ impl Files {
         table.row(row)?;
         table.sync()?;
         self.evaluations.push(*row);
-        let values = [
-            ("eval/raw_return_mean", row.mean),
-            ("eval/raw_return_std", row.std),
-            ("eval/episode_length_mean", row.length),
-        ];
-        self.events.scalars(row.step, values)
+        self.events.scalars(row.step, of_evaluation(row))
     }
 
     /// Brings everything to the disk.
@@ -106,9 +110,37 @@ impl Files {
     }
 }
 
-/// The `TensorBoard` tag of a named scalar.
+/// What is logged of a game, by its tags.
+pub(super) fn of_episode(episode: &Episode) -> Vec<(String, f64)> {
+    vec![
+        ("charts/episodic_return".to_owned(), episode.raw_return),
+        ("charts/episodic_length".to_owned(), episode.length as f64),
+    ]
+}
+
+/// The same of an update.
+pub(super) fn of_update(row: &[(&str, Option<f64>)]) -> Vec<(String, f64)> {
+    let tagged = row.iter();
+    tagged
+        .filter_map(|&(name, value)| Some((tag(name), value?)))
+        .collect()
+}
+
+/// The same of an evaluation.
+pub(super) fn of_evaluation(row: &Evaluation) -> Vec<(String, f64)> {
+    vec![
+        ("eval/episodic_return".to_owned(), row.mean),
+        ("eval/episodic_return_std".to_owned(), row.std),
+        ("eval/episodic_length".to_owned(), row.length),
+    ]
+}
+
+/// The tag of a named scalar.
 fn tag(name: &str) -> String {
-    let describes_run = CHARTS.contains(&name) || name.starts_with("seconds");
-    let group = if describes_run { "charts" } else { "losses" };
+    if let Some((_, usual)) = USUAL.iter().find(|(column, _)| *column == name) {
+        return (*usual).to_owned();
+    }
+    let is_of_run = CHARTS.contains(&name) || name.starts_with("seconds");
+    let group = if is_of_run { "charts" } else { "losses" };
     format!("{group}/{name}")
 }

@@ -24,6 +24,7 @@ pub(crate) mod running;
 mod table;
 #[cfg(test)]
 mod tests;
+pub(crate) mod tracking;
 
 pub use rows::{Episode, Evaluation};
 pub use table::read_rows;
@@ -34,6 +35,8 @@ use files::Files;
 pub(crate) use files::{EPISODES, EVALUATIONS};
 use progress::Progress;
 use running::GameWindow;
+use toml::Table;
+use tracking::{Tracked, Tracking};
 
 /// Unwritten rows are at most this old; killing the program loses no more.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
@@ -44,6 +47,9 @@ pub(crate) struct RunReport {
     title: String,
     /// At rank 0.
     files: Option<Files>,
+    /// A tracker beside them, as long as it works.
+    tracking: Option<Tracking>,
+    total_steps: u64,
     progress: Progress,
     /// Raw returns of games.
     pub(crate) games: GameWindow,
@@ -88,6 +94,8 @@ impl RunReport {
             folder: folder.into(),
             title: title.into(),
             files: None,
+            tracking: None,
+            total_steps,
             progress: Progress::hidden(at_step, total_steps),
             games: GameWindow::of("return"),
             lengths: None,
@@ -119,6 +127,9 @@ impl RunReport {
             lengths.push(length);
         }
         self.write(|files| files.episode(&game))?;
+        if let Some(tracking) = &self.tracking {
+            tracking.event(game.step, files::of_episode(&game));
+        }
         self.tick(game.step)
     }
 
@@ -136,6 +147,9 @@ impl RunReport {
         let scalars = scalars.iter().map(|&(name, value)| (name, Some(value)));
         let row: Vec<_> = scalars.chain(own).chain(lengths).collect();
         self.write(|files| files.update(step, &row))?;
+        if let Some(tracking) = &self.tracking {
+            tracking.update(step, files::of_update(&row));
+        }
         if self.files.is_some() {
             listener::tell(|| told(self, &row));
         }
@@ -154,7 +168,11 @@ impl RunReport {
             if is_best { ", the best so far" } else { "" }
         ));
         listener::tell(|| json!({"event": "evaluation", "is_best": is_best, "scalars": row}));
-        self.write(|files| files.evaluation(row))
+        self.write(|files| files.evaluation(row))?;
+        if let Some(tracking) = &self.tracking {
+            tracking.event(row.step, files::of_evaluation(row));
+        }
+        Ok(())
     }
 
     /// The evaluations of the run so far.
@@ -180,10 +198,24 @@ impl RunReport {
         self.has_lives = self.has_lives || lives.iter().any(|&left| left > 0);
     }
 
-    /// Records a text (Markdown) for `TensorBoard`, such as the settings of the run.
-    pub fn text(&mut self, tag: &str, markdown: &str) -> Result<(), TrainerError> {
+    /// Records the settings of the run for `TensorBoard`: a table of them, as `CleanRL` has it, and the page that compares
+    /// runs by their hyper-parameters.
+    pub fn settings(&mut self, settings: &Table) -> Result<(), TrainerError> {
+        let rows = settings.iter();
+        let rows = rows.map(|(name, value)| format!("|{name}|{value}|"));
+        let head = ["|param|value|".to_owned(), "|-|-|".to_owned()];
+        let text = head.into_iter().chain(rows).collect::<Vec<_>>();
+        let text = text.join("\n");
         let step = self.step;
-        self.write(|files| files.events.text(step, tag, markdown))
+        self.write(|files| {
+            files.events.text(step, "hyperparameters", &text)?;
+            files.events.hyper_parameters(settings)
+        })
+    }
+
+    /// Logs to a tracker, too, from now on.
+    pub fn track(&mut self, tracked: Tracked) {
+        self.tracking = Some(Tracking::start(tracked, &self.folder));
     }
 
     /// Moves the progress display to `step`, and the buffers to the disk when they are due.
@@ -193,8 +225,17 @@ impl RunReport {
             .tick(step, self.lengths.as_ref().unwrap_or(&self.games));
         if self.flushed.elapsed() >= FLUSH_INTERVAL {
             self.flush()?;
+            self.look_at_tracker();
         }
         Ok(())
+    }
+
+    /// Says once what a tracker has failed at, and leaves it.
+    fn look_at_tracker(&mut self) {
+        if let Some(problem) = self.tracking.as_mut().and_then(Tracking::problem) {
+            self.tracking = None;
+            self.message(&problem);
+        }
     }
 
     /// Prints a line of text without disturbing the progress bar.
@@ -245,6 +286,17 @@ impl RunReport {
     /// Ends the run's outputs, at its last step or at an interruption: draws the curve, shows the
     /// final state, `step`, and leaves a clean line. Returns the path of the curve.
     pub fn finish(mut self, step: u64) -> Result<PathBuf, TrainerError> {
+        let is_done = step >= self.total_steps;
+        if is_done {
+            self.write(|files| files.events.done())?;
+        }
+        if let Some(problem) = self
+            .tracking
+            .take()
+            .and_then(|tracking| tracking.end(is_done))
+        {
+            self.message(&problem);
+        }
         let games = self.lengths.as_ref().unwrap_or(&self.games);
         self.progress.show(step, games);
         self.draw_curve()
@@ -277,9 +329,8 @@ impl RunReport {
 
 /// An update as a [`listener`] hears of it; what is not known yet is null.
 fn told(report: &RunReport, row: &[(&str, Option<f64>)]) -> Value {
-    let row = row
-        .iter()
-        .map(|&(name, value)| (name.to_owned(), json!(value)));
+    let columns = row.iter().filter(|cell| cell.0 != files::LOGGED_ONLY);
+    let row = columns.map(|&(name, value)| (name.to_owned(), json!(value)));
     json!({
         "event": "update",
         "step": report.step,

@@ -20,7 +20,7 @@ events = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0, "tensors": 0
 read = {tag: [[e.step, e.value] for e in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
 for tag in events.Tags()["tensors"]:
     plugin = events.SummaryMetadata(tag).plugin_data.plugin_name
-    for e in events.Tensors(tag):
+    for e in events.Tensors(tag) if plugin == "text" else []:
         text = e.tensor_proto.string_val[0].decode()
         read[f"{plugin}/{tag}/{text}"] = [[e.step, e.tensor_proto.tensor_shape.dim[0].size]]
 print(json.dumps(read))
@@ -95,7 +95,8 @@ fn event_files(folder: &Path) -> Vec<PathBuf> {
 fn tensorboard_reads_what_the_tables_hold() {
     let folder = tempfile::tempdir().unwrap();
     let mut report = RunReport::open(folder.path(), "title", 100_000, None).unwrap();
-    report.text("settings", "| gamma | 0.99 |").unwrap();
+    let settings = toml::from_str("gamma = 0.99\nanneal_lr = true\nnet = 'nature'").unwrap();
+    report.settings(&settings).unwrap();
     report
         .update(64, &[("policy_loss", 0.1), ("learning_rate", 2.5e-4)])
         .unwrap();
@@ -112,14 +113,15 @@ fn tensorboard_reads_what_the_tables_hold() {
         .iter()
         .map(|game| (game.step, game.raw_return as f32))
         .collect();
-    assert_eq!(events["charts/raw_return"], returns);
-    assert_eq!(events["charts/episode_length"].len(), 150);
-    assert_eq!(events["text/settings/| gamma | 0.99 |"], [(0, 1.0)]);
+    assert_eq!(events["charts/episodic_return"], returns);
+    assert_eq!(events["charts/episodic_length"].len(), 150);
+    let text = "|param|value|\n|-|-|\n|anneal_lr|true|\n|gamma|0.99|\n|net|\"nature\"|";
+    assert_eq!(events[&format!("text/hyperparameters/{text}")], [(0, 1.0)]);
 
     let table = updates(folder.path());
     assert_eq!(events["losses/policy_loss"], table["policy_loss"]);
-    let charts = ["learning_rate", "seconds", "steps_per_second"];
-    for name in charts.into_iter().chain(["raw_return_mean_100"]) {
+    assert_eq!(events["charts/SPS"], table["steps_per_second"]);
+    for name in ["learning_rate", "seconds", "raw_return_mean_100"] {
         assert_eq!(events[&format!("charts/{name}")], table[name], "{name}");
     }
     assert_eq!(table["policy_loss"].len(), 151);
@@ -146,7 +148,7 @@ fn a_resumed_run_holds_each_step_once() {
     let steps: Vec<u64> = (1..=20).map(|update| 128 * update).collect();
     let of = |column: &[(u64, f32)]| column.iter().map(|&(step, _)| step).collect::<Vec<_>>();
     let events = tensorboard(folder.path());
-    assert_eq!(of(&events["charts/raw_return"]), steps);
+    assert_eq!(of(&events["charts/episodic_return"]), steps);
     assert_eq!(of(&events["losses/policy_loss"]), steps);
     let table = updates(folder.path());
     assert_eq!(of(&table["policy_loss"]), steps);
@@ -189,7 +191,7 @@ fn a_record_cut_short_costs_no_other() {
     assert_eq!(event_files(folder.path()).len(), 2);
     let events = tensorboard(folder.path());
     assert_eq!(events["losses/policy_loss"].len(), 19);
-    assert_eq!(events["charts/raw_return"].len(), 20);
+    assert_eq!(events["charts/episodic_return"].len(), 20);
 }
 
 #[test]

@@ -19,8 +19,8 @@ use crate::{
     error::TrainerError,
     memory,
     ranks::{RankReport, Ranks, WorkTimes},
-    report::RunReport,
-    settings::Settings,
+    report::{RunReport, tracking::Tracked},
+    settings::{Settings, Track},
     stop::StopRequest,
 };
 
@@ -90,7 +90,10 @@ impl Run {
                 opened => opened?,
             };
             if is_new {
-                report.text("settings", &format!("```toml\n{}```", settings.to_toml()))?;
+                report.settings(&settings.table())?;
+            }
+            if settings.run.track != Track::None {
+                report.track(tracked(&settings));
             }
         }
         if settings.env.num_players > 1 {
@@ -270,6 +273,15 @@ fn begin(
     });
     let new = restored.err().map(|why| NewGames { obs, why });
     (env, Ok(new))
+}
+
+/// What a tracker hears of a run at its start.
+fn tracked(settings: &Settings) -> Tracked {
+    Tracked {
+        kind: settings.run.track.name().to_owned(),
+        run: settings.run.run_name.clone(),
+        settings: serde_json::to_string(&settings.table()).unwrap_or_default(),
+    }
 }
 
 /// What a run is called in its curve: environment, algorithm, seed.

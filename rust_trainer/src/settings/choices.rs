@@ -109,6 +109,20 @@ choices! {
 }
 
 choices! {
+    /// What experiments are logged to, beside the run's own files.
+    pub enum Track {
+        /// Nothing else.
+        None = "none",
+        /// trackio, on this machine or in a Space.
+        Trackio = "trackio",
+        /// Weights & Biases.
+        Wandb = "wandb",
+        /// `MLflow`.
+        Mlflow = "mlflow",
+    }
+}
+
+choices! {
     /// The initial weights of a network.
     pub enum Init {
         /// Orthogonal, with a gain for each layer (Saxe et al. 2014); biases zero.

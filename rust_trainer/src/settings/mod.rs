@@ -25,7 +25,9 @@ use toml::{Table, Value};
 use crate::error::TrainerError;
 pub use a2c::A2cSettings;
 pub use algorithms::{Algorithm, AlgorithmSettings};
-pub use choices::{Backend, DeviceChoice, Distributional, Init, Net, ObsType, Precision, Recipe};
+pub use choices::{
+    Backend, DeviceChoice, Distributional, Init, Net, ObsType, Precision, Recipe, Track,
+};
 pub use dqn::DqnSettings;
 use fields::shown;
 pub use fields::{Field, ReadIf, Rule, SettingType};
@@ -52,6 +54,7 @@ pub const CHANGEABLE: &[&str] = &[
     "eval_episodes",
     "eval_num_envs",
     "eval_greedy",
+    "track",
     "img_dir",
 ];
 

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::{
-    choices::{Backend, DeviceChoice, Init, Net, ObsType, Precision, Recipe},
+    choices::{Backend, DeviceChoice, Init, Net, ObsType, Precision, Recipe, Track},
     fields::settings,
     recipe::{FireReset, OrRecipe},
 };
@@ -37,6 +37,8 @@ settings! {
         eval_num_envs: usize = 8, Between(1.0, 1_048_576.0), if On("eval_every"),
         /// Take the best action in evaluations, instead of one drawn from the policy
         eval_greedy: bool = false, Any, if On("eval_every"),
+        /// Experiment tracker to log to, too, through its own Python package: none, trackio, wandb or mlflow
+        track: Track = Track::None, Any,
         /// Save every raw frame as PNG into this folder while training (slow; Atari)
         img_dir: PathBuf = PathBuf::new(), Any,
     }

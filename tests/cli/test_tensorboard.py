@@ -1,0 +1,80 @@
+"""What TensorBoard shows of a run, read by its own code: CleanRL's tags, and hyper-parameters."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from program import CARTPOLE, PROGRAM, Trainer
+
+# What CleanRL's PPO logs, and its plots read.
+CLEANRL = {
+    "charts/episodic_return",
+    "charts/episodic_length",
+    "charts/SPS",
+    "charts/learning_rate",
+    *(f"losses/{name}_loss" for name in ("policy", "value")),
+    *(f"losses/{name}" for name in ("entropy", "approx_kl", "old_approx_kl", "clipfrac")),
+    "losses/explained_variance",
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    trainer = Trainer(tmp_path_factory.mktemp("tensorboard"), PROGRAM)
+    trainer.run("train", *CARTPOLE, "--total-steps", 1024, "--seed", 3, "--run-name", "run")
+    return trainer.folder / "runs/run"
+
+
+def test_cleanrls_tags_are_there(run: Path) -> None:
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    events = accumulator.EventAccumulator(str(run), size_guidance={"scalars": 0}).Reload()
+    assert set(events.Tags()["scalars"]) >= CLEANRL
+    with (run / "updates.csv").open() as table:
+        rows = list(csv.DictReader(table))
+    clipped = [(event.step, event.value) for event in events.Scalars("losses/clipfrac")]
+    assert clipped == [(int(row["step"]), float(row["clip_fraction"])) for row in rows]
+    # The two estimates of one divergence are near each other, and only one is in the table.
+    old = [event.value for event in events.Scalars("losses/old_approx_kl")]
+    new = [event.value for event in events.Scalars("losses/approx_kl")]
+    assert old == pytest.approx(new, abs=0.02)
+    assert "old_approx_kl" not in rows[0]
+
+
+def test_the_page_of_hyper_parameters_has_the_run(run: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer
+    from tensorboard.context import RequestContext
+    from tensorboard.plugins import base_plugin
+    from tensorboard.plugins.hparams import api_pb2, backend_context, list_session_groups
+
+    multiplexer = plugin_event_multiplexer.EventMultiplexer()
+    multiplexer.AddRunsFromDirectory(str(run.parent))
+    multiplexer.Reload()
+    provider = data_provider.MultiplexerDataProvider(multiplexer, str(run.parent))
+    context = backend_context.Context(base_plugin.TBContext(data_provider=provider))
+    request = api_pb2.ListSessionGroupsRequest(
+        start_index=0,
+        slice_size=10,
+        allowed_statuses=[api_pb2.STATUS_SUCCESS],
+        include_metrics=True,
+        col_params=[
+            api_pb2.ColParams(metric=api_pb2.MetricName(group="", tag="charts/episodic_return")),
+            api_pb2.ColParams(hparam="gamma"),
+        ],
+    )
+    found = list_session_groups.Handler(RequestContext(), context, "", request).run()
+    [group] = found.session_groups
+    values = {name: value.WhichOneof("kind") for name, value in group.hparams.items()}
+    assert group.hparams["gamma"].number_value == 0.99
+    assert group.hparams["anneal_lr"].bool_value
+    assert group.hparams["algorithm"].string_value == "ppo"
+    assert set(values.values()) == {"number_value", "bool_value", "string_value"}
+    [session] = group.sessions
+    assert session.status == api_pb2.STATUS_SUCCESS
+    assert session.end_time_secs >= session.start_time_secs > 0
+    with (run / "episodes.csv").open() as table:
+        last = list(csv.DictReader(table))[-1]
+    metrics = {metric.name.tag: metric.value for metric in session.metric_values}
+    assert metrics["charts/episodic_return"] == float(last["raw_return"])
