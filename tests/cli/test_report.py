@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import browser
 import numpy as np
 import pandas as pd
 import pytest
-from program import PROGRAM, ROOT, Trainer
+from program import INVADERS, PROGRAM, ROOT, Trainer
 
 RESULTS = ROOT / "docs/results"
 PPO = [RESULTS / f"space-invaders-ppo-1m-seed{seed}" for seed in (1, 2, 3)]
@@ -117,6 +118,21 @@ def test_what_cannot_be_reported_is_refused_in_a_line(trainer: Trainer) -> None:
         _, err = trainer.run("report", *arguments, status=1)
         assert words in err
         assert err.count("\n") == 1
+
+
+def test_the_best_checkpoint_plays_in_the_page(
+    trainer: Trainer, trained: Callable[..., Path]
+) -> None:
+    trained("--total-steps", 16, "--max-episode-frames", 400, *INVADERS)
+    out, err = trainer.run("report", "runs/run", "--video")
+    assert err == ""
+    assert "run plays a game" in out
+    text = (trainer.folder / "runs/run/report.html").read_text()
+    [video] = re.findall(r'"data":"data:video/mp4;base64,([^"]*)"', text)
+    assert base64.b64decode(video)[4:8] == b"ftyp"
+    assert re.search(r'"what":"a game of [\d.]+ points after 16 agent steps', text)
+    # What was recorded is in the page alone.
+    assert not list((trainer.folder / "runs/run").glob(".unfinished*"))
 
 
 @pytest.fixture(scope="module")

@@ -105,6 +105,7 @@ pub(super) fn record_game(
     let policy = args.load(&found)?;
     let recording = Recording {
         video_dir: Some(folder.to_owned()),
+        record_every: 1,
         ..Recording::default()
     };
     let env = make_envs_to_play(settings, 1, recording, stop)?;

@@ -23,7 +23,7 @@ pub(super) struct ReportArgs {
     /// Folders of runs, folders of `seeds`, or folders that hold runs
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
-    /// File to write [default: report.html, of a single folder in it]
+    /// File to write [default: report.html in the folder, or here where several are named]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Take runs of one algorithm and length on an environment as seeds of one, whatever other settings differ
