@@ -35,11 +35,13 @@ class Net:
         }
         kind = settings["distributional"]
         counts = {"none": 1, "c51": settings["num_atoms"], "quantile": settings["num_quantiles"]}
+        counts["iqn"] = 1
         self.count = counts[kind]
         self.support = {
             "none": torch.zeros(1),
             "c51": torch.linspace(settings["v_min"], settings["v_max"], self.count).double(),
             "quantile": (torch.arange(self.count) * 2 + 1) / (2 * self.count),
+            "iqn": torch.zeros(1),
         }[kind].to(self.dtype)
         self.kind, self.noisy, self.dueling = kind, settings["noisy"], settings["dueling"]
 
@@ -61,14 +63,27 @@ class Net:
         shapes = [self.weights[f"{layer}.weight"].shape for layer in layers]
         return [size for outputs, inputs in shapes for size in (inputs, outputs)]
 
-    def __call__(self, obs: Tensor, numbers: Tensor) -> Tensor:
+    def __call__(self, obs: Tensor, numbers: Tensor, fractions: Tensor | None = None) -> Tensor:
         noise = list(numbers.to(self.dtype).split(self.noise_shapes())) if self.noisy else []
         x = convolutions(self.weights, obs, self.body, self.rectified).flatten(1)
+        if fractions is None or self.kind != "iqn":
+            return self.head(x, noise)
+        quantiles = [self.head(self.weighed(x, tau), list(noise)) for tau in fractions.unbind(1)]
+        return torch.cat(quantiles, -1)
+
+    def weighed(self, features: Tensor, tau: Tensor) -> Tensor:
+        """Equation 4 of Dabney et al. 2018, "Implicit quantile networks", for a fraction a row."""
+        weight, bias = self.weights["quantiles.weight"], self.weights["quantiles.bias"]
+        cosines = torch.cos(torch.pi * torch.arange(weight.shape[1]) * tau[:, None].to(self.dtype))
+        embedded = linear(cosines.to(self.body), weight.to(self.body), bias.to(self.body))
+        return features * self.rectified(embedded)
+
+    def head(self, x: Tensor, noise: list[Tensor]) -> Tensor:
         if self.dueling:
             value = self.stream("value", x, noise).unsqueeze(1)
             advantage = self.stream("advantage", x, noise).unflatten(1, (-1, self.count))
             return value + advantage - advantage.mean(1, keepdim=True)
-        if self.noisy:
+        if self.noisy or self.kind == "iqn":
             return self.stream("q", x, noise).unflatten(1, (-1, self.count))
         weight, bias = self.weights["hidden.weight"], self.weights["hidden.bias"]
         x = self.rectified(linear(x, weight.to(self.body), bias.to(self.body))).to(self.dtype)
@@ -143,7 +158,14 @@ class Memory:
         self.priorities[leaf] = priority ** self.settings["priority_alpha"]
 
 
-def losses(net: Net, outputs: Tensor, next_outputs: Tensor, memory: Memory, batch: list) -> tuple:
+def losses(
+    net: Net,
+    outputs: Tensor,
+    next_outputs: Tensor,
+    memory: Memory,
+    batch: list,
+    fractions: Tensor | None,
+) -> tuple:
     """Losses and errors of a batch, whose rewards and discounts are known."""
     rewards, discounts = (
         torch.tensor([one[part] for one in batch], dtype=net.dtype) for part in (2, 3)
@@ -160,19 +182,20 @@ def losses(net: Net, outputs: Tensor, next_outputs: Tensor, memory: Memory, batc
         loss = elementwise(outputs, target, reduction="none").squeeze(1)
         return loss, (target - outputs).abs().squeeze(1)
     loss = torch.zeros(len(batch), dtype=net.dtype)
-    for quantile, tau in enumerate(net.support):
-        for sample in range(net.count):
-            one, other = outputs[:, quantile], target[:, sample]
+    taus = net.support if fractions is None else fractions.to(net.dtype).unbind(1)
+    for one, tau in zip(outputs.unbind(1), taus, strict=True):
+        for other in target.unbind(1):
             below = (other - one < 0).to(net.dtype)
             part = (tau - below).abs() * huber_loss(one, other, reduction="none")
-            loss = loss + part / net.count
+            loss = loss + part / target.shape[1]
     return loss, (target.mean(1) - outputs.mean(1)).abs()
 
 
 def check_actions(net: Net, record: dict[str, Tensor], step: int) -> None:
     """The random actions where they were drawn, and elsewhere the best by noisy values."""
     with torch.no_grad():
-        values = net.mean(net(record["obs"][step], record["act_noise"][step]))
+        fractions = record["act_fractions"][step].view(len(record["actions"][step]), -1)
+        values = net.mean(net(record["obs"][step], record["act_noise"][step], fractions))
     for row, action, drawn in zip(
         values, record["actions"][step], record["random_actions"][step], strict=True
     ):
@@ -180,6 +203,16 @@ def check_actions(net: Net, record: dict[str, Tensor], step: int) -> None:
             assert action == drawn, f"step {step}: {action} and not {drawn}"
         else:  # Of almost equal values rounding chooses.
             assert row[action] > row.max() - 1e-5, f"step {step}: {action} by {row}"
+
+
+def fractions_of(drawn: Tensor, settings: dict) -> list[Tensor] | list[None]:
+    """What a gradient step drew for implicit quantiles: for the choice, the target, the loss."""
+    if settings["distributional"] != "iqn":
+        return [None] * 3
+    names = ("num_quantile_samples", "num_tau_prime_samples", "num_tau_samples")
+    counts = [settings[name] for name in names]
+    parts = drawn.split([settings["batch_size"] * count for count in counts])
+    return [part.view(-1, count) for part, count in zip(parts, counts, strict=True)]
 
 
 def main(folder: Path, settings: dict) -> None:
@@ -199,15 +232,17 @@ def main(folder: Path, settings: dict) -> None:
             continue
         numbers, weights = memory.draw(record["drawn"][done], steps)
         noise, target_noise = record["noise"][done]
+        judging, targeted, learning = fractions_of(record["fractions"][done], settings)
         batch = [memory.get(number) for number in numbers]
         obs, after = (torch.stack([one[part] for one in batch]) for part in (0, 4))
         rows = torch.arange(len(batch))
         with torch.no_grad():
-            next_outputs = target_net(after, target_noise)
-            judged = net(after, noise) if settings["double_q"] else next_outputs
+            next_outputs = target_net(after, target_noise, targeted)
+            judge = (net, noise) if settings["double_q"] else (target_net, target_noise)
+            judged = judge[0](after, judge[1], judging)
             next_outputs = next_outputs[rows, net.mean(judged).argmax(1)]
-        outputs = net(obs, noise)[rows, [one[1] for one in batch]]
-        loss, errors = losses(net, outputs, next_outputs, memory, batch)
+        outputs = net(obs, noise, learning)[rows, [one[1] for one in batch]]
+        loss, errors = losses(net, outputs, next_outputs, memory, batch, learning)
         adam.zero_grad()
         (loss * weights.to(net.dtype)).mean().backward()
         clip_grad_norm_(net.weights.values(), settings["max_grad_norm"])

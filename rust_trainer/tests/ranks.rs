@@ -281,7 +281,9 @@ fn ranks_replay_what_one_process_does_and_any_number_goes_on() {
                   learning_rate = 1e-3\nsteps_per_update = 64";
     let rainbow = "batch_size = 3\nprioritized = true\nnoisy = true\ndueling = true\ndouble_q = true\n\
                    n_step = 3\ndistributional = 'c51'";
-    for changes in ["batch_size = 16\nstart_e = 0.5", rainbow] {
+    let implicit = "batch_size = 3\nstart_e = 0.5\ndistributional = 'iqn'\nnum_tau_samples = 3\n\
+                    num_tau_prime_samples = 2\nnum_quantile_samples = 4";
+    for changes in ["batch_size = 16\nstart_e = 0.5", rainbow, implicit] {
         let settings = settings(Algorithm::Dqn, &format!("{shared}\n{changes}"));
         let (alone, _) = train(&settings, 1, 4);
         let priorities = alone[3]

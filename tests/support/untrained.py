@@ -61,6 +61,12 @@ CASES: dict[str, Case] = {
         TWO,
         {},
     ),
+    "iqn": (
+        POLE | {"algorithm": "dqn", "distributional": "iqn", "num_quantile_samples": 5},
+        FLAT,
+        TWO,
+        {},
+    ),
     "pqn": (INVADERS | {"algorithm": "pqn"}, IMAGE, DISCRETE, {}),
     "pqn-mlp": (POLE | {"algorithm": "pqn"}, FLAT, TWO, {}),
 }

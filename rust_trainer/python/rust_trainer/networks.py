@@ -18,9 +18,8 @@ Net = Literal["nature", "impala", "mlp"]
 # Outputs, kernel and stride of the Nature CNN's convolutions (Mnih et al. 2015), and what follows.
 _NATURE = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
 _NATURE_WIDTH = 512
-# Channels of the stages of IMPALA's network (Espeholt et al. 2018, figure 3), and what follows.
+# Channels of the stages of IMPALA's network (Espeholt et al. 2018, figure 3).
 _IMPALA = (16, 32, 32)
-_IMPALA_WIDTH = 256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +31,7 @@ class BodyPlan:
         obs_shape: Of one observation.
         is_bytes: Observations are uint8, which count as 0 to 1.
         mlp_width: Units in each hidden layer of an `mlp`.
+        impala_width: Units of the layer behind IMPALA's convolutions.
         rectified: An `mlp` has rectified linear units instead of tanh.
         layer_norm: Layer normalization behind each layer.
         last_layer: The last fully connected layer is the body's, not the heads'.
@@ -41,6 +41,7 @@ class BodyPlan:
     obs_shape: tuple[int, ...]
     is_bytes: bool
     mlp_width: int = 64
+    impala_width: int = 256
     rectified: bool = False
     layer_norm: bool = False
     last_layer: bool = True
@@ -109,7 +110,7 @@ def _add_impala(owner: nn.Module, plan: BodyPlan) -> tuple[int, int]:
         owner.add_module(f"stage{number}", Stage(channels, outputs, plan))
         sides = [-(-side // 2) for side in sides]
         channels = outputs
-    return channels * sides[0] * sides[1], _IMPALA_WIDTH
+    return channels * sides[0] * sides[1], plan.impala_width
 
 
 class Stage(nn.Module):
@@ -205,6 +206,31 @@ class Stream(nn.Module):
         return cast(Tensor, self.out(functional.relu(self.hidden(x))))
 
 
+class QuantileEmbedding(nn.Module):
+    """What IQN multiplies features with, so that they say the return's quantile at a fraction.
+
+    (Dabney et al. 2018, "Implicit quantile networks", eq. 4). The fractions are those by which the
+    trainer judges an agent's actions: the middles of as many equal parts of [0, 1].
+    """
+
+    cosines: Tensor
+
+    def __init__(self, features: int, cosines: int, samples: int) -> None:
+        super().__init__()
+        self.features = features
+        self.weight = nn.Parameter(torch.zeros(features, cosines))
+        self.bias = nn.Parameter(torch.zeros(features))
+        fractions = (torch.arange(samples) + 0.5) / samples
+        angles = torch.pi * torch.arange(cosines) * fractions[:, None]
+        self.register_buffer("cosines", torch.cos(angles), persistent=False)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """`[batch, features]` → `[batch · samples, features]`, those of a row one after another."""
+        embedded = functional.relu(functional.linear(self.cosines, self.weight, self.bias))
+        return torch.reshape(features.unsqueeze(1) * embedded, (-1, self.features))
+
+
 def width_of(plan: BodyPlan) -> int:
     """Return the units of the last layer, whether it is the body's or the heads'."""
-    return {"nature": _NATURE_WIDTH, "impala": _IMPALA_WIDTH, "mlp": plan.mlp_width}[plan.net]
+    widths = {"nature": _NATURE_WIDTH, "impala": plan.impala_width, "mlp": plan.mlp_width}
+    return widths[plan.net]

@@ -294,6 +294,7 @@ _OPERATIONS: dict[Any, Callable[..., Any]] = {
     "mean": _reduced("ReduceMean"),
     "sum": _reduced("ReduceSum"),
     "squeeze": lambda graph, x, axis: graph.add("Squeeze", x, graph.constant(np.array([axis]))),
+    "permute": lambda graph, x, *axes: graph.add("Transpose", x, perm=list(axes)),
     "unsqueeze": lambda graph, x, axis: graph.add("Unsqueeze", x, graph.constant(np.array([axis]))),
     operator.add: _binary("Add"),
     operator.sub: _binary("Sub"),

@@ -14,7 +14,16 @@ from torch import Tensor, nn
 
 from rust_trainer import checkpoints
 from rust_trainer.checkpoints import Checkpoint, CheckpointError
-from rust_trainer.networks import BodyPlan, Net, Stream, Tower, add_body, run_body, width_of
+from rust_trainer.networks import (
+    BodyPlan,
+    Net,
+    QuantileEmbedding,
+    Stream,
+    Tower,
+    add_body,
+    run_body,
+    width_of,
+)
 from rust_trainer.played_envs import EnvPlan
 
 if TYPE_CHECKING:
@@ -93,6 +102,7 @@ class Policy(nn.Module):
             obs_shape=checkpoint.obs_shape,
             is_bytes=checkpoint.obs_dtype == "uint8",
             mlp_width=settings.get("mlp_width", 64),
+            impala_width=settings.get("impala_width", 256),
             rectified=rectified,
             layer_norm=settings["algorithm"] == "pqn" and settings.get("layer_norm", True),
             last_layer=last_layer,
@@ -285,7 +295,7 @@ class QNetwork(Policy):
     """The network of DQN and PQN: `forward(obs)` returns action values `[batch, n]`.
 
     `returns(obs)` is what is learned of each action, `[batch, n, outputs]`: one number, the logits
-    of fixed returns (C51), or quantiles. In training mode noisy layers draw noise.
+    of fixed returns (C51), or quantiles (QR-DQN, IQN). In training mode noisy layers draw noise.
     """
 
     atoms: Tensor
@@ -293,10 +303,10 @@ class QNetwork(Policy):
     def __init__(self, checkpoint: Checkpoint) -> None:
         settings = checkpoint.settings
         is_dueling, is_noisy = (bool(settings.get(name)) for name in ("dueling", "noisy"))
-        has_streams = is_dueling or is_noisy
+        kind = settings.get("distributional", "none")
+        has_streams = is_dueling or is_noisy or kind == "iqn"
         super().__init__(checkpoint, rectified=True, last_layer=not has_streams)
-        self.is_dueling = is_dueling
-        self.distributional = kind = settings.get("distributional", "none")
+        self.is_dueling, self.distributional = is_dueling, kind
         counts = {"c51": settings.get("num_atoms", 51), "quantile": settings.get("num_quantiles")}
         self.num_outputs = int(counts.get(kind) or 1)
         low, high = settings.get("v_min", -10.0), settings.get("v_max", 10.0)
@@ -304,6 +314,12 @@ class QNetwork(Policy):
         self.register_buffer("atoms", atoms, persistent=False)
         outputs = self.num_actions * self.num_outputs
         width = width_of(self.plan)
+        if kind == "iqn":
+            cosines, self.num_samples = (
+                int(settings.get(name, default))
+                for name, default in (("quantile_embedding_dim", 64), ("num_quantile_samples", 32))
+            )
+            self.quantiles = QuantileEmbedding(self.features, cosines, self.num_samples)
         if self.is_dueling:
             self.value = Stream(self.features, width, self.num_outputs, noisy=is_noisy)
             self.advantage = Stream(self.features, width, outputs, noisy=is_noisy)
@@ -316,6 +332,13 @@ class QNetwork(Policy):
     def returns(self, obs: Tensor) -> Tensor:
         """`[batch, ...]` → what is said of each action, `[batch, actions, outputs]`."""
         x = run_body(self, self.plan, self.observed(obs))
+        if self.distributional != "iqn":
+            return self._of_features(x)
+        quantiles = self._of_features(self.quantiles(x))
+        quantiles = torch.reshape(quantiles, (-1, self.num_samples, self.num_actions))
+        return quantiles.permute(0, 2, 1)
+
+    def _of_features(self, x: Tensor) -> Tensor:
         shape = (-1, self.num_actions, self.num_outputs)
         if not self.is_dueling:
             return torch.reshape(self.q(x), shape)

@@ -14,6 +14,8 @@ Preset = Literal[
     "dqn-atari",
     "qrdqn-atari",
     "rainbow-atari",
+    "dopamine-iqn",
+    "dopamine-rainbow",
     "pqn-atari",
     "ppo-cartpole",
     "a2c-cartpole",
@@ -76,6 +78,7 @@ class Settings:
     max_episode_frames: int | Literal["recipe"] | None = None
     net: Literal["auto", "nature", "impala", "mlp"] | None = None
     mlp_width: int | None = None
+    impala_width: int | None = None
     init: Literal["orthogonal", "uniform"] | None = None
     device: str | None = None
     precision: Literal["fp32", "tf32", "bf16", "auto"] | None = None
@@ -117,12 +120,16 @@ class Settings:
     prioritized: bool | None = None
     priority_alpha: float | None = None
     priority_beta: float | None = None
-    distributional: Literal["none", "c51", "quantile"] | None = None
+    distributional: Literal["none", "c51", "quantile", "iqn"] | None = None
     huber: bool | None = None
     num_atoms: int | None = None
     v_min: float | None = None
     v_max: float | None = None
     num_quantiles: int | None = None
+    num_tau_samples: int | None = None
+    num_tau_prime_samples: int | None = None
+    num_quantile_samples: int | None = None
+    quantile_embedding_dim: int | None = None
     noisy: bool | None = None
     noisy_sigma: float | None = None
     start_e: float | None = None

@@ -100,7 +100,7 @@ impl Body {
                 let outputs = ImpalaResNet::outputs(height, width);
                 let inputs = of_convolutions(&outputs, "IMPALA network")?;
                 let cnn = ImpalaResNet::new(params, scope, channels as i64, norm);
-                (Trunk::Impala(Box::new(cnn)), inputs, ImpalaResNet::WIDTH)
+                (Trunk::Impala(Box::new(cnn)), inputs, settings.impala_width)
             }
             (Net::Auto | Net::Mlp, false, &[features]) => {
                 let name = format!("{scope}hidden1");

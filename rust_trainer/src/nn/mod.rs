@@ -14,6 +14,7 @@ mod params;
 mod policy_head;
 mod policy_value;
 mod q_net;
+mod quantiles;
 mod returns;
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@ use super::{
     layers::{Activation, Linear},
     noisy::{LayerNoise, NoisyLinear},
     params::{Network, Params, ParamsBuilder},
+    quantiles::QuantileEmbedding,
     returns::Returns,
 };
 use crate::{
@@ -39,6 +40,8 @@ pub struct QNet {
     /// What the outputs say of each action.
     pub returns: Returns,
     body: Body,
+    /// Of implicit quantiles.
+    embedding: Option<QuantileEmbedding>,
     head: Head,
     num_actions: i64,
     compute: Kind,
@@ -76,8 +79,8 @@ const OUT_GAIN: f64 = 1.0;
 impl QNet {
     /// A freshly initialized network, its weights drawn from `rng`: a body with rectified linear units
     /// and a head that starts orthogonal, the last layer with gain 1. The head's parameters are `q`;
-    /// with noise `q.hidden` and `q.out`; with two streams `value.hidden`, `value.out`,
-    /// `advantage.hidden` and `advantage.out`.
+    /// with noise or implicit quantiles `q.hidden` and `q.out`; with two streams `value.hidden`, `value.out`,
+    /// `advantage.hidden` and `advantage.out`. Implicit quantiles have a layer `quantiles` before it.
     ///
     /// # Errors
     /// As [`Body::new`]; [`TrainerError::Usage`] for actions that are not discrete.
@@ -97,13 +100,19 @@ impl QNet {
         let of_one = style.returns.outputs();
         let outputs = num_actions * of_one;
         let mut params = ParamsBuilder::new(rng).starting(settings.init);
-        let has_streams = style.dueling || style.noise.is_some();
+        let cosines = match style.returns {
+            Returns::Implicit { cosines, .. } => Some(cosines),
+            _ => None,
+        };
+        let has_streams = style.dueling || style.noise.is_some() || cosines.is_some();
         let body_style = BodyStyle {
             rectified: true,
             layer_norm: style.layer_norm,
             last_layer: !has_streams,
         };
         let body = Body::new(&mut params, "", spec, settings, body_style)?;
+        let embedding =
+            cosines.map(|cosines| QuantileEmbedding::new(&mut params, cosines, body.features));
         let mut stream = |name: &str, outputs| {
             let sizes = [body.features, body.width, outputs];
             Stream::new(&mut params, name, sizes, style.noise)
@@ -123,6 +132,7 @@ impl QNet {
             params: params.finish(device),
             returns: style.returns,
             body,
+            embedding,
             head,
             num_actions,
             compute: compute_kind(precision, device),
@@ -136,18 +146,39 @@ impl QNet {
     }
 
     /// Action values of `obs`, `[batch, ...]` in the environment's own type → float32
-    /// `[batch, num_actions]`. Noisy weights are what they are on average.
+    /// `[batch, num_actions]`. Noisy weights are what they are on average; implicit quantiles are those in the
+    /// middles of equal parts of [0, 1].
     pub fn values(&self, obs: &Tensor) -> Tensor {
-        self.returns.mean(&self.forward(obs, None))
+        self.returns.mean(&self.forward(obs, None, None))
     }
 
-    /// What is said of each action, float32 `[batch, num_actions, outputs]`. The last layers are computed
-    /// in float32 whatever the precision.
+    /// What is said of each action, float32 `[batch, num_actions, outputs]`: implicit quantiles at these
+    /// `fractions`, `[batch, outputs]`. The last layers are computed in float32 whatever the precision.
     ///
     /// Two streams are joined as value + advantage − mean of the advantages (Wang et al. 2016, eq. 9),
     /// for each of the outputs alone.
-    pub fn forward(&self, obs: &Tensor, noise: Option<&Noise>) -> Tensor {
+    pub fn forward(
+        &self,
+        obs: &Tensor,
+        noise: Option<&Noise>,
+        fractions: Option<&Tensor>,
+    ) -> Tensor {
         let features = self.body.forward(obs, self.compute);
+        let Some(embedding) = &self.embedding else {
+            return self.of_features(&features, noise);
+        };
+        let fractions = fractions.map_or_else(
+            || self.returns.support(obs.device()).unsqueeze(0),
+            Tensor::shallow_clone,
+        );
+        let features = embedding.forward(&features, &fractions);
+        let quantiles = self.of_features(&features, noise);
+        let quantiles = quantiles.view([-1, fractions.size()[1], self.num_actions]);
+        quantiles.transpose(1, 2)
+    }
+
+    /// The head's outputs, float32 `[rows, num_actions, outputs]`.
+    fn of_features(&self, features: &Tensor, noise: Option<&Noise>) -> Tensor {
         let noise = noise.map(|noise| noise.0.as_slice());
         let shape = [-1, self.num_actions, self.returns.outputs()];
         match &self.head {
@@ -155,11 +186,11 @@ impl QNet {
                 let features = features.to_kind(Kind::Float);
                 last.forward(&features, Activation::None).view(shape)
             }
-            Head::Stream(stream) => stream.forward(&features, noise).view(shape),
+            Head::Stream(stream) => stream.forward(features, noise).view(shape),
             Head::Dueling { value, advantage } => {
                 let parts = noise.map(|noise| noise.split_at(Stream::NUM_LAYERS));
-                let value = value.forward(&features, parts.map(|(first, _)| first));
-                let advantage = advantage.forward(&features, parts.map(|(_, second)| second));
+                let value = value.forward(features, parts.map(|(first, _)| first));
+                let advantage = advantage.forward(features, parts.map(|(_, second)| second));
                 let advantage = advantage.view(shape);
                 let mean = advantage.mean_dim(1, true, Kind::Float);
                 value.unsqueeze(1) + (advantage - mean)

@@ -24,26 +24,36 @@ pub enum Returns {
         /// How many.
         count: i64,
     },
+    /// The quantile of the return at any fraction that the network is given (IQN: Dabney et al. 2018,
+    /// "Implicit quantile networks").
+    Implicit {
+        /// Cosines by which a fraction is embedded.
+        cosines: i64,
+        /// Quantiles of which an action value is the mean.
+        samples: i64,
+    },
 }
 
 impl Returns {
-    /// Numbers for each action.
+    /// Numbers that the last layer makes for each action.
     #[must_use]
     pub fn outputs(self) -> i64 {
         match self {
-            Self::Expected => 1,
+            Self::Expected | Self::Implicit { .. } => 1,
             Self::Categorical { atoms: count, .. } | Self::Quantiles { count } => count,
         }
     }
 
     /// What the outputs belong to, float32 `[outputs]`: the returns of a categorical distribution, the
-    /// probabilities of quantiles.
+    /// fractions of quantiles; of implicit ones those at which they are asked for where none are drawn.
     pub fn support(self, device: Device) -> Tensor {
         let options = (Kind::Float, device);
         match self {
             Self::Expected => Tensor::zeros([1], options),
             Self::Categorical { atoms, low, high } => Tensor::linspace(low, high, atoms, options),
-            Self::Quantiles { count } => (Tensor::arange(count, options) + 0.5) / count as f64,
+            Self::Quantiles { count } | Self::Implicit { samples: count, .. } => {
+                (Tensor::arange(count, options) + 0.5) / count as f64
+            }
         }
     }
 
@@ -55,7 +65,9 @@ impl Returns {
                 let weighted = outputs.softmax(-1, Kind::Float) * self.support(outputs.device());
                 weighted.sum_dim_intlist(-1, false, Kind::Float)
             }
-            Self::Quantiles { .. } => outputs.mean_dim(-1, false, Kind::Float),
+            Self::Quantiles { .. } | Self::Implicit { .. } => {
+                outputs.mean_dim(-1, false, Kind::Float)
+            }
         }
     }
 }

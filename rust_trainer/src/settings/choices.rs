@@ -155,6 +155,8 @@ choices! {
         C51 = "c51",
         /// Quantiles (Dabney et al. 2018).
         Quantile = "quantile",
+        /// Quantiles at fractions that are drawn (IQN: Dabney et al. 2018, "Implicit quantile networks").
+        Iqn = "iqn",
     }
 }
 

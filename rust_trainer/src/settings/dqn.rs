@@ -41,7 +41,8 @@ settings! {
         /// Initial exponent of the importance weights; it rises linearly to 1 over the run
         priority_beta: f64 = 0.4, Between(0.0, 1.0), if On("prioritized"),
         /// How returns are learned: none, their mean; c51, probabilities of fixed returns (Bellemare et
-        /// al. 2017); quantile, their quantiles (Dabney et al. 2018)
+        /// al. 2017); quantile, their quantiles (Dabney et al. 2018); iqn, their quantiles at fractions that
+        /// are drawn (Dabney et al. 2018, "Implicit quantile networks")
         distributional: Distributional = Distributional::None, Any,
         /// Huber loss (Mnih et al. 2015) instead of the squared error: it suits rewards clipped to ±1; where
         /// returns are large, as in `CartPole`, values can diverge with it
@@ -55,6 +56,14 @@ settings! {
         /// Number of quantiles; published with learning rate 5e-5, Adam's ε 3.125e-4 and unclipped gradients
         /// (`max_grad_norm` 1e9; their norm is seldom under 10)
         num_quantiles: i64 = 200, Between(1.0, 4096.0), if OneOf("distributional", &["quantile"]),
+        /// Quantiles of a transition's value in its loss, at fractions drawn for each transition: N of the paper
+        num_tau_samples: i64 = 64, Between(1.0, 4096.0), if OneOf("distributional", &["iqn"]),
+        /// Quantiles of its target, drawn likewise: N' of the paper
+        num_tau_prime_samples: i64 = 64, Between(1.0, 4096.0), if OneOf("distributional", &["iqn"]),
+        /// Quantiles of which an action value is the mean: K of the paper
+        num_quantile_samples: i64 = 32, Between(1.0, 4096.0), if OneOf("distributional", &["iqn"]),
+        /// Cosines that a fraction is embedded by: n of the paper
+        quantile_embedding_dim: i64 = 64, Between(1.0, 4096.0), if OneOf("distributional", &["iqn"]),
         /// Explore by noise on the weights of the last two fully connected layers, drawn for all
         /// environments at once (Fortunato et al. 2018)
         noisy: bool = false, Any,

@@ -30,6 +30,8 @@ impl Preset {
         "dqn-atari",
         "qrdqn-atari",
         "rainbow-atari",
+        "dopamine-iqn",
+        "dopamine-rainbow",
         "pqn-atari",
         "ppo-cartpole",
         "a2c-cartpole",

@@ -107,6 +107,8 @@ settings! {
         net: Net = Net::Auto, Any,
         /// Units in each of the two hidden layers of an mlp
         mlp_width: i64 = 64, Between(1.0, 65_536.0), if OneOf("net", &["auto", "mlp"]),
+        /// Units of the layer behind the IMPALA network's convolutions
+        impala_width: i64 = 256, Between(1.0, 65_536.0), if OneOf("net", &["impala"]),
         /// Initial weights: orthogonal, or uniform as those of PyTorch's layers; noisy layers have their own
         init: Init = Init::Orthogonal, Any,
     }

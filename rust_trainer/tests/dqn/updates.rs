@@ -13,6 +13,7 @@ use rust_trainer::{
     settings::{Algorithm, Settings},
 };
 use tch::{Device, Kind, Tensor};
+use toml::Table;
 use vec_env::{ActionBatch, ActionSpace, Dtype, ObsSpec, SyncVecEnv, env::Random};
 
 use super::support::{Spaces, generator, images, is_weight, largest, made_up_step, python};
@@ -22,7 +23,11 @@ const OBS_SHAPE: [usize; 3] = [2, 36, 36];
 const NUM_ACTIONS: i64 = 4;
 const BATCH: usize = 6;
 
-/// All there is.
+/// Implicit quantiles, as many as suffice.
+const IQN: &str = "distributional = 'iqn'\nnum_tau_samples = 5\nnum_tau_prime_samples = 7\n\
+                   num_quantile_samples = 4\nquantile_embedding_dim = 6";
+
+/// All there is beside implicit quantiles.
 const RAINBOW: &str = "double_q = true\ndueling = true\nn_step = 3\nprioritized = true\nnoisy = true\n\
                        distributional = 'c51'\nv_min = -4\nv_max = 4\nnum_atoms = 11";
 
@@ -37,16 +42,22 @@ struct Record {
     last_obs: Vec<u8>,
     drawn: Vec<f64>,
     noise: Vec<f32>,
+    /// Of implicit quantiles, in the order of their use.
+    fractions: Vec<f32>,
     /// The random action of each environment, or -1 for the best.
     random_actions: Vec<i64>,
     act_noise: Vec<f32>,
+    act_fractions: Vec<f32>,
 }
 
 impl Record {
-    /// What the choice of actions draws: noise for the network, then an action where epsilon says so.
-    fn foretell_actions(&mut self, noise_numbers: usize, epsilon: f64, rng: &mut Pcg64) {
-        let noise = StandardNormal.sample_iter(&mut *rng).take(noise_numbers);
+    /// What the choice of actions draws: noise for the network and fractions, then an action where epsilon says so.
+    fn foretell_actions(&mut self, of_use: &Drawn, epsilon: f64, rng: &mut Pcg64) {
+        let noise = StandardNormal.sample_iter(&mut *rng).take(of_use.noise);
         self.act_noise.extend::<Vec<f32>>(noise.collect());
+        let fractions = of_use.fractions[0] * NUM_ENVS;
+        self.act_fractions
+            .extend((0..fractions).map(|_| rng.random::<f32>()));
         for _ in 0..NUM_ENVS {
             let is_random = epsilon > 0.0 && rng.random::<f64>() < epsilon;
             let random = is_random.then(|| rng.random_range(0..NUM_ACTIONS as usize) as i64);
@@ -62,12 +73,11 @@ impl Record {
             |bytes: &[u8]| Tensor::from_slice(bytes).view([-1, envs, channels, height, width]);
         let rows = |tensor: Tensor| tensor.view([-1, envs]);
         let drawn = Tensor::from_slice(&self.drawn).view([-1, BATCH as i64]);
-        let noise = Tensor::from_slice(&self.noise);
-        let noise = noise.reshape([
-            drawn.size()[0],
-            2,
-            self.noise.len() as i64 / drawn.size()[0] / 2,
-        ]);
+        let by_row = |numbers: &[f32], rows: i64| {
+            Tensor::from_slice(numbers).reshape([rows, numbers.len() as i64 / rows])
+        };
+        let noise = by_row(&self.noise, 2 * drawn.size()[0]);
+        let noise = noise.reshape([drawn.size()[0], 2, noise.size()[1]]);
         let mut tensors = vec![
             ("obs".to_owned(), pictures(&self.obs)),
             (
@@ -91,10 +101,14 @@ impl Record {
                 "random_actions".to_owned(),
                 rows(Tensor::from_slice(&self.random_actions)),
             ),
+            ("act_noise".to_owned(), by_row(&self.act_noise, steps)),
             (
-                "act_noise".to_owned(),
-                Tensor::from_slice(&self.act_noise)
-                    .reshape([steps, self.act_noise.len() as i64 / steps]),
+                "act_fractions".to_owned(),
+                by_row(&self.act_fractions, steps),
+            ),
+            (
+                "fractions".to_owned(),
+                by_row(&self.fractions, drawn.size()[0]),
             ),
             ("drawn".to_owned(), drawn),
             ("noise".to_owned(), noise),
@@ -106,14 +120,35 @@ impl Record {
     }
 }
 
-/// How much noise one use of the network takes.
-fn noise_numbers(start: &State) -> usize {
-    let sigmas = start.tensors.iter();
-    let sigmas =
-        sigmas.filter(|(name, _)| !name.starts_with("target.") && name.ends_with("weight_sigma"));
-    sigmas
-        .map(|(_, sigma)| sigma.size().iter().sum::<i64>() as usize)
-        .sum()
+/// How much is drawn for one use of the network.
+struct Drawn {
+    noise: usize,
+    /// For a row: of action values, of a target, of what learns.
+    fractions: [usize; 3],
+}
+
+impl Drawn {
+    fn of_use(settings: &Table, start: &State) -> Self {
+        let sigmas = start
+            .tensors
+            .iter()
+            .filter(|(name, _)| !name.starts_with("target.") && name.ends_with("weight_sigma"));
+        let is_implicit = settings["distributional"].as_str() == Some("iqn");
+        let counts = [
+            "num_quantile_samples",
+            "num_tau_prime_samples",
+            "num_tau_samples",
+        ];
+        Self {
+            noise: sigmas
+                .map(|(_, sigma)| sigma.size().iter().sum::<i64>() as usize)
+                .sum(),
+            fractions: counts.map(|name| match settings.get(name) {
+                Some(count) if is_implicit => count.as_integer().unwrap() as usize,
+                _ => 0,
+            }),
+        }
+    }
 }
 
 /// What differs at the end.
@@ -141,30 +176,36 @@ struct Case {
     seed: u64,
 }
 
+impl Case {
+    fn is_noisy(&self) -> bool {
+        self.changes.contains("noisy = true")
+    }
+
+    fn settings(&self) -> Settings {
+        let settings = format!(
+            "num_envs = {NUM_ENVS}\ntotal_steps = {}\nreplay_capacity = 23\nlearning_starts = 12\n\
+             train_frequency = {NUM_ENVS}\nbatch_size = {BATCH}\ntarget_update = 5\nmax_grad_norm = 0.5\n\
+             learning_rate = 1e-3\nadam_eps = 1.5e-4\ngamma = 0.9\ninit = 'uniform'\nseed = {}\n{}\n{}",
+            NUM_ENVS * self.steps * 2,
+            self.seed,
+            self.changes,
+            if self.is_noisy() {
+                ""
+            } else {
+                "end_e = 0.25\nexploration_fraction = 0.5"
+            }
+        );
+        let defaults = Settings::defaults(Algorithm::Dqn);
+        defaults.with(&toml::from_str(&settings).unwrap()).unwrap()
+    }
+}
+
 /// Does so, and records in `folder` what happened. Weights are drawn uniformly: orthogonal ones are LAPACK's,
 /// whose last bits are the processor's.
 fn play(case: &Case, folder: &Path) -> Played {
-    let Case {
-        steps,
-        changes,
-        seed,
-    } = case;
-    let steps = *steps;
+    let (steps, seed) = (case.steps, case.seed);
     device::limit_torch_to_one_thread();
-    let is_noisy = changes.contains("noisy = true");
-    let settings = format!(
-        "num_envs = {NUM_ENVS}\ntotal_steps = {}\nreplay_capacity = 23\nlearning_starts = 12\n\
-         train_frequency = {NUM_ENVS}\nbatch_size = {BATCH}\ntarget_update = 5\nmax_grad_norm = 0.5\n\
-         learning_rate = 1e-3\nadam_eps = 1.5e-4\ngamma = 0.9\ninit = 'uniform'\nseed = {seed}\n{changes}\n",
-        NUM_ENVS * steps * 2
-    );
-    let settings = if is_noisy {
-        settings
-    } else {
-        settings + "end_e = 0.25\nexploration_fraction = 0.5"
-    };
-    let defaults = Settings::defaults(Algorithm::Dqn);
-    let settings = defaults.with(&toml::from_str(&settings).unwrap()).unwrap();
+    let settings = case.settings();
     let table = settings.table();
     let is_prioritized = table["prioritized"].as_bool().unwrap();
     let n_step = table["n_step"].as_integer().unwrap() as u64;
@@ -178,8 +219,9 @@ fn play(case: &Case, folder: &Path) -> Played {
     let env = SyncVecEnv::new(NUM_ENVS, |_| spaces.clone()).unwrap();
     let mut ours = algorithms::new(&settings, &env, Device::Cpu).unwrap();
     let start = ours.state().unwrap();
+    let of_use = Drawn::of_use(&table, &start);
 
-    let mut random = Random::new(*seed);
+    let mut random = Random::new(seed);
     let mut record = Record::default();
     let mut next_obs = |record: &mut Record, ours: &mut dyn algorithms::Algorithm| {
         let obs = images(&mut random, NUM_ENVS, OBS_SHAPE);
@@ -191,8 +233,12 @@ fn play(case: &Case, folder: &Path) -> Played {
     for steps_over in 1..=steps as u64 {
         let mut rng = generator(&ours.state().unwrap());
         let done = (steps_over - 1) as f64 / steps as f64;
-        let epsilon = if is_noisy { 0.0 } else { 1.0 - 0.75 * done };
-        record.foretell_actions(noise_numbers(&start), epsilon, &mut rng);
+        let epsilon = if case.is_noisy() {
+            0.0
+        } else {
+            1.0 - 0.75 * done
+        };
+        record.foretell_actions(&of_use, epsilon, &mut rng);
         let actions = ours.act().unwrap();
         assert_eq!(
             generator(&ours.state().unwrap()),
@@ -223,10 +269,14 @@ fn play(case: &Case, folder: &Path) -> Played {
                     rng.random_range(held.clone()) as f64
                 });
             }
+            let fractions = BATCH * of_use.fractions.iter().sum::<usize>();
+            record
+                .fractions
+                .extend((0..fractions).map(|_| rng.random::<f32>()));
             let noise = StandardNormal.sample_iter(&mut rng);
             record
                 .noise
-                .extend::<Vec<f32>>(noise.take(2 * noise_numbers(&start)).collect());
+                .extend::<Vec<f32>>(noise.take(2 * of_use.noise).collect());
         }
         ours.learn(&mut || false).unwrap();
         assert_eq!(
@@ -306,6 +356,10 @@ fn gradient_steps_in_fp32() {
         "distributional = 'c51'\nv_min = -3\nv_max = 2\nnum_atoms = 9",
         "distributional = 'quantile'\nnum_quantiles = 7",
         RAINBOW,
+        IQN,
+        // Each quantile has its own hidden units: with two of them kinks are seldom near.
+        "distributional = 'iqn'\nnum_tau_samples = 2\nnum_tau_prime_samples = 3\nnum_quantile_samples = 2\n\
+         quantile_embedding_dim = 4\ndouble_q = true\nnoisy = true\nprioritized = true\nn_step = 3",
     ];
     // Never as many gradient steps as make the target network a copy of the other.
     let cases = options.map(|changes| {

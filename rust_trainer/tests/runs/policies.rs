@@ -40,6 +40,8 @@ const CASES: &[(&str, Algorithm, &[usize], bool, &str)] = &[
     ("dqn", Algorithm::Dqn, IMAGE, false, ""),
     ("dqn-dueling", Algorithm::Dqn, FLAT, false, "dueling = true"),
     ("dqn-quantiles", Algorithm::Dqn, FLAT, false, "distributional = 'quantile'\nnum_quantiles = 20"),
+    ("dqn-iqn", Algorithm::Dqn, FLAT, false, "distributional = 'iqn'\nnum_quantile_samples = 5\nquantile_embedding_dim = 12"),
+    ("dqn-iqn-impala", Algorithm::Dqn, IMAGE, false, "distributional = 'iqn'\ndueling = true\nnet = 'impala'\nimpala_width = 48"),
     ("dqn-noisy", Algorithm::Dqn, FLAT, false, "noisy = true"),
     ("rainbow", Algorithm::Dqn, IMAGE, false, "dueling = true\nnoisy = true\ndistributional = 'c51'\nv_min = -3.0\nv_max = 9.0"),
     ("pqn", Algorithm::Pqn, IMAGE, false, ""),
@@ -128,6 +130,10 @@ impl Case {
                     },
                     "quantile" => Returns::Quantiles {
                         count: dqn.num_quantiles,
+                    },
+                    "iqn" => Returns::Implicit {
+                        cosines: dqn.quantile_embedding_dim,
+                        samples: dqn.num_quantile_samples,
                     },
                     _ => Returns::Expected,
                 };
@@ -223,7 +229,10 @@ impl Case {
         unsettle(&mut net, state);
         vec![
             ("q_values".to_owned(), net.values(obs)),
-            ("returns".to_owned(), net.forward(obs, None)),
+            (
+                "returns".to_owned(),
+                net.forward(obs, None, None).contiguous(),
+            ),
         ]
     }
 }

@@ -24,6 +24,7 @@ pub const VARIANTS: &[(&str, Algorithm, Task, &str)] = &[
     ("pqn", Algorithm::Pqn, Task::CartPole, "num_steps = 16\nnum_minibatches = 4\nanneal_lr = true\nexploration_fraction = 0.7"),
     ("pqn-bytes", Algorithm::Pqn, Task::GridWorld, "num_steps = 16\nnum_minibatches = 4\nprecision = 'bf16'"),
     ("dqn", Algorithm::Dqn, Task::CartPole, "steps_per_update = 40\nlearning_starts = 60\nreplay_capacity = 200\nn_step = 2\ntarget_update = 9"),
+    ("iqn", Algorithm::Dqn, Task::CartPole, "steps_per_update = 40\nlearning_starts = 60\nreplay_capacity = 200\ntarget_update = 9\ndistributional = 'iqn'\nnum_tau_samples = 8\nnum_tau_prime_samples = 8\nnum_quantile_samples = 4"),
     ("rainbow-bytes", Algorithm::Dqn, Task::GridWorld, "steps_per_update = 40\nlearning_starts = 60\nreplay_capacity = 200\ntarget_update = 9\nn_step = 3\ndouble_q = true\ndueling = true\nprioritized = true\nnoisy = true\ndistributional = 'c51'\nprecision = 'bf16'"),
 ];
 

@@ -5,7 +5,7 @@ use rand::RngExt;
 use rand_pcg::Pcg64;
 use tch::{Kind, Tensor, no_grad_guard};
 
-use super::{Dqn, loss, target};
+use super::{Dqn, fractions::Fractions, loss, target};
 use crate::{
     algorithms::learner::{Loss, Part},
     data::Transitions,
@@ -15,8 +15,14 @@ use crate::{
     tensors::to_vec,
 };
 
-/// Transitions with the weights of their losses, `[batch]`; none where all count alike.
-type Weighted = (Transitions, Option<Tensor>);
+/// Transitions of a batch, with what was drawn for them.
+struct Sample {
+    transitions: Transitions,
+    /// The weights of their losses, `[batch]`; none where all count alike.
+    weights: Option<Tensor>,
+    /// Of implicit quantiles.
+    fractions: Option<Fractions>,
+}
 
 /// A batch drawn out of the transitions of all ranks.
 struct DrawnBatch {
@@ -24,17 +30,21 @@ struct DrawnBatch {
     numbers: Vec<u64>,
     /// The weights of their losses, none where all count alike.
     weights: Option<Vec<f32>>,
+    /// Of implicit quantiles.
+    fractions: Option<Fractions>,
 }
 
 impl Dqn {
     /// Draws a batch, the same at all ranks.
     fn draw(&self, rng: &mut Pcg64) -> DrawnBatch {
         let (count, held) = (self.settings.batch_size, self.held());
+        let fractions = |rng| Fractions::of_batch(self.target.returns, &self.settings, rng);
         let Some(priorities) = &self.priorities else {
             let numbers = (0..count).map(|_| rng.random_range(held.clone()));
             return DrawnBatch {
                 numbers: numbers.collect(),
                 weights: None,
+                fractions: fractions(rng),
             };
         };
         let leaves = priorities.sample(count, rng);
@@ -46,12 +56,13 @@ impl Dqn {
         DrawnBatch {
             numbers: numbers.collect(),
             weights: Some(weights),
+            fractions: fractions(rng),
         }
     }
 
     /// What of a batch this rank holds: its places there, and the transitions with the weights of their losses, in
     /// as many parts as they are computed in.
-    fn own(&self, drawn: &DrawnBatch) -> Result<(Vec<usize>, Vec<Part<Weighted>>), TrainerError> {
+    fn own(&self, drawn: &DrawnBatch) -> Result<(Vec<usize>, Vec<Part<Sample>>), TrainerError> {
         let (ranks, device) = (&self.learner.ranks, self.learner.device());
         let batch = drawn.numbers.iter().enumerate();
         let own = batch.filter_map(|(place, &number)| {
@@ -59,10 +70,19 @@ impl Dqn {
             Some((place, own as u64))
         });
         let (places, numbers): (Vec<usize>, Vec<u64>) = own.unzip();
+        let fractions = |places: &[usize]| {
+            let drawn = drawn.fractions.as_ref();
+            drawn.map(|drawn| drawn.of_places(places, device))
+        };
         if places.is_empty() {
             // One that holds none takes part with a transition that counts for nothing.
             let any = self.replay.get(&[self.replay.held().start])?;
-            return Ok((places, vec![(0.0, (any.to_device(device), None))]));
+            let sample = Sample {
+                transitions: any.to_device(device),
+                weights: None,
+                fractions: fractions(&[0]),
+            };
+            return Ok((places, vec![(0.0, sample)]));
         }
         let count = self.learner.num_parts(numbers.len());
         let parts = parallel::split(&numbers, count).zip(parallel::split(&places, count));
@@ -72,8 +92,12 @@ impl Dqn {
                 Tensor::from_slice(&own).to_device(device)
             });
             let share = numbers.len() as f64 / drawn.numbers.len() as f64;
-            let transitions = self.replay.get(numbers)?.to_device(device);
-            Ok((share, (transitions, weights)))
+            let sample = Sample {
+                transitions: self.replay.get(numbers)?.to_device(device),
+                weights,
+                fractions: fractions(places),
+            };
+            Ok((share, sample))
         });
         let parts = parts.collect::<Result<_, TrainerError>>()?;
         Ok((places, parts))
@@ -92,27 +116,33 @@ impl Dqn {
         let (returns, target_net) = (self.target.returns, Shared::new(&self.target));
         let settings = &self.settings;
 
-        let loss = |net: &EpsilonGreedy, (batch, weights): Weighted| {
+        let loss = |net: &EpsilonGreedy, sample: Sample| {
             let (net, noise) = (&net.net, noise.get().as_ref());
+            let (batch, fractions) = (sample.transitions, sample.fractions.as_ref());
             let targets = {
                 let _guard = no_grad_guard();
-                let target_noise = target_noise.get().as_ref();
-                let after = target_net.get().forward(&batch.next_obs, target_noise);
+                let (target_net, target_noise) = (target_net.get(), target_noise.get().as_ref());
+                let next_obs = &batch.next_obs;
+                let after =
+                    target_net.forward(next_obs, target_noise, fractions.map(|of| &of.target));
                 // Chosen with the noise of the loss, as in Kaixhin's Rainbow; Fortunato et al. draw another.
-                let judged = if settings.double_q {
-                    net.forward(&batch.next_obs, noise)
-                } else {
-                    after.shallow_clone()
+                let judged = match fractions.map(|of| &of.judged) {
+                    of_it if settings.double_q => net.forward(next_obs, noise, of_it),
+                    Some(of_it) => target_net.forward(next_obs, target_noise, Some(of_it)),
+                    None => after.shallow_clone(),
                 };
                 let best = returns.mean(&judged).argmax(1, false);
                 let after = of_actions(&after, &best);
                 target(returns, &after, &batch.returns, &batch.discounts)
             };
-            let outputs = net.forward(&batch.obs, noise);
+            let learned = fractions.map(|of| &of.learned);
+            let outputs = net.forward(&batch.obs, noise, learned);
             let outputs = of_actions(&outputs, &batch.actions);
-            let (losses, errors) = loss(returns, settings.huber, &outputs, &targets);
-            let losses =
-                weights.map_or_else(|| losses.shallow_clone(), |weights| &losses * weights);
+            let (losses, errors) = loss(returns, settings.huber, &outputs, &targets, learned);
+            let losses = match &sample.weights {
+                Some(weights) => losses * weights,
+                None => losses,
+            };
             let total = losses.mean(Kind::Float);
             let value = returns.mean(&outputs).mean(Kind::Float);
             Loss {

@@ -31,8 +31,14 @@ pub fn target(kind: Returns, next: &Tensor, returns: &Tensor, discounts: &Tensor
 /// - of a categorical distribution its divergence from the target, `KL(target ‖ p)`, for both (Hessel et
 ///   al. 2018);
 /// - of quantiles the quantile Huber loss with κ = 1 (Dabney et al. 2018, eq. 10), and the size of the
-///   error of their mean.
-pub fn loss(kind: Returns, is_huber: bool, outputs: &Tensor, target: &Tensor) -> (Tensor, Tensor) {
+///   error of their mean. Implicit ones are at `fractions`, `[batch, outputs]`, and their targets at others.
+pub fn loss(
+    kind: Returns,
+    is_huber: bool,
+    outputs: &Tensor,
+    target: &Tensor,
+    fractions: Option<&Tensor>,
+) -> (Tensor, Tensor) {
     let sum = |terms: Tensor| terms.sum_dim_intlist(-1, false, Kind::Float);
     match kind {
         Returns::Expected => {
@@ -49,11 +55,13 @@ pub fn loss(kind: Returns, is_huber: bool, outputs: &Tensor, target: &Tensor) ->
             let divergence = sum(target.xlogy(target) - target * log_probs);
             (divergence.shallow_clone(), divergence)
         }
-        Returns::Quantiles { .. } => {
+        Returns::Quantiles { .. } | Returns::Implicit { .. } => {
             // [batch, quantile, of the target]
             let error = target.unsqueeze(1) - outputs.unsqueeze(-1);
             let is_above = error.lt(0.0).to_kind(Kind::Float);
-            let weight = (kind.support(outputs.device()).unsqueeze(-1) - is_above).abs();
+            let evenly = || kind.support(outputs.device());
+            let fractions = fractions.map_or_else(evenly, Tensor::shallow_clone);
+            let weight = (fractions.unsqueeze(-1) - is_above).abs();
             let of_quantile = (weight * huber(&error)).mean_dim(-1, false, Kind::Float);
             let error_of_mean = kind.mean(target) - kind.mean(outputs);
             (sum(of_quantile), error_of_mean.abs())

@@ -8,6 +8,7 @@
 //! draw the same batch out of those of all, of which each computes what it holds. The priorities are at
 //! every rank, one number a transition.
 
+mod fractions;
 mod gradient;
 mod loss;
 mod replay_of_ranks;
@@ -57,6 +58,10 @@ impl DqnSettings {
                 },
                 Distributional::Quantile => Returns::Quantiles {
                     count: self.num_quantiles,
+                },
+                Distributional::Iqn => Returns::Implicit {
+                    cosines: self.quantile_embedding_dim,
+                    samples: self.num_quantile_samples,
                 },
             },
         }
@@ -218,10 +223,13 @@ impl Algorithm for Dqn {
         let Learner {
             net, rng, ranks, ..
         } = &mut self.learner;
+        let noise = net.net.draw_noise(rng);
+        let fractions = fractions::of_actions(net.net.returns, self.num_envs, ranks, rng);
+        let fractions = fractions.map(|drawn| drawn.to_device(obs.device()));
         let values = {
             let _guard = no_grad_guard();
-            let noise = net.net.draw_noise(rng);
-            net.net.returns.mean(&net.net.forward(&obs, noise.as_ref()))
+            let outputs = net.net.forward(&obs, noise.as_ref(), fractions.as_ref());
+            net.net.returns.mean(&outputs)
         };
         let num_actions = self.num_actions as usize;
         let skip = |rng: &mut Pcg64| skip_epsilon_greedy(num_actions, epsilon, rng);

@@ -32,7 +32,11 @@ fn values_are_exact_in_bfloat16_and_as_many_as_actions() {
             let value = if name == "q.bias" { 3.001 } else { 0.0 };
             let _ = tch::no_grad(|| tensor.shallow_clone().fill_(value));
         }
-        let q_values = net.forward(&Tensor::ones([2, 3], (Kind::Float, Device::Cpu)), None);
+        let q_values = net.forward(
+            &Tensor::ones([2, 3], (Kind::Float, Device::Cpu)),
+            None,
+            None,
+        );
         assert_eq!(q_values.size(), [2, 4, 1]);
         let difference = (q_values - 3.001).abs().max().double_value(&[]);
         assert!(difference < 1e-6, "bfloat16 knows 3.001 as 3");
