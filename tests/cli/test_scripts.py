@@ -28,9 +28,13 @@ case "$1 $2" in
     "-c import sys, sysconfig"*) echo "1 1 3.11.0" ;;
     "-c import sys; "*) cd "$(dirname "$0")/.." && pwd ;;
     "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
-    "-m pip") sleep "${PIP_SECONDS:-0}" ;;
+    "-m pip")
+        if [[ $3 == config ]]; then echo "$PIP_CONFIG"; exit; fi
+        sleep "${PIP_SECONDS:-0}"
+        if [[ $* == *" uv" ]]; then cp "$UV" "$(dirname "$0")"; fi ;;
 esac
 """
+UV = '#!/bin/sh\necho "uv $*" >>"$LOG"\n'
 CARGO = """#!/usr/bin/env bash
 printf '%s\\n' "cargo $* home=${PYTHONHOME-unset} path=${PYTHONPATH-unset}" >>"$LOG"
 sleep "${CARGO_SECONDS:-0}"
@@ -58,6 +62,7 @@ class Project:
 
     def __init__(self, folder: Path) -> None:
         self.root, self.bin, self.log = folder / "project", folder / "bin", folder / "log"
+        self.uv = folder / "index/uv"
         shutil.copytree(ROOT / "scripts", self.root / "scripts")
         for name in ("constraints.txt", "pyproject.toml", "Cargo.toml", "Cargo.lock"):
             shutil.copy(ROOT / name, self.root)
@@ -78,6 +83,8 @@ class Project:
         (self.bin / "c++").symlink_to(shutil.which("true"))
         write_program(self.bin / "python3", PYTHON)
         write_program(self.bin / "cargo", CARGO)
+        self.uv.parent.mkdir()
+        write_program(self.uv, UV)
         write_program(self.bin / "df", "#!/bin/sh\nprintf 'free\\n. . . 99999999 .\\n'\n")
 
     def run(
@@ -97,7 +104,13 @@ class Project:
         **variables: object,
     ) -> subprocess.Popen[str]:
         """Start what `run` runs."""
-        env = {"PATH": self.bin, "HOME": self.root.parent, "LOG": self.log, **variables}
+        env = {
+            "PATH": self.bin,
+            "HOME": self.root.parent,
+            "LOG": self.log,
+            "UV": self.uv,
+            **variables,
+        }
         return subprocess.Popen(
             [script or self.root / "scripts/train", *map(str, arguments)],
             env={name: str(value) for name, value in env.items()},
@@ -172,10 +185,10 @@ def test_what_is_asked_for_is_added_and_kept(built: Project) -> None:
     for asked, extras in [("--ray", "train,ray"), ("--dev", "train,test")]:
         for _ in range(2):
             built.run(asked, script=setup)
-        assert built.called().count("-m pip") == 1
+        assert built.called().count("--editable") == 1
         built.run("doctor")
         built.run("--ray", script=setup)
-        assert "-m pip" not in built.called()
+        assert "--editable" not in built.called()
         assert (built.root / ".venv/.setup").read_text().splitlines()[1] == extras
 
 
@@ -290,13 +303,25 @@ def test_in_a_file_no_line_is_written_over_and_over(project: Project) -> None:
     assert "MB are in .venv" not in project.run(PIP_SECONDS=0.3).stderr
 
 
-def test_uv_installs_where_it_is_there(project: Project) -> None:
-    write_program(project.bin / "uv", '#!/bin/sh\necho "uv $*" >>"$LOG"\n')
+def test_uv_installs_and_pip_brings_it_where_it_is_not_there(project: Project) -> None:
+    installed = f"uv pip install --compile-bytecode --python {project.root}/.venv/bin/python"
+    project.run()
+    called = project.called()
+    assert called.count("-m pip --disable-pip-version-check install") == 1
+    assert called.count(installed) == 2
+    shutil.rmtree(project.root / ".venv")
+    shutil.copy(project.uv, project.bin)
     project.run()
     called = project.called()
     assert "-m pip" not in called
-    installed = f"uv pip install --python {project.root}/.venv/bin/python --constraint"
     assert called.count(installed) == 2
+
+
+def test_pip_installs_where_its_settings_name_an_index(project: Project) -> None:
+    project.run(PIP_CONFIG="global.index-url='https://packages.example/simple'")
+    called = project.called()
+    assert "uv pip" not in called
+    assert called.count("-m pip --disable-pip-version-check install") == 2
 
 
 def test_the_versions_that_are_asked_for_are_those_of_the_crates_and_the_package() -> None:
