@@ -8,7 +8,8 @@ each update, behind which it goes on from those of the run. Nothing is shared wi
 
 All is float32. In bf16 what a layer of the body takes and gives, its weights and the gradients of
 all but the weights are rounded to what bfloat16 holds, and sums are not: no processor decides what
-comes of it.
+comes of it. Where the trainer has no kernels for bf16 and leaves it to libtorch, which rounds some
+sums too, the products here are libtorch's own of bfloat16.
 """
 
 import json
@@ -38,15 +39,20 @@ class Net:
     def __init__(self, weights: Tensors, settings: dict) -> None:
         self.weights = {name: x.clone().requires_grad_() for name, x in weights.items()}
         self.bf16 = settings["precision"] == "bf16"
+        self.by_libtorch = self.bf16 and not settings["bf16_kernels"]
 
     def rounded(self, x: Tensor) -> Tensor:
         """Round numbers, and the gradient that comes back."""
         return x.bfloat16().float() if self.bf16 else x
 
-    def weight(self, name: str, scale: float = 1.0) -> Tensor:
-        """A weight as it is multiplied; its gradient is not rounded."""
-        exact = self.weights[f"{name}.weight"] / scale
-        return exact + (self.rounded(exact) - exact).detach()
+    def layer(self, name: str, x: Tensor, stride: int = 0, scale: float = 1.0) -> Tensor:
+        """The sums of a convolution, or without a stride of a fully connected layer."""
+        weight, bias = self.weights[f"{name}.weight"] / scale, self.weights[f"{name}.bias"]
+        if self.by_libtorch:
+            x, weight, bias = x.bfloat16(), weight.bfloat16(), bias.bfloat16()
+        else:  # The gradient of a weight is not rounded.
+            weight = weight + (self.rounded(weight) - weight).detach()
+        return conv2d(x, weight, bias, stride=stride) if stride else linear(x, weight, bias)
 
     def units(self, name: str, x: Tensor) -> Tensor:
         """What a layer gives, through its norm, if it has one, and rectified linear units."""
@@ -62,10 +68,8 @@ class Net:
         x = obs.float().contiguous(memory_format=torch.channels_last)
         x, scale = (x, 255.0) if self.bf16 else (x / 255.0, 1.0)
         for name, stride in (("conv1", 4), ("conv2", 2), ("conv3", 1)):
-            weight, bias = self.weight(name, scale), self.weights[f"{name}.bias"]
-            x, scale = self.units(name, conv2d(x, weight, bias, stride=stride)), 1.0
-        hidden = linear(x.flatten(1), self.weight("hidden"), self.weights["hidden.bias"])
-        return self.units("hidden", hidden)
+            x, scale = self.units(name, self.layer(name, x, stride, scale)), 1.0
+        return self.units("hidden", self.layer("hidden", x.flatten(1)))
 
     def head(self, name: str, features: Tensor) -> Tensor:
         return linear(features, self.weights[f"{name}.weight"], self.weights[f"{name}.bias"])

@@ -34,6 +34,19 @@ pub fn leave_to_libtorch() -> bool {
     INSTRUCTIONS.set(Instructions::Plain).is_ok()
 }
 
+/// Whether our kernels compute the layers that fit them in `kind` on this processor, and not libtorch.
+#[must_use]
+pub fn has_kernels(kind: Kind) -> bool {
+    match instructions() {
+        Instructions::Plain => false,
+        set => match kind {
+            Kind::Float => Kernels::float32(set).is_some(),
+            Kind::BFloat16 => Kernels::bfloat16(set).is_some(),
+            _ => false,
+        },
+    }
+}
+
 /// A layer `conv` of `x`, `[images, height, width, channels]` in `kind`, or bytes that count as 0 to 1, with
 /// float32 `weight` and `bias`: outputs in `kind`, in the order in which they lie in memory. Gradients of
 /// weights and biases are float32, whatever `kind` is.

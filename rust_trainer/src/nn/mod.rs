@@ -20,7 +20,7 @@ mod returns;
 mod tests;
 
 pub use body::{Body, BodyStyle};
-pub use convolution::leave_to_libtorch;
+pub use convolution::{has_kernels, leave_to_libtorch};
 pub use impala::ImpalaResNet;
 pub use layers::{Activation, Conv2d, LayerNorm, Linear};
 pub use lstm::{Lstm, Memory};
