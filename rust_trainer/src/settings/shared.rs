@@ -23,7 +23,7 @@ settings! {
         runs_dir: PathBuf = "runs".into(), Any,
         /// Name of the run's folder [default: made from the environment, algorithm, seed and time]
         run_name: String = String::new(), Any,
-        /// Run or checkpoint whose network a new run begins with; empty: a fresh one
+        /// Run or checkpoint whose network a new run begins with [default: none, a fresh network]
         start_from: PathBuf = PathBuf::new(), Any,
         /// Agent steps between two checkpoints
         checkpoint_every: u64 = 100_000, Positive,
