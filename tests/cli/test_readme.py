@@ -21,7 +21,8 @@ ELSEWHERE = ("./scripts/test", "./scripts/wheels", "pip install")
 # What takes long is made small: these numbers, and what is added to a command that trains.
 SMALLER = {"1000000": "1024", "2000000": "2048", "100000": "1024", "250000": "1024", "1-5": "1,2"}
 SMALLER |= {"20": "1", "40": "2"}
-OTHERS = ("watch", "play", "eval", "versus", "dump-frames", "report", "doctor", "--help")
+OTHERS = ("watch", "play", "eval", "versus", "dump-frames", "report", "export")
+OTHERS += ("doctor", "--help")
 # On a busy machine a matrix product may not scale, which it rightly calls a problem.
 DOCTOR = "./scripts/train doctor"
 

@@ -57,6 +57,7 @@ class Settings:
     eval_num_envs: int | None = None
     eval_greedy: bool | None = None
     img_dir: str | PathLike[str] | None = None
+    track: Literal["none", "trackio", "wandb", "mlflow"] | None = None
     env_id: str | None = None
     num_envs: int | None = None
     env_groups: int | None = None
