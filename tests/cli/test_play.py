@@ -109,7 +109,9 @@ def display() -> Iterator[str]:
     if not shutil.which("Xvfb") or not shutil.which("xwd"):
         pytest.skip("Xvfb or xwd is not installed")
     read, write = os.pipe()
-    command = ["Xvfb", "-displayfd", str(write), "-screen", "0", "1024x768x24", "-nolisten", "tcp"]
+    # It lets nobody in from elsewhere, and stays when its last window closes.
+    command = ["Xvfb", "-nolisten", "tcp", "-noreset", "-displayfd", str(write)]
+    command += ["-screen", "0", "1024x768x24"]
     server = subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL)
     os.close(write)
     with os.fdopen(read) as number:

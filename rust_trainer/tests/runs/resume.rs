@@ -72,7 +72,7 @@ fn a_change_of_what_rounds_numbers_is_said() {
         ("torch", "1.0"),
         ("ale-py", "0.1"),
         ("opencv-python-headless", "2.4"),
-        ("ATEN_CPU_CAPABILITY", "avx2"),
+        ("ATEN_CPU_CAPABILITY", "sse2"),
         ("rust_trainer", "0.0.9"),
     ] {
         assert!(elsewhere.arithmetic.contains_key(name), "{name}");
@@ -90,7 +90,7 @@ fn a_change_of_what_rounds_numbers_is_said() {
         "torch was 1.0",
         "ale-py was 0.1",
         "opencv-python-headless was 2.4",
-        "ATEN_CPU_CAPABILITY was avx2",
+        "ATEN_CPU_CAPABILITY was sse2",
         "rust_trainer was 0.0.9",
     ] {
         assert!(found.contains(words), "{found}");
