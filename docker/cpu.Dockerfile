@@ -4,7 +4,7 @@
 #   ./scripts/wheels && docker build -f docker/cpu.Dockerfile -t atari-trainer .
 #   docker run --rm -v "$PWD/runs:/work/runs" atari-trainer train ppo-atari
 #
-# Never built: hadolint has read it, no engine was there to run it.
+# Never built: hadolint reads it, no engine was there to run it.
 FROM python:3.12-slim-bookworm
 
 ARG TORCH_INDEX_URL=""

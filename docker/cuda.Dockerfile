@@ -4,7 +4,7 @@
 #   ./scripts/wheels && docker build -f docker/cuda.Dockerfile -t atari-trainer:cuda .
 #   docker run --rm --gpus all -v "$PWD/runs:/work/runs" atari-trainer:cuda train ppo-atari --device cuda
 #
-# Never built: hadolint has read it, no engine was there to run it.
+# Never built: hadolint reads it, no engine was there to run it.
 FROM python:3.12-slim-bookworm
 
 # What the toolkit of the host hands in.

@@ -1,7 +1,8 @@
 """Installs the wheels as a user would, in a fresh environment of each Python, and tries them.
 
 An environment sees the wheels, the package index and no Rust. What was measured is printed, and
-written to `docs/results/wheels/check.json`; what pytest printed is in `tests-<version>.txt` beside.
+written to `docs/results/wheels/check.json`; what pytest printed is in `tests-<version>.txt` beside,
+and what the trainer printed in `trainer-<version>.txt`.
 `./scripts/wheels --check` runs this.
 """
 
@@ -28,7 +29,7 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 # The trainer is tried with one of them: torch takes 6 GB in each.
 PYTHON_WITH_TORCH = "3.12"
 # What the tests of the tier `not trainer` need beside the package and its extras.
-TEST_PACKAGES = ("envpool", "pettingzoo[atari]", "pytest", "pytest-xdist")
+TEST_PACKAGES = ("envpool", "ipykernel", "pettingzoo[atari]", "pytest", "pytest-xdist")
 TEST_EXTRAS = "opencv,two-player,video"
 # What a test tier takes along: the tests know where they stand.
 TEST_FILES = ("tests", "pyproject.toml", "README.md", "docs")
@@ -41,6 +42,14 @@ import time
 start = time.perf_counter(), time.process_time()
 import atari_wrappers
 print(time.perf_counter() - start[0], time.process_time() - start[1])
+"""
+LOAD_POLICY = """
+from rust_trainer import load_policy
+policy = load_policy("runs/command")
+env = policy.make_env()
+observation, _ = env.reset(seed=0)
+action, _ = policy.act(observation, greedy=True)
+print(policy, observation.shape, action)
 """
 # Platforms for which there is no wheel of the core: pip must refuse it there.
 OTHER_PLATFORMS = (
@@ -68,26 +77,39 @@ class Environment:
         self.env = kept | {"PATH": path}
         subprocess.run([interpreter, "-m", "venv", folder], check=True, env=self.env)
 
-    def run(self, *words: str | Path, cwd: Path | None = None, limit: int = 900) -> str:
+    def run(
+        self,
+        *words: str | Path,
+        cwd: Path | None = None,
+        limit: int = 900,
+        stderr: int = subprocess.PIPE,
+    ) -> str:
         """Run a program of the environment to its end and return what it printed."""
         done = subprocess.run(
             [self.folder / "bin" / words[0], *words[1:]],
             cwd=cwd or self.folder,
             env=self.env,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
             text=True,
             timeout=limit,
         )
         if done.returncode != 0:
-            raise WheelError(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
+            raise WheelError(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr or ''}")
         return done.stdout
 
-    def install(self, dist: Path, *packages: str) -> float:
-        """Install packages, of which ours are in `dist`, and return how many seconds that took."""
-        start = time.perf_counter()
-        command = ("python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
+    def install(self, dist: Path, *packages: str, program: str | None = None) -> float:
+        """Install packages, of which ours are in `dist`, and return how many seconds that took.
+
+        `program` is that of uv, in place of pip.
+        """
+        pip = ("-m", "pip", "--disable-pip-version-check", "install", "--no-cache-dir")
+        python = self.folder / "bin" / "python"
+        uv = (program, "pip", "install", "--no-cache", "--python", python)
+        command = uv if program else (python, *pip)
         constraints = ("--constraint", ROOT / "constraints.txt")
-        self.run(*command, "--no-cache-dir", "--find-links", dist, *constraints, *packages)
+        start = time.perf_counter()
+        self.run(*command, "--quiet", "--find-links", dist, *constraints, *packages)
         return time.perf_counter() - start
 
     def check_ours(self, *packages: str) -> None:
@@ -167,15 +189,28 @@ def try_tests(environment: Environment, dist: Path, folder: Path, workers: int) 
     }
 
 
-def try_trainer(environment: Environment, dist: Path) -> dict[str, Any]:
-    """Install the trainer, train for a moment by both of its names."""
-    facts: dict[str, Any] = {"install_s": round(environment.install(dist, "atari-trainer"), 1)}
+def try_trainer(environment: Environment, dist: Path, version: str) -> dict[str, Any]:
+    """Install the trainer, train for a moment by both of its names, and load what was learned."""
+    uv = shutil.which("uv")
+    facts: dict[str, Any] = {"installed_by": "uv" if uv else "pip"}
+    facts["install_s"] = round(environment.install(dist, "atari-trainer", program=uv), 1)
     environment.check_ours("atari-trainer", "atari-wrappers", "atari-core")
     facts["installed_mb"] = environment.megabytes()
-    facts["version"] = environment.run("rust_trainer", "--version").strip()
-    start = time.perf_counter()
-    environment.run("python", "-m", "rust_trainer", "train", "--total-steps", "4096")
-    facts["train_4096_steps_s"] = round(time.perf_counter() - start, 1)
+    train = ("train", "--total-steps", "4096", "--run-name")
+    transcript = ""
+    for name, words in {
+        "version": ("rust_trainer", "--version"),
+        "train_s": ("rust_trainer", *train, "command"),
+        "train_by_module_s": ("python", "-m", "rust_trainer", *train, "module"),
+        "load_policy_s": ("python", "-c", LOAD_POLICY),
+    }.items():
+        start = time.perf_counter()
+        printed = environment.run(*words, stderr=subprocess.STDOUT)
+        facts[name] = round(time.perf_counter() - start, 1)
+        transcript += f"$ {shlex.join(words)}\n{printed}"
+        if name == "version":
+            facts[name] = printed.strip()
+    (RESULTS.parent / f"trainer-{version}.txt").write_text(transcript)
     return facts
 
 
@@ -215,7 +250,7 @@ def check_python(version: str, arguments: argparse.Namespace) -> dict[str, Any]:
             facts |= try_tests(environment, arguments.dist, folder / "tests", arguments.workers)
         if arguments.trainer and version == PYTHON_WITH_TORCH:
             with_torch = Environment(interpreter, folder / "torch")
-            facts["trainer"] = try_trainer(with_torch, arguments.dist)
+            facts["trainer"] = try_trainer(with_torch, arguments.dist, version)
     for name, limit in (("install_s", INSTALL_LIMIT), ("import_cpu_s_median", IMPORT_LIMIT)):
         if facts[name] > limit:
             raise WheelError(

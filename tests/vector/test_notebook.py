@@ -56,8 +56,10 @@ def test_a_cell_is_interrupted_and_the_batch_goes_on(kernel: Any) -> None:
     _, shown = run(client, "envs.render_tiles()")
     assert any("image/png" in each["content"].get("data", {}) for each in shown)
 
-    client.execute("while True: envs.step([0, 0])")
-    time.sleep(1.0)
+    client.execute("print('on', flush=True)\nwhile True: envs.step([0, 0])")
+    while client.get_iopub_msg(timeout=30)["content"].get("text") != "on\n":
+        pass
+    time.sleep(0.1)
     manager.interrupt_kernel()
     while (message := client.get_shell_msg(timeout=30))["msg_type"] != "execute_reply":
         pass
@@ -65,7 +67,9 @@ def test_a_cell_is_interrupted_and_the_batch_goes_on(kernel: Any) -> None:
     reply, _ = run(client, "_ = envs.reset(seed=1); assert envs.step([0, 0])[0].shape[0] == 2")
     assert reply["status"] == "ok", reply
 
-    # Workers leave SIGTERM to the kernel, so that its manager kills it after its 5 seconds.
+    # The kernel waits for its children, of which multiprocessing's resource tracker outlives it.
+    # After half of this time the manager sends it SIGTERM; the default is 5 seconds.
+    manager.shutdown_wait_time = 0.5
     manager.shutdown_kernel()
     deadline = time.monotonic() + 15
     while any(map(runs, workers)):
