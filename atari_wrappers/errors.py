@@ -85,7 +85,7 @@ class WorkerError(RuntimeError):
         traceback = "" if remote_traceback is None else f"\n\n{remote_traceback}"
         super().__init__(f"{message}{remedy}{traceback}")
         self.reason = message
-        self.env_indices = list(env_indices)
+        self.env_indices: list[int] = list(env_indices)
         self.doing = doing
         self.remote_traceback = remote_traceback
 

@@ -112,7 +112,7 @@ class StableBaselines3VecEnv(sb3.VecEnv):
         if any(other != options for other in self._options):
             raise UnsupportedError("reset: a batch takes the same options for each env")
         obs, info = self.venv.reset(seed=self._seeds, options=options or None)
-        self.reset_infos = info_rows(info, self.num_envs)
+        self.reset_infos: list[dict[str, Any]] = info_rows(info, self.num_envs)
         self._reset_seeds()
         self._reset_options()
         return obs

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
+import gymnasium as gym
 import numpy as np
 from ale_py.vector_env import AtariVectorEnv
 
@@ -111,7 +112,7 @@ class AleBackend(Backend):
 
     name = "ale"
     runs_in_process = True
-    own_settings = ("num_threads",)
+    own_settings: ClassVar[tuple[str, ...]] = ("num_threads",)
     shows_raw_frames = has_python_envs = shares_python_envs = takes_reset_options = False
     obstacles = staticmethod(obstacles_to_ale)
 
@@ -121,7 +122,7 @@ class AleBackend(Backend):
         self._request, self._num_envs = request, num_envs
         self._make()
         self.single_observation_space = space = self._env.single_observation_space
-        self.single_action_space = self._env.single_action_space
+        self.single_action_space: gym.Space[Any] = self._env.single_action_space
         self._ticket = Ticket(num_envs)
         self._all = dict.fromkeys(range(num_envs))
         self._recorder = None

@@ -29,6 +29,9 @@ class EnvRunner:
         ended: Whether the env's episode has ended and no reset has followed.
     """
 
+    env: gym.Env[Any, Any]
+    ended: bool
+
     def __init__(self, env: gym.Env, rows: ResultArrays, index: int, mode: AutoresetMode) -> None:
         self.env = env
         self.obs: Any = None

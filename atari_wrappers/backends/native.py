@@ -9,8 +9,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import gymnasium as gym
 import numpy as np
 
 from atari_wrappers.backends.base import Backend, Indices, Info, Out, Seeds, StepResult
@@ -44,7 +45,7 @@ class NativeBackend(Backend):
     """
 
     name = "native"
-    own_settings = ("num_threads",)
+    own_settings: ClassVar[tuple[str, ...]] = ("num_threads",)
     runs_in_process = shows_raw_frames = takes_reset_options = True
     has_python_envs = shares_python_envs = True
     obstacles = staticmethod(obstacles_to_native)
@@ -52,7 +53,8 @@ class NativeBackend(Backend):
     def __init__(self, request: BatchRequest) -> None:
         num_envs, settings = request.num_envs, request.settings
         spaces = native_spaces(request.envs[0])
-        self.single_observation_space, self.single_action_space = spaces
+        self.single_observation_space: gym.Space[Any] = spaces[0]
+        self.single_action_space: gym.Space[Any] = spaces[1]
         for index, env in enumerate(request.envs[1:], 1):
             expect_same_spaces(request, index, native_spaces(env), spaces)
         self._core = open_core(

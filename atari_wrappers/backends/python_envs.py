@@ -39,6 +39,8 @@ class PythonEnvsBackend(Backend):
 
     shows_raw_frames = has_python_envs = takes_reset_options = True
     rows: ResultArrays
+    single_observation_space: gym.Space[Any]
+    single_action_space: gym.Space[Any]
 
     @staticmethod
     def obstacles(request: BatchRequest) -> Iterator[str]:
@@ -51,10 +53,11 @@ class PythonEnvsBackend(Backend):
         yield from filter(None, problems)
 
     def __init__(self, request: BatchRequest) -> None:
-        self.request, self.num_envs = request, request.num_envs
+        self.request: BatchRequest = request
+        self.num_envs: int = request.num_envs
         self.extras: dict[int, dict[str, Any]] = {}
         self._ticket = Ticket(self.num_envs)
-        self.restarts = Restarts(self.num_envs, request.settings)
+        self.restarts: Restarts = Restarts(self.num_envs, request.settings)
         self._all = list(range(self.num_envs))
 
     @property

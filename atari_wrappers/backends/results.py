@@ -67,8 +67,8 @@ class ResultArrays:
     restarted: np.ndarray
 
     def __init__(self, arrays: dict[str, np.ndarray], num_buffers: int = 0) -> None:
-        self.obs = [arrays.pop(f"obs{buffer}") for buffer in range(num_buffers)]
-        self.num_envs = len(arrays["lives"])
+        self.obs: list[np.ndarray] = [arrays.pop(f"obs{buffer}") for buffer in range(num_buffers)]
+        self.num_envs: int = len(arrays["lives"])
         self.arrays = arrays
         self.__dict__.update(arrays)
         self._small = {name: array for name, array in arrays.items() if name != "final_obs"}

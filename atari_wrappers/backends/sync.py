@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class SyncBackend(PythonEnvsBackend):
 
     name = "sync"
     runs_in_process = shares_python_envs = True
-    own_settings = ("on_worker_failure",)
+    own_settings: ClassVar[tuple[str, ...]] = ("on_worker_failure",)
 
     def __init__(self, request: BatchRequest) -> None:
         super().__init__(request)
@@ -35,7 +35,9 @@ class SyncBackend(PythonEnvsBackend):
             self._take_spaces(dict(enumerate(spaces)))
             made.pop_all()
         space, self._mode = self.single_observation_space, settings.autoreset_mode
-        self.rows = ResultArrays.of_this_process(num_envs, space, settings.num_players)
+        self.rows: ResultArrays = ResultArrays.of_this_process(
+            num_envs, space, settings.num_players
+        )
         num_rows = settings.batch_size or num_envs
         self._obs_arrays = ObsArrays(settings.obs_buffers, num_rows, space)
         self._runners = [

@@ -28,7 +28,7 @@ class EnvPoolMixin:
 
     def __init__(self, spec: EnvSpec) -> None:
         self.spec: Any = spec
-        self.num_envs = spec.config.num_envs
+        self.num_envs: int = spec.config.num_envs
         self._pool = Pool(spec)
 
     def __len__(self) -> int:

@@ -58,7 +58,12 @@ class GymnasiumEnvPool(EnvPoolMixin, VectorEnv[Any, Any, Any], gym.Env[Any, Any]
     those of one env, as EnvPool has them.
     """
 
-    metadata = {  # noqa: RUF012 - gymnasium's
+    render_mode: str | None
+    observation_space: gym.Space[Any]
+    single_observation_space: gym.Space[Any]
+    action_space: gym.Space[Any]
+    single_action_space: gym.Space[Any]
+    metadata: dict[str, Any] = {  # noqa: RUF012 - gymnasium's
         "render_modes": ["rgb_array"],
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }

@@ -13,6 +13,7 @@ from atari_wrappers.envpool.spec import EnvSpec
 from atari_wrappers.factory import make_vec
 from atari_wrappers.game.env import NEW_GAME
 from atari_wrappers.vector.checks import checked_indices
+from atari_wrappers.vector.env import VecEnv
 
 
 class State(NamedTuple):
@@ -48,10 +49,11 @@ class Pool:
 
     def __init__(self, spec: EnvSpec) -> None:
         config = spec.config
-        self.spec, self.num_envs = spec, config.num_envs
-        self.is_async = config.batch_size < config.num_envs
-        self.envs = make_vec(spec.env_id, config.num_envs, **settings_of(config))
-        self.num_received = 0
+        self.spec: EnvSpec = spec
+        self.num_envs: int = config.num_envs
+        self.is_async: bool = config.batch_size < config.num_envs
+        self.envs: VecEnv = make_vec(spec.env_id, config.num_envs, **settings_of(config))
+        self.num_received: int = 0
         self._has_colours = not config.gray_scale
         self._was_reset = False
         self._sent: list[int] = []  # in which order, if it is not that of the envs

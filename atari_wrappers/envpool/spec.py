@@ -48,6 +48,10 @@ class EnvSpec:
     """
 
     reward_threshold: float | None = None
+    env_id: str
+    render_mode: str | None
+    render_env_id: int
+    observation_space: gym.spaces.Box
 
     def __init__(self, task_id: str, settings: Mapping[str, Any]) -> None:
         rom, self.env_id = rom_and_id(task_id)

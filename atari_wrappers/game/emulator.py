@@ -62,6 +62,8 @@ class Emulator:
     """
 
     reward_shape: tuple[int, ...] = ()
+    game_over: Callable[[], bool]
+    lives: Callable[[], int]
 
     def __init__(self, env_id: EnvId, recipe: Recipe, on_frame: OnFrame = None) -> None:
         self._sticky = float(np.float32(recipe.sticky_actions))  # what ALE compares with
@@ -69,8 +71,8 @@ class Emulator:
         rom_path(self._rom)  # whose error tells what to do, also if the cartridge is known
         self._on_frame = on_frame
         self._ale = ale = self._make_interface()
-        self.frames = 0
-        self.at_start = False
+        self.frames: int = 0
+        self.at_start: bool = False
         self._seed = 0
         self._is_loaded = self._is_fresh = False
         self._held: tuple[Action, float] | None = None
@@ -78,7 +80,9 @@ class Emulator:
         self._shown: np.ndarray | None = None
         # Bound once: looked up at each step, they would cost a step as much as its bookkeeping.
         self._act, self.game_over, self.lives = ale.act, ale.game_over, ale.lives
-        self.actions = self._find_actions(all_of_them=recipe.full_action_space or recipe.continuous)
+        self.actions: list[Action] = self._find_actions(
+            all_of_them=recipe.full_action_space or recipe.continuous
+        )
 
     @property
     def made_by(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from ale_py import ALEInterface
+from gymnasium.envs.registration import EnvSpec
 
 from atari_wrappers.errors import ResetNeededError
 from atari_wrappers.game.emulator import Emulator, OnFrame
@@ -58,8 +59,12 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
         UnsupportedError: The game has no such mode or difficulty.
     """
 
-    num_players = 1
+    num_players: int = 1
+    spec: EnvSpec | None
+    env_index: int
+    render_mode: str | None
     observation_space: gym.spaces.Box
+    action_space: gym.Space[Any]
     _emulator_class: type[Emulator] = Emulator
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 60}  # noqa: RUF012
 

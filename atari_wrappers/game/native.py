@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import ale_py
 import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 
 from atari_wrappers.about import __version__
 from atari_wrappers.errors import (
@@ -133,12 +134,24 @@ class NativeConsole:
     What it returns is a copy. States are the env's: `save_state` and `restore_state`.
     """
 
+    getRAM: Callable[[], np.ndarray]  # uint8 [128]
+    setRAM: Callable[[int, int], None]  # a byte, 0 to 255, at 0 to 127
+    getScreen: Callable[[], np.ndarray]  # entries of the palette: uint8 [210, 160]
+    getScreenRGB: Callable[[], np.ndarray]  # uint8 [210, 160, 3]
+    getScreenGrayscale: Callable[[], np.ndarray]  # uint8 [210, 160]
+    getScreenDims: Callable[[], tuple[int, ...]]
+    getRAMSize: Callable[[], int]
+    lives: Callable[[], int]
+    game_over: Callable[[], bool]
+    getEpisodeFrameNumber: Callable[[], int]
+    getLegalActionSet: Callable[[], list[ale_py.Action]]
+
     def __init__(self, core: AtariVecEnv, index: int, rom: str) -> None:
         self._rom = rom
-        self.getRAM = partial(core.ram, index)  # uint8 [128]
-        self.setRAM = partial(core.set_ram, index)  # a byte, 0 to 255, at 0 to 127
-        self.getScreen = partial(core.screen, index)  # entries of the palette: uint8 [210, 160]
-        self.getScreenRGB = partial(core.rgb, index)  # uint8 [210, 160, 3]
+        self.getRAM = partial(core.ram, index)
+        self.setRAM = partial(core.set_ram, index)
+        self.getScreen = partial(core.screen, index)
+        self.getScreenRGB = partial(core.rgb, index)
         self.getScreenGrayscale = lambda: core.gray_palette(index)[core.screen(index)]
         self.getScreenDims = lambda: core.screen(index).shape
         self.getRAMSize = lambda: RAM_BYTES
@@ -176,8 +189,14 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
     """
 
     _kind = "env"  # of states
-    metadata = AtariGame.metadata
+    metadata: dict[str, Any] = AtariGame.metadata
+    spec: EnvSpec | None
+    env_index: int
+    render_mode: str | None
+    recipe: Recipe
+    num_players: int
     observation_space: gym.spaces.Box
+    action_space: gym.Space[Any]
 
     def __init__(
         self,

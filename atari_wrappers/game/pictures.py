@@ -29,6 +29,8 @@ class Pictures:
             `begin` take it.
     """
 
+    picture: np.ndarray
+
     def __init__(self, emulator: Emulator, recipe: Recipe) -> None:
         check_opencv()
         self._emulator = emulator
@@ -112,6 +114,8 @@ class Pictures:
 
 class Ram:
     """The console's memory, uint8 `[128]`, as the last frame left it; told as `Pictures` is."""
+
+    picture: np.ndarray
 
     def __init__(self, emulator: Emulator) -> None:
         self._emulator = emulator

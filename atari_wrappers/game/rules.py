@@ -38,6 +38,13 @@ class GameRules:
         cut_off: The record of a game that ended while a reset was to go on with it, else `None`.
     """
 
+    lives: int
+    life_lost: bool
+    steps: int
+    score: Any  # a float, or of two players an array
+    terminated: bool
+    truncated: bool
+
     def __init__(self, emulator: Emulator, recipe: Recipe, pictures: Observations) -> None:
         self._emulator, self._recipe, self._pictures = emulator, recipe, pictures
         self.draws: Draws = make_draws(recipe.seeding, None)

@@ -22,9 +22,11 @@ class HashedDraws:
         generator: What counts are drawn from, the env's `np_random`.
     """
 
+    generator: np.random.Generator
+
     def __init__(self, seed: int) -> None:
         own, ales = np.random.SeedSequence(seed).generate_state(2)
-        self.ale_seed = int(ales.astype(np.int32))
+        self.ale_seed: int = int(ales.astype(np.int32))
         self.generator, _ = seeding.np_random(int(own))
 
     def between(self, low: int, high: int) -> int:

@@ -39,7 +39,7 @@ class TwoPlayerEmulator(Emulator):
     actions alone, and another from its seed too.
     """
 
-    reward_shape = (NUM_PLAYERS,)
+    reward_shape: tuple[int, ...] = (NUM_PLAYERS,)
     # The fork's interface, of which there are no types, and its method.
     _ale: Any
     _act: Any

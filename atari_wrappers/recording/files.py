@@ -71,7 +71,7 @@ class FrameFiles:
     """
 
     def __init__(self, folder: str | os.PathLike[str], env_index: int) -> None:
-        self.prefix = Path(folder) / f"out{env_index}"
+        self.prefix: Path = Path(folder) / f"out{env_index}"
         self._frame = next_number(Path(folder), rf"out{env_index}-([0-9]{{5,18}})\.png")
 
     def write(self, picture: np.ndarray) -> None:

@@ -103,6 +103,8 @@ class Recorded(gym.Wrapper[Any, Any, Any, Any]):
 
     ended_in_reset = False
 
+    is_first_frame: bool
+
     def __init__(self, env: gym.Env, recorder: Recorder, *, by_steps: bool = False) -> None:
         super().__init__(env)
         self._recorder, self._by_steps = recorder, by_steps

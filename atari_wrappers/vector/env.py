@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, cast
 
+import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
@@ -13,7 +15,9 @@ from atari_wrappers.backends.base import Backend
 from atari_wrappers.backends.results import RECORD
 from atari_wrappers.checks import dtype_of
 from atari_wrappers.game.env import NEW_GAME
+from atari_wrappers.recipes import Recipe
 from atari_wrappers.request import BatchRequest
+from atari_wrappers.settings import Settings
 from atari_wrappers.types import EnvReset, ResetResult, StepResult
 from atari_wrappers.vector.actions import action_check, as_array
 from atari_wrappers.vector.batch import Batch
@@ -84,6 +88,19 @@ class VecEnv(Batch):
         has_python_envs: Whether there are Python envs to call, to save and to look into.
         shares_python_envs: Whether `get_sub_environments` returns these envs themselves.
     """
+
+    backend: str
+    settings: Settings
+    recipe: Recipe | None
+    num_envs: int
+    batch_size: int
+    spec: EnvSpec | None
+    single_observation_space: gym.Space[Any]
+    single_action_space: gym.Space[Any]
+    observation_space: gym.Space[Any]
+    action_space: gym.Space[Any]
+    has_python_envs: bool
+    shares_python_envs: bool
 
     def __init__(self, request: BatchRequest, backend: type[Backend]) -> None:
         env_id, settings = request.env_id, request.settings

@@ -22,6 +22,8 @@ class Lifetime:
     Errors call it by a name.
     """
 
+    closed: bool
+
     def __init__(self, backend: Backend, name: str) -> None:
         self.closed = False
         self._backend, self._name, self._owner = backend, name, os.getpid()
@@ -69,7 +71,7 @@ class Access:
 
     def __init__(self, lifetime: Lifetime, order: CallOrder, name: str) -> None:
         self._lifetime, self._order, self._name = lifetime, order, name
-        self.lock = threading.RLock()
+        self.lock: threading.RLock = threading.RLock()
         forks.watch(self)
 
     def after_fork(self) -> None:

@@ -25,6 +25,9 @@ class CallOrder:
         is_interrupted: Whether the backend is yet to be brought to rest.
     """
 
+    was_reset: bool
+    is_interrupted: bool
+
     def __init__(
         self, backend: Backend, num_envs: int, batch_size: int, *, resets_by_hand: bool
     ) -> None:

@@ -50,7 +50,7 @@ class TorchVecEnv(VecEnv):
 
     def __init__(self, request: BatchRequest, backend: type[Backend], device: Any = "cpu") -> None:
         try:
-            self.device = torch.device(device)
+            self.device: torch.device = torch.device(device)
             torch.empty(0, device=self.device)
         except (AssertionError, RuntimeError) as error:
             raise UnsupportedError(f"device={device!r}: {error}".splitlines()[0]) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class AsyncBackend(PythonEnvsBackend):
 
     name = "async"
     runs_in_process = shares_python_envs = False
-    own_settings = (
+    own_settings: ClassVar[tuple[str, ...]] = (
         "num_workers",
         "context",
         "worker_timeout",

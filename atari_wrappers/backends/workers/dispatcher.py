@@ -54,7 +54,7 @@ class Dispatcher:
         self, request: BatchRequest, ticket: Ticket, restarts: Restarts, num_buffers: int
     ) -> None:
         settings = request.settings
-        self.work = PendingWork(ticket, restarts, settings.autoreset_mode)
+        self.work: PendingWork = PendingWork(ticket, restarts, settings.autoreset_mode)
         self.extras: dict[int, dict[str, Any]] = {}
         self.spaces: dict[int, tuple[gym.Space[Any], gym.Space[Any]]] = {}
         self._ticket, self._restarts = ticket, restarts

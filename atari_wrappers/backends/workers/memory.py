@@ -30,7 +30,7 @@ class Memfd:
     """An empty piece of memory without a name, freed with this object and all mappings of it."""
 
     def __init__(self, label: str) -> None:
-        self.fd = os.memfd_create(label, os.MFD_CLOEXEC)
+        self.fd: int = os.memfd_create(label, os.MFD_CLOEXEC)
 
     def close(self) -> None:
         """Give the descriptor back; what is mapped stays."""
@@ -92,8 +92,10 @@ class BatchMemory:
         if os.fstat(fd).st_size < size:
             os.ftruncate(fd, size)
         arrays = arrays_in(mmap.mmap(fd, size), shapes)
-        self.actions, self.done, self.busy = map(arrays.pop, ("actions", "done", "busy"))
-        self.rows = ResultArrays(arrays, num_buffers)
+        self.actions: np.ndarray = arrays.pop("actions")
+        self.done: np.ndarray = arrays.pop("done")
+        self.busy: np.ndarray = arrays.pop("busy")
+        self.rows: ResultArrays = ResultArrays(arrays, num_buffers)
 
     def progress(self, worker: int, indices: range) -> tuple[int, int]:
         """Return what changes with each env that a worker turns to, and with each that is done."""
@@ -114,8 +116,8 @@ class SharedBuffers:
     def __init__(self, num_envs: int, settings: Settings) -> None:
         self._num_envs, self._num_rows = num_envs, settings.batch_size or num_envs
         self._ring = settings.obs_buffers if self._num_rows < num_envs else 0
-        self.count = 1 if self._ring else max(settings.obs_buffers, 1)
-        self.current = 0
+        self.count: int = 1 if self._ring else max(settings.obs_buffers, 1)
+        self.current: int = 0
 
     def attach(self, arrays: list[np.ndarray], space: gym.Space[Any]) -> None:
         """Use these arrays `[num_envs, *space.shape]`."""

@@ -61,19 +61,26 @@ class WorkerProcess:
         is_released: Whether nothing is left of it.
     """
 
+    commands: int
+    reports: int
+    pid: int
+    is_gone: bool
+    is_released: bool
+
     def __init__(self, arguments: WorkerArguments, context: Context) -> None:
-        self.number, self.indices = arguments.number, arguments.indices
-        self.block = frozenset(self.indices)
+        self.number: int = arguments.number
+        self.indices: range = arguments.indices
+        self.block: frozenset[int] = frozenset(self.indices)
         self.awaiting: frozenset[int] = frozenset()
-        self.making = self.block
+        self.making: frozenset[int] = self.block
         self.asked: str | None = None
-        self.since = 0.0
+        self.since: float = 0.0
         self.progress: tuple[int, int] = (0, 0)
         self.is_gone = self.is_released = False
         # What all children of a fork server that is gone are said to have ended with.
         self._no_status = 255 if context == "forkserver" else None
-        self.inbox = Inbox()
-        self.outbox = bytearray()
+        self.inbox: Inbox = Inbox()
+        self.outbox: bytearray = bytearray()
         theirs, self.commands = os.pipe()
         self.reports, theirs_too = os.pipe()
         self._trace = Memfd("atari-worker-trace")
