@@ -16,7 +16,7 @@ from atari_wrappers import VecEnv, make_vec
 # stable-baselines3 and RLlib do), or what checks the sources. Of all other tests those need the
 # sources that use the fixture `sources`.
 NEEDS_TRAINER = (
-    *("cli", "policies", "ranks", "native/test_package.py"),
+    *("cli", "own_env", "policies", "ranks", "native/test_package.py"),
     *("adapters/test_rllib.py", "adapters/test_rllib_vector_env.py", "peers/test_rllib.py"),
     *("adapters/test_stable_baselines3.py", "peers/test_stable_baselines3.py"),
     *("conformance/test_baselines.py", "conformance/test_cleanrl.py"),

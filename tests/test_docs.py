@@ -158,7 +158,8 @@ def test_unsafe_code_of_the_core_is_where_its_page_says() -> None:
     page = (ROOT / "docs/results/atari_core/README.md").read_text()
     named = page.split("## Soundness")[1].split("What was run over it")[0]
     core = ROOT / "atari_core"
-    for folder in (core / "src", core / "python/src", ROOT / "vec_env/src"):
+    shared = (ROOT / "vec_env/src", ROOT / "vec_env/python/src")
+    for folder in (core / "src", core / "python/src", *shared):
         for file in folder.rglob("*.rs"):
             if re.search(r"\bunsafe (\{|fn|impl)", file.read_text()) and file.name != "tests.rs":
                 assert f"{file.name}`" in named, file

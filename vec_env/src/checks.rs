@@ -76,4 +76,32 @@ impl ActionSpace {
             }),
         }
     }
+
+    /// Refuses numbers outside of a [`ActionSpace::Box`], and those that are none, of actions that passed
+    /// [`ActionSpace::check`].
+    ///
+    /// # Errors
+    /// [`EnvError::ActionBounds`].
+    pub fn check_bounds(
+        &self,
+        actions: Actions<'_>,
+        env_of: impl Fn(usize) -> usize,
+    ) -> Result<(), EnvError> {
+        let (Self::Box { low, high, .. }, Actions::Continuous(values)) = (self, actions) else {
+            return Ok(());
+        };
+        let bounds = low.iter().zip(high).cycle();
+        let is_outside =
+            |(value, (low, high)): (&f32, (&f32, &f32))| !(low..=high).contains(&value);
+        let Some(place) = values.iter().zip(bounds).position(is_outside) else {
+            return Ok(());
+        };
+        let row = place / low.len();
+        Err(EnvError::ActionBounds {
+            env: env_of(row),
+            action: values[row * low.len()..][..low.len()].to_vec(),
+            low: low.clone(),
+            high: high.clone(),
+        })
+    }
 }

@@ -1,6 +1,9 @@
 //! [`Env`]: a single environment written in Rust.
 
-use crate::spaces::{ActionSpace, Actions, ObsSpec};
+use crate::{
+    picture::Picture,
+    spaces::{ActionSpace, Actions, ObsSpec},
+};
 
 /// What one step of one environment brought beside its observation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -13,8 +16,8 @@ pub struct Transition {
     pub truncated: bool,
 }
 
-/// A single environment. [`SyncVecEnv`](crate::SyncVecEnv) makes a batch of several, checks actions
-/// before they arrive here, and restarts episodes that ended.
+/// A single environment. [`SyncVecEnv`](crate::SyncVecEnv) and [`ThreadedVecEnv`](crate::ThreadedVecEnv)
+/// make a batch of several, check actions before they arrive here, and restart episodes that ended.
 pub trait Env: Send {
     /// Shape and type of an observation.
     fn obs_spec(&self) -> ObsSpec;
@@ -28,6 +31,21 @@ pub trait Env: Send {
 
     /// Takes one action of its space and writes the next observation to `obs`.
     fn step(&mut self, action: Actions<'_>, obs: &mut [u8]) -> Transition;
+
+    /// Least and greatest value of each number of an observation, in C order, where they are known.
+    fn obs_bounds(&self) -> Option<[Vec<f32>; 2]> {
+        None
+    }
+
+    /// What it looks like now; `None` where it cannot be drawn.
+    fn render(&self) -> Option<Picture> {
+        None
+    }
+
+    /// Pictures a second at which it is to be watched.
+    fn render_fps(&self) -> f64 {
+        30.0
+    }
 
     /// Everything that its future depends on, random numbers included, as plain data; `None` where it
     /// cannot be saved. [`words_to_bytes`] makes bytes of numbers.

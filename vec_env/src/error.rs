@@ -32,6 +32,18 @@ pub enum EnvError {
         /// Number of valid actions.
         num_actions: i64,
     },
+    /// Real numbers out of the bounds of the action space.
+    #[error("action {action:?} of environment {env} is outside of {low:?} to {high:?}")]
+    ActionBounds {
+        /// Index of the environment.
+        env: usize,
+        /// The action given.
+        action: Vec<f32>,
+        /// Least value of each number.
+        low: Vec<f32>,
+        /// Greatest value of each number.
+        high: Vec<f32>,
+    },
     /// Memory for observations of the wrong length.
     #[error("an observation buffer of {expected} bytes is needed, got {got}")]
     BufferSize {

@@ -7,7 +7,7 @@
 //! them: the observation received after an end is the first of the next episode.
 //!
 //! [`SyncVecEnv`] makes a batch of any single environment written in Rust ([`Env`]), such as those in
-//! [`envs`]:
+//! [`envs`], and [`ThreadedVecEnv`] one that several threads step:
 //!
 //! ```
 //! use vec_env::{Actions, StepBatch, SyncVecEnv, VecEnv, envs::CartPole};
@@ -27,18 +27,24 @@ mod checks;
 pub mod env;
 pub mod envs;
 mod error;
+mod picture;
+pub mod pool;
 mod slot;
 mod spaces;
 mod step;
+mod sub_env;
 mod sync;
+mod threaded;
 mod vec_env;
 
 pub use env::{Env, Transition};
 pub use error::EnvError;
+pub use picture::Picture;
 pub use slot::{ObsBuffer, ObsSlot};
 pub use spaces::{ActionBatch, ActionSpace, Actions, AutoresetMode, BatchSpec, Dtype, ObsSpec};
 pub use step::{Episode, StepBatch};
 pub use sync::SyncVecEnv;
+pub use threaded::ThreadedVecEnv;
 pub use vec_env::VecEnv;
 
 /// The README, whose example is tested.

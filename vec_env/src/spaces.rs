@@ -146,6 +146,17 @@ impl ActionSpace {
         }
     }
 
+    /// Memory for one action: zeros.
+    #[must_use]
+    pub fn any_action(&self) -> ActionBatch {
+        match self {
+            Self::Discrete { .. } | Self::MultiDiscrete { .. } => {
+                ActionBatch::Discrete(vec![0; self.num_values()])
+            }
+            Self::Box { .. } => ActionBatch::Continuous(vec![0.0; self.num_values()]),
+        }
+    }
+
     /// `actions` with each number of a [`ActionSpace::Box`] moved within its bounds; other actions as
     /// they are.
     #[must_use]
@@ -227,6 +238,21 @@ pub enum ActionBatch {
 }
 
 impl ActionBatch {
+    /// Becomes equal to `actions`, in the memory that this has where that suffices.
+    pub fn copy_from(&mut self, actions: Actions<'_>) {
+        match (self, actions) {
+            (Self::Discrete(own), Actions::Discrete(values)) => {
+                own.clear();
+                own.extend_from_slice(values);
+            }
+            (Self::Continuous(own), Actions::Continuous(values)) => {
+                own.clear();
+                own.extend_from_slice(values);
+            }
+            (own, actions) => *own = actions.to_batch(),
+        }
+    }
+
     /// The actions, to be sent.
     #[must_use]
     pub fn as_actions(&self) -> Actions<'_> {

@@ -3,24 +3,21 @@
 use std::time::Duration;
 
 use crate::{
-    env::{Env, bytes_to_words, words_to_bytes},
+    env::Env,
     error::EnvError,
     slot::ObsSlot,
-    spaces::{ActionBatch, Actions, BatchSpec},
-    step::{Episode, StepBatch},
+    spaces::{ActionBatch, Actions, AutoresetMode, BatchSpec},
+    step::StepBatch,
+    sub_env::{SubEnv, restore_all, save_all},
     vec_env::VecEnv,
 };
-
-/// Bytes of an episode's record in a saved state: its return and its length.
-const RECORD_BYTES: usize = 16;
 
 /// A batch of environments of one kind, with same-step autoreset and a record of each episode.
 #[derive(Debug)]
 pub struct SyncVecEnv<E> {
-    envs: Vec<E>,
+    envs: Vec<SubEnv<E>>,
     spec: BatchSpec,
-    /// Return and length of each environment's episode so far; none before the first reset.
-    records: Option<Vec<(f64, i64)>>,
+    was_reset: bool,
     in_flight: Option<(ActionBatch, ObsSlot)>,
     is_closed: bool,
 }
@@ -30,26 +27,24 @@ impl<E: Env> SyncVecEnv<E> {
     ///
     /// # Errors
     /// [`EnvError::Unsupported`] for no environment at all.
-    pub fn new(num_envs: usize, make: impl FnMut(usize) -> E) -> Result<Self, EnvError> {
-        let envs: Vec<E> = (0..num_envs).map(make).collect();
-        let Some(first) = envs.first() else {
-            return Err(EnvError::Unsupported(
-                "a batch needs at least 1 environment, got 0".to_owned(),
-            ));
-        };
+    pub fn new(num_envs: usize, mut make: impl FnMut(usize) -> E) -> Result<Self, EnvError> {
+        let mode = AutoresetMode::SameStep;
+        let envs: Vec<_> = (0..num_envs)
+            .map(|index| SubEnv::new(make(index), mode))
+            .collect();
+        let first = &envs.first().ok_or_else(no_envs)?.env;
         Ok(Self {
             spec: BatchSpec::new(num_envs, first.obs_spec(), first.action_space()),
             envs,
-            records: None,
+            was_reset: false,
             in_flight: None,
             is_closed: false,
         })
     }
 
     /// The environments, to look into.
-    #[must_use]
-    pub fn envs(&self) -> &[E] {
-        &self.envs
+    pub fn envs(&self) -> impl Iterator<Item = &E> {
+        self.envs.iter().map(|sub_env| &sub_env.env)
     }
 
     /// Why states cannot be saved or brought back now, if so.
@@ -61,24 +56,17 @@ impl<E: Env> SyncVecEnv<E> {
         Ok(())
     }
 
-    /// Brings environments to `states`, one after another; which refuses its own.
-    fn bring_to(&mut self, states: &[&[u8]], obs: &mut [u8]) -> Result<(), usize> {
-        let rows = obs.chunks_exact_mut(self.spec.obs_spec.num_bytes());
-        let envs = self.envs.iter_mut().zip(states).zip(rows);
-        for (index, ((env, state), row)) in envs.enumerate() {
-            if !env.restore_state(state, row) {
-                return Err(index);
-            }
-        }
-        Ok(())
-    }
-
     fn check_open(&self) -> Result<(), EnvError> {
         if self.is_closed {
             return Err(EnvError::Closed);
         }
         Ok(())
     }
+}
+
+/// The error of a batch of none.
+pub(crate) fn no_envs() -> EnvError {
+    EnvError::Unsupported("a batch needs at least 1 environment, got 0".to_owned())
 }
 
 impl<E: Env> VecEnv for SyncVecEnv<E> {
@@ -94,13 +82,13 @@ impl<E: Env> VecEnv for SyncVecEnv<E> {
         for (index, (env, row)) in self.envs.iter_mut().zip(rows).enumerate() {
             env.reset(seed.map(|seed| seed.wrapping_add(index as u64)), row);
         }
-        self.records = Some(vec![(0.0, 0); self.envs.len()]);
+        self.was_reset = true;
         Ok(())
     }
 
     fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
         self.check_open()?;
-        if self.records.is_none() {
+        if !self.was_reset {
             return Err(EnvError::Order("send: call reset first".to_owned()));
         }
         if self.in_flight.is_some() {
@@ -119,85 +107,35 @@ impl<E: Env> VecEnv for SyncVecEnv<E> {
         _timeout: Option<Duration>,
     ) -> Result<(), EnvError> {
         self.check_open()?;
-        let (Some((actions, mut obs)), Some(records)) =
-            (self.in_flight.take(), self.records.as_mut())
-        else {
+        let Some((actions, mut obs)) = self.in_flight.take() else {
             return Err(EnvError::Order("recv: call send first".to_owned()));
         };
         step.clear(self.envs.len(), 1);
         let actions = actions.as_actions();
         let width = self.spec.action_space.num_values();
         let rows = obs.chunks_exact_mut(self.spec.obs_spec.num_bytes());
-        let envs = self.envs.iter_mut().zip(records).zip(rows);
-        for (index, ((env, record), obs)) in envs.enumerate() {
-            let transition = env.step(actions.row(index, width), obs);
-            record.0 += f64::from(transition.reward);
-            record.1 += 1;
-            let (episode_return, length) = *record;
-            step.reward[index] = transition.reward;
-            step.raw_reward[index] = transition.reward;
-            step.terminated[index] = transition.terminated;
-            step.truncated[index] = transition.truncated;
-            step.game_terminated[index] = transition.terminated;
-            step.game_truncated[index] = transition.truncated;
-            step.episode_return[index] = episode_return;
-            step.episode_length[index] = length;
-            step.episode_frames[index] = length;
-            if step.is_done(index) {
-                step.episodes.push(Episode {
-                    env: index,
-                    raw_return: episode_return,
-                    length,
-                    frames: length,
-                });
-                step.final_obs.push((index, obs.to_vec()));
-                step.final_lives.push(0);
-                *record = (0.0, 0);
-                env.reset(None, obs);
-            }
+        for (index, (env, row)) in self.envs.iter_mut().zip(rows).enumerate() {
+            env.step(actions.row(index, width), row);
+            env.fill(index, step);
         }
         Ok(())
     }
 
-    /// Of each environment the return and length of its episode so far, then its own state.
     fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
         self.check_idle("save_state")?;
-        let Some(records) = &self.records else {
+        if !self.was_reset {
             return Err(EnvError::Order("save_state: call reset first".to_owned()));
-        };
-        let states = self.envs.iter().zip(records).map(|(env, record)| {
-            let mut state = words_to_bytes(&[record.0.to_bits(), record.1.cast_unsigned()]);
-            state.extend(env.save_state()?);
-            Some(state)
-        });
-        let states: Option<Vec<_>> = states.collect();
-        states.ok_or_else(|| self.has_no_states())
+        }
+        save_all(&mut self.envs).ok_or_else(|| self.has_no_states())
     }
 
     fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
         self.check_idle("restore_state")?;
         EnvError::check_length(obs, self.spec.obs_bytes())?;
         self.spec.check_states(states)?;
-        let before: Option<Vec<_>> = self.envs.iter().map(Env::save_state).collect();
-        let before = before.ok_or_else(|| self.has_no_states())?;
-        let refuse = |env: usize| EnvError::State(format!("that of environment {env} is no state"));
-        let mut records = Vec::new();
-        let mut own = Vec::new();
-        for (index, state) in states.iter().enumerate() {
-            let split = state.split_at_checked(RECORD_BYTES);
-            let (record, state) = split.ok_or_else(|| refuse(index))?;
-            let words = bytes_to_words(record).unwrap_or_default();
-            let [episode_return, length]: [u64; 2] = words;
-            records.push((f64::from_bits(episode_return), length.cast_signed()));
-            own.push(state);
-        }
-        if let Err(index) = self.bring_to(&own, obs) {
-            let before: Vec<&[u8]> = before.iter().map(Vec::as_slice).collect();
-            // They were there a moment ago.
-            let _back = self.bring_to(&before, &mut vec![0; obs.len()]);
-            return Err(refuse(index));
-        }
-        self.records = Some(records);
+        let unsupported = self.has_no_states();
+        restore_all(self.envs.iter_mut().collect(), states, obs, unsupported)?;
+        self.was_reset = true;
         Ok(())
     }
 

@@ -1,40 +1,8 @@
-//! Numpy arrays: memory of a caller's as the destination of observations, and what a step brought as fresh arrays.
-
-use std::{ptr::NonNull, sync::Arc};
+//! What a step brought, as fresh numpy arrays.
 
 use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods};
-use pyo3::{buffer::PyBuffer, exceptions::PyValueError, intern, prelude::*, types::PyDict};
-use vec_env::{ObsSlot, StepBatch};
-
-/// A caller's array that observations are written to. It is exported for as long as this or a slot of it lives, so
-/// that its memory stays where it is.
-#[derive(Clone)]
-pub(crate) struct Destination(Arc<PyBuffer<u8>>);
-
-impl Destination {
-    /// # Errors
-    /// A `BufferError` or `ValueError`: it is no array of bytes, read-only, or not C-contiguous.
-    pub(crate) fn new(array: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let buffer = PyBuffer::get(array)?;
-        if buffer.readonly() || !buffer.is_c_contiguous() {
-            let message = "observations need an array that is writable and C-contiguous";
-            return Err(PyValueError::new_err(message));
-        }
-        Ok(Self(Arc::new(buffer)))
-    }
-
-    /// The memory, for the emulator alone. The Python side leaves it alone until it was received; that is the contract of
-    /// all backends, as of any array that C code fills while the GIL is free.
-    pub(crate) fn slot(&self) -> ObsSlot {
-        let start = NonNull::new(self.0.buf_ptr().cast()).unwrap_or(NonNull::dangling());
-        #[expect(unsafe_code, reason = "numpy's memory as the destination")]
-        // SAFETY: a buffer's bytes are numpy's, initialized as any bytes are; they stay where they are until the export is
-        // released with the last clone of the owner. Who else may write to them is said above.
-        unsafe {
-            ObsSlot::from_raw_parts(start, self.0.len_bytes(), self.clone())
-        }
-    }
-}
+use pyo3::{intern, prelude::*, types::PyDict};
+use vec_env::StepBatch;
 
 /// What a step or a reset brought.
 ///

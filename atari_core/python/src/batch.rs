@@ -15,18 +15,19 @@ use atari_core::{
         pixels::Palette,
     },
 };
-use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArrayDyn};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::{
-    exceptions::{PyTypeError, PyValueError},
+    exceptions::PyValueError,
     intern,
     prelude::*,
     sync::MutexExt,
     types::{PyBytes, PyBytesMethods, PyDict, PyString},
 };
-use vec_env::{Actions, AutoresetMode, EnvError, StepBatch, VecEnv};
+use vec_env::{AutoresetMode, EnvError, StepBatch, VecEnv};
+use vec_env_python::{Destination, with_actions};
 
 use crate::{
-    arrays::{Destination, Results, results},
+    arrays::{Results, results},
     errors::Result,
     games::numbers,
     recipe::recipe,
@@ -165,7 +166,8 @@ impl AtariVecEnv {
         env_ids: Vec<usize>,
     ) -> Result<()> {
         let env = &mut self.lock(py).env;
-        with_actions(actions, |actions| env.begin_step(actions, &env_ids, None))
+        with_actions(actions, |actions| env.begin_step(actions, &env_ids, None))?;
+        Ok(())
     }
 
     fn send(
@@ -368,22 +370,4 @@ impl Batch {
         }
         Ok(received?)
     }
-}
-
-/// Hands actions on: int64 `[n]`, with two players `[n, 2]`, or float32 `[n, 3]`, C-contiguous.
-fn with_actions(
-    actions: &Bound<'_, PyAny>,
-    call: impl FnOnce(Actions<'_>) -> std::result::Result<(), EnvError>,
-) -> Result<()> {
-    if let Ok(actions) = actions.extract::<PyReadonlyArrayDyn<'_, i64>>() {
-        call(Actions::Discrete(actions.as_slice().map_err(PyErr::from)?))?;
-    } else if let Ok(actions) = actions.extract::<PyReadonlyArrayDyn<'_, f32>>() {
-        call(Actions::Continuous(
-            actions.as_slice().map_err(PyErr::from)?,
-        ))?;
-    } else {
-        let message = "actions must be an array of int64, or of float32 with continuous actions";
-        return Err(PyTypeError::new_err(message).into());
-    }
-    Ok(())
 }

@@ -1,10 +1,7 @@
 //! [`Error`]: what goes wrong in the core, as the exception that Python programs expect.
 
 use atari_core::CoreError;
-use pyo3::{
-    PyErr,
-    exceptions::{PyRuntimeError, PyTypeError, PyValueError},
-};
+use pyo3::{PyErr, exceptions::PyValueError};
 use vec_env::EnvError;
 
 /// An exception on its way to the caller, made of whatever error `?` finds.
@@ -12,20 +9,10 @@ pub(crate) struct Error(PyErr);
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-/// A value that a caller can mend is a `ValueError`; calls out of order, and bugs, are a `RuntimeError`.
+/// As every batch in Rust raises it.
 impl From<EnvError> for Error {
     fn from(error: EnvError) -> Self {
-        let message = error.to_string();
-        Self(match error {
-            EnvError::ActionKind { .. } => PyTypeError::new_err(message),
-            EnvError::ActionCount { .. }
-            | EnvError::ActionRange { .. }
-            | EnvError::BufferSize { .. }
-            | EnvError::NoSuchEnv { .. }
-            | EnvError::State(_)
-            | EnvError::Backend { is_usage: true, .. } => PyValueError::new_err(message),
-            _ => PyRuntimeError::new_err(message),
-        })
+        Self(vec_env_python::exception(&error))
     }
 }
 

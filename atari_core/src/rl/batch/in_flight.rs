@@ -3,7 +3,7 @@
 
 use std::mem;
 
-use vec_env::{ActionSpace, Actions, AutoresetMode, EnvError, ObsSlot, StepBatch};
+use vec_env::{Actions, AutoresetMode, EnvError, ObsSlot, StepBatch};
 
 use super::{
     results::Rows,
@@ -30,7 +30,9 @@ impl AtariVecEnv {
         if let Some(obs) = &obs {
             self.check_offer(obs, self.spec.batch_size, env_ids.len())?;
         }
-        self.check_actions(actions, env_ids)?;
+        let space = &self.spec.action_space;
+        space.check(actions, env_ids.len(), |row| env_ids[row])?;
+        space.check_bounds(actions, |row| env_ids[row])?;
         let (by_hand, num_players) = (
             self.spec.autoreset_mode == AutoresetMode::Disabled,
             self.spec.num_players,
@@ -257,27 +259,5 @@ impl AtariVecEnv {
             return Err(EnvError::Order(format!("{call}: call reset first")));
         }
         Ok(())
-    }
-
-    fn check_actions(&self, actions: Actions<'_>, ids: &[usize]) -> Result<(), EnvError> {
-        self.spec
-            .action_space
-            .check(actions, ids.len(), |row| ids[row])?;
-        let (ActionSpace::Box { low, high, .. }, Actions::Continuous(values)) =
-            (&self.spec.action_space, actions)
-        else {
-            return Ok(());
-        };
-        let bounds = low.iter().zip(high).cycle();
-        let is_outside =
-            |(value, (low, high)): (&f32, (&f32, &f32))| !(low..=high).contains(&value);
-        match values.iter().zip(bounds).position(is_outside) {
-            None => Ok(()),
-            Some(place) => Err(usage(format!(
-                "action {:?} of environment {} is outside of {low:?} to {high:?}",
-                &values[place / 3 * 3..][..3],
-                ids[place / 3]
-            ))),
-        }
     }
 }

@@ -1,10 +1,7 @@
 //! Batches: environments on threads of our own, behind the [`VecEnv`](::vec_env::VecEnv) trait.
 
-mod affinity;
 mod in_flight;
 mod options;
-mod pool;
-mod queues;
 mod results;
 mod sub_env;
 #[cfg(test)]

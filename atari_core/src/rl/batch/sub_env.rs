@@ -1,9 +1,8 @@
 //! [`SubEnv`]: one environment of a batch with what it is to do, and what that brings: stepped, and restarted when
 //! the autoreset mode says so.
 
-use vec_env::{Actions, AutoresetMode, EnvError};
+use vec_env::{Actions, AutoresetMode, EnvError, pool::Work};
 
-use super::pool::Work;
 use crate::{
     rl::game::{AtariEnv, EnvAction, EnvStep},
     state::{self, BadState, MOST_POINTS, Tape},

@@ -5,14 +5,10 @@ use std::{fmt, mem, sync::Arc, thread, time::Duration};
 
 use vec_env::{
     Actions, AutoresetMode, BatchSpec, Dtype, EnvError, ObsSlot, ObsSpec, StepBatch, VecEnv,
+    pool::{Pool, Threads},
 };
 
-use super::{
-    options::BatchOptions,
-    pool::{Pool, Threads},
-    sub_env::SubEnv,
-    ticket::Ticket,
-};
+use super::{options::BatchOptions, sub_env::SubEnv, ticket::Ticket};
 use crate::{
     Cartridge, CoreError,
     rl::{

@@ -2,6 +2,9 @@
 //! take longer keep nobody waiting. A step locks and allocates nothing; threads that find nothing to do spin for a
 //! moment and then sleep.
 
+mod affinity;
+mod queues;
+
 use std::{
     any::Any,
     cell::UnsafeCell,
@@ -15,13 +18,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    affinity::pin_to_core,
-    queues::{Padded, ReadyQueue, WorkQueue},
-};
+use affinity::pin_to_core;
+use queues::{Padded, ReadyQueue, WorkQueue};
 
 /// What a pool's threads do with an item.
-pub(super) trait Work: Send + 'static {
+pub trait Work: Send + 'static {
     /// Does what is to be done.
     fn work(&mut self);
 
@@ -141,7 +142,7 @@ fn is_reached(count: u32, goal: u32) -> bool {
 }
 
 /// Items and the threads that work on them. The owner's thread works too while it waits.
-pub(super) struct Pool<T: Work> {
+pub struct Pool<T: Work> {
     shared: Arc<Shared<T>>,
     threads: Vec<JoinHandle<()>>,
     is_busy: Vec<bool>,
@@ -151,13 +152,13 @@ pub(super) struct Pool<T: Work> {
 }
 
 /// How a pool's threads run.
-pub(super) struct Threads<'a> {
+pub struct Threads<'a> {
     /// Threads beside the owner's.
-    pub(super) count: usize,
+    pub count: usize,
     /// Each is pinned to one of these in turn, if there are any.
-    pub(super) cores: &'a [usize],
+    pub cores: &'a [usize],
     /// How long a thread looks for work before it sleeps.
-    pub(super) spin: Duration,
+    pub spin: Duration,
 }
 
 impl<T: Work> Pool<T> {
@@ -165,7 +166,7 @@ impl<T: Work> Pool<T> {
     ///
     /// # Errors
     /// The system refuses a thread, or to pin one.
-    pub(super) fn new(items: Vec<T>, row_bytes: usize, threads: &Threads<'_>) -> io::Result<Self> {
+    pub fn new(items: Vec<T>, row_bytes: usize, threads: &Threads<'_>) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             todo: WorkQueue::new(items.len()),
             ready: ReadyQueue::new(items.len(), row_bytes),
@@ -190,7 +191,7 @@ impl<T: Work> Pool<T> {
         };
         for number in 0..threads.count {
             let shared = pool.shared.clone();
-            let thread = thread::Builder::new().name(format!("atari-{number}"));
+            let thread = thread::Builder::new().name(format!("env-{number}"));
             let handle = thread.spawn(move || shared.run())?;
             // Known to the pool first, which ends it if it cannot be pinned.
             pool.threads.push(handle);
@@ -203,12 +204,13 @@ impl<T: Work> Pool<T> {
     }
 
     /// Whether an item was begun and not taken as ready.
-    pub(super) fn is_busy(&self, index: usize) -> bool {
+    #[must_use]
+    pub fn is_busy(&self, index: usize) -> bool {
         self.is_busy[index]
     }
 
     /// An item, unless it is being worked on.
-    pub(super) fn item(&mut self, index: usize) -> Option<&mut T> {
+    pub fn item(&mut self, index: usize) -> Option<&mut T> {
         if self.is_busy[index] {
             return None;
         }
@@ -218,8 +220,20 @@ impl<T: Work> Pool<T> {
         Some(unsafe { &mut *self.shared.items[index].0.0.get() })
     }
 
+    /// All items, unless any of them is being worked on.
+    pub fn items(&mut self) -> Option<impl Iterator<Item = &mut T>> {
+        let items = self.shared.items.iter().map(|item| {
+            #[expect(unsafe_code, reason = "the items are the owner's")]
+            // SAFETY: as in `Pool::item`; each is reached once.
+            unsafe {
+                &mut *item.0.0.get()
+            }
+        });
+        (self.num_busy == 0).then_some(items)
+    }
+
     /// Begins work on items, none of which is busy.
-    pub(super) fn begin(&mut self, indices: impl Iterator<Item = usize>) {
+    pub fn begin(&mut self, indices: impl Iterator<Item = usize>) {
         let (is_busy, num_busy) = (&mut self.is_busy, &mut self.num_busy);
         self.shared.todo.publish(indices.filter(|&index| {
             let begins = !std::mem::replace(&mut is_busy[index], true);
@@ -236,14 +250,14 @@ impl<T: Work> Pool<T> {
     /// # Safety
     /// The memory stays valid, and nobody else reaches it, until an item was taken for each row, or the pool is gone.
     #[expect(unsafe_code, reason = "outlives the borrow")]
-    pub(super) unsafe fn offer(&mut self, memory: &mut [u8], in_order: bool) {
+    pub unsafe fn offer(&mut self, memory: &mut [u8], in_order: bool) {
         let ready = &self.shared.ready;
         // SAFETY: as this function's.
         unsafe { ready.offer(memory, in_order, self.num_taken) }
     }
 
     /// Waits until `count` of the items begun are ready, or all; works on items meanwhile.
-    pub(super) fn wait(&mut self, count: usize) {
+    pub fn wait(&mut self, count: usize) {
         let shared = &*self.shared;
         let goal = self.num_taken.wrapping_add(count.min(self.num_busy) as u32);
         let is_done = || is_reached(shared.ready.count.0.load(Ordering::SeqCst), goal);
@@ -276,7 +290,7 @@ impl<T: Work> Pool<T> {
 
     /// Takes the item that was ready first and not taken, if there is one. Its observation is in the row that was offered
     /// for it.
-    pub(super) fn take(&mut self) -> Option<usize> {
+    pub fn take(&mut self) -> Option<usize> {
         let ready = &self.shared.ready;
         let number = self.num_taken;
         self.num_taken = number.wrapping_add(1);
@@ -307,7 +321,8 @@ impl<T: Work> Pool<T> {
     }
 
     /// What work on an item has panicked with, which left it in between.
-    pub(super) fn panic(&self) -> Option<&str> {
+    #[must_use]
+    pub fn panic(&self) -> Option<&str> {
         self.shared.panic.get().map(String::as_str)
     }
 }

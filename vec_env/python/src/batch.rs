@@ -1,0 +1,311 @@
+//! [`Batch`]: environments of any kind on threads, as `gymnasium_envs.py` calls them.
+
+use std::{
+    process,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use numpy::{IntoPyArray, PyArray1, PyArray3, PyArrayMethods};
+use pyo3::{
+    exceptions::{PyRuntimeError, PyValueError},
+    prelude::*,
+    sync::MutexExt,
+    types::{PyBytes, PyBytesMethods, PyDict},
+};
+use vec_env::{
+    ActionSpace, AutoresetMode, BatchSpec, Dtype, Env, EnvError, Picture, StepBatch,
+    ThreadedVecEnv, VecEnv,
+};
+
+use crate::{
+    arrays::{Destination, with_actions},
+    errors::exception,
+};
+
+/// A batch of environments, stepped while the GIL is free.
+///
+/// Several threads of Python may call it: each waits for the others' calls to end. `gymnasium_envs.py` checks the order of
+/// calls and says it in Gymnasium's words.
+#[pyclass(frozen)]
+pub struct Batch {
+    // Nobody ends threads that another process has: there it is never dropped.
+    inner: Mutex<Option<Inner>>,
+    process: u32,
+}
+
+struct Inner {
+    // Dropped first: its threads may be writing to the memory that `obs` keeps.
+    envs: Box<dyn AnyEnvs>,
+    step: StepBatch,
+    /// Where the step in flight writes, which is let go of with the GIL in hand.
+    obs: Option<Destination>,
+}
+
+/// Environments of whatever kind.
+trait AnyEnvs: VecEnv {
+    fn reset_envs(
+        &mut self,
+        env_ids: &[usize],
+        seeds: &[Option<u64>],
+        obs: &mut [u8],
+    ) -> Result<(), EnvError>;
+
+    fn render(&mut self, index: usize) -> Result<Option<Picture>, EnvError>;
+
+    fn obs_bounds(&mut self) -> Result<Option<[Vec<f32>; 2]>, EnvError>;
+
+    fn render_fps(&mut self) -> Result<f64, EnvError>;
+
+    fn ended(&mut self) -> Result<Vec<bool>, EnvError>;
+}
+
+impl<E: Env + 'static> AnyEnvs for ThreadedVecEnv<E> {
+    fn reset_envs(
+        &mut self,
+        env_ids: &[usize],
+        seeds: &[Option<u64>],
+        obs: &mut [u8],
+    ) -> Result<(), EnvError> {
+        Self::reset_envs(self, env_ids, seeds, obs)
+    }
+
+    fn render(&mut self, index: usize) -> Result<Option<Picture>, EnvError> {
+        self.look(index, |env| env.render())
+    }
+
+    fn obs_bounds(&mut self) -> Result<Option<[Vec<f32>; 2]>, EnvError> {
+        self.look(0, |env| env.obs_bounds())
+    }
+
+    fn render_fps(&mut self) -> Result<f64, EnvError> {
+        self.look(0, |env| env.render_fps())
+    }
+
+    fn ended(&mut self) -> Result<Vec<bool>, EnvError> {
+        Self::ended(self)
+    }
+}
+
+/// Where episodes ended that another one followed at once, and their last observations: `[n]` and `[n, row bytes]`.
+type Finals<'py> = (Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<u8>>);
+/// `(reward, terminated, truncated, final)`.
+type Results<'py> = (
+    Bound<'py, PyArray1<f32>>,
+    Bound<'py, PyArray1<bool>>,
+    Bound<'py, PyArray1<bool>>,
+    Option<Finals<'py>>,
+);
+
+impl Batch {
+    /// A batch of environments from calls of `make`. Autoreset modes have the names of Gymnasium's; `num_threads` is that
+    /// of [`ThreadedVecEnv::new`].
+    ///
+    /// # Errors
+    /// A `ValueError` for what `make` refuses, and for a value that is none.
+    pub fn new<E: Env + 'static>(
+        num_envs: usize,
+        autoreset_mode: &str,
+        num_threads: usize,
+        make: impl Fn() -> Result<E, String>,
+    ) -> PyResult<Self> {
+        let mode = match autoreset_mode {
+            "SameStep" => AutoresetMode::SameStep,
+            "NextStep" => AutoresetMode::NextStep,
+            "Disabled" => AutoresetMode::Disabled,
+            other => {
+                let message =
+                    format!("autoreset_mode must be SameStep, NextStep or Disabled, not {other}");
+                return Err(PyValueError::new_err(message));
+            }
+        };
+        let envs: Result<Vec<E>, String> = (0..num_envs).map(|_| make()).collect();
+        let envs = envs.map_err(PyValueError::new_err)?;
+        let envs = ThreadedVecEnv::new(envs, mode, num_threads);
+        let inner = Inner {
+            envs: Box::new(envs.map_err(|error| exception(&error))?),
+            step: StepBatch::default(),
+            obs: None,
+        };
+        Ok(Self {
+            inner: Mutex::new(Some(inner)),
+            process: process::id(),
+        })
+    }
+
+    /// The batch, once no other thread is in a call of it.
+    fn call<T>(&self, py: Python<'_>, call: impl FnOnce(&mut Inner) -> PyResult<T>) -> PyResult<T> {
+        if self.process != process::id() {
+            let message = "the environments were made in another process, which has their threads";
+            return Err(PyRuntimeError::new_err(message));
+        }
+        let mut inner: MutexGuard<'_, _> = self
+            .inner
+            .lock_py_attached(py)
+            .unwrap_or_else(PoisonError::into_inner);
+        call(inner.as_mut().ok_or_else(|| exception(&EnvError::Closed))?)
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        if self.process != process::id() {
+            let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(inner.take());
+        }
+    }
+}
+
+#[pymethods]
+impl Batch {
+    /// What the environments are: a dict of plain values.
+    fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.call(py, |inner| {
+            let about = PyDict::new(py);
+            let envs = &mut inner.envs;
+            let bounds = envs.obs_bounds().map_err(|error| exception(&error))?;
+            let fps = envs.render_fps().map_err(|error| exception(&error))?;
+            let BatchSpec {
+                obs_spec,
+                action_space,
+                ..
+            } = envs.spec();
+            let dtype = match obs_spec.dtype {
+                Dtype::Uint8 => "uint8",
+                Dtype::Float32 => "float32",
+            };
+            about.set_item("obs_shape", &obs_spec.shape)?;
+            about.set_item("obs_dtype", dtype)?;
+            about.set_item("obs_bounds", bounds.map(Vec::from))?;
+            about.set_item("render_fps", fps)?;
+            match action_space {
+                ActionSpace::Discrete { n } => about.set_item("discrete", n)?,
+                ActionSpace::MultiDiscrete { nvec } => about.set_item("multi_discrete", nvec)?,
+                ActionSpace::Box { shape, low, high } => {
+                    about.set_item("box", (shape, low, high))?;
+                }
+            }
+            Ok(about)
+        })
+    }
+
+    /// Restart environments; `obs`, bytes, is filled with what all show.
+    fn reset(
+        &self,
+        py: Python<'_>,
+        env_ids: Vec<usize>,
+        seeds: Vec<Option<u64>>,
+        obs: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let mut slot = Destination::new(obs)?.slot();
+        self.call(py, |inner| {
+            let envs = &mut inner.envs;
+            let reset = py.detach(|| envs.reset_envs(&env_ids, &seeds, &mut slot));
+            reset.map_err(|error| exception(&error))
+        })
+    }
+
+    /// Begin a step, whose observations fill `obs`, bytes, until `recv` returns.
+    fn send(
+        &self,
+        py: Python<'_>,
+        actions: &Bound<'_, PyAny>,
+        obs: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let destination = Destination::new(obs)?;
+        self.call(py, |inner| {
+            with_actions(actions, |actions| {
+                let space = inner.envs.action_space();
+                space.check(actions, inner.envs.num_envs(), |row| row)?;
+                space.check_bounds(actions, |row| row)?;
+                inner.envs.send(actions, destination.slot())
+            })?;
+            inner.obs = Some(destination);
+            Ok(())
+        })
+    }
+
+    /// Wait for the step that was begun.
+    fn recv<'py>(&self, py: Python<'py>) -> PyResult<Results<'py>> {
+        self.call(py, |inner| {
+            let (envs, step) = (&mut inner.envs, &mut inner.step);
+            let received = py.detach(|| envs.recv(step));
+            inner.obs = None;
+            received.map_err(|error| exception(&error))?;
+            let step = &inner.step;
+            let row_bytes = inner.envs.obs_spec().num_bytes();
+            let finals = (!step.final_obs.is_empty()).then(|| {
+                let mut is_final = vec![false; step.reward.len()];
+                let mut obs = vec![0; step.reward.len() * row_bytes];
+                for (row, last) in &step.final_obs {
+                    is_final[*row] = true;
+                    obs[row * row_bytes..][..row_bytes].copy_from_slice(last);
+                }
+                (is_final.into_pyarray(py), obs.into_pyarray(py))
+            });
+            Ok((
+                PyArray1::from_slice(py, &step.reward),
+                PyArray1::from_slice(py, &step.terminated),
+                PyArray1::from_slice(py, &step.truncated),
+                finals,
+            ))
+        })
+    }
+
+    /// Return what an environment looks like, uint8 `[height, width, 3]`, or `None` if it cannot be drawn.
+    fn render<'py>(
+        &self,
+        py: Python<'py>,
+        index: usize,
+    ) -> PyResult<Option<Bound<'py, PyArray3<u8>>>> {
+        self.call(py, |inner| {
+            let picture = inner.envs.render(index);
+            let picture = picture.map_err(|error| exception(&error))?;
+            let array = |picture: Picture| {
+                let shape = [picture.height, picture.width, 3];
+                picture.rgb.into_pyarray(py).reshape(shape)
+            };
+            picture.map(array).transpose()
+        })
+    }
+
+    /// Return the state of each environment, plain data.
+    fn save_state<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        self.call(py, |inner| {
+            let states = inner.envs.save_state();
+            let states = states.map_err(|error| exception(&error))?;
+            Ok(states.iter().map(|state| PyBytes::new(py, state)).collect())
+        })
+    }
+
+    /// Bring environments to states, one for each, and return which wait for a reset; `obs`, bytes, is filled with what they
+    /// show.
+    fn restore_state(
+        &self,
+        py: Python<'_>,
+        states: Vec<Bound<'_, PyBytes>>,
+        obs: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<bool>> {
+        let states: Vec<Vec<u8>> = states
+            .iter()
+            .map(|state| state.as_bytes().to_vec())
+            .collect();
+        let mut slot = Destination::new(obs)?.slot();
+        self.call(py, |inner| {
+            let envs = &mut inner.envs;
+            let restored = envs.restore_state(&states, &mut slot);
+            restored
+                .and_then(|()| envs.ended())
+                .map_err(|error| exception(&error))
+        })
+    }
+
+    /// End the threads; a step in flight is given up.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.call(py, |inner| {
+            let envs = &mut inner.envs;
+            let closed = py.detach(|| envs.close());
+            inner.obs = None;
+            closed.map_err(|error| exception(&error))
+        })
+    }
+}
