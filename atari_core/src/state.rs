@@ -22,7 +22,7 @@ pub enum BadState {
     #[error("it has {0} bytes too many")]
     Long(usize),
     /// It was saved by another version of this crate, or is no state.
-    #[error("it is of version {0}, and known is version {VERSION}: save it anew")]
+    #[error("it is of version {0}, and known is version {VERSION}: save it again")]
     Version(u32),
     /// It was saved with another ROM or by another recipe.
     #[error("it was saved with {saved}, and here is {here}")]

@@ -122,5 +122,5 @@ def test_games_that_cannot_be_saved_start_anew_and_the_run_says_so(trainer: Trai
         trainer.run("train", "--run-name", name, "--total-steps", 32, *settings)
         arguments = ["--resume", f"runs/{name}", "--total-steps", 48]
         _, err = trainer.run("train", *arguments)
-        assert "the games start anew: save_state: " in err
+        assert "the games start over: save_state: " in err
         assert why in err

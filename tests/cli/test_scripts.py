@@ -1,4 +1,4 @@
-"""`scripts/setup` and `scripts/train`, in a copy of the project with fake tools."""
+"""`scripts/setup`, `scripts/train`, `scripts/wheels`, in a copy of the project with fake tools."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ case "$1 $2" in
 esac
 """
 UV = '#!/bin/sh\necho "uv $*" >>"$LOG"\n'
+MATURIN = '#!/bin/sh\necho "maturin $*" >>"$LOG"\ntouch dist/atari_core-1-linux.whl\n'
 CARGO = """#!/usr/bin/env bash
 printf '%s\\n' "cargo $* home=${PYTHONHOME-unset} path=${PYTHONPATH-unset}" >>"$LOG"
 sleep "${CARGO_SECONDS:-0}"
@@ -324,12 +325,27 @@ def test_pip_installs_where_its_settings_name_an_index(project: Project) -> None
     assert called.count("-m pip --disable-pip-version-check install") == 2
 
 
+def test_wheels_without_the_trainers_need_no_set_up(project: Project) -> None:
+    write_program(project.bin / "maturin", MATURIN)
+    project.run("atari_core", script=project.root / "scripts/wheels")
+    called = project.called()
+    assert "maturin build" in called
+    assert "cargo" not in called
+    assert not (project.root / ".venv").exists()
+    (project.bin / "cargo").unlink()
+    ended = project.run("atari_core", script=project.root / "scripts/wheels", status=1)
+    assert ended.stderr.startswith("wheels: cargo is missing: install Rust from https://rustup.rs")
+
+
 def test_the_versions_that_are_asked_for_are_those_of_the_crates_and_the_package() -> None:
     crates = tomllib.loads((ROOT / "Cargo.toml").read_text())
     package = tomllib.loads((ROOT / "pyproject.toml").read_text())
     rust = crates["workspace"]["package"]["rust-version"]
     python = package["project"]["requires-python"].removeprefix(">=")
-    for path in ("scripts/setup", "README.md", "docs/command-line.md"):
+    for path in (
+        *("scripts/setup", "scripts/wheels"),
+        *("README.md", "docs/command-line.md", "docs/install.md"),
+    ):
         text = (ROOT / path).read_text()
         assert set(re.findall(r"(?:Rust|rustup\.rs,) (\d[\d.]*\d)", text)) == {rust}, path
         assert set(re.findall(r"Python (\d[\d.]*\d) or newer", text)) == {python}, path

@@ -68,7 +68,7 @@ def test_a_callback_stops_it_and_it_goes_on(tmp_path: Path) -> None:
     assert not result.is_finished
     assert result.step < 2048
     assert list(result.folder.glob("checkpoints/step-*"))
-    with pytest.warns(UserWarning, match="the games start anew"):  # gymnasium's have no states
+    with pytest.warns(UserWarning, match="the games start over"):  # gymnasium's have no states
         resumed = train(resume=result.folder, progress=False)
     assert (resumed.is_finished, resumed.step) == (True, 2048)
     train(settings(tmp_path, run_name="whole"), progress=False)

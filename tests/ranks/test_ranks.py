@@ -39,7 +39,7 @@ def test_two_ranks_learn_what_one_process_does_and_one_goes_on(ranks: Ranks) -> 
     ]
     assert games[0] == games[1]
     said = ranks.run(1, "train", "--resume", "runs/same", "--total-steps", 1024)
-    assert "start anew" in said, "CartPole's games cannot be saved, and the run says so"
+    assert "start over" in said, "CartPole's games cannot be saved, and the run says so"
     assert "ranks was" in said
     assert ranks.checkpoints("same")[-1].stem == "step-000000001024"
 
@@ -56,7 +56,7 @@ def test_games_and_memories_go_on_at_another_number_of_ranks(ranks: Ranks) -> No
     shutil.copytree(ranks.folder / "runs/one", ranks.folder / "runs/four")
     for name, count in [("one", 1), ("four", 4)]:
         said = ranks.run(count, "train", "--resume", f"runs/{name}", "--total-steps", "96")
-        assert "start anew" not in said
+        assert "start over" not in said
     before, one, four = ranks.checkpoints("one")[-2], ranks.weights("one"), ranks.weights("four")
     assert {"lstm_state", "hidden.weight"} <= one.keys()
     assert differences(one, four) < 1e-5
@@ -87,8 +87,8 @@ def test_a_replay_memory_of_two_ranks_is_that_of_one_process_and_goes_on(ranks: 
     # Each goes on at the other's number.
     for name, count in [("one", 1), ("alone", 2)]:
         said = ranks.run(count, "train", "--resume", f"runs/{name}", "--total-steps", "576")
-        assert "start anew" not in said
-        assert "filled anew" not in said
+        assert "start over" not in said
+        assert "starts empty" not in said
     check_replay(ranks, "alone", "one", 576)
 
 
@@ -149,7 +149,7 @@ def test_what_was_learned_outlives_a_rank_that_is_killed(ranks: Ranks) -> None:
     assert int(saved.stem.removeprefix("step-")) >= 64
     assert f"of agent step {int(saved.stem.removeprefix('step-'))}: go on by" in said
     said = ranks.run(1, "train", "--resume", "runs/run", "--total-steps", "64")
-    assert "start anew" not in said
+    assert "start over" not in said
 
 
 def test_torchruns_restart_goes_on_from_the_last_checkpoint(ranks: Ranks) -> None:

@@ -46,7 +46,7 @@ impl Run {
         }
         let best = checkpoints::best(self.folder.path()).unwrap_or_else(|error| {
             self.report
-                .message(&format!("{error}; the best is sought anew"));
+                .message(&format!("{error}; the search for the best starts over"));
             None
         });
         let settings = &self.settings.run;

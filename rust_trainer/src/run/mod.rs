@@ -78,7 +78,7 @@ pub struct Run {
     /// What learns.
     pub algorithm: Box<dyn Algorithm>,
     report: RunReport,
-    /// What the user should know of how it started: that the games of a resumed one start anew.
+    /// What the user should know of how it started: that the games of a resumed one start over.
     pub notices: Vec<String>,
     evaluator: Option<Evaluator>,
     /// How far the environments have come.

@@ -134,11 +134,11 @@ impl RunStart {
             .collect();
         if self.settings_were_lost {
             let words =
-                "the run's settings.toml was lost: it is written anew, as the checkpoint has it";
+                "the run's settings.toml was lost: it is written again, as the checkpoint has it";
             notices.push(words.to_owned());
         }
         if let Some(problem) = &self.replay_problem {
-            notices.push(format!("{problem}; the replay memory is filled anew"));
+            notices.push(format!("{problem}; the replay memory starts empty"));
         }
         let checkpoint = &found.checkpoint;
         let before = if checkpoint.arithmetic.is_empty() {

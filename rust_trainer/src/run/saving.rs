@@ -68,7 +68,7 @@ impl Run {
         }
         if self.folder.is_there() && !self.folder.has_settings() {
             self.report
-                .message("the run's settings.toml was lost: it is written anew");
+                .message("the run's settings.toml was lost: it is written again");
             self.folder.write_settings(&self.settings)?;
         }
         let folder = self.folder.checkpoints();

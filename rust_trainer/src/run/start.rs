@@ -224,7 +224,7 @@ fn prepare(
             algorithm.forget_games();
         }
         algorithm.next_obs().copy_from_slice(&obs);
-        notices.extend(why.map(|why| format!("the games start anew: {why}")));
+        notices.extend(why.map(|why| format!("the games start over: {why}")));
     }
     Ok((env, algorithm, notices))
 }

@@ -130,7 +130,7 @@ settings! {
         cuda_streams: bool = false, Any,
         /// Threads that learn on the CPU, each from a part of every batch; 0: as many as there are cores
         torch_threads: i32 = 0, Between(0.0, 1024.0),
-        /// Threads (ale) or processes (async) that step the environments; 0: as many as there are cores,
+        /// Threads (native, ale) or processes (async) that step the environments; 0: as many as there are cores,
         /// at most one each
         env_threads: i64 = 0, Between(0.0, 4096.0),
     }

@@ -60,7 +60,7 @@ fn a_replay_memory_that_cannot_be_written_does_not_take_the_place_of_an_older_on
     assert_eq!(newest(&settings).counters.step, 64);
     let found = notices(&settings);
     assert!(
-        !found.iter().any(|notice| notice.contains("filled anew")),
+        !found.iter().any(|notice| notice.contains("starts empty")),
         "{found:?}"
     );
 }
@@ -81,7 +81,7 @@ fn without_an_older_one_the_checkpoint_is_written_nevertheless() {
     let [notice] = &notices(&settings)[..] else {
         unreachable!("one notice: {:?}", notices(&settings))
     };
-    assert!(notice.contains("is filled anew"), "{notice}");
+    assert!(notice.contains("starts empty"), "{notice}");
     let summary = resume(&folder_of(&settings), one_step()).unwrap();
     assert_eq!(summary.counters.step, 192);
 }

@@ -204,7 +204,7 @@ fn where_games_cannot_go_on_the_run_says_why() {
         unreachable!("{:?}", run.notices)
     };
     assert!(
-        notice.contains("start anew") && notice.contains("in the middle"),
+        notice.contains("start over") && notice.contains("in the middle"),
         "{notice}"
     );
     run.train(&StopRequest::never()).unwrap();
@@ -229,7 +229,7 @@ fn where_games_cannot_go_on_the_run_says_why() {
         unreachable!("{:?}", run.notices)
     };
     assert!(
-        notice.contains("start anew") && notice.contains("environment 2"),
+        notice.contains("start over") && notice.contains("environment 2"),
         "{notice}"
     );
 

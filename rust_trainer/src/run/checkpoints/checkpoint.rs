@@ -90,7 +90,7 @@ pub struct Checkpoint {
 pub enum EnvStates {
     /// The state of each, as [`VecEnv::save_state`](vec_env::VecEnv::save_state) returned it.
     Saved(Vec<Vec<u8>>),
-    /// Why they are not there: the games start anew.
+    /// Why they are not there: the games start over.
     Missing(String),
 }
 
