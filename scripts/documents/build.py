@@ -33,7 +33,7 @@ def main() -> int:
     for problem in problems:
         print(f"site: {problem}", file=sys.stderr)
     if not problems:
-        print(f"the site is in {SITE}: open {SITE / 'index.html'}")
+        print(f"the site is in {SITE}: open {SITE / 'index.html'}, or, to search, --serve")
     return bool(problems)
 
 
