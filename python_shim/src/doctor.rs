@@ -49,6 +49,7 @@ pub fn facts() -> Facts {
         problems.extend(facts::try_import().map(|error| error.to_string()));
         problems.extend(ignored_virtual_env(&python.origin));
         problems.extend(packages_missing(python));
+        notes.extend(opencv_missing(python));
         problems.extend(other_torch(python, &libraries));
     }
     // Threads hardly help; generous, because the machine may be busy, which looks as if settings held them back.
@@ -114,7 +115,7 @@ fn packages_missing(python: &PythonFacts) -> Option<String> {
     let missing = python
         .packages
         .iter()
-        .filter(|(_, version)| version.is_none());
+        .filter(|(name, version)| version.is_none() && *name != facts::OPENCV);
     let names: Vec<&str> = missing.map(|(name, _)| *name).collect();
     (!names.is_empty()).then(|| {
         format!(
@@ -122,6 +123,14 @@ fn packages_missing(python: &PythonFacts) -> Option<String> {
             names.join(", "),
             interpreter::REMEDY
         )
+    })
+}
+
+fn opencv_missing(python: &PythonFacts) -> Option<String> {
+    python.packages.contains(&(facts::OPENCV, None)).then(|| {
+        "OpenCV is not installed, which Atari games on the backends sync and async need: \
+             pip install \"atari-wrappers[opencv]\""
+            .to_owned()
     })
 }
 
@@ -184,5 +193,24 @@ impl fmt::Display for Facts {
         );
         rows.iter()
             .try_for_each(|(name, value)| writeln!(formatter, "{name:<24}{value}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_that_only_some_backends_need_is_no_problem() {
+        let python = PythonFacts {
+            executable: "/env/bin/python".into(),
+            version: "3.11.7".to_owned(),
+            prefix: "/env".into(),
+            origin: Origin::Running,
+            packages: vec![(facts::OPENCV, None), ("numpy", None)],
+        };
+        let missing = packages_missing(&python).unwrap_or_default();
+        assert!(missing.contains(": numpy; "), "{missing}");
+        assert!(opencv_missing(&python).is_some());
     }
 }

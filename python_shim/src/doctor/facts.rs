@@ -25,6 +25,8 @@ const DISTRIBUTIONS: [&str; 6] = [
     "opencv-python-headless|opencv-python",
     "torch",
 ];
+/// The name of the one that only some backends need: an extra of `atari_wrappers`.
+pub(super) const OPENCV: &str = "opencv-python-headless";
 
 /// The interpreter of this process.
 #[derive(Clone, Debug)]
@@ -37,7 +39,7 @@ pub struct PythonFacts {
     pub prefix: PathBuf,
     /// How it was chosen.
     pub origin: Origin,
-    /// Name and installed version of every package needed; `None` where it is missing.
+    /// Name and installed version of each package that is used; `None` where it is missing.
     pub packages: Vec<(&'static str, Option<String>)>,
 }
 
