@@ -101,11 +101,10 @@ class Policy(nn.Module):
             net=usual if chosen == "auto" else chosen,
             obs_shape=checkpoint.obs_shape,
             is_bytes=checkpoint.obs_dtype == "uint8",
-            mlp_width=settings.get("mlp_width", 64),
-            impala_width=settings.get("impala_width", 256),
             rectified=rectified,
             layer_norm=settings["algorithm"] == "pqn" and settings.get("layer_norm", True),
             last_layer=last_layer,
+            **{name: settings[name] for name in ("mlp_width", "impala_width") if name in settings},
         )
         # Without a body of its own its heads have one each.
         self.features = add_body(self, self.plan) if has_body else self.plan.mlp_width

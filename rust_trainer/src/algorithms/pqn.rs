@@ -27,7 +27,9 @@ use crate::{
 };
 
 impl PqnSettings {
-    pub(super) fn style(&self) -> QStyle {
+    /// What these settings decide of the network.
+    #[must_use]
+    pub fn style(&self) -> QStyle {
         QStyle {
             layer_norm: self.layer_norm,
             ..QStyle::default()

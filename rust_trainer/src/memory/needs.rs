@@ -118,7 +118,9 @@ pub(crate) fn of_run(
 /// the largest.
 fn bytes_of_layers(settings: &Settings, spec: &ObsSpec) -> usize {
     let outputs = match (settings.net.net, spec.shape.as_slice()) {
-        (Net::Impala, &[_, height, width]) => ImpalaResNet::outputs(height, width),
+        (Net::Impala, &[_, height, width]) => {
+            ImpalaResNet::outputs(height, width, settings.net.impala_width)
+        }
         (_, &[_, height, width]) if spec.is_image() => NatureCnn::outputs(height, width),
         _ => vec![settings.net.mlp_width as usize; 2],
     };

@@ -97,7 +97,7 @@ impl Body {
                 (Trunk::Nature(cnn), inputs, NatureCnn::WIDTH)
             }
             (Net::Impala, true, &[channels, height, width]) => {
-                let outputs = ImpalaResNet::outputs(height, width);
+                let outputs = ImpalaResNet::outputs(height, width, settings.impala_width);
                 let inputs = of_convolutions(&outputs, "IMPALA network")?;
                 let cnn = ImpalaResNet::new(params, scope, channels as i64, norm);
                 (Trunk::Impala(Box::new(cnn)), inputs, settings.impala_width)

@@ -37,14 +37,13 @@ pub fn leave_to_libtorch() -> bool {
 /// Whether our kernels compute the layers that fit them in `kind` on this processor, and not libtorch.
 #[must_use]
 pub fn has_kernels(kind: Kind) -> bool {
-    match instructions() {
-        Instructions::Plain => false,
-        set => match kind {
+    let set = instructions();
+    set != Instructions::Plain
+        && match kind {
             Kind::Float => Kernels::float32(set).is_some(),
             Kind::BFloat16 => Kernels::bfloat16(set).is_some(),
             _ => false,
-        },
-    }
+        }
 }
 
 /// A layer `conv` of `x`, `[images, height, width, channels]` in `kind`, or bytes that count as 0 to 1, with
@@ -63,7 +62,7 @@ pub(super) fn convolved(
     kind: Kind,
 ) -> Option<Tensor> {
     let set = instructions();
-    if set == Instructions::Plain
+    if !has_kernels(kind)
         || !(is_plain(x, kind) || is_plain(x, Kind::Uint8))
         || !weights.iter().all(|tensor| is_plain(tensor, Kind::Float))
         || !conv.fits(x.requires_grad())

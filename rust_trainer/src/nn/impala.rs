@@ -7,7 +7,7 @@ use super::{
     params::ParamsBuilder,
 };
 
-/// Three stages of a convolution, max-pooling and two residual blocks; a layer of 256 follows.
+/// Three stages of a convolution, max-pooling and two residual blocks; a fully connected layer follows.
 ///
 /// Weights start orthogonal, with gain √2 where a rectified linear unit follows and 1 where the output is
 /// summed: with √2 everywhere, each of the six blocks would double the variance of what passes.
@@ -35,11 +35,8 @@ const CHANNELS: [i64; 3] = [16, 32, 32];
 const SUMMED_GAIN: f64 = 1.0;
 
 impl ImpalaResNet {
-    /// Units of the layer that follows.
-    pub const WIDTH: i64 = 256;
-
-    /// Numbers that each convolution, and the last layer, makes of an image.
-    pub(crate) fn outputs(height: usize, width: usize) -> Vec<usize> {
+    /// Numbers that each convolution, and the last layer with so many `units`, makes of an image.
+    pub(crate) fn outputs(height: usize, width: usize, units: i64) -> Vec<usize> {
         let mut sides = [height, width];
         let mut outputs = Vec::new();
         for channels in CHANNELS {
@@ -48,7 +45,7 @@ impl ImpalaResNet {
             sides = sides.map(|pixels| pixels.div_ceil(2));
             outputs.extend([of_pixels(sides); 4]);
         }
-        outputs.push(Self::WIDTH as usize);
+        outputs.push(units as usize);
         outputs
     }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod learning;
+mod record;
 #[path = "../support/mod.rs"]
 mod support;
 mod updates;

@@ -7,7 +7,7 @@ use rand::RngExt;
 use rust_trainer::{
     algorithms::State,
     distributions::Distribution,
-    nn::{Network, Output, QNet, QStyle, Returns},
+    nn::{Network, Output, QNet, QStyle},
     normalize::ObsNormalizer,
     policy::Policy,
     run::{Counters, EnvStates},
@@ -121,38 +121,8 @@ impl Case {
         let obs = obs.view(shape.as_slice());
         let mut state = State::default();
         let mut said = match &self.settings.algorithm {
-            AlgorithmSettings::Dqn(dqn) => {
-                let returns = match dqn.distributional.name() {
-                    "c51" => Returns::Categorical {
-                        atoms: dqn.num_atoms,
-                        low: dqn.v_min,
-                        high: dqn.v_max,
-                    },
-                    "quantile" => Returns::Quantiles {
-                        count: dqn.num_quantiles,
-                    },
-                    "iqn" => Returns::Implicit {
-                        cosines: dqn.quantile_embedding_dim,
-                        samples: dqn.num_quantile_samples,
-                    },
-                    _ => Returns::Expected,
-                };
-                let noise = dqn.noisy.then_some(dqn.noisy_sigma);
-                let style = QStyle {
-                    dueling: dqn.dueling,
-                    noise,
-                    returns,
-                    layer_norm: false,
-                };
-                self.q_values(style, &obs, &mut state)
-            }
-            AlgorithmSettings::Pqn(pqn) => {
-                let style = QStyle {
-                    layer_norm: pqn.layer_norm,
-                    ..QStyle::default()
-                };
-                self.q_values(style, &obs, &mut state)
-            }
+            AlgorithmSettings::Dqn(dqn) => self.q_values(dqn.style(), &obs, &mut state),
+            AlgorithmSettings::Pqn(pqn) => self.q_values(pqn.style(), &obs, &mut state),
             AlgorithmSettings::Ppo(ppo) => {
                 let moments = ppo.norm_obs.then_some(&flat);
                 self.policy_and_value(ppo.lstm_size, moments, &obs, &mut state)

@@ -43,8 +43,9 @@ use crate::{
 };
 
 impl DqnSettings {
-    /// The network.
-    pub(super) fn style(&self) -> QStyle {
+    /// What these settings decide of the network.
+    #[must_use]
+    pub fn style(&self) -> QStyle {
         QStyle {
             layer_norm: false,
             dueling: self.dueling,
