@@ -2,10 +2,13 @@
 //!
 //! Link arguments of a dependency do not reach the final program (tch-rs issues #329, #907, #980),
 //! so the crate that makes a program emits `DEP_PYTHON_SHIM_LINK_ARGS`; this script does the same for
-//! the tests and examples of this crate. The folders are also compiled in, so that `doctor` can tell
+//! the tests and examples of this crate. An extension module emits nothing: the process that loads it
+//! brings its own Python and libtorch. The folders are also compiled in, so that `doctor` can tell
 //! what was linked.
 
 use std::{env, path::Path};
+
+use pyo3_build_config::InterpreterConfig;
 
 /// Between two arguments: a path may well hold a space.
 const SEPARATOR: &str = ";";
@@ -21,13 +24,7 @@ fn main() {
     println!("cargo::rustc-env=PYTHON_SHIM_TORCH_LIB={torch_lib}");
     println!("cargo::rustc-env=PYTHON_SHIM_PYTHON={python}");
 
-    // An extension module gets none: the process that loads it brings its own Python and libtorch.
-    let extension = env::var_os("CARGO_FEATURE_EXTENSION_MODULE").is_some();
-    let arguments = if extension {
-        Vec::new()
-    } else {
-        link_arguments(python_lib, &torch_lib)
-    };
+    let arguments = link_arguments(config, python_lib, &torch_lib);
     for argument in &arguments {
         println!("cargo::rustc-link-arg={argument}");
     }
@@ -35,9 +32,9 @@ fn main() {
     println!("cargo::metadata=torch_lib={torch_lib}");
 }
 
-/// Lets a program find both libraries, and keeps the CUDA half of libtorch, of which no symbol is named
-/// in Rust and which the linker would drop otherwise.
-fn link_arguments(python_lib: &str, torch_lib: &str) -> Vec<String> {
+/// Lets a program find both libraries. libpython is named here, so that pyo3 need not name it, which would be for modules,
+/// too (`PYO3_BUILD_EXTENSION_MODULE`). Of libtorch's CUDA half no symbol is named in Rust, and the linker would drop it.
+fn link_arguments(config: &InterpreterConfig, python_lib: &str, torch_lib: &str) -> Vec<String> {
     let cuda = Path::new(torch_lib).join("libtorch_cuda.so").exists();
     let libraries = if cuda {
         "-ltorch_cuda,-ltorch"
@@ -45,6 +42,8 @@ fn link_arguments(python_lib: &str, torch_lib: &str) -> Vec<String> {
         "-ltorch"
     };
     vec![
+        format!("-L{python_lib}"),
+        format!("-l{}", config.lib_name().unwrap_or("python3")),
         format!("-L{torch_lib}"),
         format!("-Wl,-rpath,{python_lib}"),
         format!("-Wl,-rpath,{torch_lib}"),

@@ -14,10 +14,6 @@ fn main() {
     for argument in arguments.split(';').filter(|argument| !argument.is_empty()) {
         println!("cargo::rustc-link-arg={argument}");
     }
-    if env::var_os("CARGO_FEATURE_EXTENSION_MODULE").is_some() {
-        // By it the module reaches libtorch's CUDA half, where there is one; see csrc/cuda.cpp.
-        println!("cargo::rustc-link-arg=-Wl,--push-state,--no-as-needed,-ltorch,--pop-state");
-    }
     compile();
 }
 

@@ -44,8 +44,8 @@ pub fn run_heard(
 /// `run(argv: list[str], hear: Callable[[str], bool]) -> int` calls `$run_heard: fn(Vec<OsString>, Hear) -> i32` by
 /// [`run_heard`].
 ///
-/// The calling crate must be a `cdylib`, name this crate `python_shim`, and be built with the feature
-/// `extension-module` and `PYO3_BUILD_EXTENSION_MODULE=1` (maturin sets it).
+/// The calling crate must be a `cdylib`, name this crate `python_shim`, and be built with `PYO3_BUILD_EXTENSION_MODULE=1`
+/// (maturin sets it); the feature `abi3` makes one module for every Python from 3.11 on.
 ///
 /// ```
 /// use std::ffi::OsString;

@@ -5,7 +5,7 @@
 //! interpreter that loaded it. Python is never finalised: threads of native libraries may still run
 //! when a program ends, and finalising under them can hang.
 
-#[cfg(not(feature = "extension-module"))]
+#[cfg(not(feature = "abi3"))]
 mod embed;
 mod sigint;
 
@@ -51,10 +51,19 @@ fn begin() -> Result<Origin, String> {
     if is_running() {
         return Ok(Origin::Running);
     }
-    #[cfg(not(feature = "extension-module"))]
+    #[cfg(not(feature = "abi3"))]
     return embed::start();
-    #[cfg(feature = "extension-module")]
-    Err("an extension module needs a running Python: import it from one".to_owned())
+    #[cfg(feature = "abi3")]
+    Err("a module on the stable ABI needs a running Python: import it from one".to_owned())
+}
+
+/// Whether this is a guest in a Python process, which Python began and will end, such as an extension module is.
+#[must_use]
+pub fn is_guest() -> bool {
+    match STARTED.get() {
+        Some(origin) => *origin == Ok(Origin::Running),
+        None => is_running(),
+    }
 }
 
 #[expect(unsafe_code, reason = "the C API's test for a running interpreter")]
@@ -66,7 +75,7 @@ fn is_running() -> bool {
 /// Makes sure that a `PyErr` can be shown although [`start`] failed, for the callers
 /// with `PyResult`: showing one without any interpreter panics.
 pub(crate) fn start_for_messages() {
-    #[cfg(not(feature = "extension-module"))]
+    #[cfg(not(feature = "abi3"))]
     if !is_running() {
         embed::start_bare();
     }

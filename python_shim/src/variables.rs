@@ -1,11 +1,11 @@
 //! Variables that are set for another Python: an embedded one must not see them.
 
-#[cfg(not(feature = "extension-module"))]
+#[cfg(not(feature = "abi3"))]
 use std::env;
 use std::sync::OnceLock;
 
 /// They would give this Python the folders of another, whose packages it cannot load.
-#[cfg(not(feature = "extension-module"))]
+#[cfg(not(feature = "abi3"))]
 const OF_ANOTHER_PYTHON: [&str; 2] = ["PYTHONHOME", "PYTHONPATH"];
 
 static IGNORED: OnceLock<Vec<&'static str>> = OnceLock::new();
@@ -16,7 +16,7 @@ pub(crate) fn ignored() -> &'static [&'static str] {
 }
 
 /// Removes them from this process, because the worker processes of environments inherit them.
-#[cfg(not(feature = "extension-module"))]
+#[cfg(not(feature = "abi3"))]
 #[expect(unsafe_code, reason = "changes the environment of the process")]
 pub(crate) fn remove() {
     let is_set = |name: &&str| env::var_os(name).is_some();

@@ -35,6 +35,3 @@ pub mod stop;
 mod tensors;
 mod terminal;
 mod watch;
-
-#[cfg(feature = "extension-module")]
-python_shim::extension_module!(_rust_trainer, crate::cli::run, crate::cli::run_heard);

@@ -106,7 +106,7 @@ def _extension() -> ModuleType:
     except ImportError as error:
         raise ImportError(
             "the compiled module of rust_trainer cannot be loaded (checkpoints can nevertheless, by"
-            f" load_policy): pip install atari-trainer, or ./scripts/setup --module: {error}"
+            f" load_policy): pip install atari-trainer, or ./scripts/setup: {error}"
         ) from error
     return _rust_trainer
 

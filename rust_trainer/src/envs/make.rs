@@ -208,7 +208,7 @@ fn make(
     single.close()?;
     // In a Python process, worker processes would run the script anew that called this, unless it has a
     // `__main__` guard; there they are for those who ask for them.
-    let may_spawn = !cfg!(feature = "extension-module");
+    let may_spawn = !python_shim::interpreter::is_guest();
     if are_images && threads > 1 && may_spawn {
         make_on(request, Backend::Async, num_envs, threads)
     } else {

@@ -21,7 +21,7 @@ pub(super) struct Program(Vec<OsString>);
 impl Program {
     /// The program at hand: its file, or, in a Python process, the module.
     pub fn this() -> Result<Self, TrainerError> {
-        if cfg!(feature = "extension-module") {
+        if python_shim::interpreter::is_guest() {
             let python = python_shim::doctor::python_facts()?.executable;
             return Ok(Self(vec![
                 python.into(),
