@@ -140,11 +140,7 @@ impl WatchedRun {
         if new.starts_anew {
             self.evaluations.clear();
         }
-        let rows = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .from_reader(new.text.as_bytes());
-        self.evaluations
-            .extend(rows.into_deserialize::<Evaluation>().flatten());
+        self.evaluations.extend(new.rows::<Evaluation>());
         Ok(())
     }
 
@@ -219,12 +215,11 @@ impl WatchedRun {
     pub(super) fn happenings(&self) -> Vec<Happening> {
         let mut found = Vec::new();
         let mut add = |step, text, is_good| {
-            let happening = Happening {
+            found.push(Happening {
                 step,
                 text,
                 is_good,
-            };
-            found.push(happening);
+            });
         };
         for &step in &self.starts {
             let text = if step == 0 { "started" } else { "resumed" };
