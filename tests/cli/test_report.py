@@ -180,13 +180,13 @@ def test_the_page_opens_alone_and_answers_pointer_and_keys(
     assert dict(chromium.run(READOUT)) == at_end
 
     # A profile holds its value up to the next score.
-    chromium.run("document.querySelector('#profiles .chart').focus()")
+    chromium.run("document.querySelector('#seeds .chart').focus()")
     for key in ["Home", *["ArrowRight"] * 40]:
         chromium.press(key)
     profiles = "[...charts].find(chart => chart.quiet).plot"
     x = chromium.run(f"{profiles}.posToVal({profiles}.cursor.left, 'x')")
     scores = [mean_of_last(run, 100, "step", np.inf) for run in PPO]
-    value = chromium.run("document.querySelector('#profiles .readout .value').textContent")
+    value = chromium.run("document.querySelector('#seeds .readout .value').textContent")
     assert value.startswith(f"{np.mean(np.array(scores) > x):.3g} (")
 
     chromium.run("document.querySelector('#curves input[type=checkbox]').click()")
