@@ -119,8 +119,8 @@ fn run(run: &RunFiles) -> Value {
 /// How far a run is: `2.1M of 10M` where steps are left to do.
 fn shown_steps(steps: u64, total: Option<u64>) -> String {
     let done = short(steps as f64);
-    match total {
-        Some(total) if steps < total => format!("{done} of {}", short(total as f64)),
+    match total.map(|total| (total, short(total as f64))) {
+        Some((total, all)) if steps < total && all != done => format!("{done} of {all}"),
         _ => done,
     }
 }

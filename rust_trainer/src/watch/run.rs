@@ -17,7 +17,7 @@ use crate::{
     settings::{FILE_OF_RUN, Settings},
 };
 
-/// A run that wrote something so recently is taken to go on, wherever its process is.
+/// A run of another machine that wrote something so recently is taken to go on.
 const RECENT: Duration = Duration::from_secs(60);
 
 /// How a run stands.
@@ -144,15 +144,15 @@ impl WatchedRun {
         Ok(())
     }
 
-    fn judge(&self, process: Option<u32>, now: SystemTime) -> State {
+    fn judge(&self, working: Option<u32>, now: SystemTime) -> State {
         let is_recent = self
             .written
             .is_some_and(|written| now.duration_since(written).is_ok_and(|age| age < RECENT));
-        match (process, self.written) {
-            (Some(_), _) => State::Running(process),
+        match (working, self.written) {
+            (Some(_), _) => State::Running(working),
             (None, None) => State::Waiting,
             _ if self.total_steps().is_some_and(|total| self.step() >= total) => State::Finished,
-            _ if is_recent => State::Running(None),
+            _ if is_recent && !process::was_started_here(&self.folder) => State::Running(None),
             _ => State::Stopped,
         }
     }
