@@ -18,12 +18,15 @@ from atari_wrappers.recording.recorder import FRAMES_PER_SECOND, Recorded, make_
 from atari_wrappers.request import EnvRequest, request_env
 from atari_wrappers.settings import Settings, merged
 from atari_wrappers.wrappers import ClipReward, EpisodeRecord
+from atari_wrappers.wrappers.human import in_window
 
 
 def make_env(
     env_id: EnvSource,
     settings: Settings | None = None,
     env_index: int = 0,
+    *,
+    render_mode: str | None = None,
     **overrides: Unpack[SettingKeywords],
 ) -> gym.Env:
     """Make one environment, in the same way as those of a batch.
@@ -36,6 +39,8 @@ def make_env(
         settings: How; the defaults if `None`. Settings of batches have no effect, except
             `backend="native"`: `atari_core` then plays an Atari game, otherwise ale-py does.
         env_index: The env's place in its batch, which names its images and videos.
+        render_mode: "human" shows each step in a window, which needs pygame; else `render` returns
+            the picture.
         **overrides: Any setting of `Settings`; it takes precedence over `settings`.
 
     Raises:
@@ -46,7 +51,15 @@ def make_env(
         TypeError: `env_kwargs` do not fit, or a callable that should make or wrap the env did not
             return one.
     """
-    return build_env(request_env(env_id, merged(settings, overrides)), env_index)
+    if render_mode not in (None, PICTURES, "human"):
+        raise UnsupportedError(f'render_mode must be "{PICTURES}" or "human", not {render_mode!r}')
+    request = request_env(env_id, merged(settings, overrides))
+    env = build_env(request, env_index)
+    if render_mode != "human":
+        return env
+    if env.render_mode != PICTURES:
+        raise UnsupportedError(f'render_mode="human": `{request.env_id.name}` draws no pictures')
+    return in_window(env, None if request.recipe is None else request.recipe.frame_skip)
 
 
 def build_env(request: EnvRequest, env_index: int) -> gym.Env:

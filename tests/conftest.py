@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import displays
 import games
 import pytest
 
@@ -46,6 +47,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if needs_trainer(item.path) or "sources" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.trainer)
 
+
+# For every part: the name of a display without a screen.
+display = displays.display
 
 # Workers are then forked from a process that has imported this already: 20 ms each instead of 400.
 multiprocessing.set_forkserver_preload(["atari_wrappers.backends.workers", "scripted", "peer_envs"])

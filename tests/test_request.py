@@ -212,7 +212,7 @@ def test_hints_name_what_there_is() -> None:
     with pytest.raises(TypeError, match="no setting colour; there are preset, recipe, backend"):
         make_env(GAME, colour="red")
     with pytest.raises(TypeError, match=r"render\(\) asks"):
-        make_env(GAME, render_mode="human")
+        make_vec(GAME, 1, render_mode="human")
     assert make_env(GAME, Settings(frame_stack=2), frame_skip=2).unwrapped.recipe.frame_skip == 2
     message = r"recipe=dataclasses.replace\(atari_wrappers.recipes.PRESETS\[...\], pooling=...\)"
     with pytest.raises(TypeError, match=message):

@@ -55,8 +55,7 @@ def open_env(
     env_id: str, render_mode: str | None = None, **settings: Unpack[SettingKeywords]
 ) -> gym.Env:
     """Make one env as `make_env` does: what `gymnasium.make` calls."""
-    _check_render_mode(render_mode)
-    return make_env(env_id, **settings)
+    return make_env(env_id, render_mode=render_mode, **settings)
 
 
 def open_vec(
@@ -66,13 +65,9 @@ def open_vec(
     **settings: Unpack[SettingKeywords],
 ) -> VecEnv:
     """Make a batch as our `make_vec` does: what `gymnasium.make_vec` calls."""
-    _check_render_mode(render_mode)
-    return make_vec(env_id, num_envs, **settings)
-
-
-def _check_render_mode(render_mode: str | None) -> None:
     if render_mode not in (None, "rgb_array"):
         raise UnsupportedError(f'render_mode must be "rgb_array", not {render_mode!r}')
+    return make_vec(env_id, num_envs, **settings)
 
 
 def _register(name: str, env_id: str, settings: dict[str, Any]) -> None:

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from displays import screenshot
 from gymnasium.utils.env_checker import check_env
 
 import atari_wrappers.adapters.gymnasium  # noqa: F401 - registers ids
-from atari_wrappers import UnknownEnvError, UnsupportedError, VecEnv
+from atari_wrappers import UnknownEnvError, UnsupportedError, VecEnv, make_env
 from atari_wrappers.adapters.gymnasium import register
 
 PONG = "atari_wrappers/Pong-v0"
@@ -107,6 +109,25 @@ def test_what_cannot_be_made_is_not_registered() -> None:
     with pytest.raises(TypeError, match="no_such_setting"):
         register("CartPole-v1", no_such_setting=1)
     assert set(gym.registry) == before
-    for make in (gym.make, gym.make_vec):
+    for make, mode in ((gym.make, "ansi"), (gym.make_vec, "human")):
         with pytest.raises(UnsupportedError, match="rgb_array"):
-            make(PONG, render_mode="human")
+            make(PONG, render_mode=mode)
+
+
+@pytest.mark.parametrize("backend", ["sync", "native"])
+def test_a_window_shows_each_step(
+    backend: str, display: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pygame", reason="the window is pygame's")
+    monkeypatch.setenv("DISPLAY", display)
+    with closing(gym.make(PONG, render_mode="human", backend=backend)) as env:
+        assert env.metadata["render_fps"] == 15, "four frames a step"
+        env.reset(seed=1)
+        env.step(3)
+        picture = env.unwrapped.render().repeat(3, axis=0).repeat(5, axis=1)
+        screen = screenshot(display)
+    top, left = np.argwhere(screen.any(axis=2)).min(axis=0)
+    assert np.array_equal(screen[top : top + 630, left : left + 800], picture)
+    assert not screenshot(display).any()
+    with pytest.raises(UnsupportedError, match="draws no pictures"):
+        make_env("FrozenLake-v1", env_kwargs={"render_mode": None}, render_mode="human")
