@@ -23,6 +23,7 @@
 //!
 //! This crate knows neither Python nor any tensor library.
 
+mod agents;
 mod checks;
 pub mod env;
 pub mod envs;
@@ -36,7 +37,10 @@ mod sub_env;
 mod sync;
 mod threaded;
 mod vec_env;
+#[cfg(feature = "window")]
+mod window;
 
+pub use agents::{Agent, MultiAgentEnv};
 pub use env::{Env, Transition};
 pub use error::EnvError;
 pub use picture::Picture;
@@ -46,6 +50,8 @@ pub use step::{Episode, StepBatch};
 pub use sync::SyncVecEnv;
 pub use threaded::ThreadedVecEnv;
 pub use vec_env::VecEnv;
+#[cfg(feature = "window")]
+pub use window::Window;
 
 /// The README, whose example is tested.
 #[cfg(doctest)]

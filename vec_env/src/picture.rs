@@ -22,6 +22,29 @@ impl Picture {
         }
     }
 
+    /// Pictures of equal height next to each other; `None` if there is none, or their heights differ.
+    #[must_use]
+    pub fn side_by_side(pictures: &[Self]) -> Option<Self> {
+        let height = pictures.first()?.height;
+        if pictures.iter().any(|picture| picture.height != height) {
+            return None;
+        }
+        let mut joined = Self {
+            width: pictures.iter().map(|picture| picture.width).sum(),
+            height,
+            rgb: Vec::new(),
+        };
+        for row in 0..height {
+            for picture in pictures {
+                let bytes = 3 * picture.width;
+                joined
+                    .rgb
+                    .extend_from_slice(&picture.rgb[row * bytes..][..bytes]);
+            }
+        }
+        Some(joined)
+    }
+
     /// Draws a straight line of a thickness, whose ends are round.
     pub fn line(&mut self, from: [f64; 2], to: [f64; 2], thickness: f64, colour: [u8; 3]) {
         let reach = thickness / 2.0;

@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 
 use crate::{
     env::{Env, Random, Transition, bytes_to_words, words_to_bytes, write_floats},
+    picture::Picture,
     spaces::{ActionSpace, Actions, Dtype, ObsSpec},
 };
 
@@ -65,6 +66,17 @@ impl Env for CartPole {
         ActionSpace::Discrete { n: 2 }
     }
 
+    fn obs_bounds(&self) -> Option<[Vec<f32>; 2]> {
+        let greatest = [
+            2.0 * MAX_POSITION,
+            f64::INFINITY,
+            2.0 * MAX_ANGLE,
+            f64::INFINITY,
+        ];
+        let greatest = greatest.map(|bound| bound as f32);
+        Some([greatest.map(|bound| -bound).to_vec(), greatest.to_vec()])
+    }
+
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) {
         if let Some(seed) = seed {
             self.random = Random::new(seed);
@@ -96,6 +108,25 @@ impl Env for CartPole {
             terminated: self.state[0].abs() > MAX_POSITION || self.state[2].abs() > MAX_ANGLE,
             truncated: self.num_steps >= MAX_STEPS,
         }
+    }
+
+    fn render(&self) -> Option<Picture> {
+        let [position, _, angle, _] = self.state;
+        let mut picture = Picture::new(600, 400, [255; 3]);
+        let scale = 600.0 / (2.0 * MAX_POSITION);
+        let (x, y) = (300.0 + position * scale, 300.0);
+        picture.line([0.0, y], [600.0, y], 1.0, [0; 3]);
+        picture.rectangle([x - 25.0, y - 15.0], [x + 25.0, y + 15.0], [0; 3]);
+        let (sin, cos) = angle.sin_cos();
+        let (axle, length) = ([x, y - 7.5], 2.0 * LENGTH * scale);
+        let top = [axle[0] + length * sin, axle[1] - length * cos];
+        picture.line(axle, top, 10.0, [202, 152, 101]);
+        picture.disc(axle, 5.0, [129, 132, 203]);
+        Some(picture)
+    }
+
+    fn render_fps(&self) -> f64 {
+        1.0 / TAU
     }
 
     fn save_state(&self) -> Option<Vec<u8>> {

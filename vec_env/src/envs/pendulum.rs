@@ -4,6 +4,7 @@ use std::f64::consts::{PI, TAU};
 
 use crate::{
     env::{Env, Random, Transition, bytes_to_words, words_to_bytes, write_floats},
+    picture::Picture,
     spaces::{ActionSpace, Actions, Dtype, ObsSpec},
 };
 
@@ -69,6 +70,11 @@ impl Env for Pendulum {
         }
     }
 
+    fn obs_bounds(&self) -> Option<[Vec<f32>; 2]> {
+        let greatest = vec![1.0, 1.0, MAX_SPEED as f32];
+        Some([greatest.iter().map(|bound| -bound).collect(), greatest])
+    }
+
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) {
         if let Some(seed) = seed {
             self.random = Random::new(seed);
@@ -101,6 +107,18 @@ impl Env for Pendulum {
             terminated: false,
             truncated: self.num_steps >= MAX_STEPS,
         }
+    }
+
+    fn render(&self) -> Option<Picture> {
+        let mut picture = Picture::new(500, 500, [255; 3]);
+        let (axle, length) = ([250.0; 2], 500.0 / 4.4);
+        let end = [
+            axle[0] - length * self.angle.sin(),
+            axle[1] - length * self.angle.cos(),
+        ];
+        picture.line(axle, end, 40.0, [204, 77, 77]);
+        picture.disc(axle, 6.0, [0; 3]);
+        Some(picture)
     }
 
     fn save_state(&self) -> Option<Vec<u8>> {
