@@ -4,13 +4,15 @@
 
 mod support;
 
+use robot_arm::RobotArm;
 use rust_trainer::{
     algorithms,
     settings::{Algorithm, Settings},
 };
 use tch::Device;
 use vec_env::{
-    ActionSpace, Actions, Dtype, Env, ObsSpec, SyncVecEnv, Transition, VecEnv,
+    ActionSpace, Actions, AutoresetMode, Dtype, Env, ObsSpec, SyncVecEnv, ThreadedVecEnv,
+    Transition, VecEnv,
     env::Random,
     envs::{CartPole, Pendulum},
 };
@@ -122,6 +124,18 @@ fn a_pendulum_is_swung_up() {
     let mean = |returns: &[f64]| returns.iter().sum::<f64>() / returns.len() as f64;
     let (first, last) = (mean(&returns[..32]), mean(&returns[returns.len() - 64..]));
     assert!(first < -1000.0 && last > -400.0, "from {first} to {last}");
+}
+
+/// The template for environments of one's own, on threads.
+#[test]
+fn a_robot_arm_learns_to_reach() {
+    let arms = (0..16).map(|seed| RobotArm::new(50, seed)).collect();
+    let mut env = ThreadedVecEnv::new(arms, AutoresetMode::SameStep, 2).unwrap();
+    let changes = "total_steps = 98_304\nnum_steps = 64\nnum_minibatches = 4\nupdate_epochs = 10\n\
+        learning_rate = 2e-3\nanneal_lr = false\ngamma = 0.9\nent_coef = 0.0\nnorm_reward = true\n\
+        clip_coef = 0.2\nclip_vloss = false\ntorch_threads = 1";
+    let mean = trained(Algorithm::Ppo, &mut env, changes);
+    assert!(mean > -25.0, "mean return {mean}; at random -90");
 }
 
 /// What swings a pendulum up in seconds.

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
+import signal
+import subprocess
+import sys
 import threading
+import time
 import warnings
+from contextlib import closing
 from types import ModuleType
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from displays import screenshot
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from program import ROOT
@@ -27,9 +34,12 @@ def make(num_envs: int = 2, **settings: Any) -> Any:
     return gym.make_vec(ENV_ID, num_envs, **settings)
 
 
-def test_gymnasium_and_stable_baselines3_find_no_fault() -> None:
+def test_gymnasium_and_stable_baselines3_find_no_fault(
+    display: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from stable_baselines3.common.env_checker import check_env as check_sb3
 
+    monkeypatch.setenv("DISPLAY", display)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(gym.make(ENV_ID, render_mode="rgb_array").unwrapped)
@@ -218,11 +228,69 @@ def test_a_forked_child_leaves_the_threads_alone() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-def test_stable_baselines3_trains_on_it() -> None:
-    from stable_baselines3 import PPO
-    from stable_baselines3.common.env_util import make_vec_env
+def test_stable_baselines3_trains_on_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["train_sb3.py", "2048"])
+    runpy.run_path(str(ROOT / "examples/robot_arm/train_sb3.py"), run_name="__main__")
+    assert "2048 steps in" in capsys.readouterr().out
 
-    envs = make_vec_env(lambda: gym.make(ENV_ID), 4, seed=1)
-    model = PPO("MlpPolicy", envs, n_steps=32, batch_size=64, n_epochs=2, seed=1, device="cpu")
-    model.learn(256)
-    assert model.num_timesteps == 256
+
+def test_a_window_shows_each_step(
+    display: str, monkeypatch: pytest.MonkeyPatch, robot_arm: ModuleType
+) -> None:
+    monkeypatch.setenv("DISPLAY", display)
+    pictures = gym.make(ENV_ID, render_mode="rgb_array")
+    with closing(gym.make(ENV_ID, render_mode="human")) as env:
+        for each in (env, pictures):
+            each.reset(seed=1)
+            each.step(np.float32([1, -1]))
+        assert env.render() is None
+        picture = pictures.render()
+        assert placed(picture, screenshot(display))
+    assert not placed(picture, screenshot(display))
+    # What there is not is one line.
+    monkeypatch.delenv("DISPLAY")
+    env = gym.make(ENV_ID, render_mode="human")
+    with closing(env), pytest.warns(UserWarning, match="there is no display"):
+        env.reset()
+    monkeypatch.setitem(sys.modules, "pygame", None)
+    with pytest.raises(gym.error.DependencyNotInstalled, match="pip install pygame"):
+        robot_arm.RobotArm(render_mode="human")
+
+
+def placed(picture: np.ndarray, screen: np.ndarray) -> bool:
+    """Whether a screen shows a picture anywhere, with no frame around it."""
+    height, width, _ = picture.shape
+    lit = np.argwhere(screen.any(axis=2))
+    if not len(lit):
+        return False
+    top, left = lit.min(axis=0)
+    return np.array_equal(screen[top : top + height, left : left + width], picture)
+
+
+def test_an_environment_in_rust_is_watched_from_rust(
+    display: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = ["cargo", "run", "--release", "--locked", "--quiet", "-p", "vec_env"]
+    watch += ["--target-dir", str(ROOT / "target"), "--features", "window", "--example", "watch"]
+
+    def start(name: str) -> subprocess.Popen[str]:
+        command = [*watch, "--", name]
+        return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+
+    monkeypatch.setenv("DISPLAY", display)
+    process = start("mountain-car")
+    deadline = time.monotonic() + 120
+    while not (screen := screenshot(display)).any() and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    lit = np.argwhere(screen.any(axis=2))
+    assert np.array_equal(np.ptp(lit, axis=0) + 1, [400, 600])
+    assert {(255, 255, 255), (204, 204, 0)} <= {*map(tuple, screen.reshape(-1, 3).tolist())}
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    monkeypatch.delenv("DISPLAY")
+    process = start("pendulum")
+    assert "no window can be opened" in process.communicate(timeout=30)[1]
+    assert process.returncode == 1

@@ -50,8 +50,6 @@ pub(crate) struct RunReport {
     /// A tracker beside them, as long as it works.
     tracking: Option<Tracking>,
     total_steps: u64,
-    /// The tag of what `updates.csv` calls `loss`.
-    pub(crate) loss_tag: &'static str,
     progress: Progress,
     /// Raw returns of games.
     pub(crate) games: GameWindow,
@@ -98,7 +96,6 @@ impl RunReport {
             files: None,
             tracking: None,
             total_steps,
-            loss_tag: "losses/loss",
             progress: Progress::hidden(at_step, total_steps),
             games: GameWindow::of("return"),
             lengths: None,
@@ -149,10 +146,9 @@ impl RunReport {
         let lengths = lengths.map(|lengths| ("length_mean_100", lengths.mean()));
         let scalars = scalars.iter().map(|&(name, value)| (name, Some(value)));
         let row: Vec<_> = scalars.chain(own).chain(lengths).collect();
-        let loss_tag = self.loss_tag;
-        self.write(|files| files.update(step, &row, loss_tag))?;
+        self.write(|files| files.update(step, &row))?;
         if let Some(tracking) = &self.tracking {
-            tracking.update(step, files::of_update(&row, loss_tag));
+            tracking.update(step, files::of_update(&row));
         }
         if self.files.is_some() {
             listener::tell(|| told(self, &row));
@@ -175,16 +171,6 @@ impl RunReport {
         self.write(|files| files.evaluation(row))?;
         if let Some(tracking) = &self.tracking {
             tracking.event(row.step, files::of_evaluation(row));
-        }
-        Ok(())
-    }
-
-    /// Records a clip of play, a GIF.
-    pub fn clip(&mut self, step: u64, path: &Path) -> Result<(), TrainerError> {
-        let gif = crate::files::read(path).map_err(TrainerError::io("read", path))?;
-        self.write(|files| files.events.gif(step, "video", &gif))?;
-        if let Some(tracking) = &self.tracking {
-            tracking.clip(step, path);
         }
         Ok(())
     }

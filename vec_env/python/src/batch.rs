@@ -1,4 +1,4 @@
-//! [`Batch`]: environments of any kind on threads, as `gymnasium_envs.py` calls them.
+//! [`Batch`]: environments of any kind on threads, as `gymnasium_envs` calls them.
 
 use std::{
     process,
@@ -24,7 +24,7 @@ use crate::{
 
 /// A batch of environments, stepped while the GIL is free.
 ///
-/// Several threads of Python may call it: each waits for the others' calls to end. `gymnasium_envs.py` checks the order of
+/// Several threads of Python may call it: each waits for the others' calls to end. `gymnasium_envs` checks the order of
 /// calls and says it in Gymnasium's words.
 #[pyclass(frozen)]
 pub struct Batch {

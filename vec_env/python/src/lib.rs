@@ -2,7 +2,7 @@
 //!
 //! [`module!`] makes an extension module of a crate, whose environments are registered with Gymnasium: `gymnasium.make`
 //! gives a `gymnasium.Env`, `gymnasium.make_vec` a `gymnasium.vector.VectorEnv` whose environments are stepped by threads
-//! while the GIL is free. The classes are in `gymnasium_envs.py`, which is compiled into the module: such a package needs
+//! while the GIL is free. The classes are in `gymnasium_envs`, which is compiled into the module: such a package needs
 //! numpy and gymnasium, and nothing else.
 //!
 //! What is of use for any batch in Rust is here, too: [`Destination`], [`with_actions`], [`exception`].

@@ -4,10 +4,19 @@ use std::ffi::CString;
 
 use pyo3::{
     prelude::*,
-    types::{PyCFunction, PyModule},
+    types::{PyCFunction, PyList, PyModule},
 };
 
-const CODE: &str = include_str!("gymnasium_envs.py");
+/// The modules in `gymnasium_envs`, each after those that it imports.
+const MODULES: [(&str, &str); 7] = [
+    ("errors", include_str!("gymnasium_envs/errors.py")),
+    ("checks", include_str!("gymnasium_envs/checks.py")),
+    ("envs", include_str!("gymnasium_envs/envs.py")),
+    ("window", include_str!("gymnasium_envs/window.py")),
+    ("single", include_str!("gymnasium_envs/single.py")),
+    ("vector", include_str!("gymnasium_envs/vector.py")),
+    ("register", include_str!("gymnasium_envs/register.py")),
+];
 
 /// Makes the crate the Python extension module `$module`, which registers environments with Gymnasium, each under its id
 /// and with a function that makes one: its arguments, all with defaults, are those of `gymnasium.make`. The crate is a
@@ -76,13 +85,20 @@ pub fn register(
     env_id: &str,
     make: &Bound<'_, PyCFunction>,
 ) -> PyResult<()> {
+    let py = module.py();
     let name = format!("{}.gymnasium_envs", module.name()?);
-    let loaded = module.py().import("sys")?.getattr("modules")?;
+    let loaded = py.import("sys")?.getattr("modules")?;
     if !loaded.contains(&name)? {
-        let (code, name) = (CString::new(CODE)?, CString::new(name.as_str())?);
-        PyModule::from_code(module.py(), &code, c"gymnasium_envs.py", &name)?;
+        let package = PyModule::new(py, &name)?;
+        package.setattr("__path__", PyList::empty(py))?;
+        loaded.set_item(&name, package)?;
+        for (part, code) in MODULES {
+            let (code, part) = (CString::new(code)?, format!("{name}.{part}"));
+            let file = CString::new(format!("{}.py", part.replace('.', "/")))?;
+            PyModule::from_code(py, &code, &file, &CString::new(part)?)?;
+        }
     }
-    let envs = loaded.get_item(name)?;
-    envs.call_method1("register", (module, env_id, make))?;
+    let register = loaded.get_item(format!("{name}.register"))?;
+    register.call_method1("register", (module, env_id, make))?;
     Ok(())
 }
