@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -18,7 +19,7 @@ def register(module: ModuleType, env_id: str, make: Callable[..., Any]) -> None:
     name = env_id.rpartition("/")[2].partition("-v")[0]
     about = {"make": staticmethod(make), "__module__": module.__name__}
     for suffix, parent in (("", RustEnv), ("Vector", RustVectorEnv)):
-        documentation = "\n\n".join(filter(None, (make.__doc__, parent.__doc__)))
+        documentation = "\n\n".join(filter(None, map(inspect.getdoc, (make, parent))))
         made = type(name + suffix, (parent,), {**about, "__doc__": documentation})
         setattr(module, made.__name__, made)
     for kind in vars(errors).values():
