@@ -76,7 +76,7 @@ class Project:
             (self.root / "rust_trainer" / folder).mkdir()
         (self.root / "rust_trainer/build.rs").touch()
         (self.root / "rust_trainer/Cargo.toml").touch()
-        for crate in ("vec_env", "atari_core", "atari_core/python"):
+        for crate in ("vec_env", "vec_env/python", "atari_core", "atari_core/python"):
             (self.root / crate / "src").mkdir(parents=True)
             (self.root / crate / "Cargo.toml").touch()
         (self.root / "rust_trainer/python/rust_trainer").mkdir(parents=True)
