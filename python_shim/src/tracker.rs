@@ -83,6 +83,19 @@ impl Tracker {
         Ok(Python::attach(log)?)
     }
 
+    /// Logs a clip of play, the GIF at `path`, at an agent step.
+    ///
+    /// # Errors
+    /// What the package says.
+    pub fn clip(&self, step: u64, path: &Path) -> Result<(), EnvError> {
+        let clip = |py: Python<'_>| -> Result<(), CallError> {
+            let path = path.to_string_lossy();
+            self.0.bind(py).call_method1("clip", (step, path))?;
+            Ok(())
+        };
+        Ok(Python::attach(clip)?)
+    }
+
     /// Ends the run, for good where it `is_done`.
     ///
     /// # Errors

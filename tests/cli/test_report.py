@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -93,8 +94,12 @@ def test_scores_and_curves_are_those_of_the_tables(data: dict[str, Any]) -> None
 def test_profiles_are_the_parts_of_the_runs_above(data: dict[str, Any]) -> None:
     scores = np.array([mean_of_last(run, 100, "step", np.inf) for run in PPO])
     [curve] = data["profiles"]["curves"]
-    above = [float((scores > threshold).mean()) for threshold in data["profiles"]["thresholds"]]
-    assert curve["part"] == pytest.approx(above, abs=1e-6)
+    # It falls at each score, and nowhere else: at a score are the parts of the runs above that.
+    before, *at_scores, behind = data["profiles"]["thresholds"]
+    assert at_scores == pytest.approx(sorted(scores), rel=1e-6)
+    assert before < at_scores[0]
+    assert behind > at_scores[-1]
+    assert curve["part"] == pytest.approx([1, 2 / 3, 1 / 3, 0, 0], abs=1e-6)
     assert data["profiles"]["improvement"] == []
 
 
@@ -175,6 +180,16 @@ def test_the_page_opens_alone_and_answers_pointer_and_keys(
     chromium.press("Escape")
     assert dict(chromium.run(READOUT)) == at_end
 
+    # A profile holds its value up to the next score.
+    chromium.run("document.querySelector('#seeds .chart').focus()")
+    for key in ["Home", *["ArrowRight"] * 40]:
+        chromium.press(key)
+    profiles = "[...charts].find(chart => chart.quiet).plot"
+    x = chromium.run(f"{profiles}.posToVal({profiles}.cursor.left, 'x')")
+    scores = [mean_of_last(run, 100, "step", np.inf) for run in PPO]
+    value = chromium.run("document.querySelector('#seeds .readout .value').textContent")
+    assert value.startswith(f"{np.mean(np.array(scores) > x):.3g} (")
+
     chromium.run("document.querySelector('#curves input[type=checkbox]').click()")
     assert len(chromium.run(READOUT)) == len(at_end) + 3
     chromium.run("document.querySelector('input[name=window][value=\"500\"]').click()")
@@ -207,3 +222,12 @@ def test_the_page_fits_and_follows_the_scheme(
         "[...charts].every(chart => chart.plot.axes[0].stroke() === theme('--faint'))"
     )
     assert chromium.problems == []
+
+
+def test_runs_of_one_name_are_told_apart(chromium: browser.Browser, trainer: Trainer) -> None:
+    for folder, run in (("one", PPO[0]), ("other", A2C)):
+        shutil.copytree(run, trainer.folder / folder / "run")
+    trainer.run("report", "one", "other")
+    chromium.open(trainer.folder / "report.html")
+    shown = "[...document.querySelectorAll('table.runs tbody th')].map(cell => cell.textContent)"
+    assert chromium.run(shown) == ["run (PPO)", "run (A2C)"]

@@ -1,12 +1,15 @@
-"""What TensorBoard shows of a run, read by its own code: CleanRL's tags, and hyper-parameters."""
+"""What TensorBoard shows of a run, read by its own code: CleanRL's tags, settings, clips."""
 
 from __future__ import annotations
 
 import csv
+import io
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from program import CARTPOLE, PROGRAM, Trainer
+from PIL import Image
+from program import CARTPOLE, INVADERS, PROGRAM, Trainer, read_checkpoint
 
 # What CleanRL's PPO logs, and its plots read.
 CLEANRL = {
@@ -40,6 +43,47 @@ def test_cleanrls_tags_are_there(run: Path) -> None:
     new = [event.value for event in events.Scalars("losses/approx_kl")]
     assert old == pytest.approx(new, abs=0.02)
     assert "old_approx_kl" not in rows[0]
+
+
+@pytest.mark.parametrize(
+    ("named", "tag"),
+    [
+        ([], "losses/td_loss"),
+        (["--distributional", "c51"], "losses/loss"),
+        (["--distributional", "c51", "--noisy", "true"], "losses/td_loss"),  # as in Rainbow
+    ],
+    ids=["dqn", "c51", "rainbow"],
+)
+def test_the_loss_of_values_has_cleanrls_tag(trainer: Trainer, named: list[str], tag: str) -> None:
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    short = ["--total-steps", 256, "--learning-starts", 64, "--run-name", "run"]
+    trainer.run("train", "dqn-cartpole", *short, *named)
+    events = accumulator.EventAccumulator(str(trainer.folder / "runs/run")).Reload()
+    scalars = events.Tags()["scalars"]
+    assert [each for each in scalars if each.endswith("loss")] == [tag]
+
+
+def test_clips_of_play_are_shown_and_change_nothing(
+    trainer: Trainer, trained: Callable[..., Path]
+) -> None:
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    short = ["--total-steps", 16, "--max-episode-frames", 400, *INVADERS]
+    without = trained(*short)
+    trainer.run("train", *short, "--video-every", 16, "--run-name", "filmed")
+    filmed = trainer.folder / "runs/filmed"
+    events = accumulator.EventAccumulator(str(filmed)).Reload()
+    (clip,) = events.Images("video")
+    with Image.open(io.BytesIO(clip.encoded_image_string)) as gif:
+        assert (clip.step, (clip.width, clip.height)) == (16, gif.size)
+        assert gif.n_frames > 20
+    (kept,) = (filmed / "clips").iterdir()
+    assert kept.read_bytes() == clip.encoded_image_string
+    weights = [max((run / "checkpoints").glob("step-*")) for run in (filmed, without)]
+    (_, learned), (_, expected) = map(read_checkpoint, weights)
+    assert learned == expected
+    # It is what `play` shows of the policy of that step.
+    trainer.run("play", "runs/run", "--seed", 1, "--to", "play.gif", "--seconds", 15)
+    assert (trainer.folder / "play.gif").read_bytes() == clip.encoded_image_string
 
 
 def test_the_page_of_hyper_parameters_has_the_run(run: Path) -> None:

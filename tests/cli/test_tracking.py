@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from program import CARTPOLE, Trainer
+from program import CARTPOLE, INVADERS, Trainer
 
 SHORT = [*CARTPOLE, "--total-steps", 1024, "--seed", 3, "--run-name", "run"]
 
@@ -32,6 +32,7 @@ class Run:
         if FAILS: raise RuntimeError("the disk is full")
         hear("log", values.pop("global_step"), values)
     def finish(self, exit_code): hear("finish", exit_code)
+def Video(path, format): return [path, format]
 def Settings(**options): return options
 def init(id, config, **options):
     hear("init", id, config)
@@ -45,6 +46,7 @@ TRACKIO = (
 class Run:
     def log(self, values, step): hear("log", step, values)
     def finish(self): hear("finish")
+def Video(path): return [path, "gif"]
 def init(project, name, config, resume, embed):
     hear("init", resume, config)
     return Run()
@@ -69,6 +71,8 @@ class MlflowClient:
         if metrics:
             [step] = {metric.parts[3] for metric in metrics}
             hear("log", step, dict(metric.parts[:2] for metric in metrics))
+    def log_artifact(self, run_id, path, folder):
+        hear("log", 32, {folder: [path, "gif"]})
     def set_terminated(self, run_id, status): hear("finish", status)
 """
 )
@@ -111,6 +115,18 @@ def test_a_tracker_hears_what_the_tables_hold(trainer: Trainer, kind: str, code:
         "charts/learning_rate": "learning_rate",
     }.items():
         assert values[tag] == pytest.approx(float(row[column])), tag
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [("wandb", WANDB), ("trackio", TRACKIO), ("mlflow", MLFLOW)]
+)
+def test_a_tracker_gets_the_clips(trainer: Trainer, kind: str, code: str) -> None:
+    (trainer.folder / f"{kind}.py").write_text(code)
+    short = ["--total-steps", 32, "--max-episode-frames", 400, "--run-name", "run"]
+    trainer.run("train", *short, *INVADERS, "--track", kind, "--video-every", 32)
+    [clip] = [call for call in heard(trainer) if call[0] == "log" and "video" in call[2]]
+    step, values = clip[1:]
+    assert (step, values) == (32, {"video": ["runs/run/clips/000000000032.gif", "gif"]})
 
 
 def test_a_resumed_run_goes_on_under_its_id(trainer: Trainer) -> None:

@@ -20,6 +20,7 @@ from stable_baselines3.common.env_util import make_atari_env
 from stable_baselines3.common.vec_env import VecFrameStack
 from torch import nn
 
+from atari_wrappers import make_env
 from rust_trainer import CheckpointError, Settings, evaluate, import_policy, load_policy, train
 from rust_trainer.policies import Policy, QNetwork
 
@@ -42,23 +43,73 @@ MODELS: dict[str, Callable[[Any], Any]] = {
 
 
 class CleanRLAgent(nn.Module):
-    """CleanRL's agent of `ppo_atari.py`: its layers, in its places."""
+    """CleanRL's agent of `ppo_atari.py`: its layers in their places, begun as it begins them."""
 
-    def __init__(self) -> None:
+    def __init__(self, num_actions: int) -> None:
         super().__init__()
+
+        def layer(made: nn.Conv2d | nn.Linear, gain: float = 2**0.5) -> nn.Module:
+            nn.init.orthogonal_(made.weight, gain)
+            nn.init.constant_(made.bias, 0.0)
+            return made
+
         self.network = nn.Sequential(
-            nn.Conv2d(4, 32, 8, stride=4),
+            layer(nn.Conv2d(4, 32, 8, stride=4)),
             nn.ReLU(),
-            nn.Conv2d(32, 64, 4, stride=2),
+            layer(nn.Conv2d(32, 64, 4, stride=2)),
             nn.ReLU(),
-            nn.Conv2d(64, 64, 3, stride=1),
+            layer(nn.Conv2d(64, 64, 3, stride=1)),
             nn.ReLU(),
             nn.Flatten(),
-            nn.Linear(64 * 7 * 7, 512),
+            layer(nn.Linear(64 * 7 * 7, 512)),
             nn.ReLU(),
         )
-        self.actor = nn.Linear(512, 6)
-        self.critic = nn.Linear(512, 1)
+        self.actor = layer(nn.Linear(512, num_actions), 0.01)
+        self.critic = layer(nn.Linear(512, 1), 1.0)
+
+    def forward(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        hidden = self.network(obs / 255.0)
+        return self.actor(hidden), self.critic(hidden)[:, 0]
+
+
+def trained_as_cleanrl_does(steps: int = 32) -> CleanRLAgent:
+    """Return its agent after a PPO update from a rollout of one game."""
+    torch.manual_seed(3)
+    with make_env(GAME, preset="cleanrl") as env:
+        agent = CleanRLAgent(env.action_space.n)
+        adam = torch.optim.Adam(agent.parameters(), lr=2.5e-4, eps=1e-5)
+        obs, _ = env.reset(seed=3)
+        seen, actions, rewards = [], [], []
+        for _ in range(steps):
+            seen.append(torch.from_numpy(np.array(obs)))
+            with torch.no_grad():
+                logits, _ = agent(seen[-1][None])
+            actions.append(torch.distributions.Categorical(logits=logits).sample()[0])
+            obs, reward, *_ = env.step(int(actions[-1]))
+            rewards.append(float(reward))
+    batch, taken = torch.stack(seen), torch.stack(actions)
+    returns = torch.tensor(
+        [sum(0.99**i * r for i, r in enumerate(rewards[t:])) for t in range(steps)]
+    )
+    with torch.no_grad():
+        logits, values = agent(batch)
+        before = torch.distributions.Categorical(logits=logits).log_prob(taken)
+    advantages = returns - values
+    for _ in range(4):
+        logits, values = agent(batch)
+        chosen = torch.distributions.Categorical(logits=logits)
+        ratio = (chosen.log_prob(taken) - before).exp()
+        losses = torch.max(-advantages * ratio, -advantages * ratio.clamp(0.9, 1.1))
+        loss = (
+            losses.mean()
+            - 0.01 * chosen.entropy().mean()
+            + 0.25 * (returns - values).square().mean()
+        )
+        adam.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(agent.parameters(), 0.5)
+        adam.step()
+    return agent
 
 
 @pytest.fixture(scope="module")
@@ -152,8 +203,7 @@ def test_a_run_learns_on_from_it(
 
 
 def test_cleanrls_agent_acts_as_before(tmp_path: Path) -> None:
-    torch.manual_seed(3)
-    agent = CleanRLAgent()
+    agent = trained_as_cleanrl_does()
     file = tmp_path / "ppo_atari.cleanrl_model"
     torch.save(agent.state_dict(), file)
     made = import_policy(file, GAME, tmp_path / "run")
@@ -161,10 +211,8 @@ def test_cleanrls_agent_acts_as_before(tmp_path: Path) -> None:
     policy = load_policy(tmp_path / "run")
     obs = np.stack(seen(policy))
     with torch.no_grad():
-        hidden = agent.network(torch.from_numpy(obs) / 255.0)
-        logits, value = policy(torch.from_numpy(obs))
-    torch.testing.assert_close(logits, agent.actor(hidden), rtol=1e-4, atol=1e-5)
-    torch.testing.assert_close(value, agent.critic(hidden)[:, 0], rtol=1e-4, atol=1e-5)
+        theirs, ours = agent(torch.from_numpy(obs)), policy(torch.from_numpy(obs))
+    torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
     assert policy.env.settings["preset"] == "cleanrl"
 
 

@@ -14,10 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from program import ROOT
 from untrained import CASES, observations, save_untrained, untrained
 
 import rust_trainer
 from rust_trainer import CheckpointError, checkpoints, load_policy
+from rust_trainer.played_envs import OF_RECIPES
 from rust_trainer.playing import play_games
 
 
@@ -31,6 +33,12 @@ def test_it_plays_the_games_that_the_program_plays(name: str, tmp_path: Path) ->
         return
     played = play_games(policy, 2, seed=5, greedy=True)
     assert (played.returns, played.lengths) == (ours.returns, ours.lengths)
+
+
+def test_games_are_made_by_the_settings_that_the_trainer_passes_on() -> None:
+    source = (ROOT / "rust_trainer/src/envs/request.rs").read_text()
+    [named] = re.findall(r"const OF_RECIPES: .*?= \[(.*?)\];", source, re.DOTALL)
+    assert re.findall(r'"(\w+)"', named) == list(OF_RECIPES)
 
 
 def test_names_are_those_of_the_checkpoint(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import torch
 from program import PROGRAM, Trainer
 from untrained import CASES, observations, save_untrained, untrained
 
-from rust_trainer import export_onnx, load_policy
+from rust_trainer import __version__, export_onnx, load_policy
 from rust_trainer.policies import RecurrentActorCritic
 
 onnx = pytest.importorskip("onnx")
@@ -84,6 +84,7 @@ def test_the_program_writes_it_with_what_a_player_needs(tmp_path: Path) -> None:
     model = onnx.load(tmp_path / "a.onnx")
     onnx.checker.check_model(model, full_check=True)
     kept = {each.key: json.loads(each.value) for each in model.metadata_props}
+    assert (model.producer_name, model.producer_version) == ("rust_trainer", __version__)
     assert kept["env_id"] == "SpaceInvadersNoFrameskip-v4"
     assert kept["recipe"]["frame_stack"] == 4
     assert kept["action_meanings"][1] == "FIRE"

@@ -27,6 +27,9 @@ class Tracker(Protocol):
     def log(self, step: int, values: dict[str, float]) -> None:
         """Log values by their names at an agent step."""
 
+    def clip(self, step: int, path: str) -> None:
+        """Log a clip of play, a GIF, at an agent step."""
+
     def finish(self, *, is_done: bool) -> None:
         """End the run, for good where it is done, and send what is left to send."""
 
@@ -46,6 +49,11 @@ class Trackio(Tracker):
 
     def log(self, step: int, values: dict[str, float]) -> None:
         self.run.log(values, step=step)
+
+    def clip(self, step: int, path: str) -> None:
+        import trackio
+
+        self.run.log({"video": trackio.Video(path)}, step=step)
 
     def finish(self, *, is_done: bool) -> None:
         self.run.finish()
@@ -75,6 +83,11 @@ class Wandb(Tracker):
 
     def log(self, step: int, values: dict[str, float]) -> None:
         self.run.log({"global_step": step, **values})
+
+    def clip(self, step: int, path: str) -> None:
+        import wandb
+
+        self.run.log({"global_step": step, "video": wandb.Video(path, format="gif")})
 
     def finish(self, *, is_done: bool) -> None:
         # A run that was stopped has not failed.
@@ -115,6 +128,9 @@ class Mlflow(Tracker):
             self.mlflow.entities.Metric(name, value, now, step) for name, value in values.items()
         ]
         self.client.log_batch(self.id, metrics=metrics)
+
+    def clip(self, step: int, path: str) -> None:
+        self.client.log_artifact(self.id, path, "video")
 
     def finish(self, *, is_done: bool) -> None:
         self.client.set_terminated(self.id, "FINISHED" if is_done else "KILLED")

@@ -22,6 +22,7 @@ from torch.fx.node import map_arg
 from torch.fx.passes.shape_prop import ShapeProp
 from torch.nn import functional
 
+from rust_trainer import __version__
 from rust_trainer.networks import ChannelNorm
 from rust_trainer.policies import ActorCritic, Policy, RecurrentActorCritic
 
@@ -83,6 +84,7 @@ def onnx_model(policy: Policy) -> onnx.ModelProto:
     model = onnx.helper.make_model(
         graph.proto(),
         producer_name="rust_trainer",
+        producer_version=__version__,
         opset_imports=[onnx.helper.make_opsetid("", _OPSET)],
         ir_version=_IR_VERSION,
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from atari_wrappers import VecEnv
 
 # The settings that decide what is observed and done, in learning and in playing.
-_NAMED = (
+OF_RECIPES = (
     "fire_reset",
     "obs_type",
     "noop_max",
@@ -54,7 +54,7 @@ class EnvPlan:
             "episodic_life": False,
             "clip_reward": False,
         }
-        named = {name: settings.get(name, "recipe") for name in _NAMED}
+        named = {name: settings.get(name, "recipe") for name in OF_RECIPES}
         kept |= {name: value for name, value in named.items() if value != "recipe"}
         num_players = int(settings.get("num_players", 1))
         if num_players > 1:

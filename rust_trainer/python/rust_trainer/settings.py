@@ -56,6 +56,7 @@ class Settings:
     eval_episodes: int | None = None
     eval_num_envs: int | None = None
     eval_greedy: bool | None = None
+    video_every: int | None = None
     img_dir: str | PathLike[str] | None = None
     track: Literal["none", "trackio", "wandb", "mlflow"] | None = None
     env_id: str | None = None

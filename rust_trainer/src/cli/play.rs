@@ -12,7 +12,7 @@ use super::{
 use crate::{
     envs,
     error::TrainerError,
-    play::{self, Controls, Cut, Ended, FRAMES_PER_SECOND, Filming, LiveGame, Target},
+    play::{self, Controls, Cut, Ended, Filming, LiveGame, Target},
     report::human,
     stop::{self, StopRequest},
     terminal,
@@ -91,10 +91,17 @@ pub(super) fn play(args: &LivePlayArgs, stop: &StopRequest) -> Result<i32, Train
     let policy = args.play.load(&found)?;
     let (mode, difficulty) = (args.mode, args.difficulty);
     let powered_on = make_envs(1, stop, move || {
-        envs::powered_on(&settings, mode, difficulty)
+        let remedy = "`eval --video-dir` saves its games as mp4";
+        envs::powered_on(&settings, (mode, difficulty), remedy)
     })?;
     let kinds = (&checkpoint.obs_spec, &checkpoint.action_space);
-    let mut game = LiveGame::new(policy, &powered_on, kinds, args.play.seed, args.play.greedy)?;
+    let mut game = LiveGame::new(
+        &*policy,
+        &powered_on,
+        kinds,
+        args.play.seed,
+        args.play.greedy,
+    )?;
     let ended = show(args, &target, &mut game, stop)?;
     // A terminal that the game was shown in has room for words again.
     if target == Target::Terminal {
@@ -107,7 +114,7 @@ pub(super) fn play(args: &LivePlayArgs, stop: &StopRequest) -> Result<i32, Train
 fn show(
     args: &LivePlayArgs,
     target: &Target,
-    game: &mut LiveGame,
+    game: &mut LiveGame<'_>,
     stop: &StopRequest,
 ) -> Result<Vec<Ended>, TrainerError> {
     if *target == Target::Terminal {
@@ -117,12 +124,7 @@ fn show(
         scale: args.scale.map(|scale| scale as usize),
         speed: args.speed,
     };
-    let cut = Cut {
-        first: args.from_frame,
-        count: args.seconds.map_or(u64::MAX, |seconds| {
-            (seconds * FRAMES_PER_SECOND).round() as u64
-        }),
-    };
+    let cut = Cut::of(args.from_frame, args.seconds);
     let num_games = args.games.or((!target.is_live()).then_some(1));
     let mut controls = Controls::new(args.human, args.values, args.speed);
     let mut display = target.open(filming)?;

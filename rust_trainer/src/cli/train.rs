@@ -5,6 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use atari_core::rl::game::PoweredOn;
 use vec_env::VecEnv;
 
 use super::{
@@ -17,9 +18,10 @@ use crate::{
     device,
     envs::{self, EnvRequest, Recording, TrainingEnvs},
     error::TrainerError,
+    play::{self, LiveGame},
     ranks::{Launch, Ranks},
     report::tracking,
-    run::{Outcome, Run, RunFolder, RunStart},
+    run::{Outcome, Run, RunFolder, RunStart, clips::Film},
     settings::{CHANGEABLE, EnvSettings, RunSettings, Settings, Track, fields::shown},
     stop::{self, StopRequest},
 };
@@ -188,17 +190,44 @@ fn make_run(
     } else {
         None
     };
+    let has_clips = settings.run.video_every > 0 && ranks.is_first();
+    let of_clips = has_clips.then(|| console_of_clips(&settings, stop));
+    let of_clips = of_clips.transpose()?;
     let mut run = Run::start(start, env, stop)?;
     if ranks.is_first() {
         run.notices.iter().for_each(warn);
         announce(ranks, &run, why_not_native)?;
         evaluate_in(&mut run, for_evaluation)?;
+        if let Some(powered_on) = of_clips {
+            run.film_by(film_on(powered_on, &run));
+        }
         if !is_new {
             let from = run.learned.step;
             say(format_args!("going on from agent step {from}"));
         }
     }
     Ok(run)
+}
+
+/// The console that clips are made on; what cannot be played there is refused.
+fn console_of_clips(settings: &Settings, stop: &StopRequest) -> Result<PoweredOn, TrainerError> {
+    let settings = settings.clone();
+    make_envs(1, stop, move || {
+        let remedy = "`video_every` = 0 trains without clips";
+        envs::powered_on(&settings, (None, None), remedy)
+    })
+}
+
+/// What films the policy of a run: always the beginning of the same game.
+fn film_on(powered_on: PoweredOn, run: &Run) -> Box<Film> {
+    const SECONDS: f64 = 15.0;
+    let kinds = (run.env.obs_spec().clone(), run.env.action_space().clone());
+    let seed = run.settings.run.seed;
+    Box::new(move |policy, path, stop| {
+        let kinds = (&kinds.0, &kinds.1);
+        let mut game = LiveGame::new(policy, &powered_on, kinds, seed, false)?;
+        play::clip(&mut game, SECONDS, path, stop)
+    })
 }
 
 /// The settings with this rank's share of the environments.

@@ -32,17 +32,17 @@ pub(super) fn make(
 }
 
 /// A console with the game of `settings`, to play whole games with raw rewards; in another `mode` or `difficulty` than
-/// they say where these are named.
+/// they say where these are named. What cannot be played is refused with a `remedy`.
 ///
 /// # Errors
 /// As [`make`]; a mode or a difficulty that the game has not.
 pub(crate) fn powered_on(
     settings: &Settings,
-    mode: Option<u32>,
-    difficulty: Option<u32>,
+    (mode, difficulty): (Option<u32>, Option<u32>),
+    remedy: &str,
 ) -> Result<PoweredOn, TrainerError> {
     let request = EnvRequest::for_evaluation(settings, &Recording::default());
-    let mut game = find(&request, "`eval --video-dir` saves its games as mp4")?;
+    let mut game = find(&request, remedy)?;
     game.recipe.mode = mode.or(game.recipe.mode);
     game.recipe.difficulty = difficulty.or(game.recipe.difficulty);
     let powered_on = match game.num_players {

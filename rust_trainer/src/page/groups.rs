@@ -25,6 +25,14 @@ pub(crate) struct Group<'a> {
     pub runs: Vec<&'a RunFiles>,
 }
 
+impl Group<'_> {
+    /// What it is called among those of its environment.
+    pub fn name_in_env(&self) -> String {
+        let env = format!(" · {}", envs::name_in_files(&self.env_id));
+        self.label.replacen(&env, "", 1)
+    }
+}
+
 /// Whether a setting makes another group of a run.
 pub(super) fn tells_apart(name: &str) -> bool {
     OF_A_GROUP.contains(&name) || !(CHANGEABLE.contains(&name) || OF_A_RUN.contains(&name))
@@ -102,12 +110,14 @@ fn labels(groups: &[Group<'_>]) -> Vec<String> {
                 None => label.clone(),
             })
             .collect();
-        // Only what tells some apart that had one name so far.
+        // Only what tells some apart that had one name so far. A setting that only one of them has is of another version
+        // of the program.
+        let value = |place: usize| groups[place].way.get(&name);
         let splits = |place: usize| {
             let alike = |other: &usize| labels[*other] == labels[place];
-            (0..labels.len())
-                .filter(alike)
-                .any(|other| longer[other] != longer[place])
+            (0..labels.len()).filter(alike).any(|other| {
+                value(place).is_some() && value(other).is_some() && longer[other] != longer[place]
+            })
         };
         labels = (0..labels.len())
             .map(|place| {
@@ -127,10 +137,16 @@ fn labels(groups: &[Group<'_>]) -> Vec<String> {
     with_names.collect()
 }
 
-/// The settings that all of `ways` have, with more than one value among them; those that people ask for first come
-/// first.
+/// The settings with more than one value among `ways`; those that people ask for first come first.
 fn differing(ways: &[&Table]) -> Vec<String> {
-    const FIRST: [&str; 4] = ["algorithm", "total_steps", "recipe", "precision"];
+    const FIRST: [&str; 6] = [
+        "algorithm",
+        "distributional",
+        "total_steps",
+        "net",
+        "recipe",
+        "precision",
+    ];
     const LAST: &str = "backend";
     let mut values: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (name, value) in ways.iter().flat_map(|way| way.iter()) {
@@ -138,9 +154,7 @@ fn differing(ways: &[&Table]) -> Vec<String> {
     }
     let mut names: Vec<String> = values
         .into_iter()
-        .filter(|(_, values)| {
-            values.len() == ways.len() && values.iter().any(|value| *value != values[0])
-        })
+        .filter(|(_, values)| values.iter().any(|value| *value != values[0]))
         .map(|(name, _)| name.to_owned())
         .collect();
     let place = |name: &String| FIRST.iter().position(|first| first == name);

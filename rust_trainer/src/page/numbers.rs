@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     report::{
+        band::Point,
         bootstrap::{interquartile_mean, mean},
         format::{duration, short},
         human,
@@ -22,44 +23,33 @@ use crate::{
 pub(super) const WINDOWS: [usize; 3] = [10, GAMES, 500];
 /// Points of a curve of an update's numbers, at most.
 const POINTS: usize = 200;
-/// Thresholds of a performance profile.
-const THRESHOLDS: usize = 60;
 /// What the time of an update goes into.
 const PHASES: [&str; 3] = ["seconds_acting", "seconds_stepping", "seconds_learning"];
 
 /// Each environment once: what its curves show, and what is known of it beside them.
 pub(super) fn envs(groups: &[Group<'_>]) -> Vec<Value> {
-    let mut ids: Vec<&str> = groups.iter().map(|group| group.env_id.as_str()).collect();
-    let mut seen = Vec::new();
-    ids.retain(|id| {
-        !seen.contains(id) && {
-            seen.push(*id);
-            true
+    let mut ids: Vec<&str> = Vec::new();
+    for group in groups {
+        if !ids.contains(&group.env_id.as_str()) {
+            ids.push(&group.env_id);
         }
-    });
-    ids.into_iter()
-        .map(|id| {
-            let of_env = groups.iter().filter(|group| group.env_id == id);
-            let mut runs = of_env.clone().flat_map(|group| &group.runs);
-            let is_self_play = runs.any(|run| run.is_self_play());
-            let algorithms = of_env
-                .clone()
-                .map(|group| group.runs[0].setting("algorithm"));
-            let algorithms: Vec<_> = algorithms.collect();
-            let steps = of_env.flat_map(|group| group.runs.iter().map(|run| run.steps()));
-            let published = if is_self_play {
-                Vec::new()
-            } else {
-                published::of(id, &algorithms)
-            };
-            json!({
-                "id": id,
-                "axis": if is_self_play { "length of a game (agent steps)" } else { "raw return" },
-                "steps": steps.max(),
-                "published": published,
-            })
-        })
-        .collect()
+    }
+    let about = |id| {
+        let of_env: Vec<_> = groups.iter().filter(|group| group.env_id == id).collect();
+        let runs = || of_env.iter().flat_map(|group| &group.runs);
+        let algorithms = of_env
+            .iter()
+            .map(|group| group.runs[0].setting("algorithm"));
+        let mut published = published::of(id, &algorithms.collect::<Vec<_>>());
+        let mut axis = "raw return";
+        if runs().any(|run| run.is_self_play()) {
+            axis = "length of a game (agent steps)";
+            published.clear();
+        }
+        let steps = runs().map(|run| run.steps()).max();
+        json!({ "id": id, "axis": axis, "steps": steps, "published": published })
+    };
+    ids.into_iter().map(about).collect()
 }
 
 /// A group: its curves, its score, its runs.
@@ -68,6 +58,7 @@ pub(super) fn group(group: &Group<'_>) -> Value {
     let estimate = (!scores.is_empty()).then(|| Estimate::of(&[scores], mean));
     json!({
         "label": group.label,
+        "name": group.name_in_env(),
         "env": group.env_id,
         "algorithm": group.runs[0].setting("algorithm"),
         "score": estimate,
@@ -86,12 +77,7 @@ fn curves(runs: &[&RunFiles], games: fn(&RunFiles) -> Games, unit: f64) -> Map<S
     let end = ends.max().unwrap_or(0);
     let of = |window: usize| {
         let points = mean_curve_of_last(window, &games, end);
-        let column = |value: &dyn Fn(&crate::report::band::Point) -> f64| {
-            points
-                .iter()
-                .map(|point| rounded(value(point)))
-                .collect::<Vec<_>>()
-        };
+        let column = |value: &dyn Fn(&Point) -> f64| column(&points, value);
         let mut curve = json!({
             "x": column(&|point| point.step as f64 * unit),
             "mean": column(&|point| point.mean),
@@ -114,7 +100,7 @@ fn run(run: &RunFiles) -> Value {
         "name": run.name,
         "seed": run.setting("seed"),
         "steps": steps,
-        "shown_steps": short(steps as f64),
+        "shown_steps": shown_steps(steps, run.setting("total_steps").parse().ok()),
         "seconds": seconds,
         "time": duration(seconds),
         "games": run.games.len(),
@@ -128,6 +114,15 @@ fn run(run: &RunFiles) -> Value {
         "updates": updates(&run.updates),
         "machine": machine(&run.machine),
     })
+}
+
+/// How far a run is: `2.1M of 10M` where steps are left to do.
+fn shown_steps(steps: u64, total: Option<u64>) -> String {
+    let done = short(steps as f64);
+    match total.map(|total| (total, short(total as f64))) {
+        Some((total, all)) if steps < total && all != done => format!("{done} of {all}"),
+        _ => done,
+    }
 }
 
 /// Seconds that went into each part of an update, over all updates in the table, and what is left of the run's.
@@ -202,28 +197,19 @@ pub(super) fn profiles(groups: &[Group<'_>]) -> Value {
     let Some((ids, ways)) = ways(groups) else {
         return Value::Null;
     };
-    let all: Vec<f64> = ways
-        .iter()
-        .flat_map(|(_, scores)| scores.concat())
-        .collect();
-    let (low, high) = all
-        .iter()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &one| {
-            (low.min(one), high.max(one))
-        });
-    let room = 0.05 * (high - low).max(1e-9);
-    let step = (high - low + 2.0 * room) / (THRESHOLDS - 1) as f64;
-    let thresholds: Vec<f64> = (0..THRESHOLDS)
-        .map(|place| low - room + place as f64 * step)
-        .collect();
+    let thresholds = thresholds(
+        ways.iter()
+            .flat_map(|(_, scores)| scores.concat())
+            .collect(),
+    );
     let curves = ways.iter().map(|(label, scores)| {
         let points = profile(scores, &thresholds);
         json!({
             "label": label,
             "scores": scores.iter().map(Vec::len).sum::<usize>(),
-            "part": points.iter().map(|(part, _)| rounded(*part)).collect::<Vec<_>>(),
-            "low": points.iter().map(|(_, ends)| rounded(ends.low)).collect::<Vec<_>>(),
-            "high": points.iter().map(|(_, ends)| rounded(ends.high)).collect::<Vec<_>>(),
+            "part": column(&points, |(part, _)| *part),
+            "low": column(&points, |(_, ends)| ends.low),
+            "high": column(&points, |(_, ends)| ends.high),
             "interquartile_mean": Estimate::of(scores, interquartile_mean),
             "mean": Estimate::of(scores, mean),
         })
@@ -237,10 +223,19 @@ pub(super) fn profiles(groups: &[Group<'_>]) -> Value {
     json!({
         "envs": ids,
         "score": if ids.len() > 1 { "human-normalized score" } else { "score (raw return)" },
-        "thresholds": thresholds.into_iter().map(rounded).collect::<Vec<_>>(),
+        "thresholds": column(&thresholds, |&threshold| threshold),
         "curves": curves,
         "improvement": pairs.collect::<Vec<_>>(),
     })
+}
+
+/// Where profiles of these scores, at least one, change, which is at each score; and a place before and behind them.
+fn thresholds(mut scores: Vec<f64>) -> Vec<f64> {
+    scores.sort_by(f64::total_cmp);
+    scores.dedup();
+    let (low, high) = (scores[0], scores[scores.len() - 1]);
+    let room = 0.05 * (high - low).max(1e-9);
+    [&[low - room], &scores[..], &[high + room]].concat()
 }
 
 /// The environments that are compared, and the scores on each of every way of training that has some on all.
@@ -278,6 +273,11 @@ fn ways(groups: &[Group<'_>]) -> Option<Ways> {
         }
     }
     (!ways.is_empty()).then_some((ids, ways))
+}
+
+/// What stands in each point of a curve.
+fn column<Point>(points: &[Point], value: impl Fn(&Point) -> f64) -> Vec<f64> {
+    points.iter().map(|point| rounded(value(point))).collect()
 }
 
 /// A number with seven digits, as many as are ever seen: pages are half as long.

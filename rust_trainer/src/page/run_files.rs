@@ -12,6 +12,7 @@ use crate::{
     error::TrainerError,
     files,
     report::{EPISODES, EVALUATIONS, Episode, Evaluation, length_of_both, read_rows},
+    run::folder::CLIPS,
     seeds::{Games, Plan},
     settings::{FILE_OF_RUN, Settings, read_file},
 };
@@ -138,6 +139,11 @@ impl RunFiles {
             let ending = path.extension().unwrap_or_default();
             path.is_file() && (ending == "mp4" || ending == "gif")
         });
+        // Of clips that were made while it learned the newest is enough.
+        let clips = self.folder.join(CLIPS);
+        if clips.is_dir() {
+            videos.extend(files::list(&clips)?.into_iter().max());
+        }
         videos.sort();
         Ok(videos)
     }

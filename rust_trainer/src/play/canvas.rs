@@ -116,14 +116,8 @@ mod tests {
         assert_eq!(size_on_television(210, 2), (560, 420));
         let colours = [[0; 3]; 256];
         let screen: Vec<u8> = (0..2 * WIDTH).map(|at| (at / 2) as u8).collect();
-        let frame = Frame {
-            screen: &screen,
-            colours: &colours,
-            caption: &Caption::default(),
-            outlook: None,
-            actions: &[],
-            pressed: None,
-        };
+        let caption = Caption::default();
+        let frame = Frame::of(&screen, &colours, &caption);
         let mut canvas = Canvas::new(300, 9, 255);
         canvas.draw_frame(&frame, (10, 1), (280, 8));
         for (column, source) in [(0, 0), (1, 0), (2, 1), (279, 159)] {

@@ -28,6 +28,21 @@ impl Frame<'_> {
     }
 }
 
+#[cfg(test)]
+impl<'a> Frame<'a> {
+    /// One that nobody has an outlook on.
+    pub fn of(screen: &'a [u8], colours: &'a Colours, caption: &'a Caption) -> Self {
+        Self {
+            screen,
+            colours,
+            caption,
+            outlook: None,
+            actions: &[],
+            pressed: None,
+        }
+    }
+}
+
 /// Which game it is and how it stands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Caption {
@@ -44,17 +59,14 @@ pub(crate) struct Caption {
 impl Caption {
     /// How the game stands: `Pong  game 1  score 12`.
     pub fn text(&self) -> String {
-        let score: Vec<String> = self
-            .score
-            .iter()
-            .map(|points| format!("{points:.0}"))
-            .collect();
-        format!(
-            "{}  game {}  score {}",
-            self.title(),
-            self.number,
-            score.join(" : ")
-        )
+        let (title, score) = (self.title(), self.score_with(" : "));
+        format!("{title}  game {}  score {score}", self.number)
+    }
+
+    /// The points of each player.
+    pub fn score_with(&self, between: &str) -> String {
+        let points = self.score.iter().map(|points| format!("{points:.0}"));
+        points.collect::<Vec<_>>().join(between)
     }
 
     /// The game as people write it.

@@ -46,9 +46,9 @@ pub(crate) struct Ended {
 }
 
 /// A game in play.
-pub(crate) struct LiveGame {
+pub(crate) struct LiveGame<'policy> {
     env: AtariEnv,
-    policy: Box<dyn Policy>,
+    policy: &'policy dyn Policy,
     memory: Memory,
     rng: Pcg64,
     greedy: bool,
@@ -61,14 +61,14 @@ pub(crate) struct LiveGame {
     by_human: bool,
 }
 
-impl LiveGame {
+impl<'policy> LiveGame<'policy> {
     /// A game on a console that was switched on, for a policy that learned from observations and actions of these
     /// kinds: those of one player in a game for two, whose both sides it plays.
     ///
     /// # Errors
     /// The game has other observations or actions.
     pub fn new(
-        policy: Box<dyn Policy>,
+        policy: &'policy dyn Policy,
         powered_on: &PoweredOn,
         (obs_spec, action_space): (&ObsSpec, &ActionSpace),
         seed: u64,

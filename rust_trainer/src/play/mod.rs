@@ -26,7 +26,7 @@ use crate::{error::TrainerError, stop::StopRequest};
 use frame::Frame;
 
 /// Frames that the console shows in a second.
-pub(crate) const FRAMES_PER_SECOND: f64 = 60.0;
+const FRAMES_PER_SECOND: f64 = 60.0;
 
 /// Where frames go.
 pub(crate) trait Display {
@@ -88,9 +88,20 @@ pub(crate) struct Cut {
     pub count: u64,
 }
 
+impl Cut {
+    /// From the frame `first` on, and so many seconds of the console; `None`: all of them.
+    pub fn of(first: u64, seconds: Option<f64>) -> Self {
+        let count = |seconds: f64| (seconds * FRAMES_PER_SECOND).round() as u64;
+        Self {
+            first,
+            count: seconds.map_or(u64::MAX, count),
+        }
+    }
+}
+
 /// Plays up to `num_games` games, until all frames of the `cut` are shown, the user leaves, or a stop is asked for.
 pub(crate) fn play(
-    game: &mut LiveGame,
+    game: &mut LiveGame<'_>,
     num_games: Option<u64>,
     cut: Cut,
     display: &mut dyn Display,
@@ -123,6 +134,26 @@ pub(crate) fn play(
         number += 1;
     }
     Ok(())
+}
+
+/// Plays the first `seconds` of a game and writes a GIF; `false` where a stop was asked for meanwhile, and there is none.
+pub(crate) fn clip(
+    game: &mut LiveGame<'_>,
+    seconds: f64,
+    path: &Path,
+    stop: &StopRequest,
+) -> Result<bool, TrainerError> {
+    let filming = Filming {
+        scale: None,
+        speed: 1.0,
+    };
+    let mut gif = Target::Gif(path.to_owned()).open(filming)?;
+    let cut = Cut::of(0, Some(seconds));
+    let mut controls = Controls::new(false, false, filming.speed);
+    play(game, Some(1), cut, &mut *gif, &mut controls, stop, |_| {
+        Ok(())
+    })?;
+    Ok(!stop.is_asked() && gif.finish()?.is_some())
 }
 
 /// Refuses to write over a file.

@@ -22,15 +22,10 @@ pub(super) struct Line {
 /// What there is to say beside a frame.
 pub(super) fn lines(frame: &Frame<'_>) -> Vec<Line> {
     let caption = frame.caption;
-    let score: Vec<String> = caption
-        .score
-        .iter()
-        .map(|points| format!("{points:.0}"))
-        .collect();
     let mut lines: Vec<Line> = [
         caption.title(),
         named("game", &caption.number.to_string()),
-        named("score", &score.join(":")),
+        named("score", &caption.score_with(":")),
         caption.player().to_owned(),
     ]
     .map(plain)
@@ -158,18 +153,16 @@ mod tests {
             score: vec![35.0],
             is_human: false,
         };
-        let frame = Frame {
-            screen: &[],
-            colours: &COLOURS,
-            caption: &caption,
-            outlook: Some(&Outlook {
-                value: 1.5,
-                estimates,
-            }),
+        let outlook = Outlook {
+            value: 1.5,
+            estimates,
+        };
+        lines(&Frame {
+            outlook: Some(&outlook),
             actions: ACTIONS,
             pressed,
-        };
-        lines(&frame)
+            ..Frame::of(&[], &COLOURS, &caption)
+        })
     }
 
     #[test]

@@ -84,29 +84,18 @@ impl InTerminal {
     /// An arrow takes the place of the one before.
     fn turn(&mut self, code: KeyCode, stick: &mut Stick) {
         let fire = stick.fire;
-        *stick = match code {
-            KeyCode::Up => Stick {
-                up: true,
-                fire,
-                ..Stick::default()
-            },
-            KeyCode::Down => Stick {
-                down: true,
-                fire,
-                ..Stick::default()
-            },
-            KeyCode::Left => Stick {
-                left: true,
-                fire,
-                ..Stick::default()
-            },
-            KeyCode::Right => Stick {
-                right: true,
-                fire,
-                ..Stick::default()
-            },
-            _ => return,
+        let mut turned = Stick {
+            fire,
+            ..Stick::default()
         };
+        match code {
+            KeyCode::Up => turned.up = true,
+            KeyCode::Down => turned.down = true,
+            KeyCode::Left => turned.left = true,
+            KeyCode::Right => turned.right = true,
+            _ => return,
+        }
+        *stick = turned;
         self.moved = Some(Instant::now());
     }
 }
@@ -265,14 +254,7 @@ mod tests {
             score: vec![3.0, 4.0],
             is_human: true,
         };
-        let frame = Frame {
-            screen: &screen,
-            colours: &colours,
-            caption: &caption,
-            outlook: None,
-            actions: &[],
-            pressed: None,
-        };
+        let frame = Frame::of(&screen, &colours, &caption);
         let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));
         draw(&mut buffer, &frame, &Controls::new(true, true, 2.0));
         let cell = |column, row| buffer.cell((column, row)).cloned().unwrap();
@@ -307,14 +289,8 @@ mod tests {
     #[test]
     fn no_terminal_is_too_small() {
         let screen = vec![0; 210 * WIDTH];
-        let frame = Frame {
-            screen: &screen,
-            colours: &[[0; 3]; 256],
-            caption: &Caption::default(),
-            outlook: None,
-            actions: &[],
-            pressed: None,
-        };
+        let caption = Caption::default();
+        let frame = Frame::of(&screen, &[[0; 3]; 256], &caption);
         for (width, height) in [(1, 1), (2, 3), (30, 4), (400, 120)] {
             let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
             draw(&mut buffer, &frame, &Controls::new(false, true, 1.0));

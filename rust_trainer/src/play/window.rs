@@ -181,14 +181,8 @@ mod tests {
     #[test]
     fn the_game_is_as_large_as_whole_lines_allow_and_in_the_middle() {
         let screen = vec![8; 210 * WIDTH];
-        let frame = Frame {
-            screen: &screen,
-            colours: &[[0; 3]; 256],
-            caption: &Caption::default(),
-            outlook: None,
-            actions: &[],
-            pressed: None,
-        };
+        let caption = Caption::default();
+        let frame = Frame::of(&screen, &[[0; 3]; 256], &caption);
         for (window, game) in [
             ((840, 630), (840, 630)),
             ((900, 700), (840, 630)),

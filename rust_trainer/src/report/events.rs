@@ -83,6 +83,31 @@ impl EventWriter {
         })
     }
 
+    /// Logs a picture at `step`, a GIF, which `TensorBoard` plays where it moves.
+    pub fn gif(&mut self, step: u64, tag: &str, gif: &[u8]) -> Result<(), TrainerError> {
+        const RGB: u64 = 3;
+        // Its head, and two bytes each of width and height.
+        let side = |at| {
+            Some(u64::from(u16::from_le_bytes(
+                *gif.get(at..)?.first_chunk()?,
+            )))
+        };
+        let [width, height] = [6, 8].map(|at| side(at).unwrap_or_default());
+        self.event(step, |event| {
+            event.message(5, |summary| {
+                summary.message(1, |entry| {
+                    entry.bytes(1, tag.as_bytes());
+                    entry.message(4, |image| {
+                        image.varint(1, height);
+                        image.varint(2, width);
+                        image.varint(3, RGB);
+                        image.bytes(4, gif);
+                    });
+                });
+            });
+        })
+    }
+
     /// Logs hyper-parameters for the page of that name, where `TensorBoard` compares runs by them.
     pub fn hyper_parameters(&mut self, values: &Table) -> Result<(), TrainerError> {
         let started = since_epoch();

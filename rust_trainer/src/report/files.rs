@@ -14,12 +14,11 @@ pub(crate) const EVALUATIONS: &str = "evaluations.csv";
 pub(super) const LOGGED_ONLY: &str = "old_approx_kl";
 
 /// Columns of `updates.csv` under the tags that `CleanRL` has for them, so that its plots and scripts read these runs.
-const USUAL: [(&str, &str); 8] = [
+const USUAL: [(&str, &str); 7] = [
     ("steps_per_second", "charts/SPS"),
     ("learning_rate", "charts/learning_rate"),
     ("epsilon", "charts/epsilon"),
     ("clip_fraction", "losses/clipfrac"),
-    ("loss", "losses/td_loss"),
     ("q_loss", "losses/td_loss"),
     ("q_value", "losses/q_values"),
     ("raw_return_mean_100", "charts/raw_return_mean_100"),
@@ -73,11 +72,16 @@ impl Files {
     }
 
     /// The row of an update; a number that is not there leaves its column empty.
-    pub fn update(&mut self, step: u64, row: &[(&str, Option<f64>)]) -> Result<(), TrainerError> {
+    pub fn update(
+        &mut self,
+        step: u64,
+        row: &[(&str, Option<f64>)],
+        loss_tag: &str,
+    ) -> Result<(), TrainerError> {
         let has_column = |cell: &&(&str, Option<f64>)| cell.0 != LOGGED_ONLY;
         let columns: Vec<_> = row.iter().filter(has_column).copied().collect();
         self.updates.numbers(step, &columns)?;
-        self.events.scalars(step, of_update(row))
+        self.events.scalars(step, of_update(row, loss_tag))
     }
 
     /// An evaluation, which goes to the disk at once: they are rare, and a resumed run goes by the last.
@@ -118,12 +122,16 @@ pub(super) fn of_episode(episode: &Episode) -> Vec<(String, f64)> {
     ]
 }
 
-/// The same of an update.
-pub(super) fn of_update(row: &[(&str, Option<f64>)]) -> Vec<(String, f64)> {
-    let tagged = row.iter();
-    tagged
-        .filter_map(|&(name, value)| Some((tag(name), value?)))
-        .collect()
+/// The same of an update, whose `loss`, if it has one of that name, has its own tag.
+pub(super) fn of_update(row: &[(&str, Option<f64>)], loss_tag: &str) -> Vec<(String, f64)> {
+    let tagged = |&(name, value)| {
+        let tag = match name {
+            "loss" => loss_tag.to_owned(),
+            _ => tag(name),
+        };
+        Some((tag, value?))
+    };
+    row.iter().filter_map(tagged).collect()
 }
 
 /// The same of an evaluation.

@@ -50,6 +50,8 @@ pub(crate) struct RunReport {
     /// A tracker beside them, as long as it works.
     tracking: Option<Tracking>,
     total_steps: u64,
+    /// The tag of what `updates.csv` calls `loss`.
+    pub(crate) loss_tag: &'static str,
     progress: Progress,
     /// Raw returns of games.
     pub(crate) games: GameWindow,
@@ -96,6 +98,7 @@ impl RunReport {
             files: None,
             tracking: None,
             total_steps,
+            loss_tag: "losses/loss",
             progress: Progress::hidden(at_step, total_steps),
             games: GameWindow::of("return"),
             lengths: None,
@@ -146,9 +149,10 @@ impl RunReport {
         let lengths = lengths.map(|lengths| ("length_mean_100", lengths.mean()));
         let scalars = scalars.iter().map(|&(name, value)| (name, Some(value)));
         let row: Vec<_> = scalars.chain(own).chain(lengths).collect();
-        self.write(|files| files.update(step, &row))?;
+        let loss_tag = self.loss_tag;
+        self.write(|files| files.update(step, &row, loss_tag))?;
         if let Some(tracking) = &self.tracking {
-            tracking.update(step, files::of_update(&row));
+            tracking.update(step, files::of_update(&row, loss_tag));
         }
         if self.files.is_some() {
             listener::tell(|| told(self, &row));
@@ -171,6 +175,16 @@ impl RunReport {
         self.write(|files| files.evaluation(row))?;
         if let Some(tracking) = &self.tracking {
             tracking.event(row.step, files::of_evaluation(row));
+        }
+        Ok(())
+    }
+
+    /// Records a clip of play, a GIF.
+    pub fn clip(&mut self, step: u64, path: &Path) -> Result<(), TrainerError> {
+        let gif = crate::files::read(path).map_err(TrainerError::io("read", path))?;
+        self.write(|files| files.events.gif(step, "video", &gif))?;
+        if let Some(tracking) = &self.tracking {
+            tracking.clip(step, path);
         }
         Ok(())
     }

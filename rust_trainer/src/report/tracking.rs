@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    path::Path,
+    path::{Path, PathBuf},
     sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
     thread,
     time::{Duration, Instant},
@@ -30,6 +30,8 @@ enum Message {
     Update(Row),
     /// Each of which is logged.
     Event(Row),
+    /// A GIF of play.
+    Clip(u64, PathBuf),
     End {
         is_done: bool,
     },
@@ -109,6 +111,11 @@ impl Tracking {
         let _ended = self.messages.send(Message::Event((step, values)));
     }
 
+    /// Logs a clip of play, a GIF.
+    pub fn clip(&self, step: u64, path: &Path) {
+        let _ended = self.messages.send(Message::Clip(step, path.to_owned()));
+    }
+
     /// What went wrong since this was asked last.
     pub fn problem(&mut self) -> Option<String> {
         let problem = self.problems.try_recv().ok()?;
@@ -163,6 +170,7 @@ fn track(about: &Tracked, folder: &Path, messages: &Receiver<Message>) -> Result
             match messages.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Message::Update(row)) => rows.newest = Some(row),
                 Ok(Message::Event(row)) => rows.events.push(row),
+                Ok(Message::Clip(step, path)) => tracker.clip(step, &path)?,
                 Ok(Message::End { is_done: done }) => is_done = Some(done),
                 Err(RecvTimeoutError::Disconnected) => is_done = Some(false),
                 Err(RecvTimeoutError::Timeout) => break,

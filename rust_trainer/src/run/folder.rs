@@ -18,6 +18,9 @@ use crate::{
 /// take it, whose names end at 255.
 const LONGEST_NAME: usize = 230;
 
+/// The folder in a run's folder that has its clips of play.
+pub(crate) const CLIPS: &str = "clips";
+
 /// A run's folder, locked: no other process works on the run meanwhile.
 #[derive(Debug)]
 pub struct RunFolder {
@@ -116,6 +119,12 @@ impl RunFolder {
     #[must_use]
     pub fn checkpoints(&self) -> PathBuf {
         self.path.join("checkpoints")
+    }
+
+    /// Where its clips of play are.
+    #[must_use]
+    pub(crate) fn clips(&self) -> PathBuf {
+        self.path.join(CLIPS)
     }
 
     /// Whether there is a run in the folder at `path`: its settings, or a checkpoint, which holds them too.

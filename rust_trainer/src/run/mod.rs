@@ -2,10 +2,11 @@
 //! it does not know.
 //!
 //! The loop is in `train_loop`. A run begins in `start`, anew or from its `checkpoints`; its updates are in
-//! `update`, what it plays between them in `evaluation`, and what it keeps of itself, in its `folder`, in `saving`.
+//! `update`, what it plays between them in `evaluation` and `clips`, and what it keeps of itself, in its `folder`, in `saving`.
 
 pub(crate) mod aside;
 pub mod checkpoints;
+pub(crate) mod clips;
 pub mod evaluate;
 mod evaluation;
 pub(crate) mod folder;
@@ -33,6 +34,7 @@ use crate::{
     settings::Settings,
 };
 pub use checkpoints::{Checkpoint, Counters, EnvStates};
+use clips::Clips;
 use evaluate::Evaluator;
 pub use folder::RunFolder;
 pub use run_start::RunStart;
@@ -81,6 +83,7 @@ pub struct Run {
     /// What the user should know of how it started: that the games of a resumed one start over.
     pub notices: Vec<String>,
     evaluator: Option<Evaluator>,
+    clips: Option<Clips>,
     /// How far the environments have come.
     step_count: u64,
     /// How far learning has come: what a checkpoint holds.

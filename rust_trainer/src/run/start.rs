@@ -20,7 +20,7 @@ use crate::{
     memory,
     ranks::{RankReport, Ranks, WorkTimes},
     report::{RunReport, tracking::Tracked},
-    settings::{Settings, Track},
+    settings::{AlgorithmSettings, Distributional, DqnSettings, Settings, Track},
     stop::StopRequest,
 };
 
@@ -96,6 +96,9 @@ impl Run {
                 report.track(tracked(&settings));
             }
         }
+        if let AlgorithmSettings::Dqn(dqn) = &settings.algorithm {
+            report.loss_tag = loss_tag(dqn);
+        }
         if settings.env.num_players > 1 {
             report.show_lengths();
         }
@@ -108,6 +111,7 @@ impl Run {
             report,
             notices,
             evaluator: None,
+            clips: None,
             step_count: learned.step,
             learned,
             at_boundary: true,
@@ -281,6 +285,15 @@ fn tracked(settings: &Settings) -> Tracked {
         kind: settings.run.track.name().to_owned(),
         run: settings.run.run_name.clone(),
         settings: serde_json::to_string(&settings.table()).unwrap_or_default(),
+    }
+}
+
+/// The tag that `CleanRL` has for the loss: the one of its C51, or of its DQN and Rainbow.
+fn loss_tag(dqn: &DqnSettings) -> &'static str {
+    if dqn.distributional == Distributional::None || dqn.noisy {
+        "losses/td_loss"
+    } else {
+        "losses/loss"
     }
 }
 

@@ -92,6 +92,7 @@ impl Run {
                 if !self.evaluate(stop)? {
                     return Ok(Outcome::Stopped);
                 }
+                self.film(stop)?;
                 grace_period.begin();
             }
             if self.learned.step >= self.settings.run.total_steps {

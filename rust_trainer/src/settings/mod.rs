@@ -55,6 +55,7 @@ pub const CHANGEABLE: &[&str] = &[
     "eval_num_envs",
     "eval_greedy",
     "track",
+    "video_every",
     "img_dir",
 ];
 

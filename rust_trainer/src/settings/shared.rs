@@ -37,6 +37,9 @@ settings! {
         eval_num_envs: usize = 8, Between(1.0, 1_048_576.0), if On("eval_every"),
         /// Take the best action in evaluations, instead of one drawn from the policy
         eval_greedy: bool = false, Any, if On("eval_every"),
+        /// Agent steps between two clips of play, each 15 seconds from the start of a game, for TensorBoard and
+        /// the tracker; 0: none (Atari)
+        video_every: u64 = 0, Any,
         /// Experiment tracker to log to, too, through its own Python package: none, trackio, wandb or mlflow
         track: Track = Track::None, Any,
         /// Save every raw frame as PNG into this folder while training (slow; Atari)

@@ -58,13 +58,7 @@ impl Games {
                 ..Self::in_folder(Path::new(""), self.is_self_play)
             };
         }
-        let rows = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .from_reader(new.text.as_bytes());
-        // The line of the names is no row, and neither is one that was damaged.
-        for game in rows.into_deserialize::<Episode>().flatten() {
-            self.push(game);
-        }
+        new.rows().for_each(|game| self.push(game));
         Ok(())
     }
 

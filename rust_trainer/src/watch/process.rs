@@ -3,10 +3,24 @@
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
+use crate::files;
+
 /// The id of the process that has locked `folder`, where Linux tells of it.
 pub(super) fn working_in(folder: &Path) -> Option<u32> {
     let number = fs::metadata(folder).ok()?.ino();
     holder(&fs::read_to_string("/proc/locks").ok()?, number)
+}
+
+/// Whether the run in `folder` was started last on this machine, as the name of its newest event file tells: what holds
+/// no lock then is no process.
+pub(super) fn was_started_here(folder: &Path) -> bool {
+    let events = files::list(folder).unwrap_or_default().into_iter();
+    let names = events.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
+    let newest = names
+        .filter(|name| name.starts_with("events.out.tfevents."))
+        .max();
+    let here = format!(".{}.", files::host_name().replace('/', "_"));
+    newest.is_some_and(|name| name.contains(&here))
 }
 
 /// The holder of the lock on file `number`, in lines such as `1: FLOCK  ADVISORY  WRITE 4711 fe:01:131 0 EOF`.

@@ -17,7 +17,7 @@ use crate::{
     settings::{FILE_OF_RUN, Settings},
 };
 
-/// A run that wrote something so recently is taken to go on, wherever its process is.
+/// A run of another machine that wrote something so recently is taken to go on.
 const RECENT: Duration = Duration::from_secs(60);
 
 /// How a run stands.
@@ -140,23 +140,19 @@ impl WatchedRun {
         if new.starts_anew {
             self.evaluations.clear();
         }
-        let rows = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .from_reader(new.text.as_bytes());
-        self.evaluations
-            .extend(rows.into_deserialize::<Evaluation>().flatten());
+        self.evaluations.extend(new.rows::<Evaluation>());
         Ok(())
     }
 
-    fn judge(&self, process: Option<u32>, now: SystemTime) -> State {
+    fn judge(&self, working: Option<u32>, now: SystemTime) -> State {
         let is_recent = self
             .written
             .is_some_and(|written| now.duration_since(written).is_ok_and(|age| age < RECENT));
-        match (process, self.written) {
-            (Some(_), _) => State::Running(process),
+        match (working, self.written) {
+            (Some(_), _) => State::Running(working),
             (None, None) => State::Waiting,
             _ if self.total_steps().is_some_and(|total| self.step() >= total) => State::Finished,
-            _ if is_recent => State::Running(None),
+            _ if is_recent && !process::was_started_here(&self.folder) => State::Running(None),
             _ => State::Stopped,
         }
     }
@@ -219,12 +215,11 @@ impl WatchedRun {
     pub(super) fn happenings(&self) -> Vec<Happening> {
         let mut found = Vec::new();
         let mut add = |step, text, is_good| {
-            let happening = Happening {
+            found.push(Happening {
                 step,
                 text,
                 is_good,
-            };
-            found.push(happening);
+            });
         };
         for &step in &self.starts {
             let text = if step == 0 { "started" } else { "resumed" };

@@ -7,6 +7,8 @@ use std::{
     path::PathBuf,
 };
 
+use serde::de::DeserializeOwned;
+
 use crate::{error::TrainerError, files};
 
 /// A file of lines that another process appends to, or puts another one in the place of.
@@ -26,6 +28,16 @@ pub(super) struct NewLines {
     pub starts_anew: bool,
     /// Whole lines, without their ends.
     pub text: String,
+}
+
+impl NewLines {
+    /// The rows of a table: the line of its names is none, and neither is one that was damaged.
+    pub fn rows<'a, Row: DeserializeOwned + 'a>(&'a self) -> impl Iterator<Item = Row> + 'a {
+        let table = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .from_reader(self.text.as_bytes());
+        table.into_deserialize().flatten()
+    }
 }
 
 impl Tail {

@@ -161,6 +161,27 @@ fn a_resumed_run_that_cut_its_tables_is_read_afresh() {
 }
 
 #[test]
+fn a_run_of_this_machine_that_no_process_works_on_was_stopped() {
+    let folder = folder_of_a_run();
+    let mut run = WatchedRun::in_folder(folder.path());
+    let host = files::host_name();
+    for (events, state) in [
+        (
+            "events.out.tfevents.0000000001.elsewhere.7".to_owned(),
+            State::Running(None),
+        ),
+        (
+            format!("events.out.tfevents.0000000002.{host}.7"),
+            State::Stopped,
+        ),
+    ] {
+        fs::write(folder.path().join(events), "").unwrap();
+        run.read();
+        assert_eq!(run.state, state);
+    }
+}
+
+#[test]
 fn self_play_shows_lengths() {
     let folder = tempfile::tempdir().unwrap();
     write_run(folder.path(), 4, 2);

@@ -54,7 +54,7 @@ const AXES = {
   },
 };
 
-/** The place in `line` of what is nearest to `x`; -1 beside its ends. */
+/** The place in `line` of what is nearest to `x`, or of the step that it is on; -1 beside its ends. */
 function nearest(line, x) {
   const xs = line.x, last = xs.length - 1;
   if (last < 0) return -1;
@@ -65,12 +65,13 @@ function nearest(line, x) {
     const middle = (low + high) >> 1;
     if (xs[middle] <= x) low = middle; else high = middle;
   }
+  if (line.stepped) return x < xs[high] ? low : high;
   return x - xs[low] < xs[high] - x ? low : high;
 }
 
 /**
- * Draws lines into `place`: `{label, x, y, low, high, colour, dash, thin, flat}`. A `flat` line has one value at
- * every x; `low` and `high` are the ends of a band. `hidden` has the labels of lines that are not shown. A `quiet` chart
+ * Draws lines into `place`: `{label, x, y, low, high, colour, dash, thin, flat, stepped}`. A `flat` line has one
+ * value at every x, a `stepped` one holds each value up to the next x; `low` and `high` are the ends of a band. `hidden` has the labels of lines that are not shown. A `quiet` chart
  * says nothing of the ends of its lines.
  */
 class Chart {
@@ -114,14 +115,15 @@ class Chart {
       const stroke = line.colour;
       const x = line.flat ? [first, last] : line.x;
       const y = line.flat ? [line.y, line.y] : line.y;
+      const paths = line.stepped ? uPlot.paths.stepped({align: 1}) : undefined;
       if (line.low) {
-        const edge = {stroke: "transparent", width: 0, points: {show: false}};
+        const edge = {paths, stroke: "transparent", width: 0, points: {show: false}};
         bands.push({series: [series.length + 1, series.length], fill: stroke + "33"});
         series.push(edge, edge);
         tables.push([x, line.low, line.high]);
       }
       series.push({
-        label: line.label, stroke, width: line.thin ? 1 : 2, dash: line.dash ? [6, 5] : undefined,
+        label: line.label, paths, stroke, width: line.thin ? 1 : 2, dash: line.dash ? [6, 5] : undefined,
         points: {show: y.length === 1},
       });
       tables.push([x, y]);

@@ -23,9 +23,8 @@ function curvesSection() {
     choice("axis", "Over", [["steps", "agent steps"], ["time", "time of training"]], "steps", value => set("axis", value)),
     choice("window", "Mean of the last", data.windows.map(games => [String(games), `${games} games`]), "100", value => set("window", value)),
     several ? box("each seed", false, value => set("seeds", value)) : null));
-  section.append(make("p", {class: "note"}, several
-    ? "Lines are means over seeds, bands their 95 % interval (bootstrap over seeds). " : "",
-    "Drag over a chart to look closer, click it twice to see everything again."));
+  if (several) section.append(make("p", {class: "note"}, "Lines are means over seeds, bands their 95 % interval (bootstrap over seeds)."));
+  section.append(make("p", {class: "note hint"}, "Drag over a chart to look closer, click it twice to see everything again."));
   section.append(...views.map(view => view.element));
   return {section, draw};
 }
@@ -33,6 +32,10 @@ function curvesSection() {
 function envView(env, state) {
   const groups = data.groups.map((group, index) => ({...group, index})).filter(group => group.env === env.id);
   const element = make("div", {}, make("h3", {}, env.id));
+  if (groups.every(group => !group.steps["10"].x.length)) {
+    element.append(make("p", {class: "note"}, "No game has ended yet."));
+    return {element, draw() {}};
+  }
   // Scores of much longer runs would flatten the curves.
   const near = env.published.filter(line => line.steps == null || env.steps >= line.steps / 2);
   let references = near.some(line => line.steps != null);
@@ -51,10 +54,10 @@ function envView(env, state) {
     chart.refresh = draw;
     const lines = groups.flatMap(group => {
       const curve = group[state.axis][state.window];
-      const line = {label: group.label, x: curve.x, y: curve.mean, low: curve.low, high: curve.high, colour: colour(group.index)};
+      const line = {label: group.name, title: group.label, x: curve.x, y: curve.mean, low: curve.low, high: curve.high, colour: colour(group.index)};
       const seeds = state.seeds && group.runs.length > 1 ? group.runs.map(run => {
         const own = run[`over_${state.axis}`][state.window];
-        return {label: `${group.label}, seed ${run.seed}`, x: own.x, y: own.mean, thin: true, colour: colour(group.index)};
+        return {label: `${group.name}, seed ${run.seed}`, x: own.x, y: own.mean, thin: true, colour: colour(group.index)};
       }) : [];
       return [line, ...seeds];
     });
@@ -119,7 +122,7 @@ function profilesSection() {
     chart ??= new Chart(place, {axis: found.score, yLabel: "part of the runs above", name: "Performance profiles", quiet: true});
     chart.refresh = draw;
     chart.show(found.curves.map((curve, index) => ({
-      label: curve.label, x: found.thresholds, y: curve.part, low: curve.low, high: curve.high,
+      label: curve.label, stepped: true, x: found.thresholds, y: curve.part, low: curve.low, high: curve.high,
       colour: colour(data.groups.findIndex(group => group.label === curve.label)),
     })));
   };

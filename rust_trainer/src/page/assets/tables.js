@@ -2,7 +2,7 @@
 
 /** A table. Cells that are numbers, or begin with one, stand to the right. */
 function table(caption, head, rows, className = "") {
-  const isNumber = cell => typeof cell === "number" || /^[–\d-][\d.,]*( |$)/.test(cell);
+  const isNumber = cell => typeof cell === "number" || /^[–\d-][\d.,]*[kMG]?( |$)/.test(cell);
   const numeric = head.map((_, column) => column > 0 && rows.length > 0 && rows.every(row => isNumber(row[column])));
   const cell = (content, column) => column === 0 ? make("th", {scope: "row"}, content)
     : make("td", {class: numeric[column] && "number"}, typeof content === "number" ? shown.number(content) : content);
@@ -17,9 +17,9 @@ function scoresSection() {
   const several = data.groups.some(group => group.runs.length > 1);
   if (several) {
     section.append(table("Mean raw return of the last 100 games of each run; mean over seeds and its 95 % interval", ["", "environment", "seeds", "score"],
-      data.groups.map(group => [group.label, group.env, String(group.runs.length), shown.interval(group.score)]), "groups"));
+      data.groups.map(group => [group.name, group.env, String(group.runs.length), shown.interval(group.score)]), "groups"));
   }
-  section.append(table("Each run; its score is the mean of its last 100 games", ["run", "seed", "score", "best evaluation", "agent steps", "games", "time", "steps/s"],
+  section.append(table("Each run; its score is the mean of its last 100 games, or of all where they are fewer", ["run", "seed", "score", "best evaluation", "agent steps", "games", "time", "steps/s"],
     runs().map(run => [run.name, run.seed, shown.number(run.score), run.best ? `${shown.number(run.best.mean)} ± ${shown.number(run.best.std)}` : "–",
       run.shown_steps, run.games.toLocaleString("en"), run.time, shown.number(run.steps_per_second)]), "runs"));
   const evaluated = runs().filter(run => run.evaluations.length);
@@ -31,7 +31,12 @@ function scoresSection() {
   return {section};
 }
 
-const runs = () => data.groups.flatMap(group => group.runs);
+/** All runs; those of two folders of seeds may have one name, and are told apart by their groups. */
+const runs = () => {
+  const names = data.groups.flatMap(group => group.runs.map(run => run.name));
+  const isAlone = name => names.indexOf(name) === names.lastIndexOf(name);
+  return data.groups.flatMap(group => group.runs.map(run => isAlone(run.name) ? run : {...run, name: `${run.name} (${group.label})`}));
+};
 
 function settingsSection() {
   const section = make("section", {id: "settings"}, make("h2", {}, "Settings"));

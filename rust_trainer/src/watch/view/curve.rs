@@ -1,5 +1,5 @@
-//! The learning curve: the mean of the last hundred games as a line, evaluations as dots; those of the other runs
-//! behind it.
+//! The learning curve: the mean of the last hundred games as a line, evaluations as dots; those of other runs
+//! of the game behind it.
 
 use ratatui::{
     Frame,
@@ -32,11 +32,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, shown: &Shown) {
         frame.render_widget(nothing.block(block), area);
         return;
     }
+    let env_of = |run: &WatchedRun| run.settings.as_ref().map(|all| all.env.env_id.clone());
+    // Another game has another scale.
     let others = shown
         .runs
         .iter()
         .enumerate()
-        .filter(|(index, _)| *index != shown.chosen);
+        .filter(|(index, other)| *index != shown.chosen && env_of(other) == env_of(run));
     let others: Vec<Points> = others
         .map(|(_, other)| curve_of(other, shown.over_time))
         .collect();
@@ -74,16 +76,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, shown: &Shown) {
 
 fn title(run: &WatchedRun, has_evaluations: bool) -> Line<'static> {
     let what = run.games.what();
-    let mean = run.games.mean();
-    let of = |count| {
-        if count == 1 {
-            "the only game".to_owned()
-        } else {
-            format!("{count} games")
-        }
-    };
-    let mut words = vec![Span::from(match mean {
-        Some((mean, count)) => format!("{what}, mean of the last {}: {mean:.1}", of(count)),
+    let mut words = vec![Span::from(match run.games.mean() {
+        Some((value, 1)) => format!("{what} of the only game: {value:.1}"),
+        Some((mean, count)) => format!("{what}, mean of the last {count} games: {mean:.1}"),
         None => what.to_owned(),
     })];
     if has_evaluations {
@@ -116,12 +111,13 @@ fn evaluations(run: &WatchedRun, over_time: bool) -> Points {
         .collect()
 }
 
-/// The ends of an axis, with some room around the values.
+/// The ends of an axis, with some room around the values; none below 0 where no value is.
 fn bounds(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
     let low = values.clone().fold(f64::INFINITY, f64::min);
     let high = values.fold(f64::NEG_INFINITY, f64::max);
     let room = ((high - low) * 0.05).max(high.abs() * 1e-3).max(1e-3);
-    [low - room, high + room]
+    let least = if low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
+    [(low - room).max(least), high + room]
 }
 
 /// A number on an axis of this length, with as many digits as tell it from the next.

@@ -130,7 +130,7 @@ pub(super) fn progress_of(run: &WatchedRun) -> String {
     let Some(total) = run.total_steps() else {
         return format!("{} steps", short(step as f64));
     };
-    let percent = 100.0 * step as f64 / total.max(1) as f64;
+    let percent = (100.0 * step as f64 / total.max(1) as f64).min(100.0);
     let steps = format!(
         "{}/{} steps  {percent:.0} %",
         short(step as f64),
