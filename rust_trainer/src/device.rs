@@ -7,7 +7,7 @@ use tch::{Cuda, Device};
 use crate::{
     cuda,
     error::TrainerError,
-    ranks,
+    processor, ranks,
     settings::{DeviceChoice, MachineSettings, Precision},
 };
 
@@ -52,26 +52,16 @@ pub(crate) fn prepare(settings: &MachineSettings) -> Result<Device, TrainerError
     Ok(device)
 }
 
-/// The number format that a choice means on `device`: for `auto`, bf16 on a processor that computes in it
-/// and fp32 elsewhere.
+/// The number format that a choice means on `device`: for `auto`, bf16 on a processor that is faster in it, and fp32
+/// elsewhere.
 pub(crate) fn precision(choice: Precision, device: Device) -> Precision {
     match choice {
-        Precision::Auto if device == Device::Cpu && computes_in_bf16() => Precision::Bf16,
+        Precision::Auto if device == Device::Cpu && processor::is_faster_in_bf16() => {
+            Precision::Bf16
+        }
         Precision::Auto => Precision::Fp32,
         chosen => chosen,
     }
-}
-
-/// Whether the processor has instructions for products of bfloat16. Where it has not, oneDNN emulates
-/// them, at half the speed of float32.
-pub(crate) fn computes_in_bf16() -> bool {
-    // All processors with AMX's have these, too.
-    #[cfg(target_arch = "x86_64")]
-    return std::arch::is_x86_feature_detected!("avx512bf16");
-    #[cfg(target_arch = "aarch64")]
-    return std::arch::is_aarch64_feature_detected!("bf16");
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    return false;
 }
 
 /// What the settings ask of a CUDA device beyond libtorch's plain way, by name.
@@ -223,10 +213,14 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn auto_is_bf16_where_the_processor_computes_in_it() {
+    fn auto_is_bf16_where_the_processor_is_faster_in_it() {
         let facts = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let mut words = facts.split_whitespace();
-        let expected = if words.any(|word| word == "avx512_bf16" || word == "bf16") {
+        let words: Vec<&str> = facts.split_whitespace().collect();
+        let has = |name| words.contains(&name);
+        let names = ["ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA"];
+        let is_held_back = names.iter().any(|name| std::env::var_os(name).is_some());
+        let is_fast = has("avx512_bf16") && (has("amx_bf16") || has("AuthenticAMD"));
+        let expected = if has("bf16") || is_fast && !is_held_back {
             Precision::Bf16
         } else {
             Precision::Fp32

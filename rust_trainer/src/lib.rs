@@ -25,6 +25,7 @@ mod panics;
 pub mod parallel;
 mod play;
 pub mod policy;
+pub mod processor;
 pub mod random;
 pub mod ranks;
 pub mod report;

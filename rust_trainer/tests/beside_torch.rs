@@ -20,7 +20,7 @@ use rust_trainer::{
     algorithms::{self, Learning, State},
     device,
     envs::{self, EnvRequest},
-    nn,
+    processor,
     settings::{Algorithm, Preset, Settings},
 };
 use tch::{Device, Kind, Tensor};
@@ -175,7 +175,7 @@ impl Run {
         }
         Tensor::write_safetensors(&tensors, folder.join("record.safetensors")).unwrap();
         let mut settings = self.settings.table();
-        let has_kernels = nn::has_kernels(Kind::BFloat16);
+        let has_kernels = processor::has_kernels(Kind::BFloat16);
         settings.insert("bf16_kernels".to_owned(), has_kernels.into());
         let settings = serde_json::to_string(&settings).unwrap();
         fs::write(folder.join("settings.json"), settings).unwrap();

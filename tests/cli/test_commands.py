@@ -94,6 +94,10 @@ def test_doctor_names_what_is_in_use(either_trainer: Trainer) -> None:
     for fact in ("python", "libpython", "libtorch", "openmp", "cpus", "cuda"):
         assert re.search(rf"^{fact}", out, re.MULTILINE), fact
     assert len(re.findall(r"^openmp ", out, re.MULTILINE)) == 1
+    ways = re.findall(r"^  (fp32|bf16)  \w.* ([\d.]+) ms$", out, re.MULTILINE)
+    assert {precision for precision, _ in ways} == {"fp32", "bf16"}
+    assert all(0 < float(taken) < 60_000 for _, taken in ways)
+    assert re.search(r"^--precision auto is (fp32|bf16) here$", out, re.MULTILINE)
 
 
 def options(help_text: str) -> dict[str, str]:

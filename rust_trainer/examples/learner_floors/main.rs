@@ -24,10 +24,11 @@ use layers::Layers;
 use rust_trainer::{
     algorithms::ppo,
     data::Rollout,
-    nn::{Memory, Network, PolicyValueNet, leave_to_libtorch},
+    nn::{Memory, Network, PolicyValueNet},
     optimizer::{Optimizer, clip_grad_norm},
     parallel::Threads,
     policy::choose,
+    processor::leave_to_libtorch,
     random::seeded_rng,
     settings::{NetSettings, PpoSettings, Precision},
 };
@@ -54,8 +55,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     rust_trainer::heap::prepare(); // as the trainer is started
     let usage = "usage: learner_floors fp32|bf16 ROUNDS [libtorch]";
     let mut words: Vec<String> = env::args().skip(1).collect();
-    if words.pop_if(|word| word == "libtorch").is_some() && !leave_to_libtorch() {
-        return Err("a layer has been computed already".into());
+    if words.pop_if(|word| word == "libtorch").is_some() {
+        leave_to_libtorch(true);
     }
     let [precision, rounds] = words.as_slice() else {
         return Err(usage.into());

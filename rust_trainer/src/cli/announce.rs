@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tch::Device;
+use tch::{Device, Kind};
 use vec_env::VecEnv;
 
 use super::output::{EXIT_OK, say, warn};
@@ -12,6 +12,7 @@ use crate::{
     error::TrainerError,
     listener,
     parallel::Threads,
+    processor,
     ranks::Ranks,
     run::{Counters, Outcome, Run, Summary, machine},
     settings::{Precision, RunSettings, Settings},
@@ -28,10 +29,8 @@ pub(super) fn announce(
     let device = run.algorithm.policy().device();
     let threads = Threads::new(&settings.machine, device).count();
     let precision = device::precision(settings.machine.precision, device);
-    if precision == Precision::Bf16 && device == Device::Cpu && !device::computes_in_bf16() {
-        warn(
-            "precision = bf16: this processor has no instructions for it; `fp32` takes half the time",
-        );
+    if precision == Precision::Bf16 && device == Device::Cpu && !processor::is_faster_in_bf16() {
+        warn("precision = bf16: this processor is faster in `fp32` (`doctor` measures both)");
     }
     let name = device::name(device);
     machine::record(run.folder.path(), &name, run.learned.step, ranks.hosts())?;
@@ -44,10 +43,7 @@ pub(super) fn announce(
         run.algorithm.num_params(),
         device::caution(device, &settings.machine)
             .map_or_else(String::new, |caution| format!(" ({caution})")),
-        match settings.machine.precision {
-            Precision::Auto => format!("{precision} (auto)"),
-            chosen => chosen.to_string(),
-        },
+        computed_in(settings, precision, device, run),
         match (device, threads) {
             (Device::Cpu, 1) => ", learning on a thread".to_owned(),
             (Device::Cpu, threads) => format!(", learning on {threads} threads"),
@@ -69,6 +65,20 @@ pub(super) fn announce(
     }
     say(format_args!("run folder: {}", run.folder.path().display()));
     Ok(())
+}
+
+/// The number format, and what convolves images in it.
+fn computed_in(settings: &Settings, precision: Precision, device: Device, run: &Run) -> String {
+    let name = match settings.machine.precision {
+        Precision::Auto => format!("{precision} (auto)"),
+        chosen => chosen.to_string(),
+    };
+    if device == Device::Cpu && run.env.obs_spec().is_image() {
+        let is_bf16 = precision == Precision::Bf16;
+        let kind = if is_bf16 { Kind::BFloat16 } else { Kind::Float };
+        return format!("{name} by {}", processor::name(kind));
+    }
+    name
 }
 
 /// How many environments there are, and for whom.

@@ -1,50 +1,15 @@
 //! Convolutions and large fully connected layers by our [kernels](learner_kernels), where these fit, as nodes of
 //! libtorch's graph.
 
-use std::{
-    env,
-    ffi::{c_int, c_void},
-    sync::OnceLock,
-};
+use std::ffi::{c_int, c_void};
 
-use learner_kernels::{Convolution, Gradients, Instructions, Kernels, Pixels};
+use learner_kernels::{Convolution, Gradients, Kernels, Pixels};
 use tch::{Device, Kind, Tensor};
 
-use crate::tensors::{Number, is_plain, numbers, numbers_mut, torch_error};
-
-static INSTRUCTIONS: OnceLock<Instructions> = OnceLock::new();
-
-/// The widest set of instructions that the processor has and that `ATEN_CPU_CAPABILITY`, by which libtorch is held
-/// to narrower ones, allows.
-pub(super) fn instructions() -> Instructions {
-    *INSTRUCTIONS.get_or_init(|| {
-        let allowed = match env::var("ATEN_CPU_CAPABILITY").as_deref() {
-            Ok("default") => Instructions::Plain,
-            Ok("avx2") => Instructions::Avx2,
-            _ => Instructions::Avx512Bf16,
-        };
-        Instructions::widest().min(allowed)
-    })
-}
-
-/// Has libtorch compute what our kernels would, for a measurement of both. Whether it is not too late: the
-/// first layer that is computed decides for all.
-#[must_use]
-pub fn leave_to_libtorch() -> bool {
-    INSTRUCTIONS.set(Instructions::Plain).is_ok()
-}
-
-/// Whether our kernels compute the layers that fit them in `kind` on this processor, and not libtorch.
-#[must_use]
-pub fn has_kernels(kind: Kind) -> bool {
-    let set = instructions();
-    set != Instructions::Plain
-        && match kind {
-            Kind::Float => Kernels::float32(set).is_some(),
-            Kind::BFloat16 => Kernels::bfloat16(set).is_some(),
-            _ => false,
-        }
-}
+use crate::{
+    processor,
+    tensors::{Number, is_plain, numbers, numbers_mut, torch_error},
+};
 
 /// A layer `conv` of `x`, `[images, height, width, channels]` in `kind`, or bytes that count as 0 to 1, with
 /// float32 `weight` and `bias`: outputs in `kind`, in the order in which they lie in memory. Gradients of
@@ -61,17 +26,15 @@ pub(super) fn convolved(
     weights: [&Tensor; 2],
     kind: Kind,
 ) -> Option<Tensor> {
-    let set = instructions();
-    if !has_kernels(kind)
-        || !(is_plain(x, kind) || is_plain(x, Kind::Uint8))
+    if !(is_plain(x, kind) || is_plain(x, Kind::Uint8))
         || !weights.iter().all(|tensor| is_plain(tensor, Kind::Float))
         || !conv.fits(x.requires_grad())
     {
         return None;
     }
     match kind {
-        Kind::Float => Kernels::float32(set).map(|kernels| computed(conv, kernels, x, weights)),
-        Kind::BFloat16 => Kernels::bfloat16(set).map(|kernels| computed(conv, kernels, x, weights)),
+        Kind::Float => processor::float32().map(|kernels| computed(conv, kernels, x, weights)),
+        Kind::BFloat16 => processor::bfloat16().map(|kernels| computed(conv, kernels, x, weights)),
         _ => None,
     }
 }

@@ -16,11 +16,11 @@ mod policy_value;
 mod q_net;
 mod quantiles;
 mod returns;
+pub(crate) mod speed;
 #[cfg(test)]
 mod tests;
 
 pub use body::{Body, BodyStyle};
-pub use convolution::{has_kernels, leave_to_libtorch};
 pub use impala::ImpalaResNet;
 pub use layers::{Activation, Conv2d, LayerNorm, Linear};
 pub use lstm::{Lstm, Memory};
