@@ -33,6 +33,14 @@ fn with(algorithm: Algorithm, seed: u64, changes: &str) -> Box<dyn algorithms::A
     algorithms::new(&settings, &env(), Device::Cpu).unwrap()
 }
 
+/// Threads of OpenMP would wait for one another, spinning, beside those of ours.
+#[test]
+fn libtorch_has_one_thread_for_those_who_use_the_library() {
+    tch::set_num_threads(2);
+    let _algorithm = new(Algorithm::Ppo, 1);
+    assert_eq!(tch::get_num_threads(), 1);
+}
+
 /// DQN with priorities, which its replay memory keeps.
 fn prioritized(seed: u64) -> Box<dyn algorithms::Algorithm> {
     with(Algorithm::Dqn, seed, "prioritized = true")

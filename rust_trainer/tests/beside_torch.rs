@@ -18,7 +18,6 @@ use rand::{RngExt, seq::SliceRandom};
 use rand_pcg::Pcg64;
 use rust_trainer::{
     algorithms::{self, Learning, State},
-    device,
     envs::{self, EnvRequest},
     processor,
     settings::{Algorithm, Preset, Settings},
@@ -204,7 +203,6 @@ fn weights_and_moments(state: &State) -> Vec<(String, Tensor)> {
 /// Plays and learns so many updates; the states before and after each, and in `folder` what was drawn.
 fn play(case: Case, precision: &str, threads: usize, updates: usize, folder: &Path) -> Vec<State> {
     interpreter::start().unwrap();
-    device::limit_torch_to_one_thread();
     let changes = format!(
         "backend = 'native'\ndevice = 'cpu'\nenv_threads = 1\nmax_episode_frames = 1000\n\
          precision = '{precision}'\ntorch_threads = {threads}\n{}",

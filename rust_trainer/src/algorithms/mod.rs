@@ -30,6 +30,7 @@ pub use on_policy::{OnPolicy, OnPolicyAlgorithm};
 pub use state::State;
 
 use crate::{
+    device,
     error::TrainerError,
     normalize::ObsNormalizer,
     policy::{EpsilonGreedy, Policy},
@@ -39,7 +40,7 @@ use crate::{
 use nets::Blueprint;
 
 /// The algorithm of `settings`, for the environments `env`; the seed decides weights, actions and
-/// shuffling.
+/// shuffling. libtorch has one thread from here on in the thread that asks (see [`parallel`](crate::parallel)).
 pub fn new(
     settings: &Settings,
     env: &dyn VecEnv,
@@ -55,6 +56,7 @@ pub fn of_rank(
     device: Device,
     ranks: &Ranks,
 ) -> Result<Box<dyn Algorithm>, TrainerError> {
+    device::limit_torch_to_one_thread();
     Ok(match settings.algorithm.clone() {
         AlgorithmSettings::Ppo(ppo) => Box::new(OnPolicyAlgorithm::of_rank(
             ppo, settings, env, device, ranks,
@@ -69,7 +71,7 @@ pub fn of_rank(
     })
 }
 
-/// The policy that `state` holds, without what only learning needs.
+/// The policy that `state` holds, without what only learning needs; libtorch has one thread from here on, as in [`new`].
 pub fn load_policy(
     settings: &Settings,
     spec: &ObsSpec,
@@ -77,6 +79,7 @@ pub fn load_policy(
     device: Device,
     state: &State,
 ) -> Result<Box<dyn Policy>, TrainerError> {
+    device::limit_torch_to_one_thread();
     let mut blueprint = Blueprint::new(settings, (spec, actions), device, 0);
     let (style, epsilon) = match &settings.algorithm {
         AlgorithmSettings::Dqn(dqn) => (dqn.style(), dqn.eval_e),

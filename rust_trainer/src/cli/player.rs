@@ -56,7 +56,6 @@ impl PlayArgs {
         for error in &found.damaged {
             warn(format_args!("{error}; taking an older one"));
         }
-        device::limit_torch_to_one_thread();
         found
             .checkpoint
             .policy(device::select(self.device)?)

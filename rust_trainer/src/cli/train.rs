@@ -15,7 +15,6 @@ use super::{
     setting_args::{self, LayerArgs},
 };
 use crate::{
-    device,
     envs::{self, EnvRequest, Recording, TrainingEnvs},
     error::TrainerError,
     play::{self, LiveGame},
@@ -165,7 +164,6 @@ fn make_run(
     args: &TrainArgs,
     stop: &StopRequest,
 ) -> Result<Run, TrainerError> {
-    device::limit_torch_to_one_thread();
     let (is_new, settings) = (start.is_new, start.settings.clone());
     if settings.run.track != Track::None && ranks.is_first() {
         tracking::check(settings.run.track.name())?;

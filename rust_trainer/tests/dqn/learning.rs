@@ -1,7 +1,7 @@
 //! Learning a task in seconds, on environments written in Rust.
 
 use rust_trainer::{
-    algorithms, device,
+    algorithms,
     settings::{Algorithm, Settings},
 };
 use tch::Device;
@@ -19,7 +19,6 @@ fn balanced(changes: &str) -> f64 {
          learning_starts = 500\ntrain_frequency = 2\n\
          target_update = 100\n{changes}"
     );
-    device::limit_torch_to_one_thread();
     let defaults = Settings::defaults(Algorithm::Dqn);
     let settings = defaults.with(&toml::from_str(&settings).unwrap()).unwrap();
     let mut env = SyncVecEnv::new(NUM_ENVS, |index| CartPole::new(index as u64)).unwrap();

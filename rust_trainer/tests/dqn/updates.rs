@@ -8,7 +8,6 @@ use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use rust_trainer::{
     algorithms::{self, State},
-    device,
     settings::{Algorithm, Settings},
 };
 use tch::{Device, Kind, Tensor};
@@ -83,7 +82,6 @@ impl Case {
 /// whose last bits are the processor's.
 fn play(case: &Case, folder: &Path) -> Played {
     let (steps, seed) = (case.steps, case.seed);
-    device::limit_torch_to_one_thread();
     let settings = case.settings();
     let table = settings.table();
     let is_prioritized = table["prioritized"].as_bool().unwrap();
