@@ -9,7 +9,7 @@
 use std::{error::Error, fs};
 
 use rust_trainer::data::Replay;
-use vec_env::{Dtype, ObsSpec, StepBatch, env::Random};
+use vec_env::{ActionBatch, ActionSpace, Dtype, ObsSpec, StepBatch, env::Random};
 
 const NUM_ENVS: usize = 8;
 const STACK: usize = 4;
@@ -26,7 +26,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         dtype: Dtype::Uint8,
     };
     let before = resident()?;
-    let mut replay = Replay::new(&spec, NUM_ENVS, capacity, 1, 0.99)?;
+    let actions = ActionBatch::Discrete(vec![0; NUM_ENVS]);
+    let mut replay = Replay::new(
+        (&spec, &ActionSpace::Discrete { n: 1 }),
+        NUM_ENVS,
+        capacity,
+        1,
+        0.99,
+    )?;
     println!("empty: {:.3} GB", (resident()? - before) as f64 / 1e9);
     let mut random = Random::new(1);
     let mut obs = vec![0; NUM_ENVS * STACK * FRAME];
@@ -43,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         step.terminated.fill(number % GAME == 0);
-        replay.push(&[0; NUM_ENVS], &step, obs.clone())?;
+        replay.push(&actions, &step, obs.clone())?;
     }
     let held = replay.held();
     let newest: Vec<u64> = held.clone().rev().take(32).collect();

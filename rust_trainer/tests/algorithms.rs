@@ -8,12 +8,21 @@ use rust_trainer::{
     settings::{Algorithm, Settings},
 };
 use tch::{Device, Tensor};
-use vec_env::{StepBatch, SyncVecEnv, VecEnv, envs::CartPole};
+use vec_env::{
+    StepBatch, SyncVecEnv, VecEnv,
+    envs::{CartPole, Pendulum},
+};
 
 const NUM_ENVS: usize = 2;
 
-fn env() -> SyncVecEnv<CartPole> {
-    SyncVecEnv::new(NUM_ENVS, |index| CartPole::new(index as u64)).unwrap()
+/// What an algorithm learns in.
+fn env(algorithm: Algorithm) -> Box<dyn VecEnv> {
+    match algorithm {
+        Algorithm::Ddpg | Algorithm::Td3 => {
+            Box::new(SyncVecEnv::new(NUM_ENVS, |index| Pendulum::new(index as u64)).unwrap())
+        }
+        _ => Box::new(SyncVecEnv::new(NUM_ENVS, |index| CartPole::new(index as u64)).unwrap()),
+    }
 }
 
 fn new(algorithm: Algorithm, seed: u64) -> Box<dyn algorithms::Algorithm> {
@@ -25,12 +34,14 @@ fn with(algorithm: Algorithm, seed: u64, changes: &str) -> Box<dyn algorithms::A
     let changes = match algorithm {
         Algorithm::Ppo | Algorithm::A2c => changes + "num_steps = 4",
         // A gradient step with the second agent step; the run ends there.
-        Algorithm::Dqn => changes + "learning_starts = 2\ntrain_frequency = 2\ntotal_steps = 4",
+        Algorithm::Dqn | Algorithm::Ddpg | Algorithm::Td3 => {
+            changes + "learning_starts = 2\ntrain_frequency = 2\ntotal_steps = 4"
+        }
         Algorithm::Pqn => changes + "num_steps = 4\nnum_minibatches = 2",
     };
     let settings = Settings::defaults(algorithm);
     let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
-    algorithms::new(&settings, &env(), Device::Cpu).unwrap()
+    algorithms::new(&settings, &*env(algorithm), Device::Cpu).unwrap()
 }
 
 /// Threads of OpenMP would wait for one another, spinning, beside those of ours.
@@ -48,10 +59,11 @@ fn prioritized(seed: u64) -> Box<dyn algorithms::Algorithm> {
 
 /// One rollout, whose steps `change` may change, and the update.
 fn play(
+    kind: Algorithm,
     algorithm: &mut dyn algorithms::Algorithm,
     change: impl Fn(&mut StepBatch),
 ) -> Result<(), TrainerError> {
-    let (mut env, mut step) = (env(), StepBatch::default());
+    let (mut env, mut step) = (env(kind), StepBatch::default());
     env.reset(Some(1), &mut algorithm.next_obs())?;
     loop {
         env.send(algorithm.act()?.as_actions(), algorithm.next_obs())?;
@@ -71,10 +83,10 @@ fn is_same(left: &State, right: &State) -> bool {
 #[test]
 fn a_truncation_without_its_last_observation_is_an_error() {
     for &kind in Algorithm::ALL {
-        let error = play(&mut *new(kind, 1), |step| step.truncated[1] = true);
+        let error = play(kind, &mut *new(kind, 1), |step| step.truncated[1] = true);
         let message = error.unwrap_err().to_string();
         assert!(message.contains("environment 1 truncated"), "{message}");
-        play(&mut *new(kind, 1), |step| {
+        play(kind, &mut *new(kind, 1), |step| {
             (step.truncated[1], step.terminated[1]) = (true, true);
         })
         .unwrap();
@@ -86,7 +98,7 @@ fn a_loss_that_is_no_number_is_an_error_and_spoils_nothing() {
     for &kind in Algorithm::ALL {
         let mut algorithm = new(kind, 1);
         let before = algorithm.state().unwrap();
-        let error = play(&mut *algorithm, |step| step.reward[0] = f32::INFINITY).unwrap_err();
+        let error = play(kind, &mut *algorithm, |step| step.reward[0] = f32::INFINITY).unwrap_err();
         assert!(error.to_string().contains("is not finite"), "{error}");
         let learned = |state: State| {
             let mut tensors = state.tensors;
@@ -100,10 +112,12 @@ fn a_loss_that_is_no_number_is_an_error_and_spoils_nothing() {
 #[test]
 fn a_state_is_taken_whole() {
     let kinds = Algorithm::ALL.iter();
-    let mut pairs: Vec<_> = kinds.map(|kind| (new(*kind, 1), new(*kind, 2))).collect();
-    pairs.push((prioritized(1), prioritized(2)));
-    for (mut old, mut new) in pairs {
-        play(&mut *old, |_| ()).unwrap();
+    let mut pairs: Vec<_> = kinds
+        .map(|&kind| (kind, new(kind, 1), new(kind, 2)))
+        .collect();
+    pairs.push((Algorithm::Dqn, prioritized(1), prioritized(2)));
+    for (kind, mut old, mut new) in pairs {
+        play(kind, &mut *old, |_| ()).unwrap();
         // A step of the policy that goes: what comes does not learn from it.
         drop(new.next_obs());
         new.act().unwrap();
@@ -113,7 +127,7 @@ fn a_state_is_taken_whole() {
         new.load_state(&state).unwrap();
         assert!(is_same(&state, &new.state().unwrap()));
         for algorithm in [&mut old, &mut new] {
-            play(&mut **algorithm, |_| ()).unwrap();
+            play(kind, &mut **algorithm, |_| ()).unwrap();
         }
         assert!(
             is_same(&old.state().unwrap(), &new.state().unwrap()),

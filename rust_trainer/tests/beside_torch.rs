@@ -120,6 +120,7 @@ impl Run {
                     rng.random_range(0..self.num_actions) as f64
                 }
                 Algorithm::Pqn | Algorithm::Dqn => -1.0,
+                other => unreachable!("{other} is not compared here"),
             });
         }
     }

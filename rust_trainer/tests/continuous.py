@@ -1,4 +1,4 @@
-"""Continuous actions and normalization by PyTorch and Gymnasium alone, for `continuous.rs`.
+"""Continuous actions and normalization by PyTorch and Gymnasium alone (`continuous/gaussian.rs`).
 
 `python continuous.py FOLDER` calculates what distributions and normalizers are compared with and
 writes it to FOLDER. `python continuous.py FOLDER NAME SETTINGS ...` repeats whole updates on what

@@ -138,6 +138,26 @@ fn a_robot_arm_learns_to_reach() {
     assert!(mean > -25.0, "mean return {mean}; at random -90");
 }
 
+#[test]
+fn a_pendulum_is_swung_up_from_a_replay_memory() {
+    let mut env = SyncVecEnv::new(4, |index| Pendulum::new(index as u64)).unwrap();
+    let changes = "num_envs = 4\ntotal_steps = 12_800\nlearning_starts = 800\nreplay_capacity = 20_000\n\
+        batch_size = 64\ntrain_frequency = 2\nlearning_rate = 2e-3\ngamma = 0.95\ntau = 0.01\ninit = 'uniform'\n\
+        torch_threads = 1";
+    for algorithm in [Algorithm::Ddpg, Algorithm::Td3] {
+        let settings = Settings::defaults(algorithm);
+        let settings = settings.with(&toml::from_str(changes).unwrap()).unwrap();
+        let mut learner = algorithms::new(&settings, &env, Device::Cpu).unwrap();
+        let returns = train(&mut *learner, &mut env, settings.run.total_steps);
+        let mean = |returns: &[f64]| returns.iter().sum::<f64>() / returns.len() as f64;
+        let (first, last) = (mean(&returns[..4]), mean(&returns[returns.len() - 12..]));
+        assert!(
+            first < -900.0 && last > -300.0,
+            "{algorithm}: from {first} to {last}"
+        );
+    }
+}
+
 /// What swings a pendulum up in seconds.
 const PENDULUM: &str = "
 num_envs = 16

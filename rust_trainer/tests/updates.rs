@@ -153,10 +153,10 @@ impl Case {
             Algorithm::A2c => {
                 format!("{changes}\nlstm_size = {lstm_size}\ngae_lambda = 0.9\nlearning_rate = 0.3")
             }
-            Algorithm::Dqn => unreachable!("it has no rollouts: see tests/dqn"),
             Algorithm::Pqn => format!(
                 "{changes}\nnum_minibatches = {num_minibatches}\nupdate_epochs = {epochs}\nlearning_rate = 1e-2\nanneal_lr = true"
             ),
+            other => unreachable!("{other} has no rollouts: see tests/dqn and tests/continuous"),
         };
         let settings = Settings::defaults(algorithm);
         settings.with(&toml::from_str(&changes).unwrap()).unwrap()
@@ -168,8 +168,8 @@ impl Case {
         let settings = self.settings();
         let shuffles = match &settings.algorithm {
             AlgorithmSettings::Ppo(ppo) => ppo.update_epochs,
-            AlgorithmSettings::A2c(_) | AlgorithmSettings::Dqn(_) => 0,
             AlgorithmSettings::Pqn(pqn) => pqn.update_epochs,
+            _ => 0,
         };
         let spaces = Spaces {
             obs: ObsSpec {

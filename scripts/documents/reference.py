@@ -11,7 +11,7 @@ import atari_wrappers
 import rust_trainer
 
 PROGRAM = ROOT / "target/release/rust_trainer"
-ALGORITHMS = ("ppo", "a2c", "pqn", "dqn")
+ALGORITHMS = ("ppo", "a2c", "pqn", "dqn", "ddpg", "td3")
 COMMANDS = (
     *("train", "seeds", "watch", "play", "eval", "dump-frames"),
     *("versus", "export", "import", "doctor"),

@@ -12,6 +12,7 @@ from rust_trainer import checkpoints
 from rust_trainer.checkpoints import Checkpoint
 from rust_trainer.policies import (
     ActorCritic,
+    DeterministicPolicy,
     Policy,
     QNetwork,
     RecurrentActorCritic,
@@ -68,6 +69,7 @@ CASES: dict[str, Case] = {
         {},
     ),
     "pqn": (INVADERS | {"algorithm": "pqn"}, IMAGE, DISCRETE, {}),
+    "td3": (POLE | {"algorithm": "td3"}, FLAT, CONTINUOUS, {}),
     "pqn-mlp": (POLE | {"algorithm": "pqn"}, FLAT, TWO, {}),
 }
 
@@ -87,6 +89,8 @@ def save_untrained(name: str, folder: Path, **settings: Any) -> Path:
     kind: type[Policy] = RecurrentActorCritic if "lstm_size" in settings else ActorCritic
     if settings["algorithm"] in ("dqn", "pqn"):
         kind = QNetwork
+    elif settings["algorithm"] in ("ddpg", "td3"):
+        kind = DeterministicPolicy
     generator = torch.Generator().manual_seed(len(name))
     for tensor_name, tensor in kind(checkpoint).state_dict().items():
         if tensor_name.startswith("obs_"):  # statistics, which the values hold

@@ -24,7 +24,7 @@ from torch.nn import functional
 
 from rust_trainer import __version__
 from rust_trainer.networks import ChannelNorm
-from rust_trainer.policies import ActorCritic, Policy, RecurrentActorCritic
+from rust_trainer.policies import ActorCritic, DeterministicPolicy, Policy, RecurrentActorCritic
 
 if TYPE_CHECKING:
     import onnx
@@ -40,8 +40,8 @@ def export_onnx(policy: Policy, file: str | os.PathLike[str]) -> Path:
     The model's input is `obs`, `[batch, ...]` in the environment's own type (uint8 pixels as they
     are). It gives `action`, the best actions, int64 `[batch]` or float32 `[batch, dims]`; beside
     it `logits` and `value` (PPO, A2C), `mean`, `log_std` and `value` (continuous actions), or
-    `q_values` (DQN, PQN). With an LSTM there are `state`, float32 `[2, batch, size]`, zeros where
-    an episode begins, and `state_out` for the next step.
+    `q_values` (DQN, PQN), or `mean` (DDPG, TD3). With an LSTM there are `state`, float32
+    `[2, batch, size]`, zeros where an episode begins, and `state_out` for the next step.
 
     The game, the settings and the recipe by which `atari_wrappers` makes it, and the names of
     the actions are in the model's metadata, each as JSON.
@@ -75,6 +75,8 @@ def onnx_model(policy: Policy) -> onnx.ModelProto:
     examples, outputs = [obs], ["q_values"]
     if isinstance(policy, ActorCritic):
         outputs = ["logits" if policy.bounds is None else "mean", "value"]
+    if isinstance(policy, DeterministicPolicy):
+        outputs = ["mean"]
     if isinstance(policy, RecurrentActorCritic):
         examples.append(policy.new_state(2).cpu())
         outputs.append("state_out")
@@ -316,11 +318,13 @@ _OPERATIONS: dict[Any, Callable[..., Any]] = {
 
 def _add_choice(graph: _Graph, policy: Policy, said: str) -> None:
     """Add the best actions as an output."""
-    if isinstance(policy, ActorCritic) and policy.bounds is not None:
-        low, high = (graph.constant(bound.reshape(-1)) for bound in policy.bounds)
+    bounds = policy.bounds if isinstance(policy, ActorCritic | DeterministicPolicy) else None
+    if bounds is not None:
+        low, high = (graph.constant(bound.reshape(-1)) for bound in bounds)
         action = graph.add("Min", graph.add("Max", said, low), high)
-        dims = policy.bounds[0].size
-        graph.give("log_std", graph.constant(policy.log_std()), torch.float32, [dims])
+        dims = bounds[0].size
+        if isinstance(policy, ActorCritic):
+            graph.give("log_std", graph.constant(policy.log_std()), torch.float32, [dims])
         graph.give("action", action, torch.float32, [0, dims])
     else:
         action = graph.add("ArgMax", said, axis=1, keepdims=0)

@@ -44,8 +44,9 @@ def load_policy(path: str | os.PathLike[str], *, best: bool = False) -> Policy:
         best: Take the run's checkpoint that did best in evaluations during training.
 
     Returns:
-        An `ActorCritic` (PPO, A2C), a `RecurrentActorCritic` (with `lstm_size`) or a `QNetwork`
-        (DQN, PQN). `state_dict()` has the names of the checkpoint.
+        An `ActorCritic` (PPO, A2C), a `RecurrentActorCritic` (with `lstm_size`), a `QNetwork`
+        (DQN, PQN) or a `DeterministicPolicy` (DDPG, TD3). `state_dict()` has the names of the
+        checkpoint.
 
     Raises:
         CheckpointError: (a `ValueError`) There is none, it is damaged, or of another network.
@@ -63,6 +64,8 @@ def policy_of(checkpoint: Checkpoint) -> Policy:
     settings = checkpoint.settings
     if settings.get("algorithm", "ppo") in ("dqn", "pqn"):
         policy: Policy = QNetwork(checkpoint)
+    elif settings.get("algorithm") in ("ddpg", "td3"):
+        policy = DeterministicPolicy(checkpoint)
     elif settings.get("lstm_size", 0) > 0:
         policy = RecurrentActorCritic(checkpoint)
     else:
@@ -288,6 +291,35 @@ class RecurrentActorCritic(ActorCritic):
             before = before * goes_on.to(before)[:, None]
         said, _, after = self(obs, before)
         return said, after
+
+
+class DeterministicPolicy(Policy):
+    """The policy of DDPG and TD3, no critics: `forward(obs)` returns actions `[batch, dims]`."""
+
+    scale: Tensor
+    middle: Tensor
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        super().__init__(checkpoint, rectified=True, has_body=False)
+        space = checkpoint.action_space
+        low, high = (np.array(space[name], np.float32) for name in ("low", "high"))
+        self.bounds = low.reshape(space["shape"]), high.reshape(space["shape"])
+        self.policy = Tower(self.plan, low.size)
+        self.register_buffer("scale", torch.from_numpy((high - low) / 2), persistent=False)
+        self.register_buffer("middle", torch.from_numpy((high + low) / 2), persistent=False)
+
+    def forward(self, obs: Tensor) -> Tensor:
+        """`[batch, ...]` → actions, float32 `[batch, dims]`."""
+        return torch.tanh(self.policy(self.observed(obs))) * self.scale + self.middle
+
+    def _said(
+        self, obs: Tensor, state: Tensor | None, episode_start: ArrayLike | None
+    ) -> tuple[Tensor, Tensor | None]:
+        return self(obs), None
+
+    def _chosen(self, numbers: NDArray[np.float32], greedy: bool) -> NDArray[Any]:
+        low, high = self.bounds
+        return np.asarray(np.clip(numbers.reshape(-1, *low.shape), low, high))
 
 
 class QNetwork(Policy):

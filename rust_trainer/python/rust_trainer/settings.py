@@ -22,7 +22,10 @@ Preset = Literal[
     "dqn-cartpole",
     "pqn-cartpole",
     "ppo-pendulum",
+    "td3-pendulum",
     "ppo-continuous",
+    "ddpg-continuous",
+    "td3-continuous",
     "ppo-record",
     "pqn-record",
 ]
@@ -44,7 +47,7 @@ class Settings:
     config: str | PathLike[str] | None = None
 
     # Every run.
-    algorithm: Literal["ppo", "a2c", "dqn", "pqn"] | None = None
+    algorithm: Literal["ppo", "a2c", "dqn", "pqn", "ddpg", "td3"] | None = None
     total_steps: int | None = None
     seed: int | None = None
     runs_dir: str | PathLike[str] | None = None
@@ -138,6 +141,12 @@ class Settings:
     end_e: float | None = None
     exploration_fraction: float | None = None
     eval_e: float | None = None
+    # DDPG and TD3, what others have not.
+    tau: float | None = None
+    policy_frequency: int | None = None
+    exploration_noise: float | None = None
+    policy_noise: float | None = None
+    noise_clip: float | None = None
     # PQN, what others have not.
     q_lambda: float | None = None
     layer_norm: bool | None = None

@@ -3,11 +3,12 @@
 //! For each step the run asks for [`Algorithm::next_obs`] and [`Algorithm::act`], steps the environments,
 //! and tells what that gave to [`Algorithm::observe`]; then [`Algorithm::learn`] learns when it is time.
 //!
-//! PPO, A2C and PQN learn from rollouts, in the loop of [`OnPolicy`]; DQN from a replay memory.
+//! PPO, A2C and PQN learn from rollouts, in the loop of [`OnPolicy`]; DQN, DDPG and TD3 from a replay memory.
 
 pub mod a2c;
 mod actor_critic;
 mod algorithm;
+pub mod ddpg;
 pub mod dqn;
 mod learner;
 mod minibatches;
@@ -15,6 +16,7 @@ mod nets;
 mod on_policy;
 pub mod ppo;
 pub mod pqn;
+mod progress;
 mod schedule;
 mod state;
 #[cfg(test)]
@@ -24,6 +26,7 @@ use tch::Device;
 use vec_env::{ActionSpace, ObsSpec, VecEnv};
 
 pub use algorithm::{Algorithm, Learning, Metrics};
+pub use ddpg::Ddpg;
 pub use dqn::Dqn;
 pub use learner::{Learner, Loss};
 pub use on_policy::{OnPolicy, OnPolicyAlgorithm};
@@ -68,6 +71,9 @@ pub fn of_rank(
         AlgorithmSettings::Pqn(pqn) => Box::new(OnPolicyAlgorithm::of_rank(
             pqn, settings, env, device, ranks,
         )?),
+        AlgorithmSettings::Ddpg(ddpg) | AlgorithmSettings::Td3(ddpg) => {
+            Box::new(Ddpg::new(ddpg, settings, env, device, ranks)?)
+        }
     })
 }
 
@@ -84,6 +90,11 @@ pub fn load_policy(
     let (style, epsilon) = match &settings.algorithm {
         AlgorithmSettings::Dqn(dqn) => (dqn.style(), dqn.eval_e),
         AlgorithmSettings::Pqn(pqn) => (pqn.style(), pqn.end_e),
+        AlgorithmSettings::Ddpg(_) | AlgorithmSettings::Td3(_) => {
+            let policy = blueprint.actor()?;
+            state.copy_to(policy.params.named())?;
+            return Ok(Box::new(policy));
+        }
         AlgorithmSettings::Ppo(PpoSettings { lstm_size, .. })
         | AlgorithmSettings::A2c(A2cSettings { lstm_size, .. }) => {
             let mut net = blueprint.policy_value_net(*lstm_size, false)?;

@@ -6,7 +6,7 @@ use vec_env::{ActionSpace, ObsSpec};
 
 use crate::{
     error::TrainerError,
-    nn::{PolicyValueNet, QNet, QStyle},
+    nn::{Actor, Critics, PolicyValueNet, QNet, QStyle},
     normalize::ObsNormalizer,
     random::seeded_rng,
     settings::Settings,
@@ -54,6 +54,20 @@ impl<'a> Blueprint<'a> {
             net.obs_normalizer = Some(ObsNormalizer::new(spec)?);
         }
         Ok(net)
+    }
+
+    /// A deterministic policy.
+    pub(super) fn actor(&mut self) -> Result<Actor, TrainerError> {
+        let on = (self.device, self.run.machine.precision);
+        let body = &self.run.net;
+        Actor::new(self.spec, self.actions, body, on, &mut self.rng)
+    }
+
+    /// So many critics of its actions.
+    pub(super) fn critics(&mut self, count: usize) -> Result<Critics, TrainerError> {
+        let on = (self.device, self.run.machine.precision);
+        let spaces = (self.spec, self.actions);
+        Critics::new(count, spaces, &self.run.net, on, &mut self.rng)
     }
 
     pub(super) fn q_net(&mut self, style: QStyle) -> Result<QNet, TrainerError> {

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tch::{Tensor, no_grad_guard};
 
-use crate::error::TrainerError;
+use crate::{error::TrainerError, tensors::bytes_of};
 
 /// Everything that learning changes, as plain data.
 #[derive(Debug, Default)]
@@ -32,6 +32,25 @@ impl State {
     pub(super) fn tensor(&self, name: &str) -> Option<&Tensor> {
         let found = self.tensors.iter().find(|(saved, _)| saved == name);
         found.map(|(_, tensor)| tensor)
+    }
+
+    /// The bytes of the observations in hand, if there are any.
+    ///
+    /// # Errors
+    /// [`TrainerError::State`] for other than `length` bytes.
+    pub(super) fn obs_in_hand(&self, length: usize) -> Result<Option<Vec<u8>>, TrainerError> {
+        let Some(obs) = self.tensor(Self::OBS_IN_HAND) else {
+            return Ok(None);
+        };
+        let obs = bytes_of(obs)?;
+        if obs.len() == length {
+            return Ok(Some(obs));
+        }
+        Err(TrainerError::State(format!(
+            "tensor `{}` has {} bytes, the environments give {length}",
+            Self::OBS_IN_HAND,
+            obs.len()
+        )))
     }
 
     /// Copies the tensors to those of the same names in `targets`; all of them, or none.

@@ -35,7 +35,9 @@ fn played(
         AlgorithmSettings::Ppo(ppo) => new(ppo, settings, &env, recording),
         AlgorithmSettings::A2c(a2c) => new(a2c, settings, &env, recording),
         AlgorithmSettings::Pqn(pqn) => new(pqn, settings, &env, recording),
-        AlgorithmSettings::Dqn(_) => unreachable!("it is not recorded"),
+        AlgorithmSettings::Dqn(_) | AlgorithmSettings::Ddpg(_) | AlgorithmSettings::Td3(_) => {
+            unreachable!("it is not recorded")
+        }
     };
     let (mut actions, mut metrics) = (Vec::new(), Vec::new());
     let mut step = StepBatch::default();

@@ -6,6 +6,7 @@
 //! stack that goes on across a lost life), is seen by comparison: where the older frames of an
 //! observation are not the newer ones of that before it, they are held beside.
 
+mod held_actions;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -13,10 +14,12 @@ mod tests;
 use std::collections::HashMap;
 
 use tch::{Device, Tensor};
-use vec_env::{ObsSpec, StepBatch};
+use vec_env::{ActionBatch, ActionSpace, ObsSpec, StepBatch};
 
 pub(crate) use state::unfit;
 pub use state::{Entries, ReplayState};
+
+use held_actions::HeldActions;
 
 use super::truncated_obs;
 use crate::{
@@ -45,8 +48,9 @@ pub struct Replay {
     /// The newest frame of each observation, `[rows · num_envs, ...]`. Its pages are the machine's only
     /// when they are written to.
     frames: Tensor,
-    /// What follows is `[rows · num_envs]`.
-    actions: Vec<i64>,
+    /// Of each place of the ring, as all that follows.
+    actions: HeldActions,
+    /// `[rows · num_envs]`, as the ends.
     rewards: Vec<f32>,
     ends: Vec<End>,
     /// The older frames of observations that do not go on from the one before, by place in the ring.
@@ -73,7 +77,7 @@ enum End {
 impl Replay {
     /// Room for at least `capacity` transitions of `n_step` steps with the discount `gamma`.
     pub fn new(
-        spec: &ObsSpec,
+        (spec, actions): (&ObsSpec, &ActionSpace),
         num_envs: usize,
         capacity: usize,
         n_step: usize,
@@ -94,7 +98,7 @@ impl Replay {
             steps: 0,
             // Not zeros: writing them would take all the memory at once.
             frames: Tensor::f_empty(frame, (obs_kind(spec), Device::Cpu))?,
-            actions: vec![0; places],
+            actions: HeldActions::new(actions, places),
             rewards: vec![0.0; places],
             ends: vec![End::None; places],
             older: HashMap::new(),
@@ -111,9 +115,14 @@ impl Replay {
 
     /// Bytes that a replay memory takes when it is full, but for the starts of episodes.
     #[must_use]
-    pub fn num_bytes(spec: &ObsSpec, num_envs: usize, capacity: usize, n_step: usize) -> usize {
+    pub fn num_bytes(
+        (spec, actions): (&ObsSpec, &ActionSpace),
+        num_envs: usize,
+        capacity: usize,
+        n_step: usize,
+    ) -> usize {
         let places = num_rows(spec, capacity.div_ceil(num_envs), n_step).saturating_mul(num_envs);
-        let beside = size_of::<i64>() + size_of::<f32>() + size_of::<End>();
+        let beside = HeldActions::num_bytes(actions) + size_of::<f32>() + size_of::<End>();
         places.saturating_mul(frame_of(spec).num_bytes() + beside)
     }
 
@@ -141,14 +150,14 @@ impl Replay {
     /// of another length.
     pub fn push(
         &mut self,
-        actions: &[i64],
+        actions: &ActionBatch,
         step: &StepBatch,
         obs: Vec<u8>,
     ) -> Result<(), TrainerError> {
         let truncated = truncated_obs(step)?;
-        for (env, &action) in actions.iter().enumerate() {
+        self.actions.write(self.place(self.steps, 0), actions);
+        for env in 0..self.num_envs {
             let place = self.place(self.steps, env);
-            self.actions[place] = action;
             self.rewards[place] = step.reward[env];
             self.ends[place] = if step.terminated[env] {
                 End::Terminated
@@ -220,13 +229,13 @@ impl Replay {
     /// If one of them cannot be sampled.
     pub fn get(&self, numbers: &[u64]) -> Result<Transitions, TrainerError> {
         let held = self.held();
-        let (mut actions, mut returns, mut discounts) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut places, mut returns, mut discounts) = (Vec::new(), Vec::new(), Vec::new());
         let (mut obs, mut next_obs) = (Vec::new(), Vec::new());
         for &number in numbers {
             assert!(held.contains(&number), "transition {number} of {held:?}");
             let num_envs = self.num_envs as u64;
             let (first, env) = (number / num_envs, (number % num_envs) as usize);
-            actions.push(self.actions[self.place(first, env)]);
+            places.push(self.place(first, env));
             obs.push(ObsPlace::At(first, env));
             let (mut sum, mut discount, mut step) = (0.0, 1.0, first);
             let after = loop {
@@ -250,7 +259,7 @@ impl Replay {
         }
         Ok(Transitions {
             obs: self.gather(&obs)?,
-            actions: Tensor::from_slice(&actions),
+            actions: self.actions.gather(&places),
             returns: Tensor::from_slice(&returns),
             discounts: Tensor::from_slice(&discounts),
             next_obs: self.gather(&next_obs)?,
@@ -314,7 +323,7 @@ impl Replay {
 pub struct Transitions {
     /// The observations, `[batch, ...]`.
     pub obs: Tensor,
-    /// The actions taken, int64 `[batch]`.
+    /// The actions taken: int64 `[batch]`, continuous ones float32 `[batch, dims]`.
     pub actions: Tensor,
     /// Discounted sums of the rewards of n steps, or of those up to the episode's end, float32 `[batch]`.
     pub returns: Tensor,

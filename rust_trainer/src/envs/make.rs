@@ -2,7 +2,7 @@
 
 use python_shim::VecGymEnv;
 use tch::Device;
-use vec_env::{EnvError, ObsSpec, VecEnv};
+use vec_env::{ActionSpace, EnvError, ObsSpec, VecEnv};
 
 use super::{
     checks::check,
@@ -41,8 +41,8 @@ pub struct TrainingEnvs {
 pub fn for_training(request: &EnvRequest<'_>) -> Result<TrainingEnvs, TrainerError> {
     let settings = request.settings;
     let (num_envs, env_groups) = (settings.env.num_envs, settings.env.env_groups);
-    check_memory(request, num_envs, |spec, on_host| {
-        memory::of_run(settings, num_envs, spec, on_host)
+    check_memory(request, num_envs, |spaces, on_host| {
+        memory::of_run(settings, num_envs, spaces, on_host)
     })?;
     let threads = env_threads(settings).unsigned_abs() as usize;
     let threads = threads.div_ceil(env_groups);
@@ -149,7 +149,7 @@ impl Made {
 fn check_memory(
     request: &EnvRequest<'_>,
     num_envs: usize,
-    others: impl FnOnce(&ObsSpec, bool) -> Vec<memory::Need>,
+    others: impl FnOnce((&ObsSpec, &ActionSpace), bool) -> Vec<memory::Need>,
 ) -> Result<(), TrainerError> {
     if num_envs <= FEW {
         return Ok(());
@@ -164,7 +164,7 @@ fn check_memory(
     };
     let mut needs = Vec::from(envs.needs(settings, env.obs_spec()));
     let on_host = device::select(settings.machine.device)? == Device::Cpu;
-    needs.extend(others(env.obs_spec(), on_host));
+    needs.extend(others((env.obs_spec(), env.action_space()), on_host));
     env.close()?;
     memory::check_run(settings, &needs)
 }

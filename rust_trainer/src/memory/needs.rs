@@ -2,7 +2,7 @@
 //! what follows from the sizes of observations and layers. What is small beside these is left out, for a run that
 //! would fit is not to be refused.
 
-use vec_env::ObsSpec;
+use vec_env::{ActionSpace, ObsSpec};
 
 use crate::{
     data::Replay,
@@ -72,9 +72,10 @@ impl Envs<'_> {
 pub(crate) fn of_run(
     settings: &Settings,
     num_envs: usize,
-    spec: &ObsSpec,
+    spaces: (&ObsSpec, &ActionSpace),
     on_host: bool,
 ) -> Vec<Need> {
+    let spec = spaces.0;
     let rows = num_envs * settings.env.num_players;
     let of_layers = |samples: usize| {
         let bytes = samples.saturating_mul(bytes_of_layers(settings, spec));
@@ -88,17 +89,16 @@ pub(crate) fn of_run(
             let launch = Launch::from_env().ok().flatten();
             let num_ranks = launch.map_or(1, |launch| launch.num_ranks);
             let capacity = Replay::capacity_of_rank(dqn.replay_capacity, num_envs, num_ranks);
-            let memory = Replay::num_bytes(spec, num_envs, capacity, dqn.n_step);
+            let memory = Replay::num_bytes(spaces, num_envs, capacity, dqn.n_step);
             // Rank 0 has it once more whole, gathered for a checkpoint; each rank here counts as often as it does.
             let is_gathered = launch.is_some_and(|launch| launch.rank == 0);
             let whole = memory.saturating_mul(num_ranks) / ranks_here();
             let whole = if is_gathered { whole } else { 0 };
-            let layers = of_layers(dqn.batch_size);
-            let lower = &["replay_capacity"];
-            return vec![
-                need("the replay memory", lower, memory.saturating_add(whole)),
-                need("layers of a batch", &["batch_size"], layers),
-            ];
+            return of_replay(memory.saturating_add(whole), of_layers(dqn.batch_size));
+        }
+        AlgorithmSettings::Ddpg(ddpg) | AlgorithmSettings::Td3(ddpg) => {
+            let memory = Replay::num_bytes(spaces, num_envs, ddpg.replay_capacity, 1);
+            return of_replay(memory, of_layers(ddpg.batch_size));
         }
     };
     let samples = rows.saturating_mul(steps);
@@ -111,6 +111,14 @@ pub(crate) fn of_run(
             raise: minibatches.map(|_| "num_minibatches"),
             ..need("layers of a minibatch", grow, layers)
         },
+    ]
+}
+
+/// What is learned from a replay memory needs.
+fn of_replay(memory: usize, layers: usize) -> Vec<Need> {
+    vec![
+        need("the replay memory", &["replay_capacity"], memory),
+        need("layers of a batch", &["batch_size"], layers),
     ]
 }
 
@@ -164,6 +172,7 @@ mod tests {
     use super::*;
     use crate::settings::Algorithm;
 
+    const ACTIONS: ActionSpace = ActionSpace::Discrete { n: 6 };
     const MEGABYTE: u64 = 1_000_000;
 
     fn images() -> ObsSpec {
@@ -184,7 +193,7 @@ mod tests {
         let with = |changes: &str| {
             let settings = Settings::defaults(Algorithm::Ppo);
             let settings = settings.with(&toml::from_str(changes).unwrap()).unwrap();
-            let needs = of_run(&settings, 8, &images(), true);
+            let needs = of_run(&settings, 8, (&images(), &ACTIONS), true);
             bytes(&needs).iter().sum::<u64>()
         };
         let of_one = with("num_steps = 512\nnum_minibatches = 1")
@@ -229,7 +238,7 @@ mod tests {
             .unwrap();
         let [_, workers] = envs.needs(&settings_of_workers, &images());
         assert_eq!(workers.bytes / MEGABYTE, 120);
-        let [replay, _] = &of_run(&settings, 8, &images(), true)[..] else {
+        let [replay, _] = &of_run(&settings, 8, (&images(), &ACTIONS), true)[..] else {
             unreachable!("a replay memory and a batch")
         };
         assert_eq!(replay.lower, ["replay_capacity"]);

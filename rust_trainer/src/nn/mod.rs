@@ -3,8 +3,10 @@
 //! A net is a struct with a field for each layer. All parameters of a net lie in one flat tensor,
 //! [`Params`], of which the layers' tensors are views.
 
+mod actor;
 mod body;
 mod convolution;
+mod critics;
 mod impala;
 mod layers;
 mod lstm;
@@ -20,7 +22,9 @@ pub(crate) mod speed;
 #[cfg(test)]
 mod tests;
 
+pub use actor::Actor;
 pub use body::{Body, BodyStyle};
+pub use critics::Critics;
 pub use impala::ImpalaResNet;
 pub use layers::{Activation, Conv2d, LayerNorm, Linear};
 pub use lstm::{Lstm, Memory};

@@ -208,6 +208,12 @@ impl Params {
         self.flat.copy_(&other.flat);
     }
 
+    /// Goes the share `tau` of the way to another network's parameters of the same names and shapes.
+    pub fn approach(&mut self, other: &Self, tau: f64) {
+        let _guard = no_grad_guard();
+        let _ = self.flat.lerp_(&other.flat, tau);
+    }
+
     /// The gradient of `loss` with respect to all parameters, `[num_params]`.
     pub fn gradient(&self, loss: &Tensor) -> Tensor {
         let params: Vec<&Tensor> = self.named().map(|(_, tensor)| tensor).collect();

@@ -33,7 +33,8 @@ pub(super) fn lines(frame: &Frame<'_>) -> Vec<Line> {
     let Some(outlook) = frame.outlook else {
         return lines;
     };
-    lines.push(plain(named("value", &format!("{:.3}", outlook.value))));
+    let value = outlook.value;
+    lines.extend(value.map(|value| plain(named("value", &format!("{value:.3}")))));
     match &outlook.estimates {
         Estimates::Probabilities(shares) => {
             let numbers = shares.iter().map(|&share| (format!("{share:.2}"), share));
@@ -154,7 +155,7 @@ mod tests {
             is_human: false,
         };
         let outlook = Outlook {
-            value: 1.5,
+            value: Some(1.5),
             estimates,
         };
         lines(&Frame {

@@ -37,7 +37,7 @@ impl Policy for EpsilonGreedy {
         let _guard = no_grad_guard();
         let values = to_vec::<f32>(&self.net.values(obs).get(0));
         Outlook {
-            value: values[argmax(&values)],
+            value: Some(values[argmax(&values)]),
             estimates: Estimates::ActionValues(values),
         }
     }

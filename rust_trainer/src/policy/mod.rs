@@ -5,9 +5,11 @@
 //! that of the action as drawn: the bounds are the environment's, and the policy's gradient knows nothing
 //! of them (as in Baselines, Stable-Baselines3 and `CleanRL`).
 
+mod deterministic;
 mod epsilon_greedy;
 mod outlook;
 
+pub use deterministic::{explored, uniform};
 pub use epsilon_greedy::{
     EpsilonGreedy, epsilon_greedy, epsilon_greedy_recorded, skip_epsilon_greedy,
 };
@@ -93,7 +95,7 @@ impl Policy for PolicyValueNet {
             _ => Estimates::Probabilities(numbers.into_iter().map(f32::exp).collect()),
         };
         Outlook {
-            value: value.double_value(&[0]) as f32,
+            value: Some(value.double_value(&[0]) as f32),
             estimates,
         }
     }

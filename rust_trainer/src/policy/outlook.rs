@@ -3,8 +3,8 @@
 /// What is expected, and what is thought of each action.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlook {
-    /// The value of the observation; that of the best action where actions are valued.
-    pub value: f32,
+    /// The value of the observation; that of the best action where actions are valued, and none where nothing is.
+    pub value: Option<f32>,
     /// What is said of the actions.
     pub estimates: Estimates,
 }
@@ -83,6 +83,6 @@ mod tests {
             unreachable!("a policy of values")
         };
         assert_eq!((values.len(), argmax(&values)), (4, action));
-        assert!((outlook.value - values[action]).abs() < 1e-6);
+        assert!((outlook.value.unwrap() - values[action]).abs() < 1e-6);
     }
 }

@@ -177,7 +177,8 @@ fn prepare(
     envs::check(&settings.env.env_id, settings.env.env_groups, &*env)?;
     let device = device::prepare(&settings.machine)?;
     let on_host = device == Device::Cpu;
-    let needs = memory::of_run(settings, env.num_envs(), env.obs_spec(), on_host);
+    let spaces = (env.obs_spec(), env.action_space());
+    let needs = memory::of_run(settings, env.num_envs(), spaces, on_host);
     memory::check_run(settings, &needs)?;
     let mut algorithm = algorithms::of_rank(settings, &*env, device, ranks)
         .map_err(|error| device::advised(error, device, &settings.machine))?;

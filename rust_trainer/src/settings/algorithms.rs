@@ -3,8 +3,8 @@
 use toml::Table;
 
 use super::{
-    a2c::A2cSettings, choices::choices, dqn::DqnSettings, fields::Field, ppo::PpoSettings,
-    pqn::PqnSettings,
+    a2c::A2cSettings, choices::choices, ddpg::DdpgSettings, dqn::DqnSettings, fields::Field,
+    ppo::PpoSettings, pqn::PqnSettings,
 };
 use crate::error::TrainerError;
 
@@ -70,4 +70,8 @@ algorithms! {
     Dqn(DqnSettings) = "dqn",
     /// Parallelized Q-network.
     Pqn(PqnSettings) = "pqn",
+    /// Deep deterministic policy gradients, for continuous actions.
+    Ddpg(DdpgSettings) = "ddpg",
+    /// The same with twin critics, a delayed policy and smoothed targets.
+    Td3(DdpgSettings) = "td3",
 }

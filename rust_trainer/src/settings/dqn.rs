@@ -86,21 +86,20 @@ impl DqnSettings {
 
     /// Refuses values that contradict each other.
     pub(crate) fn check(&self, _num_envs: usize) -> Result<(), TrainerError> {
-        if self.learning_starts > self.replay_capacity {
-            let problem = format!(
-                "is more than fit in the replay memory: `replay_capacity` is {}",
-                self.replay_capacity
-            );
-            return Err(TrainerError::setting(
-                "learning_starts",
-                self.learning_starts,
-                problem,
-            ));
-        }
+        check_learning_starts(self.learning_starts, self.replay_capacity)?;
         if self.v_min >= self.v_max {
             let problem = format!("must be less than `v_max`, which is {}", self.v_max);
             return Err(TrainerError::setting("v_min", self.v_min, problem));
         }
         Ok(())
     }
+}
+
+/// Refuses to wait for more transitions than there is room for.
+pub(super) fn check_learning_starts(starts: usize, capacity: usize) -> Result<(), TrainerError> {
+    if starts <= capacity {
+        return Ok(());
+    }
+    let problem = format!("is more than fit in the replay memory: `replay_capacity` is {capacity}");
+    Err(TrainerError::setting("learning_starts", starts, problem))
 }

@@ -7,6 +7,7 @@
 mod a2c;
 mod algorithms;
 mod choices;
+mod ddpg;
 mod dqn;
 pub(crate) mod fields;
 pub(crate) mod groups;
@@ -28,6 +29,7 @@ pub use algorithms::{Algorithm, AlgorithmSettings};
 pub use choices::{
     Backend, DeviceChoice, Distributional, Init, Net, ObsType, Precision, Recipe, Track,
 };
+pub use ddpg::DdpgSettings;
 pub use dqn::DqnSettings;
 use fields::shown;
 pub use fields::{Field, ReadIf, Rule, SettingType};

@@ -38,7 +38,10 @@ impl Preset {
         "dqn-cartpole",
         "pqn-cartpole",
         "ppo-pendulum",
+        "td3-pendulum",
         "ppo-continuous",
+        "ddpg-continuous",
+        "td3-continuous",
         "ppo-record",
         "pqn-record",
     ];

@@ -87,7 +87,7 @@ settings! {
         /// All 18 actions instead of those that the game uses (Atari)
         full_action_space: OrRecipe<bool> = OrRecipe::Recipe, Any,
         /// ALE's continuous actions, [radius, angle, fire], instead of buttons (Atari)
-        continuous: OrRecipe<bool> = OrRecipe::Recipe, Any, if OneOf("algorithm", &["ppo", "a2c"]),
+        continuous: OrRecipe<bool> = OrRecipe::Recipe, Any, if OneOf("algorithm", &["ppo", "a2c", "ddpg", "td3"]),
         /// Position of stick or button from which a direction or FIRE counts as pressed (Atari, continuous)
         continuous_action_threshold: OrRecipe<f64> = OrRecipe::Recipe, Between(0.0, 1.0),
             if OneOf("continuous", &["true"]),
@@ -125,11 +125,11 @@ settings! {
         /// Number format of the forward and backward pass; auto: bf16 on a processor with instructions for it,
         /// else fp32; tf32 on a CUDA device only
         precision: Precision = Precision::Fp32, Any,
-        /// Record acting and gradient steps as CUDA graphs and replay them (CUDA device, not with an LSTM or
-        /// with DQN); not tried on a GPU yet
+        /// Record acting and gradient steps as CUDA graphs and replay them (CUDA device, not with an LSTM,
+        /// DQN, DDPG or TD3); not tried on a GPU yet
         cuda_graphs: bool = false, Any,
-        /// Send observations to the CUDA device on a stream of their own, beside its work (not with DQN); not
-        /// tried on a GPU yet
+        /// Send observations to the CUDA device on a stream of their own, beside its work (not with DQN, DDPG
+        /// or TD3); not tried on a GPU yet
         cuda_streams: bool = false, Any,
         /// Threads that learn on the CPU, each from a part of every batch; 0: as many as there are cores
         torch_threads: i32 = 0, Between(0.0, 1024.0),

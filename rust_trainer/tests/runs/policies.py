@@ -7,15 +7,24 @@ import torch
 from safetensors.torch import load_file
 
 from rust_trainer import load_policy
-from rust_trainer.policies import ActorCritic, QNetwork, RecurrentActorCritic
+from rust_trainer.policies import (
+    ActorCritic,
+    DeterministicPolicy,
+    Policy,
+    QNetwork,
+    RecurrentActorCritic,
+)
 
 TOLERANCE = 1e-5
 
 
-def said(policy: ActorCritic | QNetwork, known: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def said(policy: Policy, known: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     obs = known["obs"]
+    if isinstance(policy, DeterministicPolicy):
+        return {"actions": policy(obs)}
     if isinstance(policy, QNetwork):
         return {"q_values": policy(obs), "returns": policy.returns(obs)}
+    assert isinstance(policy, ActorCritic)
     recurrent = isinstance(policy, RecurrentActorCritic)
     numbers, *others = policy(obs, known["state"]) if recurrent else policy(obs)
     found = dict(zip(("value", "state_out"), others, strict=False))

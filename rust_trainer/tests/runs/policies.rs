@@ -7,7 +7,7 @@ use rand::RngExt;
 use rust_trainer::{
     algorithms::State,
     distributions::Distribution,
-    nn::{Network, Output, QNet, QStyle},
+    nn::{Actor, Network, Output, QNet, QStyle},
     normalize::ObsNormalizer,
     policy::Policy,
     run::{Counters, EnvStates},
@@ -47,6 +47,8 @@ const CASES: &[(&str, Algorithm, &[usize], bool, &str)] = &[
     ("pqn", Algorithm::Pqn, IMAGE, false, ""),
     ("pqn-impala", Algorithm::Pqn, IMAGE, false, "net = 'impala'"),
     ("pqn-plain", Algorithm::Pqn, FLAT, false, "layer_norm = false"),
+    ("td3", Algorithm::Td3, FLAT, true, ""),
+    ("ddpg-ram", Algorithm::Ddpg, RAM, true, ""),
 ];
 
 #[test]
@@ -64,7 +66,12 @@ fn python_computes_what_the_networks_of_checkpoints_compute() {
             dtype,
         };
         let actions = if *is_continuous {
-            let (low, high) = (vec![-0.5, f32::NEG_INFINITY], vec![0.5, f32::INFINITY]);
+            let is_bounded = matches!(algorithm, Algorithm::Ddpg | Algorithm::Td3);
+            let (low, high) = if is_bounded {
+                (vec![-0.5, 1.0], vec![0.5, 4.0])
+            } else {
+                (vec![-0.5, f32::NEG_INFINITY], vec![0.5, f32::INFINITY])
+            };
             ActionSpace::Box {
                 shape: vec![2],
                 low,
@@ -123,6 +130,9 @@ impl Case {
         let mut said = match &self.settings.algorithm {
             AlgorithmSettings::Dqn(dqn) => self.q_values(dqn.style(), &obs, &mut state),
             AlgorithmSettings::Pqn(pqn) => self.q_values(pqn.style(), &obs, &mut state),
+            AlgorithmSettings::Ddpg(_) | AlgorithmSettings::Td3(_) => {
+                self.actions(&obs, &mut state)
+            }
             AlgorithmSettings::Ppo(ppo) => {
                 let moments = ppo.norm_obs.then_some(&flat);
                 self.policy_and_value(ppo.lstm_size, moments, &obs, &mut state)
@@ -189,6 +199,15 @@ impl Case {
         let states = states.filter_map(|(name, memory)| Some((name, memory.state()?.copy())));
         said.extend(states.map(|(name, state)| (name.to_owned(), state)));
         said
+    }
+
+    fn actions(&self, obs: &Tensor, state: &mut State) -> Vec<(String, Tensor)> {
+        let mut rng = seeded_rng(self.seed);
+        let (spec, actions, net) = (&self.spec, &self.actions, &self.settings.net);
+        let on = (Device::Cpu, Precision::Fp32);
+        let mut net = Actor::new(spec, actions, net, on, &mut rng).unwrap();
+        unsettle(&mut net, state);
+        vec![("actions".to_owned(), net.forward(obs))]
     }
 
     fn q_values(&self, style: QStyle, obs: &Tensor, state: &mut State) -> Vec<(String, Tensor)> {

@@ -26,6 +26,8 @@ pub const VARIANTS: &[(&str, Algorithm, Task, &str)] = &[
     ("dqn", Algorithm::Dqn, Task::CartPole, "steps_per_update = 40\nlearning_starts = 60\nreplay_capacity = 200\nn_step = 2\ntarget_update = 9"),
     ("iqn", Algorithm::Dqn, Task::CartPole, "steps_per_update = 40\nlearning_starts = 60\nreplay_capacity = 200\ntarget_update = 9\ndistributional = 'iqn'\nnum_tau_samples = 8\nnum_tau_prime_samples = 8\nnum_quantile_samples = 4"),
     ("rainbow-bytes", Algorithm::Dqn, Task::GridWorld, "steps_per_update = 40\nlearning_starts = 60\nreplay_capacity = 200\ntarget_update = 9\nn_step = 3\ndouble_q = true\ndueling = true\nprioritized = true\nnoisy = true\ndistributional = 'c51'\nprecision = 'bf16'"),
+    ("ddpg", Algorithm::Ddpg, Task::Pendulum, "steps_per_update = 40\nlearning_starts = 60\nreplay_capacity = 200\nbatch_size = 16\npolicy_frequency = 1\ntau = 0.05"),
+    ("td3", Algorithm::Td3, Task::Pendulum, "steps_per_update = 40\nlearning_starts = 60\nreplay_capacity = 200\nbatch_size = 16\ntrain_frequency = 4\ntau = 0.05"),
 ];
 
 /// However slow the machine, a stop waits for the end of the update.

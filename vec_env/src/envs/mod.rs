@@ -6,6 +6,7 @@ mod grid_world;
 mod mountain_car;
 mod pendulum;
 mod recall;
+mod simple_spread;
 
 pub use cart_pole::CartPole;
 pub use cart_poles::CartPoles;
@@ -13,3 +14,4 @@ pub use grid_world::GridWorld;
 pub use mountain_car::{MountainCar, MountainCarContinuous};
 pub use pendulum::Pendulum;
 pub use recall::Recall;
+pub use simple_spread::{Push, SimpleSpread};

@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use rand_pcg::Pcg64;
 use tch::{Device, Tensor, no_grad_guard};
-use vec_env::{ActionBatch, ObsBuffer, ObsSlot, ObsSpec, StepBatch, VecEnv};
+use vec_env::{ActionBatch, ActionSpace, ObsBuffer, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
 pub use loss::{loss, target};
 
@@ -28,6 +28,7 @@ use super::{
     algorithm::{Algorithm, Learning, Metrics},
     learner::Learner,
     nets::Blueprint,
+    progress::Progress,
     schedule,
     state::State,
 };
@@ -85,7 +86,7 @@ pub struct Dqn {
     obs_spec: ObsSpec,
     /// Environments of this rank.
     num_envs: usize,
-    num_actions: i64,
+    action_space: ActionSpace,
     total_steps: u64,
     learner: Learner<EpsilonGreedy>,
     target: QNet,
@@ -98,22 +99,10 @@ pub struct Dqn {
     /// Whether what arrives begins new episodes, and is not a step's.
     is_reset: bool,
     /// Actions chosen for the observations in hand.
-    actions: Vec<i64>,
+    actions: Option<ActionBatch>,
     progress: Progress,
     /// Loss, value and norm of the gradient of each gradient step since the last update.
     terms: Vec<Tensor>,
-}
-
-/// How far learning has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-struct Progress {
-    /// Agent steps, over all environments.
-    steps: u64,
-    /// Those of them since the last update.
-    steps_of_update: u64,
-    /// Those of them for which no gradient step was taken yet.
-    steps_to_learn: u64,
-    gradient_steps: u64,
 }
 
 impl Dqn {
@@ -133,7 +122,7 @@ impl Dqn {
         let mut target = new(0).q_net(settings.style())?;
         target.params.copy_from(&net.params);
         let optimizer = Optimizer::adam(net.params.numel(), device, settings.adam_eps);
-        let replay = new_replay(&settings, spec, num_envs, ranks)?;
+        let replay = new_replay(&settings, (spec, actions), num_envs, ranks)?;
         let priorities = new_priorities(&settings, &replay, ranks);
         let net = EpsilonGreedy {
             net,
@@ -142,7 +131,7 @@ impl Dqn {
         Ok(Self {
             obs_spec: spec.clone(),
             num_envs,
-            num_actions: actions.num_actions(),
+            action_space: actions.clone(),
             total_steps: run.run.total_steps,
             learner: Learner::new(net, optimizer, blueprint.rng, &run.machine, ranks),
             target,
@@ -150,7 +139,7 @@ impl Dqn {
             priorities,
             arriving: ObsBuffer::new(num_envs * spec.num_bytes()),
             is_reset: false,
-            actions: Vec::new(),
+            actions: None,
             progress: Progress::default(),
             terms: Vec::new(),
             settings,
@@ -210,7 +199,7 @@ impl Dqn {
 
 impl Algorithm for Dqn {
     fn next_obs(&mut self) -> ObsSlot {
-        self.is_reset = self.actions.is_empty();
+        self.is_reset = self.actions.is_none();
         self.arriving.slot()
     }
 
@@ -232,21 +221,20 @@ impl Algorithm for Dqn {
             let outputs = net.net.forward(&obs, noise.as_ref(), fractions.as_ref());
             net.net.returns.mean(&outputs)
         };
-        let num_actions = self.num_actions as usize;
+        let num_actions = self.action_space.num_actions() as usize;
         let skip = |rng: &mut Pcg64| skip_epsilon_greedy(num_actions, epsilon, rng);
         let draw = |rng: &mut Pcg64| epsilon_greedy(&values, epsilon, rng).actions;
         let chosen = ranks.draw(rng, self.num_envs, skip, draw);
-        if let ActionBatch::Discrete(actions) = &chosen {
-            self.actions.clone_from(actions);
-        }
+        self.actions = Some(chosen.clone());
         Ok(chosen)
     }
 
     fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError> {
         let obs = self.arrived();
         let held_before = self.held();
-        self.replay
-            .push(&std::mem::take(&mut self.actions), step, obs)?;
+        if let Some(actions) = self.actions.take() {
+            self.replay.push(&actions, step, obs)?;
+        }
         let (held, capacity) = (self.held(), self.capacity());
         if let Some(priorities) = &mut self.priorities {
             for number in held_before.end..held.end {
@@ -254,11 +242,8 @@ impl Algorithm for Dqn {
             }
         }
         let steps = (self.num_envs * self.learner.ranks.count()) as u64;
-        self.progress.steps += steps;
-        self.progress.steps_of_update += steps;
-        if held.end - held.start >= self.settings.learning_starts as u64 {
-            self.progress.steps_to_learn += steps;
-        }
+        let can_learn = held.end - held.start >= self.settings.learning_starts as u64;
+        self.progress.count(steps, can_learn);
         Ok(())
     }
 
@@ -269,13 +254,11 @@ impl Algorithm for Dqn {
             }
             self.gradient_step()?;
         }
-        let Progress {
-            steps,
-            steps_of_update,
-            ..
-        } = self.progress;
-        let is_over = steps >= self.total_steps && steps_of_update > 0;
-        if steps_of_update < self.settings.steps_per_update && !is_over {
+        let steps_per_update = self.settings.steps_per_update;
+        if !self
+            .progress
+            .is_update_over(steps_per_update, self.total_steps)
+        {
             return Ok(Learning::NotYet);
         }
         let metrics = self.metrics()?;
@@ -315,7 +298,7 @@ impl Algorithm for Dqn {
     /// What was under way ends behind the observations in hand, as soon as those of new games are there:
     /// see [`Replay::restart`].
     fn forget_games(&mut self) {
-        self.actions.clear();
+        self.actions = None;
     }
 
     fn num_params(&self) -> i64 {
@@ -325,12 +308,12 @@ impl Algorithm for Dqn {
 
 fn new_replay(
     settings: &DqnSettings,
-    spec: &ObsSpec,
+    spaces: (&ObsSpec, &ActionSpace),
     num_envs: usize,
     ranks: &Ranks,
 ) -> Result<Replay, TrainerError> {
     let capacity = Replay::capacity_of_rank(settings.replay_capacity, num_envs, ranks.count());
-    Replay::new(spec, num_envs, capacity, settings.n_step, settings.gamma)
+    Replay::new(spaces, num_envs, capacity, settings.n_step, settings.gamma)
 }
 
 fn new_priorities(settings: &DqnSettings, replay: &Replay, ranks: &Ranks) -> Option<Priorities> {

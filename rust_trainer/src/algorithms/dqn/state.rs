@@ -5,13 +5,13 @@ use std::ops::Range;
 use serde_json::json;
 use tch::{Device, Kind, Tensor};
 
-use super::{Dqn, Progress, new_priorities, new_replay, of_all, replay_of_ranks};
+use super::{Dqn, new_priorities, new_replay, of_all, replay_of_ranks};
 use crate::{
-    algorithms::state::State,
+    algorithms::{progress::Progress, state::State},
     data::{Priorities, ReplayState},
     error::TrainerError,
     ranks::Ranks,
-    tensors::{bytes_of, obs_kind, obs_tensor, to_vec},
+    tensors::{obs_kind, obs_tensor, to_vec},
 };
 
 /// What the gradient steps since the last update say.
@@ -68,31 +68,27 @@ impl Dqn {
     pub(super) fn take_state(&mut self, state: &State) -> Result<(), TrainerError> {
         let ranks = self.learner.ranks.clone();
         let mut progress: Progress = state.value("progress")?;
-        let mut replay = new_replay(&self.settings, &self.obs_spec, self.num_envs, &ranks)?;
+        let spaces = (&self.obs_spec, &self.action_space);
+        let mut replay = new_replay(&self.settings, spaces, self.num_envs, &ranks)?;
         let mut priorities = new_priorities(&self.settings, &replay, &ranks);
         let whole = match state.replay.as_slice() {
             [] => None,
-            named => Some(ReplayState::of_named(named, obs_kind(&self.obs_spec))?),
+            named => Some(ReplayState::of_named(
+                named,
+                obs_kind(&self.obs_spec),
+                &self.action_space,
+            )?),
         };
         let held = replay_of_ranks::handed_out(&ranks, whole, &replay, self.num_envs)?;
         if held.is_none() {
             // Gradient steps that a stop broke off have nothing to be taken on.
             progress.steps_to_learn %= self.settings.train_frequency;
         }
-        if let Some(obs) = state.tensor(State::OBS_IN_HAND) {
-            let obs = bytes_of(obs)?;
-            let length = self.num_envs * self.obs_spec.num_bytes() * ranks.count();
-            if obs.len() != length {
-                let found = obs.len();
-                let problem = format!(
-                    "tensor `{}` has {found} bytes, the environments give {length}",
-                    State::OBS_IN_HAND
-                );
-                return Err(TrainerError::State(problem));
-            }
+        let length = self.num_envs * self.obs_spec.num_bytes() * ranks.count();
+        if let Some(obs) = state.obs_in_hand(length)? {
             let obs = obs[ranks.share(length)].to_vec();
             if let Some(held) = &held {
-                replay.load(held, obs, self.num_actions)?;
+                replay.load(held, obs)?;
                 if let Some(priorities) = &mut priorities {
                     let held = of_all(&ranks, &replay.held());
                     load_priorities(priorities, held, state, &ranks)?;
@@ -103,7 +99,7 @@ impl Dqn {
         }
         self.learner.load_state(state, &self.target_tensors())?;
         (self.replay, self.priorities, self.progress) = (replay, priorities, progress);
-        self.actions.clear();
+        self.actions = None;
         self.terms.clear();
         if let Some(terms) = state.tensor(TERMS) {
             let terms = terms.copy().to_device(self.learner.device());

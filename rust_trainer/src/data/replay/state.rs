@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use tch::{Kind, Tensor};
+use vec_env::ActionSpace;
 
-use super::{End, Replay};
+use super::{End, HeldActions, Replay};
 use crate::{error::TrainerError, tensors::to_vec};
 
 /// What a replay memory holds but for the observations in hand. Its places are steps and environments,
@@ -15,7 +16,7 @@ pub struct ReplayState {
     pub steps: u64,
     /// The newest frame of each observation, `[places, ...]`; a view of the memory.
     pub frames: Tensor,
-    /// int64 `[places]`.
+    /// int64 `[places]`, continuous ones float32 `[places, dims]`.
     pub actions: Tensor,
     /// float32 `[places]`.
     pub rewards: Tensor,
@@ -57,8 +58,12 @@ impl ReplayState {
             .collect()
     }
 
-    /// Of tensors by their names; frames have numbers of type `kind`.
-    pub fn of_named(tensors: &[(String, Tensor)], kind: Kind) -> Result<Self, TrainerError> {
+    /// Of tensors by their names; frames have numbers of type `kind`, and actions are of `space`.
+    pub fn of_named(
+        tensors: &[(String, Tensor)],
+        kind: Kind,
+        space: &ActionSpace,
+    ) -> Result<Self, TrainerError> {
         let find = |name: &str, kind: Kind| {
             let full = format!("replay.{name}");
             let mut found = tensors.iter().filter(|(of, _)| *of == full);
@@ -80,7 +85,7 @@ impl ReplayState {
         Ok(Self {
             steps: steps.ok_or_else(|| unfit("steps"))?,
             frames: find("frames", kind)?,
-            actions: find("actions", Kind::Int64)?,
+            actions: find("actions", HeldActions::kind(space))?,
             rewards: find("rewards", Kind::Float)?,
             ends: find("ends", Kind::Uint8)?,
             older: entries("older")?,
@@ -125,7 +130,7 @@ impl Replay {
         Some(ReplayState {
             steps: self.steps,
             frames,
-            actions: Tensor::from_slice(&self.actions[..places]),
+            actions: self.actions.first(places),
             rewards: Tensor::from_slice(&self.rewards[..places]),
             ends: Tensor::from_slice(&ends),
             older: Entries::of(&self.older),
@@ -141,31 +146,25 @@ impl Replay {
     }
 
     /// Goes on from what [`Replay::state`] gave, with the observations in hand, in a memory of the same
-    /// size for as many environments with `num_actions` actions each.
+    /// size for as many environments with the same actions.
     ///
     /// # Errors
     /// [`TrainerError::State`] for anything else; nothing changes then.
-    pub fn load(
-        &mut self,
-        state: &ReplayState,
-        in_hand: Vec<u8>,
-        num_actions: i64,
-    ) -> Result<(), TrainerError> {
+    pub fn load(&mut self, state: &ReplayState, in_hand: Vec<u8>) -> Result<(), TrainerError> {
         let rows = self.filled_rows(state.steps);
         let places = rows * self.num_envs;
         let mut target = self.room(state.steps);
-        let actions = to_vec::<i64>(&state.actions);
+        let actions = self.actions.read(&state.actions, places);
         let rewards = to_vec::<f32>(&state.rewards);
         let ends = to_vec::<u8>(&state.ends);
-        let is_action = |action: &i64| (0..num_actions).contains(action);
         if state.frames.size() != target.size()
-            || [actions.len(), rewards.len(), ends.len()] != [places; 3]
+            || [rewards.len(), ends.len()] != [places; 2]
             || in_hand.len() != self.num_envs * self.spec.num_bytes()
-            || !actions.iter().all(is_action)
             || !rewards.iter().all(|reward| reward.is_finite())
         {
             return Err(unfit("transitions"));
         }
+        let actions = actions.ok_or_else(|| unfit("actions"))?;
         let ends: Option<Vec<End>> = ends.into_iter().map(End::from_byte).collect();
         let ends = ends.ok_or_else(|| unfit("ends"))?;
         let length = self.spec.num_bytes();
@@ -185,7 +184,7 @@ impl Replay {
             target.copy_(&state.frames);
         }
         self.steps = state.steps;
-        self.actions[..places].copy_from_slice(&actions);
+        self.actions.write(0, &actions);
         self.rewards[..places].copy_from_slice(&rewards);
         self.ends[..places].copy_from_slice(&ends);
         (self.older, self.last, self.in_hand) = (older, last, in_hand);

@@ -5,12 +5,14 @@ use std::collections::VecDeque;
 use rand::RngExt;
 use rand_pcg::Pcg64;
 use tch::{Kind, Tensor};
-use vec_env::{Dtype, ObsSpec, StepBatch};
+use vec_env::{ActionBatch, ActionSpace, Dtype, ObsSpec, StepBatch};
 
 use super::{Replay, ReplayState};
 use crate::{random::seeded_rng, tensors::to_vec};
 
 const GAMMA: f64 = 0.9;
+const FIVE: ActionSpace = ActionSpace::Discrete { n: 5 };
+const TWO: ActionSpace = ActionSpace::Discrete { n: 2 };
 
 /// What a recipe shows where an episode begins.
 #[derive(Clone, Copy, Debug)]
@@ -155,7 +157,7 @@ fn play(spec: &ObsSpec, start: Start, num_envs: usize, n_step: usize, seed: u64)
         })
         .collect();
     let capacity = 7 * num_envs - num_envs / 2;
-    let new = || Replay::new(spec, num_envs, capacity, n_step, GAMMA).unwrap();
+    let new = || Replay::new((spec, &FIVE), num_envs, capacity, n_step, GAMMA).unwrap();
     let mut replay = new();
     assert_eq!(replay.capacity(), 7 * num_envs);
     let all = |envs: &[Scripted]| {
@@ -204,12 +206,14 @@ fn play(spec: &ObsSpec, start: Start, num_envs: usize, n_step: usize, seed: u64)
             }
             env.steps.push(taken);
         }
-        replay.push(&actions, &step, all(&envs)).unwrap();
+        replay
+            .push(&ActionBatch::Discrete(actions), &step, all(&envs))
+            .unwrap();
         check(&replay, &envs, n_step);
         if number % 7 == 3 {
             let mut other = new();
             let state = replay.state().unwrap();
-            other.load(&state, replay.in_hand().to_vec(), 5).unwrap();
+            other.load(&state, replay.in_hand().to_vec()).unwrap();
             replay = other;
             check(&replay, &envs, n_step);
         }
@@ -243,12 +247,14 @@ fn every_transition_is_that_of_a_memory_of_whole_observations() {
 /// Two environments that show `[4, 2, 2]`, after `steps` steps without an end.
 fn filled(steps: usize) -> Replay {
     let spec = spec(&[4, 2, 2], Dtype::Uint8);
-    let mut replay = Replay::new(&spec, 2, 10, 2, GAMMA).unwrap();
+    let mut replay = Replay::new((&spec, &TWO), 2, 10, 2, GAMMA).unwrap();
     let mut step = StepBatch::default();
     step.clear(2, 1);
     replay.restart(vec![1; 32]).unwrap();
     for _ in 0..steps {
-        replay.push(&[0, 1], &step, vec![1; 32]).unwrap();
+        replay
+            .push(&ActionBatch::Discrete(vec![0, 1]), &step, vec![1; 32])
+            .unwrap();
     }
     replay
 }
@@ -257,8 +263,8 @@ fn filled(steps: usize) -> Replay {
 fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
     let named = |replay: &Replay| replay.state().unwrap().named();
     let load = |replay: &mut Replay, named: &[(String, Tensor)], in_hand| {
-        let state = ReplayState::of_named(named, Kind::Uint8)?;
-        replay.load(&state, in_hand, 2)
+        let state = ReplayState::of_named(named, Kind::Uint8, &TWO)?;
+        replay.load(&state, in_hand)
     };
     let good = named(&filled(4));
     let changed = |name: &str, tensor: Tensor| {
@@ -297,23 +303,72 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
     assert_eq!(named(&replay), good);
 }
 
+/// A box of two numbers.
+fn plane() -> ActionSpace {
+    ActionSpace::Box {
+        shape: vec![2],
+        low: vec![-1.0, 0.0],
+        high: vec![1.0, 3.0],
+    }
+}
+
 #[test]
 fn a_memory_takes_what_was_foretold() {
-    for (shape, dtype) in [(&[4, 12, 10][..], Dtype::Uint8), (&[6], Dtype::Float32)] {
+    let whole = [(&[4, 12, 10][..], Dtype::Uint8), (&[6], Dtype::Float32)];
+    for ((shape, dtype), actions) in whole.into_iter().zip([FIVE, plane()]) {
         let spec = spec(shape, dtype);
-        let replay = Replay::new(&spec, 3, 50, 2, 0.9).unwrap();
-        let frames = replay.frames.numel() * replay.frames.kind().elt_size_in_bytes();
-        let beside = size_of_val(&*replay.actions)
+        let replay = Replay::new((&spec, &actions), 3, 50, 2, 0.9).unwrap();
+        let bytes = |tensor: &Tensor| tensor.numel() * tensor.kind().elt_size_in_bytes();
+        let beside = bytes(&replay.actions.first(replay.ends.len()))
             + size_of_val(&*replay.rewards)
             + size_of_val(&*replay.ends);
-        assert_eq!(Replay::num_bytes(&spec, 3, 50, 2), frames + beside);
+        assert_eq!(
+            Replay::num_bytes((&spec, &actions), 3, 50, 2),
+            bytes(&replay.frames) + beside
+        );
     }
+}
+
+#[test]
+fn continuous_actions_come_back_as_they_were_and_within_their_bounds() {
+    let (spec, plane) = (spec(&[1], Dtype::Float32), plane());
+    let new = || Replay::new((&spec, &plane), 2, 6, 1, GAMMA).unwrap();
+    let mut replay = new();
+    let mut step = StepBatch::default();
+    step.clear(2, 1);
+    replay.restart(vec![0; 8]).unwrap();
+    // Of environment `env` in step `step`: more steps than there is room for.
+    let action = |step: u64, env: u64| [0.1 * step as f32, env as f32];
+    for number in 0..7 {
+        let actions = [action(number, 0), action(number, 1)].concat();
+        let actions = ActionBatch::Continuous(actions);
+        replay.push(&actions, &step, vec![0; 8]).unwrap();
+    }
+    let state = replay.state().unwrap();
+    let named = ReplayState::of_named(&state.named(), Kind::Float, &plane).unwrap();
+    let mut other = new();
+    other.load(&named, replay.in_hand().to_vec()).unwrap();
+    for replay in [&replay, &other] {
+        let actions = replay.get(&[8, 13, 11]).unwrap().actions;
+        assert_eq!(actions.size(), [3, 2]);
+        let expected = [action(4, 0), action(6, 1), action(5, 1)].concat();
+        assert_eq!(to_vec::<f32>(&actions.reshape(-1)), expected);
+    }
+    let beyond = ReplayState {
+        actions: &named.actions + 2.5,
+        ..named
+    };
+    let error = other.load(&beyond, replay.in_hand().to_vec()).unwrap_err();
+    assert!(
+        error.to_string().contains("`actions` does not fit"),
+        "{error}"
+    );
 }
 
 /// As the help of `replay_capacity` says.
 #[test]
 fn a_million_transitions_of_atari_take_7_gigabytes() {
     let spec = spec(&[4, 84, 84], Dtype::Uint8);
-    let bytes = Replay::num_bytes(&spec, 8, 1_000_000, 3);
+    let bytes = Replay::num_bytes((&spec, &TWO), 8, 1_000_000, 3);
     assert!((7_056_000_000..7_080_000_000).contains(&bytes), "{bytes}");
 }

@@ -1,9 +1,5 @@
 //! Updates with continuous actions and with normalization against PyTorch (`continuous.py`).
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::{fmt::Write, path::Path};
 
 use rand::seq::SliceRandom;
@@ -16,7 +12,7 @@ use rust_trainer::{
 use tch::{Device, Kind, Tensor};
 use vec_env::{ActionBatch, ActionSpace, Dtype, ObsSpec, SyncVecEnv, VecEnv, env::Random};
 
-use support::{
+use super::support::{
     Spaces, generator, is_weight, largest, made_up_step, python, read, to_bytes, weights,
     weights_of,
 };

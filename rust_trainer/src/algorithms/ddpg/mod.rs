@@ -1,0 +1,282 @@
+//! Deep deterministic policy gradients (DDPG: Lillicrap et al. 2016), and with twin critics, a delayed policy and
+//! target policy smoothing TD3 (Fujimoto et al. 2018).
+//!
+//! Actions are the policy's with normal noise, the first ones random; each transition goes to the replay memory; for
+//! every `train_frequency` agent steps the critics learn from a batch of what is there, and every `policy_frequency` such
+//! steps the policy learns from the first critic, and the target networks follow both.
+
+mod gradient;
+mod state;
+
+use tch::{Device, Tensor};
+use vec_env::{ActionBatch, ActionSpace, ObsBuffer, ObsSlot, ObsSpec, StepBatch, VecEnv};
+
+use super::{
+    algorithm::{Algorithm, Learning, Metrics},
+    learner::Learner,
+    nets::Blueprint,
+    progress::Progress,
+    state::State,
+};
+use crate::{
+    data::Replay,
+    error::TrainerError,
+    nn::{Actor, Critics, Network},
+    optimizer::Optimizer,
+    policy::{Policy, explored, uniform},
+    random::seeded_rng,
+    ranks::Ranks,
+    settings::{AlgorithmSettings, DdpgSettings, Settings},
+    tensors::obs_tensor,
+};
+use rand::RngExt;
+
+/// That of `CleanRL` and of `PyTorch`.
+const ADAM_EPS: f64 = 1e-8;
+
+/// DDPG or TD3 with its settings.
+#[derive(Debug)]
+pub struct Ddpg {
+    settings: DdpgSettings,
+    /// Two critics and smoothing: TD3.
+    is_twin: bool,
+    obs_spec: ObsSpec,
+    action_space: ActionSpace,
+    num_envs: usize,
+    total_steps: u64,
+    /// Its generator draws the actions.
+    policy: Learner<Actor>,
+    /// Their generator draws the batches, and the noise of the targets.
+    critics: Learner<Critics>,
+    target_policy: Actor,
+    target_critics: Critics,
+    replay: Replay,
+    /// Where the environments write.
+    arriving: ObsBuffer,
+    /// Whether what arrives begins new episodes, and is not a step's.
+    is_reset: bool,
+    /// Actions chosen for the observations in hand.
+    actions: Option<ActionBatch>,
+    progress: Progress,
+    /// Values, losses and norm of the gradient of each gradient step of the critics since the last update.
+    terms: Vec<Tensor>,
+    /// Loss and norm of the gradient of each of the policy.
+    policy_terms: Vec<Tensor>,
+}
+
+impl Ddpg {
+    /// Fresh weights, drawn by the seed of `run`, and an empty replay memory.
+    ///
+    /// # Errors
+    /// [`TrainerError::Usage`] for actions or observations that it does not learn with, and for several `ranks`.
+    pub fn new(
+        settings: DdpgSettings,
+        run: &Settings,
+        env: &dyn VecEnv,
+        device: Device,
+        ranks: &Ranks,
+    ) -> Result<Self, TrainerError> {
+        if !ranks.is_alone() {
+            return Err(TrainerError::Usage(format!(
+                "{} learns in one process, and here are {}: start it without ranks",
+                run.algorithm.algorithm(),
+                ranks.count()
+            )));
+        }
+        let is_twin = matches!(run.algorithm, AlgorithmSettings::Td3(_));
+        let num_critics = if is_twin { 2 } else { 1 };
+        let (spec, num_envs, actions) = (env.obs_spec(), env.num_envs(), env.action_space());
+        let new = |seed| Blueprint::new(run, (spec, actions), device, seed);
+        let (mut blueprint, mut of_targets) = (new(run.run.seed), new(0));
+        let (policy, critics) = (blueprint.actor()?, blueprint.critics(num_critics)?);
+        let mut target_policy = of_targets.actor()?;
+        let mut target_critics = of_targets.critics(num_critics)?;
+        target_policy.params.copy_from(&policy.params);
+        target_critics.params.copy_from(&critics.params);
+        let rng_of_batches = seeded_rng(blueprint.rng.random());
+        let adam = |numel| Optimizer::adam(numel, device, ADAM_EPS);
+        let (of_policy, of_critics) = (adam(policy.params.numel()), adam(critics.params.numel()));
+        Ok(Self {
+            is_twin,
+            obs_spec: spec.clone(),
+            action_space: actions.clone(),
+            num_envs,
+            total_steps: run.run.total_steps,
+            policy: Learner::new(policy, of_policy, blueprint.rng, &run.machine, ranks),
+            critics: Learner::new(critics, of_critics, rng_of_batches, &run.machine, ranks),
+            target_policy,
+            target_critics,
+            replay: new_replay(&settings, (spec, actions), num_envs)?,
+            arriving: ObsBuffer::new(num_envs * spec.num_bytes()),
+            is_reset: false,
+            actions: None,
+            progress: Progress::default(),
+            terms: Vec::new(),
+            policy_terms: Vec::new(),
+            settings,
+        })
+    }
+
+    /// The observations that have arrived; their memory stays with the replay memory, and the next ones get another.
+    fn arrived(&mut self) -> Vec<u8> {
+        let obs = self.arriving.take();
+        self.arriving = ObsBuffer::new(obs.len());
+        obs
+    }
+
+    /// What the terms of the critics are called.
+    fn names(&self) -> &'static [&'static str] {
+        if self.is_twin {
+            &[
+                "qf1_values",
+                "qf2_values",
+                "qf1_loss",
+                "qf2_loss",
+                "qf_loss",
+            ]
+        } else {
+            &["qf1_values", "qf1_loss"]
+        }
+    }
+
+    /// What the gradient steps since the last update say; not numbers where there were none.
+    fn metrics(&self) -> Result<Metrics, TrainerError> {
+        let of = |learned: Result<Metrics, TrainerError>, names: &[&'static str]| {
+            let metrics = learned?.0.into_iter();
+            let metrics = metrics.filter(|(name, _)| names.contains(name));
+            Ok::<_, TrainerError>(metrics.collect::<Vec<_>>())
+        };
+        let none = |names: &[&'static str]| names.iter().map(|name| (*name, f64::NAN)).collect();
+        let mut metrics = vec![
+            ("replay_size", self.num_held() as f64),
+            ("gradient_steps", self.progress.gradient_steps as f64),
+        ];
+        let names = self.names();
+        metrics.extend(match self.terms.as_slice() {
+            [] => none(names),
+            terms => of(self.critics.metrics(names, terms), names)?,
+        });
+        metrics.extend(match self.policy_terms.as_slice() {
+            [] => none(&["actor_loss"]),
+            terms => of(self.policy.metrics(&["actor_loss"], terms), &["actor_loss"])?,
+        });
+        Ok(Metrics(metrics))
+    }
+
+    /// Transitions that can be drawn.
+    fn num_held(&self) -> u64 {
+        let held = self.replay.held();
+        held.end - held.start
+    }
+}
+
+impl Algorithm for Ddpg {
+    fn next_obs(&mut self) -> ObsSlot {
+        self.is_reset = self.actions.is_none();
+        self.arriving.slot()
+    }
+
+    fn act(&mut self) -> Result<ActionBatch, TrainerError> {
+        if std::mem::take(&mut self.is_reset) {
+            let obs = self.arrived();
+            self.replay.restart(obs)?;
+        }
+        let (space, rng) = (&self.action_space, &mut self.policy.rng);
+        let actions = if self.progress.steps < self.settings.learning_starts as u64 {
+            uniform(space, self.num_envs, rng)
+        } else {
+            let obs = obs_tensor(self.replay.in_hand(), self.num_envs, &self.obs_spec)?;
+            let obs = obs.to_device(self.critics.device());
+            let policy: &dyn Policy = &self.policy.net;
+            let mut memory = policy.new_memory(self.num_envs);
+            let chosen = policy.act(&obs, &mut memory, rng, true);
+            explored(&chosen, space, self.settings.exploration_noise, rng)
+        };
+        self.actions = Some(actions.clone());
+        Ok(actions)
+    }
+
+    fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError> {
+        let obs = self.arrived();
+        if let Some(actions) = self.actions.take() {
+            self.replay.push(&actions, step, obs)?;
+        }
+        let can_learn = self.num_held() >= self.settings.learning_starts as u64;
+        self.progress.count(self.num_envs as u64, can_learn);
+        Ok(())
+    }
+
+    fn learn(&mut self, should_stop: &mut dyn FnMut() -> bool) -> Result<Learning, TrainerError> {
+        while self.progress.steps_to_learn >= self.settings.train_frequency {
+            if should_stop() {
+                return Ok(Learning::BrokenOff);
+            }
+            self.gradient_step()?;
+        }
+        let steps_per_update = self.settings.steps_per_update;
+        if !self
+            .progress
+            .is_update_over(steps_per_update, self.total_steps)
+        {
+            return Ok(Learning::NotYet);
+        }
+        let metrics = self.metrics()?;
+        self.terms.clear();
+        self.policy_terms.clear();
+        self.progress.steps_of_update = 0;
+        Ok(Learning::Done(metrics))
+    }
+
+    fn policy(&self) -> &dyn Policy {
+        &self.policy.net
+    }
+
+    fn state(&self) -> Result<State, TrainerError> {
+        self.to_state()
+    }
+
+    fn state_to_play(&self) -> Result<State, TrainerError> {
+        self.learned()
+    }
+
+    /// Not within a gradient step that the critics' optimizer has begun with and that did not come to its end.
+    fn is_whole_between_steps(&self) -> bool {
+        self.critics.optimizer.steps == self.progress.gradient_steps
+    }
+
+    fn load_state(&mut self, state: &State) -> Result<(), TrainerError> {
+        self.take_state(state)
+    }
+
+    fn start_from(&mut self, state: &State) -> Result<(), TrainerError> {
+        let (policy, critics) = (self.policy.net.params(), self.critics.net.params());
+        state.copy_to(policy.named().chain(critics.named()))?;
+        self.target_policy.params.copy_from(policy);
+        self.target_critics.params.copy_from(critics);
+        Ok(())
+    }
+
+    /// What was under way ends behind the observations in hand, as soon as those of new games are there:
+    /// see [`Replay::restart`].
+    fn forget_games(&mut self) {
+        self.actions = None;
+    }
+
+    fn num_params(&self) -> i64 {
+        self.policy.net.params.numel() + self.critics.net.params.numel()
+    }
+}
+
+fn new_replay(
+    settings: &DdpgSettings,
+    spaces: (&ObsSpec, &ActionSpace),
+    num_envs: usize,
+) -> Result<Replay, TrainerError> {
+    Replay::new(
+        spaces,
+        num_envs,
+        settings.replay_capacity,
+        1,
+        settings.gamma,
+    )
+}
