@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import displays
 import games
 import pytest
+import serving
 
 from atari_wrappers import VecEnv, make_vec
 
@@ -65,19 +67,24 @@ def sources() -> Path:
 def open_vec() -> Iterator[Callable[..., VecEnv]]:
     """`make_vec`, whose results are closed at the end of the test.
 
-    Worker processes come from a fork server, unless the test says how they start.
+    Worker processes come from a fork server, unless the test says how they start. `remote` is a
+    server of this process, with a batch of `native` or else what serves.
     """
     opened: list[VecEnv] = []
 
     def open_one(*args: Any, **kwargs: Any) -> VecEnv:
+        if kwargs.get("backend") == "remote":
+            opened.append(serving.open_remote(closing, *args, **kwargs | {"backend": "auto"}))
+            return opened[-1]
         if kwargs.get("backend") == "async":
             kwargs.setdefault("context", "forkserver")
         opened.append(make_vec(*args, **kwargs))
         return opened[-1]
 
-    yield open_one
-    for env in opened:
-        env.close()
+    with ExitStack() as closing:
+        yield open_one
+        for env in opened:
+            env.close()
 
 
 @pytest.fixture(params=["ale", "native"])

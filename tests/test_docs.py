@@ -6,11 +6,13 @@ import ast
 import json
 import re
 import tomllib
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import serving
 from documents import anchors, links
 from program import ROOT
 
@@ -188,4 +190,8 @@ WITH_EXAMPLES = [page for page in PAGES if "```python" in page.read_text() and p
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=named)
 def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run_examples(page)
+    with ExitStack() as closing:
+        if page.name == "remote.md":  # what its first lines start
+            serving.start_server(closing, num_envs=8, address="unix:envs.socket")
+            monkeypatch.setenv("ATARI_WRAPPERS_TOKEN", serving.TOKEN)
+        assert run_examples(page)

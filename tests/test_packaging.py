@@ -30,6 +30,8 @@ PACKAGES = {
     "PIL": "pillow",
     "cv2": "opencv-python-headless",
     "dm_env": "dm-env",
+    "google": "protobuf",
+    "grpc": "grpcio",
     "ale_py": "ale-py",
     "atari_core": "atari-core",
     "multi_agent_ale_py": "multi-agent-ale-py",
@@ -103,14 +105,24 @@ def test_what_is_imported_is_declared() -> None:
     project = PROJECTS["atari_wrappers"]
     extras = project["optional-dependencies"]
     declared = requirements(project["dependencies"])
-    for name in ("dm-env", "opencv", "ray", "rllib", "sb3", "torch", "two-player", "video"):
+    for name in (
+        "dm-env",
+        "opencv",
+        "ray",
+        "remote",
+        "rllib",
+        "sb3",
+        "torch",
+        "two-player",
+        "video",
+    ):
         declared |= requirements(extras[name])
     used = imports(ROOT / "atari_wrappers") - {"atari_wrappers"}
     assert {PACKAGES.get(name, name) for name in used} <= declared.keys()
 
 
 def test_importing_loads_no_library_that_most_do_not_need() -> None:
-    names = ["cv2", "torch", "av", "ray", "matplotlib", "stable_baselines3"]
+    names = ["cv2", "torch", "av", "ray", "grpc", "matplotlib", "stable_baselines3"]
     code = f"import sys, json, atari_wrappers; print(json.dumps([*({names} & sys.modules.keys())]))"
     code = code.replace(str(names), str(set(names)))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -20,7 +20,7 @@ from atari_wrappers.recording.recorder import FRAMES_PER_SECOND
 from atari_wrappers.recording.tiles import Picture, tile
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.settings import Settings
-from atari_wrappers.types import Info, ResetResult
+from atari_wrappers.types import ResetResult, StepResult
 from atari_wrappers.vector.checks import checked_index, checked_indices
 from atari_wrappers.vector.lifetime import Access, Lifetime
 from atari_wrappers.vector.order import CallOrder
@@ -202,9 +202,13 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             self._order.check_was_reset("restore_state")
             if plain:
                 self._expect_plain_states("restore_state", chosen)
-            obs, _, terminated, truncated, info = self._backend.load(chosen, states)
-            self._order.note_received(info["env_id"], terminated, truncated)
-            return obs, cast("Info", info)
+            result = cast("StepResult", self._backend.load(chosen, states))
+            self._note(result)
+            return result[0], result[4]
+
+    def _note(self, result: StepResult) -> None:
+        """Note whose results were received, and what had ended."""
+        self._order.note_received(result[4]["env_id"], result[2], result[3])
 
     def _expect_plain_states(self, call: str, indices: list[int]) -> None:
         """Refuse envs that do not judge states before they take them: theirs may be pickles."""

@@ -312,7 +312,7 @@ class VecEnv(Batch):
         result = cast(
             "StepResult", self._lifetime.do(self._backend.recv, count, out, timeout, every=every)
         )
-        self._order.note_received(result[4]["env_id"], result[2], result[3])
+        self._note(result)
         return result
 
     def step(  # type: ignore[override]

@@ -13,7 +13,9 @@ import argparse
 import gc
 import itertools
 import math
+import os
 import statistics
+import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -34,6 +36,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecFram
 
 from atari_wrappers import envpool as our_envpool
 from atari_wrappers import make_vec
+from atari_wrappers.remote import RemoteVecEnv
 
 gym.register_envs(ale_py)
 SIZES = (1, 8, 64, 256, 1024)
@@ -74,6 +77,24 @@ def for_two(backend: str, rom: str, num_envs: int) -> Opened:
         return float(rewards[:, 0].sum())  # what one wins the other may lose
 
     return step, vec.close
+
+
+def remote(rom: str, num_envs: int) -> Opened:
+    """Our vector env in a server's process, over loopback."""
+    command = [sys.executable, "-m", "atari_wrappers", "serve", f"{name_of(rom)}NoFrameskip-v4"]
+    command += ["--num-envs", str(num_envs), "--listen", "127.0.0.1:0"]
+    environment = os.environ | {"ATARI_WRAPPERS_TOKEN": "benchmark"}
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    address = server.stderr.readline().split()[-1]
+    vec = RemoteVecEnv(address, token="benchmark")
+    vec.reset(seed=0)
+
+    def close() -> None:
+        vec.close()
+        server.terminate()
+        server.communicate()
+
+    return lambda actions: float(vec.step(actions)[1].sum()), close
 
 
 def ale(rom: str, num_envs: int) -> Opened:
@@ -130,6 +151,7 @@ PAIRS: dict[str, tuple[Open, Open]] = {
     "sync, SB3 DummyVecEnv": (of_ours("sync", "baselines"), partial(baselines, DummyVecEnv)),
     "async, SB3 SubprocVecEnv": (of_ours("async", "baselines"), partial(baselines, SubprocVecEnv)),
     "native for two, sync for two": (partial(for_two, "native"), partial(for_two, "sync")),
+    "remote, native": (remote, of_ours("native", "default")),
     "async, EnvPool": (of_ours("async", "envpool", autoreset="next-step"), their_pool),
 }
 

@@ -5,5 +5,6 @@ ROOMS = (
     *("about", "errors", "checks", "plain_data", "forks", "types", "attribute_docs", "opencv"),
     *("ids", "recipes", "two_players", "settings", "keywords", "request"),
     *("recording", "game", "wrappers", "single_env"),
-    *("backends", "vector", "factory", "adapters", "envpool", "__init__"),
+    *("backends", "vector", "factory", "adapters", "envpool", "remote"),
+    *("__main__", "__init__"),
 )

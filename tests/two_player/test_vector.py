@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from any_settings import any_settings
-from backends import OPEN
+from backends import PARTS
 from pettingzoo_games import IDS
 
 from atari_wrappers import VecEnv
@@ -26,7 +26,7 @@ INVADERS = IDS["space_invaders"]
 NOT_PROVED = {"backgammon"}
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_a_batch_plays_what_single_envs_play(open_vec: Open, backend: str) -> None:
     workers = {"num_workers": 2} if backend == "async" else {}
     env = open_vec(INVADERS, 2, num_players=2, backend=backend, **workers)
@@ -64,7 +64,7 @@ def assert_rows_equal(arrays: tuple[np.ndarray, ...], index: int, expected: list
         np.testing.assert_array_equal(array[index], value)
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_shapes_and_types(open_vec: Open, backend: str) -> None:
     env = open_vec(IDS["pong"], 3, num_players=2, backend=backend)
     assert env.single_action_space.nvec.tolist() == [6, 6]
@@ -80,7 +80,7 @@ def test_shapes_and_types(open_vec: Open, backend: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["next-step", "disabled"])
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_a_game_over_waits_for_its_reset(open_vec: Open, backend: str, mode: str) -> None:
     env = open_vec(INVADERS, 1, num_players=2, autoreset=mode, preset="ale", backend=backend)
     env.reset(seed=0)
@@ -95,7 +95,7 @@ def test_a_game_over_waits_for_its_reset(open_vec: Open, backend: str, mode: str
     assert not info["episode_return"].any()
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_states_are_restored(open_vec: Open, backend: str) -> None:
     env = open_vec(INVADERS, 2, num_players=2, backend=backend, sticky_actions=0.25)
     env.reset(seed=0)
@@ -112,7 +112,7 @@ def test_states_are_restored(open_vec: Open, backend: str) -> None:
         np.testing.assert_array_equal(again[1], reward)
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_bad_actions_are_refused_before_any_env_steps(open_vec: Open, backend: str) -> None:
     env = open_vec(IDS["pong"], 2, num_players=2, backend=backend)
     env.reset(seed=0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from backends import BACKENDS, HOSTED, OPEN
+from backends import BACKENDS, HOSTED, PARTS
 
 from atari_wrappers import NoPendingStepError, PendingStepError, VecEnv
 
@@ -38,7 +38,7 @@ def test_async_and_wait_are_the_whole_calls_in_two(backend: str, open_vec: OpenV
             np.testing.assert_array_equal(left, right)
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 @pytest.mark.parametrize("autoreset", ["next-step", "same-step"])
 def test_each_env_plays_the_same_game_in_batches_as_in_step(
     backend: str, autoreset: str, open_vec: OpenVec
@@ -80,7 +80,7 @@ def test_each_env_plays_the_same_game_in_batches_as_in_step(
     assert (ends > 0) == (autoreset == "same-step")
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_a_reset_may_be_taken_in_batches(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 4, backend=backend, batch_size=2)
     first = open_vec(GAME, 4, backend="sync").reset(seed=0)[0]
@@ -93,7 +93,7 @@ def test_a_reset_may_be_taken_in_batches(backend: str, open_vec: OpenVec) -> Non
     assert seen == {0, 1, 2, 3}
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_batches_out_of_order_are_refused(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 4, backend=backend, batch_size=2)
     vec.reset(seed=0)
@@ -120,7 +120,7 @@ def test_batches_out_of_order_are_refused(backend: str, open_vec: OpenVec) -> No
     vec.reset(seed=0)
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_some_envs_may_step_without_the_others(backend: str, open_vec: OpenVec) -> None:
     vec, twin = (open_vec(GAME, 3, backend=backend) for _ in range(2))
     vec.reset(seed=0)
@@ -148,7 +148,7 @@ def test_results_of_all_envs_are_in_their_order(backend: str, open_vec: OpenVec)
     np.testing.assert_array_equal(vec.step([3, 1, 2])[0], twin.step([3, 1, 2])[0])
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_batches_of_a_ring_are_lent_in_turn(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 4, backend=backend, batch_size=2, obs_buffers=2)
     vec.reset(seed=0)
@@ -162,7 +162,7 @@ def test_batches_of_a_ring_are_lent_in_turn(backend: str, open_vec: OpenVec) -> 
     assert not np.shares_memory(lent[0], lent[1])
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_the_way_out_of_less_than_a_batch_is_named(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 3, backend=backend, batch_size=2)
     vec.reset(seed=0)

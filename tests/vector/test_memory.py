@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backends import BACKENDS, HOSTED, OPEN
+from backends import BACKENDS, HOSTED, PARTS
 
 from atari_wrappers import NoPendingStepError, PendingStepError, VecEnv
 
@@ -90,7 +90,7 @@ def test_lent_arrays_outlive_the_batch(backend: str, open_vec: OpenVec) -> None:
     np.testing.assert_array_equal(obs, kept)
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_a_ring_keeps_the_rows_of_a_partial_reset(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 3, backend=backend, obs_buffers=2)
     vec.reset(seed=0)
@@ -102,7 +102,7 @@ def test_a_ring_keeps_the_rows_of_a_partial_reset(backend: str, open_vec: OpenVe
     np.testing.assert_array_equal(whole[1], obs)
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_what_is_written_to_lent_rows_is_seen_by_nobody_else(
     backend: str, open_vec: OpenVec
 ) -> None:
@@ -123,7 +123,7 @@ def test_what_is_written_to_lent_rows_is_seen_by_nobody_else(
     np.testing.assert_array_equal(vec.reset(mask=[True, False, False])[0][1], shown[1])
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_a_ring_and_steps_of_some_envs(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 3, backend=backend, obs_buffers=2)
     twin = open_vec(GAME, 3, backend=backend)
@@ -138,7 +138,7 @@ def test_a_ring_and_steps_of_some_envs(backend: str, open_vec: OpenVec) -> None:
     np.testing.assert_array_equal(vec.recv()[0], twin.recv()[0])
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_a_ring_and_resets_in_small_batches(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 4, backend=backend, batch_size=2, obs_buffers=3)
     first = vec.reset(seed=0)[0]
@@ -150,7 +150,7 @@ def test_a_ring_and_resets_in_small_batches(backend: str, open_vec: OpenVec) -> 
     np.testing.assert_array_equal(first, kept)
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_a_restored_state_leaves_what_is_lent(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 2, backend=backend, obs_buffers=2)
     start = vec.reset(seed=0)[0].copy()
@@ -195,7 +195,7 @@ def test_the_destination_may_be_known_when_actions_are_sent(
     np.testing.assert_array_equal(obs[0], expected[0])
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_the_next_results_go_to_the_destination_though_more_is_in_flight(
     backend: str, open_vec: OpenVec
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backends import BACKENDS, HOSTED, OPEN
+from backends import BACKENDS, HOSTED, PARTS
 
 from atari_wrappers import ResetNeededError, VecEnv, WorkerError
 
@@ -69,7 +69,7 @@ def test_disabled_waits_for_a_reset_of_the_ended_envs(backend: str, open_vec: Op
     assert vec.step([5, 5])[0].tolist() == [[1, 2], [1, 2]]
 
 
-@pytest.mark.parametrize("backend", OPEN)
+@pytest.mark.parametrize("backend", PARTS)
 def test_masked_reset_after_a_lost_life_continues_the_game(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec("BreakoutNoFrameskip-v4", 2, backend=backend, autoreset="disabled", noop_max=0)
     vec.reset(seed=0)

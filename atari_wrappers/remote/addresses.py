@@ -1,0 +1,95 @@
+"""Where a server listens and a client connects: addresses, tokens, certificates, limits of gRPC's.
+
+An address is `HOST:PORT`, `[IPV6]:PORT` or `unix:PATH`. What leaves this machine is encrypted by
+TLS, or refused.
+"""
+
+from __future__ import annotations
+
+import importlib
+import ipaddress
+import os
+from pathlib import Path
+from typing import Any
+
+TOKEN_VARIABLE = "ATARI_WRAPPERS_TOKEN"
+METHOD = "/atari_wrappers.batches.v1.Batches/Open"
+SERVICE = "atari_wrappers.batches.v1.Batches"
+# Of the protocol: what this version of the package speaks.
+OLDEST_VERSION = NEWEST_VERSION = 1
+# A peer that is gone without a word, as behind a cut cable, is told within twice this.
+_PING_SECONDS = 10
+
+
+def require_grpc() -> None:
+    """Refuse where gRPC or Protobuf, which are an extra, is not installed, or is too old.
+
+    Raises:
+        ImportError: It is so.
+    """
+    try:
+        for name in ("grpc", "atari_wrappers.remote.batches_pb2"):
+            importlib.import_module(name)
+    except Exception as error:  # an old Protobuf raises an error of its own
+        reason = " ".join(str(error).split())
+        raise ImportError(
+            f"batches over a socket need gRPC and Protobuf ({reason}):"
+            ' pip install "atari-wrappers[remote]"'
+        ) from error
+
+
+def checked_address(address: Any) -> str:
+    """Return an address as gRPC takes it.
+
+    Raises:
+        ValueError: It is none.
+        TypeError: It is no text.
+    """
+    if not isinstance(address, str):
+        raise TypeError(f"an address must be text, HOST:PORT or unix:PATH, not {address!r}")
+    if address.startswith("unix:"):
+        path = address.removeprefix("unix:")
+        if not path or "\0" in path or len(os.fsencode(path)) > 107:
+            raise ValueError(f"{address!r}: the path of a Unix socket has 1 to 107 bytes")
+        return f"unix:{Path(path).absolute()}"
+    host, _, port = address.rpartition(":")
+    is_port = port.isascii() and port.isdigit() and int(port) < 1 << 16
+    is_bare_ipv6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
+    if not host or not is_port or is_bare_ipv6 or "/" in host:
+        raise ValueError(f"{address!r} is no address: HOST:PORT, [IPV6]:PORT or unix:PATH")
+    return address
+
+
+def stays_here(address: str) -> bool:
+    """Whether nothing sent to an address leaves this machine."""
+    if address.startswith("unix:"):
+        return True
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def given_token(token: str | None) -> str | None:
+    """Return the token that was given, or that of the environment, if there is one."""
+    token = token or os.environ.get(TOKEN_VARIABLE) or None
+    if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
+        raise ValueError("a token is printable ASCII without spaces")
+    return token
+
+
+def options(max_receive: int) -> list[tuple[str, int]]:
+    """Return gRPC's options for either side, which takes messages of at most so many bytes."""
+    milliseconds = 1000 * _PING_SECONDS
+    return [
+        ("grpc.max_receive_message_length", max_receive),
+        ("grpc.max_send_message_length", -1),
+        ("grpc.keepalive_time_ms", milliseconds),
+        ("grpc.keepalive_timeout_ms", milliseconds),
+        ("grpc.http2.max_pings_without_data", 0),
+        ("grpc.http2.min_ping_interval_without_data_ms", milliseconds // 2),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", milliseconds // 2),
+        ("grpc.enable_retries", 0),
+        ("grpc.so_reuseport", 0),  # a port that is taken is refused
+    ]

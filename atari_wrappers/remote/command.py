@@ -1,0 +1,131 @@
+"""`python -m atari_wrappers serve`: its arguments, what it prints, and its end."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from atari_wrappers.backends import choose_backend
+from atari_wrappers.recording.recorder import prepare_folders
+from atari_wrappers.remote.addresses import TOKEN_VARIABLE, given_token
+from atari_wrappers.remote.served import ServedVecEnv
+from atari_wrappers.remote.server import BatchServer
+from atari_wrappers.remote.values import to_space
+from atari_wrappers.request import BatchRequest, request_batch
+from atari_wrappers.settings import merged
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    add = parser.add_argument
+    add("env_id", nargs="+", help="an id of gymnasium's; or one for each env")
+    add("--num-envs", type=int, help="of each client at most (1, or as many as are listed)")
+    add(
+        "--listen",
+        default="127.0.0.1:50051",
+        metavar="ADDRESS",
+        help="HOST:PORT, [IPV6]:PORT or unix:PATH (%(default)s); port 0 is any that is free",
+    )
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="SETTING=VALUE",
+        help="a setting of make_vec, such as preset=cleanrl or episodic_life=false",
+    )
+    add(
+        "--token-file",
+        type=Path,
+        help=f"a file with the token of clients; else that of ${TOKEN_VARIABLE}, else a new one",
+    )
+    add("--tls-cert", type=Path, help="PEM file of certificates, for other machines")
+    add("--tls-key", type=Path, help="PEM file of the certificate's key")
+    add("--max-clients", type=int, default=16, help="at the same time (%(default)s)")
+    add(
+        "--idle-timeout",
+        type=float,
+        default=3600.0,
+        help="seconds after which a silent client is sent away, 0 for never (%(default)s)",
+    )
+    add(
+        "--max-request-bytes",
+        type=int,
+        default=64 << 20,
+        help="larger requests are refused (%(default)s)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until Ctrl-C or SIGTERM.
+
+    Raises:
+        Exception: As `make_vec` and `BatchServer`, in a line.
+    """
+    request = _request(arguments)
+    token, is_new = _token(arguments.token_file)
+    certificate = arguments.tls_cert, arguments.tls_key
+    if (certificate[0] is None) != (certificate[1] is None):
+        raise ValueError("--tls-cert and --tls-key: give both or none")
+    ends = threading.Event()
+    server = BatchServer(
+        request,
+        arguments.listen,
+        token,
+        certificate=None if None in certificate else certificate,
+        max_clients=arguments.max_clients,
+        idle_timeout=arguments.idle_timeout,
+        max_request_bytes=arguments.max_request_bytes,
+        log=_say,
+    )
+    with server:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: ends.set())
+        count = request.num_envs
+        _say(f"serving {count} of {request.env_id.name} to each client on {server.address}")
+        if is_new:
+            _say(f"its token: export {TOKEN_VARIABLE}={token}")
+        while not ends.wait(3600):
+            pass
+        _say("stopping")
+    return 0
+
+
+def _request(arguments: argparse.Namespace) -> BatchRequest:
+    """Return the batch of each client, once it was seen that it can be made."""
+    settings = merged(None, {"obs_buffers": 2, **dict(map(_setting, arguments.set))})
+    ids = arguments.env_id
+    request = request_batch(ids[0] if len(ids) == 1 else ids, arguments.num_envs, settings)
+    backend = choose_backend(request)
+    prepare_folders(settings)
+    with ServedVecEnv(request, backend) as batch:
+        to_space(batch.single_observation_space)
+        to_space(batch.single_action_space)
+    return request
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """Return a setting's name and value: of JSON, else text as it is."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--set {text}: write SETTING=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _token(path: Path | None) -> tuple[str, bool]:
+    """Return the token, and whether it is a new one."""
+    token = given_token(None if path is None else path.read_text().strip())
+    return (token, False) if token else (secrets.token_urlsafe(24), True)
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"atari_wrappers: {line}\n")
+    sys.stderr.flush()

@@ -1,0 +1,137 @@
+"""`RemoteVecEnv`: a batch of envs that a server runs, stepped as any other batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from gymnasium.vector import AutoresetMode
+
+from atari_wrappers.checks import check_count, check_number
+from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.ids import PICTURES, EnvId
+from atari_wrappers.recipes import Recipe
+from atari_wrappers.remote.addresses import checked_address, given_token, options, stays_here
+from atari_wrappers.remote.backend import RemoteBackend, RemoteRequest
+from atari_wrappers.remote.batches_pb2 import Welcome
+from atari_wrappers.remote.session import Session
+from atari_wrappers.remote.values import from_dict
+from atari_wrappers.request import EnvRequest
+from atari_wrappers.settings import Settings
+from atari_wrappers.vector.env import VecEnv
+
+_MAX_REPLY = 1 << 30
+
+
+class RemoteVecEnv(VecEnv):
+    """A batch that `python -m atari_wrappers serve` makes for this client, and closes with it.
+
+    It does what `VecEnv` documents, with these differences. Single envs cannot be reached (`call`,
+    `get_attr`, ...). `save_state` and `restore_state` take plain data only, as with `plain=True`:
+    no pickle crosses the socket. An exception that an env raises is a `RemoteEnvError`, with the
+    name of the exception in its text. When the server is gone, the batch is closed; make another
+    one, and bring it to states that you saved.
+
+    Args:
+        address: `HOST:PORT`, `[IPV6]:PORT` or `unix:PATH`. To another machine the connection must
+            be encrypted: give `ca_file`, or `tls=True`.
+        num_envs: How many envs; `None` for as many as the server gives a client.
+        token: The server's; by default that of the environment variable `ATARI_WRAPPERS_TOKEN`.
+        tls: Whether to encrypt, and check the server's certificate against those that gRPC trusts.
+        ca_file: A PEM file of the certificates to check the server's against, such as its own.
+        connect_timeout: Seconds that the server may take to be there.
+        timeout: Seconds that a reply may take before the server is given up.
+        obs_buffers: As in `Settings`.
+
+    Raises:
+        ServerError: (a `ConnectionError`) There is no server, or it refuses this client.
+        UnsupportedError: gRPC is not installed, or the address needs TLS.
+        ValueError: An argument is out of range, or the server has fewer envs.
+        TypeError: An argument has the wrong type.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        num_envs: int | None = None,
+        *,
+        token: str | None = None,
+        tls: bool = False,
+        ca_file: str | Path | None = None,
+        connect_timeout: float = 5.0,
+        timeout: float = 300.0,
+        obs_buffers: int = 0,
+    ) -> None:
+        address, token = checked_address(address), given_token(token)
+        count = 0 if num_envs is None else check_count("num_envs", num_envs, 1)
+        check_number("connect_timeout", connect_timeout, 0.0)
+        check_number("timeout", timeout, 1e-3)
+        Settings(obs_buffers=obs_buffers)
+        channel = _channel(address, tls=tls or ca_file is not None, ca_file=ca_file)
+        session = Session(channel, address, token, timeout)
+        self.address = address
+        try:
+            self._welcome = session.connect(count, connect_timeout)
+            super().__init__(_request(session, self._welcome, obs_buffers), RemoteBackend)
+        except BaseException:
+            session.close()
+            raise
+
+    def _describe(self) -> None:
+        """Say of the batch what the server says."""
+        metadata = from_dict(self._welcome.metadata)
+        self.render_mode = PICTURES if self._welcome.draws else None
+        self.autoreset_mode: AutoresetMode = self.settings.autoreset_mode
+        self.metadata = metadata | {"autoreset_mode": self.autoreset_mode}
+
+    def _python_envs(self, call: str, indices: Any) -> list[int]:
+        """Return `indices` as a list; the backend refuses what a server does."""
+        return self._idle_indices(call, indices)
+
+    def _expect_plain_states(self, call: str, indices: list[int]) -> None:
+        """Leave it to the server, which allows no others."""
+
+
+def _channel(address: str, *, tls: bool, ca_file: str | Path | None) -> Any:
+    """Return a channel of gRPC's to a server."""
+    import grpc
+
+    if not tls:
+        if not stays_here(address):
+            raise UnsupportedError(
+                f"{address} may be another machine: give ca_file, or tls=True, to encrypt what is"
+                " sent, or forward a port of 127.0.0.1 by ssh"
+            )
+        return grpc.insecure_channel(address, options(_MAX_REPLY))
+    trusted = None if ca_file is None else Path(ca_file).read_bytes()
+    return grpc.secure_channel(address, grpc.ssl_channel_credentials(trusted), options(_MAX_REPLY))
+
+
+def _request(session: Session, welcome: Welcome, obs_buffers: int) -> RemoteRequest:
+    """Return what the server has made, as what was asked for."""
+    settings = Settings(
+        recipe=_recipe(welcome),
+        autoreset=welcome.autoreset,  # type: ignore[arg-type]  # which Settings checks
+        backend=welcome.backend,  # type: ignore[arg-type]
+        batch_size=0 if welcome.batch_size == welcome.num_envs else welcome.batch_size,
+        num_players=welcome.num_players,
+        clip_actions=welcome.clip_actions,
+        obs_buffers=obs_buffers,
+    )
+    env = EnvRequest(EnvId(welcome.env_name, None, None), settings, settings.recipe)
+    return RemoteRequest((env,), welcome.num_envs, settings, session, welcome)
+
+
+def _recipe(welcome: Welcome) -> Recipe | None:
+    """Return the recipe of Atari games, its parts that this version knows."""
+    if not welcome.HasField("recipe"):
+        return None
+    known = {field.name for field in fields(Recipe)}
+    parts: dict[str, Any] = {
+        name: value for name, value in from_dict(welcome.recipe).items() if name in known
+    }
+    parts = {name: tuple(part) if isinstance(part, list) else part for name, part in parts.items()}
+    make: Callable[..., Recipe] = Recipe  # which checks the types
+    return make(**parts)

@@ -1,0 +1,184 @@
+"""A client's call to a server: requests go out, and replies are waited for."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from atari_wrappers.errors import StepTimeoutError
+from atari_wrappers.remote.addresses import METHOD, NEWEST_VERSION, OLDEST_VERSION
+from atari_wrappers.remote.batches_pb2 import Hello, Reply, Request, Welcome
+from atari_wrappers.remote.failures import ServerError, from_failure
+
+_RETRY_SECONDS = 0.1
+# What a server gives as its status, and what the first line of its error says then.
+_NOT_THERE = "UNAVAILABLE"
+
+
+class Session:
+    """One call, from `open` until `close`.
+
+    A thread puts what arrives into a queue, so that waiting has a timeout and Ctrl-C loses nothing.
+
+    Args:
+        channel: Of gRPC; closed with the session.
+        address: What errors call the server.
+        token: For the server.
+        timeout: Seconds after which a server that does not reply is given up.
+    """
+
+    def __init__(self, channel: Any, address: str, token: str | None, timeout: float) -> None:
+        self._channel, self.address, self._timeout = channel, address, timeout
+        self._metadata = () if token is None else (("authorization", f"Bearer {token}"),)
+        self._next_id, self._forgotten = 1, 0
+        self.welcome: Welcome | None = None
+        self._open_call()
+
+    def _open_call(self) -> None:
+        self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._replies: queue.SimpleQueue[bytes | Exception | None] = queue.SimpleQueue()
+        stub = self._channel.stream_stream(METHOD)
+        self._call = stub(iter(self._requests.get, None), metadata=self._metadata)
+        threading.Thread(
+            target=_read, args=(self._call, self._replies), name="batch-replies", daemon=True
+        ).start()
+        self._end = weakref.finalize(self, _end, self._call, self._requests)
+
+    def connect(self, num_envs: int, seconds: float) -> Welcome:
+        """Agree with the server on a version and a batch, and return what it says of that.
+
+        A server that is not up yet may come.
+
+        Raises:
+            ServerError: There is none within so many seconds, or it refuses.
+            Exception: The server could not make the batch.
+        """
+        hello = Hello(
+            oldest_version=OLDEST_VERSION, newest_version=NEWEST_VERSION, num_envs=num_envs
+        )
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                welcome = self.answer(self.ask(hello=hello)).welcome
+                break
+            except ServerError as error:
+                if not error.is_absent or time.monotonic() > until:
+                    raise
+            time.sleep(_RETRY_SECONDS)
+            self._end()
+            self._open_call()
+        version = welcome.version
+        if not OLDEST_VERSION <= version <= NEWEST_VERSION:
+            raise ServerError(f"{self.address} answers in version {version} of the protocol")
+        self.welcome = welcome
+        return welcome
+
+    def ask(self, **call: Any) -> int:
+        """Send a request, and return its id."""
+        number = self._next_id
+        self._next_id += 1
+        self._requests.put(Request(id=number, **call).SerializeToString())
+        return number
+
+    def answer(self, number: int, timeout: float | None = None) -> Reply:
+        """Wait for the reply to a request.
+
+        Raises:
+            StepTimeoutError: It was not there within `timeout` seconds; it can be waited for again.
+            ServerError: The server is gone, or gives no answer.
+            Exception: The request failed.
+        """
+        while True:
+            reply = self._receive(timeout)
+            if reply.WhichOneof("answer") == "failure" and reply.id > self._forgotten:
+                raise from_failure(reply.failure)
+            if reply.id >= number:
+                return reply
+
+    def forget(self) -> None:
+        """Take what was asked until now for answered."""
+        self._forgotten = self._next_id - 1
+
+    def _receive(self, timeout: float | None) -> Reply:
+        is_callers = timeout is not None and timeout < self._timeout
+        try:
+            data = self._replies.get(timeout=timeout if is_callers else self._timeout)
+        except queue.Empty:
+            if is_callers:
+                raise StepTimeoutError(f"not ready within {timeout} s") from None
+            self.close()
+            raise ServerError(
+                f"the server at {self.address} gave no answer for {self._timeout} s"
+            ) from None
+        if not isinstance(data, bytes):
+            self._replies.put(data)  # for whoever asks next
+            raise self._lost(data)
+        try:
+            return Reply.FromString(data)
+        except DecodeError:
+            self.close()
+            raise ServerError(f"what answers at {self.address} speaks another protocol") from None
+
+    def _lost(self, error: Exception | None) -> ServerError:
+        """Say in one line how the call ended."""
+        if error is None:
+            return ServerError(f"the server at {self.address} ended the connection")
+        status, details = _status(error)
+        details = " ".join(details.split())
+        if status == _NOT_THERE and self.welcome is None:
+            absent = ServerError(f"no server at {self.address}: {details}")
+            absent.is_absent = True
+            return absent
+        if status == _NOT_THERE:
+            details = f"it is gone ({details})"
+        if status in ("UNIMPLEMENTED", "INTERNAL", "UNKNOWN"):
+            details = f"what answers there does not serve batches ({details})"
+        if status == "CANCELLED":
+            details = "it ended the connection, as when it stops or a client was idle for too long"
+        return ServerError(f"the server at {self.address}: {details}")
+
+    def close(self) -> None:
+        """End the call, and with it the server's batch."""
+        self._end()
+        self._channel.close()
+
+    def abandon(self) -> None:
+        """In a forked child: leave the call to the parent."""
+        self._end.detach()
+
+
+def _status(error: Exception) -> tuple[str, str]:
+    """Return gRPC's status and details of an error of a call."""
+    code, details = getattr(error, "code", None), getattr(error, "details", None)
+    if code is None or details is None:
+        return "", str(error)
+    return code().name, details() or ""
+
+
+def _read(call: Any, replies: queue.SimpleQueue[bytes | Exception | None]) -> None:
+    """Put what arrives into a queue, last of all how the call ended."""
+    try:
+        for data in call:
+            replies.put(data)
+    except Exception as error:
+        replies.put(error)
+    else:
+        replies.put(None)
+
+
+def _end(call: Any, requests: queue.SimpleQueue[bytes | None]) -> None:
+    requests.put(None)
+    with contextlib.suppress(Exception):
+        call.cancel()
+
+
+def env_ids(indices: Sequence[int] | None) -> Sequence[int]:
+    """Return envs as messages name them: none for all."""
+    return () if indices is None else indices

@@ -1,0 +1,259 @@
+"""Servers and clients that are killed, silent, slow or hostile: no hang, no leak, one line."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+import grpc
+import pytest
+from serving import TOKEN, wait_for
+
+from atari_wrappers import ClosedError
+from atari_wrappers.remote import BatchServer, RemoteVecEnv, ServerError
+from atari_wrappers.remote.addresses import METHOD
+from atari_wrappers.remote.batches_pb2 import Hello, Request, Reset, Step
+
+Serve = Callable[..., BatchServer]
+Connect = Callable[..., RemoteVecEnv]
+HELLO = Request(id=1, hello=Hello(oldest_version=1, newest_version=1))
+RESET = Request(id=2, reset=Reset(wait=True))
+
+
+@contextmanager
+def served_elsewhere() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run the command; give its process and address."""
+    command = [sys.executable, "-m", "atari_wrappers", "serve", "CartPole-v1", "--num-envs", "2"]
+    process = subprocess.Popen(
+        [*command, "--listen", "127.0.0.1:0"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"ATARI_WRAPPERS_TOKEN": TOKEN},
+    )
+    try:
+        line = process.stderr.readline()
+        yield process, re.search(r"on (127.0.0.1:\d+)$", line)[1]
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_server_that_ends_is_told_in_a_line(number: int, connect: Connect) -> None:
+    with served_elsewhere() as (process, address):
+        vec = connect(address)
+        vec.reset(seed=0)
+        process.send_signal(number)
+        told = f"^the server at {address}: [^\n]+$"
+        with pytest.raises(ServerError, match=told):
+            step_for(vec, 20.0)
+        with pytest.raises(ClosedError, match="was closed after ServerError"):
+            vec.step([0, 0])
+        code = process.wait(20)
+        assert code == (-signal.SIGKILL if number == signal.SIGKILL else 0)
+        lines = process.stderr.read().splitlines()
+    if number != signal.SIGKILL:
+        words = [line.split(" ")[1] for line in lines]
+        assert words == ["client", "stopping", "client"]
+
+
+def step_for(vec: RemoteVecEnv, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        vec.step([0, 0])
+
+
+CLIENT = """
+import sys
+from atari_wrappers.remote import RemoteVecEnv
+vec = RemoteVecEnv(sys.argv[1])
+vec.reset()
+print("ready", flush=True)
+while True:
+    vec.step([0, 0])
+"""
+
+
+def test_a_client_that_is_killed_leaves_nothing(serve: Serve) -> None:
+    server = serve("CartPole-v1", 2)
+    client = subprocess.Popen(
+        [sys.executable, "-c", CLIENT, server.address],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"ATARI_WRAPPERS_TOKEN": TOKEN},
+    )
+    try:
+        assert client.stdout.readline() == "ready\n"
+        assert server.num_clients == 1
+    finally:
+        client.kill()
+        client.wait()
+        client.stdout.close()
+    wait_for(lambda: server.num_clients == 0)
+
+
+class Proxy:
+    """A network between two ports, which can be cut: then it carries nothing, and closes nothing.
+
+    Attributes:
+        address: Where it listens.
+    """
+
+    def __init__(self, target: str) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        host, _, port = target.rpartition(":")
+        self._target, self._cut, self._end = (host, int(port)), False, threading.Event()
+        self._thread = threading.Thread(target=self._carry, name="proxy")
+        self._thread.start()
+
+    def _carry(self) -> None:
+        with ExitStack() as stack:
+            pairs: dict[socket.socket, socket.socket] = {}
+            while not self._end.is_set():
+                ready, _, _ = select.select([self._listener, *pairs], [], [], 0.05)
+                for each in ready if not self._cut else ():
+                    if each is self._listener:
+                        near = stack.enter_context(self._listener.accept()[0])
+                        far = stack.enter_context(socket.create_connection(self._target))
+                        pairs |= {near: far, far: near}
+                        continue
+                    data = each.recv(1 << 16)
+                    if data:
+                        pairs[each].sendall(data)
+                    else:
+                        pairs[each].shutdown(socket.SHUT_WR)
+                        del pairs[each]
+                if self._cut:
+                    self._end.wait(0.05)
+
+    def cut(self) -> None:
+        self._cut = True
+
+    def __enter__(self) -> Proxy:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._end.set()
+        self._thread.join()
+        self._listener.close()
+
+
+def test_a_cut_network_is_told_on_both_sides(
+    serve: Serve, connect: Connect, closing: ExitStack
+) -> None:
+    server = serve("CartPole-v1", 2, limits={"idle_timeout": 1.0})
+    proxy = closing.enter_context(Proxy(server.address))
+    vec = connect(proxy.address, timeout=0.5)
+    vec.reset()
+    vec.step([0, 0])
+    proxy.cut()
+    with pytest.raises(ServerError, match=r"gave no answer for 0\.5 s$"):
+        vec.step([0, 0])
+    assert vec.closed
+    wait_for(lambda: server.num_clients == 0)
+
+
+def test_a_silent_client_is_sent_away(serve: Serve, connect: Connect) -> None:
+    server = serve("CartPole-v1", 2, limits={"idle_timeout": 0.3})
+    vec = connect(server)
+    vec.reset()
+    wait_for(lambda: server.num_clients == 0)
+    with pytest.raises(ServerError, match="a client was idle for too long"):
+        vec.step([0, 0])
+
+
+def test_a_slow_reader_takes_no_memory_and_is_sent_away(serve: Serve) -> None:
+    server = serve("BreakoutNoFrameskip-v4", 8, limits={"idle_timeout": 1.0})
+    asked = 0
+
+    def requests() -> Iterator[bytes]:
+        nonlocal asked
+        yield from (HELLO.SerializeToString(), RESET.SerializeToString())
+        step = Step(actions=bytes(64), wait=True)
+        for number in range(3, 2000):
+            asked = number
+            yield Request(id=number, step=step).SerializeToString()
+
+    with grpc.insecure_channel(server.address) as channel:
+        call = channel.stream_stream(METHOD)(
+            requests(), metadata=[("authorization", f"Bearer {TOKEN}")]
+        )
+        wait_for(lambda: server.num_clients == 1)
+        wait_for(lambda: server.num_clients == 0)  # half a gigabyte was asked for
+        call.cancel()
+    assert asked == 1999
+
+
+def mutated(data: bytes, rng: random.Random) -> bytes:
+    """Return a message with some bytes changed, left out, or repeated; or noise."""
+    if rng.random() < 0.1:
+        return rng.randbytes(rng.randrange(60))
+    changed = bytearray(data)
+    for _ in range(rng.randrange(4)):
+        where = rng.randrange(len(changed) + 1)
+        how = rng.randrange(3)
+        if how == 0 and where < len(changed):
+            changed[where] = rng.randrange(256)
+        elif how == 1:
+            del changed[where : where + rng.randrange(5)]
+        else:
+            changed[where:where] = rng.randbytes(rng.randrange(5))
+    return bytes(changed)
+
+
+def test_hostile_bytes_do_no_harm(serve: Serve, connect: Connect) -> None:
+    """`FUZZ_SECONDS=1800 pytest tests/remote -k hostile` does it for half an hour."""
+    seconds = float(os.environ.get("FUZZ_SECONDS", "1"))
+    rng = random.Random(time.time_ns() if seconds > 1 else 0)
+    server = serve("BreakoutNoFrameskip-v4", 2)
+    steady = connect(server)
+    steady.reset(seed=0)
+    [state, _] = steady.save_state()
+    samples = [
+        Request(reset=Reset(env_ids=[1], seeds=[3], wait=True)),
+        Request(step=Step(actions=bytes(16), wait=True)),
+        Request(step=Step(actions=bytes(8), env_ids=[1])),
+        Request(wait={"count": 1}),
+        Request(wait={"count": 2, "every": True}),
+        Request(drop={}),
+        Request(restart={"env_ids": [0]}),
+        Request(save={"env_ids": [1, 0]}),
+        Request(restore={"env_ids": [0], "states": [state]}),
+        Request(draw={"env_ids": [0]}),
+    ]
+
+    def requests() -> Iterator[bytes]:
+        yield from (HELLO.SerializeToString(), RESET.SerializeToString())
+        for number in range(3, 60):
+            message = Request()
+            message.CopyFrom(rng.choice(samples))
+            message.id = number
+            yield mutated(message.SerializeToString(), rng)
+
+    until, ends, replies = time.monotonic() + seconds, set(), 0
+    with grpc.insecure_channel(server.address) as channel:
+        while time.monotonic() < until:
+            metadata = [("authorization", f"Bearer {TOKEN}")]
+            call = channel.stream_stream(METHOD)(requests(), metadata=metadata, timeout=60)
+            try:
+                for _ in call:
+                    replies += 1
+            except grpc.RpcError:
+                ends.add((call.code().name, call.details()))
+            steady.step([0, 1])
+    assert ends <= {("INVALID_ARGUMENT", "this is no request")}
+    assert replies > 20
+    wait_for(lambda: server.num_clients == 1)
+    assert steady.step([0, 1])[0].shape == (2, 4, 84, 84)

@@ -1,0 +1,141 @@
+"""Who is let in: tokens, addresses, certificates, numbers and sizes, versions."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import grpc
+import pytest
+from serving import TOKEN
+
+from atari_wrappers import UnsupportedError
+from atari_wrappers.remote import BatchServer, RemoteVecEnv, ServerError
+from atari_wrappers.remote.addresses import METHOD
+from atari_wrappers.remote.batches_pb2 import Hello, Reply, Request
+
+Serve = Callable[..., BatchServer]
+Connect = Callable[..., RemoteVecEnv]
+
+
+@pytest.mark.parametrize("token", ["another", None])
+def test_a_token_is_asked_for(
+    token: str | None, serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+    with pytest.raises(ServerError, match=r"the token is missing or another$"):
+        connect(server, token=token)
+    monkeypatch.setenv("ATARI_WRAPPERS_TOKEN", TOKEN)
+    assert connect(server, token=None).num_envs == 2
+
+
+def test_too_many_clients_are_told_so(serve: Serve, connect: Connect) -> None:
+    server = serve(limits={"max_clients": 2})
+    vecs = [connect(server) for _ in range(2)]
+    for _ in range(8):
+        with pytest.raises(ServerError, match="2 clients are connected, as many as it serves"):
+            connect(server)
+    vecs[0].close()
+    vecs[1].reset()
+    assert connect(server, connect_timeout=10.0).reset()[0].shape[0] == 2
+
+
+def test_no_server_is_told_in_a_line(connect: Connect) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(ServerError, match=f"^no server at {address}: .*refused") as error:
+            connect(address)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", ":80", "host:99999", "::1:80", "unix:", "a/b:1"])
+def test_what_is_no_address_is_refused(address: str, serve: Serve, connect: Connect) -> None:
+    for use in (lambda: serve(address=address), lambda: connect(address)):
+        with pytest.raises(ValueError, match=r"is no address|path of a Unix socket"):
+            use()
+
+
+def test_other_machines_need_tls(serve: Serve, connect: Connect) -> None:
+    with pytest.raises(UnsupportedError, match=r"0\.0\.0\.0:0: other machines could connect.*TLS"):
+        serve(address="0.0.0.0:0")
+    with pytest.raises(UnsupportedError, match=r"192\.0\.2\.1:80 may be another machine: give ca_"):
+        connect("192.0.2.1:80")
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
+def test_tls(tmp_path: Path, serve: Serve, connect: Connect) -> None:
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
+    extra = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    files = ["-keyout", str(key), "-out", str(cert)]
+    subprocess.run([*command.split(), *extra, *files], check=True, capture_output=True)
+    server = serve(address="localhost:0", limits={"certificate": (cert, key)})
+    assert connect(server, ca_file=cert).reset()[0].shape == (2, 4, 84, 84)
+    for wrong in ({"tls": True}, {}):  # a certificate that nobody trusts, and no TLS at all
+        with pytest.raises(ServerError, match=r"^no server at localhost:\d+: [^\n]+$"):
+            connect(server, **wrong)
+    with pytest.raises(OSError, match="or the certificate or its key is none"):
+        serve(address="localhost:0", limits={"certificate": (key, cert)})
+
+
+def test_a_unix_socket_is_this_users(tmp_path: Path, serve: Serve, connect: Connect) -> None:
+    path = tmp_path / "socket"
+    server = serve(address=f"unix:{path}")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert connect(server).reset()[0].shape == (2, 4, 84, 84)
+    with pytest.raises(OSError, match="another server does"):
+        serve(address=f"unix:{path}")
+    server.stop()
+    assert not path.exists()
+    path.write_text("mine")
+    with pytest.raises(FileExistsError, match="no socket"):
+        serve(address=f"unix:{path}")
+    assert path.read_text() == "mine"
+
+
+def test_a_port_that_is_taken_is_refused(serve: Serve) -> None:
+    with pytest.raises(OSError, match=r"cannot listen on 127\.0\.0\.1:.* it is taken"):
+        serve(address=serve().address)
+
+
+def test_large_requests_are_refused(serve: Serve, connect: Connect) -> None:
+    vec = connect(serve(limits={"max_request_bytes": 1 << 14}))
+    vec.reset()
+    with pytest.raises(ServerError, match="larger than max"):
+        vec.restore_state([bytes(1 << 15)] * 2)
+    with pytest.raises(ServerError, match="larger than max"):
+        vec.step([0, 0])
+    assert vec.closed
+
+
+def first_reply(address: str, *requests: Request) -> Reply:
+    """Return the reply to the last of the requests."""
+    with grpc.insecure_channel(address) as channel:
+        call = channel.stream_stream(METHOD)
+        metadata = [("authorization", f"Bearer {TOKEN}")]
+        replies = call(iter([each.SerializeToString() for each in requests]), metadata=metadata)
+        return [Reply.FromString(reply) for reply in replies][-1]
+
+
+def test_versions_are_agreed_on(serve: Serve) -> None:
+    address = serve().address
+    newer = Hello(oldest_version=1, newest_version=99)
+    assert first_reply(address, Request(id=1, hello=newer)).welcome.version == 1
+    too_new = Hello(oldest_version=98, newest_version=99)
+    failure = first_reply(address, Request(id=1, hello=too_new)).failure
+    assert failure.kind == "UnsupportedError"
+    assert failure.message.endswith("versions 1 to 1 of the protocol, the client 98 to 99")
+
+
+def test_without_grpc_there_is_one_line() -> None:
+    code = "import sys; sys.modules['grpc'] = None; import runpy; sys.argv[1:] = ['serve', 'x'];"
+    code += "runpy.run_module('atari_wrappers', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert 'pip install "atari-wrappers[remote]"' in line
