@@ -212,7 +212,7 @@ mod tests {
             let changes = format!("distributional = 'iqn'\nbatch_size = {batch_size}");
             let settings = Settings::defaults(Algorithm::Dqn);
             let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
-            of_run(&settings, 8, &images(), true)[1].bytes / MEGABYTE
+            of_run(&settings, 8, (&images(), &ACTIONS), true)[1].bytes / MEGABYTE
         };
         let [small, middle, large] = [32, 128, 256].map(with);
         assert!((480..=530).contains(&(middle - small)), "{small} {middle}");
