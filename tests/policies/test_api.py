@@ -61,6 +61,9 @@ def test_it_is_the_programs_run(tmp_path: Path) -> None:
     said = [float(each) for each in re.findall(r"game \d+: ([\d.]+) in", out)]
     assert played.returns == said
     assert f"mean {played.mean:.2f} ± {played.std:.2f}" in out
+    assert evaluate(result.folder, 5, seed=1, precision="fp32").returns == said
+    out, _ = Trainer(tmp_path, PROGRAM).run("eval", "run", "--episodes", 1, "--precision", "bf16")
+    assert "1 games in bf16" in out
 
 
 def test_a_callback_stops_it_and_it_goes_on(tmp_path: Path) -> None:

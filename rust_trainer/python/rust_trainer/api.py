@@ -159,6 +159,7 @@ def evaluate(
     seed: int = 0,
     num_envs: int = 8,
     device: str = "auto",
+    precision: str | None = None,
     video_dir: str | os.PathLike[str] | None = None,
 ) -> Evaluation:
     """Let a trained agent play whole games, as the program's `eval` does.
@@ -171,6 +172,7 @@ def evaluate(
         seed: Of the games and of the policy's draws.
         num_envs: Environments played at once.
         device: Where the network runs: `auto`, `cpu`, `cuda` or `cuda:N`.
+        precision: Number format, `fp32`, `bf16` or `auto`; the run's where it is None.
         video_dir: Folder for the games as mp4.
 
     Returns:
@@ -182,6 +184,8 @@ def evaluate(
     arguments = ["eval", os.fspath(run), f"--episodes={episodes}", f"--seed={seed}"]
     arguments += [f"--num-envs={num_envs}", f"--device={device}"]
     arguments += ["--best"] * best + ["--greedy"] * greedy
+    if precision is not None:
+        arguments += [f"--precision={precision}"]
     if video_dir is not None:
         arguments += ["--video-dir", os.fspath(video_dir)]
     heard = _Played()

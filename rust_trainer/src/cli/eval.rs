@@ -51,9 +51,14 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
     };
     let num_envs = args.num_envs.min(args.episodes) as usize;
     let env = make_envs_to_play(settings, num_envs, recording, stop)?;
+    let (game, step, episodes) = (&settings.env.env_id, counters.step, args.episodes);
+    let asked = args
+        .play
+        .precision
+        .map(|precision| format!(" in {precision}"));
+    let asked = asked.unwrap_or_default();
     print(format_args!(
-        "{} at agent step {}, {} games",
-        settings.env.env_id, counters.step, args.episodes
+        "{game} at agent step {step}, {episodes} games{asked}"
     ))?;
     let mut number = 0;
     let on_game = |game: &Game| {

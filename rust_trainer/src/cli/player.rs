@@ -2,6 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::{
+    ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use vec_env::VecEnv;
 
 use super::output::{EXIT_OK, warn};
@@ -15,7 +19,7 @@ use crate::{
         checkpoints::{self, Found},
         evaluate::{self, Game, Play},
     },
-    settings::{DeviceChoice, Settings},
+    settings::{DeviceChoice, Precision, Settings},
     stop::StopRequest,
 };
 
@@ -36,11 +40,22 @@ pub(super) struct PlayArgs {
     /// Where the network runs: auto, cpu, cuda or cuda:N
     #[arg(long, default_value = "auto")]
     device: DeviceChoice,
+    /// Number format of the network [default: the run's]
+    #[arg(long, value_parser = PossibleValuesParser::new(["fp32", "bf16", "auto"])
+          .try_map(|name| Precision::from_str(&name, false)))]
+    pub precision: Option<Precision>,
 }
 
 impl PlayArgs {
-    /// The checkpoint that the command line means.
+    /// The checkpoint that the command line means, with the number format that it says.
     pub fn find(&self) -> Result<Found, TrainerError> {
+        let mut found = self.find_as_trained()?;
+        let of_run = &mut found.checkpoint.settings.machine.precision;
+        *of_run = self.precision.unwrap_or(*of_run);
+        Ok(found)
+    }
+
+    fn find_as_trained(&self) -> Result<Found, TrainerError> {
         match self.best {
             true if self.run.is_file() => Err(TrainerError::Usage(format!(
                 "`{}` is a file; --best takes a run's folder",
@@ -98,6 +113,7 @@ pub(super) fn record_game(
         best: checkpoints::find_best(run).is_ok(),
         greedy: false,
         device: DeviceChoice::Auto,
+        precision: None,
     };
     let found = args.find()?;
     let (settings, made) = (&found.checkpoint.settings, found.checkpoint.counters.step);
