@@ -1,32 +1,40 @@
 //! The last line of defence: libtorch's bindings panic where an operation fails, such as one in the midst
 //! of an update for which there is no memory.
 
-use std::{
-    any::Any,
-    panic,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{any::Any, cell::RefCell, panic, sync::Once};
 
 use crate::error::TrainerError;
 
-/// What `work` gives; an error of one line where it panics.
+thread_local! {
+    /// Where this thread panicked last, while it is in [`catch_panics`].
+    static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// What `work` gives; an error of one line where it panics. Panics of other threads are told as before.
 ///
 /// # Errors
 /// Those of `work`; [`TrainerError::OutOfMemory`] and [`TrainerError::Panic`] for its panics.
 pub fn catch_panics<T>(work: impl FnOnce() -> Result<T, TrainerError>) -> Result<T, TrainerError> {
-    let place = Arc::new(Mutex::new(String::new()));
-    let note = Arc::clone(&place);
-    let hook = panic::take_hook();
-    panic::set_hook(Box::new(move |info| {
-        let location = info.location().map(ToString::to_string);
-        *note.lock().unwrap_or_else(PoisonError::into_inner) = location.unwrap_or_default();
-    }));
+    static NOTE_PLACES: Once = Once::new();
+    NOTE_PLACES.call_once(note_places);
+    let outer = PLACE.replace(Some(String::new()));
     let result = panic::catch_unwind(panic::AssertUnwindSafe(work));
-    panic::set_hook(hook);
-    result.unwrap_or_else(|payload| {
-        let place = place.lock().unwrap_or_else(PoisonError::into_inner);
-        Err(error_of(&*payload, &place))
-    })
+    let place = PLACE.replace(outer).unwrap_or_default();
+    result.unwrap_or_else(|payload| Err(error_of(&*payload, &place)))
+}
+
+/// The hook is the whole program's: it notes places for threads that catch their panics, and leaves all others to the
+/// hook that was there.
+fn note_places() {
+    let others = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if PLACE.with_borrow(Option::is_none) {
+            others(info);
+        } else {
+            let location = info.location().map(ToString::to_string);
+            PLACE.set(Some(location.unwrap_or_default()));
+        }
+    }));
 }
 
 /// A panic as an error. Those of libtorch's bindings hold the whole error, as Rust writes it for

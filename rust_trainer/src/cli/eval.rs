@@ -51,14 +51,13 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
     };
     let num_envs = args.num_envs.min(args.episodes) as usize;
     let env = make_envs_to_play(settings, num_envs, recording, stop)?;
-    let (game, step, episodes) = (&settings.env.env_id, counters.step, args.episodes);
-    let asked = args
-        .play
-        .precision
-        .map(|precision| format!(" in {precision}"));
-    let asked = asked.unwrap_or_default();
+    let asked = args.play.precision.map(|format| format!(" in {format}"));
     print(format_args!(
-        "{game} at agent step {step}, {episodes} games{asked}"
+        "{} at agent step {}, {} games{}",
+        settings.env.env_id,
+        counters.step,
+        args.episodes,
+        asked.unwrap_or_default()
     ))?;
     let mut number = 0;
     let on_game = |game: &Game| {
