@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 TOKEN_VARIABLE = "ATARI_WRAPPERS_TOKEN"
+CA_VARIABLE = "ATARI_WRAPPERS_CA_FILE"
 METHOD = "/atari_wrappers.batches.v1.Batches/Open"
 SERVICE = "atari_wrappers.batches.v1.Batches"
 # Of the protocol: what this version of the package speaks.
@@ -91,5 +92,7 @@ def options(max_receive: int) -> list[tuple[str, int]]:
         ("grpc.http2.min_ping_interval_without_data_ms", milliseconds // 2),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", milliseconds // 2),
         ("grpc.enable_retries", 0),
+        ("grpc.initial_reconnect_backoff_ms", 200),
+        ("grpc.max_reconnect_backoff_ms", 1000),
         ("grpc.so_reuseport", 0),  # a port that is taken is refused
     ]

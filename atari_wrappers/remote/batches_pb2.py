@@ -4,86 +4,93 @@
 # source: atari_wrappers/remote/batches.proto
 # Protobuf Python Version: 6.31.1
 """Generated protocol buffer code."""
-
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import descriptor_pool as _descriptor_pool
 from google.protobuf import runtime_version as _runtime_version
 from google.protobuf import symbol_database as _symbol_database
 from google.protobuf.internal import builder as _builder
-
 _runtime_version.ValidateProtobufRuntimeVersion(
-    _runtime_version.Domain.PUBLIC, 6, 31, 1, "", "atari_wrappers/remote/batches.proto"
+    _runtime_version.Domain.PUBLIC,
+    6,
+    31,
+    1,
+    '',
+    'atari_wrappers/remote/batches.proto'
 )
 # @@protoc_insertion_point(imports)
 
 _sym_db = _symbol_database.Default()
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(
-    b'\n#atari_wrappers/remote/batches.proto\x12\x19\x61tari_wrappers.batches.v1"\xe6\x03\n\x07Request\x12\n\n\x02id\x18\x01 \x01(\x04\x12\x31\n\x05hello\x18\x02 \x01(\x0b\x32 .atari_wrappers.batches.v1.HelloH\x00\x12\x31\n\x05reset\x18\x03 \x01(\x0b\x32 .atari_wrappers.batches.v1.ResetH\x00\x12/\n\x04step\x18\x04 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.StepH\x00\x12/\n\x04wait\x18\x05 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.WaitH\x00\x12/\n\x04\x64rop\x18\x06 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.DropH\x00\x12\x35\n\x07restart\x18\x07 \x01(\x0b\x32".atari_wrappers.batches.v1.RestartH\x00\x12/\n\x04save\x18\x08 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.SaveH\x00\x12\x35\n\x07restore\x18\t \x01(\x0b\x32".atari_wrappers.batches.v1.RestoreH\x00\x12/\n\x04\x64raw\x18\n \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.DrawH\x00\x42\x06\n\x04\x63\x61ll"\xb0\x03\n\x05Reply\x12\n\n\x02id\x18\x01 \x01(\x04\x12\x35\n\x07welcome\x18\x02 \x01(\x0b\x32".atari_wrappers.batches.v1.WelcomeH\x00\x12\x33\n\x06result\x18\x03 \x01(\x0b\x32!.atari_wrappers.batches.v1.ResultH\x00\x12\x33\n\x06states\x18\x04 \x01(\x0b\x32!.atari_wrappers.batches.v1.StatesH\x00\x12\x37\n\x08pictures\x18\x05 \x01(\x0b\x32#.atari_wrappers.batches.v1.PicturesH\x00\x12\x39\n\trestarted\x18\x06 \x01(\x0b\x32$.atari_wrappers.batches.v1.RestartedH\x00\x12/\n\x04\x64one\x18\x07 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.DoneH\x00\x12\x35\n\x07\x66\x61ilure\x18\x08 \x01(\x0b\x32".atari_wrappers.batches.v1.FailureH\x00\x12\x14\n\x0cobservations\x18\x0f \x01(\x0c\x42\x08\n\x06\x61nswer"I\n\x05Hello\x12\x16\n\x0eoldest_version\x18\x01 \x01(\r\x12\x16\n\x0enewest_version\x18\x02 \x01(\r\x12\x10\n\x08num_envs\x18\x03 \x01(\r"g\n\x05Reset\x12\x0f\n\x07\x65nv_ids\x18\x01 \x03(\r\x12\r\n\x05seeds\x18\x02 \x03(\x03\x12\x30\n\x07options\x18\x03 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.Dict\x12\x0c\n\x04wait\x18\x04 \x01(\x08"6\n\x04Step\x12\x0f\n\x07\x61\x63tions\x18\x01 \x01(\x0c\x12\x0f\n\x07\x65nv_ids\x18\x02 \x03(\r\x12\x0c\n\x04wait\x18\x03 \x01(\x08"$\n\x04Wait\x12\r\n\x05\x63ount\x18\x01 \x01(\r\x12\r\n\x05\x65very\x18\x02 \x01(\x08"\x06\n\x04\x44rop"\x1a\n\x07Restart\x12\x0f\n\x07\x65nv_ids\x18\x01 \x03(\r"\x17\n\x04Save\x12\x0f\n\x07\x65nv_ids\x18\x01 \x03(\r"*\n\x07Restore\x12\x0f\n\x07\x65nv_ids\x18\x01 \x03(\r\x12\x0e\n\x06states\x18\x02 \x03(\x0c"\x17\n\x04\x44raw\x12\x0f\n\x07\x65nv_ids\x18\x01 \x03(\r"\xb8\x03\n\x07Welcome\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x10\n\x08software\x18\x02 \x01(\t\x12\x10\n\x08\x65nv_name\x18\x03 \x01(\t\x12\x10\n\x08num_envs\x18\x04 \x01(\r\x12\x12\n\nbatch_size\x18\x05 \x01(\r\x12\x13\n\x0bnum_players\x18\x06 \x01(\r\x12\x0f\n\x07\x62\x61\x63kend\x18\x07 \x01(\t\x12\x11\n\tautoreset\x18\x08 \x01(\t\x12;\n\x11observation_space\x18\t \x01(\x0b\x32 .atari_wrappers.batches.v1.Space\x12\x36\n\x0c\x61\x63tion_space\x18\n \x01(\x0b\x32 .atari_wrappers.batches.v1.Space\x12/\n\x06recipe\x18\x0b \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.Dict\x12\x14\n\x0c\x63lip_actions\x18\x0c \x01(\x08\x12\x1b\n\x13takes_reset_options\x18\r \x01(\x08\x12\x31\n\x08metadata\x18\x0e \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.Dict\x12\r\n\x05\x64raws\x18\x0f \x01(\x08"\xe8\x01\n\x06Result\x12\x30\n\x06reward\x18\x01 \x01(\x0b\x32 .atari_wrappers.batches.v1.Array\x12\x34\n\nterminated\x18\x02 \x01(\x0b\x32 .atari_wrappers.batches.v1.Array\x12\x33\n\ttruncated\x18\x03 \x01(\x0b\x32 .atari_wrappers.batches.v1.Array\x12-\n\x04info\x18\x04 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.Dict\x12\x12\n\nfinal_rows\x18\x05 \x01(\x0c"\x18\n\x06States\x12\x0e\n\x06states\x18\x01 \x03(\x0c">\n\x08Pictures\x12\x32\n\x08pictures\x18\x01 \x03(\x0b\x32 .atari_wrappers.batches.v1.Array"\x1c\n\tRestarted\x12\x0f\n\x07\x65nv_ids\x18\x01 \x03(\r"\x06\n\x04\x44one"k\n\x07\x46\x61ilure\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0f\n\x07\x65nv_ids\x18\x03 \x03(\r\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\r\n\x05\x64oing\x18\x05 \x01(\t\x12\x11\n\ttraceback\x18\x06 \x01(\t"3\n\x05\x41rray\x12\r\n\x05\x64type\x18\x01 \x01(\t\x12\r\n\x05shape\x18\x02 \x03(\x04\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c"9\n\x04\x44ict\x12\x31\n\x07\x65ntries\x18\x01 \x03(\x0b\x32 .atari_wrappers.batches.v1.Entry"F\n\x05\x45ntry\x12\x0c\n\x04name\x18\x01 \x01(\t\x12/\n\x05value\x18\x02 \x01(\x0b\x32 .atari_wrappers.batches.v1.Value"8\n\x04List\x12\x30\n\x06values\x18\x01 \x03(\x0b\x32 .atari_wrappers.batches.v1.Value"\xe4\x02\n\x05Value\x12\x31\n\x05\x61rray\x18\x01 \x01(\x0b\x32 .atari_wrappers.batches.v1.ArrayH\x00\x12/\n\x04\x64ict\x18\x02 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.DictH\x00\x12/\n\x04list\x18\x03 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.ListH\x00\x12\x32\n\x07objects\x18\x04 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.ListH\x00\x12\x0e\n\x04text\x18\x05 \x01(\tH\x00\x12\x0e\n\x04\x62lob\x18\x06 \x01(\x0cH\x00\x12\x11\n\x07integer\x18\x07 \x01(\x12H\x00\x12\x10\n\x06number\x18\x08 \x01(\x01H\x00\x12\x0e\n\x04\x66lag\x18\t \x01(\x08H\x00\x12\x35\n\x07nothing\x18\n \x01(\x0b\x32".atari_wrappers.batches.v1.NothingH\x00\x42\x06\n\x04kind"\t\n\x07Nothing"\xf3\x01\n\x05Space\x12\x37\n\x08\x64iscrete\x18\x01 \x01(\x0b\x32#.atari_wrappers.batches.v1.DiscreteH\x00\x12-\n\x03\x62ox\x18\x02 \x01(\x0b\x32\x1e.atari_wrappers.batches.v1.BoxH\x00\x12:\n\x0emulti_discrete\x18\x03 \x01(\x0b\x32 .atari_wrappers.batches.v1.ArrayH\x00\x12>\n\x0cmulti_binary\x18\x04 \x01(\x0b\x32&.atari_wrappers.batches.v1.MultiBinaryH\x00\x42\x06\n\x04kind"3\n\x08\x44iscrete\x12\t\n\x01n\x18\x01 \x01(\x03\x12\r\n\x05start\x18\x02 \x01(\x03\x12\r\n\x05\x64type\x18\x03 \x01(\t"d\n\x03\x42ox\x12-\n\x03low\x18\x01 \x01(\x0b\x32 .atari_wrappers.batches.v1.Array\x12.\n\x04high\x18\x02 \x01(\x0b\x32 .atari_wrappers.batches.v1.Array"\x1c\n\x0bMultiBinary\x12\r\n\x05shape\x18\x01 \x03(\x04\x32[\n\x07\x42\x61tches\x12P\n\x04Open\x12".atari_wrappers.batches.v1.Request\x1a .atari_wrappers.batches.v1.Reply(\x01\x30\x01\x62\x06proto3'
-)
+
+
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#atari_wrappers/remote/batches.proto\x12\x19\x61tari_wrappers.batches.v1\"\xab\x04\n\x07Request\x12\n\n\x02id\x18\x01 \x01(\x04\x12\x31\n\x05hello\x18\x02 \x01(\x0b\x32 .atari_wrappers.batches.v1.HelloH\x00\x12\x31\n\x05reset\x18\x03 \x01(\x0b\x32 .atari_wrappers.batches.v1.ResetH\x00\x12/\n\x04step\x18\x04 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.StepH\x00\x12/\n\x04wait\x18\x05 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.WaitH\x00\x12/\n\x04\x64rop\x18\x06 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.DropH\x00\x12\x35\n\x07restart\x18\x07 \x01(\x0b\x32\".atari_wrappers.batches.v1.RestartH\x00\x12/\n\x04save\x18\x08 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.SaveH\x00\x12\x35\n\x07restore\x18\t \x01(\x0b\x32\".atari_wrappers.batches.v1.RestoreH\x00\x12/\n\x04\x64raw\x18\n \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.DrawH\x00\x12\x31\n\x05leave\x18\x0c \x01(\x0b\x32 .atari_wrappers.batches.v1.LeaveH\x00\x12\x10\n\x08received\x18\x0b \x01(\x04\x42\x06\n\x04\x63\x61ll\"\xe7\x03\n\x05Reply\x12\n\n\x02id\x18\x01 \x01(\x04\x12\x35\n\x07welcome\x18\x02 \x01(\x0b\x32\".atari_wrappers.batches.v1.WelcomeH\x00\x12\x33\n\x06result\x18\x03 \x01(\x0b\x32!.atari_wrappers.batches.v1.ResultH\x00\x12\x33\n\x06states\x18\x04 \x01(\x0b\x32!.atari_wrappers.batches.v1.StatesH\x00\x12\x37\n\x08pictures\x18\x05 \x01(\x0b\x32#.atari_wrappers.batches.v1.PicturesH\x00\x12\x39\n\trestarted\x18\x06 \x01(\x0b\x32$.atari_wrappers.batches.v1.RestartedH\x00\x12/\n\x04\x64one\x18\x07 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.DoneH\x00\x12\x35\n\x07\x66\x61ilure\x18\x08 \x01(\x0b\x32\".atari_wrappers.batches.v1.FailureH\x00\x12\x35\n\x07resumed\x18\t \x01(\x0b\x32\".atari_wrappers.batches.v1.ResumedH\x00\x12\x14\n\x0cobservations\x18\x0f \x01(\x0c\x42\x08\n\x06\x61nswer\"\x92\x01\n\x05Hello\x12\x16\n\x0eoldest_version\x18\x01 \x01(\r\x12\x16\n\x0enewest_version\x18\x02 \x01(\r\x12\x10\n\x08num_envs\x18\x03 \x01(\r\x12\x14\n\x0ckeep_seconds\x18\x04 \x01(\x01\x12\x31\n\x08settings\x18\x05 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.Dict\"g\n\x05Reset\x12\x0f\n\x07\x65nv_ids\x18\x01 \x03(\r\x12\r\n\x05seeds\x18\x02 \x03(\x03\x12\x30\n\x07options\x18\x03 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.Dict\x12\x0c\n\x04wait\x18\x04 \x01(\x08\"6\n\x04Step\x12\x0f\n\x07\x61\x63tions\x18\x01 \x01(\x0c\x12\x0f\n\x07\x65nv_ids\x18\x02 \x03(\r\x12\x0c\n\x04wait\x18\x03 \x01(\x08\"$\n\x04Wait\x12\r\n\x05\x63ount\x18\x01 \x01(\r\x12\r\n\x05\x65very\x18\x02 \x01(\x08\"\x06\n\x04\x44rop\"\x1a\n\x07Restart\x12\x0f\n\x07\x65nv_ids\x18\x01 \x03(\r\"\x17\n\x04Save\x12\x0f\n\x07\x65nv_ids\x18\x01 \x03(\r\"*\n\x07Restore\x12\x0f\n\x07\x65nv_ids\x18\x01 \x03(\r\x12\x0e\n\x06states\x18\x02 \x03(\x0c\"\x17\n\x04\x44raw\x12\x0f\n\x07\x65nv_ids\x18\x01 \x03(\r\"\x07\n\x05Leave\"\xdf\x03\n\x07Welcome\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x10\n\x08software\x18\x02 \x01(\t\x12\x10\n\x08\x65nv_name\x18\x03 \x01(\t\x12\x10\n\x08num_envs\x18\x04 \x01(\r\x12\x12\n\nbatch_size\x18\x05 \x01(\r\x12\x13\n\x0bnum_players\x18\x06 \x01(\r\x12\x0f\n\x07\x62\x61\x63kend\x18\x07 \x01(\t\x12\x11\n\tautoreset\x18\x08 \x01(\t\x12;\n\x11observation_space\x18\t \x01(\x0b\x32 .atari_wrappers.batches.v1.Space\x12\x36\n\x0c\x61\x63tion_space\x18\n \x01(\x0b\x32 .atari_wrappers.batches.v1.Space\x12/\n\x06recipe\x18\x0b \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.Dict\x12\x14\n\x0c\x63lip_actions\x18\x0c \x01(\x08\x12\x1b\n\x13takes_reset_options\x18\r \x01(\x08\x12\x31\n\x08metadata\x18\x0e \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.Dict\x12\r\n\x05\x64raws\x18\x0f \x01(\x08\x12\x0f\n\x07session\x18\x10 \x01(\t\x12\x14\n\x0ckeep_seconds\x18\x11 \x01(\x01\"\x1a\n\x07Resumed\x12\x0f\n\x07last_id\x18\x01 \x01(\x04\"\xe8\x01\n\x06Result\x12\x30\n\x06reward\x18\x01 \x01(\x0b\x32 .atari_wrappers.batches.v1.Array\x12\x34\n\nterminated\x18\x02 \x01(\x0b\x32 .atari_wrappers.batches.v1.Array\x12\x33\n\ttruncated\x18\x03 \x01(\x0b\x32 .atari_wrappers.batches.v1.Array\x12-\n\x04info\x18\x04 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.Dict\x12\x12\n\nfinal_rows\x18\x05 \x01(\x0c\"\x18\n\x06States\x12\x0e\n\x06states\x18\x01 \x03(\x0c\">\n\x08Pictures\x12\x32\n\x08pictures\x18\x01 \x03(\x0b\x32 .atari_wrappers.batches.v1.Array\"\x1c\n\tRestarted\x12\x0f\n\x07\x65nv_ids\x18\x01 \x03(\r\"\x06\n\x04\x44one\"k\n\x07\x46\x61ilure\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0f\n\x07\x65nv_ids\x18\x03 \x03(\r\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\r\n\x05\x64oing\x18\x05 \x01(\t\x12\x11\n\ttraceback\x18\x06 \x01(\t\"3\n\x05\x41rray\x12\r\n\x05\x64type\x18\x01 \x01(\t\x12\r\n\x05shape\x18\x02 \x03(\x04\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\"9\n\x04\x44ict\x12\x31\n\x07\x65ntries\x18\x01 \x03(\x0b\x32 .atari_wrappers.batches.v1.Entry\"F\n\x05\x45ntry\x12\x0c\n\x04name\x18\x01 \x01(\t\x12/\n\x05value\x18\x02 \x01(\x0b\x32 .atari_wrappers.batches.v1.Value\"8\n\x04List\x12\x30\n\x06values\x18\x01 \x03(\x0b\x32 .atari_wrappers.batches.v1.Value\"\xe4\x02\n\x05Value\x12\x31\n\x05\x61rray\x18\x01 \x01(\x0b\x32 .atari_wrappers.batches.v1.ArrayH\x00\x12/\n\x04\x64ict\x18\x02 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.DictH\x00\x12/\n\x04list\x18\x03 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.ListH\x00\x12\x32\n\x07objects\x18\x04 \x01(\x0b\x32\x1f.atari_wrappers.batches.v1.ListH\x00\x12\x0e\n\x04text\x18\x05 \x01(\tH\x00\x12\x0e\n\x04\x62lob\x18\x06 \x01(\x0cH\x00\x12\x11\n\x07integer\x18\x07 \x01(\x12H\x00\x12\x10\n\x06number\x18\x08 \x01(\x01H\x00\x12\x0e\n\x04\x66lag\x18\t \x01(\x08H\x00\x12\x35\n\x07nothing\x18\n \x01(\x0b\x32\".atari_wrappers.batches.v1.NothingH\x00\x42\x06\n\x04kind\"\t\n\x07Nothing\"\xf3\x01\n\x05Space\x12\x37\n\x08\x64iscrete\x18\x01 \x01(\x0b\x32#.atari_wrappers.batches.v1.DiscreteH\x00\x12-\n\x03\x62ox\x18\x02 \x01(\x0b\x32\x1e.atari_wrappers.batches.v1.BoxH\x00\x12:\n\x0emulti_discrete\x18\x03 \x01(\x0b\x32 .atari_wrappers.batches.v1.ArrayH\x00\x12>\n\x0cmulti_binary\x18\x04 \x01(\x0b\x32&.atari_wrappers.batches.v1.MultiBinaryH\x00\x42\x06\n\x04kind\"3\n\x08\x44iscrete\x12\t\n\x01n\x18\x01 \x01(\x03\x12\r\n\x05start\x18\x02 \x01(\x03\x12\r\n\x05\x64type\x18\x03 \x01(\t\"d\n\x03\x42ox\x12-\n\x03low\x18\x01 \x01(\x0b\x32 .atari_wrappers.batches.v1.Array\x12.\n\x04high\x18\x02 \x01(\x0b\x32 .atari_wrappers.batches.v1.Array\"\x1c\n\x0bMultiBinary\x12\r\n\x05shape\x18\x01 \x03(\x04\x32[\n\x07\x42\x61tches\x12P\n\x04Open\x12\".atari_wrappers.batches.v1.Request\x1a .atari_wrappers.batches.v1.Reply(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
-_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, "atari_wrappers.remote.batches_pb2", _globals)
+_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'atari_wrappers.remote.batches_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-    DESCRIPTOR._loaded_options = None
-    _globals["_REQUEST"]._serialized_start = 67
-    _globals["_REQUEST"]._serialized_end = 553
-    _globals["_REPLY"]._serialized_start = 556
-    _globals["_REPLY"]._serialized_end = 988
-    _globals["_HELLO"]._serialized_start = 990
-    _globals["_HELLO"]._serialized_end = 1063
-    _globals["_RESET"]._serialized_start = 1065
-    _globals["_RESET"]._serialized_end = 1168
-    _globals["_STEP"]._serialized_start = 1170
-    _globals["_STEP"]._serialized_end = 1224
-    _globals["_WAIT"]._serialized_start = 1226
-    _globals["_WAIT"]._serialized_end = 1262
-    _globals["_DROP"]._serialized_start = 1264
-    _globals["_DROP"]._serialized_end = 1270
-    _globals["_RESTART"]._serialized_start = 1272
-    _globals["_RESTART"]._serialized_end = 1298
-    _globals["_SAVE"]._serialized_start = 1300
-    _globals["_SAVE"]._serialized_end = 1323
-    _globals["_RESTORE"]._serialized_start = 1325
-    _globals["_RESTORE"]._serialized_end = 1367
-    _globals["_DRAW"]._serialized_start = 1369
-    _globals["_DRAW"]._serialized_end = 1392
-    _globals["_WELCOME"]._serialized_start = 1395
-    _globals["_WELCOME"]._serialized_end = 1835
-    _globals["_RESULT"]._serialized_start = 1838
-    _globals["_RESULT"]._serialized_end = 2070
-    _globals["_STATES"]._serialized_start = 2072
-    _globals["_STATES"]._serialized_end = 2096
-    _globals["_PICTURES"]._serialized_start = 2098
-    _globals["_PICTURES"]._serialized_end = 2160
-    _globals["_RESTARTED"]._serialized_start = 2162
-    _globals["_RESTARTED"]._serialized_end = 2190
-    _globals["_DONE"]._serialized_start = 2192
-    _globals["_DONE"]._serialized_end = 2198
-    _globals["_FAILURE"]._serialized_start = 2200
-    _globals["_FAILURE"]._serialized_end = 2307
-    _globals["_ARRAY"]._serialized_start = 2309
-    _globals["_ARRAY"]._serialized_end = 2360
-    _globals["_DICT"]._serialized_start = 2362
-    _globals["_DICT"]._serialized_end = 2419
-    _globals["_ENTRY"]._serialized_start = 2421
-    _globals["_ENTRY"]._serialized_end = 2491
-    _globals["_LIST"]._serialized_start = 2493
-    _globals["_LIST"]._serialized_end = 2549
-    _globals["_VALUE"]._serialized_start = 2552
-    _globals["_VALUE"]._serialized_end = 2908
-    _globals["_NOTHING"]._serialized_start = 2910
-    _globals["_NOTHING"]._serialized_end = 2919
-    _globals["_SPACE"]._serialized_start = 2922
-    _globals["_SPACE"]._serialized_end = 3165
-    _globals["_DISCRETE"]._serialized_start = 3167
-    _globals["_DISCRETE"]._serialized_end = 3218
-    _globals["_BOX"]._serialized_start = 3220
-    _globals["_BOX"]._serialized_end = 3320
-    _globals["_MULTIBINARY"]._serialized_start = 3322
-    _globals["_MULTIBINARY"]._serialized_end = 3350
-    _globals["_BATCHES"]._serialized_start = 3352
-    _globals["_BATCHES"]._serialized_end = 3443
+  DESCRIPTOR._loaded_options = None
+  _globals['_REQUEST']._serialized_start=67
+  _globals['_REQUEST']._serialized_end=622
+  _globals['_REPLY']._serialized_start=625
+  _globals['_REPLY']._serialized_end=1112
+  _globals['_HELLO']._serialized_start=1115
+  _globals['_HELLO']._serialized_end=1261
+  _globals['_RESET']._serialized_start=1263
+  _globals['_RESET']._serialized_end=1366
+  _globals['_STEP']._serialized_start=1368
+  _globals['_STEP']._serialized_end=1422
+  _globals['_WAIT']._serialized_start=1424
+  _globals['_WAIT']._serialized_end=1460
+  _globals['_DROP']._serialized_start=1462
+  _globals['_DROP']._serialized_end=1468
+  _globals['_RESTART']._serialized_start=1470
+  _globals['_RESTART']._serialized_end=1496
+  _globals['_SAVE']._serialized_start=1498
+  _globals['_SAVE']._serialized_end=1521
+  _globals['_RESTORE']._serialized_start=1523
+  _globals['_RESTORE']._serialized_end=1565
+  _globals['_DRAW']._serialized_start=1567
+  _globals['_DRAW']._serialized_end=1590
+  _globals['_LEAVE']._serialized_start=1592
+  _globals['_LEAVE']._serialized_end=1599
+  _globals['_WELCOME']._serialized_start=1602
+  _globals['_WELCOME']._serialized_end=2081
+  _globals['_RESUMED']._serialized_start=2083
+  _globals['_RESUMED']._serialized_end=2109
+  _globals['_RESULT']._serialized_start=2112
+  _globals['_RESULT']._serialized_end=2344
+  _globals['_STATES']._serialized_start=2346
+  _globals['_STATES']._serialized_end=2370
+  _globals['_PICTURES']._serialized_start=2372
+  _globals['_PICTURES']._serialized_end=2434
+  _globals['_RESTARTED']._serialized_start=2436
+  _globals['_RESTARTED']._serialized_end=2464
+  _globals['_DONE']._serialized_start=2466
+  _globals['_DONE']._serialized_end=2472
+  _globals['_FAILURE']._serialized_start=2474
+  _globals['_FAILURE']._serialized_end=2581
+  _globals['_ARRAY']._serialized_start=2583
+  _globals['_ARRAY']._serialized_end=2634
+  _globals['_DICT']._serialized_start=2636
+  _globals['_DICT']._serialized_end=2693
+  _globals['_ENTRY']._serialized_start=2695
+  _globals['_ENTRY']._serialized_end=2765
+  _globals['_LIST']._serialized_start=2767
+  _globals['_LIST']._serialized_end=2823
+  _globals['_VALUE']._serialized_start=2826
+  _globals['_VALUE']._serialized_end=3182
+  _globals['_NOTHING']._serialized_start=3184
+  _globals['_NOTHING']._serialized_end=3193
+  _globals['_SPACE']._serialized_start=3196
+  _globals['_SPACE']._serialized_end=3439
+  _globals['_DISCRETE']._serialized_start=3441
+  _globals['_DISCRETE']._serialized_end=3492
+  _globals['_BOX']._serialized_start=3494
+  _globals['_BOX']._serialized_end=3594
+  _globals['_MULTIBINARY']._serialized_start=3596
+  _globals['_MULTIBINARY']._serialized_end=3624
+  _globals['_BATCHES']._serialized_start=3626
+  _globals['_BATCHES']._serialized_end=3717
 # @@protoc_insertion_point(module_scope)

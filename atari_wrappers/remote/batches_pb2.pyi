@@ -7,18 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Request(_message.Message):
-    __slots__ = (
-        "id",
-        "hello",
-        "reset",
-        "step",
-        "wait",
-        "drop",
-        "restart",
-        "save",
-        "restore",
-        "draw",
-    )
+    __slots__ = ("id", "hello", "reset", "step", "wait", "drop", "restart", "save", "restore", "draw", "leave", "received")
     ID_FIELD_NUMBER: _ClassVar[int]
     HELLO_FIELD_NUMBER: _ClassVar[int]
     RESET_FIELD_NUMBER: _ClassVar[int]
@@ -29,6 +18,8 @@ class Request(_message.Message):
     SAVE_FIELD_NUMBER: _ClassVar[int]
     RESTORE_FIELD_NUMBER: _ClassVar[int]
     DRAW_FIELD_NUMBER: _ClassVar[int]
+    LEAVE_FIELD_NUMBER: _ClassVar[int]
+    RECEIVED_FIELD_NUMBER: _ClassVar[int]
     id: int
     hello: Hello
     reset: Reset
@@ -39,32 +30,12 @@ class Request(_message.Message):
     save: Save
     restore: Restore
     draw: Draw
-    def __init__(
-        self,
-        id: _Optional[int] = ...,
-        hello: _Optional[_Union[Hello, _Mapping]] = ...,
-        reset: _Optional[_Union[Reset, _Mapping]] = ...,
-        step: _Optional[_Union[Step, _Mapping]] = ...,
-        wait: _Optional[_Union[Wait, _Mapping]] = ...,
-        drop: _Optional[_Union[Drop, _Mapping]] = ...,
-        restart: _Optional[_Union[Restart, _Mapping]] = ...,
-        save: _Optional[_Union[Save, _Mapping]] = ...,
-        restore: _Optional[_Union[Restore, _Mapping]] = ...,
-        draw: _Optional[_Union[Draw, _Mapping]] = ...,
-    ) -> None: ...
+    leave: Leave
+    received: int
+    def __init__(self, id: _Optional[int] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., reset: _Optional[_Union[Reset, _Mapping]] = ..., step: _Optional[_Union[Step, _Mapping]] = ..., wait: _Optional[_Union[Wait, _Mapping]] = ..., drop: _Optional[_Union[Drop, _Mapping]] = ..., restart: _Optional[_Union[Restart, _Mapping]] = ..., save: _Optional[_Union[Save, _Mapping]] = ..., restore: _Optional[_Union[Restore, _Mapping]] = ..., draw: _Optional[_Union[Draw, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., received: _Optional[int] = ...) -> None: ...
 
 class Reply(_message.Message):
-    __slots__ = (
-        "id",
-        "welcome",
-        "result",
-        "states",
-        "pictures",
-        "restarted",
-        "done",
-        "failure",
-        "observations",
-    )
+    __slots__ = ("id", "welcome", "result", "states", "pictures", "restarted", "done", "failure", "resumed", "observations")
     ID_FIELD_NUMBER: _ClassVar[int]
     WELCOME_FIELD_NUMBER: _ClassVar[int]
     RESULT_FIELD_NUMBER: _ClassVar[int]
@@ -73,6 +44,7 @@ class Reply(_message.Message):
     RESTARTED_FIELD_NUMBER: _ClassVar[int]
     DONE_FIELD_NUMBER: _ClassVar[int]
     FAILURE_FIELD_NUMBER: _ClassVar[int]
+    RESUMED_FIELD_NUMBER: _ClassVar[int]
     OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
     id: int
     welcome: Welcome
@@ -82,34 +54,23 @@ class Reply(_message.Message):
     restarted: Restarted
     done: Done
     failure: Failure
+    resumed: Resumed
     observations: bytes
-    def __init__(
-        self,
-        id: _Optional[int] = ...,
-        welcome: _Optional[_Union[Welcome, _Mapping]] = ...,
-        result: _Optional[_Union[Result, _Mapping]] = ...,
-        states: _Optional[_Union[States, _Mapping]] = ...,
-        pictures: _Optional[_Union[Pictures, _Mapping]] = ...,
-        restarted: _Optional[_Union[Restarted, _Mapping]] = ...,
-        done: _Optional[_Union[Done, _Mapping]] = ...,
-        failure: _Optional[_Union[Failure, _Mapping]] = ...,
-        observations: _Optional[bytes] = ...,
-    ) -> None: ...
+    def __init__(self, id: _Optional[int] = ..., welcome: _Optional[_Union[Welcome, _Mapping]] = ..., result: _Optional[_Union[Result, _Mapping]] = ..., states: _Optional[_Union[States, _Mapping]] = ..., pictures: _Optional[_Union[Pictures, _Mapping]] = ..., restarted: _Optional[_Union[Restarted, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., resumed: _Optional[_Union[Resumed, _Mapping]] = ..., observations: _Optional[bytes] = ...) -> None: ...
 
 class Hello(_message.Message):
-    __slots__ = ("oldest_version", "newest_version", "num_envs")
+    __slots__ = ("oldest_version", "newest_version", "num_envs", "keep_seconds", "settings")
     OLDEST_VERSION_FIELD_NUMBER: _ClassVar[int]
     NEWEST_VERSION_FIELD_NUMBER: _ClassVar[int]
     NUM_ENVS_FIELD_NUMBER: _ClassVar[int]
+    KEEP_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_FIELD_NUMBER: _ClassVar[int]
     oldest_version: int
     newest_version: int
     num_envs: int
-    def __init__(
-        self,
-        oldest_version: _Optional[int] = ...,
-        newest_version: _Optional[int] = ...,
-        num_envs: _Optional[int] = ...,
-    ) -> None: ...
+    keep_seconds: float
+    settings: Dict
+    def __init__(self, oldest_version: _Optional[int] = ..., newest_version: _Optional[int] = ..., num_envs: _Optional[int] = ..., keep_seconds: _Optional[float] = ..., settings: _Optional[_Union[Dict, _Mapping]] = ...) -> None: ...
 
 class Reset(_message.Message):
     __slots__ = ("env_ids", "seeds", "options", "wait")
@@ -121,13 +82,7 @@ class Reset(_message.Message):
     seeds: _containers.RepeatedScalarFieldContainer[int]
     options: Dict
     wait: bool
-    def __init__(
-        self,
-        env_ids: _Optional[_Iterable[int]] = ...,
-        seeds: _Optional[_Iterable[int]] = ...,
-        options: _Optional[_Union[Dict, _Mapping]] = ...,
-        wait: bool = ...,
-    ) -> None: ...
+    def __init__(self, env_ids: _Optional[_Iterable[int]] = ..., seeds: _Optional[_Iterable[int]] = ..., options: _Optional[_Union[Dict, _Mapping]] = ..., wait: bool = ...) -> None: ...
 
 class Step(_message.Message):
     __slots__ = ("actions", "env_ids", "wait")
@@ -137,12 +92,7 @@ class Step(_message.Message):
     actions: bytes
     env_ids: _containers.RepeatedScalarFieldContainer[int]
     wait: bool
-    def __init__(
-        self,
-        actions: _Optional[bytes] = ...,
-        env_ids: _Optional[_Iterable[int]] = ...,
-        wait: bool = ...,
-    ) -> None: ...
+    def __init__(self, actions: _Optional[bytes] = ..., env_ids: _Optional[_Iterable[int]] = ..., wait: bool = ...) -> None: ...
 
 class Wait(_message.Message):
     __slots__ = ("count", "every")
@@ -174,9 +124,7 @@ class Restore(_message.Message):
     STATES_FIELD_NUMBER: _ClassVar[int]
     env_ids: _containers.RepeatedScalarFieldContainer[int]
     states: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(
-        self, env_ids: _Optional[_Iterable[int]] = ..., states: _Optional[_Iterable[bytes]] = ...
-    ) -> None: ...
+    def __init__(self, env_ids: _Optional[_Iterable[int]] = ..., states: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Draw(_message.Message):
     __slots__ = ("env_ids",)
@@ -184,24 +132,12 @@ class Draw(_message.Message):
     env_ids: _containers.RepeatedScalarFieldContainer[int]
     def __init__(self, env_ids: _Optional[_Iterable[int]] = ...) -> None: ...
 
+class Leave(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
 class Welcome(_message.Message):
-    __slots__ = (
-        "version",
-        "software",
-        "env_name",
-        "num_envs",
-        "batch_size",
-        "num_players",
-        "backend",
-        "autoreset",
-        "observation_space",
-        "action_space",
-        "recipe",
-        "clip_actions",
-        "takes_reset_options",
-        "metadata",
-        "draws",
-    )
+    __slots__ = ("version", "software", "env_name", "num_envs", "batch_size", "num_players", "backend", "autoreset", "observation_space", "action_space", "recipe", "clip_actions", "takes_reset_options", "metadata", "draws", "session", "keep_seconds")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     SOFTWARE_FIELD_NUMBER: _ClassVar[int]
     ENV_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -217,6 +153,8 @@ class Welcome(_message.Message):
     TAKES_RESET_OPTIONS_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
     DRAWS_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    KEEP_SECONDS_FIELD_NUMBER: _ClassVar[int]
     version: int
     software: str
     env_name: str
@@ -232,24 +170,15 @@ class Welcome(_message.Message):
     takes_reset_options: bool
     metadata: Dict
     draws: bool
-    def __init__(
-        self,
-        version: _Optional[int] = ...,
-        software: _Optional[str] = ...,
-        env_name: _Optional[str] = ...,
-        num_envs: _Optional[int] = ...,
-        batch_size: _Optional[int] = ...,
-        num_players: _Optional[int] = ...,
-        backend: _Optional[str] = ...,
-        autoreset: _Optional[str] = ...,
-        observation_space: _Optional[_Union[Space, _Mapping]] = ...,
-        action_space: _Optional[_Union[Space, _Mapping]] = ...,
-        recipe: _Optional[_Union[Dict, _Mapping]] = ...,
-        clip_actions: bool = ...,
-        takes_reset_options: bool = ...,
-        metadata: _Optional[_Union[Dict, _Mapping]] = ...,
-        draws: bool = ...,
-    ) -> None: ...
+    session: str
+    keep_seconds: float
+    def __init__(self, version: _Optional[int] = ..., software: _Optional[str] = ..., env_name: _Optional[str] = ..., num_envs: _Optional[int] = ..., batch_size: _Optional[int] = ..., num_players: _Optional[int] = ..., backend: _Optional[str] = ..., autoreset: _Optional[str] = ..., observation_space: _Optional[_Union[Space, _Mapping]] = ..., action_space: _Optional[_Union[Space, _Mapping]] = ..., recipe: _Optional[_Union[Dict, _Mapping]] = ..., clip_actions: bool = ..., takes_reset_options: bool = ..., metadata: _Optional[_Union[Dict, _Mapping]] = ..., draws: bool = ..., session: _Optional[str] = ..., keep_seconds: _Optional[float] = ...) -> None: ...
+
+class Resumed(_message.Message):
+    __slots__ = ("last_id",)
+    LAST_ID_FIELD_NUMBER: _ClassVar[int]
+    last_id: int
+    def __init__(self, last_id: _Optional[int] = ...) -> None: ...
 
 class Result(_message.Message):
     __slots__ = ("reward", "terminated", "truncated", "info", "final_rows")
@@ -263,14 +192,7 @@ class Result(_message.Message):
     truncated: Array
     info: Dict
     final_rows: bytes
-    def __init__(
-        self,
-        reward: _Optional[_Union[Array, _Mapping]] = ...,
-        terminated: _Optional[_Union[Array, _Mapping]] = ...,
-        truncated: _Optional[_Union[Array, _Mapping]] = ...,
-        info: _Optional[_Union[Dict, _Mapping]] = ...,
-        final_rows: _Optional[bytes] = ...,
-    ) -> None: ...
+    def __init__(self, reward: _Optional[_Union[Array, _Mapping]] = ..., terminated: _Optional[_Union[Array, _Mapping]] = ..., truncated: _Optional[_Union[Array, _Mapping]] = ..., info: _Optional[_Union[Dict, _Mapping]] = ..., final_rows: _Optional[bytes] = ...) -> None: ...
 
 class States(_message.Message):
     __slots__ = ("states",)
@@ -308,15 +230,7 @@ class Failure(_message.Message):
     reason: str
     doing: str
     traceback: str
-    def __init__(
-        self,
-        kind: _Optional[str] = ...,
-        message: _Optional[str] = ...,
-        env_ids: _Optional[_Iterable[int]] = ...,
-        reason: _Optional[str] = ...,
-        doing: _Optional[str] = ...,
-        traceback: _Optional[str] = ...,
-    ) -> None: ...
+    def __init__(self, kind: _Optional[str] = ..., message: _Optional[str] = ..., env_ids: _Optional[_Iterable[int]] = ..., reason: _Optional[str] = ..., doing: _Optional[str] = ..., traceback: _Optional[str] = ...) -> None: ...
 
 class Array(_message.Message):
     __slots__ = ("dtype", "shape", "data")
@@ -326,12 +240,7 @@ class Array(_message.Message):
     dtype: str
     shape: _containers.RepeatedScalarFieldContainer[int]
     data: bytes
-    def __init__(
-        self,
-        dtype: _Optional[str] = ...,
-        shape: _Optional[_Iterable[int]] = ...,
-        data: _Optional[bytes] = ...,
-    ) -> None: ...
+    def __init__(self, dtype: _Optional[str] = ..., shape: _Optional[_Iterable[int]] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class Dict(_message.Message):
     __slots__ = ("entries",)
@@ -345,9 +254,7 @@ class Entry(_message.Message):
     VALUE_FIELD_NUMBER: _ClassVar[int]
     name: str
     value: Value
-    def __init__(
-        self, name: _Optional[str] = ..., value: _Optional[_Union[Value, _Mapping]] = ...
-    ) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[_Union[Value, _Mapping]] = ...) -> None: ...
 
 class List(_message.Message):
     __slots__ = ("values",)
@@ -356,18 +263,7 @@ class List(_message.Message):
     def __init__(self, values: _Optional[_Iterable[_Union[Value, _Mapping]]] = ...) -> None: ...
 
 class Value(_message.Message):
-    __slots__ = (
-        "array",
-        "dict",
-        "list",
-        "objects",
-        "text",
-        "blob",
-        "integer",
-        "number",
-        "flag",
-        "nothing",
-    )
+    __slots__ = ("array", "dict", "list", "objects", "text", "blob", "integer", "number", "flag", "nothing")
     ARRAY_FIELD_NUMBER: _ClassVar[int]
     DICT_FIELD_NUMBER: _ClassVar[int]
     LIST_FIELD_NUMBER: _ClassVar[int]
@@ -388,19 +284,7 @@ class Value(_message.Message):
     number: float
     flag: bool
     nothing: Nothing
-    def __init__(
-        self,
-        array: _Optional[_Union[Array, _Mapping]] = ...,
-        dict: _Optional[_Union[Dict, _Mapping]] = ...,
-        list: _Optional[_Union[List, _Mapping]] = ...,
-        objects: _Optional[_Union[List, _Mapping]] = ...,
-        text: _Optional[str] = ...,
-        blob: _Optional[bytes] = ...,
-        integer: _Optional[int] = ...,
-        number: _Optional[float] = ...,
-        flag: bool = ...,
-        nothing: _Optional[_Union[Nothing, _Mapping]] = ...,
-    ) -> None: ...
+    def __init__(self, array: _Optional[_Union[Array, _Mapping]] = ..., dict: _Optional[_Union[Dict, _Mapping]] = ..., list: _Optional[_Union[List, _Mapping]] = ..., objects: _Optional[_Union[List, _Mapping]] = ..., text: _Optional[str] = ..., blob: _Optional[bytes] = ..., integer: _Optional[int] = ..., number: _Optional[float] = ..., flag: bool = ..., nothing: _Optional[_Union[Nothing, _Mapping]] = ...) -> None: ...
 
 class Nothing(_message.Message):
     __slots__ = ()
@@ -416,13 +300,7 @@ class Space(_message.Message):
     box: Box
     multi_discrete: Array
     multi_binary: MultiBinary
-    def __init__(
-        self,
-        discrete: _Optional[_Union[Discrete, _Mapping]] = ...,
-        box: _Optional[_Union[Box, _Mapping]] = ...,
-        multi_discrete: _Optional[_Union[Array, _Mapping]] = ...,
-        multi_binary: _Optional[_Union[MultiBinary, _Mapping]] = ...,
-    ) -> None: ...
+    def __init__(self, discrete: _Optional[_Union[Discrete, _Mapping]] = ..., box: _Optional[_Union[Box, _Mapping]] = ..., multi_discrete: _Optional[_Union[Array, _Mapping]] = ..., multi_binary: _Optional[_Union[MultiBinary, _Mapping]] = ...) -> None: ...
 
 class Discrete(_message.Message):
     __slots__ = ("n", "start", "dtype")
@@ -432,9 +310,7 @@ class Discrete(_message.Message):
     n: int
     start: int
     dtype: str
-    def __init__(
-        self, n: _Optional[int] = ..., start: _Optional[int] = ..., dtype: _Optional[str] = ...
-    ) -> None: ...
+    def __init__(self, n: _Optional[int] = ..., start: _Optional[int] = ..., dtype: _Optional[str] = ...) -> None: ...
 
 class Box(_message.Message):
     __slots__ = ("low", "high")
@@ -442,11 +318,7 @@ class Box(_message.Message):
     HIGH_FIELD_NUMBER: _ClassVar[int]
     low: Array
     high: Array
-    def __init__(
-        self,
-        low: _Optional[_Union[Array, _Mapping]] = ...,
-        high: _Optional[_Union[Array, _Mapping]] = ...,
-    ) -> None: ...
+    def __init__(self, low: _Optional[_Union[Array, _Mapping]] = ..., high: _Optional[_Union[Array, _Mapping]] = ...) -> None: ...
 
 class MultiBinary(_message.Message):
     __slots__ = ("shape",)

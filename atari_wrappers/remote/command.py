@@ -54,6 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="seconds after which a silent client is sent away, 0 for never (%(default)s)",
     )
     add(
+        "--keep-lost",
+        type=float,
+        default=120.0,
+        help="seconds that the batch of a client with a lost connection waits for it, at most"
+        " (%(default)s)",
+    )
+    add(
         "--max-request-bytes",
         type=int,
         default=64 << 20,
@@ -80,6 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         certificate=None if None in certificate else certificate,
         max_clients=arguments.max_clients,
         idle_timeout=arguments.idle_timeout,
+        keep_lost=arguments.keep_lost,
         max_request_bytes=arguments.max_request_bytes,
         log=_say,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -13,13 +14,19 @@ from atari_wrappers.checks import check_count, check_number
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.ids import PICTURES, EnvId
 from atari_wrappers.recipes import Recipe
-from atari_wrappers.remote.addresses import checked_address, given_token, options, stays_here
+from atari_wrappers.remote.addresses import (
+    CA_VARIABLE,
+    checked_address,
+    given_token,
+    options,
+    stays_here,
+)
 from atari_wrappers.remote.backend import RemoteBackend, RemoteRequest
 from atari_wrappers.remote.batches_pb2 import Welcome
 from atari_wrappers.remote.session import Session
 from atari_wrappers.remote.values import from_dict
 from atari_wrappers.request import EnvRequest
-from atari_wrappers.settings import Settings
+from atari_wrappers.settings import Settings, merged
 from atari_wrappers.vector.env import VecEnv
 
 _MAX_REPLY = 1 << 30
@@ -31,8 +38,9 @@ class RemoteVecEnv(VecEnv):
     It does what `VecEnv` documents, with these differences. Single envs cannot be reached (`call`,
     `get_attr`, ...). `save_state` and `restore_state` take plain data only, as with `plain=True`:
     no pickle crosses the socket. An exception that an env raises is a `RemoteEnvError`, with the
-    name of the exception in its text. When the server is gone, the batch is closed; make another
-    one, and bring it to states that you saved.
+    name of the exception in its text. With `reconnect` a connection that is lost and comes back
+    loses nothing: no step is done twice, and none is left out. When the server is gone, the batch
+    is closed; make another one, and bring it to states that you saved.
 
     Args:
         address: `HOST:PORT`, `[IPV6]:PORT` or `unix:PATH`. To another machine the connection must
@@ -40,14 +48,20 @@ class RemoteVecEnv(VecEnv):
         num_envs: How many envs; `None` for as many as the server gives a client.
         token: The server's; by default that of the environment variable `ATARI_WRAPPERS_TOKEN`.
         tls: Whether to encrypt, and check the server's certificate against those that gRPC trusts.
-        ca_file: A PEM file of the certificates to check the server's against, such as its own.
+        ca_file: A PEM file of the certificates to check the server's against, such as its own; by
+            default that of the environment variable `ATARI_WRAPPERS_CA_FILE`.
         connect_timeout: Seconds that the server may take to be there.
         timeout: Seconds that a reply may take before the server is given up.
+        reconnect: Seconds for which a connection that is lost is made anew, while the server keeps
+            the batch; its own limit is `--keep-lost`. 0: a client that is lost leaves nothing.
         obs_buffers: As in `Settings`.
+        **settings: In place of the server's: `preset`, `autoreset`, `batch_size`, `clip_actions`,
+            `num_players` and the parts of a recipe, as in `Settings`.
 
     Raises:
         ServerError: (a `ConnectionError`) There is no server, or it refuses this client.
-        UnsupportedError: gRPC is not installed, or the address needs TLS.
+        UnsupportedError: The address needs TLS, or the server's envs cannot do what the settings
+            say.
         ValueError: An argument is out of range, or the server has fewer envs.
         TypeError: An argument has the wrong type.
     """
@@ -62,18 +76,23 @@ class RemoteVecEnv(VecEnv):
         ca_file: str | Path | None = None,
         connect_timeout: float = 5.0,
         timeout: float = 300.0,
+        reconnect: float = 0.0,
         obs_buffers: int = 0,
+        **settings: Any,
     ) -> None:
         address, token = checked_address(address), given_token(token)
         count = 0 if num_envs is None else check_count("num_envs", num_envs, 1)
         check_number("connect_timeout", connect_timeout, 0.0)
         check_number("timeout", timeout, 1e-3)
-        Settings(obs_buffers=obs_buffers)
+        check_number("reconnect", reconnect, 0.0)
+        merged(None, {"obs_buffers": obs_buffers, **settings})
+        if ca_file is None and not stays_here(address):
+            ca_file = os.environ.get(CA_VARIABLE) or None
         channel = _channel(address, tls=tls or ca_file is not None, ca_file=ca_file)
-        session = Session(channel, address, token, timeout)
+        session = Session(channel, address, token, timeout, reconnect)
         self.address = address
         try:
-            self._welcome = session.connect(count, connect_timeout)
+            self._welcome = session.connect(count, settings, connect_timeout)
             super().__init__(_request(session, self._welcome, obs_buffers), RemoteBackend)
         except BaseException:
             session.close()

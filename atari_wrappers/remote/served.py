@@ -11,9 +11,10 @@ import numpy as np
 
 from atari_wrappers.about import __version__
 from atari_wrappers.backends import choose_backend
-from atari_wrappers.checks import check_count, dtype_of
+from atari_wrappers.checks import dtype_of
 from atari_wrappers.errors import NoPendingStepError, UnsupportedError, WorkerError
 from atari_wrappers.remote.addresses import NEWEST_VERSION, OLDEST_VERSION
+from atari_wrappers.remote.asked import asked_batch
 from atari_wrappers.remote.batches_pb2 import (
     Done,
     Drop,
@@ -32,6 +33,7 @@ from atari_wrappers.remote.batches_pb2 import (
     Wait,
     Welcome,
 )
+from atari_wrappers.remote.clients import Client
 from atari_wrappers.remote.failures import to_failure
 from atari_wrappers.remote.values import from_dict, to_array, to_dict, to_space
 from atari_wrappers.request import BatchRequest
@@ -65,70 +67,65 @@ class ServedVecEnv(VecEnv):
         return self._backend.takes_reset_options
 
 
-class Served:
+class Served(Client):
     """What one client has: a batch, once it has said hello.
-
-    Attributes:
-        idle_since: When it began to wait for the client, by `time.monotonic`; `None` while it works
-            for it.
 
     Args:
         request: The batch that each client gets, or a part of its envs.
         log: Told, in a line, what of infos cannot be sent.
+        most_seconds: How long it may be kept when its connection is lost.
     """
 
-    idle_since: float | None
-
-    def __init__(self, request: BatchRequest, log: Callable[[str], None]) -> None:
-        self._request, self._log = request, log
+    def __init__(
+        self, request: BatchRequest, log: Callable[[str], None], most_seconds: float
+    ) -> None:
+        super().__init__()
+        self._request, self._log, self._most_seconds = request, log, most_seconds
         self._batch: ServedVecEnv | None = None
-        self._last_id = 0
         self._told: set[str] = set()
-        self.idle_since = time.monotonic()
 
     @property
-    def num_envs(self) -> int:
-        """How many envs it has."""
-        return 0 if self._batch is None else self._batch.num_envs
+    def has(self) -> str:
+        return "" if self._batch is None else f"{self._batch.num_envs} envs"
 
     @property
     def is_over(self) -> bool:
-        """Whether the batch was closed, by a failure."""
         return self._batch is not None and self._batch.closed
 
     def close(self) -> None:
-        """Close the batch."""
         if self._batch is not None:
             self._batch.close()
 
     def answer(self, data: bytes) -> bytes | None:
-        """Do what a request says, and return the reply, if it has one.
-
-        Raises:
-            DecodeError: It is no request.
-        """
         request = Request.FromString(data)
         self.idle_since = None
+        self.confirm(request.received)
         try:
-            return self._answer(request)
+            reply = self._answer(request)
         except Exception as error:
-            return Reply(id=request.id, failure=to_failure(error)).SerializeToString()
+            reply = Reply(id=request.id, failure=to_failure(error)).SerializeToString()
         finally:
             self.idle_since = time.monotonic()
+        if reply is not None:
+            self.note_reply(request.id, reply)
+        return reply
 
     def _answer(self, request: Request) -> bytes | None:
         call = request.WhichOneof("call")
         if call is None:
             raise ValueError("a request asks for nothing that this server knows")
-        if request.id <= self._last_id:
-            raise ValueError(f"request {request.id} comes after request {self._last_id}")
-        self._last_id = request.id
+        if request.id <= self.last_id:
+            raise ValueError(f"request {request.id} comes after request {self.last_id}")
+        self.last_id = request.id
         if self._batch is None:
             if call != "hello":
                 raise ValueError(f"{call}: the first request must be hello")
             return Reply(id=request.id, welcome=self._hello(request.hello)).SerializeToString()
         if call == "hello":
             raise ValueError("hello: only the first request is")
+        if call == "leave":
+            self.keep_seconds = 0.0
+            return None
         answer = _METHODS[call](self, self._batch, getattr(request, call))
         if answer is None:
             return None
@@ -143,13 +140,9 @@ class Served:
                 f"the server speaks versions {OLDEST_VERSION} to {NEWEST_VERSION} of the protocol,"
                 f" the client {hello.oldest_version} to {hello.newest_version}"
             )
-        most = self._request.num_envs
-        if hello.num_envs > most:
-            raise ValueError(
-                f"num_envs must be at most {most} on this server, not {hello.num_envs}"
-            )
-        request = _with_envs(self._request, hello.num_envs or most)
+        request = asked_batch(self._request, hello.num_envs, from_dict(hello.settings))
         batch = self._batch = ServedVecEnv(request, choose_backend(request))
+        self.keep(min(hello.keep_seconds, self._most_seconds))
         metadata = {
             name: value for name, value in batch.metadata.items() if name != "autoreset_mode"
         }
@@ -169,6 +162,8 @@ class Served:
             takes_reset_options=batch.takes_reset_options,
             metadata=to_dict(metadata, self._leave_out),
             draws=batch.render_mode is not None,
+            session=self.session,
+            keep_seconds=self.keep_seconds,
         )
 
     def _reset(self, batch: ServedVecEnv, call: Reset) -> StepResult | None:
@@ -254,13 +249,6 @@ _METHODS: dict[str, Callable[[Served, ServedVecEnv, Any], Any]] = {
     "draw": Served._draw,
 }
 _ANSWERS = {Done: "done", Restarted: "restarted", States: "states", Pictures: "pictures"}
-
-
-def _with_envs(request: BatchRequest, num_envs: int) -> BatchRequest:
-    """Return the request of a batch of the first envs."""
-    envs = request.envs if len(request.envs) == 1 else request.envs[:num_envs]
-    check_count("num_envs", num_envs, request.settings.batch_size or 1)
-    return BatchRequest(envs, num_envs, request.settings)
 
 
 def _checked_ids(ids: Sequence[int], num_envs: int) -> Sequence[int]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hmac
 import os
 import socket
-import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +16,8 @@ from google.protobuf.message import DecodeError
 from atari_wrappers.checks import check_count, check_number
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.remote.addresses import SERVICE, checked_address, options, stays_here
+from atari_wrappers.remote.batches_pb2 import Reply, Resumed
+from atari_wrappers.remote.clients import Client, Clients
 from atari_wrappers.remote.served import Served
 from atari_wrappers.request import BatchRequest
 
@@ -40,6 +40,8 @@ class BatchServer:
         max_clients: At the same time.
         idle_timeout: Seconds after which a client that asks for nothing, or does not take what it
             asked for, is sent away; 0 for never.
+        keep_lost: Seconds for which the batch of a client is kept, at most, whose connection is
+            lost; only of clients that ask for it.
         max_request_bytes: Larger requests end their call. Saved states are the largest.
         log: Told, in a line each, who comes and goes.
 
@@ -58,18 +60,16 @@ class BatchServer:
         certificate: tuple[Path, Path] | None = None,
         max_clients: int = 16,
         idle_timeout: float = 3600.0,
+        keep_lost: float = 120.0,
         max_request_bytes: int = 64 << 20,
         log: Callable[[str], None] = lambda line: None,
     ) -> None:
         address = checked_address(address)
         check_number("idle_timeout", idle_timeout, 0.0)
-        self._request, self._log = request, log
+        check_number("keep_lost", keep_lost, 0.0)
+        self._request, self._log, self._keep_lost = request, log, keep_lost
         self._token = f"Bearer {token}".encode()
-        self._max_clients = check_count("max_clients", max_clients, 1)
-        self._idle_timeout = idle_timeout
-        self._clients: dict[Served, Any] = {}
-        self._changed, self._is_stopped = threading.Condition(), False
-        threads = self._max_clients + _DOORKEEPERS
+        threads = check_count("max_clients", max_clients, 1) + _DOORKEEPERS
         limit = check_count("max_request_bytes", max_request_bytes, _LEAST_REQUEST)
         self._pool = ThreadPoolExecutor(threads, "batch-client")
         self._server = grpc.server(
@@ -82,8 +82,8 @@ class BatchServer:
             (grpc.method_handlers_generic_handler(SERVICE, {"Open": handler}),)
         )
         self.address: str = self._listen(address, certificate)
+        self._clients = Clients(max_clients, idle_timeout)
         self._server.start()
-        threading.Thread(target=self._send_idle_away, name="batch-idle", daemon=True).start()
 
     def _listen(self, address: str, certificate: tuple[Path, Path] | None) -> str:
         """Bind the address, and return it with the port that it has."""
@@ -114,80 +114,79 @@ class BatchServer:
         return f"{address.rpartition(':')[0]}:{port}"
 
     def _open(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
-        """Serve one client."""
-        served = self._admit(context)
-        peer = context.peer()
+        """Serve one client, as long as its connection is there."""
+        client, peer = self._admit(context), context.peer()
+        known = client.has
         try:
-            is_known = False
+            if known:
+                self._log(f"client {peer} goes on with its {known}")
+                yield Reply(resumed=Resumed(last_id=client.last_id)).SerializeToString()
+                yield from client.unconfirmed
             for data in requests:
                 try:
-                    reply = served.answer(data)
+                    reply = client.answer(data)
                 except DecodeError:
+                    client.keep_seconds = 0.0
                     context.abort(grpc.StatusCode.INVALID_ARGUMENT, "this is no request")
-                if not is_known and served.num_envs:
-                    is_known = True
-                    self._log(f"client {peer} has {served.num_envs} envs")
+                if client.has and not known:
+                    known = client.has
+                    self._log(f"client {peer} has {known}")
                 if reply is not None:
                     yield reply
-                if served.is_over:
+                if client.is_over:
+                    client.keep_seconds = 0.0
                     break
         except grpc.RpcError:
-            pass  # the client is gone
+            pass  # the connection is gone
         finally:
-            try:
-                served.close()
-            finally:
-                with self._changed:
-                    del self._clients[served]
-                    self._changed.notify_all()
-                self._log(f"client {peer} has left")
+            is_kept = self._clients.release(client)
+            how = f"is kept for {client.keep_seconds:g} s" if is_kept else "has left"
+            self._log(f"client {peer} {how}")
 
-    def _admit(self, context: Any) -> Served:
+    def _admit(self, context: Any) -> Client:
         """Let a client in, or end its call."""
-        given = dict(context.invocation_metadata()).get("authorization", "")
+        metadata = dict(context.invocation_metadata())
+        given = metadata.get("authorization", "")
         given = given if isinstance(given, bytes) else given.encode()
         if not hmac.compare_digest(given, self._token):
             context.abort(grpc.StatusCode.UNAUTHENTICATED, "the token is missing or another")
-        served = Served(self._request, self._log)
-        with self._changed:
-            is_full = len(self._clients) >= self._max_clients
-            if not is_full and not self._is_stopped:
-                self._clients[served] = context
-                return served
+        session = metadata.get("session")
+        if session is not None:
+            return self._take(str(session), context)
+        client = Served(self._request, self._log, self._keep_lost)
+        if not self._clients.admit(client, context):
+            context.abort(
+                grpc.StatusCode.RESOURCE_EXHAUSTED,
+                f"{self._clients.most} clients are connected, as many as it serves (--max-clients)",
+            )
+        return client
+
+    def _take(self, session: str, context: Any) -> Client:
+        """Return the client whose connection was lost, or end its call."""
+        try:
+            client = self._clients.take(session, context)
+        except TimeoutError:
+            context.abort(grpc.StatusCode.UNAVAILABLE, "the batch is busy")
+            raise  # which abort does, too
+        if client is not None:
+            return client
         context.abort(
-            grpc.StatusCode.RESOURCE_EXHAUSTED,
-            f"{self._max_clients} clients are connected, as many as it serves (--max-clients)",
+            grpc.StatusCode.NOT_FOUND,
+            "it was started anew, or has closed the batch, which it keeps for"
+            f" {self._keep_lost:g} s at most (--keep-lost)",
         )
         raise AssertionError("abort raises")
 
-    def _send_idle_away(self) -> None:
-        """End the calls of clients that have not been heard of for too long."""
-        if not self._idle_timeout:
-            return
-        while True:
-            with self._changed:
-                self._changed.wait(min(1.0, self._idle_timeout / 4))
-                if self._is_stopped:
-                    return
-                clients = list(self._clients.items())
-            for served, context in clients:
-                since = served.idle_since
-                if since is not None and time.monotonic() - since > self._idle_timeout:
-                    context.cancel()
-
     @property
     def num_clients(self) -> int:
-        """How many clients are connected."""
+        """How many clients there are, those included whose connection was lost."""
         return len(self._clients)
 
     def stop(self) -> None:
         """End all calls, and wait until their batches are closed, but not for ever."""
-        with self._changed:
-            self._is_stopped = True
-            self._changed.notify_all()
+        self._clients.refuse()
         self._server.stop(None).wait(_CLOSING_SECONDS)
-        with self._changed:
-            self._changed.wait_for(lambda: not self._clients, _CLOSING_SECONDS)
+        self._clients.wait_until_closed(_CLOSING_SECONDS)
         self._pool.shutdown(wait=False)
         if self.address.startswith("unix:"):
             Path(self.address.removeprefix("unix:")).unlink(missing_ok=True)

@@ -14,12 +14,18 @@ from google.protobuf.message import DecodeError
 
 from atari_wrappers.errors import StepTimeoutError
 from atari_wrappers.remote.addresses import METHOD, NEWEST_VERSION, OLDEST_VERSION
-from atari_wrappers.remote.batches_pb2 import Hello, Reply, Request, Welcome
+from atari_wrappers.remote.batches_pb2 import Hello, Leave, Reply, Request, Welcome
 from atari_wrappers.remote.failures import ServerError, from_failure
+from atari_wrappers.remote.values import to_dict
 
 _RETRY_SECONDS = 0.1
 # What a server gives as its status, and what the first line of its error says then.
 _NOT_THERE = "UNAVAILABLE"
+# After these it may let the client in later.
+_COMES_BACK = (_NOT_THERE, "RESOURCE_EXHAUSTED")
+# How long a client that leaves waits for the server to close a batch that it would keep otherwise.
+_GOODBYE_SECONDS = 2.0
+_LAST_ID = (1 << 64) - 1
 
 
 class Session:
@@ -32,26 +38,38 @@ class Session:
         address: What errors call the server.
         token: For the server.
         timeout: Seconds after which a server that does not reply is given up.
+        reconnect: Seconds for which a lost connection is made anew.
     """
 
-    def __init__(self, channel: Any, address: str, token: str | None, timeout: float) -> None:
+    def __init__(
+        self, channel: Any, address: str, token: str | None, timeout: float, reconnect: float
+    ) -> None:
         self._channel, self.address, self._timeout = channel, address, timeout
+        self._reconnect = reconnect
         self._metadata = () if token is None else (("authorization", f"Bearer {token}"),)
         self._next_id, self._forgotten = 1, 0
+        # The last reply, requests that may have to be sent again, and when the connection was lost.
+        self._received, self._unanswered = 0, dict[int, bytes]()
+        self._lost_at: float | None = None
+        self._goodbye: list[bytes] = []  # what is sent last
         self.welcome: Welcome | None = None
         self._open_call()
 
     def _open_call(self) -> None:
         self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._replies: queue.SimpleQueue[bytes | Exception | None] = queue.SimpleQueue()
-        stub = self._channel.stream_stream(METHOD)
-        self._call = stub(iter(self._requests.get, None), metadata=self._metadata)
-        threading.Thread(
-            target=_read, args=(self._call, self._replies), name="batch-replies", daemon=True
-        ).start()
-        self._end = weakref.finalize(self, _end, self._call, self._requests)
+        stub, metadata = self._channel.stream_stream(METHOD), self._metadata
+        if self.welcome is not None:
+            metadata = (*metadata, ("session", self.welcome.session))
+        self._call = stub(iter(self._requests.get, None), metadata=metadata)
+        has_ended = threading.Event()
+        reading = self._call, self._replies, has_ended
+        threading.Thread(target=_read, args=reading, name="batch-replies", daemon=True).start()
+        self._end = weakref.finalize(
+            self, _end, self._call, self._requests, has_ended, self._goodbye
+        )
 
-    def connect(self, num_envs: int, seconds: float) -> Welcome:
+    def connect(self, num_envs: int, settings: dict[str, Any], seconds: float) -> Welcome:
         """Agree with the server on a version and a batch, and return what it says of that.
 
         A server that is not up yet may come.
@@ -61,7 +79,11 @@ class Session:
             Exception: The server could not make the batch.
         """
         hello = Hello(
-            oldest_version=OLDEST_VERSION, newest_version=NEWEST_VERSION, num_envs=num_envs
+            oldest_version=OLDEST_VERSION,
+            newest_version=NEWEST_VERSION,
+            num_envs=num_envs,
+            keep_seconds=self._reconnect,
+            settings=to_dict(settings),
         )
         until = time.monotonic() + seconds
         while True:
@@ -71,6 +93,7 @@ class Session:
             except ServerError as error:
                 if not error.is_absent or time.monotonic() > until:
                     raise
+            self._unanswered.clear()
             time.sleep(_RETRY_SECONDS)
             self._end()
             self._open_call()
@@ -78,13 +101,19 @@ class Session:
         if not OLDEST_VERSION <= version <= NEWEST_VERSION:
             raise ServerError(f"{self.address} answers in version {version} of the protocol")
         self.welcome = welcome
+        if welcome.session:
+            self._goodbye.append(Request(id=_LAST_ID, leave=Leave()).SerializeToString())
         return welcome
 
     def ask(self, **call: Any) -> int:
         """Send a request, and return its id."""
         number = self._next_id
         self._next_id += 1
-        self._requests.put(Request(id=number, **call).SerializeToString())
+        data = Request(id=number, received=self._received, **call).SerializeToString()
+        if self._reconnect:
+            self._unanswered[number] = data
+        if self._lost_at is None:
+            self._requests.put(data)
         return number
 
     def answer(self, number: int, timeout: float | None = None) -> Reply:
@@ -97,6 +126,11 @@ class Session:
         """
         while True:
             reply = self._receive(timeout)
+            if reply.id <= self._received:
+                continue  # again, after the connection was lost
+            self._received = reply.id
+            for each in [each for each in self._unanswered if each <= reply.id]:
+                del self._unanswered[each]
             if reply.WhichOneof("answer") == "failure" and reply.id > self._forgotten:
                 raise from_failure(reply.failure)
             if reply.id >= number:
@@ -107,24 +141,62 @@ class Session:
         self._forgotten = self._next_id - 1
 
     def _receive(self, timeout: float | None) -> Reply:
-        is_callers = timeout is not None and timeout < self._timeout
+        """Return what arrives next, if need be by another connection."""
+        while True:
+            data = self._next(timeout)
+            if not isinstance(data, bytes):
+                self._go_on(data)
+                continue
+            reply = self._parsed(data)
+            if reply.WhichOneof("answer") != "resumed":
+                return reply
+            self._lost_at = None
+            for number, request in self._unanswered.items():
+                if number > reply.resumed.last_id:
+                    self._requests.put(request)
+
+    def _next(self, timeout: float | None) -> bytes | Exception | None:
+        """Return what the call gives next: a reply, or how it ended."""
+        limit = self._timeout
+        if self._lost_at is not None:
+            limit = max(self._lost_at + self._reconnect - time.monotonic(), _RETRY_SECONDS)
+        is_callers = timeout is not None and timeout < limit
         try:
-            data = self._replies.get(timeout=timeout if is_callers else self._timeout)
+            return self._replies.get(timeout=timeout if is_callers else limit)
         except queue.Empty:
             if is_callers:
                 raise StepTimeoutError(f"not ready within {timeout} s") from None
             self.close()
             raise ServerError(
-                f"the server at {self.address} gave no answer for {self._timeout} s"
+                f"the server at {self.address} gave no answer for {limit:g} s"
             ) from None
-        if not isinstance(data, bytes):
-            self._replies.put(data)  # for whoever asks next
-            raise self._lost(data)
+
+    def _parsed(self, data: bytes) -> Reply:
         try:
             return Reply.FromString(data)
         except DecodeError:
             self.close()
             raise ServerError(f"what answers at {self.address} speaks another protocol") from None
+
+    def _go_on(self, error: Exception | None) -> None:
+        """Make another connection to the batch; `Resumed` comes by it.
+
+        Raises:
+            ServerError: The server does not keep the batch, or was gone for too long.
+        """
+        now = time.monotonic()
+        is_kept = self.welcome is not None and self.welcome.session
+        if is_kept and error is not None and _status(error)[0] in _COMES_BACK:
+            if self._lost_at is None:
+                self._lost_at = now
+            if now - self._lost_at < self._reconnect:
+                time.sleep(_RETRY_SECONDS)
+                self._end.detach()  # it is over; its requests end, too
+                self._requests.put(None)
+                self._open_call()
+                return
+        self._replies.put(error)  # for whoever asks next
+        raise self._lost(error)
 
     def _lost(self, error: Exception | None) -> ServerError:
         """Say in one line how the call ended."""
@@ -162,7 +234,9 @@ def _status(error: Exception) -> tuple[str, str]:
     return code().name, details() or ""
 
 
-def _read(call: Any, replies: queue.SimpleQueue[bytes | Exception | None]) -> None:
+def _read(
+    call: Any, replies: queue.SimpleQueue[bytes | Exception | None], has_ended: threading.Event
+) -> None:
     """Put what arrives into a queue, last of all how the call ended."""
     try:
         for data in call:
@@ -171,10 +245,20 @@ def _read(call: Any, replies: queue.SimpleQueue[bytes | Exception | None]) -> No
         replies.put(error)
     else:
         replies.put(None)
+    finally:
+        has_ended.set()
 
 
-def _end(call: Any, requests: queue.SimpleQueue[bytes | None]) -> None:
-    requests.put(None)
+def _end(
+    call: Any,
+    requests: queue.SimpleQueue[bytes | None],
+    has_ended: threading.Event,
+    goodbye: list[bytes],
+) -> None:
+    for request in (*goodbye, None):
+        requests.put(request)
+    if goodbye:
+        has_ended.wait(_GOODBYE_SECONDS)
     with contextlib.suppress(Exception):
         call.cancel()
 

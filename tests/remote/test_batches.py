@@ -75,6 +75,21 @@ def test_a_client_may_take_fewer_envs(serve: Serve, connect: Connect) -> None:
         connect(server, 4)
 
 
+def test_a_client_says_how_games_are_played(
+    serve: Serve, connect: Connect, open_vec: Callable[..., VecEnv]
+) -> None:
+    server = serve(num_envs=2, episodic_life=True, noop_max=0)
+    asked = {"preset": "baselines", "frame_stack": 2, "episodic_life": False, "noop_max": 5}
+    vec, twin = connect(server, **asked), open_vec("BreakoutNoFrameskip-v4", 2, **asked)
+    assert vec.recipe == twin.recipe
+    np.testing.assert_array_equal(vec.reset(seed=1)[0], twin.reset(seed=1)[0])
+    assert connect(server).recipe.episodic_life
+    with pytest.raises(UnsupportedError, match="video_dir: no setting that a server takes from it"):
+        connect(server, video_dir="/tmp")
+    with pytest.raises(ValueError, match="frame_stack"):
+        connect(server, frame_stack=-1)
+
+
 def test_what_is_no_plain_data_stays_on_the_server(serve: Serve, connect: Connect) -> None:
     vec = connect(serve("CartPole-v1"))
     vec.reset()

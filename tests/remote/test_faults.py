@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import random
 import re
-import select
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 import grpc
 import pytest
+from networks import Proxy
 from serving import TOKEN, wait_for
 
 from atari_wrappers import ClosedError
@@ -101,53 +99,6 @@ def test_a_client_that_is_killed_leaves_nothing(serve: Serve) -> None:
         client.wait()
         client.stdout.close()
     wait_for(lambda: server.num_clients == 0)
-
-
-class Proxy:
-    """A network between two ports, which can be cut: then it carries nothing, and closes nothing.
-
-    Attributes:
-        address: Where it listens.
-    """
-
-    def __init__(self, target: str) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        host, _, port = target.rpartition(":")
-        self._target, self._cut, self._end = (host, int(port)), False, threading.Event()
-        self._thread = threading.Thread(target=self._carry, name="proxy")
-        self._thread.start()
-
-    def _carry(self) -> None:
-        with ExitStack() as stack:
-            pairs: dict[socket.socket, socket.socket] = {}
-            while not self._end.is_set():
-                ready, _, _ = select.select([self._listener, *pairs], [], [], 0.05)
-                for each in ready if not self._cut else ():
-                    if each is self._listener:
-                        near = stack.enter_context(self._listener.accept()[0])
-                        far = stack.enter_context(socket.create_connection(self._target))
-                        pairs |= {near: far, far: near}
-                        continue
-                    data = each.recv(1 << 16)
-                    if data:
-                        pairs[each].sendall(data)
-                    else:
-                        pairs[each].shutdown(socket.SHUT_WR)
-                        del pairs[each]
-                if self._cut:
-                    self._end.wait(0.05)
-
-    def cut(self) -> None:
-        self._cut = True
-
-    def __enter__(self) -> Proxy:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._end.set()
-        self._thread.join()
-        self._listener.close()
 
 
 def test_a_cut_network_is_told_on_both_sides(

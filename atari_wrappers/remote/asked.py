@@ -1,0 +1,50 @@
+"""What a client may ask for: a part of the server's envs, and how games become episodes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from atari_wrappers.checks import check_count
+from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.recipes import Recipe
+from atari_wrappers.request import BatchRequest, request_batch
+from atari_wrappers.settings import Settings
+
+# None of them names a file, a process or code of the server's.
+_OF_CLIENTS = ("preset", "autoreset", "batch_size", "clip_actions", "num_players")
+SETTINGS = (*_OF_CLIENTS, *(name for name in Recipe.names() if name in Settings.names()))
+
+
+def asked_batch(request: BatchRequest, num_envs: int, settings: dict[str, Any]) -> BatchRequest:
+    """Return the batch of one client.
+
+    Args:
+        request: What the server serves each client.
+        num_envs: How many of its envs; 0 for all.
+        settings: In place of the server's.
+
+    Raises:
+        ValueError: The server has fewer envs, or a setting is out of its range.
+        UnsupportedError: It is no setting that a client may ask for, or the envs cannot do it.
+    """
+    most = request.num_envs
+    if num_envs > most:
+        raise ValueError(f"num_envs must be at most {most} on this server, not {num_envs}")
+    num_envs = num_envs or most
+    for name in settings:
+        if name not in SETTINGS:
+            raise UnsupportedError(
+                f"{name}: no setting that a server takes from its clients, which are"
+                f" {', '.join(SETTINGS)}"
+            )
+    envs = request.envs if len(request.envs) == 1 else request.envs[:num_envs]
+    if settings:
+        own = request.settings
+        if "preset" in settings and own.recipe is not None:
+            own = replace(own, recipe=None)
+        sources = [env.env_id.maker or env.env_id.name for env in envs]
+        asked = replace(own, **settings)
+        return request_batch(sources if len(sources) > 1 else sources[0], num_envs, asked)
+    check_count("num_envs", num_envs, request.settings.batch_size or 1)
+    return BatchRequest(envs, num_envs, request.settings)
