@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, program: str = "python -m atari_wrappers") -> int:
     """Run a command, and return its exit status; what cannot be is told in a line."""
-    parser = argparse.ArgumentParser("python -m atari_wrappers", description=__doc__)
+    parser = argparse.ArgumentParser(program, description=__doc__)
     commands = parser.add_subparsers(title="commands", required=True, dest="command")
     serve = commands.add_parser("serve", help="serve batches of envs over a socket")
     try:

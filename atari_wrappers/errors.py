@@ -90,6 +90,16 @@ class WorkerError(RuntimeError):
         self.remote_traceback = remote_traceback
 
 
+class ServerError(ConnectionError):
+    """A server cannot be reached, refuses this client, or went away; the message says which.
+
+    Attributes:
+        is_absent: Whether nobody listens at the address.
+    """
+
+    is_absent: bool = False
+
+
 def warn(message: str) -> None:
     """Warn at the line from which this package was called."""
     frame: FrameType | None = sys._getframe(0)

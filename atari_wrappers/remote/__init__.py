@@ -9,8 +9,10 @@ require_grpc()
 
 # isort: split
 
+from atari_wrappers.errors import ServerError  # noqa: E402
 from atari_wrappers.remote.env import RemoteVecEnv  # noqa: E402
-from atari_wrappers.remote.failures import RemoteEnvError, ServerError  # noqa: E402
+from atari_wrappers.remote.failures import RemoteEnvError  # noqa: E402
+from atari_wrappers.remote.policy import RemotePolicy  # noqa: E402
 from atari_wrappers.remote.server import BatchServer  # noqa: E402
 
-__all__ = ["BatchServer", "RemoteEnvError", "RemoteVecEnv", "ServerError"]
+__all__ = ["BatchServer", "RemoteEnvError", "RemotePolicy", "RemoteVecEnv", "ServerError"]

@@ -9,17 +9,38 @@ from __future__ import annotations
 import importlib
 import ipaddress
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 TOKEN_VARIABLE = "ATARI_WRAPPERS_TOKEN"
 CA_VARIABLE = "ATARI_WRAPPERS_CA_FILE"
-METHOD = "/atari_wrappers.batches.v1.Batches/Open"
-SERVICE = "atari_wrappers.batches.v1.Batches"
 # Of the protocol: what this version of the package speaks.
 OLDEST_VERSION = NEWEST_VERSION = 1
 # A peer that is gone without a word, as behind a cut cable, is told within twice this.
 _PING_SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What a server serves.
+
+    Attributes:
+        name: In the protocol.
+        what: In words.
+    """
+
+    name: str
+    what: str
+
+    @property
+    def method(self) -> str:
+        """Its method, as gRPC calls it."""
+        return f"/{self.name}/Open"
+
+
+BATCHES = Service("atari_wrappers.batches.v1.Batches", "batches")
+POLICIES = Service("atari_wrappers.batches.v1.Policies", "policies")
 
 
 def require_grpc() -> None:
@@ -28,6 +49,8 @@ def require_grpc() -> None:
     Raises:
         ImportError: It is so.
     """
+    # Or it writes lines of its own to stderr when a connection ends.
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
         for name in ("grpc", "atari_wrappers.remote.batches_pb2"):
             importlib.import_module(name)

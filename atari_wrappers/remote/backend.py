@@ -11,7 +11,7 @@ import numpy as np
 from atari_wrappers.backends.base import Backend, Indices, Info, Out, Seeds, StepResult, Ticket
 from atari_wrappers.backends.results import ObsArrays
 from atari_wrappers.checks import dtype_of
-from atari_wrappers.errors import UnsupportedError, WorkerError
+from atari_wrappers.errors import ServerError, UnsupportedError, WorkerError
 from atari_wrappers.remote.batches_pb2 import (
     Draw,
     Drop,
@@ -24,7 +24,6 @@ from atari_wrappers.remote.batches_pb2 import (
     Wait,
     Welcome,
 )
-from atari_wrappers.remote.failures import ServerError
 from atari_wrappers.remote.session import Session, env_ids
 from atari_wrappers.remote.values import from_array, from_dict, from_space, to_dict
 from atari_wrappers.request import BatchRequest

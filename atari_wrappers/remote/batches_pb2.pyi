@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Request(_message.Message):
-    __slots__ = ("id", "hello", "reset", "step", "wait", "drop", "restart", "save", "restore", "draw", "leave", "received")
+    __slots__ = ("id", "hello", "reset", "step", "wait", "drop", "restart", "save", "restore", "draw", "leave", "act", "received")
     ID_FIELD_NUMBER: _ClassVar[int]
     HELLO_FIELD_NUMBER: _ClassVar[int]
     RESET_FIELD_NUMBER: _ClassVar[int]
@@ -19,6 +19,7 @@ class Request(_message.Message):
     RESTORE_FIELD_NUMBER: _ClassVar[int]
     DRAW_FIELD_NUMBER: _ClassVar[int]
     LEAVE_FIELD_NUMBER: _ClassVar[int]
+    ACT_FIELD_NUMBER: _ClassVar[int]
     RECEIVED_FIELD_NUMBER: _ClassVar[int]
     id: int
     hello: Hello
@@ -31,11 +32,12 @@ class Request(_message.Message):
     restore: Restore
     draw: Draw
     leave: Leave
+    act: Act
     received: int
-    def __init__(self, id: _Optional[int] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., reset: _Optional[_Union[Reset, _Mapping]] = ..., step: _Optional[_Union[Step, _Mapping]] = ..., wait: _Optional[_Union[Wait, _Mapping]] = ..., drop: _Optional[_Union[Drop, _Mapping]] = ..., restart: _Optional[_Union[Restart, _Mapping]] = ..., save: _Optional[_Union[Save, _Mapping]] = ..., restore: _Optional[_Union[Restore, _Mapping]] = ..., draw: _Optional[_Union[Draw, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., received: _Optional[int] = ...) -> None: ...
+    def __init__(self, id: _Optional[int] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., reset: _Optional[_Union[Reset, _Mapping]] = ..., step: _Optional[_Union[Step, _Mapping]] = ..., wait: _Optional[_Union[Wait, _Mapping]] = ..., drop: _Optional[_Union[Drop, _Mapping]] = ..., restart: _Optional[_Union[Restart, _Mapping]] = ..., save: _Optional[_Union[Save, _Mapping]] = ..., restore: _Optional[_Union[Restore, _Mapping]] = ..., draw: _Optional[_Union[Draw, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., act: _Optional[_Union[Act, _Mapping]] = ..., received: _Optional[int] = ...) -> None: ...
 
 class Reply(_message.Message):
-    __slots__ = ("id", "welcome", "result", "states", "pictures", "restarted", "done", "failure", "resumed", "observations")
+    __slots__ = ("id", "welcome", "result", "states", "pictures", "restarted", "done", "failure", "resumed", "acts", "observations")
     ID_FIELD_NUMBER: _ClassVar[int]
     WELCOME_FIELD_NUMBER: _ClassVar[int]
     RESULT_FIELD_NUMBER: _ClassVar[int]
@@ -45,6 +47,7 @@ class Reply(_message.Message):
     DONE_FIELD_NUMBER: _ClassVar[int]
     FAILURE_FIELD_NUMBER: _ClassVar[int]
     RESUMED_FIELD_NUMBER: _ClassVar[int]
+    ACTS_FIELD_NUMBER: _ClassVar[int]
     OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
     id: int
     welcome: Welcome
@@ -55,8 +58,9 @@ class Reply(_message.Message):
     done: Done
     failure: Failure
     resumed: Resumed
+    acts: Acts
     observations: bytes
-    def __init__(self, id: _Optional[int] = ..., welcome: _Optional[_Union[Welcome, _Mapping]] = ..., result: _Optional[_Union[Result, _Mapping]] = ..., states: _Optional[_Union[States, _Mapping]] = ..., pictures: _Optional[_Union[Pictures, _Mapping]] = ..., restarted: _Optional[_Union[Restarted, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., resumed: _Optional[_Union[Resumed, _Mapping]] = ..., observations: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, id: _Optional[int] = ..., welcome: _Optional[_Union[Welcome, _Mapping]] = ..., result: _Optional[_Union[Result, _Mapping]] = ..., states: _Optional[_Union[States, _Mapping]] = ..., pictures: _Optional[_Union[Pictures, _Mapping]] = ..., restarted: _Optional[_Union[Restarted, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., resumed: _Optional[_Union[Resumed, _Mapping]] = ..., acts: _Optional[_Union[Acts, _Mapping]] = ..., observations: _Optional[bytes] = ...) -> None: ...
 
 class Hello(_message.Message):
     __slots__ = ("oldest_version", "newest_version", "num_envs", "keep_seconds", "settings")
@@ -132,12 +136,22 @@ class Draw(_message.Message):
     env_ids: _containers.RepeatedScalarFieldContainer[int]
     def __init__(self, env_ids: _Optional[_Iterable[int]] = ...) -> None: ...
 
+class Act(_message.Message):
+    __slots__ = ("observations", "greedy", "episode_start")
+    OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
+    GREEDY_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_START_FIELD_NUMBER: _ClassVar[int]
+    observations: Array
+    greedy: bool
+    episode_start: Array
+    def __init__(self, observations: _Optional[_Union[Array, _Mapping]] = ..., greedy: bool = ..., episode_start: _Optional[_Union[Array, _Mapping]] = ...) -> None: ...
+
 class Leave(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class Welcome(_message.Message):
-    __slots__ = ("version", "software", "env_name", "num_envs", "batch_size", "num_players", "backend", "autoreset", "observation_space", "action_space", "recipe", "clip_actions", "takes_reset_options", "metadata", "draws", "session", "keep_seconds")
+    __slots__ = ("version", "software", "env_name", "num_envs", "batch_size", "num_players", "backend", "autoreset", "observation_space", "action_space", "recipe", "clip_actions", "takes_reset_options", "metadata", "draws", "session", "keep_seconds", "algorithm", "is_recurrent", "agent_steps")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     SOFTWARE_FIELD_NUMBER: _ClassVar[int]
     ENV_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -155,6 +169,9 @@ class Welcome(_message.Message):
     DRAWS_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
     KEEP_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    ALGORITHM_FIELD_NUMBER: _ClassVar[int]
+    IS_RECURRENT_FIELD_NUMBER: _ClassVar[int]
+    AGENT_STEPS_FIELD_NUMBER: _ClassVar[int]
     version: int
     software: str
     env_name: str
@@ -172,7 +189,10 @@ class Welcome(_message.Message):
     draws: bool
     session: str
     keep_seconds: float
-    def __init__(self, version: _Optional[int] = ..., software: _Optional[str] = ..., env_name: _Optional[str] = ..., num_envs: _Optional[int] = ..., batch_size: _Optional[int] = ..., num_players: _Optional[int] = ..., backend: _Optional[str] = ..., autoreset: _Optional[str] = ..., observation_space: _Optional[_Union[Space, _Mapping]] = ..., action_space: _Optional[_Union[Space, _Mapping]] = ..., recipe: _Optional[_Union[Dict, _Mapping]] = ..., clip_actions: bool = ..., takes_reset_options: bool = ..., metadata: _Optional[_Union[Dict, _Mapping]] = ..., draws: bool = ..., session: _Optional[str] = ..., keep_seconds: _Optional[float] = ...) -> None: ...
+    algorithm: str
+    is_recurrent: bool
+    agent_steps: int
+    def __init__(self, version: _Optional[int] = ..., software: _Optional[str] = ..., env_name: _Optional[str] = ..., num_envs: _Optional[int] = ..., batch_size: _Optional[int] = ..., num_players: _Optional[int] = ..., backend: _Optional[str] = ..., autoreset: _Optional[str] = ..., observation_space: _Optional[_Union[Space, _Mapping]] = ..., action_space: _Optional[_Union[Space, _Mapping]] = ..., recipe: _Optional[_Union[Dict, _Mapping]] = ..., clip_actions: bool = ..., takes_reset_options: bool = ..., metadata: _Optional[_Union[Dict, _Mapping]] = ..., draws: bool = ..., session: _Optional[str] = ..., keep_seconds: _Optional[float] = ..., algorithm: _Optional[str] = ..., is_recurrent: bool = ..., agent_steps: _Optional[int] = ...) -> None: ...
 
 class Resumed(_message.Message):
     __slots__ = ("last_id",)
@@ -211,6 +231,14 @@ class Restarted(_message.Message):
     ENV_IDS_FIELD_NUMBER: _ClassVar[int]
     env_ids: _containers.RepeatedScalarFieldContainer[int]
     def __init__(self, env_ids: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class Acts(_message.Message):
+    __slots__ = ("actions", "said")
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    SAID_FIELD_NUMBER: _ClassVar[int]
+    actions: Array
+    said: Dict
+    def __init__(self, actions: _Optional[_Union[Array, _Mapping]] = ..., said: _Optional[_Union[Dict, _Mapping]] = ...) -> None: ...
 
 class Done(_message.Message):
     __slots__ = ()

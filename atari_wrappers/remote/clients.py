@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import threading
 import time
 from abc import ABC, abstractmethod
 from typing import Any
+
+from atari_wrappers.about import __version__
+from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.remote.addresses import NEWEST_VERSION, OLDEST_VERSION
+from atari_wrappers.remote.batches_pb2 import Hello, Reply, Request, Welcome
+from atari_wrappers.remote.failures import to_failure
 
 # Replies that a client may leave unconfirmed; it waits for each but those to failures.
 _MOST_UNCONFIRMED = 16
@@ -25,6 +30,9 @@ class Client(ABC):
         session: What a call names that goes on with it, if it is kept.
         keep_seconds: How long it is kept without a connection.
         last_id: Of the requests that it was asked.
+
+    Args:
+        most_seconds: How long it may be kept without a connection.
     """
 
     idle_since: float | None
@@ -33,8 +41,9 @@ class Client(ABC):
     keep_seconds: float = 0.0
     last_id: int = 0
 
-    def __init__(self) -> None:
+    def __init__(self, most_seconds: float) -> None:
         self._unconfirmed: dict[int, bytes] = {}
+        self._most_seconds, self._is_known = most_seconds, False
         self.idle_since = time.monotonic()
 
     @property
@@ -48,34 +57,74 @@ class Client(ABC):
         """Whether nothing can be asked of it any more, after a failure."""
 
     @abstractmethod
+    def welcome(self, hello: Hello) -> Welcome:
+        """Make what the client asks for, and say what it is."""
+
+    @abstractmethod
+    def reply_to(self, request: Request, call: str) -> bytes | None:
+        """Do what a request says, and return the reply, if it has one."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free what it has."""
+
     def answer(self, data: bytes) -> bytes | None:
         """Do what a request says, and return the reply, if it has one.
 
         Raises:
             DecodeError: It is no request.
         """
-
-    @abstractmethod
-    def close(self) -> None:
-        """Free what it has."""
-
-    def keep(self, seconds: float) -> None:
-        """Have it kept when its connection is lost."""
-        if math.isfinite(seconds) and seconds > 0:
-            self.session, self.keep_seconds = secrets.token_urlsafe(16), seconds
-
-    def confirm(self, number: int) -> None:
-        """Forget replies that the client has."""
-        for each in [each for each in self._unconfirmed if each <= number]:
-            del self._unconfirmed[each]
-
-    def note_reply(self, number: int, reply: bytes) -> None:
-        """Keep a reply until the client has it; one that never says so is not kept."""
-        if self.keep_seconds:
-            self._unconfirmed[number] = reply
+        request = Request.FromString(data)
+        self.idle_since = None
+        for number in [each for each in self._unconfirmed if each <= request.received]:
+            del self._unconfirmed[number]
+        try:
+            reply = self._answer(request)
+        except Exception as error:
+            reply = Reply(id=request.id, failure=to_failure(error)).SerializeToString()
+        finally:
+            self.idle_since = time.monotonic()
+        if reply is not None and self.keep_seconds:
+            self._unconfirmed[request.id] = reply
             if len(self._unconfirmed) > _MOST_UNCONFIRMED:
                 self.keep_seconds = 0.0
                 self._unconfirmed.clear()
+        return reply
+
+    def _answer(self, request: Request) -> bytes | None:
+        call = request.WhichOneof("call")
+        if call is None:
+            raise ValueError("a request asks for nothing that this server knows")
+        if request.id <= self.last_id:
+            raise ValueError(f"request {request.id} comes after request {self.last_id}")
+        self.last_id = request.id
+        if not self._is_known:
+            if call != "hello":
+                raise ValueError(f"{call}: the first request must be hello")
+            return Reply(id=request.id, welcome=self._greet(request.hello)).SerializeToString()
+        if call == "hello":
+            raise ValueError("hello: only the first request is")
+        if call == "leave":
+            self.keep_seconds = 0.0
+            return None
+        return self.reply_to(request, call)
+
+    def _greet(self, hello: Hello) -> Welcome:
+        """Agree on a version, and on whether it is kept when its connection is lost."""
+        version = min(hello.newest_version, NEWEST_VERSION)
+        if version < max(hello.oldest_version, OLDEST_VERSION):
+            raise UnsupportedError(
+                f"the server speaks versions {OLDEST_VERSION} to {NEWEST_VERSION} of the protocol,"
+                f" the client {hello.oldest_version} to {hello.newest_version}"
+            )
+        welcome = self.welcome(hello)
+        self._is_known = True
+        seconds = min(hello.keep_seconds, self._most_seconds)
+        if seconds > 0:
+            self.session, self.keep_seconds = secrets.token_urlsafe(16), seconds
+        welcome.version, welcome.software = version, f"atari_wrappers {__version__}"
+        welcome.session, welcome.keep_seconds = self.session, self.keep_seconds
+        return welcome
 
     @property
     def unconfirmed(self) -> list[bytes]:
@@ -183,10 +232,13 @@ class Clients:
         return bool(self._idle_timeout) and since is not None and now - since > self._idle_timeout
 
     def refuse(self) -> None:
-        """Take in nobody any more, and keep nobody."""
+        """Take in nobody any more, keep nobody, and end the connections."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()
+            connections = [each for each in self._connections.values() if each is not None]
+        for connection in connections:
+            connection.cancel()  # which tells clients that there is nothing to wait for
 
     def wait_until_closed(self, seconds: float) -> None:
         """Close those without a connection, and wait until the others are."""

@@ -8,6 +8,8 @@ import secrets
 import signal
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +17,35 @@ from atari_wrappers.backends import choose_backend
 from atari_wrappers.recording.recorder import prepare_folders
 from atari_wrappers.remote.addresses import TOKEN_VARIABLE, given_token
 from atari_wrappers.remote.served import ServedVecEnv
-from atari_wrappers.remote.server import BatchServer
+from atari_wrappers.remote.server import BatchServer, Server
 from atari_wrappers.remote.values import to_space
 from atari_wrappers.request import BatchRequest, request_batch
 from atari_wrappers.settings import merged
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+    """Say what `serve` takes."""
     add = parser.add_argument
     add("env_id", nargs="+", help="an id of gymnasium's; or one for each env")
     add("--num-envs", type=int, help="of each client at most (1, or as many as are listed)")
-    add(
-        "--listen",
-        default="127.0.0.1:50051",
-        metavar="ADDRESS",
-        help="HOST:PORT, [IPV6]:PORT or unix:PATH (%(default)s); port 0 is any that is free",
-    )
     add(
         "--set",
         action="append",
         default=[],
         metavar="SETTING=VALUE",
         help="a setting of make_vec, such as preset=cleanrl or episodic_life=false",
+    )
+    add_server_arguments(parser)
+
+
+def add_server_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what commands take that serve something: where, whom, how long."""
+    add = parser.add_argument
+    add(
+        "--listen",
+        default="127.0.0.1:50051",
+        metavar="ADDRESS",
+        help="HOST:PORT, [IPV6]:PORT or unix:PATH (%(default)s); port 0 is any that is free",
     )
     add(
         "--token-file",
@@ -57,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--keep-lost",
         type=float,
         default=120.0,
-        help="seconds that the batch of a client with a lost connection waits for it, at most"
+        help="seconds for which what a client has is kept, at most, when its connection is lost"
         " (%(default)s)",
     )
     add(
@@ -69,19 +77,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until Ctrl-C or SIGTERM.
+    """Serve batches until Ctrl-C or SIGTERM.
 
     Raises:
         Exception: As `make_vec` and `BatchServer`, in a line.
     """
     request = _request(arguments)
+    what = f"{request.num_envs} of {request.env_id.name} to each client"
+    return run_server(partial(BatchServer, request), what, arguments)
+
+
+def run_server(make: Callable[..., Server], what: str, arguments: argparse.Namespace) -> int:
+    """Run a server until Ctrl-C or SIGTERM.
+
+    Args:
+        make: Makes it, of an address, a token and limits.
+        what: It serves, in words.
+        arguments: Those of `add_server_arguments`.
+    """
     token, is_new = _token(arguments.token_file)
     certificate = arguments.tls_cert, arguments.tls_key
     if (certificate[0] is None) != (certificate[1] is None):
         raise ValueError("--tls-cert and --tls-key: give both or none")
     ends = threading.Event()
-    server = BatchServer(
-        request,
+    server = make(
         arguments.listen,
         token,
         certificate=None if None in certificate else certificate,
@@ -94,8 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
     with server:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: ends.set())
-        count = request.num_envs
-        _say(f"serving {count} of {request.env_id.name} to each client on {server.address}")
+        _say(f"serving {what} on {server.address}")
         if is_new:
             _say(f"its token: export {TOKEN_VARIABLE}={token}")
         while not ends.wait(3600):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -10,26 +9,18 @@ from typing import Any
 
 from gymnasium.vector import AutoresetMode
 
-from atari_wrappers.checks import check_count, check_number
-from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.checks import check_count
 from atari_wrappers.ids import PICTURES, EnvId
 from atari_wrappers.recipes import Recipe
-from atari_wrappers.remote.addresses import (
-    CA_VARIABLE,
-    checked_address,
-    given_token,
-    options,
-    stays_here,
-)
+from atari_wrappers.remote.addresses import BATCHES
 from atari_wrappers.remote.backend import RemoteBackend, RemoteRequest
-from atari_wrappers.remote.batches_pb2 import Welcome
+from atari_wrappers.remote.batches_pb2 import Hello, Welcome
+from atari_wrappers.remote.channels import open_session
 from atari_wrappers.remote.session import Session
-from atari_wrappers.remote.values import from_dict
+from atari_wrappers.remote.values import from_dict, to_dict
 from atari_wrappers.request import EnvRequest
 from atari_wrappers.settings import Settings, merged
 from atari_wrappers.vector.env import VecEnv
-
-_MAX_REPLY = 1 << 30
 
 
 class RemoteVecEnv(VecEnv):
@@ -41,6 +32,10 @@ class RemoteVecEnv(VecEnv):
     name of the exception in its text. With `reconnect` a connection that is lost and comes back
     loses nothing: no step is done twice, and none is left out. When the server is gone, the batch
     is closed; make another one, and bring it to states that you saved.
+
+    Attributes:
+        address: Of the server.
+        env_name: The id that the server makes its envs of; ids by commas where they differ.
 
     Args:
         address: `HOST:PORT`, `[IPV6]:PORT` or `unix:PATH`. To another machine the connection must
@@ -80,19 +75,16 @@ class RemoteVecEnv(VecEnv):
         obs_buffers: int = 0,
         **settings: Any,
     ) -> None:
-        address, token = checked_address(address), given_token(token)
         count = 0 if num_envs is None else check_count("num_envs", num_envs, 1)
-        check_number("connect_timeout", connect_timeout, 0.0)
-        check_number("timeout", timeout, 1e-3)
-        check_number("reconnect", reconnect, 0.0)
         merged(None, {"obs_buffers": obs_buffers, **settings})
-        if ca_file is None and not stays_here(address):
-            ca_file = os.environ.get(CA_VARIABLE) or None
-        channel = _channel(address, tls=tls or ca_file is not None, ca_file=ca_file)
-        session = Session(channel, address, token, timeout, reconnect)
-        self.address = address
+        session = open_session(
+            BATCHES, address, token, tls=tls, ca_file=ca_file, timeout=timeout, reconnect=reconnect
+        )
+        self.address = session.address
         try:
-            self._welcome = session.connect(count, settings, connect_timeout)
+            hello = Hello(num_envs=count, settings=to_dict(settings))
+            self._welcome = session.connect(hello, connect_timeout)
+            self.env_name: str = self._welcome.env_name
             super().__init__(_request(session, self._welcome, obs_buffers), RemoteBackend)
         except BaseException:
             session.close()
@@ -111,21 +103,6 @@ class RemoteVecEnv(VecEnv):
 
     def _expect_plain_states(self, call: str, indices: list[int]) -> None:
         """Leave it to the server, which allows no others."""
-
-
-def _channel(address: str, *, tls: bool, ca_file: str | Path | None) -> Any:
-    """Return a channel of gRPC's to a server."""
-    import grpc
-
-    if not tls:
-        if not stays_here(address):
-            raise UnsupportedError(
-                f"{address} may be another machine: give ca_file, or tls=True, to encrypt what is"
-                " sent, or forward a port of 127.0.0.1 by ssh"
-            )
-        return grpc.insecure_channel(address, options(_MAX_REPLY))
-    trusted = None if ca_file is None else Path(ca_file).read_bytes()
-    return grpc.secure_channel(address, grpc.ssl_channel_credentials(trusted), options(_MAX_REPLY))
 
 
 def _request(session: Session, welcome: Welcome, obs_buffers: int) -> RemoteRequest:

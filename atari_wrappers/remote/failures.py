@@ -14,16 +14,6 @@ from atari_wrappers.errors import (
 from atari_wrappers.remote.batches_pb2 import Failure
 
 
-class ServerError(ConnectionError):
-    """The server cannot be reached, refuses this client, or went away; the message says which.
-
-    Attributes:
-        is_absent: Whether nobody listens at the address.
-    """
-
-    is_absent: bool = False
-
-
 class RemoteEnvError(RuntimeError):
     """An env on the server raised an exception that is none of this package's."""
 

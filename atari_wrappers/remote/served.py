@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from atari_wrappers.about import __version__
 from atari_wrappers.backends import choose_backend
 from atari_wrappers.checks import dtype_of
-from atari_wrappers.errors import NoPendingStepError, UnsupportedError, WorkerError
-from atari_wrappers.remote.addresses import NEWEST_VERSION, OLDEST_VERSION
+from atari_wrappers.errors import NoPendingStepError, WorkerError
 from atari_wrappers.remote.asked import asked_batch
 from atari_wrappers.remote.batches_pb2 import (
     Done,
@@ -34,7 +31,6 @@ from atari_wrappers.remote.batches_pb2 import (
     Welcome,
 )
 from atari_wrappers.remote.clients import Client
-from atari_wrappers.remote.failures import to_failure
 from atari_wrappers.remote.values import from_dict, to_array, to_dict, to_space
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.types import StepResult
@@ -79,8 +75,8 @@ class Served(Client):
     def __init__(
         self, request: BatchRequest, log: Callable[[str], None], most_seconds: float
     ) -> None:
-        super().__init__()
-        self._request, self._log, self._most_seconds = request, log, most_seconds
+        super().__init__(most_seconds)
+        self._request, self._log = request, log
         self._batch: ServedVecEnv | None = None
         self._told: set[str] = set()
 
@@ -96,36 +92,9 @@ class Served(Client):
         if self._batch is not None:
             self._batch.close()
 
-    def answer(self, data: bytes) -> bytes | None:
-        request = Request.FromString(data)
-        self.idle_since = None
-        self.confirm(request.received)
-        try:
-            reply = self._answer(request)
-        except Exception as error:
-            reply = Reply(id=request.id, failure=to_failure(error)).SerializeToString()
-        finally:
-            self.idle_since = time.monotonic()
-        if reply is not None:
-            self.note_reply(request.id, reply)
-        return reply
-
-    def _answer(self, request: Request) -> bytes | None:
-        call = request.WhichOneof("call")
-        if call is None:
-            raise ValueError("a request asks for nothing that this server knows")
-        if request.id <= self.last_id:
-            raise ValueError(f"request {request.id} comes after request {self.last_id}")
-        self.last_id = request.id
-        if self._batch is None:
-            if call != "hello":
-                raise ValueError(f"{call}: the first request must be hello")
-            return Reply(id=request.id, welcome=self._hello(request.hello)).SerializeToString()
-        if call == "hello":
-            raise ValueError("hello: only the first request is")
-        if call == "leave":
-            self.keep_seconds = 0.0
-            return None
+    def reply_to(self, request: Request, call: str) -> bytes | None:
+        if self._batch is None or call not in _METHODS:
+            raise ValueError(f"{call}: this server has environments")
         answer = _METHODS[call](self, self._batch, getattr(request, call))
         if answer is None:
             return None
@@ -133,23 +102,14 @@ class Served(Client):
             return self._result(request.id, answer)
         return Reply(id=request.id, **{_ANSWERS[type(answer)]: answer}).SerializeToString()
 
-    def _hello(self, hello: Hello) -> Welcome:
-        version = min(hello.newest_version, NEWEST_VERSION)
-        if version < max(hello.oldest_version, OLDEST_VERSION):
-            raise UnsupportedError(
-                f"the server speaks versions {OLDEST_VERSION} to {NEWEST_VERSION} of the protocol,"
-                f" the client {hello.oldest_version} to {hello.newest_version}"
-            )
+    def welcome(self, hello: Hello) -> Welcome:
         request = asked_batch(self._request, hello.num_envs, from_dict(hello.settings))
         batch = self._batch = ServedVecEnv(request, choose_backend(request))
-        self.keep(min(hello.keep_seconds, self._most_seconds))
         metadata = {
             name: value for name, value in batch.metadata.items() if name != "autoreset_mode"
         }
         return Welcome(
-            version=version,
-            software=f"atari_wrappers {__version__}",
-            env_name=request.env_id.name,
+            env_name=",".join(dict.fromkeys(env.env_id.name for env in request.envs)),
             num_envs=batch.num_envs,
             batch_size=batch.batch_size,
             num_players=batch.settings.num_players,
@@ -162,8 +122,6 @@ class Served(Client):
             takes_reset_options=batch.takes_reset_options,
             metadata=to_dict(metadata, self._leave_out),
             draws=batch.render_mode is not None,
-            session=self.session,
-            keep_seconds=self.keep_seconds,
         )
 
     def _reset(self, batch: ServedVecEnv, call: Reset) -> StepResult | None:

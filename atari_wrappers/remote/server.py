@@ -1,21 +1,22 @@
-"""`BatchServer`: who may connect, for how long, and the end of all that."""
+"""`Server`: who may connect, for how long, and the end of all that; `BatchServer` serves envs."""
 
 from __future__ import annotations
 
 import hmac
 import os
 import socket
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import grpc
 from google.protobuf.message import DecodeError
 
 from atari_wrappers.checks import check_count, check_number
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.remote.addresses import SERVICE, checked_address, options, stays_here
+from atari_wrappers.remote.addresses import BATCHES, Service, checked_address, options, stays_here
 from atari_wrappers.remote.batches_pb2 import Reply, Resumed
 from atari_wrappers.remote.clients import Client, Clients
 from atari_wrappers.remote.served import Served
@@ -24,14 +25,15 @@ from atari_wrappers.request import BatchRequest
 # Threads beside those of clients, to refuse others.
 _DOORKEEPERS = 4
 _CLOSING_SECONDS = 10.0
+# In which calls end that were told to.
+_GOODBYE_SECONDS = 0.5
 _LEAST_REQUEST = 1 << 12
 
 
-class BatchServer:
-    """Serves each client a batch of its own, until it leaves or `stop` is called.
+class Server(ABC):
+    """Serves each client what is its own, until it leaves or `stop` is called.
 
     Args:
-        request: The batch that each gets, or a part of its envs.
         address: Where to listen: `HOST:PORT` (port 0: any that is free), or `unix:PATH`, which only
             this user can open.
         token: What clients must say.
@@ -40,7 +42,7 @@ class BatchServer:
         max_clients: At the same time.
         idle_timeout: Seconds after which a client that asks for nothing, or does not take what it
             asked for, is sent away; 0 for never.
-        keep_lost: Seconds for which the batch of a client is kept, at most, whose connection is
+        keep_lost: Seconds for which what a client has is kept, at most, when its connection is
             lost; only of clients that ask for it.
         max_request_bytes: Larger requests end their call. Saved states are the largest.
         log: Told, in a line each, who comes and goes.
@@ -51,9 +53,10 @@ class BatchServer:
         ValueError: An argument is out of range, or the certificate or its key is none.
     """
 
+    service: ClassVar[Service]
+
     def __init__(
         self,
-        request: BatchRequest,
         address: str,
         token: str,
         *,
@@ -67,7 +70,7 @@ class BatchServer:
         address = checked_address(address)
         check_number("idle_timeout", idle_timeout, 0.0)
         check_number("keep_lost", keep_lost, 0.0)
-        self._request, self._log, self._keep_lost = request, log, keep_lost
+        self._log, self._keep_lost = log, keep_lost
         self._token = f"Bearer {token}".encode()
         threads = check_count("max_clients", max_clients, 1) + _DOORKEEPERS
         limit = check_count("max_request_bytes", max_request_bytes, _LEAST_REQUEST)
@@ -79,11 +82,15 @@ class BatchServer:
         )
         handler = grpc.stream_stream_rpc_method_handler(self._open)
         self._server.add_generic_rpc_handlers(
-            (grpc.method_handlers_generic_handler(SERVICE, {"Open": handler}),)
+            (grpc.method_handlers_generic_handler(self.service.name, {"Open": handler}),)
         )
         self.address: str = self._listen(address, certificate)
         self._clients = Clients(max_clients, idle_timeout)
         self._server.start()
+
+    @abstractmethod
+    def _new_client(self) -> Client:
+        """Return what one more client has."""
 
     def _listen(self, address: str, certificate: tuple[Path, Path] | None) -> str:
         """Bind the address, and return it with the port that it has."""
@@ -153,7 +160,7 @@ class BatchServer:
         session = metadata.get("session")
         if session is not None:
             return self._take(str(session), context)
-        client = Served(self._request, self._log, self._keep_lost)
+        client = self._new_client()
         if not self._clients.admit(client, context):
             context.abort(
                 grpc.StatusCode.RESOURCE_EXHAUSTED,
@@ -166,13 +173,13 @@ class BatchServer:
         try:
             client = self._clients.take(session, context)
         except TimeoutError:
-            context.abort(grpc.StatusCode.UNAVAILABLE, "the batch is busy")
+            context.abort(grpc.StatusCode.UNAVAILABLE, "it is still busy with what was asked")
             raise  # which abort does, too
         if client is not None:
             return client
         context.abort(
             grpc.StatusCode.NOT_FOUND,
-            "it was started anew, or has closed the batch, which it keeps for"
+            "it was started anew, or has closed what was yours, which it keeps for"
             f" {self._keep_lost:g} s at most (--keep-lost)",
         )
         raise AssertionError("abort raises")
@@ -185,7 +192,7 @@ class BatchServer:
     def stop(self) -> None:
         """End all calls, and wait until their batches are closed, but not for ever."""
         self._clients.refuse()
-        self._server.stop(None).wait(_CLOSING_SECONDS)
+        self._server.stop(_GOODBYE_SECONDS).wait(_CLOSING_SECONDS)
         self._clients.wait_until_closed(_CLOSING_SECONDS)
         self._pool.shutdown(wait=False)
         if self.address.startswith("unix:"):
@@ -198,6 +205,26 @@ class BatchServer:
     def __exit__(self, *exception: object) -> None:
         """Stop it."""
         self.stop()
+
+
+class BatchServer(Server):
+    """Serves each client a batch of envs of its own.
+
+    Args:
+        request: The batch that each gets, or a part of its envs.
+        address: Where to listen.
+        token: What clients must say.
+        **limits: Those of `Server`.
+    """
+
+    service = BATCHES
+
+    def __init__(self, request: BatchRequest, address: str, token: str, **limits: Any) -> None:
+        self._request = request
+        super().__init__(address, token, **limits)
+
+    def _new_client(self) -> Client:
+        return Served(self._request, self._log, self._keep_lost)
 
 
 def _check_free(path: str) -> None:

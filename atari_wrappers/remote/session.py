@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import queue
 import threading
 import time
@@ -12,12 +13,13 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from atari_wrappers.errors import StepTimeoutError
-from atari_wrappers.remote.addresses import METHOD, NEWEST_VERSION, OLDEST_VERSION
+from atari_wrappers.checks import check_number
+from atari_wrappers.errors import ServerError, StepTimeoutError
+from atari_wrappers.remote.addresses import NEWEST_VERSION, OLDEST_VERSION, Service
 from atari_wrappers.remote.batches_pb2 import Hello, Leave, Reply, Request, Welcome
-from atari_wrappers.remote.failures import ServerError, from_failure
-from atari_wrappers.remote.values import to_dict
+from atari_wrappers.remote.failures import from_failure
 
+_LOGGER = logging.getLogger("atari_wrappers")
 _RETRY_SECONDS = 0.1
 # What a server gives as its status, and what the first line of its error says then.
 _NOT_THERE = "UNAVAILABLE"
@@ -34,6 +36,7 @@ class Session:
     A thread puts what arrives into a queue, so that waiting has a timeout and Ctrl-C loses nothing.
 
     Args:
+        service: What is asked for.
         channel: Of gRPC; closed with the session.
         address: What errors call the server.
         token: For the server.
@@ -42,9 +45,16 @@ class Session:
     """
 
     def __init__(
-        self, channel: Any, address: str, token: str | None, timeout: float, reconnect: float
+        self,
+        service: Service,
+        channel: Any,
+        address: str,
+        token: str | None,
+        timeout: float,
+        reconnect: float,
     ) -> None:
-        self._channel, self.address, self._timeout = channel, address, timeout
+        self._service, self._channel = service, channel
+        self.address, self._timeout = address, timeout
         self._reconnect = reconnect
         self._metadata = () if token is None else (("authorization", f"Bearer {token}"),)
         self._next_id, self._forgotten = 1, 0
@@ -58,7 +68,7 @@ class Session:
     def _open_call(self) -> None:
         self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._replies: queue.SimpleQueue[bytes | Exception | None] = queue.SimpleQueue()
-        stub, metadata = self._channel.stream_stream(METHOD), self._metadata
+        stub, metadata = self._channel.stream_stream(self._service.method), self._metadata
         if self.welcome is not None:
             metadata = (*metadata, ("session", self.welcome.session))
         self._call = stub(iter(self._requests.get, None), metadata=metadata)
@@ -69,8 +79,8 @@ class Session:
             self, _end, self._call, self._requests, has_ended, self._goodbye
         )
 
-    def connect(self, num_envs: int, settings: dict[str, Any], seconds: float) -> Welcome:
-        """Agree with the server on a version and a batch, and return what it says of that.
+    def connect(self, hello: Hello, seconds: float) -> Welcome:
+        """Agree with the server on a version, and return what it says of what was asked for.
 
         A server that is not up yet may come.
 
@@ -78,13 +88,9 @@ class Session:
             ServerError: There is none within so many seconds, or it refuses.
             Exception: The server could not make the batch.
         """
-        hello = Hello(
-            oldest_version=OLDEST_VERSION,
-            newest_version=NEWEST_VERSION,
-            num_envs=num_envs,
-            keep_seconds=self._reconnect,
-            settings=to_dict(settings),
-        )
+        check_number("connect_timeout", seconds, 0.0)
+        hello.oldest_version, hello.newest_version = OLDEST_VERSION, NEWEST_VERSION
+        hello.keep_seconds = self._reconnect
         until = time.monotonic() + seconds
         while True:
             try:
@@ -151,6 +157,7 @@ class Session:
             if reply.WhichOneof("answer") != "resumed":
                 return reply
             self._lost_at = None
+            _LOGGER.warning("the connection to the server at %s is back", self.address)
             for number, request in self._unanswered.items():
                 if number > reply.resumed.last_id:
                     self._requests.put(request)
@@ -189,6 +196,11 @@ class Session:
         if is_kept and error is not None and _status(error)[0] in _COMES_BACK:
             if self._lost_at is None:
                 self._lost_at = now
+                _LOGGER.warning(
+                    "the connection to the server at %s is lost; trying again for %g s",
+                    self.address,
+                    self._reconnect,
+                )
             if now - self._lost_at < self._reconnect:
                 time.sleep(_RETRY_SECONDS)
                 self._end.detach()  # it is over; its requests end, too
@@ -211,7 +223,7 @@ class Session:
         if status == _NOT_THERE:
             details = f"it is gone ({details})"
         if status in ("UNIMPLEMENTED", "INTERNAL", "UNKNOWN"):
-            details = f"what answers there does not serve batches ({details})"
+            details = f"what answers there does not serve {self._service.what} ({details})"
         if status == "CANCELLED":
             details = "it ended the connection, as when it stops or a client was idle for too long"
         return ServerError(f"the server at {self.address}: {details}")

@@ -119,6 +119,9 @@ fn specific(py: Python<'_>, error: &PyErr) -> Option<EnvError> {
     if is("PendingStepError") || is("NoPendingStepError") || is("ResetNeededError") {
         return Some(EnvError::Order(value.to_string()));
     }
+    if is("ServerError") {
+        return Some(setup_error(value.to_string()));
+    }
     if is("UnknownEnvError") {
         return Some(setup_error(where_modules_are(value.to_string())));
     }

@@ -11,7 +11,12 @@ mod sigint;
 
 use std::{path::PathBuf, sync::OnceLock};
 
-use pyo3::{exceptions::PyModuleNotFoundError, intern, prelude::*, sync::PyOnceLock};
+use pyo3::{
+    exceptions::{PyImportError, PyModuleNotFoundError},
+    intern,
+    prelude::*,
+    sync::PyOnceLock,
+};
 
 use crate::error::{CallError, setup_error};
 pub(crate) use sigint::KeepSigint;
@@ -93,6 +98,17 @@ pub(crate) fn atari_wrappers(py: Python<'_>) -> Result<&Bound<'_, PyModule>, Cal
     match module {
         Ok(module) => Ok(module.bind(py)),
         Err(error) => Err(explain_import_error(py, error)),
+    }
+}
+
+/// A module that needs packages of an extra; its `ImportError` says which.
+pub(crate) fn import<'py>(py: Python<'py>, name: &str) -> Result<Bound<'py, PyModule>, CallError> {
+    let _keep = KeepSigint::new();
+    let missing = |error: &PyErr| error.is_instance_of::<PyImportError>(py);
+    match py.import(name) {
+        Ok(module) => Ok(module),
+        Err(error) if missing(&error) => Err(setup_error(error.value(py).to_string()).into()),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -19,7 +19,7 @@ from serving import TOKEN, wait_for
 
 from atari_wrappers import ClosedError
 from atari_wrappers.remote import BatchServer, RemoteVecEnv, ServerError
-from atari_wrappers.remote.addresses import METHOD
+from atari_wrappers.remote.addresses import BATCHES
 from atari_wrappers.remote.batches_pb2 import Hello, Request, Reset, Step
 
 Serve = Callable[..., BatchServer]
@@ -138,7 +138,7 @@ def test_a_slow_reader_takes_no_memory_and_is_sent_away(serve: Serve) -> None:
             yield Request(id=number, step=step).SerializeToString()
 
     with grpc.insecure_channel(server.address) as channel:
-        call = channel.stream_stream(METHOD)(
+        call = channel.stream_stream(BATCHES.method)(
             requests(), metadata=[("authorization", f"Bearer {TOKEN}")]
         )
         wait_for(lambda: server.num_clients == 1)
@@ -197,7 +197,7 @@ def test_hostile_bytes_do_no_harm(serve: Serve, connect: Connect) -> None:
     with grpc.insecure_channel(server.address) as channel:
         while time.monotonic() < until:
             metadata = [("authorization", f"Bearer {TOKEN}")]
-            call = channel.stream_stream(METHOD)(requests(), metadata=metadata, timeout=60)
+            call = channel.stream_stream(BATCHES.method)(requests(), metadata=metadata, timeout=60)
             try:
                 for _ in call:
                     replies += 1

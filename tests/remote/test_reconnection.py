@@ -92,7 +92,9 @@ def test_a_lost_batch_is_kept_only_for_so_long(
     vec.reset()
     proxy.drop()
     wait_for(lambda: server.num_clients == 0)
-    with pytest.raises(ServerError, match=r"has closed the batch, which it keeps for 0\.3 s at mo"):
+    with pytest.raises(
+        ServerError, match=r"has closed what was yours, which it keeps for 0\.3 s at mo"
+    ):
         vec.step([0])
     assert vec.closed
 
@@ -129,7 +131,7 @@ def test_a_server_started_anew_has_another_batch(
     vec = connect(proxy.address, reconnect=20.0)
     vec.reset()
     proxy.drop(serve("CartPole-v1", 1).address)
-    with pytest.raises(ServerError, match=r"it was started anew, or has closed the batch"):
+    with pytest.raises(ServerError, match=r"it was started anew, or has closed what was yours"):
         vec.step([0])
 
 

@@ -15,7 +15,7 @@ from serving import TOKEN
 
 from atari_wrappers import UnsupportedError
 from atari_wrappers.remote import BatchServer, RemoteVecEnv, ServerError
-from atari_wrappers.remote.addresses import METHOD
+from atari_wrappers.remote.addresses import BATCHES
 from atari_wrappers.remote.batches_pb2 import Hello, Reply, Request
 
 Serve = Callable[..., BatchServer]
@@ -116,7 +116,7 @@ def test_large_requests_are_refused(serve: Serve, connect: Connect) -> None:
 def first_reply(address: str, *requests: Request) -> Reply:
     """Return the reply to the last of the requests."""
     with grpc.insecure_channel(address) as channel:
-        call = channel.stream_stream(METHOD)
+        call = channel.stream_stream(BATCHES.method)
         metadata = [("authorization", f"Bearer {TOKEN}")]
         replies = call(iter([each.SerializeToString() for each in requests]), metadata=metadata)
         return [Reply.FromString(reply) for reply in replies][-1]

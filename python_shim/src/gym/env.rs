@@ -76,6 +76,37 @@ impl VecGymEnv {
         Ok(Python::attach(make)?)
     }
 
+    /// Has a server make `num_envs` environments with id `env_id`, which are stepped over a socket: an
+    /// `atari_wrappers.remote.RemoteVecEnv` with `options` as keyword arguments. The server's token is that of the
+    /// environment variable `ATARI_WRAPPERS_TOKEN`.
+    ///
+    /// # Errors
+    /// Those of [`VecGymEnv::make_vec`]; [`EnvError::Backend`] also where there is no server at `address`, or where it
+    /// refuses; [`EnvError::Unsupported`] where it serves another id.
+    pub fn connect(
+        address: &str,
+        env_id: &str,
+        num_envs: usize,
+        options: &MakeOptions,
+    ) -> Result<Self, EnvError> {
+        interpreter::start()?;
+        let connect = |py: Python<'_>| -> Result<Self, CallError> {
+            interpreter::atari_wrappers(py)?;
+            let remote = interpreter::import(py, "atari_wrappers.remote")?;
+            let class = remote.getattr(intern!(py, "RemoteVecEnv"))?;
+            let kwargs = value::to_dict(py, options.settings())?;
+            let env = class.call((address, num_envs), Some(&kwargs))?;
+            let made = Self::from_python(env_id, &env)?;
+            let served: String = env.getattr(intern!(py, "env_name"))?.extract()?;
+            if served != env_id {
+                let problem = format!("the server at {address} serves `{served}`, not `{env_id}`");
+                return Err(EnvError::Unsupported(problem).into());
+            }
+            Ok(made)
+        };
+        Ok(Python::attach(connect)?)
+    }
+
     /// Takes over an `atari_wrappers.VecEnv`; closes it again where it cannot be used.
     pub(super) fn from_python(id: &str, env: &Bound<'_, PyAny>) -> Result<Self, CallError> {
         Self::wrap(id, env).inspect_err(|_| {

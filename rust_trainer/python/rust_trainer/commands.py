@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
-__all__ = ["export", "import_"]
+__all__ = ["export", "import_", "serve"]
 
 
 def export(
@@ -40,6 +41,24 @@ def export(
         )
         said.append(f"folder for a hub: {hub}")
     return said
+
+
+def serve(command: str, arguments: list[str]) -> int:
+    """Do what `serve` or `serve-policy` does, whose arguments Python reads; return a status."""
+    program = "rust_trainer"
+    try:
+        if command == "serve":
+            from atari_wrappers.__main__ import main
+
+            return main([command, *arguments], program)
+        from rust_trainer.serving import run
+
+        return run(arguments)
+    except SystemExit as end:  # argparse's, which has said why
+        return int(end.code or 0)
+    except (OSError, ValueError, ImportError, TypeError, RuntimeError) as error:
+        sys.stderr.write(f"{program} {command}: {error}\n")
+        return 1
 
 
 def import_(file: str, *, game: str, output: str) -> list[str]:

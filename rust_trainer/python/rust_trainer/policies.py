@@ -147,13 +147,24 @@ class Policy(nn.Module):
             ValueError: The observation has another shape.
         """
         given = np.asarray(observation)
-        obs = self.env.rows(given, self.obs_shape)
         axes = given.shape[: given.ndim - len(self.obs_shape)]
+        actions, _, state = self.decide(given, state, greedy=greedy, episode_start=episode_start)
+        return actions.reshape((*axes, *actions.shape[1:]))[()], state
+
+    def decide(
+        self, observation: ArrayLike, state: Tensor | None, *, greedy: bool, episode_start: Any
+    ) -> tuple[NDArray[Any], tuple[NDArray[np.float32], ...], Tensor | None]:
+        """Do what `act` does, a row for each observation, and return what was computed, too.
+
+        Returns:
+            Actions; what they were chosen by and, of PPO and A2C, values; the state.
+        """
+        obs = torch.from_numpy(self.env.rows(np.asarray(observation), self.obs_shape))
         device = next(self.parameters()).device
         with torch.no_grad():
-            numbers, state = self._said(torch.from_numpy(obs).to(device), state, episode_start)
-        actions = self._chosen(numbers.float().cpu().numpy(), greedy)
-        return actions.reshape((*axes, *actions.shape[1:]))[()], state
+            said, state = self._said(obs.to(device), state, episode_start)
+        numbers = tuple(each.float().cpu().numpy() for each in said)
+        return self._chosen(numbers[0], greedy), numbers, state
 
     @property
     def recipe(self) -> dict[str, Any] | None:
@@ -164,11 +175,11 @@ class Policy(nn.Module):
         """Make one environment that it plays in; see `EnvPlan.make_env`."""
         return self.env.make_env(**overrides)
 
-    @abstractmethod
     def _said(
         self, obs: Tensor, state: Tensor | None, episode_start: ArrayLike | None
-    ) -> tuple[Tensor, Tensor | None]:
-        """Return what actions are chosen by, `[rows, numbers]`, and the state behind it."""
+    ) -> tuple[tuple[Tensor, ...], Tensor | None]:
+        """Return what actions are chosen by, `[rows, numbers]`, values; and the state behind it."""
+        return (self(obs),), None
 
     @abstractmethod
     def _chosen(self, numbers: NDArray[np.float32], greedy: bool) -> NDArray[Any]:
@@ -238,8 +249,8 @@ class ActorCritic(Policy):
 
     def _said(
         self, obs: Tensor, state: Tensor | None, episode_start: ArrayLike | None
-    ) -> tuple[Tensor, Tensor | None]:
-        return self(obs)[0], None
+    ) -> tuple[tuple[Tensor, ...], Tensor | None]:
+        return self(obs), None
 
     def _chosen(self, numbers: NDArray[np.float32], greedy: bool) -> NDArray[Any]:
         if self.bounds is not None:
@@ -283,14 +294,14 @@ class RecurrentActorCritic(ActorCritic):
 
     def _said(
         self, obs: Tensor, state: Tensor | None, episode_start: ArrayLike | None
-    ) -> tuple[Tensor, Tensor | None]:
+    ) -> tuple[tuple[Tensor, ...], Tensor | None]:
         before = self.new_state(len(obs)) if state is None else state
         if episode_start is not None:
             starts = torch.as_tensor(np.asarray(episode_start, bool).reshape(-1))
             goes_on = torch.logical_not(starts).repeat_interleave(len(obs) // len(starts))
             before = before * goes_on.to(before)[:, None]
-        said, _, after = self(obs, before)
-        return said, after
+        said, values, after = self(obs, before)
+        return (said, values), after
 
 
 class DeterministicPolicy(Policy):
@@ -311,11 +322,6 @@ class DeterministicPolicy(Policy):
     def forward(self, obs: Tensor) -> Tensor:
         """`[batch, ...]` → actions, float32 `[batch, dims]`."""
         return torch.tanh(self.policy(self.observed(obs))) * self.scale + self.middle
-
-    def _said(
-        self, obs: Tensor, state: Tensor | None, episode_start: ArrayLike | None
-    ) -> tuple[Tensor, Tensor | None]:
-        return self(obs), None
 
     def _chosen(self, numbers: NDArray[np.float32], greedy: bool) -> NDArray[Any]:
         low, high = self.bounds
@@ -384,11 +390,6 @@ class QNetwork(Policy):
         if self.distributional == "c51":
             return (torch.softmax(outputs, -1) * self.atoms).sum(-1)
         return outputs.mean(-1)
-
-    def _said(
-        self, obs: Tensor, state: Tensor | None, episode_start: ArrayLike | None
-    ) -> tuple[Tensor, Tensor | None]:
-        return self(obs), None
 
     def _chosen(self, numbers: NDArray[np.float32], greedy: bool) -> NDArray[Any]:
         actions = np.asarray(numbers.argmax(1))

@@ -67,6 +67,7 @@ class Settings:
     env_groups: int | None = None
     num_players: int | None = None
     backend: Literal["auto", "ale", "native", "sync", "async"] | None = None
+    remote: str | None = None
     env_timeout: float | None = None
     recipe: Literal["default", "baselines", "cleanrl", "gymnasium", "ale", "envpool"] | None = None
     obs_type: Literal["screen", "ram", "recipe"] | None = None

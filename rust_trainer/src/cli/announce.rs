@@ -99,6 +99,7 @@ fn stepped_by(backend: &str, count: i64) -> String {
         ("ale" | "native", _) => format!("on {count} threads ({backend})"),
         ("async", 1) => "in a worker process (async)".to_owned(),
         ("async", _) => format!("in {count} worker processes (async)"),
+        ("remote", _) => "on a server (remote)".to_owned(),
         _ => format!("one after another ({backend})"),
     }
 }

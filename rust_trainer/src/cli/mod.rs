@@ -12,6 +12,7 @@ mod player;
 mod recorded;
 mod report;
 mod seeds;
+mod serve;
 mod setting_args;
 mod train;
 mod versus;
@@ -67,6 +68,10 @@ enum Command {
     Export(exchange::ExportArgs),
     /// Make a checkpoint of a policy that stable-baselines3 or CleanRL trained
     Import(exchange::ImportArgs),
+    /// Serve batches of environments over a socket, for `train --remote` and Python's `RemoteVecEnv`
+    Serve(serve::ServeArgs),
+    /// Serve the policy of a run over a socket: observations in, actions out
+    ServePolicy(serve::ServeArgs),
     /// Show the interpreter, libpython, libtorch, CUDA and threads in use, and report what is wrong with them
     Doctor,
 }
@@ -151,6 +156,8 @@ fn dispatch(cli: Cli, stop: &StopRequest) -> Result<i32, TrainerError> {
         Command::Report(args) => report::report(&args, stop),
         Command::Export(args) => exchange::export(&args),
         Command::Import(args) => exchange::import(&args),
+        Command::Serve(args) => serve::serve("serve", &args),
+        Command::ServePolicy(args) => serve::serve("serve-policy", &args),
         Command::Doctor => Ok(doctor::doctor()),
     }
 }

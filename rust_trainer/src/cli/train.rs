@@ -264,7 +264,7 @@ fn check_timeout(
     let is_default = timeout.to_bits() == EnvSettings::default().env_timeout.to_bits();
     let is_named = args.layers.named.0.contains_key(name) || is_new && !is_default;
     match env.backend() {
-        backend if is_named && backend != "async" => {
+        backend if is_named && !["async", "remote"].contains(&backend) => {
             let problem =
                 format!("is not read: it needs `backend` = async, and auto chose {backend}");
             Err(TrainerError::setting(name, timeout, problem))

@@ -23,6 +23,9 @@ use crate::{
 /// Seconds that a worker process has to start and to make each environment, whatever is set for a step.
 const MIN_START_SECONDS: f64 = 60.0;
 
+/// For so long a run waits for a server whose connection was lost, and which keeps the environments meanwhile.
+const RECONNECT_SECONDS: f64 = 120.0;
+
 /// So many environments are made without a look at the memory that they take: it is too little to matter.
 const FEW: usize = 64;
 
@@ -47,17 +50,21 @@ pub fn for_training(request: &EnvRequest<'_>) -> Result<TrainingEnvs, TrainerErr
     let threads = env_threads(settings).unsigned_abs() as usize;
     let threads = threads.div_ceil(env_groups);
     let mut why_not_native = None;
-    let mut make_group = || {
-        let made = make(request, num_envs / env_groups, threads, &mut why_not_native)?;
+    let mut make_group = |group| {
+        let num_envs = num_envs / env_groups;
+        let made = match server(settings, group) {
+            Some(address) => make_remote(request, address, num_envs),
+            None => make(request, num_envs, threads, &mut why_not_native),
+        }?;
         Ok::<Box<dyn VecEnv>, TrainerError>(match made {
             Made::ForOne(env) => env,
             Made::ForTwo(players) => players,
         })
     };
     let env = if env_groups == 1 {
-        make_group()?
+        make_group(0)?
     } else {
-        let groups = (0..env_groups).map(|_| make_group());
+        let groups = (0..env_groups).map(make_group);
         Box::new(EnvGroups::new(groups.collect::<Result<_, _>>()?)?)
     };
     Ok(TrainingEnvs {
@@ -155,6 +162,9 @@ fn check_memory(
         return Ok(());
     }
     let settings = request.settings;
+    if server(settings, 0).is_some() {
+        return Ok(()); // they are in the server's
+    }
     let mut one = make(request, 1, 1, &mut None)?;
     let env = one.env();
     let envs = memory::Envs {
@@ -171,6 +181,9 @@ fn check_memory(
 
 fn make_all(request: &EnvRequest<'_>, num_envs: usize) -> Result<Made, TrainerError> {
     check_memory(request, num_envs, |_, _| Vec::new())?;
+    if let Some(address) = server(request.settings, 0) {
+        return make_remote(request, address, num_envs);
+    }
     let threads = env_threads(request.settings).unsigned_abs() as usize;
     make(request, num_envs, threads, &mut None)
 }
@@ -216,6 +229,26 @@ fn make(
     }
 }
 
+/// The server that has the environments of a group.
+fn server(settings: &Settings, group: usize) -> Option<&str> {
+    let servers: Vec<_> = settings.env.servers().collect();
+    servers.get(group).or(servers.first()).copied()
+}
+
+fn make_remote(
+    request: &EnvRequest<'_>,
+    address: &str,
+    num_envs: usize,
+) -> Result<Made, TrainerError> {
+    let options = request.options.clone();
+    let options = options
+        .with("timeout", request.settings.env.env_timeout)
+        .with("reconnect", RECONNECT_SECONDS);
+    let env_id = request.env_id();
+    let env = VecGymEnv::connect(address, env_id, num_envs, &options);
+    made(env_id, env.map(|env| Box::new(env) as _))
+}
+
 fn make_on(
     request: &EnvRequest<'_>,
     backend: Backend,
@@ -238,6 +271,10 @@ fn make_on(
         let env = VecGymEnv::make_vec(env_id, num_envs, &options);
         env.map(|env| own_thread::if_needed(env_id, Box::new(env)))
     };
+    made(env_id, env)
+}
+
+fn made(env_id: &str, env: Result<Box<dyn VecEnv>, EnvError>) -> Result<Made, TrainerError> {
     match env {
         Ok(env) => Made::new(env_id, env),
         // A typing mistake gets a line; anything else keeps its traceback.

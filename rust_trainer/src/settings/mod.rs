@@ -50,6 +50,7 @@ pub const CHANGEABLE: &[&str] = &[
     "torch_threads",
     "env_threads",
     "env_timeout",
+    "remote",
     "checkpoint_every",
     "keep_checkpoints",
     "eval_every",
@@ -114,6 +115,7 @@ impl Settings {
         })?;
         settings.algorithm.check(settings.env.num_rows())?;
         settings.check_groups()?;
+        settings.check_remote()?;
         Ok(settings)
     }
 
@@ -133,6 +135,24 @@ impl Settings {
             return Ok(());
         };
         Err(TrainerError::setting("env_groups", groups, problem))
+    }
+
+    /// Refuses servers that cannot share the environments, and a backend of this machine beside them.
+    fn check_remote(&self) -> Result<(), TrainerError> {
+        let (servers, groups) = (self.env.servers().count(), self.env.env_groups);
+        let problem = if self.env.remote.is_empty() {
+            return Ok(());
+        } else if servers != 1 && servers != groups {
+            format!("must be one server, or one for each group of env_groups = {groups}")
+        } else if self.env.backend != Backend::Auto {
+            format!(
+                "goes without backend = {}: the server has one",
+                self.env.backend
+            )
+        } else {
+            return Ok(());
+        };
+        Err(TrainerError::setting("remote", &self.env.remote, problem))
     }
 
     pub(crate) fn is_on(&self, name: &str) -> bool {

@@ -62,8 +62,11 @@ settings! {
         num_players: usize = 1, Between(1.0, 2.0), if OneOf("algorithm", &["ppo", "a2c", "pqn"]),
         /// Backend that steps the environments
         backend: Backend = Backend::Auto, Any,
+        /// Server whose environments are stepped over a socket, HOST:PORT or unix:PATH, in place of this machine's; its
+        /// token is that of `ATARI_WRAPPERS_TOKEN`; several by commas, one for each of --env-groups
+        remote: String = String::new(), Any,
         /// Seconds of silence after which a worker process counts as hung and is restarted;
-        /// at least 60 for one that starts (async)
+        /// at least 60 for one that starts (async); or after which a server is given up (--remote)
         env_timeout: f64 = 300.0, Positive, if OneOf("backend", &["auto", "async"]),
         /// Recipe that preprocesses the games; it decides each setting below that is `recipe` (Atari)
         recipe: Recipe = Recipe::Default, Any,
@@ -100,6 +103,12 @@ impl EnvSettings {
     /// Agents that act at once: each player of each environment.
     pub(crate) fn num_rows(&self) -> usize {
         self.num_envs * self.num_players
+    }
+
+    /// Addresses of the servers that `remote` names.
+    pub(crate) fn servers(&self) -> impl Iterator<Item = &str> {
+        let addresses = self.remote.split(',').map(str::trim);
+        addresses.filter(|address| !address.is_empty())
     }
 }
 

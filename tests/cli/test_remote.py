@@ -1,0 +1,129 @@
+"""Training in environments of another process: the same runs, and what is told without them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from program import CARTPOLE, INVADERS, Trainer
+from same_run import assert_same_run
+from serving import TOKEN, start_server
+from untrained import observations, save_untrained, untrained
+
+pytest.importorskip("grpc", reason="it is an extra")
+
+GAMES = ["--max-episode-frames", 160, "--sticky-actions", 0.25, "--total-steps", 240, "--seed", 3]
+
+
+@pytest.fixture
+def closing(monkeypatch: pytest.MonkeyPatch) -> Iterator[ExitStack]:
+    monkeypatch.setenv("ATARI_WRAPPERS_TOKEN", TOKEN)
+    with ExitStack() as stack:
+        yield stack
+
+
+def test_training_on_a_server_is_training_here(trainer: Trainer, closing: ExitStack) -> None:
+    # Two servers, whose own settings the run's replace.
+    servers = [start_server(closing, "SpaceInvadersNoFrameskip-v4", 8) for _ in range(2)]
+    remote = ",".join(server.address for server in servers)
+    evaluated = ["--eval-every", 240, "--eval-episodes", 2]
+    for where in ([], ["--remote", remote]):
+        name = ["--run-name", "remote" if where else "here"]
+        run = [*INVADERS, *GAMES, *evaluated, "--env-groups", 2]
+        out, err = trainer.run("train", *name, *run, *where)
+        assert ("on a server (remote)" in out + err) == bool(where)
+    runs = trainer.folder / "runs"
+    done = assert_same_run(runs / "remote", runs / "here")
+    assert int(done.split()[2]) > 2, done
+    assert [server.num_clients for server in servers] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--remote", "127.0.0.1:1"], "no server at 127.0.0.1:1: "),
+        (["--remote", "nowhere"], "'nowhere' is no address"),
+        (["--remote", "{}"], "serves `CartPole-v0`, not `CartPole-v1`"),
+        (
+            ["--remote", "{}", "--total-steps", 99],
+            "num_envs must be at most 2 on this server, not 8",
+        ),
+        (["--remote", "{}", "--backend", "sync"], "goes without backend = sync"),
+        (["--remote", "{},{}"], "one for each group of env_groups = 1"),
+        (
+            ["--remote", "{}", "--num-envs", 2, "--img-dir", "frames"],
+            "img_dir: no setting that a server takes",
+        ),
+    ],
+)
+def test_what_cannot_be_is_told_in_a_line(
+    arguments: list[object], told: str, trainer: Trainer, closing: ExitStack
+) -> None:
+    env_id, num_envs = ("CartPole-v0", 8) if "v0" in told else ("CartPole-v1", 2)
+    address = start_server(closing, env_id, num_envs).address
+    given = [str(each).replace("{}", address) for each in arguments]
+    _, err = trainer.run("train", *CARTPOLE, *given, status=1)
+    line = err.strip().splitlines()[-1]  # after a word on what is being made
+    assert line.startswith("error: ")
+    assert told in line
+    assert "Traceback" not in err
+
+
+def test_a_server_that_dies_leaves_a_run_to_go_on_with(
+    trainer: Trainer, closing: ExitStack
+) -> None:
+    server = start_server(closing, "CartPole-v1", 2)
+    run = ["--num-envs", 2, "--total-steps", 10_000_000, "--remote", server.address]
+    process = trainer.start("train", "--run-name", "run", *CARTPOLE, *run)
+    try:
+        until = time.monotonic() + 60
+        while not trainer.checkpoints():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        server.stop()
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 1
+    line = err.strip().splitlines()[-1]
+    assert f"the server at {server.address}: " in line, out + err
+    assert "runs/run" in line
+    done = ["--resume", "runs/run", "--total-steps", 12_000, "--remote", ""]
+    trainer.run("train", *done)
+
+
+def test_the_program_serves_environments_and_policies(
+    trainer: Trainer, tmp_path: Path, closing: ExitStack
+) -> None:
+    from atari_wrappers.remote import RemotePolicy, RemoteVecEnv
+
+    file = save_untrained("mlp", tmp_path)
+    twin = untrained("mlp", tmp_path)
+    commands = {"serve": ["CartPole-v1"], "serve-policy": [file]}
+    for command, what in commands.items():
+        address = f"unix:{tmp_path / command}"
+        process = trainer.start(command, *what, "--listen", address)
+        closing.callback(process.kill)
+        if command == "serve":
+            with RemoteVecEnv(address, connect_timeout=60.0) as vec:
+                assert vec.reset(seed=0)[0].shape == (1, 4)
+        else:
+            with RemotePolicy(address, connect_timeout=60.0) as policy:
+                obs = observations(twin, 2)
+                assert (
+                    policy.act(obs, greedy=True).tolist() == twin.act(obs, greedy=True)[0].tolist()
+                )
+        process.terminate()
+        _, err = process.communicate(timeout=30)
+        assert process.returncode == 0, err
+        assert err.splitlines()[-1].endswith("stopping"), err
+
+
+def test_help_is_pythons(trainer: Trainer) -> None:
+    out, _ = trainer.run("serve", "--help")
+    assert out.startswith("usage: rust_trainer serve")
+    _, err = trainer.run("serve", status=2)
+    assert "the following arguments are required: env_id" in err
