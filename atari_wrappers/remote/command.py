@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import secrets
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -99,7 +99,6 @@ def run_server(make: Callable[..., Server], what: str, arguments: argparse.Names
     certificate = arguments.tls_cert, arguments.tls_key
     if (certificate[0] is None) != (certificate[1] is None):
         raise ValueError("--tls-cert and --tls-key: give both or none")
-    ends = threading.Event()
     server = make(
         arguments.listen,
         token,
@@ -111,13 +110,14 @@ def run_server(make: Callable[..., Server], what: str, arguments: argparse.Names
         log=_say,
     )
     with server:
+        # No `threading.Event`: a handler that sets it may find its lock taken by this very thread.
+        wakes, wake = os.pipe()
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: ends.set())
+            signal.signal(number, lambda *_: os.write(wake, b"."))
         _say(f"serving {what} on {server.address}")
         if is_new:
             _say(f"its token: export {TOKEN_VARIABLE}={token}")
-        while not ends.wait(3600):
-            pass
+        os.read(wakes, 1)
         _say("stopping")
     return 0
 

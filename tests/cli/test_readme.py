@@ -72,7 +72,17 @@ def test_scripts_that_they_name_are_there() -> None:
 def test_options_that_pages_name_are_there() -> None:
     """In the commands of every page, those too that take hours."""
     kinds = [["train", "--algorithm", name] for name in ("ppo", "a2c", "pqn", "dqn", "ddpg", "td3")]
-    others = ("seeds", "watch", "play", "eval", "dump-frames", "versus", "report", "export", "serve-policy")
+    others = (
+        "seeds",
+        "watch",
+        "play",
+        "eval",
+        "dump-frames",
+        "versus",
+        "report",
+        "export",
+        "serve-policy",
+    )
     kinds += [[name] for name in (*others, "import")]
     helps = [subprocess.check_output([*PROGRAM, *kind, "--help"], text=True) for kind in kinds]
     known = set(re.findall(r"--[\w-]+", "".join(helps)))

@@ -62,8 +62,9 @@ settings! {
         num_players: usize = 1, Between(1.0, 2.0), if OneOf("algorithm", &["ppo", "a2c", "pqn"]),
         /// Backend that steps the environments
         backend: Backend = Backend::Auto, Any,
-        /// Server whose environments are stepped over a socket, HOST:PORT or unix:PATH, in place of this machine's; its
-        /// token is that of `ATARI_WRAPPERS_TOKEN`; several by commas, one for each of --env-groups
+        /// Server whose environments are stepped over a socket, HOST:PORT or unix:PATH; its token is that of
+        /// `ATARI_WRAPPERS_TOKEN`; several by commas, one for each of --env-groups [default: none, environments of this
+        /// machine]
         remote: String = String::new(), Any,
         /// Seconds of silence after which a worker process counts as hung and is restarted;
         /// at least 60 for one that starts (async); or after which a server is given up (--remote)
