@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 from ale_py import roms
-from backends import BACKENDS
+from backends import LOCAL
 
 from atari_wrappers import VecEnv, make_vec
 from atari_wrappers.errors import MissingRomError
 from atari_wrappers.ids import rom_path
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", LOCAL)
 def test_a_folder_of_roms_takes_the_place_of_those_of_ale_py(
     backend: str,
     tmp_path: Path,

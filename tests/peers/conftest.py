@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from backends import BACKENDS, HOSTED, OPEN
+from backends import HOSTED, LOCAL, OPEN
 
 from atari_wrappers import VecEnv
 
@@ -37,7 +37,7 @@ def open_atari(
     return partial(open_vec, **SETTINGS[request.param])
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=LOCAL)
 def open_any(
     request: pytest.FixtureRequest, open_vec: Callable[..., VecEnv]
 ) -> Callable[..., VecEnv]:

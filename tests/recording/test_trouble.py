@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backends import BACKENDS, OPEN
+from backends import LOCAL, OPEN
 from videos import names, read_video
 
 from atari_wrappers import Settings, VecEnv, make_env
@@ -56,7 +56,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", LOCAL)
 def test_a_forked_child_leaves_recordings_to_its_parent(tmp_path: Path, backend: str) -> None:
     script = tmp_path / "fork.py"
     script.write_text(FORK)
@@ -72,7 +72,7 @@ def test_a_forked_child_leaves_recordings_to_its_parent(tmp_path: Path, backend:
         assert len(names(tmp_path / "images")) == 48
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", LOCAL)
 def test_folders_stay_where_they_were_when_the_working_directory_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, open_vec: OpenVec
 ) -> None:
@@ -100,7 +100,7 @@ def play(vec: VecEnv, steps: int) -> list[np.ndarray]:
     return [vec.step(rng.integers(6, size=vec.num_envs))[0].copy() for _ in range(steps)]
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", LOCAL)
 @pytest.mark.parametrize("way", ["removed", "a file"])
 def test_a_folder_that_is_lost_stops_no_env(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, backend: str, way: str, open_vec: OpenVec
