@@ -15,6 +15,7 @@ pub mod envs;
 pub mod error;
 mod files;
 pub mod heap;
+mod league;
 pub mod listener;
 mod memory;
 pub mod nn;

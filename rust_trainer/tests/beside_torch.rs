@@ -213,7 +213,9 @@ fn play(case: Case, precision: &str, threads: usize, updates: usize, folder: &Pa
     let settings = Settings::from_table(&preset).unwrap();
     let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
     let request = EnvRequest::for_training(&settings);
-    let mut games = envs::for_training(&request).unwrap().env;
+    let mut games = envs::for_training(&request, &envs::PastSelves::default())
+        .unwrap()
+        .env;
     let mut ours = algorithms::new(&settings, &*games, Device::Cpu).unwrap();
     let mut run = Run {
         num_envs: games.num_envs(),

@@ -14,7 +14,7 @@ PROGRAM = ROOT / "target/release/rust_trainer"
 ALGORITHMS = ("ppo", "a2c", "pqn", "dqn", "ddpg", "td3")
 COMMANDS = (
     *("train", "seeds", "watch", "play", "eval", "dump-frames"),
-    *("versus", "export", "import", "serve", "serve-policy", "doctor"),
+    *("versus", "league", "export", "import", "serve", "serve-policy", "doctor"),
 )
 PRESETS = ROOT / "rust_trainer/src/settings/presets"
 

@@ -21,7 +21,7 @@ ELSEWHERE = ("./scripts/test", "./scripts/wheels", "pip install")
 # What takes long is made small: these numbers, and what is added to a command that trains.
 SMALLER = {"1000000": "1024", "2000000": "2048", "100000": "1024", "250000": "1024", "1-5": "1,2"}
 SMALLER |= {"20": "1", "40": "2"}
-OTHERS = ("watch", "play", "eval", "versus", "dump-frames", "report", "export")
+OTHERS = ("watch", "play", "eval", "versus", "league", "dump-frames", "report", "export")
 OTHERS += ("doctor", "--help")
 # On a busy machine a matrix product may not scale, which it rightly calls a problem.
 DOCTOR = "./scripts/train doctor"
@@ -79,6 +79,7 @@ def test_options_that_pages_name_are_there() -> None:
         "eval",
         "dump-frames",
         "versus",
+        "league",
         "report",
         "export",
         "serve-policy",
@@ -91,7 +92,7 @@ def test_options_that_pages_name_are_there() -> None:
     for page in pages:
         text = page.read_text().replace("\\\n", " ")
         for line in re.findall(
-            r"(?:scripts/train|rust_trainer (?:train|seeds|watch|play|eval|versus)) .*", text
+            r"(?:scripts/train|rust_trainer (?:train|seeds|watch|play|eval|versus|league)) .*", text
         ):
             # Behind what starts it, up to where a span of code or a comment ends.
             words = re.split(r"`|#| -- ", line)[0].split()

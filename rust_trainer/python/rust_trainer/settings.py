@@ -66,6 +66,10 @@ class Settings:
     num_envs: int | None = None
     env_groups: int | None = None
     num_players: int | None = None
+    opponent_games: int | None = None
+    opponent_every: int | None = None
+    opponent_pool: int | None = None
+    opponent_draw: Literal["uniform", "latest", "prioritized"] | None = None
     backend: Literal["auto", "ale", "native", "sync", "async"] | None = None
     remote: str | None = None
     env_timeout: float | None = None

@@ -52,6 +52,11 @@ pub trait Algorithm {
         self.state()
     }
 
+    /// What playing takes, and nothing else: the network, and the statistics by which it normalizes observations.
+    fn network_state(&self) -> Result<State, TrainerError> {
+        self.state_to_play()
+    }
+
     /// Whether [`Algorithm::state`] is whole now, and not at the end of an update alone: between any two
     /// gradient steps, also where the second one failed before it changed anything. What was broken off,
     /// [`Algorithm::learn`] then does first of all.

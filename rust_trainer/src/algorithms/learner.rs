@@ -4,7 +4,10 @@ use rand_pcg::Pcg64;
 use serde_json::{Map, json};
 use tch::{Device, Kind, Tensor};
 
-use super::{algorithm::Metrics, state::State};
+use super::{
+    algorithm::Metrics,
+    state::{State, copies},
+};
 use crate::{
     cuda::Recording,
     error::TrainerError,
@@ -182,15 +185,10 @@ impl<N: Network> Learner<N> {
     /// Weights, the optimizer's moments and steps, the generator, and the tensors of `more`; tensors are
     /// copies on the CPU.
     pub(super) fn state(&self, more: &[(String, Tensor)]) -> Result<State, TrainerError> {
-        let tensors = self.tensors(more);
-        let copies = tensors.map(|(name, tensor)| {
-            let copy = tensor.detach().to_device(Device::Cpu).copy();
-            (name.to_owned(), copy)
-        });
         // As text: the generator's state has 128 bits, JSON values as serde_json holds them 64.
         let rng = serde_json::to_string(&self.rng).map_err(TrainerError::value("rng"))?;
         Ok(State {
-            tensors: copies.collect(),
+            tensors: copies(self.tensors(more)),
             values: Map::from_iter([
                 ("rng".to_owned(), json!(rng)),
                 ("optimizer_steps".to_owned(), json!(self.optimizer.steps)),

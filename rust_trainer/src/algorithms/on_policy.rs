@@ -15,7 +15,7 @@ use super::{
     learner::{Learner, Loss},
     nets::Blueprint,
     schedule::{UpdateSettings, Updates},
-    state::State,
+    state::{State, copies},
 };
 use crate::{
     cuda::Recording,
@@ -284,6 +284,16 @@ impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
             values.insert(RewardNormalizer::NAME.to_owned(), json!(normalizer));
         }
         Ok(state)
+    }
+
+    fn network_state(&self) -> Result<State, TrainerError> {
+        let normalizer = self.learner.net.obs_normalizer();
+        let normalizer = normalizer.map(|found| (ObsNormalizer::NAME.to_owned(), json!(found)));
+        Ok(State {
+            tensors: copies(self.learner.net.params().named()),
+            values: normalizer.into_iter().collect(),
+            ..State::default()
+        })
     }
 
     fn load_state(&mut self, state: &State) -> Result<(), TrainerError> {

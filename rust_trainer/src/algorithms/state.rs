@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tch::{Tensor, no_grad_guard};
+use tch::{Device, Tensor, no_grad_guard};
 
 use crate::{error::TrainerError, tensors::bytes_of};
 
@@ -87,6 +87,17 @@ impl State {
         }
         Ok(())
     }
+}
+
+/// Copies of tensors on the CPU.
+pub(super) fn copies<'a>(
+    tensors: impl Iterator<Item = (&'a str, &'a Tensor)>,
+) -> Vec<(String, Tensor)> {
+    let copy = |(name, tensor): (&str, &Tensor)| {
+        let copy = tensor.detach().to_device(Device::Cpu).copy();
+        (name.to_owned(), copy)
+    };
+    tensors.map(copy).collect()
 }
 
 #[cfg(test)]

@@ -85,10 +85,14 @@ fn computed_in(settings: &Settings, precision: Precision, device: Device, run: &
 fn environments(settings: &Settings) -> String {
     match settings.env.num_players {
         1 => format!("{} environments", settings.env.num_envs),
-        players => format!(
-            "self-play of {players} in {} environments",
-            settings.env.num_envs
-        ),
+        players => {
+            let count = settings.env.num_envs;
+            let of_all = format!("self-play of {players} in {count} environments");
+            match settings.env.opponent_games {
+                0 => of_all,
+                games => format!("{of_all}, {games} of them against past selves"),
+            }
+        }
     }
 }
 

@@ -51,7 +51,11 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
     };
     let num_envs = args.num_envs.min(args.episodes) as usize;
     let env = make_envs_to_play(settings, num_envs, recording, stop)?;
-    let asked = args.play.precision.map(|format| format!(" in {format}"));
+    let asked = args
+        .play
+        .how
+        .precision
+        .map(|format| format!(" in {format}"));
     print(format_args!(
         "{} at agent step {}, {} games{}",
         settings.env.env_id,

@@ -5,6 +5,8 @@ mod doctor;
 mod dump_frames;
 mod eval;
 mod exchange;
+mod games;
+mod league;
 mod mistakes;
 mod output;
 mod play;
@@ -62,6 +64,8 @@ enum Command {
     DumpFrames(dump_frames::DumpArgs),
     /// Let a trained agent play against others in a game for two, and print a table of the results
     Versus(versus::VersusArgs),
+    /// Let trained agents play each against each in a game for two, and print their Elo ratings
+    League(league::LeagueArgs),
     /// Write a page of HTML about runs: curves, bands over seeds, settings, speed
     Report(report::ReportArgs),
     /// Write a policy as an ONNX model, or as a folder for a model hub
@@ -153,6 +157,7 @@ fn dispatch(cli: Cli, stop: &StopRequest) -> Result<i32, TrainerError> {
         Command::Play(args) => play::play(&args, stop),
         Command::DumpFrames(args) => dump_frames::dump_frames(&args, stop),
         Command::Versus(args) => versus::versus(&args, stop),
+        Command::League(args) => league::league(&args, stop),
         Command::Report(args) => report::report(&args, stop),
         Command::Export(args) => exchange::export(&args),
         Command::Import(args) => exchange::import(&args),

@@ -99,8 +99,8 @@ pub(super) fn play(args: &LivePlayArgs, stop: &StopRequest) -> Result<i32, Train
         &*policy,
         &powered_on,
         kinds,
-        args.play.seed,
-        args.play.greedy,
+        args.play.how.seed,
+        args.play.how.greedy,
     )?;
     let ended = show(args, &target, &mut game, stop)?;
     // A terminal that the game was shown in has room for words again.

@@ -1,4 +1,4 @@
-//! What `eval`, `dump-frames` and `versus` share: a trained agent, its environments, its games.
+//! What commands share in which trained agents play: agents, their environments, their games.
 
 use std::path::{Path, PathBuf};
 
@@ -28,6 +28,13 @@ use crate::{
 pub(super) struct PlayArgs {
     /// A run's folder (its newest checkpoint is taken) or a checkpoint
     pub run: PathBuf,
+    #[command(flatten)]
+    pub how: HowArgs,
+}
+
+/// How agents play.
+#[derive(clap::Args)]
+pub(super) struct HowArgs {
     /// Seed of the games and of the policy's draws
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
@@ -49,20 +56,44 @@ pub(super) struct PlayArgs {
 impl PlayArgs {
     /// The checkpoint that the command line means, with the number format that it says.
     pub fn find(&self) -> Result<Found, TrainerError> {
-        let mut found = self.find_as_trained()?;
+        self.how.find(&self.run)
+    }
+
+    /// [`HowArgs::load`].
+    pub fn load(&self, found: &Found) -> Result<Box<dyn Policy>, TrainerError> {
+        self.how.load(found)
+    }
+
+    /// [`HowArgs::play`].
+    pub fn play(
+        &self,
+        policy: &dyn Policy,
+        env: Box<dyn VecEnv>,
+        num_episodes: u64,
+        stop: &StopRequest,
+        on_game: impl FnMut(&Game) -> Result<(), TrainerError>,
+    ) -> Result<Vec<Game>, TrainerError> {
+        self.how.play(policy, env, num_episodes, stop, on_game)
+    }
+}
+
+impl HowArgs {
+    /// The checkpoint that `run` means, a run's folder or a checkpoint, with the number format that is asked for.
+    pub fn find(&self, run: &Path) -> Result<Found, TrainerError> {
+        let mut found = self.find_as_trained(run)?;
         let of_run = &mut found.checkpoint.settings.machine.precision;
         *of_run = self.precision.unwrap_or(*of_run);
         Ok(found)
     }
 
-    fn find_as_trained(&self) -> Result<Found, TrainerError> {
+    fn find_as_trained(&self, run: &Path) -> Result<Found, TrainerError> {
         match self.best {
-            true if self.run.is_file() => Err(TrainerError::Usage(format!(
+            true if run.is_file() => Err(TrainerError::Usage(format!(
                 "`{}` is a file; --best takes a run's folder",
-                self.run.display()
+                run.display()
             ))),
-            true => checkpoints::find_best(&self.run),
-            false => checkpoints::find(&self.run),
+            true => checkpoints::find_best(run),
+            false => checkpoints::find(run),
         }
     }
 
@@ -109,11 +140,13 @@ pub(super) fn record_game(
 ) -> Result<(PathBuf, String), TrainerError> {
     let args = PlayArgs {
         run: run.to_owned(),
-        seed: 0,
-        best: checkpoints::find_best(run).is_ok(),
-        greedy: false,
-        device: DeviceChoice::Auto,
-        precision: None,
+        how: HowArgs {
+            seed: 0,
+            best: checkpoints::find_best(run).is_ok(),
+            greedy: false,
+            device: DeviceChoice::Auto,
+            precision: None,
+        },
     };
     let found = args.find()?;
     let (settings, made) = (&found.checkpoint.settings, found.checkpoint.counters.step);

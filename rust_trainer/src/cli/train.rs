@@ -169,6 +169,7 @@ fn make_run(
         tracking::check(settings.run.track.name())?;
     }
     let own = own_share(&settings, ranks)?;
+    let past_selves = start.past_selves.clone();
     let TrainingEnvs {
         env,
         why_not_native,
@@ -177,7 +178,7 @@ fn make_run(
         if is_new {
             request.check_recipe()?;
         }
-        envs::for_training(&request)
+        envs::for_training(&request, &past_selves)
     })?;
     check_timeout(is_new, args, &settings, &*env)?;
     let run = &settings.run;
@@ -247,8 +248,16 @@ fn own_share(settings: &Settings, ranks: &Ranks) -> Result<Settings, TrainerErro
         let folder = settings.run.img_dir.display();
         return Err(TrainerError::setting("img_dir", folder, problem));
     }
+    let against = settings.env.opponent_games;
+    if !against.is_multiple_of(count * groups) {
+        let problem = format!(
+            "is not divided by the {count} ranks and their groups, which take equally many each"
+        );
+        return Err(TrainerError::setting("opponent_games", against, problem));
+    }
     let mut own = settings.clone();
     own.env.num_envs = of_rank;
+    own.env.opponent_games = against / count;
     Ok(own)
 }
 

@@ -149,11 +149,14 @@ impl VecEnv for EnvGroups {
 
     fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
         self.check_idle("restore_state")?;
-        self.spec.check_states(states)?;
-        let size = self.batch_size();
+        if !states.len().is_multiple_of(self.groups.len()) {
+            self.spec.check_states(states)?;
+        }
+        // A state of each environment, or in games for two of each game: each group counts its own.
+        let size = states.len() / self.groups.len();
         let before = self.save_state()?;
         let (mut failed, mut seen) = (None, vec![0; obs.len()]);
-        let groups = self.with_obs(obs)?.zip(states.chunks_exact(size));
+        let groups = self.with_obs(obs)?.zip(states.chunks_exact(size.max(1)));
         for (number, ((group, obs), states)) in groups.enumerate() {
             if let Err(error) = group.restore_state(states, obs) {
                 failed = Some((number, error));
@@ -163,7 +166,9 @@ impl VecEnv for EnvGroups {
         let Some((number, error)) = failed else {
             return Ok(());
         };
-        let back = self.with_obs(&mut seen)?.zip(before.chunks_exact(size));
+        let back = self
+            .with_obs(&mut seen)?
+            .zip(before.chunks_exact(size.max(1)));
         for ((group, seen), before) in back.take(number) {
             group.restore_state(before, seen)?; // they were there a moment ago
         }

@@ -5,11 +5,13 @@ use tch::Device;
 use vec_env::{ActionSpace, EnvError, ObsSpec, VecEnv};
 
 use super::{
+    against_opponent::AgainstOpponent,
     checks::check,
     groups::EnvGroups,
     native,
-    opponent::{AgainstOpponent, Opponent, RandomOpponent},
+    opponent::{Opponent, RandomOpponent},
     own_thread,
+    past_selves::{DrawnOpponents, PastSelves},
     request::{EnvRequest, Recording},
     self_play::{NUM_PLAYERS, SelfPlay},
 };
@@ -37,11 +39,15 @@ pub struct TrainingEnvs {
     pub why_not_native: Option<String>,
 }
 
-/// Makes the environments of [`EnvRequest::for_training`].
+/// Makes the environments of [`EnvRequest::for_training`]; in some games for two `past_selves` are opponents, where
+/// the settings say so.
 ///
 /// # Errors
 /// What `atari_wrappers.make_vec` refuses, such as an unknown id.
-pub fn for_training(request: &EnvRequest<'_>) -> Result<TrainingEnvs, TrainerError> {
+pub fn for_training(
+    request: &EnvRequest<'_>,
+    past_selves: &PastSelves,
+) -> Result<TrainingEnvs, TrainerError> {
     let settings = request.settings;
     let (num_envs, env_groups) = (settings.env.num_envs, settings.env.env_groups);
     check_memory(request, num_envs, |spaces, on_host| {
@@ -58,7 +64,16 @@ pub fn for_training(request: &EnvRequest<'_>) -> Result<TrainingEnvs, TrainerErr
         }?;
         Ok::<Box<dyn VecEnv>, TrainerError>(match made {
             Made::ForOne(env) => env,
-            Made::ForTwo(players) => players,
+            Made::ForTwo(players) => match settings.env.opponent_games / env_groups {
+                0 => players,
+                count => {
+                    let (past_selves, env) = (past_selves.clone(), &settings.env);
+                    let spec = players.obs_spec().clone();
+                    let opponents = DrawnOpponents::new(past_selves, env, spec, count);
+                    let opponents = Box::new(opponents);
+                    Box::new(AgainstOpponent::in_some(players, opponents, count))
+                }
+            },
         })
     };
     let env = if env_groups == 1 {

@@ -4,7 +4,9 @@ use rand_pcg::Pcg64;
 use vec_env::{ActionBatch, EnvError, ObsSpec};
 
 use super::opponent::Opponent;
-use crate::{error::TrainerError, nn::Memory, policy::Policy, tensors::obs_tensor};
+use crate::{
+    error::TrainerError, nn::Memory, policy::Policy, random::opponent_rng, tensors::obs_tensor,
+};
 
 /// A policy on the other side of games.
 pub struct PolicyOpponent {
@@ -24,7 +26,7 @@ impl PolicyOpponent {
             policy,
             obs_spec,
             greedy,
-            rng: generator(0),
+            rng: opponent_rng(0),
             memory: None,
         }
     }
@@ -42,7 +44,7 @@ impl PolicyOpponent {
 impl Opponent for PolicyOpponent {
     fn reset(&mut self, seed: Option<u64>) {
         if let Some(seed) = seed {
-            self.rng = generator(seed);
+            self.rng = opponent_rng(seed);
         }
     }
 
@@ -59,9 +61,4 @@ impl Opponent for PolicyOpponent {
             }),
         }
     }
-}
-
-/// Draws for the other side: of another stream than the player's, which may have the same seed.
-fn generator(seed: u64) -> Pcg64 {
-    Pcg64::new(u128::from(seed), 0x6f70_706f_6e65_6e74)
 }

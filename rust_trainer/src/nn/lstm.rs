@@ -109,6 +109,18 @@ impl Memory {
         self.0.as_ref()
     }
 
+    /// One of the same size that holds these numbers; `None` for other than so many.
+    pub(crate) fn with_numbers(&self, numbers: &[f32]) -> Option<Self> {
+        match &self.0 {
+            None => numbers.is_empty().then(Self::default),
+            Some(state) if state.numel() == numbers.len() => {
+                let numbers = Tensor::from_slice(numbers).view_as(state);
+                Some(Self(Some(numbers.to_device(state.device()))))
+            }
+            Some(_) => None,
+        }
+    }
+
     /// The tensors to save, by name.
     pub(crate) fn named(&self) -> impl Iterator<Item = (&str, &Tensor)> {
         self.0.iter().map(|state| ("lstm_state", state))

@@ -121,6 +121,12 @@ impl RunFolder {
         self.path.join("checkpoints")
     }
 
+    /// Where the past selves are that it plays against.
+    #[must_use]
+    pub(crate) fn opponents(&self) -> PathBuf {
+        self.path.join(checkpoints::OPPONENTS)
+    }
+
     /// Where its clips of play are.
     #[must_use]
     pub(crate) fn clips(&self) -> PathBuf {

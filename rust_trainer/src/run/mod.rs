@@ -11,6 +11,7 @@ pub mod evaluate;
 mod evaluation;
 pub(crate) mod folder;
 pub(crate) mod machine;
+mod past_selves;
 mod run_start;
 mod saving;
 mod start;
@@ -29,6 +30,7 @@ use vec_env::{StepBatch, VecEnv};
 
 use crate::{
     algorithms::Algorithm,
+    envs::PastSelves,
     ranks::{RankReport, Ranks, WorkTimes},
     report::{Episode, Evaluation, RunReport},
     settings::Settings,
@@ -84,6 +86,8 @@ pub struct Run {
     pub notices: Vec<String>,
     evaluator: Option<Evaluator>,
     clips: Option<Clips>,
+    /// Its opponents, where it has any.
+    past_selves: PastSelves,
     /// How far the environments have come.
     step_count: u64,
     /// How far learning has come: what a checkpoint holds.

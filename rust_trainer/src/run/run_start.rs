@@ -8,6 +8,7 @@ use super::{
     machine,
 };
 use crate::{
+    envs::PastSelves,
     error::TrainerError,
     ranks::Ranks,
     settings::{CHANGEABLE, Settings},
@@ -25,6 +26,8 @@ pub struct RunStart {
     pub(super) checkpoint: Option<Found>,
     /// What is wrong with the replay memory that the checkpoint should have.
     pub(super) replay_problem: Option<TrainerError>,
+    /// Shared with the environments that its past selves play in: see [`envs::for_training`](crate::envs::for_training).
+    pub past_selves: PastSelves,
     /// The settings are the checkpoint's.
     settings_were_lost: bool,
 }
@@ -40,6 +43,7 @@ impl RunStart {
             folder,
             checkpoint: None,
             replay_problem: None,
+            past_selves: PastSelves::default(),
             settings_were_lost: false,
         }
     }

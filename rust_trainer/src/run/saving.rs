@@ -132,7 +132,7 @@ impl Run {
             arithmetic: self.arithmetic.clone(),
             obs_spec: self.env.obs_spec().clone(),
             action_space: self.env.action_space().clone(),
-            state,
+            state: self.with_past_selves(state),
             envs,
             replay: None,
             evaluation: None,

@@ -9,13 +9,14 @@ use super::{
     InMemory, Run, Times,
     checkpoints::{self, Checkpoint, EnvStates, files},
     folder::RunFolder,
-    machine,
+    machine, past_selves,
     run_start::RunStart,
     wait::Restarts,
 };
 use crate::{
     algorithms::{self, Algorithm},
-    device, envs,
+    device,
+    envs::{self, PastSelves},
     error::TrainerError,
     memory,
     ranks::{RankReport, Ranks, WorkTimes},
@@ -56,6 +57,7 @@ impl Run {
             folder,
             mut checkpoint,
             replay_problem,
+            past_selves,
             ..
         } = start;
         if let (Some(found), Some(_)) = (&mut checkpoint, &replay_problem) {
@@ -63,7 +65,12 @@ impl Run {
             let why = "the replay memory of the old ones is missing".to_owned();
             found.checkpoint.envs = EnvStates::Missing(why);
         }
-        let (env, algorithm, notices) = prepare(&settings, env, checkpoint.as_ref(), stop, &ranks)?;
+        let from = Origin {
+            checkpoint: checkpoint.as_ref(),
+            past_selves: &past_selves,
+            opponents: &folder.opponents(),
+        };
+        let (env, algorithm, notices) = prepare(&settings, env, &from, stop, &ranks)?;
         let saved = checkpoint.as_ref().map(|found| found.checkpoint.counters);
         let learned = saved.unwrap_or_default();
         let (path, title, total) = (folder.path(), title(&settings), settings.run.total_steps);
@@ -71,6 +78,7 @@ impl Run {
         if ranks.is_first() {
             folder.write_settings(&settings)?;
             files::drop_unfinished(&folder.checkpoints())?;
+            files::drop_unfinished(&folder.opponents())?;
             if let Some(found) = &checkpoint {
                 files::set_damaged_apart(&found.path)?;
                 if replay_problem.is_some() {
@@ -112,6 +120,7 @@ impl Run {
             notices,
             evaluator: None,
             clips: None,
+            past_selves,
             step_count: learned.step,
             learned,
             at_boundary: true,
@@ -164,13 +173,25 @@ const ANOTHER_ENV: &str = "is of an environment with other observations or actio
 /// What steps and what learns, ready for the first step, and what the user should know of it.
 type Prepared = (Box<dyn VecEnv>, Box<dyn Algorithm>, Vec<String>);
 
+/// What a run goes on from.
+struct Origin<'a> {
+    checkpoint: Option<&'a checkpoints::Found>,
+    past_selves: &'a PastSelves,
+    /// The folder of the past selves.
+    opponents: &'a Path,
+}
+
 /// The algorithm at its start or at a checkpoint, and in its memory the observations to go on from: those
 /// that it was saved with, where the environments are brought back to where they stood, or those of new
 /// games.
 fn prepare(
     settings: &Settings,
     env: Box<dyn VecEnv>,
-    from: Option<&checkpoints::Found>,
+    &Origin {
+        checkpoint: from,
+        past_selves,
+        opponents,
+    }: &Origin<'_>,
     stop: &StopRequest,
     ranks: &Ranks,
 ) -> Result<Prepared, TrainerError> {
@@ -186,6 +207,7 @@ fn prepare(
     if from.is_none() && !start_from.as_os_str().is_empty() {
         begin_with(&mut *algorithm, start_from, &*env, ranks)?;
     }
+    let mut notices = Vec::new();
     let mut done_before = 0;
     let mut states = Err(None);
     if let Some(checkpoints::Found {
@@ -200,6 +222,13 @@ fn prepare(
             .load_state(&checkpoint.state)
             .map_err(|error| TrainerError::checkpoint(path, error))?;
         done_before = checkpoint.counters.step;
+        notices.extend(past_selves::restore(
+            past_selves,
+            checkpoint,
+            opponents,
+            device,
+            ranks,
+        )?);
         states = match &checkpoint.envs {
             EnvStates::Saved(states) => Ok(states[ranks.share(states.len())].to_vec()),
             EnvStates::Missing(why) => Err(Some(why.clone())),
@@ -223,7 +252,6 @@ fn prepare(
         (env, anew) = begin(env, seed, Err(why));
         new = anew?;
     }
-    let mut notices = Vec::new();
     if let Some(NewGames { obs, why }) = new {
         if from.is_some() {
             algorithm.forget_games();

@@ -66,6 +66,9 @@ impl Run {
         if is_updated && !self.evaluate(stop)? {
             return Ok(Outcome::Stopped);
         }
+        if self.past_selves_are_empty() {
+            self.add_past_self()?;
+        }
         // They have waited for one another's environments to be made.
         let _ = self.ranks.take_waited();
         let mut grace_period = GracePeriod::new(stop).shared(!self.ranks.is_alone());
@@ -74,6 +77,9 @@ impl Run {
             let has_learned = self.learn(&mut grace_period)?;
             if has_learned {
                 grace_period.done();
+                if self.is_past_self_due() {
+                    self.add_past_self()?;
+                }
             }
             let may_stop = has_learned || grace_period.is_over();
             let stopping = may_stop && self.is_stop_agreed(stop);

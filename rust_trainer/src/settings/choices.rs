@@ -123,6 +123,18 @@ choices! {
 }
 
 choices! {
+    /// How the past self is drawn that a game is played against.
+    pub enum OpponentDraw {
+        /// Each as often as any other.
+        Uniform = "uniform",
+        /// Always the newest.
+        Latest = "latest",
+        /// By the square of its share of the points against the learner: `AlphaStar`'s prioritized fictitious self-play.
+        Prioritized = "prioritized",
+    }
+}
+
+choices! {
     /// The initial weights of a network.
     pub enum Init {
         /// Orthogonal, with a gain for each layer (Saxe et al. 2014); biases zero.

@@ -27,7 +27,8 @@ use crate::error::TrainerError;
 pub use a2c::A2cSettings;
 pub use algorithms::{Algorithm, AlgorithmSettings};
 pub use choices::{
-    Backend, DeviceChoice, Distributional, Init, Net, ObsType, Precision, Recipe, Track,
+    Backend, DeviceChoice, Distributional, Init, Net, ObsType, OpponentDraw, Precision, Recipe,
+    Track,
 };
 pub use ddpg::DdpgSettings;
 pub use dqn::DqnSettings;
@@ -113,10 +114,27 @@ impl Settings {
         layers::check_read(&settings.table(), algorithm, |field, value| {
             *value != default_of(field, algorithm)
         })?;
+        settings.check_opponents()?;
         settings.algorithm.check(settings.env.num_rows())?;
         settings.check_groups()?;
         settings.check_remote()?;
         Ok(settings)
+    }
+
+    /// Refuses more games against past selves than there are, or than groups can share.
+    fn check_opponents(&self) -> Result<(), TrainerError> {
+        let (num_envs, groups) = (self.env.num_envs, self.env.env_groups);
+        let games = self.env.opponent_games;
+        let problem = if games > num_envs {
+            format!("is more than the {num_envs} environments (num_envs)")
+        } else if !games.is_multiple_of(groups) {
+            format!(
+                "is not divided by the {groups} groups (env_groups), which take equally many each"
+            )
+        } else {
+            return Ok(());
+        };
+        Err(TrainerError::setting("opponent_games", games, problem))
     }
 
     /// Refuses groups of environments that cannot be made, or learned from.

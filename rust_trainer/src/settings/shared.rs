@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::{
-    choices::{Backend, DeviceChoice, Init, Net, ObsType, Precision, Recipe, Track},
+    choices::{Backend, DeviceChoice, Init, Net, ObsType, OpponentDraw, Precision, Recipe, Track},
     fields::settings,
     recipe::{FireReset, OrRecipe},
 };
@@ -60,6 +60,15 @@ settings! {
         /// 2: self-play in games for two (Pong, Space Invaders); one network plays both sides and learns
         /// from both, so that each environment makes two agent steps at once
         num_players: usize = 1, Between(1.0, 2.0), if OneOf("algorithm", &["ppo", "a2c", "pqn"]),
+        /// Of the games for two, those against past selves of the run; the past self's side learns nothing
+        opponent_games: usize = 0, Between(0.0, 1_048_576.0), if OneOf("num_players", &["2"]),
+        /// Agent steps between two past selves, which stay in the run's folder
+        opponent_every: u64 = 100_000, Positive, if On("opponent_games"),
+        /// Newest past selves, out of which one is drawn for each game
+        opponent_pool: usize = 20, Positive, if On("opponent_games"),
+        /// How it is drawn: uniform, latest, or prioritized, by the square of its share of the points against
+        /// the learner
+        opponent_draw: OpponentDraw = OpponentDraw::Prioritized, Any, if On("opponent_games"),
         /// Backend that steps the environments
         backend: Backend = Backend::Auto, Any,
         /// Server whose environments are stepped over a socket, HOST:PORT or unix:PATH; its token is that of
@@ -101,9 +110,9 @@ settings! {
 }
 
 impl EnvSettings {
-    /// Agents that act at once: each player of each environment.
+    /// Agents that act at once and learn: each player of each environment, but for past selves.
     pub(crate) fn num_rows(&self) -> usize {
-        self.num_envs * self.num_players
+        (self.num_envs * self.num_players).saturating_sub(self.opponent_games)
     }
 
     /// Addresses of the servers that `remote` names.

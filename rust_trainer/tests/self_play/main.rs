@@ -6,6 +6,7 @@
 mod against;
 mod duel;
 mod learning;
+mod past_selves;
 mod pong;
 
 use duel::{Duel, NUM_ACTIONS, NUM_GAMES};

@@ -29,7 +29,9 @@ fn rows_are_those_of_make_vec(backend: &str, chosen: &str) {
     let settings = Settings::defaults(Algorithm::Ppo);
     let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
     let request = EnvRequest::for_training(&settings);
-    let mut rows = envs::for_training(&request).unwrap().env;
+    let mut rows = envs::for_training(&request, &envs::PastSelves::default())
+        .unwrap()
+        .env;
     assert_eq!(rows.backend(), chosen);
     let options = MakeOptions::new()
         .with("num_players", 2)

@@ -13,6 +13,9 @@ pub use files::list;
 
 use crate::{error::TrainerError, settings::Settings};
 
+/// The folder in a run's folder with the past selves that it plays against.
+pub(crate) const OPPONENTS: &str = "opponents";
+
 /// A checkpoint, where it is, and newer ones that are damaged.
 #[derive(Debug)]
 pub struct Found {
@@ -114,6 +117,25 @@ pub fn find_best(run: &Path) -> Result<Found, TrainerError> {
     };
     if let Some(settings) = settings? {
         found.checkpoint.check_belongs(&found.path, &settings)?;
+    }
+    Ok(found)
+}
+
+/// The files of all networks that the run in the folder `run` has kept, oldest first: its checkpoints, and the
+/// past selves that it plays against.
+///
+/// # Errors
+/// A folder without one.
+pub(crate) fn all(run: &Path) -> Result<Vec<PathBuf>, TrainerError> {
+    check_exists(run)?;
+    let mut found = list(&run.join("checkpoints"))?;
+    let steps: Vec<_> = found.iter().map(|path| files::step_of(path)).collect();
+    let others = list(&run.join(OPPONENTS))?.into_iter();
+    found.extend(others.filter(|path| !steps.contains(&files::step_of(path))));
+    found.sort_by_key(|path| files::step_of(path));
+    if found.is_empty() {
+        let problem = "holds no checkpoint; name a run's folder";
+        return Err(TrainerError::checkpoint(run, problem));
     }
     Ok(found)
 }
