@@ -80,21 +80,22 @@ impl PlayArgs {
 impl HowArgs {
     /// The checkpoint that `run` means, a run's folder or a checkpoint, with the number format that is asked for.
     pub fn find(&self, run: &Path) -> Result<Found, TrainerError> {
-        let mut found = self.find_as_trained(run)?;
-        let of_run = &mut found.checkpoint.settings.machine.precision;
-        *of_run = self.precision.unwrap_or(*of_run);
-        Ok(found)
-    }
-
-    fn find_as_trained(&self, run: &Path) -> Result<Found, TrainerError> {
-        match self.best {
+        let found = match self.best {
             true if run.is_file() => Err(TrainerError::Usage(format!(
                 "`{}` is a file; --best takes a run's folder",
                 run.display()
             ))),
             true => checkpoints::find_best(run),
             false => checkpoints::find(run),
-        }
+        };
+        Ok(self.in_precision(found?))
+    }
+
+    /// `found` with the number format that is asked for.
+    pub fn in_precision(&self, mut found: Found) -> Found {
+        let of_run = &mut found.checkpoint.settings.machine.precision;
+        *of_run = self.precision.unwrap_or(*of_run);
+        found
     }
 
     /// The policy of a checkpoint, and a word about newer ones that are damaged.
