@@ -107,6 +107,7 @@ def test_what_is_imported_is_declared() -> None:
     declared = requirements(project["dependencies"])
     for name in (
         "dm-env",
+        "http",
         "opencv",
         "ray",
         "remote",

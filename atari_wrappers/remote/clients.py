@@ -29,21 +29,14 @@ class Client(ABC):
         lost_since: When its connection was lost, by `time.monotonic`; `None` while it has one.
         session: What a call names that goes on with it, if it is kept.
         keep_seconds: How long it is kept without a connection.
-        last_id: Of the requests that it was asked.
-
-    Args:
-        most_seconds: How long it may be kept without a connection.
     """
 
     idle_since: float | None
     lost_since: float | None = None
     session: str = ""
     keep_seconds: float = 0.0
-    last_id: int = 0
 
-    def __init__(self, most_seconds: float) -> None:
-        self._unconfirmed: dict[int, bytes] = {}
-        self._most_seconds, self._is_known = most_seconds, False
+    def __init__(self) -> None:
         self.idle_since = time.monotonic()
 
     @property
@@ -57,16 +50,34 @@ class Client(ABC):
         """Whether nothing can be asked of it any more, after a failure."""
 
     @abstractmethod
+    def close(self) -> None:
+        """Free what it has."""
+
+
+class StreamClient(Client):
+    """A client that asks by the messages of `batches.proto`.
+
+    Attributes:
+        last_id: Of the requests that it was asked.
+
+    Args:
+        most_seconds: How long it may be kept without a connection.
+    """
+
+    last_id: int = 0
+
+    def __init__(self, most_seconds: float) -> None:
+        super().__init__()
+        self._unconfirmed: dict[int, bytes] = {}
+        self._most_seconds, self._is_known = most_seconds, False
+
+    @abstractmethod
     def welcome(self, hello: Hello) -> Welcome:
         """Make what the client asks for, and say what it is."""
 
     @abstractmethod
     def reply_to(self, request: Request, call: str) -> bytes | None:
         """Do what a request says, and return the reply, if it has one."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Free what it has."""
 
     def answer(self, data: bytes) -> bytes | None:
         """Do what a request says, and return the reply, if it has one.

@@ -48,6 +48,11 @@ def add_server_arguments(parser: argparse.ArgumentParser) -> None:
         help="HOST:PORT, [IPV6]:PORT or unix:PATH (%(default)s); port 0 is any that is free",
     )
     add(
+        "--http",
+        metavar="ADDRESS",
+        help="where to serve by HTTP and JSON, too: OpenEnv's protocol, or POST /act of a policy",
+    )
+    add(
         "--token-file",
         type=Path,
         help=f"a file with the token of clients; else that of ${TOKEN_VARIABLE}, else a new one",
@@ -107,6 +112,7 @@ def run_server(make: Callable[..., Server], what: str, arguments: argparse.Names
         idle_timeout=arguments.idle_timeout,
         keep_lost=arguments.keep_lost,
         max_request_bytes=arguments.max_request_bytes,
+        http=arguments.http,
         log=_say,
     )
     with server:
@@ -115,6 +121,8 @@ def run_server(make: Callable[..., Server], what: str, arguments: argparse.Names
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: os.write(wake, b"."))
         _say(f"serving {what} on {server.address}")
+        if server.http_address is not None:
+            _say(f"and by HTTP on {server.http_address}")
         if is_new:
             _say(f"its token: export {TOKEN_VARIABLE}={token}")
         os.read(wakes, 1)

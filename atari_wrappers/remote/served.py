@@ -30,7 +30,7 @@ from atari_wrappers.remote.batches_pb2 import (
     Wait,
     Welcome,
 )
-from atari_wrappers.remote.clients import Client
+from atari_wrappers.remote.clients import StreamClient
 from atari_wrappers.remote.values import from_dict, to_array, to_dict, to_space
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.types import StepResult
@@ -63,7 +63,7 @@ class ServedVecEnv(VecEnv):
         return self._backend.takes_reset_options
 
 
-class Served(Client):
+class Served(StreamClient):
     """What one client has: a batch, once it has said hello.
 
     Args:

@@ -8,8 +8,9 @@ import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -18,9 +19,12 @@ from atari_wrappers.checks import check_count, check_number
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.remote.addresses import BATCHES, Service, checked_address, options, stays_here
 from atari_wrappers.remote.batches_pb2 import Reply, Resumed
-from atari_wrappers.remote.clients import Client, Clients
+from atari_wrappers.remote.clients import Clients, StreamClient
 from atari_wrappers.remote.served import Served
 from atari_wrappers.request import BatchRequest
+
+if TYPE_CHECKING:
+    from atari_wrappers.remote.http import HttpFace
 
 # Threads beside those of clients, to refuse others.
 _DOORKEEPERS = 4
@@ -45,6 +49,8 @@ class Server(ABC):
         keep_lost: Seconds for which what a client has is kept, at most, when its connection is
             lost; only of clients that ask for it.
         max_request_bytes: Larger requests end their call. Saved states are the largest.
+        http: Another address, where the same is served by HTTP and JSON; it needs
+            `pip install "atari-wrappers[http]"`.
         log: Told, in a line each, who comes and goes.
 
     Raises:
@@ -65,6 +71,7 @@ class Server(ABC):
         idle_timeout: float = 3600.0,
         keep_lost: float = 120.0,
         max_request_bytes: int = 64 << 20,
+        http: str | None = None,
         log: Callable[[str], None] = lambda line: None,
     ) -> None:
         address = checked_address(address)
@@ -86,19 +93,43 @@ class Server(ABC):
         )
         self.address: str = self._listen(address, certificate)
         self._clients = Clients(max_clients, idle_timeout)
+        self._face = None
+        self.http_address: str | None = None
+        try:
+            if http is not None:
+                self._face = self._http_face(http, token, certificate, limit)
+                self.http_address = self._face.address
+        except BaseException:
+            self.stop()
+            raise
         self._server.start()
 
     @abstractmethod
-    def _new_client(self) -> Client:
+    def _new_client(self) -> StreamClient:
         """Return what one more client has."""
+
+    def _http_face(
+        self, address: str, token: str, certificate: tuple[Path, Path] | None, limit: int
+    ) -> HttpFace:
+        """Serve by HTTP, too."""
+        address = checked_address(address)
+        _check_encrypted(address, certificate)
+        try:
+            return self._new_face()(
+                address, token, self._clients, certificate=certificate, max_request_bytes=limit
+            )
+        except ModuleNotFoundError as error:
+            raise UnsupportedError(
+                f'--http needs aiohttp ({error}): pip install "atari-wrappers[http]"'
+            ) from error
+
+    @abstractmethod
+    def _new_face(self) -> Callable[..., HttpFace]:
+        """Return what makes the face by HTTP."""
 
     def _listen(self, address: str, certificate: tuple[Path, Path] | None) -> str:
         """Bind the address, and return it with the port that it has."""
-        if certificate is None and not stays_here(address):
-            raise UnsupportedError(
-                f"{address}: other machines could connect, which needs a certificate and its key"
-                " for TLS (--tls-cert, --tls-key); or listen on 127.0.0.1 and forward a port by ssh"
-            )
+        _check_encrypted(address, certificate)
         if address.startswith("unix:"):
             _check_free(address.removeprefix("unix:"))
         mask = os.umask(0o177)  # of a Unix socket: this user alone
@@ -150,7 +181,7 @@ class Server(ABC):
             how = f"is kept for {client.keep_seconds:g} s" if is_kept else "has left"
             self._log(f"client {peer} {how}")
 
-    def _admit(self, context: Any) -> Client:
+    def _admit(self, context: Any) -> StreamClient:
         """Let a client in, or end its call."""
         metadata = dict(context.invocation_metadata())
         given = metadata.get("authorization", "")
@@ -168,14 +199,14 @@ class Server(ABC):
             )
         return client
 
-    def _take(self, session: str, context: Any) -> Client:
+    def _take(self, session: str, context: Any) -> StreamClient:
         """Return the client whose connection was lost, or end its call."""
         try:
             client = self._clients.take(session, context)
         except TimeoutError:
             context.abort(grpc.StatusCode.UNAVAILABLE, "it is still busy with what was asked")
             raise  # which abort does, too
-        if client is not None:
+        if isinstance(client, StreamClient):
             return client
         context.abort(
             grpc.StatusCode.NOT_FOUND,
@@ -192,6 +223,8 @@ class Server(ABC):
     def stop(self) -> None:
         """End all calls, and wait until their batches are closed, but not for ever."""
         self._clients.refuse()
+        if self._face is not None:
+            self._face.stop()
         self._server.stop(_GOODBYE_SECONDS).wait(_CLOSING_SECONDS)
         self._clients.wait_until_closed(_CLOSING_SECONDS)
         self._pool.shutdown(wait=False)
@@ -223,8 +256,22 @@ class BatchServer(Server):
         self._request = request
         super().__init__(address, token, **limits)
 
-    def _new_client(self) -> Client:
+    def _new_face(self) -> Callable[..., HttpFace]:
+        from atari_wrappers.remote.openenv import OpenEnvFace
+
+        return partial(OpenEnvFace, self._request)
+
+    def _new_client(self) -> StreamClient:
         return Served(self._request, self._log, self._keep_lost)
+
+
+def _check_encrypted(address: str, certificate: tuple[Path, Path] | None) -> None:
+    """Refuse an address that other machines can reach, without TLS."""
+    if certificate is None and not stays_here(address):
+        raise UnsupportedError(
+            f"{address}: other machines could connect, which needs a certificate and its key"
+            " for TLS (--tls-cert, --tls-key); or listen on 127.0.0.1 and forward a port by ssh"
+        )
 
 
 def _check_free(path: str) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -137,3 +141,25 @@ def test_the_command_says_what_is_wrong(tmp_path: Path, capfd: pytest.CaptureFix
     assert command("serve-policy", [str(file), "--listen", "0.0.0.0:1"]) == 1
     assert "other machines could connect" in capfd.readouterr().err
     assert command("serve-policy", [str(file), "--listening"]) == 2
+
+
+def test_it_speaks_json_too(tmp_path: Path, closing: ExitStack) -> None:
+    pytest.importorskip("aiohttp", reason="it is an extra")
+    twin = untrained("mlp-lstm", tmp_path)
+    server = closing.enter_context(PolicyServer(twin, "127.0.0.1:0", TOKEN, http="127.0.0.1:0"))
+    steady = connect(closing, server.address)
+    host = server.http_address.removeprefix("http://")
+    connection = closing.enter_context(contextlib.closing(HTTPConnection(host, timeout=10)))
+
+    def act(**body: Any) -> dict[str, Any]:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        connection.request("POST", "/act", json.dumps(body), headers)
+        return json.load(connection.getresponse())
+
+    for obs in observations(twin, 3):
+        actions, said = steady.decide(obs[None], greedy=True)
+        reply = act(observations=[obs.tolist()], greedy=True)
+        assert reply["actions"] == actions.tolist()
+        np.testing.assert_array_equal(np.float32(reply["value"]), said["value"])
+    assert "an act is" in act(obs=1)["error"]
+    assert "the policy remembers 1" in act(observations=[[0.0] * 4] * 2)["error"]

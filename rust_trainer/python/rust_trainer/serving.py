@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import threading
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
@@ -15,11 +16,14 @@ from torch import Tensor
 
 from atari_wrappers.remote.addresses import POLICIES
 from atari_wrappers.remote.batches_pb2 import Acts, Hello, Reply, Request, Welcome
-from atari_wrappers.remote.clients import Client
+from atari_wrappers.remote.clients import StreamClient
 from atari_wrappers.remote.command import add_server_arguments, run_server
 from atari_wrappers.remote.server import Server
 from atari_wrappers.remote.values import from_array, to_array, to_dict, to_space
 from rust_trainer.policies import ActorCritic, Policy, QNetwork, RecurrentActorCritic, load_policy
+
+if TYPE_CHECKING:
+    from atari_wrappers.remote.http import HttpFace
 
 __all__ = ["PolicyServer", "run"]
 
@@ -40,11 +44,17 @@ class PolicyServer(Server):
         self._policy, self._turn = policy, threading.Lock()
         super().__init__(address, token, **limits)
 
-    def _new_client(self) -> Client:
-        return _PolicyClient(self._policy, self._turn, self._keep_lost)
+    def _new_face(self) -> Callable[..., HttpFace]:
+        from rust_trainer.serving_http import PolicyFace
+
+        make = partial(PolicyClient, self._policy, self._turn, 0.0)
+        return partial(PolicyFace, self._policy, make)
+
+    def _new_client(self) -> StreamClient:
+        return PolicyClient(self._policy, self._turn, self._keep_lost)
 
 
-class _PolicyClient(Client):
+class PolicyClient(StreamClient):
     """One who asks a policy, and what that remembers of it."""
 
     has = ""

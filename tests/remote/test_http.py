@@ -1,0 +1,132 @@
+"""Environments by HTTP and WebSocket, as OpenEnv's clients ask, and its validator where it is."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from http.client import HTTPConnection
+from typing import Any
+
+import numpy as np
+import pytest
+from serving import TOKEN, wait_for
+
+from atari_wrappers import UnsupportedError, VecEnv
+from atari_wrappers.remote import BatchServer
+
+aiohttp = pytest.importorskip("aiohttp", reason="it is an extra")
+
+Serve = Callable[..., BatchServer]
+HTTP = {"http": "127.0.0.1:0"}
+
+
+def get(address: str, path: str) -> dict[str, Any]:
+    with urllib.request.urlopen(f"{address}/{TOKEN}/{path}", timeout=10) as reply:
+        return json.load(reply)
+
+
+def talk(address: str, *messages: object) -> list[dict[str, Any]]:
+    """Send messages by a WebSocket, and return the replies."""
+
+    async def talking() -> list[dict[str, Any]]:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(f"{address}/{TOKEN}/ws", max_msg_size=0) as socket,
+        ):
+            replies = []
+            for message in messages:
+                text = message if isinstance(message, str) else json.dumps(message)
+                await socket.send_str(text)
+                replies.append(json.loads((await socket.receive(10)).data))
+            return replies
+
+    return asyncio.run(talking())
+
+
+def obs_of(reply: dict[str, Any]) -> np.ndarray:
+    obs = reply["data"]["observation"]["obs"]
+    if isinstance(obs, list):
+        return np.asarray(obs)
+    return np.frombuffer(base64.b64decode(obs["base64"]), obs["dtype"]).reshape(obs["shape"])
+
+
+def test_openenvs_envs_are_ours(serve: Serve, open_vec: Callable[..., VecEnv]) -> None:
+    server = serve("BreakoutNoFrameskip-v4", 4, limits=HTTP)
+    twin = open_vec("BreakoutNoFrameskip-v4", 1, autoreset="disabled")
+    actions = [1, 2, 3, 3]
+    messages = [{"type": "step", "data": {"action": action}} for action in actions]
+    reset = {"type": "reset", "data": {"seed": 7, "episode_id": "e"}}
+    replies = talk(server.http_address, reset, *messages, {"type": "state"})
+    np.testing.assert_array_equal(obs_of(replies[0]), twin.reset(seed=7)[0][0])
+    for action, reply in zip(actions, replies[1:-1], strict=True):
+        obs, reward, _, _, info = twin.step([action])
+        np.testing.assert_array_equal(obs_of(reply), obs[0])
+        assert (reply["data"]["reward"], reply["data"]["done"]) == (reward[0], False)
+        assert reply["data"]["observation"]["lives"] == info["lives"][0]
+    assert replies[-1] == {"type": "state", "data": {"episode_id": "e", "step_count": 4}}
+    wait_for(lambda: server.num_clients == 0)
+
+
+def test_an_episode_ends_and_waits_for_a_reset(serve: Serve) -> None:
+    address = serve("CartPole-v1", 1, limits=HTTP).http_address
+    step = {"type": "step", "data": {"action_id": 0}}
+    replies = talk(address, {"type": "reset", "data": {"seed": 0}}, *[step] * 12)
+    ends = [reply["type"] == "observation" and reply["data"]["done"] for reply in replies]
+    assert sum(ends) == 1
+    assert replies[ends.index(True) + 1]["data"]["code"] == "EXECUTION_ERROR"
+
+
+def test_what_is_no_message_is_told(serve: Serve) -> None:
+    reset, state = {"type": "reset"}, {"type": "state"}
+    step = {"type": "step", "data": {"action": 0}}
+    wrong = ["{", "[]", {"type": "jump"}, {"type": "step", "data": {"action": "x"}}]
+    more = [{"type": "step", "data": {"action": 9}}, {"type": "step"}, "[" * 100_000]
+    address = serve("CartPole-v1", 1, limits=HTTP).http_address
+    replies = talk(address, step, reset, *wrong, *more, state)
+    codes = [reply["data"].get("code") for reply in replies]
+    assert codes == [
+        *("VALIDATION_ERROR", None, "INVALID_JSON", "INVALID_JSON", "UNKNOWN_TYPE"),
+        *("VALIDATION_ERROR", "VALIDATION_ERROR", "VALIDATION_ERROR", "INVALID_JSON", None),
+    ]
+
+
+def test_a_connection_has_an_env_by_http_too(serve: Serve) -> None:
+    server = serve("CartPole-v1", 1, limits=HTTP | {"max_clients": 1})
+    host = server.http_address.removeprefix("http://")
+    connection, other = HTTPConnection(host, timeout=10), HTTPConnection(host, timeout=10)
+
+    def post(who: HTTPConnection, path: str, **body: Any) -> tuple[int, dict[str, Any]]:
+        who.request("POST", path, json.dumps(body), {"Authorization": f"Bearer {TOKEN}"})
+        reply = who.getresponse()
+        return reply.status, json.load(reply)
+
+    assert post(connection, "/step", action={"action": 1})[0] == 422
+    assert len(post(connection, "/reset", seed=3)[1]["observation"]["obs"]) == 4
+    assert post(connection, "/step", action={"action": 1})[1]["reward"] == 1.0
+    assert post(other, "/reset")[0] == 503
+    connection.close()
+    wait_for(lambda: server.num_clients == 0)
+    assert post(other, "/reset")[0] == 200
+    other.close()
+
+
+def test_a_token_is_asked_for(serve: Serve) -> None:
+    address = serve("CartPole-v1", 1, limits=HTTP).http_address
+    for path in ("health", "other/health"):
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(f"{address}/{path}", timeout=10)
+    assert get(address, "health") == {"status": "healthy"}
+    with pytest.raises(UnsupportedError, match="other machines could connect"):
+        serve("CartPole-v1", 1, limits={"http": "0.0.0.0:0"})
+
+
+def test_its_validator_passes(serve: Serve) -> None:
+    validation = pytest.importorskip("openenv.cli._validation", reason="OpenEnv is large")
+    address = serve("BreakoutNoFrameskip-v4", 1, limits=HTTP).http_address
+    report = validation.validate_running_environment(f"{address}/{TOKEN}")
+    assert report["passed"], report
+    assert report["standard_profile"] == "openenv-http/1.x"
