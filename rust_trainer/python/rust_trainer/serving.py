@@ -57,13 +57,21 @@ class PolicyServer(Server):
 class PolicyClient(StreamClient):
     """One who asks a policy, and what that remembers of it."""
 
-    has = ""
-    is_over = False
-
     def __init__(self, policy: Policy, turn: threading.Lock, most_seconds: float) -> None:
         super().__init__(most_seconds)
         self._policy, self._turn = policy, turn
         self._state: Tensor | None = None
+        self._was_told = False
+
+    @property
+    def has(self) -> str:
+        """The policy, which it was told of."""
+        return "the policy" if self._was_told else ""
+
+    @property
+    def is_over(self) -> bool:
+        """It never is."""
+        return False
 
     def close(self) -> None:
         """Forget."""
@@ -73,7 +81,7 @@ class PolicyClient(StreamClient):
         """Say what the policy is."""
         del hello
         policy = self._policy
-        self.has = "the policy"
+        self._was_told = True
         return Welcome(
             env_name=policy.env.env_id,
             num_players=policy.env.num_players,
