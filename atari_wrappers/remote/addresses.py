@@ -9,6 +9,9 @@ from __future__ import annotations
 import importlib
 import ipaddress
 import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,3 +122,31 @@ def options(max_receive: int) -> list[tuple[str, int]]:
         ("grpc.max_reconnect_backoff_ms", 1000),
         ("grpc.so_reuseport", 0),  # a port that is taken is refused
     ]
+
+
+@contextmanager
+def bound_for_this_user(address: str) -> Iterator[None]:
+    """While an address is bound: a Unix socket is this user's alone, and no other server's.
+
+    Raises:
+        OSError: Somebody listens on the socket.
+        FileExistsError: Something else has its path.
+    """
+    if address.startswith("unix:"):
+        _check_free(address.removeprefix("unix:"))
+    mask = os.umask(0o177)
+    try:
+        yield
+    finally:
+        os.umask(mask)
+
+
+def _check_free(path: str) -> None:
+    place = Path(path)
+    if not place.exists():
+        return
+    if not place.is_socket():
+        raise FileExistsError(f"{path} is there, and no socket")
+    with socket.socket(socket.AF_UNIX) as probe:
+        if probe.connect_ex(path) == 0:
+            raise OSError(f"cannot listen on unix:{path}: another server does")

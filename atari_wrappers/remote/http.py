@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from aiohttp import web
 
-from atari_wrappers.remote.addresses import stays_here
+from atari_wrappers.remote.addresses import bound_for_this_user, stays_here
 from atari_wrappers.remote.clients import Client, Clients
 
 Result = TypeVar("Result")
@@ -98,9 +98,8 @@ class HttpFace:
             context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
             context.load_cert_chain(*certificate)
         if address.startswith("unix:"):
-            path = Path(address.removeprefix("unix:"))
-            await web.UnixSite(self._runner, str(path)).start()
-            path.chmod(0o600)
+            with bound_for_this_user(address):
+                await web.UnixSite(self._runner, address.removeprefix("unix:")).start()
             return address
         host, _, port = address.rpartition(":")
         site = web.TCPSite(self._runner, host.strip("[]"), int(port), ssl_context=context)

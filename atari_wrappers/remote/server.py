@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import os
-import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +15,14 @@ from google.protobuf.message import DecodeError
 
 from atari_wrappers.checks import check_count, check_number
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.remote.addresses import BATCHES, Service, checked_address, options, stays_here
+from atari_wrappers.remote.addresses import (
+    BATCHES,
+    Service,
+    bound_for_this_user,
+    checked_address,
+    options,
+    stays_here,
+)
 from atari_wrappers.remote.batches_pb2 import Reply, Resumed
 from atari_wrappers.remote.clients import Clients, StreamClient
 from atari_wrappers.remote.served import Served
@@ -130,23 +135,19 @@ class Server(ABC):
     def _listen(self, address: str, certificate: tuple[Path, Path] | None) -> str:
         """Bind the address, and return it with the port that it has."""
         _check_encrypted(address, certificate)
-        if address.startswith("unix:"):
-            _check_free(address.removeprefix("unix:"))
-        mask = os.umask(0o177)  # of a Unix socket: this user alone
         try:
-            if certificate is None:
-                port = self._server.add_insecure_port(address)
-            else:
-                chain, key = (path.read_bytes() for path in certificate)
-                credentials = grpc.ssl_server_credentials([(key, chain)])
-                port = self._server.add_secure_port(address, credentials)
+            with bound_for_this_user(address):
+                if certificate is None:
+                    port = self._server.add_insecure_port(address)
+                else:
+                    chain, key = (path.read_bytes() for path in certificate)
+                    credentials = grpc.ssl_server_credentials([(key, chain)])
+                    port = self._server.add_secure_port(address, credentials)
         except RuntimeError as error:
             raise OSError(
                 f"cannot listen on {address}: it is taken, or not of this machine"
                 + (", or the certificate or its key is none" if certificate else "")
             ) from error
-        finally:
-            os.umask(mask)
         if address.startswith("unix:"):
             return address
         return f"{address.rpartition(':')[0]}:{port}"
@@ -272,15 +273,3 @@ def _check_encrypted(address: str, certificate: tuple[Path, Path] | None) -> Non
             f"{address}: other machines could connect, which needs a certificate and its key"
             " for TLS (--tls-cert, --tls-key); or listen on 127.0.0.1 and forward a port by ssh"
         )
-
-
-def _check_free(path: str) -> None:
-    """Refuse the path of a socket that somebody listens on, or of anything else."""
-    place = Path(path)
-    if not place.exists():
-        return
-    if not place.is_socket():
-        raise FileExistsError(f"{path} is there, and no socket")
-    with socket.socket(socket.AF_UNIX) as probe:
-        if probe.connect_ex(path) == 0:
-            raise OSError(f"cannot listen on unix:{path}: another server does")

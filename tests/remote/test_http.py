@@ -9,6 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,14 @@ def test_a_token_is_asked_for(serve: Serve) -> None:
     assert get(address, "health") == {"status": "healthy"}
     with pytest.raises(UnsupportedError, match="other machines could connect"):
         serve("CartPole-v1", 1, limits={"http": "0.0.0.0:0"})
+
+
+def test_a_unix_socket_is_this_users(tmp_path: Path, serve: Serve) -> None:
+    path = tmp_path / "socket"
+    serve("CartPole-v1", 1, limits={"http": f"unix:{path}"})
+    assert path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(OSError, match="another server does"):
+        serve("CartPole-v1", 1, limits={"http": f"unix:{path}"})
 
 
 def test_its_validator_passes(serve: Serve) -> None:
