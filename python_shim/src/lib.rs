@@ -37,6 +37,7 @@ mod error;
 mod extension;
 mod gym;
 pub mod interpreter;
+mod parallel;
 pub mod tracker;
 mod value;
 mod variables;
@@ -48,6 +49,7 @@ pub use error::{env_error, py_err};
 pub use extension::{Hear, run_heard};
 pub use gym::{Image, ResetRequest, Step, VecGymEnv};
 pub use interpreter::shutdown;
+pub use parallel::ParallelEnv;
 pub use pyo3::{PyErr, PyResult};
 /// The libtorch bindings of the tensors here.
 pub use tch;

@@ -18,7 +18,7 @@ const NUM_ENVS: usize = 2;
 /// What an algorithm learns in.
 fn env(algorithm: Algorithm) -> Box<dyn VecEnv> {
     match algorithm {
-        Algorithm::Ddpg | Algorithm::Td3 => {
+        Algorithm::Ddpg | Algorithm::Td3 | Algorithm::Maddpg => {
             Box::new(SyncVecEnv::new(NUM_ENVS, |index| Pendulum::new(index as u64)).unwrap())
         }
         _ => Box::new(SyncVecEnv::new(NUM_ENVS, |index| CartPole::new(index as u64)).unwrap()),
@@ -34,7 +34,7 @@ fn with(algorithm: Algorithm, seed: u64, changes: &str) -> Box<dyn algorithms::A
     let changes = match algorithm {
         Algorithm::Ppo | Algorithm::A2c => changes + "num_steps = 4",
         // A gradient step with the second agent step; the run ends there.
-        Algorithm::Dqn | Algorithm::Ddpg | Algorithm::Td3 => {
+        Algorithm::Dqn | Algorithm::Ddpg | Algorithm::Td3 | Algorithm::Maddpg => {
             changes + "learning_starts = 2\ntrain_frequency = 2\ntotal_steps = 4"
         }
         Algorithm::Pqn => changes + "num_steps = 4\nnum_minibatches = 2",

@@ -25,6 +25,7 @@ from updates import Agent, a2c_loss, collect, ppo_losses
 
 Arrays = dict[str, np.ndarray]
 LIMIT = 10
+AGENTS = 3
 
 
 class Replay(VectorEnv):
@@ -76,7 +77,13 @@ def normalized(record: Arrays, gamma: float, *, obs: bool = True, rewards: bool 
 
 
 class ContinuousAgent(Agent):
-    """An MLP for each head; the policy is a Gaussian with deviations of its own."""
+    """An MLP for each head; the policy is a Gaussian with deviations of its own.
+
+    With several agents the policy reads the first part of a row, and each agent may have networks
+    of its own, which the last part of the row chooses among.
+    """
+
+    own_share = 1
 
     def __call__(self, obs: Tensor) -> tuple[Independent, Tensor]:
         """The policy and the values of a batch of flat observations."""
@@ -85,15 +92,27 @@ class ContinuousAgent(Agent):
             weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
             return linear(x, weight.to(x.dtype), bias.to(x.dtype))
 
-        def head(name: str) -> Tensor:
-            x = obs.to(self.body)
+        def head(name: str, x: Tensor) -> Tensor:
+            x = x.to(self.body)
             for hidden in ("hidden1", "hidden2"):
                 x = torch.tanh(layer(x, f"{name}.{hidden}"))
             return layer(x.to(self.dtype), name)
 
-        mean = head("policy")
-        deviation = self.weights["policy.log_std"].exp().expand_as(mean)
-        return Independent(Normal(mean, deviation), 1), head("value").squeeze(1)
+        def said(prefix: str, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+            own = rows[:, : rows.shape[1] // self.own_share]
+            mean = head(f"{prefix}policy", own)
+            deviation = self.weights[f"{prefix}policy.log_std"].exp().expand_as(mean)
+            return mean, deviation, head(f"{prefix}value", rows).squeeze(1)
+
+        if "policy.weight" in self.weights:
+            mean, deviation, value = said("", obs)
+        else:
+            of_agents = [said(f"agent{agent}.", obs[:, :-AGENTS]) for agent in range(AGENTS)]
+            agents = obs[:, -AGENTS:].argmax(1), torch.arange(len(obs))
+            mean, deviation, value = (
+                torch.stack(of)[agents] for of in zip(*of_agents, strict=True)
+            )
+        return Independent(Normal(mean, deviation), 1), value
 
 
 def update(path: Path, settings: dict) -> dict[str, Tensor]:
@@ -111,6 +130,7 @@ def update(path: Path, settings: dict) -> dict[str, Tensor]:
     by_time |= {name: by_time[name].reshape(num_updates, steps, envs) for name in flat}
     record = {name: torch.as_tensor(x) for name, x in by_time.items()}
     agent = ContinuousAgent(weights, settings)
+    agent.own_share = AGENTS if settings.get("central_critic") else 1
     agent.start(envs)
     in_whole_run = -(-settings["total_steps"] // (steps * envs))
     for number in range(num_updates):

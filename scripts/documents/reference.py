@@ -11,7 +11,7 @@ import atari_wrappers
 import rust_trainer
 
 PROGRAM = ROOT / "target/release/rust_trainer"
-ALGORITHMS = ("ppo", "a2c", "pqn", "dqn", "ddpg", "td3")
+ALGORITHMS = ("ppo", "a2c", "pqn", "dqn", "ddpg", "td3", "maddpg")
 COMMANDS = (
     *("train", "seeds", "watch", "play", "eval", "dump-frames"),
     *("versus", "league", "export", "import", "serve", "serve-policy", "doctor"),

@@ -71,7 +71,10 @@ def test_scripts_that_they_name_are_there() -> None:
 
 def test_options_that_pages_name_are_there() -> None:
     """In the commands of every page, those too that take hours."""
-    kinds = [["train", "--algorithm", name] for name in ("ppo", "a2c", "pqn", "dqn", "ddpg", "td3")]
+    kinds = [
+        ["train", "--algorithm", name]
+        for name in ("ppo", "a2c", "pqn", "dqn", "ddpg", "td3", "maddpg")
+    ]
     others = (
         "seeds",
         "watch",

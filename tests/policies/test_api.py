@@ -156,7 +156,7 @@ def test_a_bar_shows_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_settings_are_those_of_the_program(tmp_path: Path) -> None:
     trainer = Trainer(tmp_path, PROGRAM)
     options, presets = {"config"}, ""
-    for algorithm in ("ppo", "a2c", "dqn", "pqn", "ddpg", "td3"):
+    for algorithm in ("ppo", "a2c", "dqn", "pqn", "ddpg", "td3", "maddpg"):
         out, _ = trainer.run("train", "--algorithm", algorithm, "--help")
         options |= {each.replace("-", "_") for each in re.findall(r"^ +--([\w-]+) <", out, re.M)}
         presets = out.partition("\nPresets:\n")[2]

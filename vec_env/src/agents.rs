@@ -78,6 +78,11 @@ pub trait MultiAgentEnv: Send {
         obs: &mut [Vec<u8>],
     ) -> Vec<Option<Transition>>;
 
+    /// What went wrong in the calls before, of environments that can fail; the batch gives it to whoever receives.
+    fn take_error(&mut self) -> Option<EnvError> {
+        None
+    }
+
     /// What it looks like now; `None` where it cannot be drawn.
     fn render(&self) -> Option<Picture> {
         None

@@ -23,6 +23,7 @@
 //!
 //! This crate knows neither Python nor any tensor library.
 
+mod agent_rows;
 mod agents;
 mod checks;
 pub mod env;
@@ -40,6 +41,7 @@ mod vec_env;
 #[cfg(feature = "window")]
 mod window;
 
+pub use agent_rows::{AgentRows, RowLayout};
 pub use agents::{Agent, MultiAgentEnv};
 pub use env::{Env, Transition};
 pub use error::EnvError;

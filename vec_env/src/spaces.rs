@@ -11,6 +11,9 @@ pub struct BatchSpec {
     pub num_envs: usize,
     /// Players in each environment, 1 or 2.
     pub num_players: usize,
+    /// Agents of each environment that have rows of their own, side by side; 1 where rows are environments. With more,
+    /// `num_envs` counts the rows.
+    pub num_agents: usize,
     /// Environments that one [`VecEnv::recv`](crate::VecEnv::recv) waits for.
     pub batch_size: usize,
     /// Shape and type of one observation.
@@ -29,6 +32,7 @@ impl BatchSpec {
             backend: "rust".to_owned(),
             num_envs,
             num_players: 1,
+            num_agents: 1,
             batch_size: num_envs,
             obs_spec,
             action_space,

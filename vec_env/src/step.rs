@@ -44,6 +44,9 @@ pub struct StepBatch {
     pub episode_frames: Vec<i64>,
     /// The environment failed and was made anew; its episode counts as truncated.
     pub worker_restarted: Vec<bool>,
+    /// The row is of an agent that took no part in this step, for its episode had ended and those of others of its
+    /// environment had not; it counts as terminated. Empty where all took part.
+    pub absent: Vec<bool>,
     /// The true games that ended in this step.
     pub episodes: Vec<Episode>,
     /// The last observation of every episode that ended in this step, as `(row, bytes)`; with
@@ -59,6 +62,12 @@ impl StepBatch {
     #[must_use]
     pub fn is_done(&self, row: usize) -> bool {
         self.terminated[row] || self.truncated[row]
+    }
+
+    /// Whether the agent of `row` took no part.
+    #[must_use]
+    pub fn is_absent(&self, row: usize) -> bool {
+        self.absent.get(row) == Some(&true)
     }
 
     /// Takes over from `other` one row for each of `rows`; of what players have one entry for each, those of
@@ -81,6 +90,7 @@ impl StepBatch {
         take(&mut self.episode_length, &other.episode_length, rows);
         take(&mut self.episode_frames, &other.episode_frames, rows);
         take(&mut self.worker_restarted, &other.worker_restarted, rows);
+        self.absent.clear();
         self.episodes.clear();
         self.final_obs.clear();
         self.final_lives.clear();
@@ -110,6 +120,7 @@ impl StepBatch {
         fill(&mut self.episode_return, num_rows * num_players);
         fill(&mut self.episode_length, num_rows);
         fill(&mut self.episode_frames, num_rows);
+        self.absent.clear();
         self.episodes.clear();
         self.final_obs.clear();
         self.final_lives.clear();

@@ -62,6 +62,9 @@ def load_policy(path: str | os.PathLike[str], *, best: bool = False) -> Policy:
 def policy_of(checkpoint: Checkpoint) -> Policy:
     """Build the policy that a checkpoint holds; see `load_policy`."""
     settings = checkpoint.settings
+    of_agents = settings.get("central_critic") or not settings.get("share_weights", True)
+    if of_agents or settings.get("algorithm") == "maddpg":
+        raise CheckpointError("networks of several agents are played by the trainer's `eval` alone")
     if settings.get("algorithm", "ppo") in ("dqn", "pqn"):
         policy: Policy = QNetwork(checkpoint)
     elif settings.get("algorithm") in ("ddpg", "td3"):

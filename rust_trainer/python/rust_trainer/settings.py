@@ -26,6 +26,9 @@ Preset = Literal[
     "ppo-continuous",
     "ddpg-continuous",
     "td3-continuous",
+    "ippo-simple-spread",
+    "mappo-simple-spread",
+    "maddpg-simple-spread",
     "ppo-record",
     "pqn-record",
 ]
@@ -47,7 +50,7 @@ class Settings:
     config: str | PathLike[str] | None = None
 
     # Every run.
-    algorithm: Literal["ppo", "a2c", "dqn", "pqn", "ddpg", "td3"] | None = None
+    algorithm: Literal["ppo", "a2c", "dqn", "pqn", "ddpg", "td3", "maddpg"] | None = None
     total_steps: int | None = None
     seed: int | None = None
     runs_dir: str | PathLike[str] | None = None
@@ -70,6 +73,7 @@ class Settings:
     opponent_every: int | None = None
     opponent_pool: int | None = None
     opponent_draw: Literal["uniform", "latest", "prioritized"] | None = None
+    num_agents: int | None = None
     backend: Literal["auto", "ale", "native", "sync", "async"] | None = None
     remote: str | None = None
     env_timeout: float | None = None
@@ -113,6 +117,8 @@ class Settings:
     vf_coef: float | None = None
     max_grad_norm: float | None = None
     adam_eps: float | None = None
+    central_critic: bool | None = None
+    share_weights: bool | None = None
     lstm_size: int | None = None
     # A2C, what others have not.
     rmsprop_alpha: float | None = None

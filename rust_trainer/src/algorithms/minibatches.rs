@@ -75,8 +75,8 @@ impl<N: Network> Learner<N> {
         loss: impl Fn(&N, &Batch, &Samples) -> Loss + Sync,
     ) -> Result<Option<Vec<Tensor>>, TrainerError> {
         // Sequences are numbered over all ranks, and drawn by all alike.
-        let num_sequences = rollout.num_sequences() * self.ranks.count();
-        let mut pass: Vec<i64> = (0..num_sequences as i64).collect();
+        let mut pass = rollout.sequences(rollout.num_sequences() * self.ranks.count());
+        let num_sequences = pass.len();
         let mut order = Vec::with_capacity(settings.epochs * num_sequences);
         for _ in 0..settings.epochs {
             if settings.is_shuffled {

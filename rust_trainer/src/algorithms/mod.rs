@@ -3,7 +3,7 @@
 //! For each step the run asks for [`Algorithm::next_obs`] and [`Algorithm::act`], steps the environments,
 //! and tells what that gave to [`Algorithm::observe`]; then [`Algorithm::learn`] learns when it is time.
 //!
-//! PPO, A2C and PQN learn from rollouts, in the loop of [`OnPolicy`]; DQN, DDPG and TD3 from a replay memory.
+//! PPO, A2C and PQN learn from rollouts, in the loop of [`OnPolicy`]; DQN, DDPG, TD3 and MADDPG from a replay memory.
 
 pub mod a2c;
 mod actor_critic;
@@ -71,7 +71,9 @@ pub fn of_rank(
         AlgorithmSettings::Pqn(pqn) => Box::new(OnPolicyAlgorithm::of_rank(
             pqn, settings, env, device, ranks,
         )?),
-        AlgorithmSettings::Ddpg(ddpg) | AlgorithmSettings::Td3(ddpg) => {
+        AlgorithmSettings::Ddpg(ddpg)
+        | AlgorithmSettings::Td3(ddpg)
+        | AlgorithmSettings::Maddpg(ddpg) => {
             Box::new(Ddpg::new(ddpg, settings, env, device, ranks)?)
         }
     })
@@ -86,11 +88,12 @@ pub fn load_policy(
     state: &State,
 ) -> Result<Box<dyn Policy>, TrainerError> {
     device::limit_torch_to_one_thread();
-    let mut blueprint = Blueprint::new(settings, (spec, actions), device, 0);
+    let num_agents = settings.env.num_agents.max(1);
+    let mut blueprint = Blueprint::new(settings, (spec, actions), device, 0).of_agents(num_agents);
     let (style, epsilon) = match &settings.algorithm {
         AlgorithmSettings::Dqn(dqn) => (dqn.style(), dqn.eval_e),
         AlgorithmSettings::Pqn(pqn) => (pqn.style(), pqn.end_e),
-        AlgorithmSettings::Ddpg(_) | AlgorithmSettings::Td3(_) => {
+        AlgorithmSettings::Ddpg(_) | AlgorithmSettings::Td3(_) | AlgorithmSettings::Maddpg(_) => {
             let policy = blueprint.actor()?;
             state.copy_to(policy.params.named())?;
             return Ok(Box::new(policy));

@@ -105,13 +105,16 @@ impl<S: OnPolicy> OnPolicyAlgorithm<S> {
     ) -> Result<Self, TrainerError> {
         let common = settings.common();
         let spaces = (env.obs_spec(), env.action_space());
-        let mut blueprint = Blueprint::new(run, spaces, device, run.run.seed);
+        let num_agents = env.spec().num_agents;
+        let mut blueprint = Blueprint::new(run, spaces, device, run.run.seed).of_agents(num_agents);
         let net = settings.net(&mut blueprint)?;
         let optimizer = settings.optimizer(net.params().numel(), device);
         let (num_envs, actions) = (env.num_envs(), env.action_space());
         let memory = net.new_memory(num_envs);
-        // What several ranks do together is not all on the device, and cannot be recorded.
-        let is_recorded = device != Device::Cpu && ranks.is_alone() && memory.state().is_none();
+        // What several ranks do together is not all on the device, and cannot be recorded; agents may be absent, and
+        // minibatches differ in size.
+        let is_alone = ranks.is_alone() && num_agents == 1;
+        let is_recorded = device != Device::Cpu && is_alone && memory.state().is_none();
         let recording = || Recording::on(device, run.machine.cuda_graphs);
         let is_discrete = matches!(actions, ActionSpace::Discrete { .. });
         let mut learner = Learner::new(net, optimizer, blueprint.rng, &run.machine, ranks);
@@ -231,6 +234,13 @@ impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
         let dones: Vec<bool> = dones.collect();
         self.memories[group].forget(&dones);
         self.rollout.add_step(&rewards, dones);
+        if !step.absent.is_empty() {
+            if !self.learner.ranks.is_alone() || self.memories[group].state().is_some() {
+                let problem = "agents whose episodes end apart are learned from in one process, and without an LSTM";
+                return Err(TrainerError::Usage(problem.to_owned()));
+            }
+            self.rollout.leave_out(&step.absent);
+        }
         Ok(())
     }
 

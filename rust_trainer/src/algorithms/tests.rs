@@ -35,9 +35,7 @@ fn played(
         AlgorithmSettings::Ppo(ppo) => new(ppo, settings, &env, recording),
         AlgorithmSettings::A2c(a2c) => new(a2c, settings, &env, recording),
         AlgorithmSettings::Pqn(pqn) => new(pqn, settings, &env, recording),
-        AlgorithmSettings::Dqn(_) | AlgorithmSettings::Ddpg(_) | AlgorithmSettings::Td3(_) => {
-            unreachable!("it is not recorded")
-        }
+        _ => unreachable!("it is not recorded"),
     };
     let (mut actions, mut metrics) = (Vec::new(), Vec::new());
     let mut step = StepBatch::default();

@@ -14,6 +14,7 @@ use crate::{
     parallel::Threads,
     processor,
     ranks::Ranks,
+    report::format::of_agents,
     run::{Counters, Outcome, Run, Summary, machine},
     settings::{Precision, RunSettings, Settings},
     stop::StopRequest,
@@ -84,6 +85,10 @@ fn computed_in(settings: &Settings, precision: Precision, device: Device, run: &
 /// How many environments there are, and for whom.
 fn environments(settings: &Settings) -> String {
     match settings.env.num_players {
+        1 if settings.env.num_agents > 1 => format!(
+            "{} agents in each of {} environments",
+            settings.env.num_agents, settings.env.num_envs
+        ),
         1 => format!("{} environments", settings.env.num_envs),
         players => {
             let count = settings.env.num_envs;
@@ -163,7 +168,8 @@ pub(super) fn end(summary: &Summary, begun_at: u64, folder: &Path, stop: &StopRe
         )),
         Some((mean, 1)) => say(format_args!("raw return of the only game: {mean:.1}")),
         Some((mean, games)) => say(format_args!(
-            "mean raw return of the last {games} games: {mean:.1}"
+            "mean raw return of the last {games} games: {mean:.1}{}",
+            of_agents(mean, summary.num_agents)
         )),
         None => say("no game ended"),
     }

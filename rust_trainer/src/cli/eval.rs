@@ -13,7 +13,8 @@ use crate::{
     envs::Recording,
     error::TrainerError,
     listener,
-    report::Evaluation,
+    policy::{Policy, RandomPolicy},
+    report::{Evaluation, format::of_agents},
     run::evaluate::{Game, evaluation_of},
     stop::StopRequest,
 };
@@ -25,6 +26,9 @@ pub(super) struct EvalArgs {
     /// True games to play
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     episodes: u64,
+    /// Play at random instead of by the policy: what its score is to be seen beside
+    #[arg(long)]
+    random: bool,
     /// Environments played at once
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
     num_envs: u64,
@@ -40,7 +44,12 @@ pub(super) struct EvalArgs {
 pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
     let found = args.play.find()?;
     let (settings, counters) = (&found.checkpoint.settings, found.checkpoint.counters);
-    let policy = args.play.load(&found)?;
+    let policy: Box<dyn Policy> = if args.random {
+        Box::new(RandomPolicy(found.checkpoint.action_space.clone()))
+    } else {
+        args.play.load(&found)?
+    };
+    let agents = settings.env.num_agents.max(1);
     let video_dir = args.video_dir.as_deref();
     let videos = video_dir.map(|folder| Recorded::new(folder, ".mp4"));
     let videos = videos.transpose()?;
@@ -56,20 +65,25 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
         .how
         .precision
         .map(|format| format!(" in {format}"));
-    print(format_args!(
-        "{} at agent step {}, {} games{}",
-        settings.env.env_id,
-        counters.step,
-        args.episodes,
-        asked.unwrap_or_default()
-    ))?;
+    let (asked, games) = (asked.unwrap_or_default(), args.episodes);
+    let who = if args.random {
+        "at random".to_owned()
+    } else {
+        format!("at agent step {}", counters.step)
+    };
+    let env_id = &settings.env.env_id;
+    print(format_args!("{env_id} {who}, {games} games{asked}"))?;
     let mut number = 0;
     let on_game = |game: &Game| {
-        number += 1;
         let episode = &game.episode;
+        number += usize::from(episode.env.is_multiple_of(agents));
         let (value, steps) = (episode.raw_return, episode.length);
         listener::tell(|| json!({"event": "game", "raw_return": value, "length": steps}));
-        let line = format!("game {number}: {value} in {steps} steps");
+        let agent = match agents {
+            1 => String::new(),
+            _ => format!(", agent {}", episode.env % agents),
+        };
+        let line = format!("game {number}{agent}: {value} in {steps} steps");
         match &videos {
             Some(videos) if (game.number as u64).is_multiple_of(args.record_every) => {
                 print(format_args!("{line}, {}", video_name(game, videos.first)))
@@ -79,14 +93,15 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
     };
     let played = args
         .play
-        .play(&*policy, env, args.episodes, stop, on_game)?;
+        .play(&*policy, env, games * agents as u64, stop, on_game)?;
     if !played.is_empty() {
         let evaluation = evaluation_of(&played, counters.step, 0.0);
         listener::tell(|| json!({"event": "evaluation", "scalars": evaluation}));
         let Evaluation { mean, std, .. } = evaluation;
         print(format_args!(
-            "mean {mean:.2} ± {std:.2} (standard deviation) over {} games",
-            played.len()
+            "mean {mean:.2} ± {std:.2} (standard deviation) over {} games{}",
+            played.len() / agents,
+            of_agents(mean, agents)
         ))?;
     }
     if let (Some(videos), Some(folder)) = (videos, video_dir) {

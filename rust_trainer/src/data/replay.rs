@@ -146,14 +146,19 @@ impl Replay {
     /// observations `[num_envs, ...]` that follow.
     ///
     /// # Errors
-    /// [`TrainerError::NoFinalObs`] for an episode that was cut off without its last observation; bytes
-    /// of another length.
+    /// [`TrainerError::NoFinalObs`] for an episode that was cut off without its last observation; for agents
+    /// who are absent; bytes of another length.
     pub fn push(
         &mut self,
         actions: &ActionBatch,
         step: &StepBatch,
         obs: Vec<u8>,
     ) -> Result<(), TrainerError> {
+        if !step.absent.is_empty() {
+            return Err(TrainerError::Usage(
+                "agents whose episodes end apart are learned from by ppo, a2c and pqn".to_owned(),
+            ));
+        }
         let truncated = truncated_obs(step)?;
         self.actions.write(self.place(self.steps, 0), actions);
         for env in 0..self.num_envs {

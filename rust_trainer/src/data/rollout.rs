@@ -38,6 +38,8 @@ pub struct Rollout {
     pub rewards: Vec<f32>,
     /// Whether the episode ended in this step.
     pub dones: Vec<bool>,
+    /// Whether nobody was there to learn from: see [`vec_env::StepBatch::absent`].
+    absent: Vec<bool>,
 }
 
 impl Rollout {
@@ -65,6 +67,7 @@ impl Rollout {
             values: Vec::new(),
             rewards: Vec::new(),
             dones: Vec::new(),
+            absent: Vec::new(),
         })
     }
 
@@ -132,6 +135,19 @@ impl Rollout {
         self.received += 1;
         self.rewards.extend(rewards);
         self.dones.extend(dones);
+    }
+
+    /// Leaves the rows of the step taken last that are `absent` out of what is learned from.
+    pub(crate) fn leave_out(&mut self, absent: &[bool]) {
+        let of_step = self.dones.len() - absent.len();
+        self.absent.resize(of_step, false);
+        self.absent.extend(absent);
+    }
+
+    /// The sequences to learn from, of `count`.
+    pub(crate) fn sequences(&self, count: usize) -> Vec<i64> {
+        let is_there = |sequence: &i64| self.absent.get(*sequence as usize) != Some(&true);
+        (0..count as i64).filter(is_there).collect()
     }
 
     /// Whether there is room for the actions of another step, and its group's observations are there.
@@ -278,6 +294,7 @@ impl Rollout {
         self.values.clear();
         self.rewards.clear();
         self.dones.clear();
+        self.absent.clear();
     }
 
     /// The row of a step, those of each group counted by themselves.

@@ -4,6 +4,7 @@ pub(crate) mod categorical;
 pub(crate) mod gaussian;
 
 use tch::{Kind, Tensor};
+use vec_env::ActionSpace;
 
 use gaussian::LN_SQRT_2PI;
 
@@ -21,7 +22,7 @@ pub enum Distribution {
     DiagonalGaussian {
         /// `[batch, dims]`.
         mean: Tensor,
-        /// Logarithms of the standard deviations, `[dims]`.
+        /// Logarithms of the standard deviations, `[dims]`; `[batch, dims]` where agents have networks of their own.
         log_std: Tensor,
     },
 }
@@ -57,8 +58,11 @@ impl Distribution {
                 -(log_probs.exp() * log_probs).sum_dim_intlist(-1, false, Kind::Float)
             }
             Self::DiagonalGaussian { mean, log_std } => {
-                let entropy = (log_std + (0.5 + LN_SQRT_2PI)).sum(None);
-                entropy.expand([mean.size()[0]], false)
+                let each = log_std + (0.5 + LN_SQRT_2PI);
+                if each.dim() > 1 {
+                    return each.sum_dim_intlist(-1, false, None);
+                }
+                each.sum(None).expand([mean.size()[0]], false)
             }
         }
     }
@@ -71,6 +75,19 @@ impl Distribution {
             Self::DiagonalGaussian { mean, log_std } => {
                 Tensor::cat(&[mean, &log_std.expand_as(mean)], 1)
             }
+        }
+    }
+
+    /// The one whose [`Distribution::numbers`] these are, over `actions`.
+    pub(crate) fn of_numbers(numbers: &Tensor, actions: &ActionSpace) -> Self {
+        let ActionSpace::Box { low, .. } = actions else {
+            let log_probs = numbers.shallow_clone();
+            return Self::Categorical { log_probs };
+        };
+        let dims = low.len() as i64;
+        Self::DiagonalGaussian {
+            mean: numbers.narrow(1, 0, dims),
+            log_std: numbers.narrow(1, dims, dims),
         }
     }
 }

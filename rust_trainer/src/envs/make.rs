@@ -8,7 +8,7 @@ use super::{
     against_opponent::AgainstOpponent,
     checks::check,
     groups::EnvGroups,
-    native,
+    many_agents, native,
     opponent::{Opponent, RandomOpponent},
     own_thread,
     past_selves::{DrawnOpponents, PastSelves},
@@ -213,6 +213,9 @@ fn make(
     why_not_native: &mut Option<String>,
 ) -> Result<Made, TrainerError> {
     let threads = threads.min(num_envs);
+    if let Some(env) = many_agents::make(request, num_envs) {
+        return made(request.env_id(), env);
+    }
     if request.backend != Backend::Auto {
         return make_on(request, request.backend, num_envs, threads);
     }

@@ -7,6 +7,7 @@ mod checks;
 mod env_thread;
 mod groups;
 mod make;
+mod many_agents;
 mod native;
 mod opponent;
 mod opponent_states;

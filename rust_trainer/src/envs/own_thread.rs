@@ -8,10 +8,10 @@ use vec_env::{Actions, BatchSpec, EnvError, ObsSlot, StepBatch, VecEnv};
 use super::env_thread::EnvThread;
 
 /// Moves environments to a thread where they step in the one that waits for them, and may hang: those of a user's
-/// own module (`module:Name-v0`). Others do not pay for it, some 0.15 ms a step.
+/// own module (`module:Name-v0`, `pettingzoo:module`). Others do not pay for it, some 0.15 ms a step.
 pub(super) fn if_needed(env_id: &str, env: Box<dyn VecEnv>) -> Box<dyn VecEnv> {
     match env.backend() {
-        "sync" if env_id.contains(':') => Box::new(OwnThread::new(env)),
+        "sync" | "pettingzoo" if env_id.contains(':') => Box::new(OwnThread::new(env)),
         _ => env,
     }
 }

@@ -96,7 +96,9 @@ pub(crate) fn of_run(
             let whole = if is_gathered { whole } else { 0 };
             return of_replay(memory.saturating_add(whole), of_layers(dqn.batch_size));
         }
-        AlgorithmSettings::Ddpg(ddpg) | AlgorithmSettings::Td3(ddpg) => {
+        AlgorithmSettings::Ddpg(ddpg)
+        | AlgorithmSettings::Td3(ddpg)
+        | AlgorithmSettings::Maddpg(ddpg) => {
             let memory = Replay::num_bytes(spaces, num_envs, ddpg.replay_capacity, 1);
             return of_replay(memory, of_layers(ddpg.batch_size));
         }

@@ -4,6 +4,7 @@
 //! [`Params`], of which the layers' tensors are views.
 
 mod actor;
+mod agent_view;
 mod body;
 mod convolution;
 mod critics;
@@ -22,7 +23,8 @@ pub(crate) mod speed;
 #[cfg(test)]
 mod tests;
 
-pub use actor::Actor;
+pub use actor::{Actor, Agents};
+pub use agent_view::AgentView;
 pub use body::{Body, BodyStyle};
 pub use critics::Critics;
 pub use impala::ImpalaResNet;

@@ -19,6 +19,8 @@ use crate::{
 pub struct ParamsBuilder<'a> {
     rng: &'a mut dyn Rng,
     init: Init,
+    /// What the names of those that follow begin with.
+    prefix: String,
     named: Vec<(String, Tensor)>,
 }
 
@@ -28,6 +30,7 @@ impl<'a> ParamsBuilder<'a> {
         Self {
             rng,
             init: Init::Orthogonal,
+            prefix: String::new(),
             named: Vec::new(),
         }
     }
@@ -36,6 +39,16 @@ impl<'a> ParamsBuilder<'a> {
     #[must_use]
     pub fn starting(self, init: Init) -> Self {
         Self { init, ..self }
+    }
+
+    /// The parameters that follow are those of one of `count` agents, and their names begin with `agent0.` and so on; as
+    /// they are where it is the only one.
+    pub(super) fn begin_agent(&mut self, agent: usize, count: usize) {
+        self.prefix = if count > 1 {
+            format!("agent{agent}.")
+        } else {
+            String::new()
+        };
     }
 
     /// Weights: orthonormal rows or columns times `gain`, or uniform up to 1/√`fan_in`.
@@ -73,7 +86,7 @@ impl<'a> ParamsBuilder<'a> {
 
     fn add(&mut self, name: &str, value: Tensor) -> Tensor {
         let layers = value.shallow_clone();
-        self.named.push((name.to_owned(), value));
+        self.named.push((format!("{}{name}", self.prefix), value));
         layers
     }
 

@@ -8,6 +8,7 @@ use tch::{Device, Kind, Tensor};
 use vec_env::{ActionSpace, ObsSpec};
 
 use super::{
+    agent_view::AgentView,
     body::{Body, BodyStyle, compute_kind},
     layers::{Activation, Linear},
     lstm::{Lstm, Memory},
@@ -37,16 +38,24 @@ pub struct PolicyValueNet {
     pub params: Params,
     /// What observations go through before they come here, where the settings say so.
     pub obs_normalizer: Option<ObsNormalizer>,
+    /// One, or one for each agent.
+    nets: Vec<Layers>,
+    view: AgentView,
+    compute: Kind,
+    action_space: ActionSpace,
+}
+
+/// The layers of one policy and its value function.
+#[derive(Debug)]
+struct Layers {
     /// Of both heads, or of the policy alone.
     body: Body,
     /// The value's own.
     value_body: Option<Body>,
-    /// What remembers, behind a body of both heads.
+    /// What remembers, behind a body of both heads, or of the policy where the value reads more.
     lstm: Option<Lstm>,
     policy: PolicyHead,
     value: Linear,
-    compute: Kind,
-    action_space: ActionSpace,
 }
 
 const VALUE_GAIN: f64 = 1.0;
@@ -67,30 +76,39 @@ impl PolicyValueNet {
         precision: Precision,
         rng: &mut dyn Rng,
     ) -> Result<Self, TrainerError> {
+        let view = AgentView::single(spec);
+        let on = (device, precision);
+        Self::of_agents(view, actions, settings, lstm_size, on, rng)
+    }
+
+    /// The same for rows of which it reads what `view` says. A value function that reads more than the policy has a body
+    /// of its own. The names of several networks' parameters begin with `agent0.` and so on.
+    ///
+    /// # Errors
+    /// As [`PolicyValueNet::new`]; [`TrainerError::Setting`] for several networks with an LSTM.
+    pub fn of_agents(
+        view: AgentView,
+        actions: &ActionSpace,
+        settings: &NetSettings,
+        lstm_size: i64,
+        (device, precision): (Device, Precision),
+        rng: &mut dyn Rng,
+    ) -> Result<Self, TrainerError> {
+        if lstm_size > 0 && view.num_nets > 1 {
+            let problem = "must be 0 where each agent has a network of its own".to_owned();
+            return Err(TrainerError::setting("lstm_size", lstm_size, problem));
+        }
         let mut params = ParamsBuilder::new(rng).starting(settings.init);
-        let new_body = |params: &mut ParamsBuilder<'_>, scope| {
-            Body::new(params, scope, spec, settings, BodyStyle::ACTOR_CRITIC)
-        };
-        let is_shared = spec.is_image() || lstm_size > 0;
-        let body = new_body(&mut params, if is_shared { "" } else { "policy." })?;
-        let lstm =
-            (lstm_size > 0).then(|| Lstm::new(&mut params, "lstm", body.features, lstm_size));
-        let features = lstm.as_ref().map_or(body.features, Lstm::size);
-        let policy = PolicyHead::new(&mut params, features, actions)?;
-        let value_body = if is_shared {
-            None
-        } else {
-            Some(new_body(&mut params, "value.")?)
-        };
-        let value = Linear::new(&mut params, "value", features, 1, VALUE_GAIN);
+        let nets = (0..view.num_nets).map(|agent| {
+            params.begin_agent(agent, view.num_nets);
+            Layers::new(&mut params, &view, actions, settings, lstm_size)
+        });
+        let nets = nets.collect::<Result<_, TrainerError>>()?;
         Ok(Self {
             params: params.finish(device),
             obs_normalizer: None,
-            body,
-            value_body,
-            lstm,
-            policy,
-            value,
+            nets,
+            view,
             compute: compute_kind(precision, device),
             action_space: actions.clone(),
         })
@@ -114,7 +132,7 @@ impl PolicyValueNet {
     /// What it remembers where an episode starts in each of `num_envs` environments.
     #[must_use]
     pub fn new_memory(&self, num_envs: usize) -> Memory {
-        let state = self.lstm.as_ref().map(|lstm| lstm.zero_state(num_envs));
+        let state = self.lstm().map(|lstm| lstm.zero_state(num_envs));
         state.map_or_else(Memory::default, Memory::of_lstm)
     }
 
@@ -145,7 +163,71 @@ impl PolicyValueNet {
         memory: &Memory,
         episode_starts: &[bool],
     ) -> (Output, Memory) {
-        let mut features = self.body.forward(obs, self.compute);
+        let (own, shown) = (self.view.own(obs), self.view.shown(obs));
+        let said =
+            |layers: &Layers| layers.unroll([&own, &shown], memory, episode_starts, self.compute);
+        if let [layers] = self.nets.as_slice() {
+            return said(layers);
+        }
+        let agents = self.view.agents(obs).to_kind(Kind::Float);
+        let of_agents = self.nets.iter().zip(0..).map(|(layers, agent)| {
+            let (output, _) = said(layers);
+            let table = Tensor::cat(&[output.policy.numbers(), output.value.unsqueeze(1)], 1);
+            table * agents.narrow(1, agent, 1)
+        });
+        let table: Tensor = of_agents.sum();
+        let width = table.size()[1] - 1;
+        let output = Output {
+            policy: Distribution::of_numbers(&table.narrow(1, 0, width), &self.action_space),
+            value: table.select(1, width),
+        };
+        (output, Memory::default())
+    }
+
+    fn lstm(&self) -> Option<&Lstm> {
+        self.nets.first().and_then(|layers| layers.lstm.as_ref())
+    }
+}
+
+impl Layers {
+    fn new(
+        params: &mut ParamsBuilder<'_>,
+        view: &AgentView,
+        actions: &ActionSpace,
+        settings: &NetSettings,
+        lstm_size: i64,
+    ) -> Result<Self, TrainerError> {
+        let new_body = |params: &mut ParamsBuilder<'_>, scope, spec| {
+            Body::new(params, scope, spec, settings, BodyStyle::ACTOR_CRITIC)
+        };
+        let is_shared = (view.own.is_image() || lstm_size > 0) && !view.is_central();
+        let scope = if is_shared { "" } else { "policy." };
+        let body = new_body(params, scope, &view.own)?;
+        let lstm = (lstm_size > 0).then(|| Lstm::new(params, "lstm", body.features, lstm_size));
+        let features = lstm.as_ref().map_or(body.features, Lstm::size);
+        let policy = PolicyHead::new(params, features, actions)?;
+        let own = (!is_shared).then(|| new_body(params, "value.", &view.shown));
+        let value_body = own.transpose()?;
+        let for_value = value_body.as_ref().map_or(features, |body| body.features);
+        let value = Linear::new(params, "value", for_value, 1, VALUE_GAIN);
+        Ok(Self {
+            body,
+            value_body,
+            lstm,
+            policy,
+            value,
+        })
+    }
+
+    /// [`PolicyValueNet::unroll`] of what the policy and the value function read.
+    fn unroll(
+        &self,
+        [own, shown]: [&Tensor; 2],
+        memory: &Memory,
+        episode_starts: &[bool],
+        compute: Kind,
+    ) -> (Output, Memory) {
+        let mut features = self.body.forward(own, compute);
         let mut after = Memory::default();
         if let Some(lstm) = &self.lstm {
             let state = match memory.state() {
@@ -158,9 +240,9 @@ impl PolicyValueNet {
             after = Memory::of_lstm(state);
             features = outputs.flatten(0, 1);
         }
-        let own = self.value_body.as_ref();
-        let own = own.map(|body| body.forward(obs, self.compute));
-        let for_value = own.as_ref().unwrap_or(&features).to_kind(Kind::Float);
+        let of_value = self.value_body.as_ref();
+        let of_value = of_value.map(|body| body.forward(shown, compute));
+        let for_value = of_value.as_ref().unwrap_or(&features).to_kind(Kind::Float);
         let value = self.value.forward(&for_value, Activation::None);
         let output = Output {
             policy: self.policy.forward(&features),

@@ -3,32 +3,46 @@
 use rand::RngExt;
 use rand_distr::{Distribution as _, StandardNormal};
 use rand_pcg::Pcg64;
-use tch::{Device, Tensor, no_grad_guard};
+use tch::{Device, Kind, Tensor, no_grad_guard};
 use vec_env::{ActionBatch, ActionSpace};
 
 use super::{Estimates, Outlook, Policy};
 use crate::{
+    distributions::categorical,
     nn::{Actor, Memory, Network},
     tensors::to_vec,
 };
 
-/// It has one action for each observation, whether it plays greedily or not.
+/// It has one action for each observation, whether it plays greedily or not; discrete ones are drawn.
 impl Policy for Actor {
     fn device(&self) -> Device {
         self.params().device()
     }
 
-    fn act(&self, obs: &Tensor, _: &mut Memory, _: &mut Pcg64, _: bool) -> ActionBatch {
+    fn act(&self, obs: &Tensor, _: &mut Memory, rng: &mut Pcg64, greedy: bool) -> ActionBatch {
         let _guard = no_grad_guard();
-        let actions = ActionBatch::Continuous(to_vec(&self.forward(obs).reshape(-1)));
+        let said = self.forward(obs);
+        if let ActionSpace::Discrete { n } = self.action_space() {
+            let log_probs = to_vec::<f32>(&said.log_softmax(-1, Kind::Float).reshape(-1));
+            let mut actions = Vec::new();
+            for row in log_probs.chunks_exact(*n as usize) {
+                categorical::draw(row, rng, greedy, &mut actions);
+            }
+            return ActionBatch::Discrete(actions);
+        }
+        let actions = ActionBatch::Continuous(to_vec(&said.reshape(-1)));
         self.action_space().clipped(&actions) // the last bit may lie beyond
     }
 
     fn outlook(&self, obs: &Tensor, _: &Memory) -> Outlook {
         let _guard = no_grad_guard();
+        let said = self.forward(obs);
         Outlook {
             value: None,
-            estimates: Estimates::Means(to_vec(&self.forward(obs).get(0))),
+            estimates: match self.action_space() {
+                ActionSpace::Box { .. } => Estimates::Means(to_vec(&said.get(0))),
+                _ => Estimates::Probabilities(to_vec(&said.get(0).softmax(-1, Kind::Float))),
+            },
         }
     }
 }
@@ -54,10 +68,11 @@ pub fn explored(
     space.clipped(&moved)
 }
 
-/// `count` actions drawn uniformly within the bounds of a `Box`.
+/// `count` actions drawn uniformly, within the bounds of a `Box`.
 pub fn uniform(space: &ActionSpace, count: usize, rng: &mut Pcg64) -> ActionBatch {
     let ActionSpace::Box { low, high, .. } = space else {
-        return ActionBatch::Continuous(Vec::new());
+        let actions = (0..count).map(|_| rng.random_range(0..space.num_actions()));
+        return ActionBatch::Discrete(actions.collect());
     };
     let bounds = low.iter().zip(high).cycle().take(count * low.len());
     let drawn = bounds.map(|(low, high)| {

@@ -8,6 +8,7 @@
 mod deterministic;
 mod epsilon_greedy;
 mod outlook;
+mod random;
 
 pub use deterministic::{explored, uniform};
 pub use epsilon_greedy::{
@@ -17,6 +18,7 @@ pub use outlook::{Estimates, Outlook};
 use rand::RngExt;
 use rand_distr::{Distribution as _, StandardNormal};
 use rand_pcg::Pcg64;
+pub use random::RandomPolicy;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 use vec_env::{ActionBatch, ActionSpace};
 

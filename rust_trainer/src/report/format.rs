@@ -28,6 +28,17 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// What a mean return of agents means where each environment has several: the literature has both conventions.
+pub fn of_agents(mean: f64, num_agents: usize) -> String {
+    match num_agents {
+        1 => String::new(),
+        count => format!(
+            " per agent, {:.1} summed over {count} agents",
+            mean * count as f64
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

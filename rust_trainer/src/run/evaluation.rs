@@ -53,7 +53,7 @@ impl Run {
         self.evaluator = Some(Evaluator {
             env,
             how: Play {
-                num_episodes: settings.eval_episodes,
+                num_episodes: settings.eval_episodes * self.env.spec().num_agents,
                 seed: settings.seed.wrapping_add(SEED_OFFSET),
                 greedy: settings.eval_greedy,
             },

@@ -58,6 +58,8 @@ pub struct Summary {
     pub outcome: Outcome,
     /// How far it came.
     pub counters: Counters,
+    /// Agents of each environment; returns are those of one.
+    pub num_agents: usize,
     /// Mean raw return of the last true games, and how many they are: 100 if as many ended.
     pub mean_return: Option<(f64, usize)>,
     /// In self-play, whose returns say nothing: mean length in agent steps of the same games.

@@ -51,7 +51,7 @@ impl Run {
         stop: &StopRequest,
     ) -> Result<Self, TrainerError> {
         let RunStart {
-            settings,
+            mut settings,
             is_new,
             ranks,
             folder,
@@ -64,6 +64,9 @@ impl Run {
             // What is in hand of the old games is gone with it.
             let why = "the replay memory of the old ones is missing".to_owned();
             found.checkpoint.envs = EnvStates::Missing(why);
+        }
+        if env.spec().num_agents > 1 {
+            settings.env.num_agents = env.spec().num_agents;
         }
         let from = Origin {
             checkpoint: checkpoint.as_ref(),

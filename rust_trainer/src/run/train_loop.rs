@@ -36,6 +36,7 @@ impl Run {
         Ok(Summary {
             outcome,
             counters: self.learned,
+            num_agents: self.settings.env.num_agents.max(1),
             mean_return: self.report.games.mean_and_count(),
             mean_length: (self.report.lengths.as_ref()).and_then(GameWindow::mean_and_count),
             best: self.evaluator.as_ref().and_then(|evaluator| evaluator.best),
@@ -137,7 +138,10 @@ impl Run {
         self.step_count += (self.env.batch_size() * self.ranks.count()) as u64;
         self.algorithm.observe(&self.step)?;
         self.report.lives(&self.step.lives);
-        let first = self.ranks.share(self.settings.env.num_rows()).start;
+        let first = self
+            .ranks
+            .share(self.env.num_envs() * self.ranks.count())
+            .start;
         for episode in &self.step.episodes {
             self.games.push(Episode {
                 step: self.step_count,

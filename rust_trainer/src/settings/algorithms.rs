@@ -74,4 +74,6 @@ algorithms! {
     Ddpg(DdpgSettings) = "ddpg",
     /// The same with twin critics, a delayed policy and smoothed targets.
     Td3(DdpgSettings) = "td3",
+    /// DDPG for several agents at once, whose critics read what all observe and do.
+    Maddpg(DdpgSettings) = "maddpg",
 }

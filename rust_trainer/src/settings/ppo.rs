@@ -39,6 +39,10 @@ settings! {
         max_grad_norm: f64 = 0.5, Positive,
         /// Adam's ε
         adam_eps: f64 = 1e-5, Positive,
+        /// The value function reads what all agents of its environment observe: MAPPO (several agents)
+        central_critic: bool = false, Any,
+        /// One network plays all agents of an environment; false: one for each (several agents, flat observations)
+        share_weights: bool = true, Any,
         /// Size of an LSTM between body and heads, so that the policy remembers; 0: none
         lstm_size: i64 = 0, Between(0.0, 65_536.0),
     }

@@ -42,6 +42,9 @@ impl Preset {
         "ppo-continuous",
         "ddpg-continuous",
         "td3-continuous",
+        "ippo-simple-spread",
+        "mappo-simple-spread",
+        "maddpg-simple-spread",
         "ppo-record",
         "pqn-record",
     ];

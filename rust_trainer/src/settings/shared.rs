@@ -69,6 +69,9 @@ settings! {
         /// How it is drawn: uniform, latest, or prioritized, by the square of its share of the points against
         /// the learner
         opponent_draw: OpponentDraw = OpponentDraw::Prioritized, Any, if On("opponent_games"),
+        /// Agents of each environment in which several act at once (`simple_spread`, `cart_poles`); each makes agent steps
+        /// and learns. 0: as many as the environment has by itself
+        num_agents: usize = 0, Between(0.0, 64.0),
         /// Backend that steps the environments
         backend: Backend = Backend::Auto, Any,
         /// Server whose environments are stepped over a socket, HOST:PORT or unix:PATH; its token is that of
@@ -99,8 +102,9 @@ settings! {
         sticky_actions: OrRecipe<f64> = OrRecipe::Recipe, Between(0.0, 1.0),
         /// All 18 actions instead of those that the game uses (Atari)
         full_action_space: OrRecipe<bool> = OrRecipe::Recipe, Any,
-        /// ALE's continuous actions, [radius, angle, fire], instead of buttons (Atari)
-        continuous: OrRecipe<bool> = OrRecipe::Recipe, Any, if OneOf("algorithm", &["ppo", "a2c", "ddpg", "td3"]),
+        /// Continuous actions: ALE's [radius, angle, fire] instead of buttons (Atari), or those of `simple_spread`
+        continuous: OrRecipe<bool> = OrRecipe::Recipe, Any,
+            if OneOf("algorithm", &["ppo", "a2c", "ddpg", "td3", "maddpg"]),
         /// Position of stick or button from which a direction or FIRE counts as pressed (Atari, continuous)
         continuous_action_threshold: OrRecipe<f64> = OrRecipe::Recipe, Between(0.0, 1.0),
             if OneOf("continuous", &["true"]),
@@ -110,9 +114,11 @@ settings! {
 }
 
 impl EnvSettings {
-    /// Agents that act at once and learn: each player of each environment, but for past selves.
+    /// Agents that act at once and learn: each player of each environment, but for past selves, and each agent, where it is
+    /// known how many there are.
     pub(crate) fn num_rows(&self) -> usize {
-        (self.num_envs * self.num_players).saturating_sub(self.opponent_games)
+        let players = self.num_envs * self.num_players * self.num_agents.max(1);
+        players.saturating_sub(self.opponent_games)
     }
 
     /// Addresses of the servers that `remote` names.

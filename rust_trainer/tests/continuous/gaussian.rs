@@ -12,9 +12,12 @@ use rust_trainer::{
 use tch::{Device, Kind, Tensor};
 use vec_env::{ActionBatch, ActionSpace, Dtype, ObsSpec, SyncVecEnv, VecEnv, env::Random};
 
-use super::support::{
-    Spaces, generator, is_weight, largest, made_up_step, python, read, to_bytes, weights,
-    weights_of,
+use super::{
+    agents,
+    support::{
+        Spaces, generator, is_weight, largest, made_up_step, python, read, to_bytes, weights,
+        weights_of,
+    },
 };
 
 const NUM_ENVS: usize = 3;
@@ -39,6 +42,11 @@ fn spaces(bound: f32) -> Spaces {
     }
 }
 
+/// Whether each agent has a network of its own, and rows show which agent they are of.
+fn is_of_each(settings: &Settings) -> bool {
+    matches!(&settings.algorithm, AlgorithmSettings::Ppo(ppo) if !ppo.share_weights)
+}
+
 fn settings(algorithm: Algorithm, changes: &str) -> Settings {
     let settings = Settings::defaults(algorithm);
     settings.with(&toml::from_str(changes).unwrap()).unwrap()
@@ -59,8 +67,9 @@ struct Record {
 impl Record {
     fn save(&self, start: &State, path: &Path) {
         let (steps, envs) = (NUM_STEPS as i64, NUM_ENVS as i64);
+        let width = (self.last_obs.len() / self.rewards.len()) as i64;
         let flags = |flags: &[bool]| Tensor::from_slice(flags).view([-1, steps, envs]);
-        let rows = |numbers: &[f32]| Tensor::from_slice(numbers).view([-1, envs, WIDTH as i64]);
+        let rows = |numbers: &[f32]| Tensor::from_slice(numbers).view([-1, envs, width]);
         let updates = (self.rewards.len() / NUM_SAMPLES) as i64;
         let actions = Tensor::from_slice(&self.actions).view([updates, steps, envs, DIMS as i64]);
         let orders = Tensor::from_slice(&self.orders).view([updates, -1, NUM_SAMPLES as i64]);
@@ -89,13 +98,34 @@ fn learn(settings: &Settings, bound: f32, num_updates: usize) -> ([State; 2], Re
         0
     };
     let env = SyncVecEnv::new(NUM_ENVS, |_| spaces(bound)).unwrap();
-    let mut ours = algorithms::new(settings, &env, Device::Cpu).unwrap();
+    learn_in(settings, &env, shuffles, num_updates)
+}
+
+/// The same with what `env` shows and takes.
+fn learn_in(
+    settings: &Settings,
+    env: &dyn VecEnv,
+    shuffles: usize,
+    num_updates: usize,
+) -> ([State; 2], Record) {
+    let width = env.obs_spec().shape[0];
+    let ActionSpace::Box { high, .. } = env.action_space() else {
+        unreachable!("the space is a box")
+    };
+    let bound = high[0];
+    let shows_agent = is_of_each(settings);
+    let mut ours = algorithms::new(settings, env, Device::Cpu).unwrap();
     let start = ours.state().unwrap();
     let mut random = Random::new(5);
     let mut observations = || -> Vec<f32> {
-        let numbers = (0..NUM_ENVS * WIDTH).map(|place| {
-            let size = [1.0, 0.1, 3.0, 1.0, 0.5][place % WIDTH];
-            (size * random.uniform(-1.0, 3.0)) as f32
+        let numbers = (0..NUM_ENVS * width).map(|place| {
+            let (row, column) = (place / width, place % width);
+            let size = [1.0, 0.1, 3.0, 1.0, 0.5][column % 5];
+            let number = (size * random.uniform(-1.0, 3.0)) as f32;
+            match column.checked_sub(width - NUM_ENVS) {
+                Some(agent) if shows_agent => f32::from(u8::from(agent == row)),
+                _ => number,
+            }
         });
         numbers.collect()
     };
@@ -150,7 +180,12 @@ fn compare(cases: &[(Algorithm, String)], num_updates: usize) -> Vec<([State; 2]
     for (number, (algorithm, own)) in cases.iter().enumerate() {
         let settings = settings(*algorithm, &(changes() + own));
         // Without bounds, what is sent is what was drawn.
-        let (ours, record) = learn(&settings, f32::INFINITY, num_updates);
+        let (ours, record) = if own.contains("num_agents") {
+            let env = agents::rows(&settings, &spaces(f32::INFINITY));
+            learn_in(&settings, &env, 3, num_updates)
+        } else {
+            learn(&settings, f32::INFINITY, num_updates)
+        };
         record.save(&ours[0], &file(number.to_string()));
         let table = serde_json::to_string(&settings.table()).unwrap();
         arguments.extend([number.to_string().into(), table.into()]);
@@ -169,10 +204,20 @@ fn whole_updates() {
     let ppo = "num_minibatches = 4\nupdate_epochs = 3\nlearning_rate = 3e-3\n";
     let a2c = "gae_lambda = 0.9\nlearning_rate = 0.1\n";
     let normalized = "norm_obs = true\nnorm_reward = true\n";
+    let agents = "num_agents = 3\n";
     let cases = [
         (Algorithm::Ppo, ppo.to_owned()),
         (Algorithm::Ppo, ppo.to_owned() + normalized),
         (Algorithm::A2c, a2c.to_owned() + normalized),
+        (Algorithm::Ppo, ppo.to_owned() + agents),
+        (
+            Algorithm::Ppo,
+            ppo.to_owned() + agents + "central_critic = true\n" + normalized,
+        ),
+        (
+            Algorithm::Ppo,
+            ppo.to_owned() + agents + "central_critic = true\n" + "share_weights = false\n",
+        ),
     ];
     let mut report = String::new();
     for (name, ([start, end], theirs)) in compare(&cases, NUM_UPDATES).iter().enumerate() {
@@ -188,7 +233,7 @@ fn whole_updates() {
             let found = state
                 .tensors
                 .iter()
-                .find(|(name, _)| name == "policy.log_std");
+                .find(|(name, _)| name.ends_with("policy.log_std"));
             found.unwrap().1.copy()
         };
         assert!(largest(&(log_std(end) - log_std(start))) > 1e-3, "{name}");

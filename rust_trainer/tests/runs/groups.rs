@@ -37,6 +37,7 @@ fn envs(task: Task, count: usize) -> EnvGroups {
         Task::CartPole => groups(count, |index| CartPole::new(index as u64)),
         Task::GridWorld => groups(count, |index| GridWorld::new(3, index as u64)),
         Task::Pendulum => groups(count, |index| Pendulum::new(index as u64)),
+        Task::CartPoles | Task::Spread => unreachable!("no name of these"),
     }
 }
 

@@ -7,7 +7,7 @@ use rand::RngExt;
 use rust_trainer::{
     algorithms::State,
     distributions::Distribution,
-    nn::{Actor, Network, Output, QNet, QStyle},
+    nn::{Actor, Agents, Network, Output, QNet, QStyle},
     normalize::ObsNormalizer,
     policy::Policy,
     run::{Counters, EnvStates},
@@ -130,9 +130,9 @@ impl Case {
         let mut said = match &self.settings.algorithm {
             AlgorithmSettings::Dqn(dqn) => self.q_values(dqn.style(), &obs, &mut state),
             AlgorithmSettings::Pqn(pqn) => self.q_values(pqn.style(), &obs, &mut state),
-            AlgorithmSettings::Ddpg(_) | AlgorithmSettings::Td3(_) => {
-                self.actions(&obs, &mut state)
-            }
+            AlgorithmSettings::Ddpg(_)
+            | AlgorithmSettings::Td3(_)
+            | AlgorithmSettings::Maddpg(_) => self.actions(&obs, &mut state),
             AlgorithmSettings::Ppo(ppo) => {
                 let moments = ppo.norm_obs.then_some(&flat);
                 self.policy_and_value(ppo.lstm_size, moments, &obs, &mut state)
@@ -205,7 +205,11 @@ impl Case {
         let mut rng = seeded_rng(self.seed);
         let (spec, actions, net) = (&self.spec, &self.actions, &self.settings.net);
         let on = (Device::Cpu, Precision::Fp32);
-        let mut net = Actor::new(spec, actions, net, on, &mut rng).unwrap();
+        let alone = Agents {
+            count: 1,
+            discrete: false,
+        };
+        let mut net = Actor::new(spec, actions, alone, net, on, &mut rng).unwrap();
         unsettle(&mut net, state);
         vec![("actions".to_owned(), net.forward(obs))]
     }

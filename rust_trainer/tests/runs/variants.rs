@@ -4,8 +4,8 @@ use std::{fs, sync::Arc, time::Duration};
 
 use rust_trainer::run::{Counters, EnvStates, checkpoints::Found};
 use vec_env::{
-    Actions, Env, EnvError, ObsSlot, StepBatch, SyncVecEnv,
-    envs::{CartPole, GridWorld, Pendulum},
+    Actions, AgentRows, Env, EnvError, MultiAgentEnv, ObsSlot, RowLayout, StepBatch, SyncVecEnv,
+    envs::{CartPole, CartPoles, GridWorld, Pendulum, Push, SimpleSpread},
 };
 
 use super::*;
@@ -28,6 +28,8 @@ pub const VARIANTS: &[(&str, Algorithm, Task, &str)] = &[
     ("rainbow-bytes", Algorithm::Dqn, Task::GridWorld, "steps_per_update = 40\nlearning_starts = 60\nreplay_capacity = 200\ntarget_update = 9\nn_step = 3\ndouble_q = true\ndueling = true\nprioritized = true\nnoisy = true\ndistributional = 'c51'\nprecision = 'bf16'"),
     ("ddpg", Algorithm::Ddpg, Task::Pendulum, "steps_per_update = 40\nlearning_starts = 60\nreplay_capacity = 200\nbatch_size = 16\npolicy_frequency = 1\ntau = 0.05"),
     ("td3", Algorithm::Td3, Task::Pendulum, "steps_per_update = 40\nlearning_starts = 60\nreplay_capacity = 200\nbatch_size = 16\ntrain_frequency = 4\ntau = 0.05"),
+    ("mappo", Algorithm::Ppo, Task::CartPoles, "num_steps = 16\nnum_minibatches = 4\ncentral_critic = true\nshare_weights = false"),
+    ("maddpg", Algorithm::Maddpg, Task::Spread, "steps_per_update = 40\nlearning_starts = 60\nreplay_capacity = 240\nbatch_size = 16\ntrain_frequency = 8\ntau = 0.05"),
 ];
 
 /// However slow the machine, a stop waits for the end of the update.
@@ -41,6 +43,8 @@ pub enum Task {
     CartPole,
     GridWorld,
     Pendulum,
+    CartPoles,
+    Spread,
 }
 
 /// The settings of a variant's run of some name.
@@ -60,26 +64,47 @@ pub fn task(
     stop_at: u32,
     grace_period: Duration,
 ) -> (Box<dyn VecEnv>, Arc<StopRequest>) {
-    fn stopping<E: Env + 'static>(
-        make: fn(usize) -> E,
-        left: u32,
-        stop: &Arc<StopRequest>,
-    ) -> Box<dyn VecEnv> {
-        let env = SyncVecEnv::new(NUM_ENVS, make).unwrap();
-        Box::new(Stopping::new(env, left, Arc::clone(stop)))
+    fn single<E: Env>(make: fn(usize) -> E) -> SyncVecEnv<E> {
+        SyncVecEnv::new(NUM_ENVS, make).unwrap()
+    }
+    fn agents<E: MultiAgentEnv>(layout: RowLayout, make: fn(usize) -> E) -> AgentRows<E> {
+        AgentRows::new(NUM_ENVS, layout, make).unwrap()
     }
     let stop = Arc::new(StopRequest::never().with_grace_period(grace_period));
-    let env = match task {
-        Task::CartPole => stopping(|index| CartPole::new(index as u64), stop_at, &stop),
-        Task::GridWorld => stopping(|index| GridWorld::new(3, index as u64), stop_at, &stop),
-        Task::Pendulum => stopping(|index| Pendulum::new(index as u64), stop_at, &stop),
+    let asking = Arc::clone(&stop);
+    let central = RowLayout {
+        others: true,
+        agent: true,
+    };
+    let env: Box<dyn VecEnv> = match task {
+        Task::CartPole => {
+            let env = single(|index| CartPole::new(index as u64));
+            Box::new(Stopping::new(env, stop_at, asking))
+        }
+        Task::GridWorld => {
+            let env = single(|index| GridWorld::new(3, index as u64));
+            Box::new(Stopping::new(env, stop_at, asking))
+        }
+        Task::Pendulum => {
+            let env = single(|index| Pendulum::new(index as u64));
+            Box::new(Stopping::new(env, stop_at, asking))
+        }
+        Task::CartPoles => {
+            let env = agents(central, |index| CartPoles::new(2, 2 * index as u64));
+            Box::new(Stopping::new(env, stop_at, asking))
+        }
+        Task::Spread => {
+            let make = |index| SimpleSpread::new(2, Push::Discrete, index as u64);
+            let env = agents(RowLayout::default(), make);
+            Box::new(Stopping::new(env, stop_at, asking))
+        }
     };
     (env, stop)
 }
 
 /// Asks for a stop in some step.
-pub struct Stopping<E> {
-    env: SyncVecEnv<E>,
+pub struct Stopping<V> {
+    env: V,
     left: u32,
     stop: Arc<StopRequest>,
     /// How long each step takes.
@@ -95,8 +120,8 @@ pub enum Then {
     GivesInfinity,
 }
 
-impl<E: Env> Stopping<E> {
-    pub fn new(env: SyncVecEnv<E>, left: u32, stop: Arc<StopRequest>) -> Self {
+impl<V: VecEnv> Stopping<V> {
+    pub fn new(env: V, left: u32, stop: Arc<StopRequest>) -> Self {
         Self {
             env,
             left,
@@ -111,7 +136,7 @@ pub fn cart_poles() -> SyncVecEnv<CartPole> {
     SyncVecEnv::new(NUM_ENVS, |index| CartPole::new(index as u64)).unwrap()
 }
 
-impl<E: Env> VecEnv for Stopping<E> {
+impl<V: VecEnv> VecEnv for Stopping<V> {
     as_inside!(env);
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
         self.env.reset(seed, obs)

@@ -1,5 +1,6 @@
 //! Deep deterministic policy gradients (DDPG: Lillicrap et al. 2016), and with twin critics, a delayed policy and
-//! target policy smoothing TD3 (Fujimoto et al. 2018).
+//! target policy smoothing TD3 (Fujimoto et al. 2018). With several agents whose critics read what all of them observe and
+//! do, it is MADDPG (Lowe et al. 2017), which also takes discrete actions.
 //!
 //! Actions are the policy's with normal noise, the first ones random; each transition goes to the replay memory; for
 //! every `train_frequency` agent steps the critics learn from a batch of what is there, and every `policy_frequency` such
@@ -43,6 +44,8 @@ pub struct Ddpg {
     obs_spec: ObsSpec,
     action_space: ActionSpace,
     num_envs: usize,
+    /// Agents that learn together, whose rows stand side by side.
+    num_agents: usize,
     total_steps: u64,
     /// Its generator draws the actions.
     policy: Learner<Actor>,
@@ -86,11 +89,14 @@ impl Ddpg {
         let is_twin = matches!(run.algorithm, AlgorithmSettings::Td3(_));
         let num_critics = if is_twin { 2 } else { 1 };
         let (spec, num_envs, actions) = (env.obs_spec(), env.num_envs(), env.action_space());
-        let new = |seed| Blueprint::new(run, (spec, actions), device, seed);
+        let together = matches!(run.algorithm, AlgorithmSettings::Maddpg(_));
+        let num_agents = if together { env.spec().num_agents } else { 1 };
+        let new = |seed| Blueprint::new(run, (spec, actions), device, seed).of_agents(num_agents);
         let (mut blueprint, mut of_targets) = (new(run.run.seed), new(0));
-        let (policy, critics) = (blueprint.actor()?, blueprint.critics(num_critics)?);
+        let policy = blueprint.actor()?;
+        let critics = blueprint.critics(num_critics, &policy)?;
         let mut target_policy = of_targets.actor()?;
-        let mut target_critics = of_targets.critics(num_critics)?;
+        let mut target_critics = of_targets.critics(num_critics, &policy)?;
         target_policy.params.copy_from(&policy.params);
         target_critics.params.copy_from(&critics.params);
         let rng_of_batches = seeded_rng(blueprint.rng.random());
@@ -101,6 +107,7 @@ impl Ddpg {
             obs_spec: spec.clone(),
             action_space: actions.clone(),
             num_envs,
+            num_agents,
             total_steps: run.run.total_steps,
             policy: Learner::new(policy, of_policy, blueprint.rng, &run.machine, ranks),
             critics: Learner::new(critics, of_critics, rng_of_batches, &run.machine, ranks),
@@ -189,7 +196,7 @@ impl Algorithm for Ddpg {
             let obs = obs.to_device(self.critics.device());
             let policy: &dyn Policy = &self.policy.net;
             let mut memory = policy.new_memory(self.num_envs);
-            let chosen = policy.act(&obs, &mut memory, rng, true);
+            let chosen = policy.act(&obs, &mut memory, rng, false);
             explored(&chosen, space, self.settings.exploration_noise, rng)
         };
         self.actions = Some(actions.clone());

@@ -1,0 +1,186 @@
+//! [`ParallelEnv`]: an environment of `PettingZoo`'s parallel API as one of several agents in Rust.
+
+use std::ffi::CString;
+
+use pyo3::{
+    prelude::*,
+    sync::PyOnceLock,
+    types::{PyBytes, PyList, PyModule},
+};
+use vec_env::{ActionSpace, Actions, Agent, Dtype, EnvError, MultiAgentEnv, ObsSpec, Transition};
+
+use crate::error::CallError;
+
+const CODE: &str = include_str!("parallel/parallel_env.py");
+
+/// What Python says of an agent: its name, shape and type of what it observes, and of its actions their number, or shape and
+/// bounds.
+type About = (
+    String,
+    Vec<usize>,
+    String,
+    i64,
+    Vec<usize>,
+    Vec<f32>,
+    Vec<f32>,
+);
+
+/// Reward, terminated, truncated; `None` of an agent that took no part.
+type Brought = Option<(f32, bool, bool)>;
+
+/// An environment that a Python module's `parallel_env` makes, such as MPE2's `simple_spread_v3`. The GIL is attached for each
+/// call.
+///
+/// What it raises ends the episode of all agents, and [`MultiAgentEnv::take_error`] has it. Its state cannot be saved.
+#[derive(Debug)]
+pub struct ParallelEnv {
+    env: Py<PyAny>,
+    agents: Vec<Agent>,
+    takes_part: Vec<bool>,
+    error: Option<EnvError>,
+}
+
+impl ParallelEnv {
+    /// Makes one with so many agents, 0 for the usual, and `continuous` actions where that can be chosen.
+    ///
+    /// # Errors
+    /// A module or a `parallel_env` that is not there; spaces that are no `Discrete` or `Box`; what it raises.
+    pub fn new(module: &str, num_agents: usize, continuous: bool) -> Result<Self, EnvError> {
+        let make = |py: Python<'_>| -> Result<_, CallError> {
+            let class = code(py)?.getattr("ParallelEnv")?;
+            let env = class.call1((module, num_agents, continuous))?;
+            let about: Vec<About> = env.call_method0("agents")?.extract()?;
+            Ok((env.unbind(), about))
+        };
+        let (env, about) = Python::attach(make)?;
+        let agents: Vec<Agent> = about.into_iter().map(agent).collect();
+        Ok(Self {
+            env,
+            takes_part: vec![false; agents.len()],
+            agents,
+            error: None,
+        })
+    }
+
+    /// Notes what a call raised, and ends the episode.
+    fn fail(&mut self, error: CallError) {
+        self.takes_part.fill(false);
+        self.error.get_or_insert(error.into());
+    }
+}
+
+fn agent((name, shape, dtype, n, of_action, low, high): About) -> Agent {
+    let dtype = match dtype.as_str() {
+        "uint8" => Dtype::Uint8,
+        _ => Dtype::Float32,
+    };
+    Agent {
+        name,
+        obs_spec: ObsSpec { shape, dtype },
+        action_space: match n {
+            0 => ActionSpace::Box {
+                shape: of_action,
+                low,
+                high,
+            },
+            n => ActionSpace::Discrete { n },
+        },
+    }
+}
+
+/// Copies what agents observe, of those that do.
+fn copy_observed(seen: &[Option<Bound<'_, PyBytes>>], obs: &mut [Vec<u8>]) -> Result<(), EnvError> {
+    for (seen, obs) in seen.iter().zip(obs) {
+        if let Some(seen) = seen {
+            EnvError::check_length(seen.as_bytes(), obs.len())?;
+            obs.copy_from_slice(seen.as_bytes());
+        }
+    }
+    Ok(())
+}
+
+impl MultiAgentEnv for ParallelEnv {
+    fn agents(&self) -> &[Agent] {
+        &self.agents
+    }
+
+    fn takes_part(&self) -> &[bool] {
+        &self.takes_part
+    }
+
+    fn reset(&mut self, seed: Option<u64>, obs: &mut [Vec<u8>]) {
+        let reset = |py: Python<'_>| -> Result<Vec<bool>, CallError> {
+            let observed = self.env.bind(py).call_method1("reset", (seed,))?;
+            let observed: Vec<Option<Bound<'_, PyBytes>>> = observed.extract()?;
+            copy_observed(&observed, obs)?;
+            Ok(observed.iter().map(Option::is_some).collect())
+        };
+        match Python::attach(reset) {
+            Ok(takes_part) => self.takes_part = takes_part,
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn step(
+        &mut self,
+        actions: &[Option<Actions<'_>>],
+        obs: &mut [Vec<u8>],
+    ) -> Vec<Option<Transition>> {
+        let step = |py: Python<'_>| -> Result<_, CallError> {
+            let taken = PyList::empty(py);
+            for action in actions {
+                match action {
+                    None => taken.append(py.None())?,
+                    Some(Actions::Discrete(choice)) => taken.append(choice.first())?,
+                    Some(Actions::Continuous(numbers)) => taken.append(numbers.to_vec())?,
+                }
+            }
+            let stepped = self.env.bind(py).call_method1("step", (taken,))?;
+            let (brought, seen, takes_part): (
+                Vec<Brought>,
+                Vec<Option<Bound<'_, PyBytes>>>,
+                Vec<bool>,
+            ) = stepped.extract()?;
+            copy_observed(&seen, obs)?;
+            Ok((brought, takes_part))
+        };
+        match Python::attach(step) {
+            Ok((brought, takes_part)) => {
+                self.takes_part = takes_part;
+                let transition = |(reward, terminated, truncated)| Transition {
+                    reward,
+                    terminated,
+                    truncated,
+                };
+                let brought = brought.into_iter();
+                brought.map(|each| each.map(transition)).collect()
+            }
+            Err(error) => {
+                self.fail(error);
+                vec![None; self.agents.len()]
+            }
+        }
+    }
+
+    fn take_error(&mut self) -> Option<EnvError> {
+        self.error.take()
+    }
+}
+
+impl Drop for ParallelEnv {
+    fn drop(&mut self) {
+        // Nobody is left to hear what that raises.
+        let _closed = Python::try_attach(|py| self.env.bind(py).call_method0("close").is_ok());
+    }
+}
+
+/// The Python side, made once.
+fn code(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
+    static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let make = || -> PyResult<_> {
+        let code = CString::new(CODE)?;
+        let made = PyModule::from_code(py, &code, c"parallel_env.py", c"rust_trainer_parallel")?;
+        Ok(made.unbind())
+    };
+    Ok(MODULE.get_or_try_init(py, make)?.bind(py))
+}

@@ -1,0 +1,137 @@
+//! Several agents in an environment: what they learn, and what of those that are absent is left out. Their updates are
+//! among those of `gaussian.rs`.
+
+use rust_trainer::{
+    algorithms::{self, Learning},
+    settings::{Algorithm, AlgorithmSettings, Settings},
+};
+use tch::Device;
+use vec_env::{
+    ActionSpace, Actions, Agent, AgentRows, Dtype, MultiAgentEnv, ObsSpec, RowLayout, StepBatch,
+    SyncVecEnv, Transition, VecEnv, env::Random,
+};
+
+use super::support::{Spaces, to_bytes, weights_of};
+
+const NUM_AGENTS: usize = 3;
+
+/// Says what agents observe and do; the test plays the environment's part itself.
+pub struct SpacesOfAgents(Vec<Agent>);
+
+impl MultiAgentEnv for SpacesOfAgents {
+    fn agents(&self) -> &[Agent] {
+        &self.0
+    }
+
+    fn takes_part(&self) -> &[bool] {
+        &[true; NUM_AGENTS]
+    }
+
+    fn reset(&mut self, _seed: Option<u64>, _obs: &mut [Vec<u8>]) {}
+
+    fn step(
+        &mut self,
+        _actions: &[Option<Actions<'_>>],
+        _obs: &mut [Vec<u8>],
+    ) -> Vec<Option<Transition>> {
+        Vec::new()
+    }
+}
+
+/// An environment of three agents with these spaces each, and rows as `settings` ask for them.
+pub fn rows(settings: &Settings, spaces: &Spaces) -> AgentRows<SpacesOfAgents> {
+    let layout = match &settings.algorithm {
+        AlgorithmSettings::Ppo(ppo) => RowLayout {
+            others: ppo.central_critic,
+            agent: !ppo.share_weights,
+        },
+        _ => RowLayout::default(),
+    };
+    let agent = |index| Agent {
+        name: format!("agent_{index}"),
+        obs_spec: spaces.obs.clone(),
+        action_space: spaces.actions.clone(),
+    };
+    let agents = || SpacesOfAgents((0..NUM_AGENTS).map(agent).collect());
+    AgentRows::new(1, layout, |_| agents()).unwrap()
+}
+
+fn spaces() -> Spaces {
+    Spaces {
+        obs: ObsSpec {
+            shape: vec![4],
+            dtype: Dtype::Float32,
+        },
+        actions: ActionSpace::Discrete { n: 3 },
+    }
+}
+
+fn settings(changes: &str) -> Settings {
+    let changes = format!(
+        "num_envs = 1\nnum_agents = 3\nnum_steps = 8\ntotal_steps = 240\n\
+         learning_rate = 1e-2\ntorch_threads = 1\n{changes}"
+    );
+    let settings = Settings::defaults(Algorithm::Ppo);
+    settings.with(&toml::from_str(&changes).unwrap()).unwrap()
+}
+
+/// What is learned in three updates where the last agent is absent in every other step, and observes `ghost` then.
+fn learned_beside(ghost: f32) -> tch::Tensor {
+    let settings = settings("num_minibatches = 3");
+    let env = rows(&settings, &spaces());
+    let mut ours = algorithms::new(&settings, &env, Device::Cpu).unwrap();
+    let (mut random, mut updates) = (Random::new(3), 0);
+    let mut observe = |is_absent: bool| {
+        let mut obs: Vec<f32> = (0..12).map(|_| random.uniform(-1.0, 1.0) as f32).collect();
+        if is_absent {
+            obs[8..].fill(ghost);
+        }
+        to_bytes(&obs)
+    };
+    let first = observe(false);
+    ours.next_obs().copy_from_slice(&first);
+    for step_number in 0..24 {
+        ours.act().unwrap();
+        // What is observed before a step in which nobody is there.
+        let next = observe(step_number % 2 == 0);
+        ours.next_obs().copy_from_slice(&next);
+        let mut step = StepBatch::default();
+        step.clear(NUM_AGENTS, 1);
+        step.reward.copy_from_slice(&[1.0, -0.5, 0.25]);
+        let is_absent = step_number % 2 == 1;
+        step.terminated[2] = true;
+        if is_absent {
+            step.absent = vec![false, false, true];
+        }
+        ours.observe(&step).unwrap();
+        let learned = ours.learn(&mut || false).unwrap();
+        updates += usize::from(matches!(learned, Learning::Done(_)));
+    }
+    assert_eq!(updates, 3);
+    weights_of(&ours.state().unwrap())
+}
+
+#[test]
+fn what_an_absent_agent_observes_changes_nothing() {
+    let [one, other] = [0.0, 5.0].map(learned_beside);
+    assert_eq!(one, other);
+}
+
+#[test]
+fn what_cannot_be_learned_is_refused_in_a_line() {
+    let refused = |settings: &Settings, env: &dyn VecEnv| {
+        let refused = algorithms::new(settings, env, Device::Cpu);
+        refused.err().unwrap().to_string()
+    };
+    let alone = SyncVecEnv::new(1, |_| spaces()).unwrap();
+    for change in ["central_critic = true", "share_weights = false"] {
+        let message = refused(&settings(change), &alone);
+        assert!(message.contains("several agents act at once"), "{message}");
+    }
+    let normalized = settings("share_weights = false\nnorm_obs = true");
+    let message = refused(&normalized, &rows(&normalized, &spaces()));
+    assert!(message.contains("normalize which agent"), "{message}");
+    let recurrent = settings("share_weights = false\nlstm_size = 8\nnum_minibatches = 1");
+    let message = refused(&recurrent, &rows(&recurrent, &spaces()));
+    assert!(message.contains("network of its own"), "{message}");
+}

@@ -1,0 +1,125 @@
+"""Several agents that learn in one environment, as users of the program meet them."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import pytest
+from program import Trainer
+
+SMALL = ["--num-envs", 4, "--total-steps", 600, "--torch-threads", 1]
+
+
+def test_scores_are_of_an_agent_and_of_all(trainer: Trainer) -> None:
+    arguments = ["--share-weights", "false", "--run-name", "run", *SMALL]
+    out, _ = trainer.run("train", "mappo-simple-spread", *arguments)
+    assert "simple_spread with PPO: 3 agents in each of 4 environments" in out
+    score = r"(-?[\d.]+) per agent, (-?[\d.]+) summed over 3 agents"
+    one, three = map(float, re.search(r"last 24 games: " + score, out).groups())
+    assert abs(3 * one - three) < 0.3
+    for more in [], ["--random"]:
+        out, _ = trainer.run("eval", "runs/run", "--episodes", 3, *more)
+        assert out.count("in 25 steps") == 9
+        returns = [float(x) for x in re.findall(r"game [123], agent [012]: (\S+) in", out)]
+        mean, spread, one, three = re.search(
+            r"mean (\S+) ± (\S+) .* over 3 games per agent, (-?[\d.]+) summed over (3) agents", out
+        ).groups()
+        assert abs(float(mean) - sum(returns) / 9) < 0.01
+        assert abs(float(one) - sum(returns) / 3) < 0.1
+        assert float(spread) > 0
+        assert three == "3"
+        assert ("at random" in out) == bool(more)
+
+
+def test_what_agents_have_not_is_refused_in_a_line(trainer: Trainer) -> None:
+    for words, problem in [
+        (["--backend", "sync"], "`simple_spread` has agents, and needs `backend` = auto"),
+        (["--num-players", 2], "has agents (num_agents) and no players"),
+        (["--num-agents", 65], "must lie between 0 and 64"),
+        (["--env-id", "cart_poles", "--continuous", "true"], "has no continuous actions"),
+        (["--env-id", "CartPole-v1"], "several agents act at once"),
+    ]:
+        _, err = trainer.run("train", "mappo-simple-spread", *SMALL, *words, status=1)
+        assert problem in err, err
+        assert len(err.strip().splitlines()) <= 3, err
+
+
+# Two agents of PettingZoo's: each is worth 1 for the action that it sees, and one leaves early.
+PAIR = """
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from pettingzoo import ParallelEnv
+
+LENGTHS = {"short": 3, "long": 6}
+
+class Pair(ParallelEnv):
+    metadata = {"name": "pair"}
+    possible_agents = ["short", "long"]
+
+    def observation_space(self, agent):
+        return Box(-1, 1, (2,), np.float64)
+
+    def action_space(self, agent):
+        return Discrete(2)
+
+    def reset(self, seed=None, options=None):
+        if seed is not None:
+            self.rng = np.random.default_rng(seed)
+        self.agents, self.steps = list(self.possible_agents), 0
+        return self.observed(), {name: {} for name in self.agents}
+
+    def observed(self):
+        self.asked = {name: int(self.rng.integers(2)) for name in self.agents}
+        return {name: np.eye(2)[asked] for name, asked in self.asked.items()}
+
+    def step(self, actions):
+        assert set(actions) == set(self.agents)
+        self.steps += 1
+        if TROUBLE and self.steps == 5:
+            raise RuntimeError("the ball is lost")
+        rewards = {name: float(actions[name] == self.asked[name]) for name in actions}
+        ended = {name: self.steps == LENGTHS[name] for name in actions}
+        obs, going_on = self.observed(), [name for name in actions if not ended[name]]
+        self.agents = going_on
+        return obs, rewards, ended, dict.fromkeys(actions, False), {name: {} for name in actions}
+
+TROUBLE = False
+parallel_env = Pair
+"""
+
+
+def test_agents_of_pettingzoo_learn_and_leave_when_their_episodes_end(trainer: Trainer) -> None:
+    pytest.importorskip("pettingzoo")
+    (trainer.folder / "pair.py").write_text(PAIR)
+    arguments = ["--num-envs", 4, "--num-steps", 32, "--learning-rate", 1e-2, "--torch-threads", 1]
+    of_pair = ["--env-id", "pettingzoo:pair", *arguments, "--total-steps", 8192]
+    out, _ = trainer.run("train", *of_pair, "--run-name", "run", "--central-critic", "true")
+    assert "2 agents in each of 4 environments one after another (pettingzoo)" in out
+    with (trainer.folder / "runs/run/episodes.csv").open() as table:
+        games = list(csv.DictReader(table))
+    for place, length in enumerate((3, 6)):
+        own = [game for game in games if int(game["env"]) % 2 == place]
+        assert {int(game["length"]) for game in own} == {length}
+        last = [float(game["raw_return"]) for game in own[-50:]]
+        assert sum(last) / len(last) > 0.9 * length
+    _, err = trainer.run("train", *of_pair, "--algorithm", "maddpg", status=1)
+    assert "`num_steps` is not a setting of maddpg" in err
+    out, _ = trainer.run("eval", "runs/run", "--episodes", 2, "--greedy")
+    assert "agent 0: 3 in 3 steps" in out
+
+
+def test_what_goes_wrong_with_agents_of_python_is_said(trainer: Trainer) -> None:
+    pytest.importorskip("pettingzoo")
+    (trainer.folder / "pair.py").write_text(PAIR.replace("TROUBLE = False", "TROUBLE = True"))
+    arguments = ["--num-envs", 1, "--total-steps", 512]
+    _, err = trainer.run("train", "--env-id", "pettingzoo:pair", *arguments, status=1)
+    assert "the ball is lost" in err
+    for words, problem in [
+        (["pettingzoo:nowhere"], "`nowhere` cannot be imported"),
+        (["pettingzoo:json"], "`json` has no `parallel_env`"),
+        (["pettingzoo:pair", "--num-agents", 3], "`pair` has 2 agents; num_agents is 3"),
+    ]:
+        _, err = trainer.run("train", "--env-id", *words, *arguments, status=1)
+        assert problem in err, err
+        assert "Traceback" not in err, err
