@@ -6,7 +6,6 @@ import operator
 import os
 import re
 import runpy
-import signal
 import subprocess
 import sys
 import threading
@@ -290,7 +289,7 @@ def test_an_environment_in_rust_is_watched_from_rust(
     lit = np.argwhere(screen.any(axis=2))
     assert np.array_equal(np.ptp(lit, axis=0) + 1, [400, 600])
     assert {(255, 255, 255), (204, 204, 0)} <= {*map(tuple, screen.reshape(-1, 3).tolist())}
-    process.send_signal(signal.SIGINT)
+    process.terminate()
     process.communicate(timeout=30)
     monkeypatch.delenv("DISPLAY")
     process = start("pendulum")

@@ -19,7 +19,7 @@ from rust_trainer.policies import (
     load_policy,
 )
 
-IMAGE, RAM, FLAT = (4, 84, 84), (128,), (4,)
+IMAGE, RAM, FLAT, CAR = (4, 84, 84), (128,), (4,), (2,)
 DISCRETE = {"kind": "Discrete", "n": 6}
 CONTINUOUS = {
     "kind": "Box",
@@ -69,7 +69,12 @@ CASES: dict[str, Case] = {
         {},
     ),
     "pqn": (INVADERS | {"algorithm": "pqn"}, IMAGE, DISCRETE, {}),
-    "td3": (POLE | {"algorithm": "td3"}, FLAT, CONTINUOUS, {}),
+    "td3": (
+        {"env_id": "MountainCarContinuous-v0", "algorithm": "td3"},
+        CAR,
+        {"kind": "Box", "shape": [1], "low": [-1.0], "high": [1.0]},
+        {},
+    ),
     "pqn-mlp": (POLE | {"algorithm": "pqn"}, FLAT, TWO, {}),
 }
 
@@ -81,7 +86,7 @@ def save_untrained(name: str, folder: Path, **settings: Any) -> Path:
     checkpoint = Checkpoint(
         settings=settings,
         obs_shape=shape,
-        obs_dtype="float32" if shape == FLAT else "uint8",
+        obs_dtype="float32" if shape in (FLAT, CAR) else "uint8",
         action_space=space,
         tensors={},
         values=values,
