@@ -9,7 +9,7 @@ use crate::{
     error::EnvError,
     slot::ObsSlot,
     spaces::{ActionBatch, ActionSpace, Actions, BatchSpec, Dtype, ObsSpec},
-    step::{Episode, StepBatch},
+    step::StepBatch,
     sync::no_envs,
     vec_env::VecEnv,
 };
@@ -223,22 +223,8 @@ impl<E: MultiAgentEnv> SubEnv<E> {
             let (episode_return, length) = &mut self.records[agent];
             *episode_return += f64::from(transition.reward);
             *length += 1;
-            step.reward[row] = transition.reward;
-            step.raw_reward[row] = transition.reward;
-            step.terminated[row] = transition.terminated;
-            step.truncated[row] = transition.truncated;
-            step.game_terminated[row] = transition.terminated;
-            step.game_truncated[row] = transition.truncated;
-            step.episode_return[row] = *episode_return;
-            step.episode_length[row] = *length;
-            step.episode_frames[row] = *length;
+            step.put(row, *transition, *episode_return, *length);
             if step.is_done(row) {
-                step.episodes.push(Episode {
-                    env: row,
-                    raw_return: *episode_return,
-                    length: *length,
-                    frames: *length,
-                });
                 let mut last = vec![0; row_bytes];
                 layout.write(agent, &self.seen, &mut last);
                 step.final_obs.push((row, last));

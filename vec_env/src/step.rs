@@ -1,5 +1,7 @@
 //! What a step or a reset brings beside the observations.
 
+use crate::env::Transition;
+
 /// A true game that ended: all lives lost, the goal reached, or the time limit hit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Episode {
@@ -68,6 +70,34 @@ impl StepBatch {
     #[must_use]
     pub fn is_absent(&self, row: usize) -> bool {
         self.absent.get(row) == Some(&true)
+    }
+
+    /// Writes what a step brought to a row that was cleared, of a game of one player without skipped frames that has so
+    /// far had this return in so many steps.
+    pub(crate) fn put(
+        &mut self,
+        row: usize,
+        transition: Transition,
+        episode_return: f64,
+        length: i64,
+    ) {
+        self.reward[row] = transition.reward;
+        self.raw_reward[row] = transition.reward;
+        self.terminated[row] = transition.terminated;
+        self.truncated[row] = transition.truncated;
+        self.game_terminated[row] = transition.terminated;
+        self.game_truncated[row] = transition.truncated;
+        self.episode_return[row] = episode_return;
+        self.episode_length[row] = length;
+        self.episode_frames[row] = length;
+        if self.is_done(row) {
+            self.episodes.push(Episode {
+                env: row,
+                raw_return: episode_return,
+                length,
+                frames: length,
+            });
+        }
     }
 
     /// Takes over from `other` one row for each of `rows`; of what players have one entry for each, those of

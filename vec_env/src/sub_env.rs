@@ -5,7 +5,7 @@ use crate::{
     env::{Env, Transition, bytes_to_words, words_to_bytes},
     error::EnvError,
     spaces::{Actions, AutoresetMode},
-    step::{Episode, StepBatch},
+    step::StepBatch,
 };
 
 /// Bytes of an episode's record in a saved state: its return and its length.
@@ -89,23 +89,7 @@ impl<E: Env> SubEnv<E> {
         let StepResult {
             transition, record, ..
         } = self.result;
-        step.reward[index] = transition.reward;
-        step.raw_reward[index] = transition.reward;
-        step.terminated[index] = transition.terminated;
-        step.truncated[index] = transition.truncated;
-        step.game_terminated[index] = transition.terminated;
-        step.game_truncated[index] = transition.truncated;
-        step.episode_return[index] = record.episode_return;
-        step.episode_length[index] = record.length;
-        step.episode_frames[index] = record.length;
-        if step.is_done(index) {
-            step.episodes.push(Episode {
-                env: index,
-                raw_return: record.episode_return,
-                length: record.length,
-                frames: record.length,
-            });
-        }
+        step.put(index, transition, record.episode_return, record.length);
         if let Some(obs) = self.result.final_obs.take() {
             step.final_obs.push((index, obs));
             step.final_lives.push(0);

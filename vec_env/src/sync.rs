@@ -87,12 +87,9 @@ impl<E: Env> VecEnv for SyncVecEnv<E> {
     }
 
     fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
-        self.check_open()?;
+        self.check_idle("send")?;
         if !self.was_reset {
             return Err(EnvError::Order("send: call reset first".to_owned()));
-        }
-        if self.in_flight.is_some() {
-            return Err(EnvError::Order("send: call recv first".to_owned()));
         }
         let space = &self.spec.action_space;
         space.check(actions, self.envs.len(), |row| row)?;
