@@ -1,7 +1,11 @@
 //! Gradient steps of DDPG and TD3 against `ddpg_updates.py`, which has them again in PyTorch: actions at random and
 //! with noise, what is replayed, smoothed targets, twin critics, the delayed policy, Adam, target networks.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashMap,
+    fmt::Debug,
+    path::{Path, PathBuf},
+};
 
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
@@ -228,22 +232,7 @@ fn gradient_steps_of_ddpg_and_td3() {
                 continue;
             }
             num_clear += 1;
-            let mut num_compared = 0;
-            for (name, ours) in &end.tensors {
-                let is_target = name.strip_prefix("target.").is_some_and(is_weight);
-                if !is_weight(name) && !is_target {
-                    continue;
-                }
-                num_compared += 1;
-                let difference = largest(&(ours - &theirs[name]));
-                assert!(
-                    difference < 1e-5,
-                    "{case:?}: `{name}` differs by {difference:e}"
-                );
-                let before = start.tensors.iter().find(|(of, _)| of == name).unwrap();
-                let moved = largest(&(ours - &before.1));
-                assert!(moved > 2e-5, "{case:?}: `{name}` moved by {moved:e}");
-            }
+            let num_compared = compare_weights([start, end], &theirs, case);
             let num_critics = if case.0 == Algorithm::Td3 { 2 } else { 1 };
             assert_eq!(num_compared, 2 * 6 * (1 + num_critics));
         }
@@ -294,4 +283,30 @@ fn what_ddpg_cannot_learn_with_is_refused_in_a_line() {
     };
     let images = learn(images, actions);
     assert!(images.contains("these are images"), "{images}");
+}
+
+/// Compares all networks of a state and their targets with PyTorch's: equal, and each has moved since the start. How
+/// many tensors these are.
+pub fn compare_weights(
+    [start, end]: [&State; 2],
+    theirs: &HashMap<String, Tensor>,
+    case: &dyn Debug,
+) -> usize {
+    let mut num_compared = 0;
+    for (name, ours) in &end.tensors {
+        let is_target = name.strip_prefix("target.").is_some_and(is_weight);
+        if !is_weight(name) && !is_target {
+            continue;
+        }
+        num_compared += 1;
+        let difference = largest(&(ours - &theirs[name]));
+        assert!(
+            difference < 1e-5,
+            "{case:?}: `{name}` differs by {difference:e}"
+        );
+        let before = start.tensors.iter().find(|(of, _)| of == name).unwrap();
+        let moved = largest(&(ours - &before.1));
+        assert!(moved > 2e-5, "{case:?}: `{name}` moved by {moved:e}");
+    }
+    num_compared
 }

@@ -15,7 +15,8 @@ use vec_env::{
 
 use super::{
     agents,
-    support::{Spaces, generator, is_weight, largest, made_up_step, python, read, to_bytes},
+    deterministic::compare_weights,
+    support::{Spaces, generator, is_weight, made_up_step, python, read, to_bytes},
 };
 
 const AGENTS: usize = 3;
@@ -185,22 +186,7 @@ fn gradient_steps_of_maddpg() {
                 continue;
             }
             num_clear += 1;
-            let mut num_compared = 0;
-            for (name, ours) in &end.tensors {
-                let is_target = name.strip_prefix("target.").is_some_and(is_weight);
-                if !is_weight(name) && !is_target {
-                    continue;
-                }
-                num_compared += 1;
-                let difference = largest(&(ours - &theirs[name]));
-                assert!(
-                    difference < 1e-5,
-                    "{folder:?}: `{name}` differs by {difference:e}"
-                );
-                let before = start.tensors.iter().find(|(of, _)| of == name).unwrap();
-                let moved = largest(&(ours - &before.1));
-                assert!(moved > 2e-5, "{folder:?}: `{name}` moved by {moved:e}");
-            }
+            let num_compared = compare_weights([start, end], &theirs, folder);
             assert_eq!(num_compared, 2 * 2 * 6 * AGENTS);
         }
         assert!(num_clear > 0, "kinks are near with all seeds");
