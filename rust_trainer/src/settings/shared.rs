@@ -147,7 +147,7 @@ settings! {
     pub struct MachineSettings {
         /// Where the network runs: auto, cpu, cuda or cuda:N
         device: DeviceChoice = DeviceChoice::Auto, Any,
-        /// Number format of the forward and backward pass; auto: bf16 on a processor with instructions for it,
+        /// Number format of the forward and backward pass; auto: bf16 on a processor that is faster in it,
         /// else fp32; tf32 on a CUDA device only
         precision: Precision = Precision::Fp32, Any,
         /// Record acting and gradient steps as CUDA graphs and replay them (CUDA device, not with an LSTM,
