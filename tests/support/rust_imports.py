@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-CRATES = ("vec_env", "vec_env/python", "atari_core", "python_shim")
+CRATES = ("vec_env", "vec_env/python", "vec_env/remote", "atari_core", "python_shim")
 CRATES += ("rust_trainer/kernels", "rust_trainer")
 # An instruction of the CPU steps the machine, whose bus it reads: one circle, for speed.
 CIRCLE = {"cpu", "machine"}
