@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import torch
+from impala import residual
 from nature_cnn import Rectified, convolutions
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -23,7 +24,7 @@ Weights = dict[str, Tensor]
 
 
 class Net:
-    """The Nature CNN, with noisy layers and two streams if the settings say so."""
+    """The Nature CNN or IMPALA's network; noisy layers and two streams if the settings say so."""
 
     def __init__(self, weights: Weights, settings: dict) -> None:
         self.rectified = Rectified()
@@ -65,7 +66,10 @@ class Net:
 
     def __call__(self, obs: Tensor, numbers: Tensor, fractions: Tensor | None = None) -> Tensor:
         noise = list(numbers.to(self.dtype).split(self.noise_shapes())) if self.noisy else []
-        x = convolutions(self.weights, obs, self.body, self.rectified).flatten(1)
+        if "stage1.conv.weight" in self.weights:
+            x = residual(self.weights, obs, self.rectified).flatten(1)
+        else:
+            x = convolutions(self.weights, obs, self.body, self.rectified).flatten(1)
         if fractions is None or self.kind != "iqn":
             return self.head(x, noise)
         quantiles = [self.head(self.weighed(x, tau), list(noise)) for tau in fractions.unbind(1)]

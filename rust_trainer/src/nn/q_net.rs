@@ -152,33 +152,47 @@ impl QNet {
         self.returns.mean(&self.forward(obs, None, None))
     }
 
-    /// What is said of each action, float32 `[batch, num_actions, outputs]`: implicit quantiles at these
-    /// `fractions`, `[batch, outputs]`. The last layers are computed in float32 whatever the precision.
-    ///
-    /// Two streams are joined as value + advantage − mean of the advantages (Wang et al. 2016, eq. 9),
-    /// for each of the outputs alone.
+    /// What is said of each action, float32 `[batch, num_actions, outputs]`: [`Self::of_features`] of what the body
+    /// makes of `obs`.
     pub fn forward(
         &self,
         obs: &Tensor,
         noise: Option<&Noise>,
         fractions: Option<&Tensor>,
     ) -> Tensor {
-        let features = self.body.forward(obs, self.compute);
+        self.of_features(&self.features(obs), noise, fractions)
+    }
+
+    /// What the body makes of `obs`, `[batch, features]`: neither noise nor fractions change it.
+    pub fn features(&self, obs: &Tensor) -> Tensor {
+        self.body.forward(obs, self.compute)
+    }
+
+    /// What is said of each action, float32 `[batch, num_actions, outputs]`: implicit quantiles at these
+    /// `fractions`, `[batch, outputs]`. The last layers are computed in float32 whatever the precision.
+    ///
+    /// Two streams are joined as value + advantage − mean of the advantages (Wang et al. 2016, eq. 9),
+    /// for each of the outputs alone.
+    pub fn of_features(
+        &self,
+        features: &Tensor,
+        noise: Option<&Noise>,
+        fractions: Option<&Tensor>,
+    ) -> Tensor {
         let Some(embedding) = &self.embedding else {
-            return self.of_features(&features, noise);
+            return self.of_rows(features, noise);
         };
         let fractions = fractions.map_or_else(
-            || self.returns.support(obs.device()).unsqueeze(0),
+            || self.returns.support(features.device()).unsqueeze(0),
             Tensor::shallow_clone,
         );
-        let features = embedding.forward(&features, &fractions);
-        let quantiles = self.of_features(&features, noise);
+        let quantiles = self.of_rows(&embedding.forward(features, &fractions), noise);
         let quantiles = quantiles.view([-1, fractions.size()[1], self.num_actions]);
         quantiles.transpose(1, 2)
     }
 
     /// The head's outputs, float32 `[rows, num_actions, outputs]`.
-    fn of_features(&self, features: &Tensor, noise: Option<&Noise>) -> Tensor {
+    fn of_rows(&self, features: &Tensor, noise: Option<&Noise>) -> Tensor {
         let noise = noise.map(|noise| noise.0.as_slice());
         let shape = [-1, self.num_actions, self.returns.outputs()];
         match &self.head {

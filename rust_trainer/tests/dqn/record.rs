@@ -11,7 +11,7 @@ use toml::Table;
 
 use super::{
     support::is_weight,
-    updates::{BATCH, NUM_ACTIONS, NUM_ENVS, OBS_SHAPE},
+    updates::{BATCH, NUM_ACTIONS, NUM_ENVS},
 };
 
 /// Everything that happened, step by step, and what was drawn for each gradient step.
@@ -48,10 +48,10 @@ impl Record {
         }
     }
 
-    pub fn save(&self, start: &State, path: &Path) {
+    pub fn save(&self, obs_shape: [usize; 3], start: &State, path: &Path) {
         let envs = NUM_ENVS as i64;
         let steps = self.actions.len() as i64 / envs;
-        let [channels, height, width] = OBS_SHAPE.map(|length| length as i64);
+        let [channels, height, width] = obs_shape.map(|length| length as i64);
         let pictures =
             |bytes: &[u8]| Tensor::from_slice(bytes).view([-1, envs, channels, height, width]);
         let rows = |tensor: Tensor| tensor.view([-1, envs]);

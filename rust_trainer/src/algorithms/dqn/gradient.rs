@@ -123,13 +123,14 @@ impl Dqn {
                 let _guard = no_grad_guard();
                 let (target_net, target_noise) = (target_net.get(), target_noise.get().as_ref());
                 let next_obs = &batch.next_obs;
-                let after =
-                    target_net.forward(next_obs, target_noise, fractions.map(|of| &of.target));
+                let features = target_net.features(next_obs);
+                let of_target = |at| target_net.of_features(&features, target_noise, at);
+                let after = of_target(fractions.map(|of| &of.target));
                 // Chosen with the noise of the loss, as in Kaixhin's Rainbow; Fortunato et al. draw another.
                 let judged = match fractions.map(|of| &of.judged) {
-                    of_it if settings.double_q => net.forward(next_obs, noise, of_it),
-                    Some(of_it) => target_net.forward(next_obs, target_noise, Some(of_it)),
+                    at if settings.double_q => net.forward(next_obs, noise, at),
                     None => after.shallow_clone(),
+                    at => of_target(at),
                 };
                 let best = returns.mean(&judged).argmax(1, false);
                 let after = of_actions(&after, &best);
