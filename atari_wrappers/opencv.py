@@ -37,8 +37,14 @@ def to_gray(picture: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     return cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY, dst=out)
 
 
-def shrink(picture: np.ndarray, size: tuple[int, int], out: np.ndarray | None = None) -> np.ndarray:
-    """Resize a picture to `size`, width and height, by `INTER_AREA`."""
+def resize(
+    picture: np.ndarray,
+    size: tuple[int, int],
+    out: np.ndarray | None = None,
+    linear: bool = False,
+) -> np.ndarray:
+    """Resize a picture to `size`, width and height, by INTER_AREA or INTER_LINEAR."""
     import cv2
 
-    return cv2.resize(picture, size, dst=out, interpolation=cv2.INTER_AREA)
+    way = cv2.INTER_LINEAR if linear else cv2.INTER_AREA
+    return cv2.resize(picture, size, dst=out, interpolation=way)

@@ -19,6 +19,7 @@ ObsType = Literal["screen", "ram"]
 FireReset = Literal["off", "steps", "before-noops", "after-noops"]
 Pooling = Literal["rgb", "gray"]
 Resizing = Literal["gray", "rgb"]
+Interpolation = Literal["area", "linear"]
 LastFrame = Literal["pooled", "dropped", "alone"]
 Padding = Literal["zero", "reset"]
 LifeLoss = Literal["after-skip", "in-skip", "any-drop"]
@@ -43,6 +44,7 @@ class Recipe:
         resizing: Which pictures are resized to `screen_size`: `"gray"` ones, or `"rgb"` ones that
             are turned to gray afterwards; the latter needs `pooling="rgb"`. Observations in colour
             stay in colour.
+        interpolation: How pictures are resized: by OpenCV's INTER_AREA or INTER_LINEAR.
         last_frame: What happens to the frame that ends a game within the skip, if it is one of the
             two that are pooled: it is `"pooled"` with the other one, which may be of the last
             full step; or it is shown `"alone"`; or it is `"dropped"`, and the previous picture
@@ -98,6 +100,7 @@ class Recipe:
     obs_type: ObsType = "screen"
     pooling: Pooling = "gray"
     resizing: Resizing = "gray"
+    interpolation: Interpolation = "area"
     last_frame: LastFrame = "dropped"
     frame_skip: int = 4
     screen_size: tuple[int, int] = (84, 84)

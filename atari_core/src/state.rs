@@ -7,7 +7,7 @@
 use std::ops::RangeBounds;
 
 /// Changes with every change of what states hold, in any layer.
-const VERSION: u32 = 9;
+const VERSION: u32 = 10;
 
 /// Scores, and what rules remember beside them, lie far below: sums of two cannot overflow.
 pub(crate) const MOST_POINTS: i32 = 1 << 28;

@@ -87,6 +87,7 @@ _OWN_PARTS: dict[str, tuple[tuple[Any, ...], Callable[[Recipe], bool] | None]] =
     "obs_type": (("screen",), None),
     "pooling": (("gray",), None),
     "resizing": (("gray",), lambda recipe: recipe.grayscale),
+    "interpolation": (("area",), None),
     "last_frame": (("dropped",), None),
     "channels_last": ((False,), None),
     "padding": (("zero",), lambda recipe: recipe.frame_stack > 1),

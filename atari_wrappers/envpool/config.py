@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypedDict, get_type_hints
 
 import gymnasium as gym
@@ -12,6 +13,7 @@ import gymnasium as gym
 from atari_wrappers.checks import SEED_END, check_choice, checked_by_type, checked_integer
 from atari_wrappers.errors import UnknownEnvError, UnsupportedError, warn
 from atari_wrappers.keywords import SettingKeywords
+from atari_wrappers.recipes import PRESETS, Interpolation
 
 
 class Config(NamedTuple):
@@ -41,7 +43,7 @@ class Config(NamedTuple):
         difficulty: Of the game; -1 is its default.
         full_action_space: All 18 actions.
         repeat_action_probability: Of each frame, that it repeats the action before.
-        use_inter_area_resize: True: observations are resized by INTER_AREA.
+        use_inter_area_resize: Whether observations are resized by INTER_AREA; else by INTER_LINEAR.
         gray_scale: Gray observations `[stack_num, height, width]`; else, with colours,
             `[3 * stack_num, height, width]`.
     """
@@ -169,11 +171,6 @@ def checked_config(rom: str, keywords: Mapping[str, Any]) -> Config:
 
 
 def _refuse_what_is_envpools_alone(given: Mapping[str, Any]) -> None:
-    if not given.get("use_inter_area_resize", True):
-        raise UnsupportedError(
-            "use_inter_area_resize=False: pictures are resized by INTER_AREA; for another"
-            " interpolation ask for whole screens by img_height=210, img_width=160, and resize them"
-        )
     if not given.get("gym_reset_return_info", True):
         raise UnsupportedError(
             "gym_reset_return_info=False: resets return infos, as EnvPool's do since 1.0; for a"
@@ -211,8 +208,9 @@ def checked_render(settings: Mapping[str, Any]) -> tuple[str | None, int]:
 
 def settings_of(config: Config) -> SettingKeywords:
     """Return what `make_vec` calls these settings."""
+    interpolation: Interpolation = "area" if config.use_inter_area_resize else "linear"
     return {
-        "preset": "envpool",
+        "recipe": replace(PRESETS["envpool"], interpolation=interpolation),
         "autoreset": "next-step",
         "batch_size": 0 if config.batch_size == config.num_envs else config.batch_size,
         "num_threads": config.num_threads,

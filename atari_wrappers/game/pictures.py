@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from atari_wrappers.game.emulator import Emulator
-from atari_wrappers.opencv import check_opencv, shrink, to_gray
+from atari_wrappers.opencv import check_opencv, resize, to_gray
 from atari_wrappers.recipes import RAM_BYTES, Recipe
 
 
@@ -45,6 +45,7 @@ class Pictures:
         self.picture = self._maximum = places[self._last_frame]
         self._gray, self._pads = recipe.grayscale, recipe.padding == "reset"
         self._gray_first = recipe.resizing == "gray"
+        self._linear = recipe.interpolation == "linear"
         self._channels_last = recipe.channels_last
         height, width = recipe.screen_size
         self._size = width, height  # as OpenCV has it
@@ -76,11 +77,11 @@ class Pictures:
         picture, frame = self.picture, self._frames[self._oldest]
         turns_gray = self._gray and picture.ndim == 3
         if turns_gray and not self._gray_first:
-            to_gray(shrink(picture, self._size), out=frame)
+            to_gray(resize(picture, self._size, linear=self._linear), out=frame)
         else:
             if turns_gray:
                 picture = to_gray(picture)
-            shrink(picture, self._size, out=frame)
+            resize(picture, self._size, frame, self._linear)
         self._oldest = (self._oldest + 1) % len(self._frames)
 
     def begin(self) -> None:

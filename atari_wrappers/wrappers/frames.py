@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from gymnasium.utils import RecordConstructorArgs
 
-from atari_wrappers.opencv import check_opencv, shrink, to_gray
+from atari_wrappers.opencv import check_opencv, resize, to_gray
 from atari_wrappers.types import EnvReset, EnvStep, Options
 
 Frame = np.ndarray
@@ -82,7 +82,7 @@ class WarpFrame(gym.ObservationWrapper[Frame, Any, Frame], RecordConstructorArgs
 
     def observation(self, observation: Frame) -> Frame:
         """Return `observation` as uint8 `[size, size]`."""
-        return shrink(to_gray(observation), self._size)
+        return resize(to_gray(observation), self._size)
 
 
 class FrameStack(gym.Wrapper[Frame, Any, Frame, Any], RecordConstructorArgs):

@@ -68,6 +68,8 @@ def test_as_agents_are_trained(game: str, steps: int, open_pair: OpenPair) -> No
     [
         {"gray_scale": False, "stack_num": 2},
         {"img_height": 70, "img_width": 50, "stack_num": 1},
+        {"use_inter_area_resize": False, "stack_num": 1},
+        {"use_inter_area_resize": False, "gray_scale": False, "img_height": 100},
         {"frame_skip": 2, "max_episode_steps": 40},
         {"noop_max": 5, "use_fire_reset": False},
         {"full_action_space": True, "repeat_action_probability": 0.4},

@@ -62,7 +62,6 @@ def test_keywords_are_the_settings() -> None:
         ({"seed": [1], "env_seed": [2]}, ValueError, "not both"),
         ({"repeat_action_probability": 2.0}, ValueError, "repeat_action_probability must lie in"),
         ({"reward_clip": 1}, TypeError, "reward_clip must be True or False, not 1"),
-        ({"use_inter_area_resize": False}, UnsupportedError, "img_height=210, img_width=160"),
         ({"gym_reset_return_info": False}, UnsupportedError, "import old_gym"),
         ({"render_mode": "human"}, UnsupportedError, "there is no window"),
     ],

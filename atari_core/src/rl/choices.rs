@@ -33,6 +33,16 @@ pub enum Resizing {
     Rgb,
 }
 
+/// How pictures are brought to the size of an observation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Interpolation {
+    /// OpenCV's `INTER_AREA`.
+    Area,
+    /// Its `INTER_LINEAR`.
+    Linear,
+}
+
 /// What becomes of the frame with which a game ends inside of the skip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

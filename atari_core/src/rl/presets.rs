@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::recipe::{
-    AfterLifeLoss, EndPrecedence, FireReset, LastFrame, LifeLoss, ObsType, Padding, Pooling,
-    Recipe, Resizing, Seeding,
+    AfterLifeLoss, EndPrecedence, FireReset, Interpolation, LastFrame, LifeLoss, ObsType, Padding,
+    Pooling, Recipe, Resizing, Seeding,
 };
 
 /// A recipe of the field's, whole.
@@ -57,6 +57,7 @@ const ALE: Recipe = Recipe {
     obs_type: ObsType::Screen,
     pooling: Pooling::Gray,
     resizing: Resizing::Gray,
+    interpolation: Interpolation::Area,
     last_frame: LastFrame::Dropped,
     frame_skip: 4,
     screen_size: (84, 84),

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use super::choices::{
-    AfterLifeLoss, EndPrecedence, FireReset, LastFrame, LifeLoss, ObsType, Padding, Pooling,
-    Resizing, Seeding,
+    AfterLifeLoss, EndPrecedence, FireReset, Interpolation, LastFrame, LifeLoss, ObsType, Padding,
+    Pooling, Resizing, Seeding,
 };
 
 /// Most frames of one step, or of no-ops: as long as a game may last by most recipes.
@@ -27,6 +27,8 @@ pub struct Recipe {
     pub pooling: Pooling,
     /// Which pictures are brought to `screen_size`; `Rgb` asks for a `pooling` of those.
     pub resizing: Resizing,
+    /// How they are.
+    pub interpolation: Interpolation,
     /// What becomes of the frame with which a game ends inside of the skip.
     pub last_frame: LastFrame,
     /// Emulator frames per agent step, the last two max-pooled; 1 for no skip.

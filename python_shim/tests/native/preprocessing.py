@@ -10,14 +10,15 @@ from atari_wrappers.game.seeding import HashedDraws, RawDraws
 
 
 def resize() -> None:
-    """Resize pictures: each is four sides and its pixels."""
+    """Resize pictures: each is whether it is by INTER_LINEAR, four sides, and its pixels."""
     data = sys.stdin.buffer.read()
     while data:
-        height, width, new_height, new_width = struct.unpack_from("<4I", data)
-        end = 16 + height * width
-        picture = np.frombuffer(data[16:end], np.uint8).reshape(height, width)
-        size = new_width, new_height
-        sys.stdout.buffer.write(cv2.resize(picture, size, interpolation=cv2.INTER_AREA).tobytes())
+        linear, height, width, new_height, new_width = struct.unpack_from("<5I", data)
+        end = 20 + height * width
+        picture = np.frombuffer(data[20:end], np.uint8).reshape(height, width)
+        way = cv2.INTER_LINEAR if linear else cv2.INTER_AREA
+        resized = cv2.resize(picture, (new_width, new_height), interpolation=way)
+        sys.stdout.buffer.write(resized.tobytes())
         data = data[end:]
 
 

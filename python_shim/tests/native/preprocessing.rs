@@ -11,7 +11,7 @@ use atari_core::{
     rl::{
         pixels::{Palette, Resizer, gray_of_rgb, maximum},
         random::Draws,
-        recipe::Seeding,
+        recipe::{Interpolation, Seeding},
     },
 };
 
@@ -71,26 +71,35 @@ fn resized_pictures_are_opencvs_in_every_pixel_and_on_every_path() {
     ];
     sizes.extend((0..80).map(|_| [210, 1 + twister.up_to(229), 1 + twister.up_to(179)]));
     let (mut request, mut pictures) = (Vec::new(), Vec::new());
-    for [height, new_height, new_width] in sizes.iter().copied() {
-        for side in [height, 160, new_height, new_width] {
-            request.extend(side.to_le_bytes());
+    let ways = [Interpolation::Area, Interpolation::Linear];
+    for ([height, new_height, new_width], way) in
+        sizes.iter().flat_map(|&sides| ways.map(|way| (sides, way)))
+    {
+        let is_linear = u32::from(way == Interpolation::Linear);
+        for number in [is_linear, height, 160, new_height, new_width] {
+            request.extend(number.to_le_bytes());
         }
         let from = (height as usize, 160);
         let picture = noise(&mut twister, from.0, from.1);
         request.extend(&picture);
-        pictures.push((from, (new_height as usize, new_width as usize), picture));
+        pictures.push((
+            from,
+            (new_height as usize, new_width as usize),
+            way,
+            picture,
+        ));
     }
     let answer = ask("resize", request);
     let mut answer = answer.as_slice();
-    for (from, to, picture) in pictures {
+    for (from, to, way, picture) in pictures {
         let (expected, rest) = answer.split_at(to.0 * to.1);
         answer = rest;
         for &simd in Simd::available() {
             let mut out = vec![0; to.0 * to.1];
-            let mut resizer = Resizer::new(from, to, simd);
+            let mut resizer = Resizer::new(from, to, way, simd);
             resizer.resize(&picture, &mut out);
             resizer.resize(&picture, &mut out);
-            assert!(out == expected, "{from:?} to {to:?} with {simd:?}");
+            assert!(out == expected, "{from:?} to {to:?}, {way:?} with {simd:?}");
         }
     }
     assert!(answer.is_empty());

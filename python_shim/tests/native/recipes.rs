@@ -85,7 +85,7 @@ fn games_by_every_preset_are_those_of_python() {
 }
 
 /// Recipes with one part changed each, or a few, where that shows. Short limits and lost lives bring many ends.
-const VARIATIONS: [&str; 23] = [
+const VARIATIONS: [&str; 25] = [
     "obs_type=ram frame_stack=1",
     "pooling=rgb",
     "last_frame=pooled",
@@ -93,7 +93,9 @@ const VARIATIONS: [&str; 23] = [
     "pooling=rgb resizing=rgb last_frame=dropped",
     "frame_skip=1 last_frame=alone",
     "frame_skip=3 screen_size=96x72",
+    "interpolation=linear screen_size=96x72",
     "grayscale=false",
+    "grayscale=false interpolation=linear",
     "channels_last=true frame_stack=3",
     "grayscale=false channels_last=true padding=reset last_frame=pooled",
     "frame_stack=1 screen_size=210x160",

@@ -3,6 +3,7 @@
 //!
 //! Each kernel has a portable path and faster ones, among which [`crate::Simd::detect`] chooses when the program runs.
 
+mod linear;
 mod palette;
 mod resize;
 mod rows;
@@ -32,7 +33,7 @@ mod tests {
     use std::iter;
 
     use super::{Palette, Resizer, maximum};
-    use crate::{WIDTH, simd::Simd};
+    use crate::{WIDTH, rl::recipe::Interpolation, simd::Simd};
 
     /// OpenCV is asked where Python is; here memory is looked after, by Miri too: pictures of just their bytes.
     #[test]
@@ -60,7 +61,7 @@ mod tests {
             let picture = noise(from.0 * from.1);
             let resize = |simd: Simd| {
                 let mut out = vec![0; to.0 * to.1];
-                Resizer::new(from, to, simd).resize(&picture, &mut out);
+                Resizer::new(from, to, Interpolation::Area, simd).resize(&picture, &mut out);
                 out
             };
             let expected = resize(Simd::Portable);
@@ -78,7 +79,7 @@ mod tests {
         const ROWS: usize = 13;
         let (mut random, table) = (Random::new(2), Palette::pal().gray);
         for &simd in Simd::available() {
-            let mut resizer = Resizer::new((ROWS, WIDTH), (5, 84), simd);
+            let mut resizer = Resizer::new((ROWS, WIDTH), (5, 84), Interpolation::Area, simd);
             let mut screens = [vec![0; ROWS * WIDTH], vec![0; ROWS * WIDTH]];
             let (mut pooled, mut small) = (vec![0; ROWS * WIDTH], vec![0; 5 * 84]);
             resizer.resize(&pooled, &mut small);

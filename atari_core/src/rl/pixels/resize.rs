@@ -1,12 +1,13 @@
-//! [`Resizer`]: OpenCV's `resize` with `INTER_AREA`, for pictures of one byte a pixel; equal in every pixel to
-//! OpenCV 5.0, sums of float32 numbers taken in the same order.
+//! [`Resizer`]: OpenCV's `resize` with `INTER_AREA` or `INTER_LINEAR`, for pictures of one byte a pixel; equal in every
+//! pixel to OpenCV 5.0, sums of float32 numbers taken in the same order.
 //!
-//! OpenCV has three ways: whole numbers of pixels become one (`Whole`), pixels are shared by weight (`Area`), and
+//! `INTER_AREA` has three ways: whole numbers of pixels become one (`Whole`), pixels are shared by weight (`Area`), and
 //! where a side grows it interpolates (`Linear`).
 
 use std::{ops::Range, sync::Arc};
 
-use crate::simd::Simd;
+use super::linear::{self, Blend};
+use crate::{rl::recipe::Interpolation, simd::Simd};
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
@@ -45,12 +46,21 @@ enum Way {
 impl Resizer {
     /// From pictures of height and width `from` to those of `to`, all at least 1.
     #[must_use]
-    pub fn new(from: Size, to: Size, simd: Simd) -> Self {
+    pub fn new(from: Size, to: Size, interpolation: Interpolation, simd: Simd) -> Self {
         let shrinks = from.0 >= to.0 && from.1 >= to.1;
         let way = if from == to {
             Way::Same
+        } else if interpolation == Interpolation::Linear {
+            let (down, across) = (
+                linear::centred(from.0, to.0, false),
+                linear::centred(from.1, to.1, true),
+            );
+            Way::Linear(Arc::new((down, across)))
         } else if !shrinks {
-            Way::Linear(Arc::new((blends(from.0, to.0), blends(from.1, to.1))))
+            Way::Linear(Arc::new((
+                linear::blends(from.0, to.0),
+                linear::blends(from.1, to.1),
+            )))
         } else if from.0.is_multiple_of(to.0) && from.1.is_multiple_of(to.1) {
             Way::Whole
         } else {
@@ -92,7 +102,7 @@ impl Resizer {
         match &self.way {
             Way::Same => out.copy_from_slice(picture),
             Way::Whole => whole(picture, self.from, self.to, out),
-            Way::Linear(tables) => linear(picture, width, tables, out),
+            Way::Linear(tables) => linear::resize(picture, width, tables, is_wanted, out),
             Way::Area(area) => {
                 let (row, sums) = (&mut self.row, &mut self.sums);
                 #[cfg(target_arch = "x86_64")]
@@ -343,54 +353,5 @@ fn add_columns_avx2(area: &Area, shuffles: &[(u16, [u8; REACH])], pixels: &[u8],
         }
         // SAFETY: 8 numbers.
         unsafe { _mm256_storeu_ps(sums.as_mut_ptr(), sum) };
-    }
-}
-
-/// An output lies between pixels `first` and `second`, with weights in 2048ths.
-#[derive(Clone, Copy, Debug)]
-struct Blend {
-    first: usize,
-    second: usize,
-    weights: (i32, i32),
-}
-
-/// Where outputs lie along a side that OpenCV interpolates in place of `INTER_AREA`.
-fn blends(from: usize, to: usize) -> Vec<Blend> {
-    let inverse = to as f64 / from as f64;
-    let scale = 1.0 / inverse;
-    let blend = |target: usize| {
-        let first = (target as f64 * scale).floor() as usize;
-        let part = ((target + 1) as f64 - (first + 1) as f64 * inverse) as f32;
-        let part = if part <= 0.0 {
-            0.0
-        } else {
-            part - part.floor()
-        };
-        let (first, part) = if first >= from - 1 {
-            (from - 1, 0.0)
-        } else {
-            (first, part)
-        };
-        let weight = |part: f32| (part * 2048.0).round_ties_even() as i32;
-        Blend {
-            first,
-            second: (first + 1).min(from - 1),
-            weights: (weight(1.0 - part), weight(part)),
-        }
-    };
-    (0..to).map(blend).collect()
-}
-
-fn linear(picture: &[u8], width: usize, (down, across): &(Vec<Blend>, Vec<Blend>), out: &mut [u8]) {
-    for (out, y) in out.chunks_exact_mut(across.len()).zip(down) {
-        let rows = [y.first, y.second].map(|row| &picture[row * width..(row + 1) * width]);
-        for (out, x) in out.iter_mut().zip(across) {
-            let [above, below] = rows.map(|row| {
-                i32::from(row[x.first]) * x.weights.0 + i32::from(row[x.second]) * x.weights.1
-            });
-            // As in OpenCV, bits are dropped before and after the product.
-            let part = |sum: i32, weight: i32| (weight * (sum >> 4)) >> 16;
-            *out = ((part(above, y.weights.0) + part(below, y.weights.1) + 2) >> 2) as u8;
-        }
     }
 }

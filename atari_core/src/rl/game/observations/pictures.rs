@@ -109,7 +109,12 @@ impl Pictures {
             has_older: false,
             is_of_both: false,
             seen: None,
-            resizer: Resizer::new((height, WIDTH), recipe.screen_size, simd),
+            resizer: Resizer::new(
+                (height, WIDTH),
+                recipe.screen_size,
+                recipe.interpolation,
+                simd,
+            ),
             gray: vec![0; if turns_gray { num_pixels } else { 0 }],
             planes: vec![0; num_planes * plane_bytes],
             frames: vec![0; recipe.frame_stack * frame_bytes],
