@@ -32,6 +32,27 @@ def test_a_game_that_takes_points_away() -> None:
     assert seen["cut"] == 1
 
 
+@pytest.mark.parametrize(("name", "steps"), [("Breakout", 450), ("SpaceInvaders", 600)])
+def test_dopamines_games_are_those_of_ale_with_three_settings(name: str, steps: int) -> None:
+    """The presets `dopamine-*` of the trainer; gymnasium's wrapper was made after Dopamine's,
+    whose agent clips the rewards.
+    """
+    ours = make_game(
+        f"{name}NoFrameskip-v4",
+        "ale",
+        sticky_actions=0.25,
+        noop_max=0,
+        fire_reset="off",
+        seeding="hashed",
+        clip_reward=False,
+    )
+    theirs = Gymnasium(f"ALE/{name}-v5", padding="zero", noop_max=0)
+    seen = assert_alike(ours, theirs, steps, seed=11)
+    assert seen["terminated"] >= 1
+    assert seen["lost"] == 0
+    assert seen["points"] >= 1
+
+
 @pytest.mark.parametrize(
     ("env_id", "steps"), [("BreakoutNoFrameskip-v4", 300), ("ALE/Seaquest-v5", 350)]
 )
