@@ -188,11 +188,15 @@ def test_settings_are_those_of_the_function_in_rust() -> None:
 
 def test_the_guides_example_runs() -> None:
     page = (ROOT / "docs/own-environments.md").read_text()
-    [code] = re.findall(r"^```py\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    [one, several] = re.findall(r"^```py\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     names: dict[str, Any] = {}
-    exec(code, names)
+    exec(one, names)
     assert names["picture"].shape == (320, 320, 3)
     assert names["obs"].shape == (8, 6)
+    exec(several, names)
+    assert {name: obs.shape for name, obs in names["obs"].items()} == {
+        f"arm_{index}": (6,) for index in range(3)
+    }
 
 
 def test_the_gil_is_free_while_envs_step() -> None:

@@ -83,9 +83,19 @@ pub trait MultiAgentEnv: Send {
         None
     }
 
+    /// As [`Env::obs_bounds`](crate::Env::obs_bounds), of the agent at this place.
+    fn obs_bounds(&self, _agent: usize) -> Option<[Vec<f32>; 2]> {
+        None
+    }
+
     /// What it looks like now; `None` where it cannot be drawn.
     fn render(&self) -> Option<Picture> {
         None
+    }
+
+    /// Pictures a second at which it is to be watched.
+    fn render_fps(&self) -> f64 {
+        30.0
     }
 
     /// As [`Env::save_state`](crate::Env::save_state).

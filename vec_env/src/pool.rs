@@ -130,7 +130,8 @@ impl<T: Work> Shared<T> {
 }
 
 /// What a panic says.
-fn message_of(payload: &(dyn Any + Send)) -> &str {
+#[must_use]
+pub fn message_of(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("no message")

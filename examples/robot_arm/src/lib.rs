@@ -1,4 +1,8 @@
-//! A planar robot arm of two joints that reaches for a target.
+//! A planar robot arm of two joints that reaches for a target, and several of them.
+
+mod arms;
+
+pub use arms::RobotArms;
 
 use std::f64::consts::PI;
 
@@ -155,5 +159,16 @@ vec_env_python::module! {
             return Err("max_steps must be at least 1, not 0".to_owned());
         }
         Ok(RobotArm::new(max_steps, 0))
+    }
+
+    /// Several arms, each of which reaches for a target of its own within `max_steps`.
+    parallel "robot_arms_v0" => fn make_robot_arms(
+        num_arms: usize = 2,
+        max_steps: u32 = 100,
+    ) -> Result<RobotArms, String> {
+        if num_arms == 0 || max_steps == 0 {
+            return Err("num_arms and max_steps must be at least 1".to_owned());
+        }
+        Ok(RobotArms::new(num_arms, max_steps, 0))
     }
 }

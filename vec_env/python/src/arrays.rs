@@ -1,14 +1,15 @@
-//! Numpy arrays: memory of a caller's as the destination of observations, and actions.
+//! What crosses to Python and back: spaces, pictures, actions, and memory of a caller's as the destination of observations.
 
 use std::{ptr::NonNull, sync::Arc};
 
-use numpy::PyReadonlyArrayDyn;
+use numpy::{IntoPyArray, PyArray3, PyArrayMethods, PyReadonlyArrayDyn};
 use pyo3::{
     buffer::PyBuffer,
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
+    types::PyDict,
 };
-use vec_env::{Actions, EnvError, ObsSlot};
+use vec_env::{ActionSpace, Actions, Dtype, EnvError, ObsSlot, ObsSpec, Picture};
 
 use crate::errors::exception;
 
@@ -60,4 +61,33 @@ pub fn with_actions(
         return Err(PyTypeError::new_err(message));
     };
     called.map_err(|error| exception(&error))
+}
+
+/// What is observed, within bounds if they are known, and the actions: a dict of plain values.
+pub(crate) fn describe_spaces<'py>(
+    py: Python<'py>,
+    obs_spec: &ObsSpec,
+    bounds: Option<[Vec<f32>; 2]>,
+    action_space: &ActionSpace,
+) -> PyResult<Bound<'py, PyDict>> {
+    let about = PyDict::new(py);
+    let dtype = match obs_spec.dtype {
+        Dtype::Uint8 => "uint8",
+        Dtype::Float32 => "float32",
+    };
+    about.set_item("obs_shape", &obs_spec.shape)?;
+    about.set_item("obs_dtype", dtype)?;
+    about.set_item("obs_bounds", bounds.map(Vec::from))?;
+    match action_space {
+        ActionSpace::Discrete { n } => about.set_item("discrete", n)?,
+        ActionSpace::MultiDiscrete { nvec } => about.set_item("multi_discrete", nvec)?,
+        ActionSpace::Box { shape, low, high } => about.set_item("box", (shape, low, high))?,
+    }
+    Ok(about)
+}
+
+/// A picture as numpy has them: uint8 `[height, width, 3]`.
+pub(crate) fn picture_array(py: Python<'_>, picture: Picture) -> PyResult<Bound<'_, PyArray3<u8>>> {
+    let shape = [picture.height, picture.width, 3];
+    picture.rgb.into_pyarray(py).reshape(shape)
 }

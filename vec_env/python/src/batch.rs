@@ -5,20 +5,17 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use numpy::{IntoPyArray, PyArray1, PyArray3, PyArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArray3};
 use pyo3::{
     exceptions::{PyRuntimeError, PyValueError},
     prelude::*,
     sync::MutexExt,
     types::{PyBytes, PyBytesMethods, PyDict},
 };
-use vec_env::{
-    ActionSpace, AutoresetMode, BatchSpec, Dtype, Env, EnvError, Picture, StepBatch,
-    ThreadedVecEnv, VecEnv,
-};
+use vec_env::{AutoresetMode, Env, EnvError, Picture, StepBatch, ThreadedVecEnv, VecEnv};
 
 use crate::{
-    arrays::{Destination, with_actions},
+    arrays::{Destination, describe_spaces, picture_array, with_actions},
     errors::exception,
 };
 
@@ -160,30 +157,12 @@ impl Batch {
     /// What the environments are: a dict of plain values.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.call(py, |inner| {
-            let about = PyDict::new(py);
             let envs = &mut inner.envs;
             let bounds = envs.obs_bounds().map_err(|error| exception(&error))?;
             let fps = envs.render_fps().map_err(|error| exception(&error))?;
-            let BatchSpec {
-                obs_spec,
-                action_space,
-                ..
-            } = envs.spec();
-            let dtype = match obs_spec.dtype {
-                Dtype::Uint8 => "uint8",
-                Dtype::Float32 => "float32",
-            };
-            about.set_item("obs_shape", &obs_spec.shape)?;
-            about.set_item("obs_dtype", dtype)?;
-            about.set_item("obs_bounds", bounds.map(Vec::from))?;
+            let spec = envs.spec();
+            let about = describe_spaces(py, &spec.obs_spec, bounds, &spec.action_space)?;
             about.set_item("render_fps", fps)?;
-            match action_space {
-                ActionSpace::Discrete { n } => about.set_item("discrete", n)?,
-                ActionSpace::MultiDiscrete { nvec } => about.set_item("multi_discrete", nvec)?,
-                ActionSpace::Box { shape, low, high } => {
-                    about.set_item("box", (shape, low, high))?;
-                }
-            }
             Ok(about)
         })
     }
@@ -260,11 +239,9 @@ impl Batch {
         self.call(py, |inner| {
             let picture = inner.envs.render(index);
             let picture = picture.map_err(|error| exception(&error))?;
-            let array = |picture: Picture| {
-                let shape = [picture.height, picture.width, 3];
-                picture.rgb.into_pyarray(py).reshape(shape)
-            };
-            picture.map(array).transpose()
+            picture
+                .map(|picture| picture_array(py, picture))
+                .transpose()
         })
     }
 

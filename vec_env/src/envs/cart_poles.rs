@@ -80,6 +80,14 @@ impl MultiAgentEnv for CartPoles {
             .collect()
     }
 
+    fn obs_bounds(&self, agent: usize) -> Option<[Vec<f32>; 2]> {
+        self.poles[agent].obs_bounds()
+    }
+
+    fn render_fps(&self) -> f64 {
+        self.poles.first().map_or(30.0, Env::render_fps)
+    }
+
     /// The poles side by side.
     fn render(&self) -> Option<Picture> {
         let pictures = self.poles.iter().map(Env::render);

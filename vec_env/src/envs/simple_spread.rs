@@ -235,6 +235,10 @@ impl MultiAgentEnv for SimpleSpread {
         obs.iter_mut().enumerate().map(transition).collect()
     }
 
+    fn render_fps(&self) -> f64 {
+        1.0 / TIME_STEP
+    }
+
     /// Agents in colour, landmarks in gray.
     fn render(&self) -> Option<Picture> {
         let mut picture = Picture::new(400, 400, [255; 3]);
