@@ -109,6 +109,7 @@ def test_what_is_imported_is_declared() -> None:
         "dm-env",
         "http",
         "opencv",
+        "pettingzoo",
         "ray",
         "remote",
         "rllib",

@@ -10,7 +10,7 @@ import pytest
 
 
 def test_the_package_imports_no_library_that_trains() -> None:
-    names = "{'stable_baselines3', 'ray', 'torch'}"
+    names = "{'stable_baselines3', 'ray', 'pettingzoo', 'torch'}"
     code = f"import sys, atari_wrappers; sys.exit(sorted({names} & sys.modules.keys()) or 0)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
@@ -21,6 +21,7 @@ def test_the_package_imports_no_library_that_trains() -> None:
     [
         ("stable_baselines3", "stable_baselines3.common", r'pip install "atari-wrappers\[sb3\]"'),
         ("rllib", "ray.rllib.env.vector_env", r'pip install "atari-wrappers\[rllib\]"'),
+        ("pettingzoo", "pettingzoo", r'pip install "atari-wrappers\[pettingzoo\]"'),
     ],
 )
 def test_a_missing_library_is_named_with_its_remedy(
