@@ -1,10 +1,11 @@
-"""Every recipe is compared with its oracle on each emulator that follows recipes."""
+"""Every recipe is compared with its oracle on both emulators that follow recipes, at once."""
 
 from __future__ import annotations
 
+import games
 import pytest
 
 
 @pytest.fixture(autouse=True)
-def _on_each(each_emulator: None) -> None:
-    """Run each test once on each."""
+def _on_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(games, "emulator", "both")

@@ -22,8 +22,9 @@ def build_example(sources: Path) -> Callable[[str], Path]:
     target = Path(os.environ.get("CARGO_TARGET_DIR", sources / "target"))
 
     def build(name: str) -> Path:
-        command = ["cargo", "build", "--release", "--locked", "-q", "-p", "atari_core"]
-        subprocess.run([*command, "--example", name], cwd=sources, check=True)
+        # Not `-p atari_core`: its features would be others, and the crate be compiled anew.
+        command = ["cargo", "build", "--release", "--locked", "-q", "--example", name]
+        subprocess.run(command, cwd=sources, check=True)
         return target / "release" / "examples" / name
 
     return build

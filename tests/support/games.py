@@ -16,7 +16,8 @@ from atari_wrappers.recipes import PRESETS
 from atari_wrappers.request import request_env
 from atari_wrappers.settings import Settings
 
-# Who plays the games of `make_game`: "ale", which is ALE behind Python's rules, or "native".
+# Who plays the games of `make_game`: "ale", which is ALE behind Python's rules, "native", or
+# "both".
 emulator = "ale"
 
 gym.register_envs(ale_py)
@@ -28,12 +29,39 @@ def raw_game(name: str, **kwargs: Any) -> gym.Env:
     return gym.make(f"{name}NoFrameskip-v4", disable_env_checker=True, **kwargs)
 
 
-def make_game(env_id: str, preset: str, **parts: Any) -> AtariGame | NativeGame:
+class OnBoth:
+    """One game on two emulators, of which the second must say what the first says."""
+
+    def __init__(self, *games: gym.Env) -> None:
+        self._games = games
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._games[0], name)
+
+    def reset(self, **options: Any) -> Any:
+        return self._same([game.reset(**options) for game in self._games])
+
+    def step(self, action: Any) -> Any:
+        return self._same([game.step(action) for game in self._games])
+
+    def render(self) -> Any:
+        return self._same([game.render() for game in self._games])
+
+    def _same(self, said: list[Any]) -> Any:
+        try:
+            np.testing.assert_equal(said[1], said[0])
+        except AssertionError as error:
+            raise RuntimeError("the emulators differ") from error
+        return said[0]
+
+
+def make_game(env_id: str, preset: str, **parts: Any) -> Any:
     """Return a game that follows a preset with some parts replaced, on `emulator`."""
     request = request_env(env_id, Settings(recipe=replace(PRESETS[preset], **parts)))
-    return (
-        NativeGame(request) if emulator == "native" else AtariGame(request.env_id, request.recipe)
-    )
+    if emulator == "native":
+        return NativeGame(request)
+    game = AtariGame(request.env_id, request.recipe)
+    return OnBoth(game, NativeGame(request)) if emulator == "both" else game
 
 
 def rollout(env: gym.Env, steps: int, seed: int = 7) -> Iterator[tuple[Any, ...]]:

@@ -12,12 +12,13 @@ import numpy as np
 import pettingzoo
 from ale_py import roms
 from any_settings import any_settings
+from games import OnBoth
 
 from atari_wrappers.settings import Settings
 from atari_wrappers.single_env import make_env
 
-# Who plays the games of `make_game`: "sync", which is PettingZoo's ALE behind Python's rules, or
-# "native".
+# Who plays the games of `make_game`: "sync", which is PettingZoo's ALE behind Python's rules,
+# "native", or "both".
 emulator = "sync"
 
 GAMES = {"pong": "atari/pong-v3", "space_invaders": "atari/space_invaders-v2"}
@@ -125,9 +126,14 @@ class PettingZooGame:
         return np.stack([self._stack, self._stack])
 
 
-def make_game(env_id: str, **settings: Any) -> gym.Env:
+def make_game(env_id: str, **settings: Any) -> Any:
     """Return a game for two on `emulator`."""
-    return make_env(env_id, any_settings(num_players=2, backend=emulator, **settings))
+    backends = ("sync", "native") if emulator == "both" else (emulator,)
+    made = [
+        make_env(env_id, any_settings(num_players=2, backend=backend, **settings))
+        for backend in backends
+    ]
+    return OnBoth(*made) if emulator == "both" else made[0]
 
 
 def gray(frame: np.ndarray) -> np.ndarray:

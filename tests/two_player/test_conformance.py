@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pettingzoo_games
 import pytest
 from pettingzoo_games import GAMES, IDS, OTHERS, PettingZooGame, make_game
 
 from atari_wrappers.recipes import PRESETS
-
-pytestmark = pytest.mark.usefixtures("each_emulator")
 
 # One game from its first frame to its end, and rewards as they are.
 PLAIN = {
@@ -20,6 +19,12 @@ PLAIN = {
     "clip_reward": False,
     "sticky_actions": 0.0,
 }
+
+
+@pytest.fixture(autouse=True)
+def _on_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each game be played on both emulators at once."""
+    monkeypatch.setattr(pettingzoo_games, "emulator", "both")
 
 
 def make(game: str, **settings: Any) -> Any:
