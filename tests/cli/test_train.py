@@ -92,18 +92,6 @@ def test_the_mean_is_of_the_games_that_were_played(trainer: Trainer) -> None:
     assert err.count("1024/1024 steps") == 1
 
 
-def test_the_same_seed_learns_the_same(trainer: Trainer) -> None:
-    for name in ("a", "b"):
-        trainer.run("train", "--run-name", name, "--total-steps", 96, *INVADERS)
-    weights = [
-        read_checkpoint(trainer.folder / f"runs/{name}/checkpoints/step-000000000096.safetensors")[
-            1
-        ]
-        for name in ("a", "b")
-    ]
-    assert weights[0] == weights[1]
-
-
 # Python has a handler for the first, and lets the others end the process.
 @pytest.mark.parametrize(
     ("command", "number", "status"),
@@ -131,15 +119,6 @@ def test_a_signal_stops_at_a_checkpoint(
     steps = column(trainer.folder / "runs/run/updates.csv", "step")
     assert steps == [256.0 * (i + 1) for i in range(len(steps))]
     assert steps[-1] == stopped_at + 1024
-
-
-def test_a_killed_run_goes_on_from_its_last_checkpoint(trainer: Trainer) -> None:
-    trainer.end_at_checkpoint(signal.SIGKILL, *CARTPOLE)
-    last = int(trainer.checkpoints()[-1].stem.removeprefix("step-"))
-    trainer.run("train", "--resume", "runs/run", "--total-steps", last + 512)
-    steps = column(trainer.folder / "runs/run/updates.csv", "step")
-    assert steps == [256.0 * (i + 1) for i in range(len(steps))]
-    assert steps[-1] == last + 512
 
 
 def test_the_learning_rate_falls_to_zero_over_the_run(trainer: Trainer) -> None:

@@ -1,7 +1,6 @@
 """The backends `ale` and `native` against `sync`, with all that is random.
 
-That the games of `sync` are those of ALE's own vector env, `conformance/test_ale.py` shows; and
-`test_ale_conformance`, that the records of this backend are true.
+That the games of `sync` are those of ALE's own vector env, `conformance/test_ale.py` shows.
 """
 
 from __future__ import annotations
@@ -55,6 +54,7 @@ def open_theirs() -> Iterator[Callable[..., AtariVectorEnv]]:
         ("seaquest", {"max_episode_frames": 301}, 4),
         ("ms_pacman", {"preset": "ale", "autoreset": "next-step", "max_episode_frames": 203}, 6),
         ("pong", {"preset": "ale", "sticky_actions": 0.25, "max_episode_frames": 150}, 12),
+        ("breakout", {"episodic_life": False}, 0),
         ("pong", {"max_episode_frames": 0, "clip_reward": False}, 0),
         ("ms_pacman", {"noop_max": 5, "frame_skip": 1}, 0),
         ("freeway", {"fire_reset": False}, 0),
@@ -224,3 +224,17 @@ def test_a_game_given_up_for_a_lost_life_is_recorded(backend: str, open_vec: Ope
     assert info["_episode"][0]
     assert info["episode"]["l"][0] == steps
     assert (info["final_info"]["lives"][0], info["lives"][0]) == (4, 5)
+
+
+def test_returns_agree_in_a_game_that_scores_during_its_no_ops(open_vec: OpenVec) -> None:
+    game, plays = "SkiingNoFrameskip-v4", {}
+    limits = {"max_episode_frames": 300, "clip_reward": False}
+    for backend in ("ale", "sync"):
+        vec = open_vec(game, NUM_ENVS, backend=backend, **limits)
+        infos = [vec.reset(seed=3)[1], *(vec.step([1, 2])[4] for _ in range(100))]
+        assert any("episode" in info for info in infos)
+        plays[backend] = [info["episode_return"] for info in infos]
+        assert infos[1]["episode_return"].tolist() == infos[1]["raw_reward"].tolist()
+    np.testing.assert_array_equal(plays["ale"], plays["sync"])
+    reset = open_vec(game, NUM_ENVS, preset="baselines").reset(seed=3)[1]
+    assert (reset["episode_return"] < 0).all(), "as Monitor counts"
