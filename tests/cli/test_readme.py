@@ -38,6 +38,8 @@ def typed(command: str) -> list[str]:
         words += ["--total-steps", "1024"]
     if "--eval-every" in words:
         words += ["--eval-episodes", "1"]
+    if "--run-name" in words:  # what others evaluate, record and compare
+        words += ["--max-episode-frames", "600"]
     return words
 
 

@@ -109,6 +109,7 @@ def test_metadata_names_the_mode_and_leaves_the_envs_alone(
         vec = open_vec("CartPole-v1", 2, backend="sync", autoreset=given)
         own = vec.get_attr("metadata")[0]
         assert vec.metadata == own | {"autoreset_mode": MODES[autoreset]}
+        assert vec.autoreset_mode is MODES[autoreset]  # TorchRL's `GymWrapper` reads it there
         assert "autoreset_mode" not in own
         assert vec.metadata["render_fps"] == 50
 

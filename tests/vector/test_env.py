@@ -182,17 +182,6 @@ def test_other_ids_run_on_sync_and_async(open_vec: OpenVec) -> None:
         assert not np.array_equal(info["final_obs"][0], obs[0])
 
 
-@pytest.mark.parametrize("mode", [*AutoresetMode])
-def test_the_autoreset_mode_is_where_gymnasiums_batches_have_it(
-    mode: AutoresetMode, open_vec: OpenVec
-) -> None:
-    # TorchRL's `GymWrapper` reads the attribute, others read `metadata`.
-    ours = open_vec("CartPole-v1", 2, backend="sync", autoreset=mode)
-    theirs = gym.make_vec("CartPole-v1", 2, "sync", vector_kwargs={"autoreset_mode": mode})
-    assert ours.autoreset_mode is theirs.autoreset_mode
-    assert ours.metadata["autoreset_mode"] is theirs.metadata["autoreset_mode"]
-
-
 def test_a_buffer_that_an_env_writes_to_again_is_copied(open_vec: OpenVec) -> None:
     for backend in ("sync", "async"):
         vec = open_vec("scripted:Careless-v0", 2, backend=backend)

@@ -52,23 +52,6 @@ def test_next_step_restarts_one_step_later(backend: str, open_vec: OpenVec) -> N
     ]
 
 
-@pytest.mark.parametrize("backend", HOSTED)
-def test_disabled_waits_for_a_reset_of_the_ended_envs(backend: str, open_vec: OpenVec) -> None:
-    vec = open_vec("scripted:Careless-v0", 2, backend=backend, autoreset="disabled")
-    vec.reset()
-    for _ in range(3):
-        obs, _, _, truncated, info = vec.step([5, 5])
-    assert truncated.all()
-    assert obs.tolist() == [[3, 1], [3, 1]]
-    assert info["_episode"].all()
-    obs, _ = vec.reset(options={"reset_mask": np.array([False, True])})
-    assert obs.tolist() == [[3, 1], [0, 2]]
-    with pytest.raises(ResetNeededError, match=r"envs \[0\] need a reset"):
-        vec.step([5, 5])
-    vec.reset(options={"reset_mask": np.array([True, False])})
-    assert vec.step([5, 5])[0].tolist() == [[1, 2], [1, 2]]
-
-
 @pytest.mark.parametrize("backend", PARTS)
 def test_masked_reset_after_a_lost_life_continues_the_game(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec("BreakoutNoFrameskip-v4", 2, backend=backend, autoreset="disabled", noop_max=0)

@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-import cv2
 import gymnasium as gym
-import numpy as np
 import pytest
 from games import assert_play_alike, raw_game
 from scripted import ScriptedGame
 from stable_baselines3.common import atari_wrappers as sb3
 
 from atari_wrappers.wrappers import FrameStack, MaxAndSkip, WarpFrame
-
-
-def test_skip_repeats_the_action_sums_rewards_and_shows_the_last_frames() -> None:
-    game = ScriptedGame(rewards={1: 1.0, 4: 2.0, 5: 7.0})
-    env = MaxAndSkip(game, skip=4)
-    env.reset()
-    obs, reward, terminated, truncated, _ = env.step(3)
-    assert game.actions == [3] * 4
-    assert reward == 3.0
-    assert (obs == 14).all()
-    assert (terminated, truncated) == (False, False)
-
-
-def test_pool_is_the_maximum_of_the_last_two_frames_only() -> None:
-    game = ScriptedGame()
-    pictures = {1: 200, 2: 9, 3: 7, 4: 5}
-    game._picture = lambda: np.full((210, 160, 3), pictures.get(game._frame, 0), np.uint8)
-    env = MaxAndSkip(game, skip=4)
-    env.reset()
-    assert (env.step(0)[0] == 7).all()
 
 
 @pytest.mark.parametrize("truncates", [False, True])
@@ -55,25 +33,6 @@ def test_max_and_skip_is_baselines(skip: int) -> None:
     ours = MaxAndSkip(raw_game("Breakout"), skip)
     theirs = sb3.MaxAndSkipEnv(raw_game("Breakout"), skip)
     assert assert_play_alike(ours, theirs, 1200 // skip) >= 1
-
-
-def test_warp_of_a_flat_picture_is_its_gray_value() -> None:
-    env = WarpFrame(ScriptedGame(), size=84)
-    obs, _ = env.reset()
-    assert (obs.shape, obs.dtype) == ((84, 84), np.uint8)
-    assert (obs == 10).all()
-    assert env.observation_space.contains(obs)
-
-
-@pytest.mark.parametrize(("channel", "gray"), [(0, 76), (1, 150), (2, 29)])
-def test_warp_weighs_red_green_and_blue(channel: int, gray: int) -> None:
-    game = ScriptedGame()
-    picture = np.zeros((210, 160, 3), np.uint8)
-    picture[..., channel] = 255
-    game._picture = lambda: picture
-    obs, _ = WarpFrame(game, size=30).reset()
-    assert obs.shape == (30, 30)
-    assert (obs == gray).all()
 
 
 def test_warp_is_baselines() -> None:
@@ -118,11 +77,3 @@ def test_warp_refuses_what_is_no_rgb() -> None:
         WarpFrame(WarpFrame(ScriptedGame()))
     with pytest.raises(ValueError, match="needs a Box"):
         WarpFrame(gym.make("FrozenLake-v1"))
-
-
-def test_warp_uses_the_resize_that_the_recipe_names() -> None:
-    frame = raw_game("Breakout").reset(seed=0)[0]
-    expected = cv2.resize(
-        cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY), (84, 84), interpolation=cv2.INTER_AREA
-    )
-    np.testing.assert_array_equal(WarpFrame(raw_game("Breakout")).reset(seed=0)[0], expected)

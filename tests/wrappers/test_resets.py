@@ -23,12 +23,6 @@ def test_noop_count_is_uniform_from_one_to_noop_max() -> None:
     assert set(counts) == {1, 2, 3}
 
 
-def test_noop_observes_the_last_noop_frame() -> None:
-    game = ScriptedGame()
-    obs, _ = NoopReset(game, noop_max=5).reset(seed=3)
-    assert (obs == 10 + len(game.actions)).all()
-
-
 def test_noop_restarts_a_game_that_ends_meanwhile_without_the_seed() -> None:
     game = ScriptedGame(end=1)
     obs, _ = NoopReset(game, noop_max=1).reset(seed=3)
