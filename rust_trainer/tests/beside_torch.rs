@@ -269,12 +269,9 @@ struct Compared {
     share_of_output: f64,
 }
 
-/// Lets both do so many updates.
-fn compare(case: Case, precision: &str, threads: usize, updates: usize) -> Vec<Compared> {
-    let folder = tempfile::tempdir().unwrap();
-    let states = play(case, precision, threads, updates, folder.path());
-    python("beside_torch.py", &[folder.path().as_os_str()]);
-    let theirs = read(&folder.path().join("after.safetensors"));
+/// How far from theirs the weights are after each update of a run, by its states and what the peer has written.
+fn differences(states: &[State], folder: &Path) -> Vec<Compared> {
+    let theirs = read(&folder.join("after.safetensors"));
     let length = |x: &Tensor| x.square().sum(Kind::Double).sqrt().double_value(&[]);
     let mut compared = Vec::new();
     for (update, states) in (1..).zip(states.windows(2)) {
@@ -310,16 +307,29 @@ struct Bounds {
     share_of_output: f64,
 }
 
-fn check(case: Case, precision: &str, threads: usize, updates: usize, bounds: &Bounds) {
-    for compared in compare(case, precision, threads, updates) {
-        let is_of_images = compared.what.contains("conv") && compared.what.ends_with(".weight");
-        let is_within = compared.largest < bounds.largest
-            && compared.share < bounds.share
-            && (!is_of_images || compared.share_of_output < bounds.share_of_output);
-        assert!(
-            is_within,
-            "{case:?} in {precision} with {threads} threads: {compared:?}"
-        );
+/// Lets both do so many updates of each case with so many threads, and compares; one process is the peer in all of them.
+fn check(precision: &str, cases: &[(Case, usize, usize, Bounds)]) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut played = Vec::new();
+    for (number, (case, threads, updates, _)) in cases.iter().enumerate() {
+        let own = folder.path().join(number.to_string());
+        fs::create_dir(&own).unwrap();
+        let states = play(*case, precision, *threads, *updates, &own);
+        played.push((own, states));
+    }
+    let folders: Vec<_> = played.iter().map(|(folder, _)| folder).collect();
+    python("beside_torch.py", &folders);
+    for ((case, threads, _, bounds), (folder, states)) in cases.iter().zip(&played) {
+        for compared in differences(states, folder) {
+            let is_of_images = compared.what.contains("conv") && compared.what.ends_with(".weight");
+            let is_within = compared.largest < bounds.largest
+                && compared.share < bounds.share
+                && (!is_of_images || compared.share_of_output < bounds.share_of_output);
+            assert!(
+                is_within,
+                "{case:?} in {precision} with {threads} threads: {compared:?}"
+            );
+        }
     }
 }
 
@@ -331,31 +341,21 @@ const FP32: Bounds = Bounds {
     share_of_output: 5e-2,
 };
 
+/// In two updates of PPO and PQN, 256 steps, games end by themselves and by their limit, and the learning rate falls.
 #[test]
-fn five_updates_of_ppo_in_fp32() {
-    check(PPO, "fp32", 1, 5, &FP32);
-}
-
-#[test]
-fn five_updates_of_a2c_in_fp32() {
-    check(A2C, "fp32", 1, 5, &FP32);
-}
-
-#[test]
-fn five_updates_of_pqn_in_fp32() {
-    check(PQN, "fp32", 1, 5, &FP32);
-}
-
-#[test]
-fn five_updates_of_dqn_in_fp32() {
-    check(DQN, "fp32", 1, 5, &FP32);
-}
-
-#[test]
-fn an_update_in_two_threads() {
-    for case in [PPO, A2C, DQN] {
-        check(case, "fp32", 2, 1, &FP32);
-    }
+fn updates_in_fp32() {
+    check(
+        "fp32",
+        &[
+            (PPO, 1, 2, FP32),
+            (A2C, 1, 5, FP32),
+            (PQN, 1, 2, FP32),
+            (DQN, 1, 5, FP32),
+            (PPO, 2, 1, FP32),
+            (A2C, 2, 1, FP32),
+            (DQN, 2, 1, FP32),
+        ],
+    );
 }
 
 /// A kernel of the third layer that takes one tap of one output for zero comes to a share of 0.18 (A2C) and 0.13 (PPO),
@@ -364,17 +364,19 @@ fn an_update_in_two_threads() {
 /// kernels, libtorch computes on both sides.
 #[test]
 fn an_update_in_bf16() {
-    for (case, share, share_of_output) in [
+    let cases = [
         (A2C, 0.03, 0.05),
         (PPO, 0.1, 0.2),
         (PQN, 0.2, 0.6),
         (DQN, 0.05, 0.1),
-    ] {
+    ];
+    let cases = cases.map(|(case, share, share_of_output)| {
         let bounds = Bounds {
             largest: f64::INFINITY,
             share,
             share_of_output,
         };
-        check(case, "bf16", 1, 1, &bounds);
-    }
+        (case, 1, 1, bounds)
+    });
+    check("bf16", &cases);
 }

@@ -17,7 +17,9 @@ use rust_trainer::{
 use tch::{Device, Kind, Tensor};
 use vec_env::{ActionBatch, ActionSpace, Dtype, ObsSpec, SyncVecEnv, env::Random};
 
-use super::support::{Spaces, generator, is_weight, largest, made_up_step, python, read, to_bytes};
+use super::support::{
+    Played, Spaces, generator, is_weight, largest, made_up_step, python, read, save, to_bytes,
+};
 
 const NUM_ENVS: usize = 3;
 const WIDTH: usize = 5;
@@ -57,12 +59,7 @@ fn settings(algorithm: Algorithm, changes: &str, seed: u64) -> Settings {
 /// Everything that happened, step by step, and what was drawn.
 #[derive(Default)]
 struct Record {
-    obs: Vec<f32>,
-    actions: Vec<f32>,
-    rewards: Vec<f32>,
-    terminated: Vec<bool>,
-    truncated: Vec<bool>,
-    last_obs: Vec<f32>,
+    played: Played<f32, f32>,
     /// For the actions: uniform numbers, and from the first gradient step on normal ones.
     act_drawn: Vec<f64>,
     /// Transitions of each batch, and the noise on their targets.
@@ -72,45 +69,18 @@ struct Record {
 
 impl Record {
     fn save(&self, start: &State, path: &Path) {
-        let (envs, dims) = (NUM_ENVS as i64, DIMS as i64);
-        let rows = |tensor: Tensor| tensor.view([-1, envs]);
-        let wide = |numbers: &[f32], width: usize| {
-            Tensor::from_slice(numbers).view([-1, envs, width as i64])
-        };
-        let batch = BATCH as i64;
-        let mut tensors = vec![
-            ("obs".to_owned(), wide(&self.obs, WIDTH)),
-            ("actions".to_owned(), wide(&self.actions, DIMS)),
-            (
-                "rewards".to_owned(),
-                rows(Tensor::from_slice(&self.rewards)),
-            ),
-            (
-                "terminated".to_owned(),
-                rows(Tensor::from_slice(&self.terminated)),
-            ),
-            (
-                "truncated".to_owned(),
-                rows(Tensor::from_slice(&self.truncated)),
-            ),
-            ("last_obs".to_owned(), wide(&self.last_obs, WIDTH)),
-            (
-                "act_drawn".to_owned(),
-                Tensor::from_slice(&self.act_drawn).view([-1, envs, dims]),
-            ),
-            (
-                "numbers".to_owned(),
-                Tensor::from_slice(&self.numbers).view([-1, batch]),
-            ),
-            (
-                "noise".to_owned(),
-                Tensor::from_slice(&self.noise).view([-1, batch, dims]),
-            ),
+        let (envs, dims, batch) = (NUM_ENVS as i64, DIMS as i64, BATCH as i64);
+        let mut tensors = self.played.tensors(&[envs, WIDTH as i64], &[envs]);
+        let act_drawn = Tensor::from_slice(&self.act_drawn).view([-1, envs, dims]);
+        let noise = Tensor::from_slice(&self.noise).view([-1, batch, dims]);
+        let numbers = Tensor::from_slice(&self.numbers).view([-1, batch]);
+        let drawn = [
+            ("act_drawn", act_drawn),
+            ("noise", noise),
+            ("numbers", numbers),
         ];
-        for (name, tensor) in start.tensors.iter().filter(|(name, _)| is_weight(name)) {
-            tensors.push((format!("start.{name}"), tensor.shallow_clone()));
-        }
-        Tensor::write_safetensors(&tensors, path).unwrap();
+        tensors.extend(drawn.map(|(name, tensor)| (name.to_owned(), tensor)));
+        save(tensors, start, "start.", path);
     }
 }
 
@@ -132,8 +102,9 @@ fn play(algorithm: Algorithm, settings: &Settings, folder: &Path) -> [State; 2] 
     };
     let mut dice = Random::new(settings.run.seed + 6);
     let mut record = Record::default();
-    record.obs.extend(observations());
-    ours.next_obs().copy_from_slice(&to_bytes(&record.obs));
+    record.played.obs.extend(observations());
+    ours.next_obs()
+        .copy_from_slice(&to_bytes(&record.played.obs));
     for step_number in 0..STEPS as u64 {
         let mut rng = of_actions(&ours.state().unwrap());
         let is_random = step_number * (NUM_ENVS as u64) < STARTS;
@@ -157,12 +128,9 @@ fn play(algorithm: Algorithm, settings: &Settings, folder: &Path) -> [State; 2] 
         let last_obs = observations();
         let step = made_up_step(&mut dice, NUM_ENVS, (5, -2.0), [6, 5], &to_bytes(&last_obs));
         ours.observe(&step).unwrap();
-        record.actions.extend(actions);
-        record.obs.extend(next);
-        record.rewards.extend(&step.reward);
-        record.terminated.extend(&step.terminated);
-        record.truncated.extend(&step.truncated);
-        record.last_obs.extend(last_obs);
+        record.played.actions.extend(actions);
+        record.played.obs.extend(next);
+        record.played.note(&step, last_obs);
 
         let mut rng = generator(&ours.state().unwrap());
         let end = (step_number + 1) * NUM_ENVS as u64;
@@ -187,7 +155,6 @@ fn play(algorithm: Algorithm, settings: &Settings, folder: &Path) -> [State; 2] 
             "nothing else is drawn"
         );
     }
-    assert!(record.truncated.contains(&true) && record.terminated.contains(&true));
     if algorithm == Algorithm::Ddpg {
         record.noise.resize(record.numbers.len() * DIMS, 0.0);
     }

@@ -7,7 +7,7 @@ use std::{collections::HashMap, ffi::OsStr, path::Path, process::Command};
 
 use rand_pcg::Pcg64;
 use rust_trainer::algorithms::{Algorithm, State};
-use tch::Tensor;
+use tch::{Tensor, kind::Element};
 use vec_env::{
     ActionSpace, Actions, Env, ObsSpec, StepBatch, Transition, VecEnv,
     env::{Random, write_floats},
@@ -86,6 +86,62 @@ pub fn made_up_step(
         }
     }
     step
+}
+
+/// What an algorithm saw and did, step by step, for a script to do again.
+#[derive(Default)]
+pub struct Played<Number, Action> {
+    pub obs: Vec<Number>,
+    pub actions: Vec<Action>,
+    pub rewards: Vec<f32>,
+    pub terminated: Vec<bool>,
+    pub truncated: Vec<bool>,
+    pub last_obs: Vec<Number>,
+}
+
+impl<Number: Element, Action: Element> Played<Number, Action> {
+    pub fn note(&mut self, step: &StepBatch, last_obs: Vec<Number>) {
+        self.rewards.extend(&step.reward);
+        self.terminated.extend(&step.terminated);
+        self.truncated.extend(&step.truncated);
+        self.last_obs.extend(last_obs);
+    }
+
+    /// By name: observations in parts of the shape `obs`, and the rest in parts of the shape `steps`.
+    pub fn tensors(&self, obs: &[i64], steps: &[i64]) -> Vec<(String, Tensor)> {
+        assert!(self.truncated.contains(&true) && self.terminated.contains(&true));
+        let parts = |tensor: Tensor, shape: &[i64]| tensor.view(&*[&[-1], shape].concat());
+        let mut actions = steps.to_vec();
+        match self.actions.len() / self.rewards.len() {
+            1 => {}
+            dims => actions.push(dims as i64),
+        }
+        let named = [
+            ("obs", parts(Tensor::from_slice(&self.obs), obs)),
+            (
+                "actions",
+                parts(Tensor::from_slice(&self.actions), &actions),
+            ),
+            ("rewards", parts(Tensor::from_slice(&self.rewards), steps)),
+            (
+                "terminated",
+                parts(Tensor::from_slice(&self.terminated), steps),
+            ),
+            (
+                "truncated",
+                parts(Tensor::from_slice(&self.truncated), steps),
+            ),
+            ("last_obs", parts(Tensor::from_slice(&self.last_obs), obs)),
+        ];
+        named.map(|(name, tensor)| (name.to_owned(), tensor)).into()
+    }
+}
+
+/// Writes tensors for a script, and the weights of a state, before whose names stands `prefix`.
+pub fn save(mut tensors: Vec<(String, Tensor)>, start: &State, prefix: &str, path: &Path) {
+    let weights = start.tensors.iter().filter(|(name, _)| is_weight(name));
+    tensors.extend(weights.map(|(name, x)| (format!("{prefix}{name}"), x.shallow_clone())));
+    Tensor::write_safetensors(&tensors, path).unwrap();
 }
 
 /// Runs a script of this folder.

@@ -1,9 +1,6 @@
 //! `VecGymEnv` behind the trait `VecEnv`: the same data as Python gets, and clear refusals.
-#![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
-
-use common::{GAME, Rollout, actions, make, scripted, twin::Twin};
+use crate::common::{GAME, Rollout, actions, make, scripted, twin::Twin};
 use python_shim::{MakeOptions, ResetRequest, VecGymEnv};
 use vec_env::{ActionBatch, Actions, Dtype, EnvError, Episode, ObsBuffer, StepBatch, VecEnv};
 

@@ -1,9 +1,6 @@
 //! The methods of tch-rs' reinforcement-learning example, and the tensors that they give.
-#![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
-
-use common::{GAME, actions, bytes, python_reset, python_twin, start};
+use crate::common::{GAME, actions, bytes, python_reset, python_twin, start};
 // The trait is in scope on purpose: the inherent methods must win over its own.
 use python_shim::{
     PyResult, Step, VecGymEnv,
@@ -71,7 +68,7 @@ fn a_step_is_the_one_that_python_makes() {
             assert_eq!(ours.obs, expected.to_kind(Kind::Float));
             assert_eq!(
                 Vec::<f32>::try_from(&ours.reward).unwrap(),
-                common::items::<f32>(&field(1))
+                crate::common::items::<f32>(&field(1))
             );
             let done = field(2)
                 .call_method1("__or__", (field(3),))
@@ -80,7 +77,7 @@ fn a_step_is_the_one_that_python_makes() {
                 .unwrap();
             assert_eq!(
                 Vec::<f32>::try_from(&ours.is_done).unwrap(),
-                common::items::<f32>(&done)
+                crate::common::items::<f32>(&done)
             );
             dones += ours.is_done.sum(Kind::Float).double_value(&[]);
         }

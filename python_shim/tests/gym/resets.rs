@@ -1,11 +1,8 @@
 //! Resets beyond "all of them, now", and what follows the end of an episode.
-#![allow(clippy::unwrap_used, missing_docs)]
-
-mod common;
 
 use std::time::Duration;
 
-use common::{Rollout, make, scripted, twin::Twin};
+use crate::common::{Rollout, make, scripted, twin::Twin};
 use python_shim::{MakeOptions, ResetRequest, VecGymEnv};
 use vec_env::{ActionBatch, Actions, AutoresetMode, EnvError, StepBatch, VecEnv};
 

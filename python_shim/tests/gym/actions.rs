@@ -1,9 +1,6 @@
 //! Actions that are more than one choice: real numbers, two players, random ones.
-#![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
-
-use common::{GAME, make, twin::Twin};
+use crate::common::{GAME, make, twin::Twin};
 use python_shim::{MakeOptions, ResetRequest, pyo3::prelude::*};
 use vec_env::{ActionBatch, ActionSpace, Actions, EnvError, VecEnv};
 
@@ -21,7 +18,7 @@ fn compare_sampled(twin: &mut Twin, num_steps: usize) {
         let expected = Python::attach(|py| {
             let drawn = space.call_method0(py, "sample").unwrap();
             let drawn = drawn.call_method1(py, "astype", ("float64",)).unwrap();
-            common::items::<f64>(drawn.bind(py))
+            crate::common::items::<f64>(drawn.bind(py))
         });
         let ours: Vec<f64> = match &drawn {
             ActionBatch::Discrete(values) => values.iter().map(|&value| value as f64).collect(),

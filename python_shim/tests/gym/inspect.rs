@@ -1,9 +1,6 @@
 //! Looking into the environments of a batch: pictures, attributes, states.
-#![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
-
-use common::{GAME, Rollout, actions, bytes, make, scripted, twin::Twin};
+use crate::common::{GAME, Rollout, actions, bytes, make, scripted, twin::Twin};
 use python_shim::{
     Array, ArrayData, MakeOptions, ResetRequest, Value, VecGymEnv, pyo3::prelude::*,
 };
