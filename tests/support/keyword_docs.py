@@ -16,33 +16,8 @@ from atari_wrappers.attribute_docs import attribute_docs
 from atari_wrappers.recipes import PRESETS, Recipe
 
 FILE = Path(atari_wrappers.__file__).parent / "keywords.py"
-HEAD = '''"""The fields of `Settings` as keywords, each with its text, which editors show.
-
-`python tests/support/keyword_docs.py` writes this file; a test compares.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
-
-from gymnasium.vector import AutoresetMode
-
-from atari_wrappers.recipes import FireReset, ObsType, Recipe
-from atari_wrappers.settings import (
-    Autoreset,
-    BackendName,
-    Context,
-    Folder,
-    OnWorkerFailure,
-    Preset,
-    Wrapper,
-)
-
-
-class SettingKeywords(TypedDict, total=False):
-    """Any field of `Settings`."""
-'''
+# What stands before the fields is written by hand.
+HEAD = FILE.read_text().partition("\n    preset:")[0]
 
 
 def source() -> str:
