@@ -70,8 +70,8 @@ def add_server_arguments(parser: argparse.ArgumentParser) -> None:
         "--keep-lost",
         type=float,
         default=120.0,
-        help="seconds for which what a client has is kept, at most, when its connection is lost"
-        " (%(default)s)",
+        help="seconds for which what a client has is kept, at most, when its connection is lost;"
+        " what a client by HTTP has ends with it (%(default)s)",
     )
     add(
         "--max-request-bytes",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hmac
+import logging
 import ssl
 import threading
 from collections.abc import Callable
@@ -21,6 +22,12 @@ from atari_wrappers.remote.clients import Client, Clients
 Result = TypeVar("Result")
 _WAIT_SECONDS = 10.0
 _WATCH_SECONDS = 0.2
+# aiohttp writes a traceback for each request that is none, and who sends those is told.
+_UNHEARD = logging.Logger("aiohttp", logging.CRITICAL + 1)
+
+
+# What values raise that do not fit.
+REFUSED = ValueError, TypeError, KeyError, OverflowError, RecursionError
 
 
 class TooManyClientsError(RuntimeError):
@@ -91,7 +98,7 @@ class HttpFace:
             for name in self.gets:
                 app.router.add_get(f"{prefix}/{name}", self._answer)
             self.add_routes(app, prefix)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+        self._runner = web.AppRunner(app, access_log=None, logger=_UNHEARD, shutdown_timeout=1.0)
         await self._runner.setup()
         context = None
         if certificate is not None:
@@ -118,7 +125,7 @@ class HttpFace:
         given = request.match_info.get("token")
         if given is None:
             given = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        if not hmac.compare_digest(given.encode(), self._token):
+        if not hmac.compare_digest(given.encode(errors="surrogatepass"), self._token):
             return web.json_response({"error": "the token is missing or another"}, status=401)
         response: web.StreamResponse = await handler(request)
         return response
@@ -134,7 +141,7 @@ class HttpFace:
             raise
         except TooManyClientsError as error:
             return web.json_response({"error": str(error)}, status=503)
-        except (ValueError, TypeError, KeyError) as error:
+        except REFUSED as error:
             return web.json_response({"error": str(error)}, status=422)
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
@@ -184,8 +191,12 @@ class HttpFace:
             self.loop.call_later(_WATCH_SECONDS, self._watch, protocol, request, client)
 
     def stop(self) -> None:
-        """End all connections."""
+        """End all connections; a second call does nothing."""
+        if self.loop.is_closed():
+            return
         self._do(self._runner.cleanup())
+        if self.address.startswith("unix:"):
+            Path(self.address.removeprefix("unix:")).unlink(missing_ok=True)
         self._end()
         for client in self._of_connections.values():
             self.clients.release(client)

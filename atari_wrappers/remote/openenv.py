@@ -16,7 +16,13 @@ from atari_wrappers.backends import choose_backend
 from atari_wrappers.checks import dtype_of
 from atari_wrappers.remote.asked import asked_batch
 from atari_wrappers.remote.clients import Client
-from atari_wrappers.remote.http import HttpFace, TooManyClientsError, from_json, to_json
+from atari_wrappers.remote.http import (
+    REFUSED,
+    HttpFace,
+    TooManyClientsError,
+    from_json,
+    to_json,
+)
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.vector.env import VecEnv
 
@@ -224,7 +230,7 @@ def _reply_to(client: OpenEnvClient, text: str) -> dict[str, Any] | None:
             "type": "state" if kind == "state" else "observation",
             "data": client.do(kind, data),
         }
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
+    except REFUSED as error:
         return _error(str(error), "VALIDATION_ERROR")
     except Exception as error:
         return _error(f"{type(error).__name__}: {error}", "EXECUTION_ERROR")

@@ -91,6 +91,13 @@ def test_a_server_that_dies_leaves_a_run_to_go_on_with(
     line = err.strip().splitlines()[-1]
     assert f"the server at {server.address}: " in line, out + err
     assert "runs/run" in line
+    one_game, watched = ["runs/run", "--episodes", 1], ["runs/run", "--to", "game.gif"]
+    _, err = trainer.run("eval", *one_game, status=1)
+    assert f"no server at {server.address}" in err
+    out, _ = trainer.run("eval", *one_game, "--remote", "")
+    assert "game 1: " in out
+    _, err = trainer.run("play", *watched, "--remote", server.address, status=1)
+    assert "what is watched is played here" in err
     done = ["--resume", "runs/run", "--total-steps", 12_000, "--remote", ""]
     trainer.run("train", *done)
 

@@ -5,6 +5,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
+import random
+import re
+import shutil
+import socket
+import ssl
+import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -14,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from serving import TOKEN, wait_for
+from serving import TOKEN, make_certificate, wait_for
 
 from atari_wrappers import UnsupportedError, VecEnv
 from atari_wrappers.remote import BatchServer
@@ -31,7 +39,7 @@ def get(address: str, path: str) -> dict[str, Any]:
 
 
 def talk(address: str, *messages: object) -> list[dict[str, Any]]:
-    """Send messages by a WebSocket, and return the replies."""
+    """Send messages by a WebSocket, and return the replies until one says goodbye."""
 
     async def talking() -> list[dict[str, Any]]:
         async with (
@@ -42,7 +50,11 @@ def talk(address: str, *messages: object) -> list[dict[str, Any]]:
             for message in messages:
                 text = message if isinstance(message, str) else json.dumps(message)
                 await socket.send_str(text)
-                replies.append(json.loads((await socket.receive(10)).data))
+                reply = await socket.receive(10)
+                if reply.type is not aiohttp.WSMsgType.TEXT:
+                    assert (reply.data, json.loads(text)["type"]) == (1000, "close")
+                    break
+                replies.append(json.loads(reply.data))
             return replies
 
     return asyncio.run(talking())
@@ -127,10 +139,124 @@ def test_a_token_is_asked_for(serve: Serve) -> None:
 
 def test_a_unix_socket_is_this_users(tmp_path: Path, serve: Serve) -> None:
     path = tmp_path / "socket"
-    serve("CartPole-v1", 1, limits={"http": f"unix:{path}"})
-    assert path.stat().st_mode & 0o777 == 0o600
+    modes = []
+    listen = socket.socket.listen
+    with pytest.MonkeyPatch.context() as patch:
+        # Nobody can connect before.
+        patch.setattr(
+            socket.socket,
+            "listen",
+            lambda *args: (path.exists() and modes.append(path.stat().st_mode), listen(*args))[1],
+        )
+        server = serve("CartPole-v1", 1, limits={"http": f"unix:{path}"})
+    assert modes
+    assert {mode & 0o777 for mode in (*modes, path.stat().st_mode)} == {0o600}
     with pytest.raises(OSError, match="another server does"):
         serve("CartPole-v1", 1, limits={"http": f"unix:{path}"})
+    assert b'{"status": "healthy"}' in sent(str(path), LAST)
+    server.stop()
+    assert not path.exists()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
+def test_tls(tmp_path: Path, serve: Serve) -> None:
+    cert, key = make_certificate(tmp_path)
+    limits = {"http": "localhost:0", "certificate": (cert, key)}
+    address = serve("CartPole-v1", 1, limits=limits).http_address
+    assert address.startswith("https://localhost:")
+    path = f"{address}/{TOKEN}/health"
+    trusting = ssl.create_default_context(cafile=cert)
+    with urllib.request.urlopen(path, timeout=10, context=trusting) as reply:
+        assert json.load(reply) == {"status": "healthy"}
+    with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
+        urllib.request.urlopen(path, timeout=10)
+    with pytest.raises(ConnectionError, match=r"(?i)remote end closed|reset"):
+        urllib.request.urlopen(path.replace("https:", "http:"), timeout=10)
+
+
+# A request after which the server closes the connection.
+LAST = f"GET /{TOKEN}/health HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n".encode()
+
+
+def sent(address: str | tuple[str, int], data: bytes) -> bytes:
+    """Send bytes; return what comes back until the server has enough, or waits for more."""
+    family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+    received = b""
+    with socket.socket(family) as connection:
+        connection.settimeout(0.3)
+        connection.connect(address)
+        try:
+            connection.sendall(data)
+            while part := connection.recv(1 << 16):
+                received += part
+        except (ConnectionError, TimeoutError):
+            pass
+    return received
+
+
+WORDS = [0, 1, -1, 9, 1e400, 10**30, 1.5, float("nan"), True, None, "", "x", [], {}, [[1], 2]]
+WORDS += ["int64", "O", "V9999999", "{", "AAAA", "=", [-1], [2**40, 2**40], "close", "step"]
+NAMES = ["action", "action_id", "seed", "episode_id", "dtype", "shape", "base64", "type", "data"]
+BODIES: list[dict[str, Any]] = [
+    {"seed": 3, "episode_id": "e"},
+    {"action": {"action": 1}},
+    {"action": {"action": {"dtype": "int64", "shape": [], "base64": "AQAAAAAAAAA="}}},
+]
+
+
+def hostile(value: Any, rng: random.Random) -> Any:
+    """Return JSON with parts of it replaced, added or left out."""
+    if rng.random() < 0.15:
+        return rng.choice(WORDS)
+    if not isinstance(value, dict):
+        return value
+    parts = {name: hostile(part, rng) for name, part in value.items() if rng.random() < 0.95}
+    if rng.random() < 0.1:
+        parts[rng.choice(NAMES)] = rng.choice(WORDS)
+    return parts
+
+
+def hostile_request(rng: random.Random) -> bytes:
+    """Return a request, of which the JSON, some bytes or nothing is wrong."""
+    path = rng.choice(["reset", "step", "step", "state", "schema", "metadata", "mcp", "ws"])
+    text = json.dumps(hostile(rng.choice(BODIES), rng))
+    if rng.random() < 0.05:
+        text = "[" * 100_000
+    head = f"{rng.choice(['POST', 'POST', 'GET'])} /{path} HTTP/1.1\r\nHost: here\r\n"
+    head += f"Authorization: Bearer {TOKEN}\r\nContent-Length: {len(text)}\r\n\r\n"
+    request = bytearray((head + text).encode())
+    for _ in range(rng.choice([0, 0, 0, 1, 3])):
+        request[rng.randrange(len(request))] = rng.randrange(256)
+    return bytes(request)
+
+
+def test_hostile_requests_do_no_harm(serve: Serve) -> None:
+    """`FUZZ_SECONDS=1800 pytest tests/remote -k hostile` does it for half an hour."""
+    seconds = float(os.environ.get("FUZZ_SECONDS", "1"))
+    seed = time.time_ns() if seconds > 1 else 0
+    sys.stdout.write(f"seed {seed}\n")  # which pytest shows where it fails
+    rng = random.Random(seed)
+    server = serve("CartPole-v1", 1, limits=HTTP)
+    host, port = server.http_address.removeprefix("http://").split(":")
+    statuses: dict[bytes, int] = {}
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        requests = b"".join([*(hostile_request(rng) for _ in range(8)), LAST])
+        replies = sent((host, int(port)), requests)
+        for status in re.findall(rb"HTTP/1\.\d (\d+) ", replies):
+            statuses[status] = statuses.get(status, 0) + 1
+        messages = [
+            json.dumps(hostile({"type": rng.choice(["reset", "step", "state"]), "data": body}, rng))
+            for body in rng.choices(BODIES, k=4)
+            if rng.random() < 0.9
+        ]
+        for reply in talk(server.http_address, {"type": "reset"}, *messages):
+            assert reply["data"].get("code") != "EXECUTION_ERROR" or "ended" in str(reply), reply
+    assert statuses[b"200"] > 20
+    assert statuses[b"422"] > 20
+    assert b"500" not in statuses, statuses
+    wait_for(lambda: server.num_clients == 0)
+    assert get(server.http_address, "health") == {"status": "healthy"}
 
 
 def test_its_validator_passes(serve: Serve) -> None:

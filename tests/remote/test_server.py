@@ -11,7 +11,7 @@ from pathlib import Path
 
 import grpc
 import pytest
-from serving import TOKEN, wait_for
+from serving import TOKEN, make_certificate, wait_for
 
 from atari_wrappers import UnsupportedError
 from atari_wrappers.remote import BatchServer, RemoteVecEnv, ServerError
@@ -70,11 +70,7 @@ def test_other_machines_need_tls(serve: Serve, connect: Connect) -> None:
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
 def test_tls(tmp_path: Path, serve: Serve, connect: Connect) -> None:
-    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
-    extra = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-    files = ["-keyout", str(key), "-out", str(cert)]
-    subprocess.run([*command.split(), *extra, *files], check=True, capture_output=True)
+    cert, key = make_certificate(tmp_path)
     server = serve(address="localhost:0", limits={"certificate": (cert, key)})
     assert connect(server, ca_file=cert).reset()[0].shape == (2, 4, 84, 84)
     for wrong in ({"tls": True}, {}):  # a certificate that nobody trusts, and no TLS at all

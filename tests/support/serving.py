@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -52,3 +54,13 @@ def wait_for(is_so: Callable[[], bool], seconds: float = 5.0) -> None:
     while not is_so():
         assert time.monotonic() < until
         time.sleep(0.01)
+
+
+def make_certificate(folder: Path) -> tuple[Path, Path]:
+    """Make a certificate of `localhost` and its key by openssl."""
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
+    extra = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    files = ["-keyout", str(key), "-out", str(cert)]
+    subprocess.run([*command.split(), *extra, *files], check=True, capture_output=True)
+    return cert, key

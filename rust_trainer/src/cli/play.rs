@@ -82,6 +82,16 @@ pub(super) fn play(args: &LivePlayArgs, stop: &StopRequest) -> Result<i32, Train
         let problem = "--human needs a window or the terminal, where keys are heard";
         return Err(TrainerError::Usage(problem.to_owned()));
     }
+    if args
+        .play
+        .how
+        .remote
+        .as_ref()
+        .is_some_and(|address| !address.is_empty())
+    {
+        let problem = "--remote: what is watched is played here; `eval` plays on a server";
+        return Err(TrainerError::Usage(problem.to_owned()));
+    }
     let found = args.play.find()?;
     let checkpoint = &found.checkpoint;
     let mut settings = checkpoint.settings.clone();

@@ -51,10 +51,13 @@ pub(super) struct HowArgs {
     #[arg(long, value_parser = PossibleValuesParser::new(["fp32", "bf16", "auto"])
           .try_map(|name| Precision::from_str(&name, false)))]
     pub precision: Option<Precision>,
+    /// Server that steps the games, HOST:PORT or unix:PATH; "" plays them here [default: the run's]
+    #[arg(long, value_name = "ADDRESS")]
+    pub remote: Option<String>,
 }
 
 impl PlayArgs {
-    /// The checkpoint that the command line means, with the number format that it says.
+    /// The checkpoint that the command line means, with the number format and the server that it says.
     pub fn find(&self) -> Result<Found, TrainerError> {
         self.how.find(&self.run)
     }
@@ -78,7 +81,8 @@ impl PlayArgs {
 }
 
 impl HowArgs {
-    /// The checkpoint that `run` means, a run's folder or a checkpoint, with the number format that is asked for.
+    /// The checkpoint that `run` means, a run's folder or a checkpoint, with the number format and the server that
+    /// are asked for.
     pub fn find(&self, run: &Path) -> Result<Found, TrainerError> {
         let found = match self.best {
             true if run.is_file() => Err(TrainerError::Usage(format!(
@@ -88,13 +92,16 @@ impl HowArgs {
             true => checkpoints::find_best(run),
             false => checkpoints::find(run),
         };
-        Ok(self.in_precision(found?))
+        Ok(self.as_asked(found?))
     }
 
-    /// `found` with the number format that is asked for.
-    pub fn in_precision(&self, mut found: Found) -> Found {
-        let of_run = &mut found.checkpoint.settings.machine.precision;
-        *of_run = self.precision.unwrap_or(*of_run);
+    /// `found` with the number format and the server that are asked for.
+    pub fn as_asked(&self, mut found: Found) -> Found {
+        let of_run = &mut found.checkpoint.settings;
+        of_run.machine.precision = self.precision.unwrap_or(of_run.machine.precision);
+        if let Some(remote) = &self.remote {
+            of_run.env.remote.clone_from(remote);
+        }
         found
     }
 
@@ -147,6 +154,8 @@ pub(super) fn record_game(
             greedy: false,
             device: DeviceChoice::Auto,
             precision: None,
+            // A server writes no films of its clients'.
+            remote: Some(String::new()),
         },
     };
     let found = args.find()?;

@@ -37,7 +37,7 @@ pub(super) fn versus(args: &VersusArgs, stop: &StopRequest) -> Result<i32, Train
     for word in &args.opponents {
         let side = Side::of(word, |word| match word.to_str() {
             Some("self") => args.play.find(),
-            _ => checkpoints::find(word).map(|found| args.play.how.in_precision(found)),
+            _ => checkpoints::find(word).map(|found| args.play.how.as_asked(found)),
         })?;
         side.check_plays_with(found, own)?;
         sides.push(side);

@@ -55,6 +55,7 @@ impl Served {
         let mut process = Command::new(python())
             .args(arguments)
             .env("ATARI_WRAPPERS_TOKEN", TOKEN)
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
