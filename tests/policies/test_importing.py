@@ -22,7 +22,8 @@ from torch import nn
 
 from atari_wrappers import make_env
 from rust_trainer import CheckpointError, Settings, evaluate, import_policy, load_policy, train
-from rust_trainer.policies import Policy, QNetwork
+from rust_trainer.policies import QNetwork
+from rust_trainer.policy import Policy
 
 GAME = "SpaceInvadersNoFrameskip-v4"
 MODELS: dict[str, Callable[[Any], Any]] = {

@@ -21,7 +21,7 @@ pytest.importorskip("grpc", reason="it is an extra")
 
 from atari_wrappers.errors import ServerError
 from atari_wrappers.remote import RemotePolicy, RemoteVecEnv
-from rust_trainer.policies import Policy
+from rust_trainer.policy import Policy
 from rust_trainer.serving import PolicyServer
 
 

@@ -9,15 +9,17 @@ import numpy as np
 import torch
 
 from rust_trainer import checkpoints
+from rust_trainer.agents import of_agent
 from rust_trainer.checkpoints import Checkpoint
 from rust_trainer.policies import (
     ActorCritic,
     DeterministicPolicy,
-    Policy,
     QNetwork,
     RecurrentActorCritic,
+    SoftmaxPolicy,
     load_policy,
 )
+from rust_trainer.policy import Policy
 
 IMAGE, RAM, FLAT, CAR = (4, 84, 84), (128,), (4,), (2,)
 DISCRETE = {"kind": "Discrete", "n": 6}
@@ -78,6 +80,15 @@ CASES: dict[str, Case] = {
     "pqn-mlp": (POLE | {"algorithm": "pqn"}, FLAT, TWO, {}),
 }
 
+# Of three agents who observe four numbers each: settings, numbers of a row, actions.
+AGENTS: dict[str, tuple[dict[str, Any], int, dict[str, Any]]] = {
+    "mappo": ({"central_critic": True, "norm_obs": True}, 12, DISCRETE),
+    "mappo-own": ({"central_critic": True, "share_weights": False}, 15, CONTINUOUS),
+    "ippo-own": ({"share_weights": False}, 7, DISCRETE),
+    "maddpg": ({"algorithm": "maddpg"}, 4, CONTINUOUS),
+    "maddpg-discrete": ({"algorithm": "maddpg"}, 4, DISCRETE),
+}
+
 
 def save_untrained(name: str, folder: Path, **settings: Any) -> Path:
     """Write the checkpoint of a case of `CASES`, with further settings; returns its file."""
@@ -105,6 +116,38 @@ def save_untrained(name: str, folder: Path, **settings: Any) -> Path:
         if tensor_name.endswith("bias"):  # or they would say more than what is seen
             noise *= 0.05
         checkpoint.tensors[tensor_name] = noise + float("norm.weight" in tensor_name)
+    return _write(checkpoint, folder, name)
+
+
+def save_agents(name: str, folder: Path) -> Path:
+    """Write the checkpoint of a case of `AGENTS`; returns its file."""
+    own, width, space = AGENTS[name]
+    settings = {"algorithm": "ppo", "env_id": "simple_spread", "num_agents": 3} | own
+    moments = {"mean": [0.1] * width, "variance": [2.0] * width, "count": 10.0}
+    checkpoint = Checkpoint(
+        settings=settings,
+        obs_shape=(width,),
+        obs_dtype="float32",
+        action_space=space,
+        tensors={},
+        values={"norm_obs": moments} if "norm_obs" in settings else {},
+    )
+    has_own = settings["algorithm"] == "maddpg" or not settings.get("share_weights", True)
+    kind: type[Policy] = ActorCritic
+    if settings["algorithm"] == "maddpg":
+        kind = SoftmaxPolicy if space["kind"] == "Discrete" else DeterministicPolicy
+    generator = torch.Generator().manual_seed(width)
+    tensors = {}
+    for agent in range(3) if has_own else [None]:
+        prefix = "" if agent is None else f"agent{agent}."
+        for tensor_name, tensor in kind(of_agent(checkpoint, agent)).state_dict().items():
+            noise = torch.randn(tensor.shape, generator=generator)
+            tensors[prefix + tensor_name] = noise * 0.2
+    checkpoint.tensors = {name: kept for name, kept in tensors.items() if "obs_" not in name}
+    return _write(checkpoint, folder, name)
+
+
+def _write(checkpoint: Checkpoint, folder: Path, name: str) -> Path:
     file = folder / f"{name}.safetensors"
     checkpoints.write(checkpoint, file, made_by="a test", no_games="none ran")
     return file

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from rust_trainer.hub import make_hub_folder
     from rust_trainer.importing import import_policy
     from rust_trainer.onnx_export import export_onnx
-    from rust_trainer.policies import Policy, load_policy
+    from rust_trainer.policies import load_policy
+    from rust_trainer.policy import Policy
     from rust_trainer.settings import Settings
 
 __version__ = "0.1.0"
@@ -49,7 +50,7 @@ _TORCH = "2.11"
 _MODULES = {
     "CheckpointError": "checkpoints",
     "Evaluation": "api",
-    "Policy": "policies",
+    "Policy": "policy",
     "Settings": "settings",
     "TrainResult": "api",
     "TrainerError": "errors",

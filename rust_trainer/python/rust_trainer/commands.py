@@ -12,6 +12,7 @@ def export(
     run: str,
     *,
     best: bool,
+    agent: int | None,
     onnx: str | None,
     hub: str | None,
     episodes: int,
@@ -21,7 +22,7 @@ def export(
     """Write the policy of `run` as an ONNX model to `onnx`, and as a folder for a hub to `hub`."""
     from rust_trainer.policies import load_policy
 
-    policy = load_policy(run, best=best)
+    policy = load_policy(run, best=best, agent=agent)
     said = []
     if onnx is not None:
         from rust_trainer.onnx_export import export_onnx

@@ -11,7 +11,8 @@ from typing import Any
 
 from rust_trainer import checkpoints
 from rust_trainer.playing import Games, play_games, record_game
-from rust_trainer.policies import Policy, policy_of
+from rust_trainer.policies import policy_of
+from rust_trainer.policy import Policy
 
 _LIBRARY = "atari-trainer"
 _CARD = """---

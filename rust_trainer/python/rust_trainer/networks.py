@@ -154,10 +154,10 @@ def _run(owner: nn.Module, name: str, x: Tensor) -> Tensor:
 
 
 class Tower(nn.Linear):
-    """A head with hidden layers of its own, `hidden1` and `hidden2`, for flat observations."""
+    """A head with a body of its own, such as `hidden1` and `hidden2` for flat observations."""
 
     def __init__(self, plan: BodyPlan, outputs: int) -> None:
-        super().__init__(plan.mlp_width, outputs)
+        super().__init__(width_of(plan), outputs)
         self.plan = plan
         add_body(self, plan)
 

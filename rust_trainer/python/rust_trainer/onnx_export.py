@@ -24,7 +24,13 @@ from torch.nn import functional
 
 from rust_trainer import __version__
 from rust_trainer.networks import ChannelNorm
-from rust_trainer.policies import ActorCritic, DeterministicPolicy, Policy, RecurrentActorCritic
+from rust_trainer.policies import (
+    ActorCritic,
+    DeterministicPolicy,
+    RecurrentActorCritic,
+    SoftmaxPolicy,
+)
+from rust_trainer.policy import Policy
 
 if TYPE_CHECKING:
     import onnx
@@ -40,8 +46,9 @@ def export_onnx(policy: Policy, file: str | os.PathLike[str]) -> Path:
     The model's input is `obs`, `[batch, ...]` in the environment's own type (uint8 pixels as they
     are). It gives `action`, the best actions, int64 `[batch]` or float32 `[batch, dims]`; beside
     it `logits` and `value` (PPO, A2C), `mean`, `log_std` and `value` (continuous actions), or
-    `q_values` (DQN, PQN), or `mean` (DDPG, TD3). With an LSTM there are `state`, float32
-    `[2, batch, size]`, zeros where an episode begins, and `state_out` for the next step.
+    `q_values` (DQN, PQN), or `mean` (DDPG, TD3, MADDPG), or `logits` (MADDPG with discrete
+    actions). A central critic is left out: what acts needs none. With an LSTM there are `state`,
+    float32 `[2, batch, size]`, zeros where an episode begins, and `state_out` for the next step.
 
     The game, the settings and the recipe by which `atari_wrappers` makes it, and the names of
     the actions are in the model's metadata, each as JSON.
@@ -75,6 +82,9 @@ def onnx_model(policy: Policy) -> onnx.ModelProto:
     examples, outputs = [obs], ["q_values"]
     if isinstance(policy, ActorCritic):
         outputs = ["logits" if policy.bounds is None else "mean", "value"]
+        outputs = outputs[:1] if policy.is_central else outputs
+    if isinstance(policy, SoftmaxPolicy):
+        outputs = ["logits"]
     if isinstance(policy, DeterministicPolicy):
         outputs = ["mean"]
     if isinstance(policy, RecurrentActorCritic):

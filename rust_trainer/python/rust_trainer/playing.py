@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rust_trainer.policies import Policy
+from rust_trainer.policy import Policy
 
 _NUM_ENVS = 8
 _PICTURES = {"render_mode": "rgb_array"}

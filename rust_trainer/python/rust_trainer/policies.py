@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,28 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from rust_trainer import checkpoints
+from rust_trainer.agents import joint_shape, of_agent
 from rust_trainer.checkpoints import Checkpoint, CheckpointError
-from rust_trainer.networks import (
-    BodyPlan,
-    Net,
-    QuantileEmbedding,
-    Stream,
-    Tower,
-    add_body,
-    run_body,
-    width_of,
-)
-from rust_trainer.played_envs import EnvPlan
-
-if TYPE_CHECKING:
-    import gymnasium
+from rust_trainer.networks import QuantileEmbedding, Stream, Tower, run_body, width_of
+from rust_trainer.policy import Policy
 
 # Of `norm_obs`, as the trainer has them.
 _NORM_LIMIT = 10.0
 _NORM_EPSILON = 1e-8
 
 
-def load_policy(path: str | os.PathLike[str], *, best: bool = False) -> Policy:
+def load_policy(
+    path: str | os.PathLike[str], *, best: bool = False, agent: int | None = None
+) -> Policy:
     """Load the policy of a checkpoint as a PyTorch module, on the CPU and in evaluation mode.
 
     It computes in float32 what the trainer computes, to 1e-5 where that computes in float32, too.
@@ -42,33 +32,35 @@ def load_policy(path: str | os.PathLike[str], *, best: bool = False) -> Policy:
     Args:
         path: A checkpoint, or a run's folder, whose newest is taken.
         best: Take the run's checkpoint that did best in evaluations during training.
+        agent: Whose network it is to be, from 0 on, where each of several agents has its own.
 
     Returns:
         An `ActorCritic` (PPO, A2C), a `RecurrentActorCritic` (with `lstm_size`), a `QNetwork`
-        (DQN, PQN) or a `DeterministicPolicy` (DDPG, TD3). `state_dict()` has the names of the
-        checkpoint.
+        (DQN, PQN), a `DeterministicPolicy` (DDPG, TD3, MADDPG) or a `SoftmaxPolicy` (MADDPG with
+        discrete actions). `state_dict()` has the names of the checkpoint, without `agent0.` and so
+        on in front.
 
     Raises:
-        CheckpointError: (a `ValueError`) There is none, it is damaged, or of another network.
+        CheckpointError: (a `ValueError`) There is none, it is damaged, or of another network; no
+            agent is named where each has its own network, or one where they share it.
         OSError: It cannot be read.
     """
     file = checkpoints.find(path, best=best)
     try:
-        return policy_of(checkpoints.read(file))
+        return policy_of(checkpoints.read(file), agent)
     except (KeyError, RuntimeError) as error:
         raise CheckpointError(f"checkpoint `{file}`: does not fit its settings: {error}") from None
 
 
-def policy_of(checkpoint: Checkpoint) -> Policy:
+def policy_of(checkpoint: Checkpoint, agent: int | None = None) -> Policy:
     """Build the policy that a checkpoint holds; see `load_policy`."""
+    checkpoint = of_agent(checkpoint, agent)
     settings = checkpoint.settings
-    of_agents = settings.get("central_critic") or not settings.get("share_weights", True)
-    if of_agents or settings.get("algorithm") == "maddpg":
-        raise CheckpointError("networks of several agents are played by the trainer's `eval` alone")
     if settings.get("algorithm", "ppo") in ("dqn", "pqn"):
         policy: Policy = QNetwork(checkpoint)
-    elif settings.get("algorithm") in ("ddpg", "td3"):
-        policy = DeterministicPolicy(checkpoint)
+    elif settings.get("algorithm") in ("ddpg", "td3", "maddpg"):
+        is_discrete = checkpoint.action_space["kind"] == "Discrete"
+        policy = (SoftmaxPolicy if is_discrete else DeterministicPolicy)(checkpoint)
     elif settings.get("lstm_size", 0) > 0:
         policy = RecurrentActorCritic(checkpoint)
     else:
@@ -79,133 +71,30 @@ def policy_of(checkpoint: Checkpoint) -> Policy:
     return policy.eval()
 
 
-class Policy(nn.Module):
-    """What plays: a network and what it needs to know of its game.
-
-    Attributes:
-        checkpoint: The settings and counters that it was saved with; its tensors are left out.
-        obs_shape: Of one observation, as the environments give it: `[channels, height, width]`
-            uint8, or `[numbers]`.
-        env: The environments that it plays in.
-        rng: Draws actions; replace it by `numpy.random.default_rng(seed)` to repeat them.
-    """
-
-    def __init__(
-        self,
-        checkpoint: Checkpoint,
-        *,
-        rectified: bool = False,
-        last_layer: bool = True,
-        has_body: bool = True,
-    ) -> None:
-        super().__init__()
-        settings = checkpoint.settings
-        is_image = checkpoint.obs_dtype == "uint8" and len(checkpoint.obs_shape) == 3
-        usual: Net = "nature" if is_image else "mlp"
-        chosen = settings.get("net", "auto")
-        self.plan = BodyPlan(
-            net=usual if chosen == "auto" else chosen,
-            obs_shape=checkpoint.obs_shape,
-            is_bytes=checkpoint.obs_dtype == "uint8",
-            rectified=rectified,
-            layer_norm=settings["algorithm"] == "pqn" and settings.get("layer_norm", True),
-            last_layer=last_layer,
-            **{name: settings[name] for name in ("mlp_width", "impala_width") if name in settings},
-        )
-        # Without a body of its own its heads have one each.
-        self.features = add_body(self, self.plan) if has_body else self.plan.mlp_width
-        self.obs_shape = checkpoint.obs_shape
-        self.checkpoint = dataclasses.replace(checkpoint, tensors={})
-        self.env = EnvPlan.of(settings)
-        self.rng = np.random.default_rng()
-        self.num_actions = int(checkpoint.action_space.get("n", 0))
-
-    def observed(self, obs: Tensor) -> Tensor:
-        """Observations `[batch, ...]` as numbers, float32."""
-        return obs.to(torch.float32) / 255 if self.plan.is_bytes else obs
-
-    def act(
-        self,
-        observation: ArrayLike,
-        state: Tensor | None = None,
-        *,
-        greedy: bool = False,
-        episode_start: ArrayLike | None = None,
-    ) -> tuple[NDArray[Any], Tensor | None]:
-        """Choose actions.
-
-        Args:
-            observation: As the environment gives it: one, or a batch of them, `[envs, ...]`. Of
-                games for two those of both players, `[2, ...]` or `[games, 2, ...]`.
-            state: What was returned with the actions before; `None` where episodes begin.
-            greedy: The best actions. Otherwise they are drawn as the trainer's `eval` draws them:
-                from the policy, and by action values ε-greedily.
-            episode_start: bool `[envs]`, or one: whose `state` is to be forgotten.
-
-        Returns:
-            Actions for `env.step`, int64 `[envs]` or float32 `[envs, ...]`, without the first axis
-            for one observation; and the state for the next call, `None` without an LSTM.
-
-        Raises:
-            ValueError: The observation has another shape.
-        """
-        given = np.asarray(observation)
-        axes = given.shape[: given.ndim - len(self.obs_shape)]
-        actions, _, state = self.decide(given, state, greedy=greedy, episode_start=episode_start)
-        return actions.reshape((*axes, *actions.shape[1:]))[()], state
-
-    def decide(
-        self, observation: ArrayLike, state: Tensor | None, *, greedy: bool, episode_start: Any
-    ) -> tuple[NDArray[Any], tuple[NDArray[np.float32], ...], Tensor | None]:
-        """Do what `act` does, a row for each observation, and return what was computed, too.
-
-        Returns:
-            Actions; what they were chosen by and, of PPO and A2C, values; the state.
-        """
-        obs = torch.from_numpy(self.env.rows(np.asarray(observation), self.obs_shape))
-        device = next(self.parameters()).device
-        with torch.no_grad():
-            said, state = self._said(obs.to(device), state, episode_start)
-        numbers = tuple(each.float().cpu().numpy() for each in said)
-        return self._chosen(numbers[0], greedy), numbers, state
-
-    @property
-    def recipe(self) -> dict[str, Any] | None:
-        """Every part of the recipe by which its game is preprocessed; see `EnvPlan.recipe`."""
-        return self.env.recipe
-
-    def make_env(self, **overrides: Any) -> gymnasium.Env[Any, Any]:
-        """Make one environment that it plays in; see `EnvPlan.make_env`."""
-        return self.env.make_env(**overrides)
-
-    def _said(
-        self, obs: Tensor, state: Tensor | None, episode_start: ArrayLike | None
-    ) -> tuple[tuple[Tensor, ...], Tensor | None]:
-        """Return what actions are chosen by, `[rows, numbers]`, values; and the state behind it."""
-        return (self(obs),), None
-
-    @abstractmethod
-    def _chosen(self, numbers: NDArray[np.float32], greedy: bool) -> NDArray[Any]:
-        """Return the actions by these numbers, `[rows, ...]`."""
-
-
 class ActorCritic(Policy):
     """The network of PPO and A2C: `forward(obs)` returns what the policy says, and values.
 
     `policy` and `value` are its heads. With discrete actions the policy says logits `[batch, n]`;
     with continuous ones means `[batch, dims]`, and `policy.log_std` are the logarithms of the
     standard deviations. Where the run had `norm_obs`, `obs_mean` and `obs_deviation` normalize.
+
+    With a central critic `forward` returns what the policy says alone, of an agent's own
+    observation, and `joint_value` has the values.
     """
 
     is_recurrent = False
     obs_mean: Tensor
     obs_deviation: Tensor
+    joint_mean: Tensor
+    joint_deviation: Tensor
 
     def __init__(self, checkpoint: Checkpoint) -> None:
-        is_flat = len(checkpoint.obs_shape) == 1
-        has_towers = is_flat and not self.is_recurrent
+        joint = joint_shape(checkpoint)
+        is_central, is_flat = joint is not None, len(checkpoint.obs_shape) == 1
+        has_towers = (is_flat or is_central) and not self.is_recurrent
         super().__init__(checkpoint, has_body=not has_towers)
-        self.has_towers = has_towers
+        self.has_towers, self.is_central = has_towers, is_central
+        self.joint_plan = dataclasses.replace(self.plan, obs_shape=joint or self.obs_shape)
         plan, space = self.plan, checkpoint.action_space
         self.bounds: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None
         if space["kind"] == "Box":
@@ -220,7 +109,7 @@ class ActorCritic(Policy):
         self.policy: nn.Linear
         self.value: nn.Linear
         if self.has_towers:
-            self.policy, self.value = Tower(plan, outputs), Tower(plan, 1)
+            self.policy, self.value = Tower(plan, outputs), Tower(self.joint_plan, 1)
         else:
             self.policy, self.value = nn.Linear(features, outputs), nn.Linear(features, 1)
         if self.bounds is not None:
@@ -228,23 +117,52 @@ class ActorCritic(Policy):
         moments = checkpoint.values.get("norm_obs")
         self.normalizes = moments is not None
         if moments is not None:
+            mean = torch.tensor(moments["mean"], dtype=torch.float64)
             variance = torch.tensor(moments["variance"], dtype=torch.float64)
-            self.register_buffer("obs_mean", torch.tensor(moments["mean"], dtype=torch.float64))
-            self.register_buffer("obs_deviation", (variance + _NORM_EPSILON).sqrt())
+            deviation = (variance + _NORM_EPSILON).sqrt()
+            own = self.obs_shape[0]
+            self.register_buffer("obs_mean", mean[:own])
+            self.register_buffer("obs_deviation", deviation[:own])
+            self.register_buffer("joint_mean", mean, persistent=False)
+            self.register_buffer("joint_deviation", deviation, persistent=False)
 
     def observed(self, obs: Tensor) -> Tensor:
         """Observations `[batch, ...]` as numbers, float32, normalized where the run had that."""
+        return self._scaled(obs, "obs")
+
+    def _scaled(self, obs: Tensor, whose: str) -> Tensor:
+        """Return observations as numbers, normalized by the moments of `obs` or of `joint`."""
         if not self.normalizes:
             return super().observed(obs)
-        scaled = (obs.to(torch.float64) - self.obs_mean) / self.obs_deviation
+        mean: Tensor = getattr(self, f"{whose}_mean")
+        deviation: Tensor = getattr(self, f"{whose}_deviation")
+        scaled = (obs.to(torch.float64) - mean) / deviation
         return scaled.clamp(-_NORM_LIMIT, _NORM_LIMIT).to(torch.float32)
 
     def forward(self, obs: Tensor) -> tuple[Tensor, ...]:
         """`[batch, ...]` → what the policy says, `[batch, numbers]`, and values `[batch]`."""
         x = self.observed(obs)
+        if self.is_central:
+            return (self.policy(x),)
         if not self.has_towers:
             x = run_body(self, self.plan, x)
         return self.policy(x), self.value(x).squeeze(-1)
+
+    def joint_value(self, obs: Tensor) -> Tensor:
+        """Return the values of a central critic, `[batch]`.
+
+        Args:
+            obs: `[batch, agents · own, ...]`, one behind the other along the second axis: the own
+                observation of the agent whose value it is, and those of the others from the next
+                agent on around. One that takes no part any more observes zeros.
+
+        Raises:
+            ValueError: The critic is not central.
+        """
+        if not self.is_central:
+            raise ValueError("joint_value: the value is of the agent's own observation: forward")
+        value: Tensor = self.value(self._scaled(obs, "joint")).squeeze(-1)
+        return value
 
     def log_std(self) -> Tensor:
         """Return the logarithms of the deviations of continuous actions, `[dims]`."""
@@ -264,10 +182,15 @@ class ActorCritic(Policy):
                 numbers = numbers + deviations * normal
             clipped = np.clip(numbers.reshape(-1, *low.shape), low, high)
             return clipped.astype(np.float32)
-        if greedy:
-            return np.asarray(numbers.argmax(1))
-        # The largest of logits with Gumbel noise is a draw from their softmax.
-        return np.asarray((numbers + self.rng.gumbel(size=numbers.shape)).argmax(1))
+        return _of_logits(numbers, None if greedy else self.rng)
+
+
+def _of_logits(logits: NDArray[np.float32], rng: np.random.Generator | None) -> NDArray[Any]:
+    """Return the best actions by logits `[rows, n]`, or draws from their softmax."""
+    if rng is None:
+        return np.asarray(logits.argmax(1))
+    # The largest of logits with Gumbel noise is such a draw.
+    return np.asarray((logits + rng.gumbel(size=logits.shape)).argmax(1))
 
 
 class RecurrentActorCritic(ActorCritic):
@@ -307,8 +230,26 @@ class RecurrentActorCritic(ActorCritic):
         return (said, values), after
 
 
+class SoftmaxPolicy(Policy):
+    """The policy of MADDPG over discrete actions: `forward(obs)` returns logits `[batch, n]`."""
+
+    bounds = None
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        super().__init__(checkpoint, rectified=True, has_body=False)
+        self.policy = Tower(self.plan, self.num_actions)
+
+    def forward(self, obs: Tensor) -> Tensor:
+        """`[batch, ...]` → logits, float32 `[batch, n]`."""
+        logits: Tensor = self.policy(self.observed(obs))
+        return logits
+
+    def _chosen(self, numbers: NDArray[np.float32], greedy: bool) -> NDArray[Any]:
+        return _of_logits(numbers, None if greedy else self.rng)
+
+
 class DeterministicPolicy(Policy):
-    """The policy of DDPG and TD3, no critics: `forward(obs)` returns actions `[batch, dims]`."""
+    """The policy of DDPG, TD3 and MADDPG: `forward(obs)` returns actions `[batch, dims]`."""
 
     scale: Tensor
     middle: Tensor

@@ -20,7 +20,8 @@ from atari_wrappers.remote.clients import StreamClient
 from atari_wrappers.remote.command import add_server_arguments, run_server
 from atari_wrappers.remote.server import Server
 from atari_wrappers.remote.values import from_array, to_array, to_dict, to_space
-from rust_trainer.policies import ActorCritic, Policy, QNetwork, RecurrentActorCritic, load_policy
+from rust_trainer.policies import ActorCritic, QNetwork, RecurrentActorCritic, load_policy
+from rust_trainer.policy import Policy
 
 if TYPE_CHECKING:
     from atari_wrappers.remote.http import HttpFace
@@ -138,15 +139,17 @@ def said_of(
         return {"action_values": numbers[0], "value": numbers[0].max(-1)}
     if not isinstance(policy, ActorCritic):
         return {}
-    chosen_by, value = numbers
+    chosen_by, *values = numbers
+    # A central critic has none of an agent's own observation.
+    said = dict(zip(("value",), values, strict=False))
     if policy.bounds is None:
         logits = torch.from_numpy(chosen_by)
-        return {"probabilities": torch.softmax(logits, -1).numpy(), "value": value}
+        return {"probabilities": torch.softmax(logits, -1).numpy(), **said}
     deviation = np.exp(policy.log_std().detach().cpu().numpy())
     return {
         "mean": chosen_by,
         "deviation": np.broadcast_to(deviation, chosen_by.shape),
-        "value": value,
+        **said,
     }
 
 

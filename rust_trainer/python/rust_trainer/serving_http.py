@@ -10,7 +10,8 @@ import numpy as np
 
 from atari_wrappers.remote.http import HttpFace, from_json
 from rust_trainer import serving
-from rust_trainer.policies import Policy, RecurrentActorCritic
+from rust_trainer.policies import RecurrentActorCritic
+from rust_trainer.policy import Policy
 
 
 class PolicyFace(HttpFace):

@@ -15,6 +15,9 @@ pub(super) struct ExportArgs {
     /// Take the checkpoint that did best in evaluations during training instead of the newest
     #[arg(long)]
     best: bool,
+    /// Of several agents with a network each: whose is written, from 0 on
+    #[arg(long, value_name = "N")]
+    agent: Option<u32>,
     /// Write the network as an ONNX model, for any runtime of that format
     #[arg(long, value_name = "FILE", required_unless_present = "hub")]
     onnx: Option<PathBuf>,
@@ -52,6 +55,11 @@ pub(super) fn export(args: &ExportArgs) -> Result<i32, TrainerError> {
         &[
             ("run", text(&args.run)),
             ("best", args.best.into()),
+            (
+                "agent",
+                args.agent
+                    .map_or(Value::None, |agent| i64::from(agent).into()),
+            ),
             ("onnx", path(&args.onnx)),
             ("hub", path(&args.hub)),
             ("episodes", i64::from(args.episodes).into()),

@@ -7,11 +7,11 @@ use rand::RngExt;
 use rust_trainer::{
     algorithms::State,
     distributions::Distribution,
-    nn::{Actor, Agents, Network, Output, QNet, QStyle},
+    nn::{Actor, AgentView, Agents, Network, Output, QNet, QStyle},
     normalize::ObsNormalizer,
     policy::Policy,
     run::{Counters, EnvStates},
-    settings::AlgorithmSettings,
+    settings::{AlgorithmSettings, PpoSettings},
 };
 use serde_json::json;
 use tch::{Kind, no_grad_guard};
@@ -19,7 +19,8 @@ use vec_env::{Dtype, ObsSpec};
 
 use super::*;
 
-const ROWS: usize = 5;
+/// Of three agents two each.
+const ROWS: usize = 6;
 const FLAT: &[usize] = &[7];
 const IMAGE: &[usize] = &[4, 84, 84];
 const RAM: &[usize] = &[128];
@@ -49,6 +50,12 @@ const CASES: &[(&str, Algorithm, &[usize], bool, &str)] = &[
     ("pqn-plain", Algorithm::Pqn, FLAT, false, "layer_norm = false"),
     ("td3", Algorithm::Td3, FLAT, true, ""),
     ("ddpg-ram", Algorithm::Ddpg, RAM, true, ""),
+    ("mappo", Algorithm::Ppo, &[21], false, "num_agents = 3\ncentral_critic = true\nnorm_obs = true"),
+    ("mappo-own", Algorithm::Ppo, &[24], true, "num_agents = 3\ncentral_critic = true\nshare_weights = false"),
+    ("mappo-images", Algorithm::Ppo, &[12, 84, 84], false, "num_agents = 3\ncentral_critic = true"),
+    ("ippo-own", Algorithm::Ppo, &[10], false, "num_agents = 3\nshare_weights = false"),
+    ("maddpg", Algorithm::Maddpg, FLAT, true, "num_agents = 3"),
+    ("maddpg-discrete", Algorithm::Maddpg, FLAT, false, "num_agents = 3"),
 ];
 
 #[test]
@@ -56,7 +63,7 @@ fn python_computes_what_the_networks_of_checkpoints_compute() {
     let folder = tempfile::tempdir().unwrap();
     tch::set_num_threads(1);
     for (number, (name, algorithm, shape, is_continuous, changes)) in CASES.iter().enumerate() {
-        let dtype = if *shape == FLAT {
+        let dtype = if shape.len() == 1 && *shape != RAM {
             Dtype::Float32
         } else {
             Dtype::Uint8
@@ -66,7 +73,7 @@ fn python_computes_what_the_networks_of_checkpoints_compute() {
             dtype,
         };
         let actions = if *is_continuous {
-            let is_bounded = matches!(algorithm, Algorithm::Ddpg | Algorithm::Td3);
+            let is_bounded = !matches!(algorithm, Algorithm::Ppo | Algorithm::A2c);
             let (low, high) = if is_bounded {
                 (vec![-0.5, 1.0], vec![0.5, 4.0])
             } else {
@@ -126,6 +133,13 @@ impl Case {
         let sides = self.spec.shape.iter().map(|&side| side as i64);
         let shape: Vec<i64> = [ROWS as i64].into_iter().chain(sides).collect();
         let obs = obs.view(shape.as_slice());
+        if self.has_nets_each() {
+            // Whose row it is.
+            let agents = self.num_agents() as i64;
+            let which = Tensor::eye(agents, (Kind::Float, Device::Cpu)).repeat([2, 1]);
+            let width = obs.size()[1];
+            obs.narrow(1, width - agents, agents).copy_(&which);
+        }
         let mut state = State::default();
         let mut said = match &self.settings.algorithm {
             AlgorithmSettings::Dqn(dqn) => self.q_values(dqn.style(), &obs, &mut state),
@@ -135,13 +149,20 @@ impl Case {
             | AlgorithmSettings::Maddpg(_) => self.actions(&obs, &mut state),
             AlgorithmSettings::Ppo(ppo) => {
                 let moments = ppo.norm_obs.then_some(&flat);
-                self.policy_and_value(ppo.lstm_size, moments, &obs, &mut state)
+                let view = self.view(ppo);
+                self.policy_and_value(view, ppo.lstm_size, moments, &obs, &mut state)
             }
             AlgorithmSettings::A2c(a2c) => {
-                self.policy_and_value(a2c.lstm_size, None, &obs, &mut state)
+                let view = AgentView::single(&self.spec);
+                self.policy_and_value(view, a2c.lstm_size, None, &obs, &mut state)
             }
         };
         said.push(("obs".to_owned(), obs));
+        // As safetensors has them.
+        let said = said
+            .into_iter()
+            .map(|(name, said)| (name, said.contiguous()));
+        let said: Vec<_> = said.collect();
         let checkpoint = Checkpoint {
             settings: self.settings.clone(),
             counters: Counters::default(),
@@ -165,8 +186,32 @@ impl Case {
         assert_eq!(policy.device(), Device::Cpu);
     }
 
+    fn num_agents(&self) -> usize {
+        self.settings.env.num_agents.max(1)
+    }
+
+    /// Whether rows say which agent they are of.
+    fn has_nets_each(&self) -> bool {
+        matches!(&self.settings.algorithm, AlgorithmSettings::Ppo(ppo) if !ppo.share_weights)
+    }
+
+    /// What the networks read of rows, written out.
+    fn view(&self, ppo: &PpoSettings) -> AgentView {
+        let count = self.num_agents();
+        let mut shown = self.spec.clone();
+        shown.shape[0] -= if ppo.share_weights { 0 } else { count };
+        let mut own = shown.clone();
+        own.shape[0] /= if ppo.central_critic { count } else { 1 };
+        AgentView {
+            own,
+            shown,
+            num_nets: if ppo.share_weights { 1 } else { count },
+        }
+    }
+
     fn policy_and_value(
         &self,
+        view: AgentView,
         lstm_size: i64,
         moments: Option<&Tensor>,
         obs: &Tensor,
@@ -176,7 +221,7 @@ impl Case {
         let (spec, actions, net) = (&self.spec, &self.actions, &self.settings.net);
         let on = (Device::Cpu, Precision::Fp32);
         let mut net =
-            PolicyValueNet::new(spec, actions, net, lstm_size, on.0, on.1, &mut rng).unwrap();
+            PolicyValueNet::of_agents(view, actions, net, lstm_size, on, &mut rng).unwrap();
         unsettle(&mut net, state);
         if let Some(numbers) = moments {
             let mut normalizer = ObsNormalizer::new(spec).unwrap();
@@ -205,13 +250,18 @@ impl Case {
         let mut rng = seeded_rng(self.seed);
         let (spec, actions, net) = (&self.spec, &self.actions, &self.settings.net);
         let on = (Device::Cpu, Precision::Fp32);
-        let alone = Agents {
-            count: 1,
-            discrete: false,
+        let discrete = matches!(actions, ActionSpace::Discrete { .. });
+        let agents = Agents {
+            count: self.num_agents(),
+            discrete,
         };
-        let mut net = Actor::new(spec, actions, alone, net, on, &mut rng).unwrap();
+        let mut net = Actor::new(spec, actions, agents, net, on, &mut rng).unwrap();
         unsettle(&mut net, state);
-        vec![("actions".to_owned(), net.forward(obs))]
+        let said = net.forward(obs);
+        if discrete {
+            return vec![("log_probs".to_owned(), said.log_softmax(-1, Kind::Float))];
+        }
+        vec![("actions".to_owned(), said)]
     }
 
     fn q_values(&self, style: QStyle, obs: &Tensor, state: &mut State) -> Vec<(String, Tensor)> {
