@@ -43,7 +43,7 @@ class OpenEnvClient(Client):
         request = replace(request, settings=settings)
         self._request = asked_batch(request, 1, {"autoreset": "disabled"})
         self._env: VecEnv | None = None
-        self._episode_id, self._steps = "", 0
+        self._was_reset, self._episode_id, self._steps = False, "", 0
 
     @property
     def has(self) -> str:
@@ -72,11 +72,12 @@ class OpenEnvClient(Client):
         if self._env is None:
             self._env = VecEnv(self._request, choose_backend(self._request))
         obs, info = self._env.reset(seed=data.get("seed"))
+        self._was_reset = True
         self._episode_id, self._steps = str(data.get("episode_id") or ""), 0
         return _result(obs, None, done=False, info=info)
 
     def _step(self, data: dict[str, Any]) -> dict[str, Any]:
-        if self._env is None:
+        if self._env is None or not self._was_reset:
             raise ValueError("step: reset comes first")
         action = data.get("action", data)
         if isinstance(action, dict) and "base64" not in action:

@@ -118,6 +118,8 @@ def test_a_connection_has_an_env_by_http_too(serve: Serve) -> None:
         return reply.status, json.load(reply)
 
     assert post(connection, "/step", action={"action": 1})[0] == 422
+    assert post(connection, "/reset", seed="x")[0] == 422
+    assert post(connection, "/step", action={"action": 1})[0] == 422
     assert len(post(connection, "/reset", seed=3)[1]["observation"]["obs"]) == 4
     assert post(connection, "/step", action={"action": 1})[1]["reward"] == 1.0
     assert post(other, "/reset")[0] == 503
