@@ -187,10 +187,12 @@ fn traceback(py: Python<'_>, error: &PyErr) -> String {
 
 /// Lines that a function of Python's `traceback` module makes of an exception.
 fn format_with(py: Python<'_>, function: &Bound<'_, PyString>, error: &PyErr) -> PyResult<String> {
+    // Before Python 3.12 an exception that was fetched has its traceback beside it, until it is raised again.
+    let raised = error.clone_ref(py).into_value(py);
     let lines: Vec<String> = py
         .import(intern!(py, "traceback"))?
         .getattr(function)?
-        .call1((error.value(py),))?
+        .call1((raised,))?
         .extract()?;
     Ok(lines.concat().trim_end().to_owned())
 }

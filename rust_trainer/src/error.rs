@@ -145,6 +145,12 @@ impl TrainerError {
         Self::Setting(format!("`{name}` = {value} {problem}"))
     }
 
+    /// A replay memory has no place for agents who are absent.
+    pub(crate) fn ends_apart() -> Self {
+        let problem = "agents whose episodes end apart are learned from by ppo, a2c and pqn";
+        Self::Usage(problem.to_owned())
+    }
+
     /// For `map_err`: what was tried on which file.
     pub(crate) fn io<P: AsRef<Path> + ?Sized>(
         action: &str,

@@ -40,6 +40,9 @@ impl RunningMoments {
     /// Takes rows, C order (Chan, Golub and `LeVeque` 1979, "Updating formulae and a pairwise algorithm for
     /// computing sample variances", eq. 2.1).
     pub fn update(&mut self, rows: &[f64]) {
+        if rows.is_empty() {
+            return;
+        }
         let width = self.mean.len();
         let added = (rows.len() / width) as f64;
         let total = self.count + added;
@@ -169,13 +172,17 @@ impl RewardNormalizer {
 
     /// Takes the rewards of a step, `[num_envs]`, into the statistics and returns them scaled.
     ///
-    /// In a step that terminates, what came before counts for nothing in the return: so Gymnasium has it.
+    /// In a step that terminates, what came before counts for nothing in the return: so Gymnasium has it. Rows of agents
+    /// who took no part are left out of the statistics.
     pub fn normalize(&mut self, step: &StepBatch, gamma: f64) -> Vec<f32> {
         for (row, sum) in self.returns.iter_mut().enumerate() {
             let goes_on = if step.terminated[row] { 0.0 } else { 1.0 };
             *sum = *sum * gamma * goes_on + f64::from(step.reward[row]);
         }
-        self.moments.update(&self.returns);
+        let rows = 0..self.returns.len();
+        let rows = rows.filter(|row| !step.is_absent(*row));
+        let returns: Vec<f64> = rows.map(|row| self.returns[row]).collect();
+        self.moments.update(&returns);
         for (row, sum) in self.returns.iter_mut().enumerate() {
             if step.is_done(row) {
                 *sum = 0.0;

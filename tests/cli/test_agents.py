@@ -39,6 +39,7 @@ def test_what_agents_have_not_is_refused_in_a_line(trainer: Trainer) -> None:
         (["--num-agents", 65], "must lie between 0 and 64"),
         (["--env-id", "cart_poles", "--continuous", "true"], "has no continuous actions"),
         (["--env-id", "CartPole-v1"], "several agents act at once"),
+        (["--env-id", "cart_poles", "--lstm-size", 8], "in one process, and without an LSTM"),
     ]:
         _, err = trainer.run("train", "mappo-simple-spread", *SMALL, *words, status=1)
         assert problem in err, err
@@ -115,6 +116,7 @@ def test_what_goes_wrong_with_agents_of_python_is_said(trainer: Trainer) -> None
     arguments = ["--num-envs", 1, "--total-steps", 512]
     _, err = trainer.run("train", "--env-id", "pettingzoo:pair", *arguments, status=1)
     assert "the ball is lost" in err
+    assert re.search(r'pair.py", line \d+, in step', err), "where it happened"
     for words, problem in [
         (["pettingzoo:nowhere"], "`nowhere` cannot be imported"),
         (["pettingzoo:json"], "`json` has no `parallel_env`"),
@@ -123,3 +125,4 @@ def test_what_goes_wrong_with_agents_of_python_is_said(trainer: Trainer) -> None
         _, err = trainer.run("train", "--env-id", *words, *arguments, status=1)
         assert problem in err, err
         assert "Traceback" not in err, err
+        assert "Error:" not in err, "nobody asked which class of Python's it is"

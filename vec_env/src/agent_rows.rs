@@ -123,10 +123,12 @@ impl<E: MultiAgentEnv> AgentRows<E> {
         }
         let obs_spec = layout.obs_spec(&first.obs_spec, agents.len())?;
         let num_rows = num_envs * agents.len();
+        let ends_apart = envs[0].env.ends_apart();
         let spec = BatchSpec::new(num_rows, obs_spec, first.action_space.clone());
         Ok(Self {
             spec: BatchSpec {
                 num_agents: agents.len(),
+                ends_apart,
                 ..spec
             },
             envs,

@@ -66,6 +66,12 @@ pub trait MultiAgentEnv: Send {
     /// Which of them take part now.
     fn takes_part(&self) -> &[bool];
 
+    /// Whether it is known that an agent's episode may end before those of the others. Where nobody knows, as of
+    /// environments that are not in Rust, it is not.
+    fn ends_apart(&self) -> bool {
+        false
+    }
+
     /// Starts an episode and writes what each agent observes first to its `obs`, [`ObsSpec::num_bytes`] long. Equal seeds
     /// start equal futures; without one the random numbers go on.
     fn reset(&mut self, seed: Option<u64>, obs: &mut [Vec<u8>]);

@@ -14,6 +14,8 @@ pub struct BatchSpec {
     /// Agents of each environment that have rows of their own, side by side; 1 where rows are environments. With more,
     /// `num_envs` counts the rows.
     pub num_agents: usize,
+    /// Whether agents are known to end apart: see [`MultiAgentEnv::ends_apart`](crate::MultiAgentEnv::ends_apart).
+    pub ends_apart: bool,
     /// Environments that one [`VecEnv::recv`](crate::VecEnv::recv) waits for.
     pub batch_size: usize,
     /// Shape and type of one observation.
@@ -33,6 +35,7 @@ impl BatchSpec {
             num_envs,
             num_players: 1,
             num_agents: 1,
+            ends_apart: false,
             batch_size: num_envs,
             obs_spec,
             action_space,

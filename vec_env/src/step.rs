@@ -60,6 +60,30 @@ pub struct StepBatch {
 }
 
 impl StepBatch {
+    /// Which rows show nobody behind this step, of environments of `num_agents` agents: those of agents whose episodes
+    /// have ended while others go on. Empty where all rows show somebody.
+    #[must_use]
+    pub fn shows_nobody(&self, num_agents: usize) -> Vec<bool> {
+        if num_agents == 1 {
+            return Vec::new();
+        }
+        // One who is absent counts as terminated.
+        let is_out: Vec<bool> = (0..self.reward.len())
+            .map(|row| self.is_done(row))
+            .collect();
+        // Where all have ended, the next episode has begun.
+        let waits = is_out.chunks_exact(num_agents).flat_map(|of_env| {
+            let goes_on = of_env.contains(&false);
+            of_env.iter().map(move |is_out| *is_out && goes_on)
+        });
+        let waits: Vec<bool> = waits.collect();
+        if waits.contains(&true) {
+            waits
+        } else {
+            Vec::new()
+        }
+    }
+
     /// Whether the episode of `row` ended, for whichever reason.
     #[must_use]
     pub fn is_done(&self, row: usize) -> bool {

@@ -67,6 +67,10 @@ impl MultiAgentEnv for RobotArms {
 
     // What follows may be left out.
 
+    fn ends_apart(&self) -> bool {
+        self.arms.len() > 1
+    }
+
     fn obs_bounds(&self, agent: usize) -> Option<[Vec<f32>; 2]> {
         self.arms[agent].obs_bounds()
     }

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
+from atari_wrappers.errors import UnknownEnvError, UnsupportedError
+
 # What is observed comes to Rust as one of these.
 OBS_DTYPES = {"uint8": "uint8", "float32": "float32", "float64": "float32"}
 
@@ -25,20 +27,24 @@ class ParallelEnv:
             continuous: Whether actions are to be continuous, where that can be chosen.
 
         Raises:
-            ValueError: There is no such module, or no `parallel_env` in it, or this has another
-                number of agents.
+            UnknownEnvError: There is no such module, or no `parallel_env` in it.
+            UnsupportedError: It has another number of agents, or spaces that are not for Rust.
         """
         try:
             make = importlib.import_module(module).parallel_env
         except ModuleNotFoundError as error:
-            raise ValueError(f"`{module}` cannot be imported: {error}") from None
+            raise UnknownEnvError(f"`{module}` cannot be imported: {error}") from None
         except AttributeError:
-            raise ValueError(f"`{module}` has no `parallel_env`, as PettingZoo's have") from None
+            raise UnknownEnvError(
+                f"`{module}` has no `parallel_env`, as PettingZoo's have"
+            ) from None
         asked: dict[str, Any] = {"continuous_actions": True} if continuous else {}
         self.env = make(**asked | _count(make, num_agents))
         self.names: list[str] = list(self.env.possible_agents)
         if num_agents not in (0, len(self.names)):
-            raise ValueError(f"`{module}` has {len(self.names)} agents; num_agents is {num_agents}")
+            raise UnsupportedError(
+                f"`{module}` has {len(self.names)} agents; num_agents is {num_agents}"
+            )
         self.dtypes = [_obs_dtype(self.env.observation_space(name)) for name in self.names]
 
     def agents(self) -> list[tuple[Any, ...]]:
@@ -53,7 +59,7 @@ class ParallelEnv:
                 low, high = space.low.ravel().tolist(), space.high.ravel().tolist()
                 actions = (0, list(space.shape), low, high)
             else:
-                raise ValueError(
+                raise UnsupportedError(
                     f"agent `{name}` has the actions {space}: Discrete or Box is needed"
                 )
             about.append((name, list(shape), dtype, *actions))
@@ -112,5 +118,5 @@ def _count(make: Any, num_agents: int) -> dict[str, int]:
 
 def _obs_dtype(space: Any) -> str:
     if not isinstance(space, Box) or str(space.dtype) not in OBS_DTYPES:
-        raise ValueError(f"observations are {space}: a Box of uint8 or floats is needed")
+        raise UnsupportedError(f"observations are {space}: a Box of uint8 or floats is needed")
     return OBS_DTYPES[str(space.dtype)]

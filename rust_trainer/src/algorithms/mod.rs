@@ -60,6 +60,13 @@ pub fn of_rank(
     ranks: &Ranks,
 ) -> Result<Box<dyn Algorithm>, TrainerError> {
     device::limit_torch_to_one_thread();
+    let has_replay = !matches!(
+        settings.algorithm,
+        AlgorithmSettings::Ppo(_) | AlgorithmSettings::A2c(_) | AlgorithmSettings::Pqn(_)
+    );
+    if has_replay && env.spec().ends_apart {
+        return Err(TrainerError::ends_apart());
+    }
     Ok(match settings.algorithm.clone() {
         AlgorithmSettings::Ppo(ppo) => Box::new(OnPolicyAlgorithm::of_rank(
             ppo, settings, env, device, ranks,

@@ -91,11 +91,17 @@ pub struct OnPolicyAlgorithm<S: OnPolicy> {
     memories: Vec<Memory>,
     obs_spec: ObsSpec,
     action_space: ActionSpace,
+    /// Agents of an environment, whose rows stand side by side.
+    num_agents: usize,
     updates: Updates,
 }
 
 impl<S: OnPolicy> OnPolicyAlgorithm<S> {
     /// Fresh weights, drawn by the seed of `run`; at one of several `ranks`, for its share of the environments.
+    ///
+    /// # Errors
+    /// [`TrainerError::Usage`] for agents that are known to end apart, at several ranks and with an LSTM; as those of the
+    /// network.
     pub fn of_rank(
         settings: S,
         run: &Settings,
@@ -111,6 +117,9 @@ impl<S: OnPolicy> OnPolicyAlgorithm<S> {
         let optimizer = settings.optimizer(net.params().numel(), device);
         let (num_envs, actions) = (env.num_envs(), env.action_space());
         let memory = net.new_memory(num_envs);
+        if env.spec().ends_apart {
+            check_ends_apart(ranks, &memory)?;
+        }
         // What several ranks do together is not all on the device, and cannot be recorded; agents may be absent, and
         // minibatches differ in size.
         let is_alone = ranks.is_alone() && num_agents == 1;
@@ -142,15 +151,22 @@ impl<S: OnPolicy> OnPolicyAlgorithm<S> {
             is_reset: false,
             obs_spec: env.obs_spec().clone(),
             action_space: actions.clone(),
+            num_agents,
         })
     }
 
     /// Takes the observations written last, at all ranks, into the statistics and normalizes those of this
-    /// one in their place, once.
-    fn normalize_obs(&mut self) -> Result<(), TrainerError> {
+    /// one in their place, once. Rows that show nobody, if any, are left out of the statistics.
+    fn normalize_obs(&mut self, shows_nobody: &[bool]) -> Result<(), TrainerError> {
         if let Some(normalizer) = self.learner.net.obs_normalizer_mut() {
             let mut obs = self.rollout.next_obs();
-            normalizer.update(&self.learner.ranks.all_gather(&obs)?.concat());
+            if shows_nobody.is_empty() {
+                normalizer.update(&self.learner.ranks.all_gather(&obs)?.concat());
+            } else {
+                let rows = obs.chunks_exact(self.obs_spec.num_bytes());
+                let shown = rows.zip(shows_nobody).filter(|(_, nobody)| !**nobody);
+                normalizer.update(&shown.flat_map(|(row, _)| row).copied().collect::<Vec<_>>());
+            }
             normalizer.apply(&mut obs);
         }
         Ok(())
@@ -184,6 +200,16 @@ impl<S: OnPolicy> OnPolicyAlgorithm<S> {
     }
 }
 
+/// Refuses what cannot learn from agents whose episodes end apart.
+fn check_ends_apart(ranks: &Ranks, memory: &Memory) -> Result<(), TrainerError> {
+    if ranks.is_alone() && memory.state().is_none() {
+        return Ok(());
+    }
+    let problem =
+        "agents whose episodes end apart are learned from in one process, and without an LSTM";
+    Err(TrainerError::Usage(problem.to_owned()))
+}
+
 impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
     fn next_obs(&mut self) -> ObsSlot {
         if self.rollout.is_empty() {
@@ -198,7 +224,7 @@ impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
 
     fn act(&mut self) -> Result<ActionBatch, TrainerError> {
         if std::mem::take(&mut self.is_reset) {
-            self.normalize_obs()?;
+            self.normalize_obs(&[])?;
             if let Some(normalizer) = &mut self.reward_normalizer {
                 normalizer.restart();
             }
@@ -218,7 +244,11 @@ impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
     /// A truncated episode's last reward has γV of its last observation added, by what is remembered of
     /// that episode: see [`truncated_obs`].
     fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError> {
-        self.normalize_obs()?;
+        let shows_nobody = step.shows_nobody(self.num_agents);
+        if !(step.absent.is_empty() && shows_nobody.is_empty()) {
+            check_ends_apart(&self.learner.ranks, &self.memories[0])?;
+        }
+        self.normalize_obs(&shows_nobody)?;
         let mut rewards = self.rewards(step)?;
         let group = self.rollout.turns().1;
         for (row, bytes) in truncated_obs(step)? {
@@ -235,10 +265,6 @@ impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
         self.memories[group].forget(&dones);
         self.rollout.add_step(&rewards, dones);
         if !step.absent.is_empty() {
-            if !self.learner.ranks.is_alone() || self.memories[group].state().is_some() {
-                let problem = "agents whose episodes end apart are learned from in one process, and without an LSTM";
-                return Err(TrainerError::Usage(problem.to_owned()));
-            }
             self.rollout.leave_out(&step.absent);
         }
         Ok(())

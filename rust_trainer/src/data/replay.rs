@@ -155,9 +155,7 @@ impl Replay {
         obs: Vec<u8>,
     ) -> Result<(), TrainerError> {
         if !step.absent.is_empty() {
-            return Err(TrainerError::Usage(
-                "agents whose episodes end apart are learned from by ppo, a2c and pqn".to_owned(),
-            ));
+            return Err(TrainerError::ends_apart());
         }
         let truncated = truncated_obs(step)?;
         self.actions.write(self.place(self.steps, 0), actions);

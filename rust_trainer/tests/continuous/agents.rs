@@ -8,7 +8,7 @@ use rust_trainer::{
 use tch::Device;
 use vec_env::{
     ActionSpace, Actions, Agent, AgentRows, Dtype, MultiAgentEnv, ObsSpec, RowLayout, StepBatch,
-    SyncVecEnv, Transition, VecEnv, env::Random,
+    SyncVecEnv, Transition, VecEnv, env::Random, envs::CartPoles,
 };
 
 use super::support::{Spaces, to_bytes, weights_of};
@@ -115,6 +115,105 @@ fn learned_beside(ghost: f32) -> tch::Tensor {
 fn what_an_absent_agent_observes_changes_nothing() {
     let [one, other] = [0.0, 5.0].map(learned_beside);
     assert_eq!(one, other);
+}
+
+/// Of rows of numbers, mean and variance beside a ten-thousandth of a row with mean 0 and variance 1.
+fn moments(rows: &[Vec<f64>]) -> (Vec<f64>, Vec<f64>) {
+    let weight = rows.len() as f64 + 1e-4;
+    let of_place = |place: usize| {
+        let column = || rows.iter().map(move |row| row[place]);
+        let mean = column().sum::<f64>() / weight;
+        let squares: f64 = column().map(|x| (x - mean).powi(2)).sum();
+        (mean, (squares + 1e-4 * (1.0 + mean.powi(2))) / weight)
+    };
+    (0..rows[0].len()).map(of_place).unzip()
+}
+
+fn close(ours: &serde_json::Value, theirs: &[f64]) {
+    let ours = ours.as_array().unwrap();
+    assert_eq!(ours.len(), theirs.len());
+    for (ours, theirs) in ours.iter().zip(theirs) {
+        let off = (ours.as_f64().unwrap() - theirs).abs();
+        assert!(
+            off < 1e-6 * theirs.abs().max(1.0),
+            "{ours} and not {theirs}"
+        );
+    }
+}
+
+/// The last agent's episode takes two steps of four; then it shows `GHOST`, which no statistic has a word of.
+#[test]
+fn statistics_are_of_agents_who_are_there() {
+    const GHOST: f32 = 700.0;
+    let settings = settings("num_minibatches = 1\nnorm_obs = true\nnorm_reward = true");
+    let gamma = 0.99;
+    let env = rows(&settings, &spaces());
+    let mut ours = algorithms::new(&settings, &env, Device::Cpu).unwrap();
+    let mut random = Random::new(5);
+    let (mut seen, mut returns) = (Vec::new(), Vec::new());
+    let mut observe = |is_there: bool, seen: &mut Vec<Vec<f64>>| {
+        let mut obs: Vec<f32> = (0..12).map(|_| random.uniform(1.0, 3.0) as f32).collect();
+        if !is_there {
+            obs[8..].fill(GHOST);
+        }
+        let rows = obs.chunks(4).take(if is_there { 3 } else { 2 });
+        seen.extend(rows.map(|row| row.iter().map(|x| f64::from(*x)).collect()));
+        to_bytes(&obs)
+    };
+    let first = observe(true, &mut seen);
+    ours.next_obs().copy_from_slice(&first);
+    let mut sums = [0.0; NUM_AGENTS];
+    for number in 0..8 {
+        ours.act().unwrap();
+        // Steps 2 and 3 of four go without the last agent, step 3 ends the episode.
+        let place = number % 4;
+        let next = observe(place == 0 || place == 3, &mut seen);
+        ours.next_obs().copy_from_slice(&next);
+        let mut step = StepBatch::default();
+        step.clear(NUM_AGENTS, 1);
+        step.reward.copy_from_slice(&[1.0, -0.5, 2.5]);
+        step.terminated = vec![place == 3, place == 3, place > 0];
+        if place > 1 {
+            step.absent = vec![false, false, true];
+            step.reward[2] = 0.0;
+        }
+        for (agent, sum) in sums.iter_mut().enumerate() {
+            let goes_on = f64::from(u8::from(!step.terminated[agent]));
+            *sum = *sum * goes_on * gamma + f64::from(step.reward[agent]);
+            if !step.is_absent(agent) {
+                returns.push(vec![*sum]);
+            }
+            *sum *= goes_on;
+        }
+        ours.observe(&step).unwrap();
+    }
+    let state = ours.state().unwrap();
+    for (name, rows) in [("norm_obs", &seen), ("norm_reward", &returns)] {
+        let (mean, variance) = moments(rows);
+        let kept = &state.values[name];
+        let kept = kept.get("moments").unwrap_or(kept);
+        close(&kept["mean"], &mean);
+        close(&kept["variance"], &variance);
+        assert!((kept["count"].as_f64().unwrap() - rows.len() as f64).abs() < 1.0);
+    }
+}
+
+#[test]
+fn what_cannot_learn_from_agents_that_end_apart_is_refused_at_once() {
+    let refused = |settings: &Settings| {
+        let poles = |index| CartPoles::new(2, index as u64);
+        let env = AgentRows::new(1, RowLayout::default(), poles).unwrap();
+        let refused = algorithms::new(settings, &env, Device::Cpu);
+        refused.err().map(|error| error.to_string())
+    };
+    assert_eq!(refused(&settings("num_minibatches = 1")), None);
+    let message = refused(&settings("num_minibatches = 1\nlstm_size = 8")).unwrap();
+    assert!(message.contains("without an LSTM"), "{message}");
+    let message = refused(&Settings::defaults(Algorithm::Dqn)).unwrap();
+    assert!(
+        message.contains("end apart are learned from by ppo"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -10,12 +10,14 @@ use rust_trainer::{
     settings::{Algorithm, AlgorithmSettings, Settings},
 };
 use tch::{Device, Kind, Tensor};
-use vec_env::{ActionBatch, ActionSpace, Dtype, ObsSpec, SyncVecEnv, VecEnv, env::Random};
+use vec_env::{
+    ActionBatch, ActionSpace, Dtype, ObsSpec, StepBatch, SyncVecEnv, VecEnv, env::Random,
+};
 
 use super::{
     agents,
     support::{
-        Played, Spaces, generator, largest, made_up_step, python, read, save, to_bytes, weights,
+        Spaces, generator, is_weight, largest, made_up_step, python, read, to_bytes, weights,
         weights_of,
     },
 };
@@ -55,19 +57,37 @@ fn settings(algorithm: Algorithm, changes: &str) -> Settings {
 /// Everything that happened, step by step, and what was drawn.
 #[derive(Default)]
 struct Record {
-    played: Played<f32, f32>,
+    obs: Vec<f32>,
+    actions: Vec<f32>,
+    rewards: Vec<f32>,
+    terminated: Vec<bool>,
+    truncated: Vec<bool>,
+    last_obs: Vec<f32>,
     orders: Vec<i64>,
 }
 
 impl Record {
     fn save(&self, start: &State, path: &Path) {
-        let width = (self.played.last_obs.len() / self.played.rewards.len()) as i64;
         let (steps, envs) = (NUM_STEPS as i64, NUM_ENVS as i64);
-        let mut tensors = self.played.tensors(&[envs, width], &[steps, envs]);
-        let updates = (self.played.rewards.len() / NUM_SAMPLES) as i64;
+        let width = (self.last_obs.len() / self.rewards.len()) as i64;
+        let flags = |flags: &[bool]| Tensor::from_slice(flags).view([-1, steps, envs]);
+        let rows = |numbers: &[f32]| Tensor::from_slice(numbers).view([-1, envs, width]);
+        let updates = (self.rewards.len() / NUM_SAMPLES) as i64;
+        let actions = Tensor::from_slice(&self.actions).view([updates, steps, envs, DIMS as i64]);
         let orders = Tensor::from_slice(&self.orders).view([updates, -1, NUM_SAMPLES as i64]);
-        tensors.push(("orders".to_owned(), orders));
-        save(tensors, start, "", path);
+        let rewards = Tensor::from_slice(&self.rewards).view([updates, steps, envs]);
+        let mut tensors = vec![
+            ("obs", rows(&self.obs)),
+            ("actions", actions),
+            ("rewards", rewards),
+            ("terminated", flags(&self.terminated)),
+            ("truncated", flags(&self.truncated)),
+            ("last_obs", rows(&self.last_obs)),
+            ("orders", orders),
+        ];
+        let weights = start.tensors.iter().filter(|(name, _)| is_weight(name));
+        tensors.extend(weights.map(|(name, tensor)| (name.as_str(), tensor.shallow_clone())));
+        Tensor::write_safetensors(&tensors, path).unwrap();
     }
 }
 
@@ -81,6 +101,16 @@ fn learn(settings: &Settings, bound: f32, num_updates: usize) -> ([State; 2], Re
     };
     let env = SyncVecEnv::new(NUM_ENVS, |_| spaces(bound)).unwrap();
     learn_in(settings, &env, shuffles, num_updates)
+}
+
+/// Has all rows end as the first one does: agents who end before the others are absent then.
+fn end_together(step: &mut StepBatch, last_obs: &[u8]) {
+    let (terminated, truncated) = (step.terminated[0], step.truncated[0]);
+    step.terminated.fill(terminated);
+    step.truncated.fill(truncated);
+    let rows = last_obs.chunks_exact(last_obs.len() / NUM_ENVS).enumerate();
+    let ended = rows.filter(|_| terminated || truncated);
+    step.final_obs = ended.map(|(row, obs)| (row, obs.to_vec())).collect();
 }
 
 /// The same with what `env` shows and takes.
@@ -113,9 +143,8 @@ fn learn_in(
     };
     let mut dice = Random::new(6);
     let mut record = Record::default();
-    record.played.obs.extend(observations());
-    ours.next_obs()
-        .copy_from_slice(&to_bytes(&record.played.obs));
+    record.obs.extend(observations());
+    ours.next_obs().copy_from_slice(&to_bytes(&record.obs));
     for _ in 0..num_updates {
         for _ in 0..NUM_STEPS {
             let ActionBatch::Continuous(actions) = ours.act().unwrap() else {
@@ -126,11 +155,17 @@ fn learn_in(
             ours.next_obs().copy_from_slice(&to_bytes(&next));
             let last_obs = observations();
             let bytes = to_bytes(&last_obs);
-            let step = made_up_step(&mut dice, NUM_ENVS, (30, -10.0), [5, 4], &bytes);
+            let mut step = made_up_step(&mut dice, NUM_ENVS, (30, -10.0), [5, 4], &bytes);
+            if env.spec().num_agents > 1 {
+                end_together(&mut step, &bytes);
+            }
             ours.observe(&step).unwrap();
-            record.played.actions.extend(actions);
-            record.played.obs.extend(next);
-            record.played.note(&step, last_obs);
+            record.actions.extend(actions);
+            record.obs.extend(next);
+            record.rewards.extend(&step.reward);
+            record.terminated.extend(&step.terminated);
+            record.truncated.extend(&step.truncated);
+            record.last_obs.extend(last_obs);
         }
         let mut rng = generator(&ours.state().unwrap());
         let mut order: Vec<i64> = (0..NUM_SAMPLES as i64).collect();
@@ -141,6 +176,7 @@ fn learn_in(
         let learned = ours.learn(&mut || false).unwrap();
         assert!(matches!(learned, Learning::Done(_)), "it is time");
     }
+    assert!(record.truncated.contains(&true) && record.terminated.contains(&true));
     ([start, ours.state().unwrap()], record)
 }
 
@@ -238,7 +274,7 @@ fn actions_are_sent_within_their_bounds_and_learned_from_as_they_were_drawn() {
     let settings = settings(Algorithm::Ppo, &changes());
     let [(free, drawn), (bound, sent)] = [f32::INFINITY, 0.5].map(|bound| {
         let ([_, end], record) = learn(&settings, bound, NUM_UPDATES);
-        (weights_of(&end), record.played.actions)
+        (weights_of(&end), record.actions)
     });
     assert_eq!(free, bound);
     let clipped: Vec<f32> = drawn.iter().map(|value| value.clamp(-0.5, 0.5)).collect();
@@ -252,7 +288,7 @@ fn whoever_plays_takes_the_statistics_as_they_are() {
     let bound = 1.0;
     let ([_, mut state], record) = learn(&settings, bound, NUM_UPDATES);
     let env = SyncVecEnv::new(NUM_ENVS, |_| spaces(bound)).unwrap();
-    let obs = Tensor::from_slice(&record.played.obs).view([-1, WIDTH as i64]);
+    let obs = Tensor::from_slice(&record.obs).view([-1, WIDTH as i64]);
     let mut ours = algorithms::new(&settings, &env, Device::Cpu).unwrap();
     ours.load_state(&state).unwrap();
     let load = |state: &State| {

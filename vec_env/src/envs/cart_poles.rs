@@ -55,6 +55,10 @@ impl MultiAgentEnv for CartPoles {
         &self.takes_part
     }
 
+    fn ends_apart(&self) -> bool {
+        self.poles.len() > 1
+    }
+
     /// Pole `i` starts as a single one does with `seed + i`.
     fn reset(&mut self, seed: Option<u64>, obs: &mut [Vec<u8>]) {
         for (index, (pole, obs)) in self.poles.iter_mut().zip(obs).enumerate() {
