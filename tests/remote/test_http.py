@@ -242,7 +242,15 @@ def test_hostile_requests_do_no_harm(serve: Serve) -> None:
     host, port = server.http_address.removeprefix("http://").split(":")
     statuses: dict[bytes, int] = {}
     until = time.monotonic() + seconds
-    while time.monotonic() < until:
+
+    def is_enough() -> bool:
+        """Whether the time is over and much was understood; where all is slow, after a minute."""
+        late = time.monotonic() - until
+        return late > 60 or (
+            late > 0 and min(statuses.get(status, 0) for status in (b"200", b"422")) > 20
+        )
+
+    while not is_enough():
         requests = b"".join([*(hostile_request(rng) for _ in range(8)), LAST])
         replies = sent((host, int(port)), requests)
         for status in re.findall(rb"HTTP/1\.\d (\d+) ", replies):

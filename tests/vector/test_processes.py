@@ -234,6 +234,9 @@ if __name__ == "__main__":
     pids = vec.worker_pids
     if {action}:
         vec.send([{action}, 0])
+    if {stops}:  # which a host that is killed must not forestall
+        while open(f"/proc/{{pids[0]}}/stat").read().rpartition(")")[2].split()[0] != "T":
+            time.sleep(0.01)
     signals = []
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *args: signals.append(args[0]))
@@ -275,7 +278,9 @@ def test_workers_do_not_outlive_their_host(
     ending: str, context: str, action: int, tmp_path: Path
 ) -> None:
     script = tmp_path / "host.py"
-    script.write_text(HOST.format(context=context, ending=ending, action=action))
+    script.write_text(
+        HOST.format(context=context, ending=ending, action=action, stops=action == STOP)
+    )
     support = Path(__file__).parents[1] / "support"
     with subprocess.Popen(
         [sys.executable, "-W", "error::UserWarning:multiprocessing", script],
