@@ -1,67 +1,84 @@
-// A layer of libtorch's graph whose arithmetic is ours: src/nn/convolution.rs computes both passes.
+// Nodes of libtorch's graph whose arithmetic is ours: src/nn/node.rs hands them over.
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
-#include <torch/csrc/autograd/saved_variable.h>
 
-#include <array>
 #include <mutex>
+#include <vector>
 
 #include "guarded.h"
 
 namespace {
 
 using at::Tensor;
-using torch::autograd::SavedVariable;
 
-// What Rust wants to know of the layer in its backward pass, `Layer` there.
-using Layer = std::array<size_t, 9>;
+// What Rust wants to know of the forward pass, who computes the gradients of the inputs from that of the output, and who
+// forgets it. Gradients that are not wanted are undefined.
+struct Saved {
+  void* state;
+  void (*backward)(void* state, const Tensor* of_output, Tensor* const* of_inputs);
+  void (*drop)(void* state);
+};
 
-// x, the weights, y and its gradient; then where to write the gradients of x, unless it is undefined, of the weights
-// and of the biases.
-using Tensors = std::array<const Tensor*, 7>;
+struct Node : torch::autograd::Node {
+  Saved saved;
+  // Without their histories.
+  std::vector<Tensor> inputs;
+  // So many of the first inputs have gradients only where these are wanted.
+  size_t optional;
 
-struct Backward : torch::autograd::Node {
-  Layer layer;
-  void (*compute)(const Layer*, const Tensors*);
-  SavedVariable x, weight, y;
-  bool needs_y;
+  ~Node() override { release_variables(); }
 
   torch::autograd::variable_list apply(torch::autograd::variable_list&& of_outputs) override {
-    TORCH_CHECK(!at::GradMode::is_enabled(), "this convolution has no second derivatives");
-    if (!of_outputs[0].defined()) return {Tensor(), Tensor(), Tensor()};
+    TORCH_CHECK(!at::GradMode::is_enabled(), "this layer has no second derivatives");
+    torch::autograd::variable_list of_inputs(inputs.size());
+    if (!of_outputs[0].defined()) return of_inputs;
     std::lock_guard<std::mutex> lock(mutex_);
-    Tensor of_y = of_outputs[0].contiguous(), x = this->x.unpack(), weight = this->weight.unpack();
-    Tensor y = needs_y ? this->y.unpack(shared_from_this()) : of_y;
-    Tensor of_x = task_should_compute_output(0) ? at::empty_like(x) : Tensor();
-    Tensor of_weight = at::empty_like(weight), of_bias = weight.new_empty(weight.size(0));
-    const Tensors tensors{&x, &weight, &y, &of_y, &of_x, &of_weight, &of_bias};
-    compute(&layer, &tensors);
-    return {of_x, of_weight, of_bias};
+    TORCH_CHECK(saved.state, "a second backward pass through what the first one has forgotten");
+    const Tensor of_output = of_outputs[0].contiguous();
+    std::vector<Tensor*> places;
+    for (size_t input = 0; input < inputs.size(); ++input) {
+      if (input >= optional || task_should_compute_output(input)) of_inputs[input] = at::empty_like(inputs[input]);
+      places.push_back(&of_inputs[input]);
+    }
+    saved.backward(saved.state, &of_output, places.data());
+    return of_inputs;
   }
 
   void release_variables() override {
-    for (SavedVariable* saved : {&x, &weight, &y}) saved->reset_data();
+    if (saved.state) saved.drop(saved.state);
+    saved.state = nullptr;
   }
 
-  std::string name() const override { return "ConvolutionBackward"; }
+  std::string name() const override { return "RustBackward"; }
 };
 
 }  // namespace
 
-// Has gradients of `y`, which the layer made of the others, flow back through it, where any are wanted.
-extern "C" int trainer_node(Tensor* y, const Tensor* x, const Tensor* weight, const Tensor* bias, const Layer* layer,
-                            void (*backward)(const Layer*, const Tensors*), bool needs_y) {
+extern "C" {
+
+// Whether a graph is being made here and one of the tensors wants gradients.
+bool trainer_wants_gradients(const Tensor* const* inputs, size_t count) {
+  bool wants = false;
+  for (size_t input = 0; input < count; ++input) wants |= inputs[input]->requires_grad();
+  return wants && at::GradMode::is_enabled();
+}
+
+// Has gradients of `output`, which was made of the inputs, flow back to them. What is saved is the node's from here on, or
+// forgotten.
+int trainer_node(Tensor* output, const Tensor* const* inputs, size_t count, size_t optional, Saved saved) {
   return guarded([&] {
-    if (!torch::autograd::compute_requires_grad(*x, *weight, *bias)) return;
-    std::shared_ptr<Backward> node(new Backward(), torch::autograd::deleteNode);
-    node->layer = *layer;
-    node->compute = backward;
-    node->needs_y = needs_y;
-    node->set_next_edges(torch::autograd::collect_next_edges(*x, *weight, *bias));
-    torch::autograd::set_history(*y, node);
-    node->x = SavedVariable(*x, false);
-    node->weight = SavedVariable(*weight, false);
-    if (needs_y) node->y = SavedVariable(*y, true);
+    std::shared_ptr<Node> node(new Node(), torch::autograd::deleteNode);
+    node->saved = saved;
+    node->optional = optional;
+    torch::autograd::edge_list edges;
+    for (size_t input = 0; input < count; ++input) {
+      edges.push_back(torch::autograd::impl::gradient_edge(*inputs[input]));
+      node->inputs.push_back(inputs[input]->detach());
+    }
+    node->set_next_edges(std::move(edges));
+    torch::autograd::set_history(*output, node);
   });
 }
+
+}  // extern "C"

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use learner_kernels::{Instructions, Kernels, bf16};
+use learner_kernels::{Instructions, Kernels, TileUnit, bf16};
 use tch::Kind;
 
 static LEFT_TO_LIBTORCH: AtomicBool = AtomicBool::new(false);
@@ -32,7 +32,7 @@ fn by_libtorch(capability: &str) -> Instructions {
     match capability {
         "default" => Instructions::Plain,
         "avx2" => Instructions::Avx2,
-        _ => Instructions::Avx512Bf16,
+        _ => Instructions::Amx,
     }
 }
 
@@ -42,7 +42,8 @@ fn by_onednn(isa: &str) -> Instructions {
         "sse41" | "avx" => Instructions::Plain,
         "avx2" | "avx2_vnni" | "avx2_vnni_2" => Instructions::Avx2,
         "avx512_core" | "avx512_core_vnni" => Instructions::Avx512,
-        _ => Instructions::Avx512Bf16,
+        "avx512_core_bf16" | "avx512_core_fp16" | "avx10_1_512" => Instructions::Avx512Bf16,
+        _ => Instructions::Amx,
     }
 }
 
@@ -51,10 +52,13 @@ pub fn leave_to_libtorch(is_left: bool) {
     LEFT_TO_LIBTORCH.store(is_left, Ordering::Relaxed);
 }
 
+pub(crate) fn is_left_to_libtorch() -> bool {
+    LEFT_TO_LIBTORCH.load(Ordering::Relaxed)
+}
+
 /// The set for our kernels, where libtorch's are not the faster ones, as they are without wide vectors.
 fn for_kernels() -> Option<Instructions> {
-    let is_ours = !LEFT_TO_LIBTORCH.load(Ordering::Relaxed);
-    Some(instructions()).filter(|set| is_ours && *set != Instructions::Plain)
+    Some(instructions()).filter(|set| !is_left_to_libtorch() && *set != Instructions::Plain)
 }
 
 /// Our kernels of float32 layers, where they compute them.
@@ -63,12 +67,22 @@ pub(crate) fn float32() -> Option<&'static Kernels<f32>> {
 }
 
 /// Our kernels of bfloat16 layers, where they compute them. By AVX-512 they are slower than those of float32 on Intel's
-/// processors (44 and 79 ms of a minibatch forward and backward, where float32 takes 28 and 53), whose way is AMX, by
-/// which oneDNN takes 11 and 28.
+/// processors (44 and 79 ms of a minibatch forward and backward, where float32 takes 28 and 53), whose way is AMX.
 pub(crate) fn bfloat16() -> Option<&'static Kernels<bf16>> {
     for_kernels()
         .and_then(Kernels::bfloat16)
         .filter(|_| is_amd())
+}
+
+/// What multiplies tiles, for trunks of bfloat16.
+pub(crate) fn tiles() -> Option<TileUnit> {
+    #[cfg(test)]
+    if tests::EMULATES_TILES.get() {
+        return Some(TileUnit::emulated());
+    }
+    for_kernels()
+        .filter(|set| *set == Instructions::Amx)
+        .and_then(|_| TileUnit::processor())
 }
 
 /// Whether our kernels compute the layers that fit them in `kind` on this processor, and not libtorch.
@@ -76,7 +90,7 @@ pub(crate) fn bfloat16() -> Option<&'static Kernels<bf16>> {
 pub fn has_kernels(kind: Kind) -> bool {
     match kind {
         Kind::Float => float32().is_some(),
-        Kind::BFloat16 => bfloat16().is_some(),
+        Kind::BFloat16 => bfloat16().is_some() || tiles().is_some(),
         _ => false,
     }
 }
@@ -87,36 +101,17 @@ pub(crate) fn is_faster_in_bf16() -> bool {
     #[cfg(target_arch = "aarch64")]
     return std::arch::is_aarch64_feature_detected!("bf16");
     #[cfg(not(target_arch = "aarch64"))]
-    return has_kernels(Kind::BFloat16) || has_amx();
+    return has_kernels(Kind::BFloat16);
 }
 
 /// What convolves images in `kind`, for people.
 pub(crate) fn name(kind: Kind) -> &'static str {
     match instructions() {
-        _ if kind == Kind::BFloat16 && !has_kernels(kind) && has_amx() => "AMX (oneDNN)",
         _ if !has_kernels(kind) => "libtorch",
+        Instructions::Amx if kind == Kind::BFloat16 => "AMX",
         Instructions::Avx2 => "AVX2",
         _ => "AVX-512",
     }
-}
-
-/// Whether oneDNN may use AMX: the processor has it, the variables allow it, and the system grants it when it is asked.
-#[cfg(target_arch = "x86_64")]
-fn has_amx() -> bool {
-    /// `ARCH_REQ_XCOMP_PERM` of Linux, and the number of the tiles' state.
-    const REQUEST: [libc::c_long; 2] = [0x1023, 18];
-    const AMX_BF16: u32 = 1 << 22;
-    static HAS_AMX: OnceLock<bool> = OnceLock::new();
-    *HAS_AMX.get_or_init(|| {
-        let isa = env::var("ONEDNN_MAX_CPU_ISA").unwrap_or_default();
-        let is_allowed = isa.is_empty() || isa.to_lowercase().contains("amx");
-        is_allowed && instructions() == Instructions::Avx512Bf16 && cpuid(7)[3] & AMX_BF16 != 0 && {
-            #[expect(unsafe_code, reason = "a request to the system")]
-            // SAFETY: it changes nothing but what this process may use.
-            let status = unsafe { libc::syscall(libc::SYS_arch_prctl, REQUEST[0], REQUEST[1]) };
-            status == 0
-        }
-    })
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -137,31 +132,33 @@ fn cpuid(leaf: u32) -> [u32; 4] {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn has_amx() -> bool {
-    false
-}
-
-#[cfg(not(target_arch = "x86_64"))]
 fn is_amd() -> bool {
     false
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        /// Networks that are made in this thread multiply emulated tiles.
+        pub(crate) static EMULATES_TILES: Cell<bool> = const { Cell::new(false) };
+    }
 
     #[test]
     fn what_holds_libtorch_or_onednn_back_holds_us_back() {
         assert_eq!(by_libtorch("avx2"), Instructions::Avx2);
         assert_eq!(by_libtorch("default"), Instructions::Plain);
-        assert_eq!(by_libtorch("avx512"), Instructions::Avx512Bf16);
+        assert_eq!(by_libtorch("avx512"), Instructions::Amx);
         for (isa, allowed) in [
-            ("", Instructions::Avx512Bf16),
+            ("", Instructions::Amx),
             ("sse41", Instructions::Plain),
             ("avx2_vnni", Instructions::Avx2),
             ("avx512_core", Instructions::Avx512),
             ("avx512_core_bf16", Instructions::Avx512Bf16),
-            ("avx512_core_amx", Instructions::Avx512Bf16),
+            ("avx512_core_amx", Instructions::Amx),
         ] {
             assert_eq!(by_onednn(isa), allowed, "{isa}");
         }
@@ -173,9 +170,13 @@ mod tests {
         let facts = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let has = |word| facts.split_whitespace().any(|fact| fact == word);
         assert_eq!(is_amd(), has("AuthenticAMD"));
-        assert!(!has_amx() || has("amx_bf16"));
-        if has("avx512_bf16") && allowed() == Instructions::Avx512Bf16 {
-            assert_eq!(has_kernels(Kind::BFloat16), has("AuthenticAMD"));
+        let has_tiles = has("amx_bf16") && has("amx_tile");
+        if allowed() == Instructions::Amx {
+            assert_eq!(instructions() == Instructions::Amx, has_tiles);
+            assert_eq!(
+                bfloat16().is_some(),
+                has("avx512_bf16") && has("AuthenticAMD")
+            );
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn to_vec<T: Element + Default + Clone>(tensor: &Tensor) -> Vec<T> {
 }
 
 /// A type of numbers and what libtorch calls it. tch takes bfloat16 for float16.
-pub(crate) trait Number: Copy + 'static {
+pub(crate) trait Number: Copy + Send + Sync + 'static {
     const KIND: Kind;
 }
 

@@ -12,8 +12,8 @@
 use std::{env, hint::black_box, time::Instant};
 
 use learner_kernels::{
-    AdamStep, Convolution, Gradients, Instructions, Kernels, Pixels, RmsPropStep, bf16,
-    sum_of_squares,
+    AdamStep, Convolution, Gradients, Images, Instructions, Kernels, Pixels, RmsPropStep, TileUnit,
+    Trunk, TrunkShape, bf16, sum_of_squares,
 };
 
 const MINIBATCH: usize = 256;
@@ -33,6 +33,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 time_layer(kernels, &name, &conv, rounds, bf16::from_f32(0.5));
             }
         }
+    }
+    if let Some(unit) = TileUnit::processor() {
+        time_trunk(unit, rounds);
     }
     time_steps(rounds);
     Ok(())
@@ -102,6 +105,71 @@ fn time_layer<N: Copy>(
                 bias: &mut of_bias,
             };
             kernels.backward(conv, x, &weight, (&y, &of_y), of);
+        },
+    );
+}
+
+/// The Nature CNN as a whole in tiles: packing, forward and backward pass of a minibatch, and acting for 8.
+fn time_trunk(unit: TileUnit, rounds: usize) {
+    const IMAGE: usize = 84 * 84 * 4;
+    const FLOPS: f64 = 2.0 * (400.0 * 8192.0 + 81.0 * 32768.0 + 49.0 * 36864.0 + 1_605_632.0);
+    let shape = TrunkShape {
+        channels: 4,
+        height: 84,
+        width: 84,
+        convolutions: &[[32, 8, 4], [64, 4, 2], [64, 3, 1]],
+        hidden: Some(512),
+    };
+    let Some(trunk) = Trunk::new(shape, unit) else {
+        return;
+    };
+    let lengths = [8192, 32, 32768, 64, 36864, 64, 1_605_632, 512];
+    let params = lengths.map(|length| vec![0.01_f32; length]);
+    let params: Vec<&[f32]> = params.iter().map(Vec::as_slice).collect();
+    let bytes = vec![50; MINIBATCH * IMAGE];
+    let places: Vec<usize> = (0..MINIBATCH).map(|image| image * IMAGE).collect();
+    let images = Images {
+        bytes: &bytes,
+        places: &places,
+    };
+    let mut features = vec![bf16::ZERO; MINIBATCH * 512];
+    report(
+        "AMX trunk packed",
+        4.0 * 1_683_456.0,
+        "GB/s",
+        rounds,
+        || {
+            trunk.pack(&trunk.room_for_weights(), &params);
+        },
+    );
+    let packed = trunk.room_for_weights();
+    trunk.pack(&packed, &params);
+    let amount = FLOPS * MINIBATCH as f64;
+    let mut made = None;
+    report("AMX trunk forward", amount, "GFLOP/s", rounds, || {
+        made = Some(trunk.forward(images, &packed, &params, &mut features));
+    });
+    let of_features = features.clone();
+    let mut of_params: Vec<Vec<f32>> = params.iter().map(|param| param.to_vec()).collect();
+    let mut of_params: Vec<&mut [f32]> = of_params.iter_mut().map(Vec::as_mut_slice).collect();
+    if let Some(made) = &mut made {
+        let amount = amount * 2.0 - 2.0 * 400.0 * 8192.0 * MINIBATCH as f64;
+        report("AMX trunk backward", amount, "GFLOP/s", rounds, || {
+            let features = [&*features, &of_features];
+            trunk.backward(images, &packed, made, features, &mut of_params);
+        });
+    }
+    let images = Images {
+        places: &places[..8],
+        ..images
+    };
+    report(
+        "AMX trunk, 8 images",
+        8.0 * FLOPS,
+        "GFLOP/s",
+        10 * rounds,
+        || {
+            trunk.act(images, &packed, &params, &mut features[..8 * 512]);
         },
     );
 }

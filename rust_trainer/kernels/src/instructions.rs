@@ -1,5 +1,7 @@
 //! Which instructions the processor has.
 
+use crate::amx::TileUnit;
+
 /// A set of instructions, narrowest first. Who has one has those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Instructions {
@@ -11,11 +13,19 @@ pub enum Instructions {
     Avx512,
     /// The same with products of bfloat16.
     Avx512Bf16,
+    /// The same with tiles of bfloat16, and the system's permission to use them.
+    Amx,
 }
 
 impl Instructions {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Plain, Self::Avx2, Self::Avx512, Self::Avx512Bf16];
+    pub const ALL: [Self; 5] = [
+        Self::Plain,
+        Self::Avx2,
+        Self::Avx512,
+        Self::Avx512Bf16,
+        Self::Amx,
+    ];
 
     /// Whether this processor has it.
     #[must_use]
@@ -28,6 +38,7 @@ impl Instructions {
                 is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw")
             }
             Self::Avx512Bf16 => Self::Avx512.is_there() && is_x86_feature_detected!("avx512bf16"),
+            Self::Amx => Self::Avx512Bf16.is_there() && TileUnit::processor().is_some(),
         };
         #[cfg(not(target_arch = "x86_64"))]
         return self == Self::Plain;

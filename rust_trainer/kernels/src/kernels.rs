@@ -89,7 +89,7 @@ impl Kernels<f32> {
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => &AVX2,
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 | Instructions::Avx512Bf16 => &AVX512,
+            Instructions::Avx512 | Instructions::Avx512Bf16 | Instructions::Amx => &AVX512,
             _ => &PLAIN,
         })
     }
@@ -100,7 +100,7 @@ impl Kernels<bf16> {
     #[must_use]
     pub fn bfloat16(set: Instructions) -> Option<&'static Self> {
         #[cfg(target_arch = "x86_64")]
-        return (set == Instructions::Avx512Bf16 && set.is_there()).then_some(&AVX512_BF16);
+        return (set >= Instructions::Avx512Bf16 && set.is_there()).then_some(&AVX512_BF16);
         #[cfg(not(target_arch = "x86_64"))]
         return None;
     }

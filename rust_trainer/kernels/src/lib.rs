@@ -18,6 +18,7 @@
     reason = "what is generic is compiled for the processor by who calls it"
 )]
 
+mod amx;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -37,6 +38,7 @@ mod steps;
 mod tile;
 mod vectors;
 
+pub use amx::{Activations, Images, PackedTrunk, TileUnit, Trunk, TrunkShape};
 pub use convolution::{Convolution, Pixels};
 pub use half::bf16;
 pub use instructions::Instructions;

@@ -46,9 +46,10 @@ pub unsafe fn through_units<N: Numbers>(conv: &Convolution, sums: Vector<N>) -> 
 }
 
 /// Numbers that kernels write down for themselves, at first not initialized, on a cache line of their own.
+#[derive(Debug)]
 pub struct Scratch<T>(Vec<Line>, PhantomData<T>);
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Line {
     _bytes: [u8; 64],
@@ -64,6 +65,19 @@ impl<T> Scratch<T> {
     /// For so many numbers, if they are `needed`.
     pub fn if_needed(needed: bool, numbers: usize) -> Self {
         Self::new(if needed { numbers } else { 0 })
+    }
+
+    /// So many zeros.
+    pub fn zeros(numbers: usize) -> Self {
+        let mut made = Self::new(numbers);
+        // SAFETY: they are there, and zero bytes are numbers.
+        unsafe { made.start().write_bytes(0, numbers) };
+        made
+    }
+
+    /// How many there is room for.
+    pub fn len(&self) -> usize {
+        self.0.capacity() * size_of::<Line>() / size_of::<T>()
     }
 
     /// The first of them.

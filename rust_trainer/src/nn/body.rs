@@ -7,7 +7,8 @@ use super::{
     impala::ImpalaResNet,
     layers::{Activation, Linear},
     nature::NatureCnn,
-    params::ParamsBuilder,
+    params::{ParamsBuilder, Version},
+    tiled::TiledTrunk,
 };
 use crate::{
     device,
@@ -41,6 +42,8 @@ pub struct Body {
     trunk: Trunk,
     /// The last layer, where it is the body's.
     last: Option<Linear>,
+    /// Both at once in bfloat16, where the processor has tiles for it.
+    tiled: Option<TiledTrunk>,
     activation: Activation,
     /// Numbers that [`Body::forward`] makes of an observation.
     pub features: i64,
@@ -114,10 +117,12 @@ impl Body {
             let name = format!("{scope}hidden{}", if is_image { "" } else { "2" });
             Linear::new(params, &name, inputs, width, gain).normed(params, &name, norm)
         });
+        let tiled = tiled(&trunk, last.as_ref(), spec, params.version());
         Ok(Self {
             trunk,
             features: if last.is_some() { width } else { inputs },
             last,
+            tiled,
             activation: if is_image || style.rectified {
                 Activation::Relu
             } else {
@@ -131,7 +136,15 @@ impl Body {
     /// or of a console's RAM, count as 0 to 1.
     pub fn forward(&self, obs: &Tensor, kind: Kind) -> Tensor {
         let hidden = match &self.trunk {
-            Trunk::Nature(cnn) => cnn.forward(&pixels(obs), kind).flatten(1, -1),
+            Trunk::Nature(cnn) => {
+                let images = pixels(obs);
+                if let Some(tiled) = self.tiled.as_ref().filter(|_| kind == Kind::BFloat16)
+                    && let Some(features) = tiled.forward(&images.permute([0, 2, 3, 1]))
+                {
+                    return features;
+                }
+                cnn.forward(&images, kind).flatten(1, -1)
+            }
             Trunk::Impala(cnn) => cnn.forward(&pixels(obs), kind).flatten(1, -1),
             Trunk::Mlp(layer) => {
                 let numbers = obs.to_kind(kind);
@@ -145,6 +158,25 @@ impl Body {
             None => hidden,
         }
     }
+}
+
+/// The Nature CNN and the layer behind it in tiles, where these take them.
+fn tiled(
+    trunk: &Trunk,
+    last: Option<&Linear>,
+    spec: &ObsSpec,
+    version: Version,
+) -> Option<TiledTrunk> {
+    let (Trunk::Nature(cnn), &[channels, height, width]) = (trunk, spec.shape.as_slice()) else {
+        return None;
+    };
+    let mut params = cnn.weights()?;
+    if let Some(last) = last {
+        params.extend(last.weights()?);
+    }
+    let hidden = last.map(|_| NatureCnn::WIDTH);
+    let shape = NatureCnn::shape([channels, height, width], hidden);
+    TiledTrunk::new(shape, params, version)
 }
 
 fn cannot_take(net: Net, spec: &ObsSpec) -> TrainerError {

@@ -1,14 +1,13 @@
 //! Convolutions and large fully connected layers by our [kernels](learner_kernels), where these fit, as nodes of
 //! libtorch's graph.
 
-use std::ffi::{c_int, c_void};
-
 use learner_kernels::{Convolution, Gradients, Kernels, Pixels};
 use tch::{Device, Kind, Tensor};
 
+use super::node::{self, Backward};
 use crate::{
     processor,
-    tensors::{Number, is_plain, numbers, numbers_mut, torch_error},
+    tensors::{Number, is_plain, numbers, numbers_mut},
 };
 
 /// A layer `conv` of `x`, `[images, height, width, channels]` in `kind`, or bytes that count as 0 to 1, with
@@ -39,41 +38,21 @@ pub(super) fn convolved(
     }
 }
 
-/// What the backward pass wants to know, `Layer` in `csrc/node.cpp`.
-struct Layer<N: 'static> {
+/// What the backward pass wants to know; of the outputs only where the layer is rectified.
+struct Saved<N: 'static> {
     conv: Convolution,
     kernels: &'static Kernels<N>,
+    x: Tensor,
+    weight: Tensor,
+    y: Option<Tensor>,
 }
 
-const _: () = assert!(size_of::<Layer<f32>>() == 9 * size_of::<usize>());
-
-/// A tensor of libtorch's.
-#[repr(C)]
-struct RawTensor {
-    _private: [u8; 0],
-}
-
-/// `Tensors` there.
-type Tensors = [*mut RawTensor; 7];
-
-#[expect(unsafe_code, reason = "a foreign function")]
 fn computed<N: Number>(
     conv: &Convolution,
     kernels: &'static Kernels<N>,
     x: &Tensor,
     [weight, bias]: [&Tensor; 2],
 ) -> Tensor {
-    unsafe extern "C" {
-        fn trainer_node(
-            y: *mut RawTensor,
-            x: *const RawTensor,
-            weight: *const RawTensor,
-            bias: *const RawTensor,
-            layer: *const c_void,
-            backward: unsafe extern "C" fn(*const c_void, *const Tensors),
-            needs_y: bool,
-        ) -> c_int;
-    }
     let [images, height, width, outputs] = [
         conv.images,
         conv.out_height(),
@@ -94,24 +73,17 @@ fn computed<N: Number>(
         numbers(bias),
         numbers_mut(&mut y),
     );
-    let layer = Layer {
-        conv: *conv,
-        kernels,
-    };
-    // SAFETY: all are tensors of libtorch's, which is what tch's pointers point to; the layer is as large as it
-    // says there, is copied and holds nothing that must be dropped; and the function is its own.
-    let status = unsafe {
-        trainer_node(
-            y.as_mut_ptr().cast(),
-            x.as_ptr().cast(),
-            weight.as_ptr().cast(),
-            bias.as_ptr().cast(),
-            (&raw const layer).cast(),
-            backward::<N>,
-            conv.rectified,
-        )
-    };
-    assert!(status == 0, "{}", torch_error());
+    let inputs = [x, weight, bias];
+    if node::wants_gradients(&inputs) {
+        let saved = Saved {
+            conv: *conv,
+            kernels,
+            x: x.detach(),
+            weight: weight.detach(),
+            y: conv.rectified.then(|| y.detach()),
+        };
+        node::attach(&mut y, &inputs, 1, saved);
+    }
     y
 }
 
@@ -122,25 +94,23 @@ fn pixels<N: Number>(x: &Tensor) -> Pixels<'_, N> {
     }
 }
 
-/// The gradients of a layer.
-#[expect(unsafe_code, reason = "a function for C++")]
-unsafe extern "C" fn backward<N: Number>(layer: *const c_void, tensors: *const Tensors) {
-    // SAFETY: the layer is the one that `computed` handed over, the tensors are there until this returns.
-    let (Layer { conv, kernels }, tensors) = unsafe {
-        let handles = (*tensors).map(|tensor| Tensor::clone_from_ptr(tensor.cast()));
-        (&*layer.cast::<Layer<N>>(), handles)
-    };
-    let [x, weight, y, of_y, mut of_x, mut of_weight, mut of_bias] = tensors;
-    let of = Gradients {
-        images: of_x.defined().then(|| numbers_mut(&mut of_x)),
-        weight: numbers_mut(&mut of_weight),
-        bias: numbers_mut(&mut of_bias),
-    };
-    kernels.backward(
-        conv,
-        pixels(&x),
-        numbers(&weight),
-        (numbers(&y), numbers(&of_y)),
-        of,
-    );
+impl<N: Number> Backward for Saved<N> {
+    fn backward(&mut self, of_y: &Tensor, mut of_inputs: Vec<Tensor>) {
+        let [of_x, of_weight, of_bias] = of_inputs.as_mut_slice() else {
+            unreachable!("a layer has three inputs");
+        };
+        let of = Gradients {
+            images: of_x.defined().then(|| numbers_mut(of_x)),
+            weight: numbers_mut(of_weight),
+            bias: numbers_mut(of_bias),
+        };
+        let y = self.y.as_ref().unwrap_or(of_y);
+        self.kernels.backward(
+            &self.conv,
+            pixels(&self.x),
+            numbers(&self.weight),
+            (numbers(y), numbers(of_y)),
+            of,
+        );
+    }
 }

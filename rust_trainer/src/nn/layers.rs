@@ -65,6 +65,12 @@ impl Linear {
         self
     }
 
+    /// Weight and bias, unless a norm follows them.
+    pub(super) fn weights(&self) -> Option<[Tensor; 2]> {
+        let has_norm = self.norm.is_some();
+        (!has_norm).then(|| [&self.weight, &self.bias].map(Tensor::shallow_clone))
+    }
+
     /// `[batch, inputs]` → `[batch, outputs]`.
     pub fn forward(&self, x: &Tensor, activation: Activation) -> Tensor {
         let rectified = self.norm.is_none() && activation == Activation::Relu;
@@ -179,6 +185,12 @@ impl Conv2d {
             channels_first: true,
             ..self
         }
+    }
+
+    /// Weight and bias, unless a norm follows them.
+    pub(super) fn weights(&self) -> Option<[Tensor; 2]> {
+        let has_norm = self.norm.is_some();
+        (!has_norm).then(|| [&self.weight, &self.bias].map(Tensor::shallow_clone))
     }
 
     /// `[batch, inputs, height, width]` → `[batch, outputs, ...]`, computed in `kind`, in the memory layout

@@ -12,6 +12,7 @@ mod impala;
 mod layers;
 mod lstm;
 mod nature;
+mod node;
 mod noisy;
 mod params;
 mod policy_head;
@@ -22,6 +23,7 @@ mod returns;
 pub(crate) mod speed;
 #[cfg(test)]
 mod tests;
+mod tiled;
 
 pub use actor::{Actor, Agents};
 pub use agent_view::AgentView;

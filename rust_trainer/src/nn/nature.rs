@@ -1,5 +1,6 @@
 //! The body for images: the "Nature" CNN (Mnih et al. 2015).
 
+use learner_kernels::TrunkShape;
 use tch::{Kind, Tensor};
 
 use super::{
@@ -59,10 +60,36 @@ impl NatureCnn {
         }
     }
 
+    /// Its extents for such images, with a layer of `hidden` behind it.
+    pub(super) fn shape(
+        [channels, height, width]: [usize; 3],
+        hidden: Option<i64>,
+    ) -> TrunkShape<'static> {
+        const CONVOLUTIONS: [[usize; 3]; 3] = [usizes(CONV1), usizes(CONV2), usizes(CONV3)];
+        TrunkShape {
+            channels,
+            height,
+            width,
+            convolutions: &CONVOLUTIONS,
+            hidden: hidden.map(|units| units as usize),
+        }
+    }
+
+    /// Weights and biases of all three, in turn; none with layer normalization between them.
+    pub(super) fn weights(&self) -> Option<Vec<Tensor>> {
+        let layers = [&self.conv1, &self.conv2, &self.conv3];
+        let of_layers: Option<Vec<_>> = layers.iter().map(|layer| layer.weights()).collect();
+        Some(of_layers?.into_flattened())
+    }
+
     /// uint8 `[batch, channels, height, width]` → `[batch, 64, ...]`, computed in `kind`.
     pub fn forward(&self, obs: &Tensor, kind: Kind) -> Tensor {
         let hidden = self.conv1.forward(obs, kind, Activation::Relu);
         let hidden = self.conv2.forward(&hidden, kind, Activation::Relu);
         self.conv3.forward(&hidden, kind, Activation::Relu)
     }
+}
+
+const fn usizes([outputs, kernel, stride]: [i64; 3]) -> [usize; 3] {
+    [outputs as usize, kernel as usize, stride as usize]
 }

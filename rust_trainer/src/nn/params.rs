@@ -3,6 +3,11 @@
 //! One tensor instead of a dozen makes an optimizer step a handful of operations, clipping by global
 //! norm a single reduction, and the average over many machines one exchange.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 use tch::{Device, Kind, Tensor, no_grad_guard};
@@ -22,6 +27,22 @@ pub struct ParamsBuilder<'a> {
     /// What the names of those that follow begin with.
     prefix: String,
     named: Vec<(String, Tensor)>,
+    version: Version,
+}
+
+/// How often all parameters of a network were changed at once; who makes something of them looks whether it is still
+/// true.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Version(Arc<AtomicU64>);
+
+impl Version {
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn advance(&self) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
 }
 
 impl<'a> ParamsBuilder<'a> {
@@ -32,7 +53,13 @@ impl<'a> ParamsBuilder<'a> {
             init: Init::Orthogonal,
             prefix: String::new(),
             named: Vec::new(),
+            version: Version::default(),
         }
+    }
+
+    /// That of the network's parameters.
+    pub(super) fn version(&self) -> Version {
+        self.version.clone()
     }
 
     /// The same with weights and biases that start by `init`.
@@ -108,6 +135,7 @@ impl<'a> ParamsBuilder<'a> {
         Params {
             flat,
             named: self.named,
+            version: self.version,
         }
     }
 }
@@ -188,11 +216,13 @@ pub trait Network: ReadOnly {
 pub struct Params {
     flat: Tensor,
     named: Vec<(String, Tensor)>,
+    version: Version,
 }
 
 impl Params {
     /// All parameters, `[num_params]`; writing to it writes to every layer.
     pub fn flat_mut(&mut self) -> &mut Tensor {
+        self.version.advance();
         &mut self.flat
     }
 
@@ -218,13 +248,13 @@ impl Params {
     /// Takes over the values of another network's parameters of the same names and shapes.
     pub fn copy_from(&mut self, other: &Self) {
         let _guard = no_grad_guard();
-        self.flat.copy_(&other.flat);
+        self.flat_mut().copy_(&other.flat);
     }
 
     /// Goes the share `tau` of the way to another network's parameters of the same names and shapes.
     pub fn approach(&mut self, other: &Self, tau: f64) {
         let _guard = no_grad_guard();
-        let _ = self.flat.lerp_(&other.flat, tau);
+        let _ = self.flat_mut().lerp_(&other.flat, tau);
     }
 
     /// The gradient of `loss` with respect to all parameters, `[num_params]`.

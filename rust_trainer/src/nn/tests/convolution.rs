@@ -36,7 +36,7 @@ fn outputs_and_gradients_are_those_of_libtorch() {
     let kinds = [Kind::Float, Kind::BFloat16];
     for kind in kinds
         .into_iter()
-        .filter(|kind| processor::has_kernels(*kind))
+        .filter(|kind| *kind == Kind::Float || processor::bfloat16().is_some())
     {
         for (of_bytes, channels_first) in [(true, true), (false, false), (false, true)] {
             let scale = if of_bytes { 255.0 } else { 1.0 };

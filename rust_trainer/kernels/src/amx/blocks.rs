@@ -1,0 +1,136 @@
+//! Blocks of 32 by 32 bfloat16 in the orders in which tiles want them, and what comes before and after products.
+//!
+//! - rows: `[32 rows][32 columns]`, an `a` whose terms are the columns;
+//! - pairs: `[2][16 pairs of rows][16 columns][2]`, a `b` whose terms are the rows;
+//! - turned pairs: `[2][16 columns][32 rows]`, an `a` whose terms are the rows.
+//!
+//! To turn tiles of 16 by 16 units of two numbers makes turned pairs of pairs, and of rows that `b` whose terms are the
+//! columns.
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{_MM_HINT_ET0, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+
+use super::tiles::Tiles;
+
+mod plain;
+#[cfg(target_arch = "x86_64")]
+mod vectors;
+
+/// Numbers in a block, in a tile, and in a row of a tile.
+pub const BLOCK: usize = 32 * 32;
+const TILE: usize = BLOCK / 2;
+const ROW: usize = 32;
+
+/// Bytes of a block.
+pub const BYTES: usize = 2 * BLOCK;
+
+/// A block on cache lines of its own.
+#[repr(align(64))]
+pub struct Block(pub [u16; BLOCK]);
+
+/// Where 32 numbers of each image begin that come as bytes: 16 of them, 16 more, and how far behind them lies what is
+/// wanted soon.
+#[derive(Clone, Copy)]
+pub struct Bytes {
+    pub halves: [usize; 2],
+    pub ahead: usize,
+}
+
+/// Functions for the processor, or in plain Rust where tiles are emulated.
+macro_rules! functions {
+    ($($(#[$about:meta])* $name:ident($($argument:ident: $type:ty),*);)*) => {$(
+        $(#[$about])*
+        ///
+        /// # Safety
+        /// What is read and written is there; the processor has what `T` needs.
+        #[inline]
+        pub unsafe fn $name<T: Tiles>($($argument: $type),*) {
+            #[cfg(target_arch = "x86_64")]
+            if T::HARDWARE {
+                return vectors::$name($($argument),*);
+            }
+            plain::$name($($argument),*);
+        }
+    )*};
+}
+
+functions! {
+    /// Rows → pairs.
+    to_pairs(from: *const u16, to: *mut u16);
+    /// Both tiles of a block turned.
+    turn(from: *const u16, to: *mut u16);
+    /// Rows from those of float32, which are `stride` numbers apart, divided by `divisor`.
+    round(from: *const f32, stride: usize, divisor: f32, to: *mut u16);
+    /// Rows of the numbers of `images`, a pointer each.
+    bytes_to_rows(images: &[*const u8], bytes: Bytes, to: *mut u16);
+    /// The same of 32 images as pairs.
+    bytes_to_pairs(images: &[*const u8], bytes: Bytes, to: *mut u16);
+    /// Rounds `count` rows of 32 sums through rectified units to rows that are `stride` numbers apart.
+    finish(sums: *const f32, count: usize, to: *mut u16, stride: usize);
+    /// Rounds a block of sums, zero where `outputs` of rectified units are not above it.
+    pass(sums: *const f32, outputs: *const u16, to: *mut u16);
+    /// Adds to each of `to` the 32 numbers of its column, from a block of pairs.
+    add_columns(pairs: *const u16, to: *mut f32);
+    /// `[rows][columns]` → `[columns][rows]`.
+    transpose(from: *const f32, rows: usize, columns: usize, to: *mut f32);
+}
+
+/// A block of weights in the orders of the forward and backward pass.
+///
+/// # Safety
+/// As the functions above.
+pub unsafe fn pack<T: Tiles>(
+    from: *const f32,
+    stride: usize,
+    divisor: f32,
+    forward: *mut u16,
+    backward: *mut u16,
+) {
+    let mut rows = Block([0; BLOCK]);
+    round::<T>(from, stride, divisor, rows.0.as_mut_ptr());
+    turn::<T>(rows.0.as_ptr(), forward);
+    to_pairs::<T>(rows.0.as_ptr(), backward);
+}
+
+/// Rows → turned pairs; adds the sums of columns to `of_bias`.
+///
+/// # Safety
+/// As the functions above.
+pub unsafe fn turn_rows<T: Tiles>(from: *const u16, to: *mut u16, of_bias: *mut f32) {
+    let mut pairs = Block([0; BLOCK]);
+    to_pairs::<T>(from, pairs.0.as_mut_ptr());
+    add_columns::<T>(pairs.0.as_ptr(), of_bias);
+    turn::<T>(pairs.0.as_ptr(), to);
+}
+
+/// What cache lines are fetched for: to be read soon, later, or to be written to.
+#[derive(Clone, Copy)]
+pub enum For {
+    Reading,
+    Later,
+    Writing,
+}
+
+/// Has the processor fetch so many lines; they may lie anywhere.
+#[inline]
+pub fn fetch<T: Tiles>(aim: For, from: *const u16, lines: usize) {
+    for line in 0..if T::HARDWARE { lines } else { 0 } {
+        fetch_line(aim, from.wrapping_add(line * ROW));
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn fetch_line(aim: For, line: *const u16) {
+    // SAFETY: nothing is read.
+    unsafe {
+        match aim {
+            For::Reading => _mm_prefetch::<_MM_HINT_T0>(line.cast()),
+            For::Later => _mm_prefetch::<_MM_HINT_T1>(line.cast()),
+            For::Writing => _mm_prefetch::<_MM_HINT_ET0>(line.cast()),
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn fetch_line(_: For, _: *const u16) {}

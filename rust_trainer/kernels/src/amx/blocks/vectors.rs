@@ -1,0 +1,189 @@
+//! With vectors of 512 bits.
+
+use std::{arch::x86_64::*, mem::transmute};
+
+use super::{BLOCK, Bytes, ROW, TILE};
+use crate::{avx512::Avx512, vectors::Vectors};
+
+/// How far ahead, in numbers, what is read in a row is fetched.
+const AHEAD: usize = 3 * BLOCK;
+
+/// Indices of 16-bit numbers: `first`, `second`, `first + step`, `second + step`, …
+const fn indices(first: u16, second: u16, step: u16) -> [u16; 32] {
+    let mut indices = [0; 32];
+    let mut pair = 0;
+    while pair < 16 {
+        indices[2 * pair] = first + pair as u16 * step;
+        indices[2 * pair + 1] = second + pair as u16 * step;
+        pair += 1;
+    }
+    indices
+}
+
+const PAIRS: [[u16; 32]; 2] = [indices(0, 32, 1), indices(16, 48, 1)];
+/// The upper halves of two vectors' numbers.
+const UPPER: [u16; 32] = indices(1, 3, 4);
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+unsafe fn load(from: *const u16) -> __m512i {
+    _mm512_loadu_si512(from.cast())
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+unsafe fn store(to: *mut u16, numbers: __m512i) {
+    _mm512_storeu_si512(to.cast(), numbers);
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+unsafe fn load_two(from: *const f32) -> [__m512; 2] {
+    [_mm512_loadu_ps(from), _mm512_loadu_ps(from.add(16))]
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+unsafe fn rounded([first, second]: [__m512; 2]) -> __m512i {
+    transmute(_mm512_cvtne2ps_pbh(second, first))
+}
+
+/// 32 bytes as bfloat16, which holds them exactly.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+unsafe fn of_bytes(first: __m128i, second: __m128i) -> __m512i {
+    let exact = |bytes| _mm512_castps_si512(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes)));
+    _mm512_permutex2var_epi16(exact(first), load(UPPER.as_ptr()), exact(second))
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+pub unsafe fn to_pairs(from: *const u16, to: *mut u16) {
+    let indices = [load(PAIRS[0].as_ptr()), load(PAIRS[1].as_ptr())];
+    for pair in 0..16 {
+        let row = from.add(2 * pair * ROW);
+        let (first, second) = (load(row), load(row.add(ROW)));
+        for (tile, indices) in indices.into_iter().enumerate() {
+            _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(AHEAD + tile * ROW).cast());
+            store(
+                to.add(tile * TILE + pair * ROW),
+                _mm512_permutex2var_epi16(first, indices, second),
+            );
+        }
+    }
+}
+
+/// Lanes of 128 bits come together as they are loaded, numbers in them by shuffles.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+pub unsafe fn turn(from: *const u16, to: *mut u16) {
+    for (tile, four) in (0..8).map(|part| (part / 4 * TILE, part % 4)) {
+        let lanes = |row: usize| {
+            let lane = |lane: usize| {
+                _mm_loadu_si128(from.add(tile + (row + 4 * lane) * ROW + four * 8).cast())
+            };
+            let lanes = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(lane(0)), lane(1));
+            _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(lanes, lane(2)), lane(3))
+        };
+        let (a, b, c, d) = (lanes(0), lanes(1), lanes(2), lanes(3));
+        let (ab, cd) = (_mm512_unpacklo_epi32(a, b), _mm512_unpacklo_epi32(c, d));
+        let (ab_high, cd_high) = (_mm512_unpackhi_epi32(a, b), _mm512_unpackhi_epi32(c, d));
+        let to = to.add(tile + 4 * four * ROW);
+        store(to, _mm512_unpacklo_epi64(ab, cd));
+        store(to.add(ROW), _mm512_unpackhi_epi64(ab, cd));
+        store(to.add(2 * ROW), _mm512_unpacklo_epi64(ab_high, cd_high));
+        store(to.add(3 * ROW), _mm512_unpackhi_epi64(ab_high, cd_high));
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+pub unsafe fn round(from: *const f32, stride: usize, divisor: f32, to: *mut u16) {
+    for row in 0..32 {
+        let mut numbers = load_two(from.add(row * stride));
+        if divisor != 1.0 {
+            numbers = numbers.map(|numbers| _mm512_div_ps(numbers, _mm512_set1_ps(divisor)));
+        }
+        store(to.add(row * ROW), rounded(numbers));
+    }
+}
+
+/// Loads 16 bytes of an image, and fetches what is wanted soon.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+unsafe fn load_half(image: *const u8, bytes: Bytes, half: usize) -> __m128i {
+    let from = image.add(bytes.halves[half]);
+    _mm_prefetch::<_MM_HINT_T1>(from.wrapping_add(bytes.ahead).cast());
+    _mm_loadu_si128(from.cast())
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+pub unsafe fn bytes_to_rows(images: &[*const u8], bytes: Bytes, to: *mut u16) {
+    for (row, &image) in images.iter().enumerate() {
+        let [first, second] = [0, 1].map(|half| load_half(image, bytes, half));
+        store(to.add(row * ROW), of_bytes(first, second));
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+pub unsafe fn bytes_to_pairs(images: &[*const u8], bytes: Bytes, to: *mut u16) {
+    for pair in 0..16 {
+        for tile in 0..2 {
+            let [a, b] = [0, 1].map(|image| load_half(images[2 * pair + image], bytes, tile));
+            let numbers = of_bytes(_mm_unpacklo_epi8(a, b), _mm_unpackhi_epi8(a, b));
+            store(to.add(tile * TILE + pair * ROW), numbers);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+pub unsafe fn finish(sums: *const f32, count: usize, to: *mut u16, stride: usize) {
+    for row in 0..count {
+        // A NaN stays one.
+        let sums =
+            load_two(sums.add(row * 32)).map(|sums| _mm512_max_ps(_mm512_setzero_ps(), sums));
+        store(to.add(row * stride), rounded(sums));
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+pub unsafe fn pass(sums: *const f32, outputs: *const u16, to: *mut u16) {
+    for row in (0..BLOCK).step_by(ROW) {
+        let on = _mm512_cmpgt_epi16_mask(load(outputs.add(row)), _mm512_setzero_si512());
+        store(
+            to.add(row),
+            _mm512_maskz_mov_epi16(on, rounded(load_two(sums.add(row)))),
+        );
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+pub unsafe fn add_columns(pairs: *const u16, to: *mut f32) {
+    let ones = transmute::<__m512i, __m512bh>(_mm512_set1_epi32(0x3f80_3f80));
+    for tile in 0..2 {
+        let to = to.add(16 * tile);
+        let mut sums = [_mm512_setzero_ps(); 4];
+        sums[0] = _mm512_loadu_ps(to);
+        for pair in 0..16 {
+            let numbers = transmute::<__m512i, __m512bh>(load(pairs.add(tile * TILE + pair * ROW)));
+            sums[pair % 4] = _mm512_dpbf16_ps(sums[pair % 4], numbers, ones);
+        }
+        let [a, b, c, d] = sums;
+        _mm512_storeu_ps(to, _mm512_add_ps(_mm512_add_ps(a, b), _mm512_add_ps(c, d)));
+    }
+}
+
+/// Squares of 16 by 16; the last ones overlap those before where 16 does not divide the lengths.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+pub unsafe fn transpose(from: *const f32, rows: usize, columns: usize, to: *mut f32) {
+    if rows.min(columns) < 16 {
+        return super::plain::transpose(from, rows, columns, to);
+    }
+    for row in (0..rows).step_by(16).map(|row| row.min(rows - 16)) {
+        for column in (0..columns).step_by(16) {
+            let column = column.min(columns - 16);
+            let line = |line| _mm512_loadu_ps(from.add((row + line) * columns + column));
+            let square = Avx512::transposed(std::array::from_fn(line));
+            for (line, numbers) in square.into_iter().enumerate() {
+                _mm512_storeu_ps(to.add((column + line) * rows + row), numbers);
+            }
+        }
+    }
+}

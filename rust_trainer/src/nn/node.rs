@@ -1,0 +1,117 @@
+//! Nodes of libtorch's graph whose arithmetic is ours.
+
+use std::ffi::{c_int, c_void};
+
+use tch::Tensor;
+
+use crate::tensors::torch_error;
+
+/// What a node knows of its forward pass.
+pub(super) trait Backward: Send + 'static {
+    /// Writes the gradients of the inputs from that of the output, which lies in a row. They are in memory of their own, in
+    /// the order of the inputs; one that nobody wants is not defined.
+    fn backward(&mut self, of_output: &Tensor, of_inputs: Vec<Tensor>);
+}
+
+/// A tensor of libtorch's.
+#[repr(C)]
+pub(super) struct RawTensor {
+    _private: [u8; 0],
+}
+
+/// `Saved` in `csrc/node.cpp`.
+#[repr(C)]
+struct Saved {
+    state: *mut c_void,
+    backward: unsafe extern "C" fn(*mut c_void, *const RawTensor, *const *mut RawTensor),
+    drop: unsafe extern "C" fn(*mut c_void),
+}
+
+/// What is saved, and how many inputs there are.
+struct State<Saved> {
+    saved: Saved,
+    num_inputs: usize,
+}
+
+/// Whether a graph is being made in this thread, and one of the `inputs` wants gradients.
+#[expect(unsafe_code, reason = "a foreign function")]
+pub(super) fn wants_gradients(inputs: &[&Tensor]) -> bool {
+    unsafe extern "C" {
+        fn trainer_wants_gradients(inputs: *const *const RawTensor, count: usize) -> bool;
+    }
+    let inputs = pointers(inputs);
+    // SAFETY: all are tensors of libtorch's, which is what tch's pointers point to.
+    unsafe { trainer_wants_gradients(inputs.as_ptr(), inputs.len()) }
+}
+
+/// Has gradients of `output`, which was made of the `inputs`, flow back to them through what is `saved`. Those of the
+/// first inputs, so many as are `optional`, are computed only where somebody wants them.
+///
+/// # Panics
+/// Where libtorch fails.
+#[expect(unsafe_code, reason = "a foreign function")]
+pub(super) fn attach<S: Backward>(
+    output: &mut Tensor,
+    inputs: &[&Tensor],
+    optional: usize,
+    saved: S,
+) {
+    unsafe extern "C" {
+        fn trainer_node(
+            output: *mut RawTensor,
+            inputs: *const *const RawTensor,
+            count: usize,
+            optional: usize,
+            saved: Saved,
+        ) -> c_int;
+    }
+    let inputs = pointers(inputs);
+    let state = Box::new(State {
+        saved,
+        num_inputs: inputs.len(),
+    });
+    let saved = Saved {
+        state: Box::into_raw(state).cast(),
+        backward: backward::<S>,
+        drop: forget::<S>,
+    };
+    // SAFETY: all are tensors of libtorch's; the state is that of the functions beside it.
+    let status = unsafe {
+        trainer_node(
+            output.as_mut_ptr().cast(),
+            inputs.as_ptr(),
+            inputs.len(),
+            optional,
+            saved,
+        )
+    };
+    assert!(status == 0, "{}", torch_error());
+}
+
+fn pointers(tensors: &[&Tensor]) -> Vec<*const RawTensor> {
+    let pointers = tensors.iter().map(|tensor| tensor.as_ptr().cast());
+    pointers.collect()
+}
+
+#[expect(unsafe_code, reason = "a function for C++")]
+unsafe extern "C" fn backward<S: Backward>(
+    state: *mut c_void,
+    of_output: *const RawTensor,
+    of_inputs: *const *mut RawTensor,
+) {
+    // SAFETY: the state is the one that `attach` handed over, and the node's lock keeps others away from it; the tensors
+    // are there until this returns, one for each input.
+    unsafe {
+        let State { saved, num_inputs } = &mut *state.cast::<State<S>>();
+        let of_inputs = std::slice::from_raw_parts(of_inputs, *num_inputs);
+        let handle = |tensor: *const RawTensor| Tensor::clone_from_ptr(tensor.cast_mut().cast());
+        let handles = of_inputs.iter().map(|tensor| handle(tensor.cast_const()));
+        saved.backward(&handle(of_output), handles.collect());
+    }
+}
+
+#[expect(unsafe_code, reason = "a function for C++")]
+unsafe extern "C" fn forget<S: Backward>(state: *mut c_void) {
+    // SAFETY: it is the box that `attach` handed over, and comes back once.
+    drop(unsafe { Box::from_raw(state.cast::<State<S>>()) });
+}

@@ -1,0 +1,145 @@
+//! The Nature CNN with the layer behind it in tiles ([`learner_kernels::Trunk`]), as one node of libtorch's graph: images
+//! and parameters in, features out.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use learner_kernels::{Activations, Images, PackedTrunk, Trunk, TrunkShape, bf16};
+use tch::{Device, Kind, Tensor};
+
+use super::{
+    node::{self, Backward},
+    params::Version,
+};
+use crate::{
+    processor,
+    tensors::{is_plain, numbers, numbers_mut},
+};
+
+/// A trunk over parameters of a network.
+#[derive(Debug)]
+pub(super) struct TiledTrunk {
+    trunk: Arc<Trunk>,
+    /// Weight and bias of each layer in turn, float32.
+    params: Vec<Tensor>,
+    version: Version,
+    packed: Mutex<Option<Packed>>,
+}
+
+/// The parameters as they are multiplied, and which ones they were.
+#[derive(Debug)]
+struct Packed {
+    version: (u64, i64),
+    weights: Arc<PackedTrunk>,
+}
+
+impl TiledTrunk {
+    /// A trunk over such parameters, weight and bias of each layer; none where the processor has no tiles or the extents
+    /// do not fill them.
+    pub fn new(shape: TrunkShape<'_>, params: Vec<Tensor>, version: Version) -> Option<Self> {
+        Some(Self {
+            trunk: Arc::new(Trunk::new(shape, processor::tiles()?)?),
+            params,
+            version,
+            packed: Mutex::new(None),
+        })
+    }
+
+    /// Features, bfloat16 `[images, features]`, of bytes `[images, height, width, channels]`; none where these or the
+    /// parameters lie elsewhere, or all is left to libtorch.
+    ///
+    /// # Panics
+    /// Where libtorch fails, as its own operations do.
+    pub fn forward(&self, images: &Tensor) -> Option<Tensor> {
+        let is_ours = !processor::is_left_to_libtorch()
+            && is_plain(images, Kind::Uint8)
+            && self.params.iter().all(|param| is_plain(param, Kind::Float));
+        if !is_ours || images.numel() == 0 {
+            return None;
+        }
+        let inputs: Vec<&Tensor> = self.params.iter().collect();
+        let params: Vec<&[f32]> = self.params.iter().map(numbers).collect();
+        let weights = self.weights(&params);
+        let count = images.size()[0] as usize;
+        let image = images.numel() / count;
+        let places: Vec<usize> = (0..count).map(|number| number * image).collect();
+        let shape = [count as i64, self.trunk.features() as i64];
+        let mut features = Tensor::empty(shape, (Kind::BFloat16, Device::Cpu));
+        let bytes = Images {
+            bytes: numbers(images),
+            places: &places,
+        };
+        if !node::wants_gradients(&inputs) {
+            let to = numbers_mut(&mut features);
+            self.trunk.act(bytes, &weights, &params, to);
+            return Some(features);
+        }
+        let to = numbers_mut(&mut features);
+        let activations = self.trunk.forward(bytes, &weights, &params, to);
+        let saved = Saved {
+            trunk: Arc::clone(&self.trunk),
+            weights,
+            images: images.shallow_clone(),
+            places,
+            activations,
+            features: features.detach(),
+        };
+        node::attach(&mut features, &inputs, 0, saved);
+        Some(features)
+    }
+
+    /// The present weights, packed by whoever comes first, together with those who come meanwhile.
+    fn weights(&self, params: &[&[f32]]) -> Arc<PackedTrunk> {
+        // libtorch counts what is written to a tensor through it, `Version` what is written to all of them at once.
+        let of_tensors = self.params.iter().map(Tensor::internal_version).sum();
+        let version = (self.version.get(), of_tensors);
+        let weights = {
+            let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
+            if packed
+                .as_ref()
+                .is_none_or(|packed| packed.version != version)
+            {
+                // Their memory is used again, unless a graph still needs it.
+                let before = packed
+                    .take()
+                    .and_then(|packed| Arc::into_inner(packed.weights));
+                let weights = match before {
+                    Some(mut weights) => {
+                        weights.clear();
+                        weights
+                    }
+                    None => self.trunk.room_for_weights(),
+                };
+                let weights = Arc::new(weights);
+                *packed = Some(Packed { version, weights });
+            }
+            packed.as_ref().map(|packed| Arc::clone(&packed.weights))
+        };
+        let weights = weights.unwrap_or_else(|| Arc::new(self.trunk.room_for_weights()));
+        self.trunk.pack(&weights, params);
+        weights
+    }
+}
+
+/// What the backward pass wants to know.
+struct Saved {
+    trunk: Arc<Trunk>,
+    weights: Arc<PackedTrunk>,
+    images: Tensor,
+    places: Vec<usize>,
+    activations: Activations,
+    features: Tensor,
+}
+
+impl Backward for Saved {
+    fn backward(&mut self, of_features: &Tensor, mut of_params: Vec<Tensor>) {
+        let images = Images {
+            bytes: numbers(&self.images),
+            places: &self.places,
+        };
+        let features: [&[bf16]; 2] = [numbers(&self.features), numbers(of_features)];
+        let mut of_params: Vec<&mut [f32]> = of_params.iter_mut().map(numbers_mut).collect();
+        let (weights, activations) = (&self.weights, &mut self.activations);
+        self.trunk
+            .backward(images, weights, activations, features, &mut of_params);
+    }
+}
