@@ -10,6 +10,8 @@
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{_MM_HINT_ET0, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 
+use std::mem::MaybeUninit;
+
 use super::tiles::Tiles;
 
 mod plain;
@@ -24,9 +26,15 @@ const ROW: usize = 32;
 /// Bytes of a block.
 pub const BYTES: usize = 2 * BLOCK;
 
-/// A block on cache lines of its own.
+/// A block on cache lines of its own, for what is only written down for the next function.
 #[repr(align(64))]
-pub struct Block(pub [u16; BLOCK]);
+struct Block(MaybeUninit<[u16; BLOCK]>);
+
+impl Block {
+    fn start(&mut self) -> *mut u16 {
+        self.0.as_mut_ptr().cast()
+    }
+}
 
 /// Where 32 numbers of each image begin that come as bytes: 16 of them, 16 more, and how far behind them lies what is
 /// wanted soon.
@@ -71,8 +79,8 @@ functions! {
     pass(sums: *const f32, outputs: *const u16, to: *mut u16);
     /// Adds to each of `to` the 32 numbers of its column, from a block of pairs.
     add_columns(pairs: *const u16, to: *mut f32);
-    /// `[rows][columns]` → `[columns][rows]`.
-    transpose(from: *const f32, rows: usize, columns: usize, to: *mut f32);
+    /// `[rows][columns]` → `[columns][rows]`; the next such matrix lies so far `ahead`.
+    transpose(from: *const f32, rows: usize, columns: usize, to: *mut f32, ahead: usize);
 }
 
 /// A block of weights in the orders of the forward and backward pass.
@@ -86,10 +94,10 @@ pub unsafe fn pack<T: Tiles>(
     forward: *mut u16,
     backward: *mut u16,
 ) {
-    let mut rows = Block([0; BLOCK]);
-    round::<T>(from, stride, divisor, rows.0.as_mut_ptr());
-    turn::<T>(rows.0.as_ptr(), forward);
-    to_pairs::<T>(rows.0.as_ptr(), backward);
+    let mut rows = Block(MaybeUninit::uninit());
+    round::<T>(from, stride, divisor, rows.start());
+    turn::<T>(rows.start(), forward);
+    to_pairs::<T>(rows.start(), backward);
 }
 
 /// Rows → turned pairs; adds the sums of columns to `of_bias`.
@@ -97,10 +105,10 @@ pub unsafe fn pack<T: Tiles>(
 /// # Safety
 /// As the functions above.
 pub unsafe fn turn_rows<T: Tiles>(from: *const u16, to: *mut u16, of_bias: *mut f32) {
-    let mut pairs = Block([0; BLOCK]);
-    to_pairs::<T>(from, pairs.0.as_mut_ptr());
-    add_columns::<T>(pairs.0.as_ptr(), of_bias);
-    turn::<T>(pairs.0.as_ptr(), to);
+    let mut pairs = Block(MaybeUninit::uninit());
+    to_pairs::<T>(from, pairs.start());
+    add_columns::<T>(pairs.start(), of_bias);
+    turn::<T>(pairs.start(), to);
 }
 
 /// What cache lines are fetched for: to be read soon, later, or to be written to.

@@ -59,7 +59,8 @@ impl Linear {
         let ordered = ordered.start();
         for row in 0..32 {
             let from = weight[(output * 32 + row) * count..].as_ptr();
-            blocks::transpose::<T>(from, self.channels, self.pixels, ordered.add(row * count));
+            let to = ordered.add(row * count);
+            blocks::transpose::<T>(from, self.channels, self.pixels, to, count);
         }
         for term in 0..terms {
             let forward = forward.add((output * terms + term) * BLOCK);
@@ -171,7 +172,7 @@ impl Linear {
         made
     }
 
-    /// The gradient of the weights, as PyTorch orders them.
+    /// The gradient of the weights, as PyTorch orders them. What 32 channels have in common stays in the second cache.
     pub unsafe fn of_weights<T: Tiles>(
         &self,
         tiles: &mut T,
@@ -179,29 +180,38 @@ impl Linear {
         (x, of): (*const u16, &mut OfOutputs),
         to: &mut [f32],
     ) {
-        let ((terms, outs), count) = (self.blocks(), self.terms());
+        let ((_, outs), ins) = (self.blocks(), self.channels / 32);
         let steps: Vec<_> = (0..blocks).map(step).collect();
-        let mut pairs = Scratch::<u16>::new(terms * blocks * BLOCK);
-        for (term, image) in (0..terms).flat_map(|term| (0..blocks).map(move |i| (term, i))) {
-            let pairs = pairs.start().add((term * blocks + image) * BLOCK);
-            blocks::to_pairs::<T>(x.add((image * terms + term) * BLOCK), pairs);
-        }
-        let mut ordered = Scratch::<f32>::new(32 * count);
-        for output in 0..outs {
-            let a = of.turned.start().add(output * blocks * BLOCK);
-            for term in 0..terms {
-                let b = pairs.start().add(term * blocks * BLOCK);
-                let a_second = BYTES / 2;
-                let sums = Sums {
-                    start: ordered.start().add(term * 32),
-                    stride: count,
-                };
-                tiles.product(Sums::ZERO, sums, Factors { a, a_second, b }, &steps);
+        let mut pairs = Scratch::<u16>::new(self.pixels * blocks * BLOCK);
+        let mut ordered = Scratch::<f32>::new(32 * self.pixels * 32);
+        let (pairs, ordered) = (pairs.start(), ordered.start());
+        for channel in 0..ins {
+            for image in 0..blocks {
+                for pixel in 0..self.pixels {
+                    let from = x.add(((image * self.pixels + pixel) * ins + channel) * BLOCK);
+                    blocks::to_pairs::<T>(from, pairs.add((pixel * blocks + image) * BLOCK));
+                }
             }
-            for row in 0..32 {
-                let to = to[(output * 32 + row) * count..].as_mut_ptr();
-                let from = ordered.start().add(row * count);
-                blocks::transpose::<T>(from, self.pixels, self.channels, to);
+            for output in 0..outs {
+                let a = of.turned.start().add(output * blocks * BLOCK);
+                for pixel in 0..self.pixels {
+                    let factors = Factors {
+                        a,
+                        a_second: BYTES / 2,
+                        b: pairs.add(pixel * blocks * BLOCK),
+                    };
+                    let sums = Sums {
+                        start: ordered.add(pixel * 32),
+                        stride: self.pixels * 32,
+                    };
+                    tiles.product(Sums::ZERO, sums, factors, &steps);
+                }
+                for row in 0..32 {
+                    let from = ordered.add(row * self.pixels * 32);
+                    let at = (output * 32 + row) * self.terms() + channel * 32 * self.pixels;
+                    let to = to[at..].as_mut_ptr();
+                    blocks::transpose::<T>(from, self.pixels, 32, to, self.terms());
+                }
             }
         }
     }

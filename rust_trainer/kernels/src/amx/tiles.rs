@@ -117,9 +117,8 @@ impl Tiles for Emulated {
 
 /// The rows of a `b`, term by term.
 unsafe fn columns(b: *const u16) -> [[f64; 32]; 32] {
-    let at = |term: usize, column: usize| {
-        column / 16 * 512 + term / 2 * 32 + column % 16 * 2 + term % 2
-    };
+    let at =
+        |term: usize, column: usize| column / 16 * 512 + term / 2 * 32 + column % 16 * 2 + term % 2;
     std::array::from_fn(|term| {
         std::array::from_fn(|column| f64::from(exact(*b.add(at(term, column)))))
     })

@@ -79,7 +79,7 @@ pub unsafe fn add_columns(pairs: *const u16, to: *mut f32) {
     }
 }
 
-pub unsafe fn transpose(from: *const f32, rows: usize, columns: usize, to: *mut f32) {
+pub unsafe fn transpose(from: *const f32, rows: usize, columns: usize, to: *mut f32, _: usize) {
     for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
         *to.add(column * rows + row) = *from.add(row * columns + column);
     }

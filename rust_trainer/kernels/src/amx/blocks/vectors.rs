@@ -108,25 +108,27 @@ pub unsafe fn round(from: *const f32, stride: usize, divisor: f32, to: *mut u16)
 /// Loads 16 bytes of an image, and fetches what is wanted soon.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
-unsafe fn load_half(image: *const u8, bytes: Bytes, half: usize) -> __m128i {
-    let from = image.add(bytes.halves[half]);
-    _mm_prefetch::<_MM_HINT_T1>(from.wrapping_add(bytes.ahead).cast());
+unsafe fn load_bytes(from: *const u8, ahead: usize) -> __m128i {
+    _mm_prefetch::<_MM_HINT_T1>(from.wrapping_add(ahead).cast());
     _mm_loadu_si128(from.cast())
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
 pub unsafe fn bytes_to_rows(images: &[*const u8], bytes: Bytes, to: *mut u16) {
+    let Bytes { halves, ahead } = bytes;
     for (row, &image) in images.iter().enumerate() {
-        let [first, second] = [0, 1].map(|half| load_half(image, bytes, half));
+        let first = load_bytes(image.add(halves[0]), ahead);
+        let second = load_bytes(image.add(halves[1]), ahead);
         store(to.add(row * ROW), of_bytes(first, second));
     }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
 pub unsafe fn bytes_to_pairs(images: &[*const u8], bytes: Bytes, to: *mut u16) {
-    for pair in 0..16 {
-        for tile in 0..2 {
-            let [a, b] = [0, 1].map(|image| load_half(images[2 * pair + image], bytes, tile));
+    for (pair, images) in images.as_chunks::<2>().0.iter().enumerate() {
+        for (tile, half) in bytes.halves.into_iter().enumerate() {
+            let a = load_bytes(images[0].add(half), bytes.ahead);
+            let b = load_bytes(images[1].add(half), bytes.ahead);
             let numbers = of_bytes(_mm_unpacklo_epi8(a, b), _mm_unpackhi_epi8(a, b));
             store(to.add(tile * TILE + pair * ROW), numbers);
         }
@@ -172,17 +174,24 @@ pub unsafe fn add_columns(pairs: *const u16, to: *mut f32) {
 
 /// Squares of 16 by 16; the last ones overlap those before where 16 does not divide the lengths.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
-pub unsafe fn transpose(from: *const f32, rows: usize, columns: usize, to: *mut f32) {
+pub unsafe fn transpose(from: *const f32, rows: usize, columns: usize, to: *mut f32, ahead: usize) {
     if rows.min(columns) < 16 {
-        return super::plain::transpose(from, rows, columns, to);
+        return super::plain::transpose(from, rows, columns, to, ahead);
     }
-    for row in (0..rows).step_by(16).map(|row| row.min(rows - 16)) {
+    for row in (0..rows).step_by(16) {
+        let row = row.min(rows - 16);
         for column in (0..columns).step_by(16) {
             let column = column.min(columns - 16);
-            let line = |line| _mm512_loadu_ps(from.add((row + line) * columns + column));
-            let square = Avx512::transposed(std::array::from_fn(line));
-            for (line, numbers) in square.into_iter().enumerate() {
-                _mm512_storeu_ps(to.add((column + line) * rows + row), numbers);
+            let mut square = [_mm512_setzero_ps(); 16];
+            for (line, numbers) in square.iter_mut().enumerate() {
+                let from = from.add((row + line) * columns + column);
+                _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(ahead).cast());
+                *numbers = _mm512_loadu_ps(from);
+            }
+            for (line, numbers) in Avx512::transposed(square).into_iter().enumerate() {
+                let to = to.add((column + line) * rows + row);
+                _mm_prefetch::<_MM_HINT_ET0>(to.wrapping_add(ahead).cast());
+                _mm512_storeu_ps(to, numbers);
             }
         }
     }
