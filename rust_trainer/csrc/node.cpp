@@ -12,12 +12,14 @@ namespace {
 
 using at::Tensor;
 
-// What Rust wants to know of the forward pass, who computes the gradients of the inputs from that of the output, and who
-// forgets it. Gradients that are not wanted are undefined.
+// What Rust wants to know of the forward pass; who computes the gradients of the inputs from that of the output, those that
+// are not wanted being undefined; who forgets it; and who says where the gradient of what lies at an address is wanted, null
+// for anywhere.
 struct Saved {
   void* state;
   void (*backward)(void* state, const Tensor* of_output, Tensor* const* of_inputs);
   void (*drop)(void* state);
+  const Tensor* (*place)(const void* address);
 };
 
 struct Node : torch::autograd::Node {
@@ -38,7 +40,10 @@ struct Node : torch::autograd::Node {
     const Tensor of_output = of_outputs[0].contiguous();
     std::vector<Tensor*> places;
     for (size_t input = 0; input < inputs.size(); ++input) {
-      if (input >= optional || task_should_compute_output(input)) of_inputs[input] = at::empty_like(inputs[input]);
+      if (input >= optional || task_should_compute_output(input)) {
+        const Tensor* place = saved.place(inputs[input].const_data_ptr());
+        of_inputs[input] = place ? *place : at::empty_like(inputs[input]);
+      }
       places.push_back(&of_inputs[input]);
     }
     saved.backward(saved.state, &of_output, places.data());

@@ -2,7 +2,7 @@
 //!
 //! tch's own optimizers can neither save their state nor clip by norm without a round trip to the host.
 
-use learner_kernels::{AdamStep, RmsPropStep, sum_of_squares};
+use learner_kernels::{AdamStep, RmsPropStep, add, sum_of_squares};
 use tch::{Device, Kind, Tensor, no_grad_guard};
 
 use crate::{
@@ -75,17 +75,18 @@ impl Optimizer {
         }
     }
 
-    /// Moves `params` against `gradient`; both float32 `[num_params]`. On the CPU in one pass, in `threads`.
+    /// Moves `params` against `gradient` times `scale`; both float32 `[num_params]`. On the CPU in one pass, in `threads`.
     pub fn step(
         &mut self,
         params: &mut Tensor,
-        gradient: &Tensor,
+        (gradient, scale): (&Tensor, f64),
         learning_rate: f64,
         threads: Threads,
     ) {
         if !is_plain(params, Kind::Float) {
             let coefficients = Tensor::from_slice(&self.coefficients(learning_rate, 1));
-            self.step_by(params, gradient, &coefficients.to_device(params.device()));
+            let coefficients = coefficients.to_device(params.device());
+            self.step_by(params, &(gradient * scale), &coefficients);
             self.count_step();
             return;
         }
@@ -93,12 +94,14 @@ impl Optimizer {
         let next = self.next(self.steps, learning_rate);
         match (next, self.moments.as_mut_slice()) {
             (Step::Adam(step), [mean, variance]) => {
+                let step = AdamStep { scale, ..step };
                 let moved = [params, mean, variance];
                 in_parts(threads, gradient, moved, |from, to| {
                     step.apply(from, to);
                 });
             }
             (Step::RmsProp(step), [square]) => {
+                let step = RmsPropStep { scale, ..step };
                 in_parts(threads, gradient, [params, square], |from, to| {
                     step.apply(from, to);
                 });
@@ -154,7 +157,13 @@ impl Optimizer {
         let (step, root, eps) = match self.rule {
             Rule::RmsProp { alpha, eps } => {
                 let rate = learning_rate;
-                return Step::RmsProp(RmsPropStep { alpha, rate, eps });
+                let scale = 1.0;
+                return Step::RmsProp(RmsPropStep {
+                    alpha,
+                    rate,
+                    eps,
+                    scale,
+                });
             }
             Rule::Adam { eps } => (learning_rate / correction1, correction2.sqrt().recip(), eps),
             Rule::RAdam => {
@@ -178,6 +187,7 @@ impl Optimizer {
             step,
             root,
             eps,
+            scale: 1.0,
         })
     }
 
@@ -215,25 +225,53 @@ fn in_parts<const TENSORS: usize>(
     });
 }
 
+/// The sum of gradients, in their order; float32 `[num_params]` each.
+pub(crate) fn sum(gradients: Vec<Tensor>, threads: Threads) -> Option<Tensor> {
+    let mut gradients = gradients.into_iter();
+    let mut all = gradients.next()?;
+    for gradient in gradients {
+        if is_plain(&all, Kind::Float) {
+            in_parts(threads, &gradient, [&mut all], |from, [to]| add(to, from));
+        } else {
+            all += gradient;
+        }
+    }
+    Some(all)
+}
+
 /// Scales `gradient` down to the global norm `max_norm` if it is longer, as
 /// `torch.nn.utils.clip_grad_norm_`; returns the norm before, which stays on the device.
-///
-/// libtorch's own `norm` of 1.7 million numbers on the CPU is off by 8e-5, ten times the tolerance of our
-/// tests; its `sum` adds pairwise.
 pub fn clip_grad_norm(gradient: &mut Tensor, max_norm: f64) -> Tensor {
     let _guard = no_grad_guard();
-    if is_plain(gradient, Kind::Float) {
-        let norm = sum_of_squares(numbers(gradient)).sqrt();
-        let scale = max_norm / (norm + 1e-6);
-        if scale < 1.0 {
+    let norm = match clipping(gradient, max_norm, Threads::ONE) {
+        Some((norm, scale)) => {
             let _ = gradient.g_mul_scalar_(scale);
+            return norm;
         }
-        return Tensor::from(norm as f32);
-    }
-    let norm = gradient.square().sum(Kind::Float).sqrt();
+        None => gradient.square().sum(Kind::Float).sqrt(),
+    };
     let scale = ((&norm + 1e-6).reciprocal() * max_norm).clamp_max(1.0);
     *gradient *= scale;
     norm
+}
+
+/// The global norm of a gradient on the CPU, and the factor that [`clip_grad_norm`] scales it by, for
+/// [`Optimizer::step`] to do so in its own pass; none of one on another device.
+///
+/// libtorch's own `norm` of 1.7 million numbers on the CPU is off by 8e-5, ten times the tolerance of our
+/// tests; its `sum` adds pairwise.
+pub fn clipping(gradient: &Tensor, max_norm: f64, threads: Threads) -> Option<(Tensor, f64)> {
+    if !is_plain(gradient, Kind::Float) {
+        return None;
+    }
+    let numbers: &[f32] = numbers(gradient);
+    let parts = parallel::split(numbers, threads.num_chunks(numbers.len()));
+    let squares = parallel::map(parts.collect(), sum_of_squares);
+    let norm = squares.into_iter().sum::<f64>().sqrt();
+    Some((
+        Tensor::from(norm as f32),
+        (max_norm / (norm + 1e-6)).min(1.0),
+    ))
 }
 
 #[cfg(test)]
@@ -266,8 +304,8 @@ mod tests {
             let (mut by_several, start) = (params.copy(), params.copy());
             for _ in 0..2 {
                 let gradient = normal(numel);
-                one.step(&mut params, &gradient, 0.1, Threads::ONE);
-                other.step(&mut by_several, &gradient, 0.1, threads);
+                one.step(&mut params, (&gradient, 0.5), 0.1, Threads::ONE);
+                other.step(&mut by_several, (&gradient, 0.5), 0.1, threads);
             }
             assert_eq!(params, by_several, "{:?}", one.rule);
             let moved = (params - start).abs().max().double_value(&[]);
@@ -288,7 +326,7 @@ mod tests {
                 let coefficients = Tensor::from_slice(&coefficients).view([3, 3]);
                 for step in 0..3 {
                     let gradient = normal(500);
-                    one.step(&mut params, &gradient, learning_rate, Threads::ONE);
+                    one.step(&mut params, (&gradient, 1.0), learning_rate, Threads::ONE);
                     other.step_by(&mut by_coefficients, &gradient, &coefficients.get(step));
                     other.count_step();
                 }

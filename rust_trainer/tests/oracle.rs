@@ -252,7 +252,7 @@ fn optimizers() {
         for (step, rate) in floats(&tensors["rates"]).into_iter().enumerate() {
             optimizer.step(
                 &mut params,
-                &tensors["gradients"].get(step as i64),
+                (&tensors["gradients"].get(step as i64), 1.0),
                 f64::from(rate),
                 Threads::ONE,
             );

@@ -25,7 +25,7 @@ use rust_trainer::{
     algorithms::ppo,
     data::Rollout,
     nn::{Memory, Network, PolicyValueNet},
-    optimizer::{Optimizer, clip_grad_norm},
+    optimizer::{Optimizer, clipping},
     parallel::Threads,
     policy::choose,
     processor::leave_to_libtorch,
@@ -222,14 +222,18 @@ impl Bench {
         });
         let output = clock.time("forward", || batch.forward(&self.net));
         let loss = clock.time("loss", || ppo::loss(&output, &samples, &self.settings));
-        let mut gradient = clock.time("backward", || self.net.params.gradient(&loss.total));
-        clock.time("clip", || {
-            let norm = clip_grad_norm(&mut gradient, self.settings.max_grad_norm);
-            norm.double_value(&[]) + loss.total.double_value(&[])
+        let gradient = clock.time("backward", || self.net.params.gradient(&loss.total));
+        let scale = clock.time("clip", || {
+            let max_norm = self.settings.max_grad_norm;
+            let clipped = clipping(&gradient, max_norm, Threads::ONE);
+            let (norm, scale) = clipped.expect("a gradient on the CPU");
+            black_box(norm.double_value(&[]) + loss.total.double_value(&[]));
+            scale
         });
         clock.time("adam", || {
             let params = self.net.params.flat_mut();
-            self.optimizer.step(params, &gradient, 1e-9, Threads::ONE);
+            self.optimizer
+                .step(params, (&gradient, scale), 1e-9, Threads::ONE);
         });
     }
 

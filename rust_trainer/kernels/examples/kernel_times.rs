@@ -186,13 +186,21 @@ fn time_steps(rounds: usize) {
             step,
             root,
             eps,
+            scale: 1.0,
         };
         rule.apply(&gradient, numbers.each_mut().map(Vec::as_mut_slice));
     });
     let [params, square, _] = &mut numbers;
     report("RMSprop", 5.0 * bytes, "GB/s", rounds, || {
         let (alpha, rate, eps) = (0.99, 1e-9, 1e-5);
-        RmsPropStep { alpha, rate, eps }.apply(&gradient, [params, square]);
+        let scale = 1.0;
+        let rule = RmsPropStep {
+            alpha,
+            rate,
+            eps,
+            scale,
+        };
+        rule.apply(&gradient, [params, square]);
     });
     report("sum of squares", bytes, "GB/s", rounds, || {
         black_box(sum_of_squares(&gradient));

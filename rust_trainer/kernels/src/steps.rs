@@ -17,6 +17,8 @@ pub struct AdamStep {
     pub root: f64,
     /// Added to it.
     pub eps: f64,
+    /// Factor of the gradient, for one that is clipped.
+    pub scale: f64,
 }
 
 /// `s ← lerp(s, g², 1 − α)`, `θ ← θ − rate · g / √(s + eps)`: `RMSprop` with ε inside the root.
@@ -28,6 +30,8 @@ pub struct RmsPropStep {
     pub rate: f64,
     /// Added to the mean square.
     pub eps: f64,
+    /// Factor of the gradient, for one that is clipped.
+    pub scale: f64,
 }
 
 impl AdamStep {
@@ -35,9 +39,11 @@ impl AdamStep {
     pub fn apply(self, gradient: &[f32], [params, mean, variance]: [&mut [f32]; 3]) {
         let (keep1, keep2) = ((1.0 - self.beta1) as f32, (1.0 - self.beta2) as f32);
         let (step, root, eps) = (self.step as f32, self.root as f32, self.eps as f32);
+        let scale = self.scale as f32;
         with_widest_vectors(|| {
             let moments = mean.iter_mut().zip(variance);
             for ((param, &g), (m, v)) in params.iter_mut().zip(gradient).zip(moments) {
+                let g = scale * g;
                 *m += keep1 * (g - *m);
                 *v += keep2 * (g * g - *v);
                 *param -= step * *m / (root * v.sqrt() + eps);
@@ -50,13 +56,24 @@ impl RmsPropStep {
     /// As [`AdamStep::apply`], with the mean square alone.
     pub fn apply(self, gradient: &[f32], [params, square]: [&mut [f32]; 2]) {
         let (keep, rate, eps) = ((1.0 - self.alpha) as f32, self.rate as f32, self.eps as f32);
+        let scale = self.scale as f32;
         with_widest_vectors(|| {
             for ((param, &g), s) in params.iter_mut().zip(gradient).zip(square) {
+                let g = scale * g;
                 *s += keep * (g * g - *s);
                 *param -= rate * g / (*s + eps).sqrt();
             }
         });
     }
+}
+
+/// Adds numbers to others, equally many.
+pub fn add(sums: &mut [f32], numbers: &[f32]) {
+    with_widest_vectors(|| {
+        for (sum, number) in sums.iter_mut().zip(numbers) {
+            *sum += number;
+        }
+    });
 }
 
 /// Sum of the squares of all numbers. Few at a time are added in float32: it is exact to 1e-7.

@@ -35,11 +35,12 @@ fn steps_are_those_of_the_formulas() {
         step: 0.01,
         root: 1.5,
         eps: 1e-5,
+        scale: 0.5,
     };
     let mut after = [params.clone(), mean.clone(), square.clone()];
     rule.apply(&gradient, after.each_mut().map(Vec::as_mut_slice));
     let moments = |place| {
-        let g = of(&gradient, place);
+        let g = of(&gradient, place) * 0.5;
         let m = of(&mean, place) * 0.9 + g * 0.1;
         (m, of(&square, place) * 0.999 + g * g * 0.001)
     };
@@ -55,13 +56,13 @@ fn steps_are_those_of_the_formulas() {
         alpha: 0.99,
         rate: 0.01,
         eps: 1e-5,
+        scale: 0.5,
     };
     let mut after = [params.clone(), square.clone()];
     rule.apply(&gradient, after.each_mut().map(Vec::as_mut_slice));
-    let mean_square = |place| of(&square, place) * 0.99 + of(&gradient, place).powi(2) * 0.01;
-    let moved = |place| {
-        of(&params, place) - of(&gradient, place) / (mean_square(place) + 1e-5).sqrt() * 0.01
-    };
+    let g = |place| of(&gradient, place) * 0.5;
+    let mean_square = |place| of(&square, place) * 0.99 + g(place).powi(2) * 0.01;
+    let moved = |place| of(&params, place) - g(place) / (mean_square(place) + 1e-5).sqrt() * 0.01;
     assert_close(&after[0], (0..COUNT).map(moved));
     assert_close(&after[1], (0..COUNT).map(mean_square));
 }

@@ -12,7 +12,7 @@ use crate::{
     cuda::Recording,
     error::TrainerError,
     nn::Network,
-    optimizer::{Optimizer, clip_grad_norm},
+    optimizer::{self, Optimizer, clip_grad_norm, clipping},
     parallel::{self, Shared, Threads},
     ranks::Ranks,
     settings::MachineSettings,
@@ -107,23 +107,23 @@ impl<N: Network> Learner<N> {
             let terms = Tensor::stack(&terms, 0).detach() * share;
             (gradient, total.detach(), terms, more)
         });
-        let (mut sums, mut more) = (None, Vec::new());
+        let (mut gradients, mut sums, mut more) = (Vec::new(), None, Vec::new());
         for (gradient, total, terms, of_part) in computed {
+            gradients.push(gradient);
             more.push(of_part);
             sums = Some(match sums {
-                None => (gradient, total, terms),
-                Some((mut gradients, totals, all)) => {
-                    gradients += gradient;
-                    (gradients, totals + total, all + terms)
-                }
+                None => (total, terms),
+                Some((totals, all)) => (totals + total, all + terms),
             });
         }
-        let Some((mut gradient, total, terms)) = sums else {
+        let gradient = optimizer::sum(gradients, self.threads);
+        let (Some(mut gradient), Some((total, terms))) = (gradient, sums) else {
             let problem = "a minibatch without samples".to_owned();
             return Err(TrainerError::Usage(problem));
         };
         self.ranks.sum(&mut gradient)?;
-        let norm = clip_grad_norm(&mut gradient, max_grad_norm);
+        let (norm, scale) = clipping(&gradient, max_grad_norm, self.threads)
+            .unwrap_or_else(|| (clip_grad_norm(&mut gradient, max_grad_norm), 1.0));
         if norm.device() == Device::Cpu {
             let numbers = [("the loss", &total), ("the gradient", &norm)];
             // The gradient is what all ranks see alike, so that all end here; a loss that is no number is in it.
@@ -136,7 +136,7 @@ impl<N: Network> Learner<N> {
         }
         let params = self.net.params_mut().flat_mut();
         self.optimizer
-            .step(params, &gradient, learning_rate, self.threads);
+            .step(params, (&gradient, scale), learning_rate, self.threads);
         Ok((Tensor::cat(&[terms, norm.unsqueeze(0)], 0), more))
     }
 

@@ -1,6 +1,10 @@
 //! Nodes of libtorch's graph whose arithmetic is ours.
 
-use std::ffi::{c_int, c_void};
+use std::{
+    cell::RefCell,
+    ffi::{c_int, c_void},
+    ptr,
+};
 
 use tch::Tensor;
 
@@ -25,6 +29,57 @@ struct Saved {
     state: *mut c_void,
     backward: unsafe extern "C" fn(*mut c_void, *const RawTensor, *const *mut RawTensor),
     drop: unsafe extern "C" fn(*mut c_void),
+    place: unsafe extern "C" fn(*const c_void) -> *const RawTensor,
+}
+
+thread_local! {
+    static PLACES: RefCell<Vec<Place>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Where the gradient of a tensor is wanted.
+struct Place {
+    /// Where the tensor lies.
+    address: *const c_void,
+    /// Of its shape and type.
+    wanted: Tensor,
+    is_taken: bool,
+}
+
+/// Has the layers of this thread write the gradients of such tensors where they are wanted, until this is dropped: each
+/// that is computed first. Others lie elsewhere, as do those that libtorch computes.
+pub(super) struct Places(());
+
+impl Places {
+    /// Tensors, and places of their shapes and types.
+    pub fn new(wanted: impl Iterator<Item = (*const c_void, Tensor)>) -> Self {
+        let places = wanted.map(|(address, wanted)| Place {
+            address,
+            wanted,
+            is_taken: false,
+        });
+        PLACES.set(places.collect());
+        Self(())
+    }
+}
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        PLACES.set(Vec::new());
+    }
+}
+
+#[expect(unsafe_code, reason = "a function for C++")]
+unsafe extern "C" fn place(address: *const c_void) -> *const RawTensor {
+    PLACES.with_borrow_mut(|places| {
+        let is_free = |place: &&mut Place| place.address == address && !place.is_taken;
+        places
+            .iter_mut()
+            .find(is_free)
+            .map_or(ptr::null(), |place| {
+                place.is_taken = true;
+                place.wanted.as_ptr().cast()
+            })
+    })
 }
 
 /// What is saved, and how many inputs there are.
@@ -74,6 +129,7 @@ pub(super) fn attach<S: Backward>(
         state: Box::into_raw(state).cast(),
         backward: backward::<S>,
         drop: forget::<S>,
+        place,
     };
     // SAFETY: all are tensors of libtorch's; the state is that of the functions beside it.
     let status = unsafe {

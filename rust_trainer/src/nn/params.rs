@@ -12,6 +12,7 @@ use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 use tch::{Device, Kind, Tensor, no_grad_guard};
 
+use super::node::Places;
 use crate::{
     parallel::{self, ReadOnly, Shared, Threads},
     settings::Init,
@@ -257,14 +258,30 @@ impl Params {
         let _ = self.flat_mut().lerp_(&other.flat, tau);
     }
 
-    /// The gradient of `loss` with respect to all parameters, `[num_params]`.
+    /// The gradient of `loss` with respect to all parameters, `[num_params]`; layers of ours write theirs into it, those of
+    /// others are copied.
     pub fn gradient(&self, loss: &Tensor) -> Tensor {
-        let params: Vec<&Tensor> = self.named().map(|(_, tensor)| tensor).collect();
-        let gradients = Tensor::run_backward(&[loss], &params, false, false);
-        let flat: Vec<Tensor> = gradients
-            .iter()
-            .map(|gradient| gradient.reshape(-1))
-            .collect();
-        Tensor::cat(&flat, 0).to_kind(Kind::Float)
+        let _guard = no_grad_guard();
+        let flat = Tensor::empty([self.numel()], (Kind::Float, self.device()));
+        let (mut places, mut offset) = (Vec::with_capacity(self.named.len()), 0);
+        for (_, param) in &self.named {
+            let length = param.numel() as i64;
+            places.push(flat.narrow(0, offset, length).view_as(param));
+            offset += length;
+        }
+        let gradients = {
+            let wanted = self.named().zip(&places);
+            let wanted = wanted
+                .map(|((_, param), place)| (param.data_ptr().cast_const(), place.shallow_clone()));
+            let _places = Places::new(wanted);
+            let params: Vec<&Tensor> = self.named().map(|(_, param)| param).collect();
+            Tensor::run_backward(&[loss], &params, false, false)
+        };
+        for (place, gradient) in places.iter_mut().zip(&gradients) {
+            if place.data_ptr() != gradient.data_ptr() {
+                place.copy_(gradient);
+            }
+        }
+        flat
     }
 }
