@@ -2,10 +2,11 @@
 
     scripts/benchmarks/curves.py train --folder FOLDER --seeds 1-3    # leaves out what is done
     scripts/benchmarks/curves.py report --folder FOLDER               # or of what is checked in
+    scripts/benchmarks/curves.py report --results curves-amx          # of another processor
 
 `report` writes every game as `docs/results/curves/episodes.csv`, and `curves.png` and `curves.txt`
-beside it: over the seeds that all contestants have, the mean of the mean raw return of the last 100
-games, and of all, with its 95 % interval by bootstrap over seeds; and how far each two are apart
+beside it: over the seeds that all contestants there have, the mean of the mean raw return of the last
+100 games, and of all, with its 95 % interval by bootstrap over seeds; and how far each two are apart
 over the seeds that both have, with the standard error.
 """
 
@@ -61,8 +62,10 @@ def train(folder: Path, seeds: list[int]) -> None:
 def found(folder: Path) -> Iterator[tuple[Key, Path]]:
     """Yield the runs in a folder, with the files of their games."""
     for contestant in CONTESTANTS:
-        for games in sorted(folder.glob(f"{run_name(contestant)}?.csv")):
-            yield (contestant, games.stem[-1]), games
+        name = run_name(contestant)
+        seeds = sorted(int(games.stem[len(name) :]) for games in folder.glob(f"{name}*.csv"))
+        for seed in seeds:
+            yield (contestant, seed), folder / f"{name}{seed}.csv"
 
 
 def common_seeds(runs: Runs, *contestants: str) -> list[int]:
@@ -79,14 +82,15 @@ def difference(first: list[float], second: list[float]) -> str:
 
 def report(runs: Runs) -> None:
     """Draw the curves, and write the table of where they end."""
-    seeds = common_seeds(runs, *CONTESTANTS)
-    of_all = {of: summarize(runs, (of,), seeds, STEPS) for of in CONTESTANTS}
+    contestants = [of for of in CONTESTANTS if any(of == there for there, _ in runs)]
+    seeds = common_seeds(runs, *contestants)
+    of_all = {of: summarize(runs, (of,), seeds, STEPS) for of in contestants}
     lines = [
         f"{contestant}: {estimate(of['end'])}, over all games {estimate(of['whole'])}; "
         f"seeds {', '.join(f'{end:.1f}' for end in of['ends'])}"
         for contestant, of in of_all.items()
     ]
-    for pair in itertools.combinations(CONTESTANTS, 2):
+    for pair in itertools.combinations(contestants, 2):
         seeds = common_seeds(runs, *pair)
         first, second = (summarize(runs, (of,), seeds, STEPS) for of in pair)
         lines.append(

@@ -121,7 +121,11 @@ def main(
     parser.add_argument("what", choices=["train", "report"])
     parser.add_argument("--folder", type=Path, help="of the runs; train: runs")
     parser.add_argument("--seeds", default=default_seeds, help="FIRST-LAST")
+    parser.add_argument(
+        "--results", default=table.results.name, help="report: the folder of docs/results"
+    )
     given = parser.parse_args()
+    table.results = table.results.with_name(given.results)
     if given.what == "train":
         first, _, last = given.seeds.partition("-")
         folder = given.folder or Path("runs")
