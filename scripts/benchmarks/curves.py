@@ -5,9 +5,9 @@
     scripts/benchmarks/curves.py report --results curves-amx          # of another processor
 
 `report` writes every game as `docs/results/curves/episodes.csv`, and `curves.png` and `curves.txt`
-beside it: over the seeds that all contestants there have, the mean of the mean raw return of the last
-100 games, and of all, with its 95 % interval by bootstrap over seeds; and how far each two are apart
-over the seeds that both have, with the standard error.
+beside it: over the seeds that all contestants there have, the mean of the mean raw return of the
+last 100 games, and of all, with its 95 % interval by bootstrap over seeds; and how far each two are
+apart over the seeds that both have, with the standard error.
 """
 
 from __future__ import annotations
