@@ -9,7 +9,7 @@
 
 #![expect(clippy::print_stdout, reason = "it is what the example is for")]
 
-use std::{env, hint::black_box, time::Instant};
+use std::{env, hint::black_box, iter, time::Instant};
 
 use learner_kernels::{
     AdamStep, Convolution, Gradients, Images, Instructions, Kernels, Pixels, RmsPropStep, TileUnit,
@@ -35,7 +35,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     if let Some(unit) = TileUnit::processor() {
-        time_trunk(unit, rounds);
+        time_trunk(unit, "AMX trunk", false, rounds);
+        time_trunk(unit, "AMX trunk, norm", true, rounds);
     }
     time_steps(rounds);
     Ok(())
@@ -110,7 +111,7 @@ fn time_layer<N: Copy>(
 }
 
 /// The Nature CNN as a whole in tiles: packing, forward and backward pass of a minibatch, and acting for 8.
-fn time_trunk(unit: TileUnit, rounds: usize) {
+fn time_trunk(unit: TileUnit, name: &str, norm: bool, rounds: usize) {
     const IMAGE: usize = 84 * 84 * 4;
     const FLOPS: f64 = 2.0 * (400.0 * 8192.0 + 81.0 * 32768.0 + 49.0 * 36864.0 + 1_605_632.0);
     let shape = TrunkShape {
@@ -119,12 +120,20 @@ fn time_trunk(unit: TileUnit, rounds: usize) {
         width: 84,
         convolutions: &[[32, 8, 4], [64, 4, 2], [64, 3, 1]],
         hidden: Some(512),
+        norm,
     };
     let Some(trunk) = Trunk::new(shape, unit) else {
         return;
     };
-    let lengths = [8192, 32, 32768, 64, 36864, 64, 1_605_632, 512];
-    let params = lengths.map(|length| vec![0.01_f32; length]);
+    let layers = [[8192, 32], [32768, 64], [36864, 64], [1_605_632, 512]];
+    let lengths = layers.into_iter().flat_map(|[weights, outputs]| {
+        let others = if norm { 3 } else { 1 };
+        [weights].into_iter().chain(iter::repeat_n(outputs, others))
+    });
+    // Not all the same: of such a norm makes zeros.
+    let number = |at: usize| 0.0002 * (at * 37 % 101) as f32;
+    let params = lengths.map(|length| (0..length).map(number).collect());
+    let params: Vec<Vec<f32>> = params.collect();
     let params: Vec<&[f32]> = params.iter().map(Vec::as_slice).collect();
     let bytes = vec![50; MINIBATCH * IMAGE];
     let places: Vec<usize> = (0..MINIBATCH).map(|image| image * IMAGE).collect();
@@ -134,7 +143,7 @@ fn time_trunk(unit: TileUnit, rounds: usize) {
     };
     let mut features = vec![bf16::ZERO; MINIBATCH * 512];
     report(
-        "AMX trunk packed",
+        &format!("{name} packed"),
         4.0 * 1_683_456.0,
         "GB/s",
         rounds,
@@ -146,25 +155,37 @@ fn time_trunk(unit: TileUnit, rounds: usize) {
     trunk.pack(&packed, &params);
     let amount = FLOPS * MINIBATCH as f64;
     let mut made = None;
-    report("AMX trunk forward", amount, "GFLOP/s", rounds, || {
-        made = Some(trunk.forward(images, &packed, &params, &mut features));
-    });
+    report(
+        &format!("{name} forward"),
+        amount,
+        "GFLOP/s",
+        rounds,
+        || {
+            made = Some(trunk.forward(images, &packed, &params, &mut features));
+        },
+    );
     let of_features = features.clone();
     let mut of_params: Vec<Vec<f32>> = params.iter().map(|param| param.to_vec()).collect();
     let mut of_params: Vec<&mut [f32]> = of_params.iter_mut().map(Vec::as_mut_slice).collect();
     if let Some(made) = &mut made {
         let amount = amount * 2.0 - 2.0 * 400.0 * 8192.0 * MINIBATCH as f64;
-        report("AMX trunk backward", amount, "GFLOP/s", rounds, || {
-            let features = [&*features, &of_features];
-            trunk.backward(images, &packed, made, features, &mut of_params);
-        });
+        report(
+            &format!("{name} backward"),
+            amount,
+            "GFLOP/s",
+            rounds,
+            || {
+                let features = [&*features, &of_features];
+                trunk.backward(images, &packed, made, features, &mut of_params);
+            },
+        );
     }
     let images = Images {
         places: &places[..8],
         ..images
     };
     report(
-        "AMX trunk, 8 images",
+        &format!("{name}, 8 images"),
         8.0 * FLOPS,
         "GFLOP/s",
         10 * rounds,

@@ -27,6 +27,7 @@ const SHAPE: TrunkShape<'static> = TrunkShape {
     width: 28,
     convolutions: &[[32, 8, 4], [64, 4, 2], [64, 2, 1]],
     hidden: Some(64),
+    norm: false,
 };
 const THREADS: usize = 4;
 /// Signals that come while a thread has something in its tiles.

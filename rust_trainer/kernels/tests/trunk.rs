@@ -7,7 +7,7 @@ use std::{
 };
 
 use common::Case;
-use learner_kernels::{Images, TileUnit, Trunk, TrunkShape, bf16};
+use learner_kernels::{Images, PackedTrunk, TileUnit, Trunk, TrunkShape, bf16};
 
 mod common;
 mod reference;
@@ -24,6 +24,15 @@ const fn shape(
         width,
         convolutions,
         hidden,
+        norm: false,
+    }
+}
+
+/// The same with layer normalization.
+const fn normed(shape: TrunkShape<'static>) -> TrunkShape<'static> {
+    TrunkShape {
+        norm: true,
+        ..shape
     }
 }
 
@@ -32,7 +41,7 @@ const NATURE: &[[usize; 3]] = &[[32, 8, 4], [64, 4, 2], [64, 3, 1]];
 const NARROW: TrunkShape<'static> = shape(
     [14, 10, 16],
     &[[32, 2, 2], [64, 3, 2], [32, 2, 1]],
-    Some(32),
+    Some(64),
 );
 
 const WIDE: TrunkShape<'static> =
@@ -53,7 +62,7 @@ impl Case {
             ..self.shape
         };
         let trunk = Trunk::new(shape, unit).expect("extents that fill tiles");
-        let params = &self.params()[..2 * layers];
+        let params = &self.params()[..self.per_layer() * layers];
         let packed = trunk.room_for_weights();
         trunk.pack(&packed, params);
         let mut features = vec![bf16::NAN; self.places.len() * trunk.features()];
@@ -76,6 +85,14 @@ fn outputs_and_gradients_are_those_of_float64() {
         (shape([32, 32, 2], &[[32, 8, 8]], Some(32)), 32),
         (shape([20, 24, 4], &[[96, 4, 4]], Some(64)), 33),
         (NARROW, 1),
+        // One, two and three blocks that are normalized together; images that do not fill tiles.
+        (normed(WIDE), 33),
+        (normed(NARROW), 1),
+        (normed(shape([20, 24, 4], &[[96, 4, 4]], Some(64))), 33),
+        (
+            normed(shape([12, 16, 12], &[[32, 8, 4], [96, 1, 2]], None)),
+            31,
+        ),
     ] {
         let case = Case::new(shape, images);
         let made = case.run(TileUnit::emulated());
@@ -89,21 +106,31 @@ fn outputs_and_gradients_are_those_of_float64() {
 
 #[test]
 fn the_nature_cnn_is_that_of_float64() {
-    let shape = shape([84, 84, 4], NATURE, Some(512));
+    let nature = shape([84, 84, 4], NATURE, Some(512));
     let unit = TileUnit::processor().unwrap_or(TileUnit::emulated());
-    let case = Case::new(shape, 2);
-    reference::compare(&case, unit, &case.run(unit));
-    if let Some(unit) = TileUnit::processor() {
-        let case = Case::new(shape, 33);
-        let emulated = case.run(TileUnit::emulated());
-        assert!(case.run(unit).bits() == emulated.bits());
+    // The emulated ones take a second for 33 images.
+    for (shape, images) in [(nature, 33), (normed(nature), 3)] {
+        let case = Case::new(shape, 2);
+        reference::compare(&case, unit, &case.run(unit));
+        if let Some(unit) = TileUnit::processor() {
+            let case = Case::new(shape, images);
+            let emulated = case.run(TileUnit::emulated());
+            assert!(case.run(unit).bits() == emulated.bits());
+        }
     }
 }
 
 #[test]
 fn acting_is_the_forward_pass() {
-    for hidden in [NARROW.hidden, None] {
-        let shape = TrunkShape { hidden, ..NARROW };
+    for (hidden, norm) in [NARROW.hidden, None]
+        .into_iter()
+        .flat_map(|hidden| [(hidden, false), (hidden, true)])
+    {
+        let shape = TrunkShape {
+            hidden,
+            norm,
+            ..NARROW
+        };
         for unit in units() {
             let mut case = Case::new(shape, 33);
             let layers = case.layers.len();
@@ -242,6 +269,55 @@ fn what_does_not_fit_the_trunk_is_refused() {
         for (expected, work) in cases {
             let said = refusal(work);
             assert!(said.contains(expected), "{said:?}, not {expected:?}");
+        }
+    }
+}
+
+#[test]
+fn a_norm_has_parameters_and_activations_of_its_own() {
+    let tiny = shape([8, 8, 4], &[[32, 4, 4]], Some(64));
+    let cases = [tiny, normed(tiny)].map(|shape| Case::new(shape, 2));
+    for unit in units() {
+        let trunks = [&cases[0], &cases[1]].map(|case| Trunk::new(case.shape, unit).unwrap());
+        let packed = [&trunks[0], &trunks[1]].map(Trunk::room_for_weights);
+        for number in 0..2 {
+            trunks[number].pack(&packed[number], &cases[number].params());
+        }
+        // The forward pass of one trunk, and the backward pass of another.
+        let passes = |forward: usize, backward: usize| {
+            let mut features = [bf16::ZERO; 2 * 64];
+            let (images, params) = (cases[forward].images(), cases[forward].params());
+            let mut made =
+                trunks[forward].forward(images, &packed[forward], &params, &mut features);
+            let mut of_params = cases[backward].params.clone();
+            let mut of_params: Vec<_> = of_params.iter_mut().map(Vec::as_mut_slice).collect();
+            let features = [&features[..]; 2];
+            let packed = &packed[backward];
+            trunks[backward].backward(images, packed, &mut made, features, &mut of_params);
+        };
+        for (number, other) in [(0, 1), (1, 0)] {
+            passes(number, number);
+            let trunk = &trunks[number];
+            let act = |packed: &PackedTrunk, params: &[&[f32]]| {
+                let mut features = [bf16::ZERO; 2 * 64];
+                trunk.act(cases[0].images(), packed, params, &mut features);
+            };
+            let (ours, theirs) = (cases[number].params(), cases[other].params());
+            let mut short = ours.clone();
+            let last = short.len() - 1;
+            short[last] = &ours[last][1..];
+            let refused: [(&str, &dyn Fn()); 6] = [
+                ("parameters", &|| trunk.pack(&packed[number], &theirs)),
+                ("parameters", &|| act(&packed[number], &theirs)),
+                ("parameters", &|| act(&packed[number], &ours[..last])),
+                ("parameters", &|| act(&packed[number], &short)),
+                ("other weights", &|| act(&packed[other], &ours)),
+                ("activations", &|| passes(other, number)),
+            ];
+            for (expected, work) in refused {
+                let said = refusal(work);
+                assert!(said.contains(expected), "{said:?}, not {expected:?}");
+            }
         }
     }
 }

@@ -43,7 +43,7 @@ pub struct Body {
     /// The last layer, where it is the body's.
     last: Option<Linear>,
     /// Both at once in bfloat16, where the processor has tiles for it.
-    tiled: Option<TiledTrunk>,
+    pub(super) tiled: Option<TiledTrunk>,
     activation: Activation,
     /// Numbers that [`Body::forward`] makes of an observation.
     pub features: i64,
@@ -170,12 +170,10 @@ fn tiled(
     let (Trunk::Nature(cnn), &[channels, height, width]) = (trunk, spec.shape.as_slice()) else {
         return None;
     };
-    let mut params = cnn.weights()?;
-    if let Some(last) = last {
-        params.extend(last.weights()?);
-    }
+    let mut params = cnn.weights();
+    params.extend(last.into_iter().flat_map(Linear::weights));
     let hidden = last.map(|_| NatureCnn::WIDTH);
-    let shape = NatureCnn::shape([channels, height, width], hidden);
+    let shape = cnn.shape([channels, height, width], hidden);
     TiledTrunk::new(shape, params, version)
 }
 

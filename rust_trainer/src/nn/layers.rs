@@ -1,6 +1,6 @@
 //! Layers with weights. Each computes in the type of its input, whatever the type of its weights.
 
-use learner_kernels::Convolution;
+use learner_kernels::{Convolution, TrunkShape};
 use tch::{Device, Kind, Tensor, utils};
 
 use super::{convolution::convolved, params::ParamsBuilder};
@@ -65,10 +65,9 @@ impl Linear {
         self
     }
 
-    /// Weight and bias, unless a norm follows them.
-    pub(super) fn weights(&self) -> Option<[Tensor; 2]> {
-        let has_norm = self.norm.is_some();
-        (!has_norm).then(|| [&self.weight, &self.bias].map(Tensor::shallow_clone))
+    /// Weight and bias, and behind them scale and shift of the norm, where there is one.
+    pub(super) fn weights(&self) -> Vec<Tensor> {
+        with_norm([&self.weight, &self.bias], self.norm.as_ref())
     }
 
     /// `[batch, inputs]` → `[batch, outputs]`.
@@ -130,6 +129,12 @@ impl Linear {
     }
 }
 
+fn with_norm(weights: [&Tensor; 2], norm: Option<&LayerNorm>) -> Vec<Tensor> {
+    let of_norm = norm.map(|norm| [&norm.weight, &norm.bias]);
+    let all = weights.into_iter().chain(of_norm.into_iter().flatten());
+    all.map(Tensor::shallow_clone).collect()
+}
+
 /// A convolution with square kernels.
 #[derive(Debug)]
 pub struct Conv2d {
@@ -187,10 +192,9 @@ impl Conv2d {
         }
     }
 
-    /// Weight and bias, unless a norm follows them.
-    pub(super) fn weights(&self) -> Option<[Tensor; 2]> {
-        let has_norm = self.norm.is_some();
-        (!has_norm).then(|| [&self.weight, &self.bias].map(Tensor::shallow_clone))
+    /// Weight and bias, and behind them scale and shift of the norm, where there is one.
+    pub(super) fn weights(&self) -> Vec<Tensor> {
+        with_norm([&self.weight, &self.bias], self.norm.as_ref())
     }
 
     /// `[batch, inputs, height, width]` → `[batch, outputs, ...]`, computed in `kind`, in the memory layout
@@ -258,7 +262,7 @@ pub struct LayerNorm {
 
 impl LayerNorm {
     /// Added to the variance under the root; flax's.
-    pub const EPS: f64 = 1e-6;
+    pub const EPS: f64 = TrunkShape::EPS;
 
     /// Parameters `<name>.weight`, ones, and `<name>.bias`, zeros.
     pub fn new(params: &mut ParamsBuilder<'_>, name: &str, features: i64) -> Self {

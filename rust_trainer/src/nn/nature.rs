@@ -14,6 +14,7 @@ pub struct NatureCnn {
     conv1: Conv2d,
     conv2: Conv2d,
     conv3: Conv2d,
+    norm: bool,
 }
 
 /// Channels, kernel size and stride of each convolution.
@@ -57,11 +58,13 @@ impl NatureCnn {
             conv1: conv(1, channels, CONV1),
             conv2: conv(2, CONV1[0], CONV2),
             conv3: conv(3, CONV2[0], CONV3).channels_first(),
+            norm,
         }
     }
 
     /// Its extents for such images, with a layer of `hidden` behind it.
     pub(super) fn shape(
+        &self,
         [channels, height, width]: [usize; 3],
         hidden: Option<i64>,
     ) -> TrunkShape<'static> {
@@ -72,14 +75,14 @@ impl NatureCnn {
             width,
             convolutions: &CONVOLUTIONS,
             hidden: hidden.map(|units| units as usize),
+            norm: self.norm,
         }
     }
 
-    /// Weights and biases of all three, in turn; none with layer normalization between them.
-    pub(super) fn weights(&self) -> Option<Vec<Tensor>> {
+    /// Weights and biases of all three, in turn, each with scale and shift of its norm, where there is one.
+    pub(super) fn weights(&self) -> Vec<Tensor> {
         let layers = [&self.conv1, &self.conv2, &self.conv3];
-        let of_layers: Option<Vec<_>> = layers.iter().map(|layer| layer.weights()).collect();
-        Some(of_layers?.into_flattened())
+        layers.into_iter().flat_map(Conv2d::weights).collect()
     }
 
     /// uint8 `[batch, channels, height, width]` → `[batch, 64, ...]`, computed in `kind`.

@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct TiledTrunk {
     trunk: Arc<Trunk>,
-    /// Weight and bias of each layer in turn, float32.
+    /// Those of each layer in turn, float32, as a [`Trunk`] takes them.
     params: Vec<Tensor>,
     version: Version,
     packed: Mutex<Option<Packed>>,
@@ -33,8 +33,7 @@ struct Packed {
 }
 
 impl TiledTrunk {
-    /// A trunk over such parameters, weight and bias of each layer; none where the processor has no tiles or the extents
-    /// do not fill them.
+    /// A trunk over such parameters; none where the processor has no tiles or the extents do not fill them.
     pub fn new(shape: TrunkShape<'_>, params: Vec<Tensor>, version: Version) -> Option<Self> {
         Some(Self {
             trunk: Arc::new(Trunk::new(shape, processor::tiles()?)?),

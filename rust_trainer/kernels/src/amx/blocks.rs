@@ -44,6 +44,26 @@ pub struct Bytes {
     pub ahead: usize,
 }
 
+/// A pixel's sums of a block of images, `[blocks][rows][32]`: a row for each image.
+#[derive(Clone, Copy)]
+pub struct Pixel {
+    pub start: *mut u16,
+    pub blocks: usize,
+    pub rows: usize,
+}
+
+/// Where `rows` rows of a pixel go: numbers from one to the next, and from one block of 32 to the next.
+#[derive(Clone, Copy)]
+pub struct Target {
+    pub start: *mut u16,
+    pub rows: usize,
+    pub to_row: usize,
+    pub to_block: usize,
+}
+
+/// What layer normalization adds to the variance under the root.
+pub const EPS: f64 = 1e-6;
+
 /// Functions for the processor, or in plain Rust where tiles are emulated.
 macro_rules! functions {
     ($($(#[$about:meta])* $name:ident($($argument:ident: $type:ty),*);)*) => {$(
@@ -73,12 +93,20 @@ functions! {
     bytes_to_rows(images: &[*const u8], bytes: Bytes, to: *mut u16);
     /// The same of 32 images as pairs.
     bytes_to_pairs(images: &[*const u8], bytes: Bytes, to: *mut u16);
-    /// Rounds `count` rows of 32 sums through rectified units to rows that are `stride` numbers apart.
-    finish(sums: *const f32, count: usize, to: *mut u16, stride: usize);
+    /// Rounds `count` rows of 32 sums, of which none is less than `least`, to rows that are `stride` numbers apart.
+    finish(sums: *const f32, count: usize, least: f32, to: *mut u16, stride: usize);
     /// Rounds a block of sums, zero where `outputs` of rectified units are not above it.
     pass(sums: *const f32, outputs: *const u16, to: *mut u16);
     /// Adds to each of `to` the 32 numbers of its column, from a block of pairs.
     add_columns(pairs: *const u16, to: *mut f32);
+    /// By what each row of a pixel gets the mean 0 and the variance 1: `[2][32]`, a factor and what is added behind it.
+    /// Up to a multiple of 16, rows that are not there count as the last one.
+    moments(sums: Pixel, to: *mut f32);
+    /// Rows of a pixel normalized by these `factors`, times scale, plus shift, through rectified units.
+    normalize(sums: Pixel, factors: *const f32, params: [*const f32; 2], to: Target);
+    /// From the gradient of 32 rows before rectified units, `[blocks][32][32]`, that of the sums, in its place; adds to
+    /// those of scale and shift.
+    of_norm(sums: Pixel, factors: *const f32, scale: *const f32, of: *mut u16, of_params: [*mut f32; 2]);
     /// `[rows][columns]` → `[columns][rows]`; the next such matrix lies so far `ahead`.
     transpose(from: *const f32, rows: usize, columns: usize, to: *mut f32, ahead: usize);
 }

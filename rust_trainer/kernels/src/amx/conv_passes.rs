@@ -1,8 +1,9 @@
 //! Forward and backward pass of a convolution over a block of images.
 
 use super::{
-    blocks::{self, BLOCK, BYTES, For},
+    blocks::{self, BLOCK, BYTES, For, Target},
     conv::Layer,
+    norm::Norm,
     tiles::{Factors, Step, Sums, Tiles},
 };
 use crate::tile::Scratch;
@@ -58,10 +59,21 @@ pub struct Weights<'a> {
     /// `[outputs / 32][place][channels / 32]` blocks.
     pub packed: *const u16,
     pub bias: &'a [f32],
+    pub norm: Option<Norm<'a>>,
+}
+
+impl Weights<'_> {
+    /// Where sums go that are finished, and the least that they become: to the norm as they are, or rectified to `y`.
+    pub fn finished(&self, y: *mut u16) -> (*mut u16, f32) {
+        match self.norm {
+            Some(norm) => (norm.sums, f32::NEG_INFINITY),
+            None => (y, 0.0),
+        }
+    }
 }
 
 impl Layer {
-    /// A block of images through convolution, bias and rectified units.
+    /// A block of images through convolution, bias, norm and rectified units.
     pub unsafe fn forward<T: Tiles>(
         &self,
         tiles: &mut T,
@@ -86,7 +98,7 @@ impl Layer {
                 let steps = |first| conv.forward_steps(count, rows, first);
                 let steps: Vec<_> = (0..rows).map(steps).collect();
                 for row in 0..conv.height {
-                    self.read::<T>(room, row, count * 32, |bytes, to| unsafe {
+                    self.read::<T>(room, row, count * 32, |bytes, to| {
                         blocks::bytes_to_rows::<T>(images, bytes, to);
                     });
                     if let Some(out) = (row + 1).checked_sub(rows) {
@@ -133,10 +145,11 @@ impl Layer {
             _ if width == 1 => (1, 0),
             _ => (2, 2 * pixel),
         };
-        let finish = |(sums, to): (*const f32, *mut u16)| unsafe {
+        let (made, least) = weights.finished(y);
+        let finish = |(sums, to): (*const f32, *mut u16)| {
             for second in 0..together {
                 let to = to.add(second * outs * block);
-                blocks::finish::<T>(sums.add(second * BLOCK / 2), images, to, 32);
+                blocks::finish::<T>(sums.add(second * BLOCK / 2), images, least, to, 32);
             }
         };
         // The sums of a tile are finished while the next ones are added up.
@@ -144,7 +157,7 @@ impl Layer {
         for output in 0..outs {
             for column in (0..width).step_by(together) {
                 let column = column.min(width - together);
-                let to = y.add(((row * width + column) * outs + output) * block);
+                let to = made.add(((row * width + column) * outs + output) * block);
                 blocks::fetch::<T>(For::Writing, to, block / 32);
                 let sums = Sums::block(room.sums(turn));
                 let b = weights.packed.add(output * steps.len() * BLOCK);
@@ -159,6 +172,17 @@ impl Layer {
         }
         if let Some(before) = before {
             finish(before);
+        }
+        if let Some(norm) = weights.norm {
+            for pixel in row * width..(row + 1) * width {
+                let to = Target {
+                    start: y.add(pixel * outs * block),
+                    rows: images,
+                    to_row: 32,
+                    to_block: block,
+                };
+                norm.forward::<T>(pixel, to);
+            }
         }
     }
 
@@ -188,7 +212,7 @@ impl Layer {
             }
             Input::Bytes(images) => {
                 for row in 0..conv.height {
-                    self.read::<T>(room, row, BLOCK, |bytes, to| unsafe {
+                    self.read::<T>(room, row, BLOCK, |bytes, to| {
                         blocks::bytes_to_pairs::<T>(images, bytes, to);
                     });
                     if let Some(out) = (row + 1).checked_sub(conv.kernel) {
@@ -230,7 +254,7 @@ impl Layer {
         to: *mut u16,
     ) {
         let (conv, (ins, outs)) = (&self.conv, self.conv.blocks());
-        let pass = |(sums, at): (*const f32, usize)| unsafe {
+        let pass = |(sums, at): (*const f32, usize)| {
             blocks::pass::<T>(sums, x.add(at), to.add(at));
         };
         let (mut before, mut turn) = (None, 0);

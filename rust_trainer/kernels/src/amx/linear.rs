@@ -5,8 +5,9 @@
 //! channels, and not by channels and pixels as PyTorch flattens them.
 
 use super::{
-    blocks::{self, BLOCK, BYTES, For},
+    blocks::{self, BLOCK, BYTES, For, Target},
     conv_passes::Weights,
+    norm::Norm,
     tiles::{Factors, Step, Sums, Tiles},
 };
 use crate::tile::Scratch;
@@ -69,14 +70,16 @@ impl Linear {
         }
     }
 
-    /// `x` in blocks of 32 images → `y`: `[image][outputs]`, rectified.
+    /// `x` in blocks of 32 images → `y`: `[image][outputs]`, rectified behind the norm.
     pub unsafe fn forward<T: Tiles>(
         &self,
         tiles: &mut T,
         x: *const u16,
-        Weights { packed, bias }: Weights<'_>,
+        weights: Weights<'_>,
         y: &mut [u16],
     ) {
+        let Weights { packed, bias, norm } = weights;
+        let (made, least) = weights.finished(y.as_mut_ptr());
         let ((terms, outs), images) = (self.blocks(), y.len() / self.outputs);
         let blocks = images.div_ceil(32);
         let steps: Vec<_> = (0..TOGETHER).map(step).collect();
@@ -101,12 +104,32 @@ impl Linear {
                     };
                     tiles.product(from, sums, Factors { a, a_second, b }, &steps[..count]);
                     if first + count == terms {
-                        let y = y[(image * 32 * outs + output) * 32..].as_mut_ptr();
-                        let count = (images - image * 32).min(32);
-                        blocks::finish::<T>(sums.start, count, y, self.outputs);
+                        // Of the norm's sums all rows are there, in blocks.
+                        let (count, at, stride) = if norm.is_some() {
+                            (32, (image * outs + output) * BLOCK, 32)
+                        } else {
+                            let count = (images - image * 32).min(32);
+                            (count, (image * 32 * outs + output) * 32, self.outputs)
+                        };
+                        blocks::finish::<T>(sums.start, count, least, made.add(at), stride);
                     }
                 }
             }
+        }
+        if let Some(norm) = norm {
+            for (image, y) in y.chunks_mut(32 * self.outputs).enumerate() {
+                norm.forward::<T>(image, self.target(y.as_mut_ptr(), y.len() / self.outputs));
+            }
+        }
+    }
+
+    /// Outputs of so many images.
+    fn target(&self, start: *mut u16, rows: usize) -> Target {
+        Target {
+            start,
+            rows,
+            to_row: self.outputs,
+            to_block: 32,
         }
     }
 
@@ -116,9 +139,15 @@ impl Linear {
         tiles: &mut T,
         images: usize,
         x: *const u16,
-        Weights { packed, bias }: Weights<'_>,
+        weights: Weights<'_>,
         y: *mut u16,
     ) {
+        let Weights { packed, bias, norm } = weights;
+        let (made, least) = weights.finished(y);
+        let (block, stride) = match norm {
+            Some(_) => (images * 32, 32),
+            None => (32, self.outputs),
+        };
         let (terms, outs) = self.blocks();
         let step = |number: usize| Step {
             a: (number * images * 64) as u32,
@@ -135,16 +164,21 @@ impl Linear {
                 b,
             };
             tiles.product(Sums::bias(bias, output), sums, factors, &steps);
-            blocks::finish::<T>(sums.start, images, y.add(output * 32), self.outputs);
+            let to = made.add(output * block);
+            blocks::finish::<T>(sums.start, images, least, to, stride);
+        }
+        if let Some(norm) = norm {
+            norm.forward::<T>(0, self.target(y, images));
         }
     }
 
-    /// Takes the gradient `[image][outputs]` of outputs `y` through their rectified units and puts it in order for the
-    /// functions below; adds to that of the bias. Images that fill the last block count for nothing.
+    /// Takes the gradient `[image][outputs]` of outputs `y` through their rectified units and the norm and puts it in order
+    /// for the functions below; adds to those of bias, scale and shift. Images that fill the last block count for nothing.
     pub unsafe fn of_outputs<T: Tiles>(
         &self,
         y: &[u16],
         of_y: &[u16],
+        norm: Option<(Norm<'_>, [*mut f32; 2])>,
         of_bias: *mut f32,
     ) -> OfOutputs {
         let outs = self.outputs / 32;
@@ -153,21 +187,29 @@ impl Linear {
             rows: Scratch::new(blocks * 32 * self.outputs),
             turned: Scratch::new(blocks * 32 * self.outputs),
         };
-        for (image, output) in (0..blocks).flat_map(|image| (0..outs).map(move |o| (image, o))) {
-            let rows = made.rows.start().add((image * outs + output) * BLOCK);
-            for row in 0..32 {
-                let at = ((image * 32 + row) * outs + output) * 32;
-                let to = rows.cast::<[u16; 32]>().add(row);
-                to.write(match (y.get(at..at + 32), of_y.get(at..at + 32)) {
-                    (Some(y), Some(of_y)) => {
-                        let on = |at: usize| if y[at].cast_signed() > 0 { !0 } else { 0 };
-                        std::array::from_fn(|at| of_y[at] & on(at))
-                    }
-                    _ => [0; 32],
-                });
+        for image in 0..blocks {
+            let rows = made.rows.start().add(image * outs * BLOCK);
+            for output in 0..outs {
+                for row in 0..32 {
+                    let at = ((image * 32 + row) * outs + output) * 32;
+                    let to = rows.add(output * BLOCK + row * 32).cast::<[u16; 32]>();
+                    to.write(match (y.get(at..at + 32), of_y.get(at..at + 32)) {
+                        (Some(y), Some(of_y)) => {
+                            let on = |at: usize| if y[at].cast_signed() > 0 { !0 } else { 0 };
+                            std::array::from_fn(|at| of_y[at] & on(at))
+                        }
+                        _ => [0; 32],
+                    });
+                }
             }
-            let turned = made.turned.start().add((output * blocks + image) * BLOCK);
-            blocks::turn_rows::<T>(rows, turned, of_bias.add(output * 32));
+            if let Some((norm, of_params)) = norm {
+                norm.backward::<T>(image, rows, of_params);
+            }
+            for output in 0..outs {
+                let turned = made.turned.start().add((output * blocks + image) * BLOCK);
+                let of_bias = of_bias.add(output * 32);
+                blocks::turn_rows::<T>(rows.add(output * BLOCK), turned, of_bias);
+            }
         }
         made
     }

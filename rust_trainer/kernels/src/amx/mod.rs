@@ -1,21 +1,24 @@
 //! The trunk of a network for images, convolutions with rectified units and a fully connected layer behind them, in
 //! tiles of bfloat16 (AMX): forward and backward pass as a whole, so that what is between layers need not be put in
-//! order for anybody else.
+//! order for anybody else. Layer normalization may stand before the units.
 //!
 //! Numbers are rounded to bfloat16 between layers and where they are multiplied; sums and the gradients of weights are
 //! float32. Tiles are the processor's, or [emulated](TileUnit::emulated), which is slow and equal bit for bit.
 
+mod activations;
 mod blocks;
 mod conv;
 mod conv_passes;
 #[cfg(target_arch = "x86_64")]
 mod hardware;
 mod linear;
+mod norm;
 mod packed;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 mod tiles;
 mod trunk;
 
+pub use activations::Activations;
 pub use packed::PackedTrunk;
-pub use trunk::{Activations, Images, TileUnit, Trunk, TrunkShape};
+pub use trunk::{Images, TileUnit, Trunk, TrunkShape};

@@ -91,13 +91,13 @@ impl PackedTrunk {
             }
             match piece(trunk, number) {
                 Piece::Conv(number, layer) => {
-                    self.pack_conv::<T>(number, layer, params[2 * number])
+                    self.pack_conv::<T>(number, layer, trunk.of_layer(params, number)[0]);
                 }
                 Piece::Linear(output) => {
                     let number = trunk.layers.len();
                     if let Some(linear) = &trunk.linear {
                         let to = self.layer(number, linear.terms() * linear.outputs);
-                        linear.pack::<T>(output, params[2 * number], to);
+                        linear.pack::<T>(output, trunk.of_layer(params, number)[0], to);
                     }
                 }
             }

@@ -2,7 +2,7 @@
 //! beside the plain ones: bit for bit.
 
 use super::{
-    blocks::{self, BLOCK, Bytes},
+    blocks::{self, BLOCK, Bytes, Pixel, Target},
     hardware::Hardware,
     tiles::{Emulated, Factors, Step, Sums, Tiles},
 };
@@ -141,7 +141,11 @@ fn surroundings<T: Tiles>(seed: u64, kind: fn(u64) -> u64) -> Vec<(&'static str,
             ),
             (
                 "finished",
-                halves(&|to| blocks::finish::<T>(from, 19, to, 96)),
+                halves(&|to| blocks::finish::<T>(from, 19, 0.0, to, 96)),
+            ),
+            (
+                "finished, not rectified",
+                halves(&|to| blocks::finish::<T>(from, 5, f32::NEG_INFINITY, to, 32)),
             ),
             ("passed", halves(&|to| blocks::pass::<T>(from, outputs, to))),
             (
@@ -164,12 +168,84 @@ fn surroundings<T: Tiles>(seed: u64, kind: fn(u64) -> u64) -> Vec<(&'static str,
     }
 }
 
+/// What layer normalization makes of a pixel of so many rows of so many blocks, NaNs all the same.
+fn norms<T: Tiles>(seed: u64, kind: fn(u64) -> u64, [blocks, rows]: [usize; 2]) -> Vec<Vec<u32>> {
+    let mut random = Random(seed);
+    let mut numbers = || -> Vec<u16> {
+        (0..blocks * BLOCK)
+            .map(|_| kind(random.bits()) as u16)
+            .collect()
+    };
+    let (mut sums, mut of, mut y) = (numbers(), numbers(), vec![7; blocks * BLOCK]);
+    let mut singles = || -> Vec<f32> { (0..blocks * 32).map(|_| random.single()).collect() };
+    let [scale, shift, mut of_scale, mut of_shift] = [(); 4].map(|()| singles());
+    let pixel = Pixel {
+        start: sums.as_mut_ptr(),
+        blocks,
+        rows,
+    };
+    let target = Target {
+        start: y.as_mut_ptr(),
+        rows: rows.min(19),
+        to_row: 32 * blocks,
+        to_block: 32,
+    };
+    let mut factors = [7.0; 64];
+    let of_params = [of_scale.as_mut_ptr(), of_shift.as_mut_ptr()];
+    // SAFETY: as above; there are 32 rows of each block.
+    unsafe {
+        blocks::moments::<T>(pixel, factors.as_mut_ptr());
+        let params = [scale.as_ptr(), shift.as_ptr()];
+        blocks::normalize::<T>(pixel, factors.as_ptr(), params, target);
+        if rows == 32 {
+            let of = of.as_mut_ptr();
+            blocks::of_norm::<T>(pixel, factors.as_ptr(), scale.as_ptr(), of, of_params);
+        }
+    }
+    let bits = |number: &f32| {
+        if number.is_nan() {
+            !0
+        } else {
+            number.to_bits()
+        }
+    };
+    let half = |number: &u16| bits(&f32::from_bits(u32::from(*number) << 16));
+    let singles = [&factors[..], &of_scale, &of_shift].map(|to| to.iter().map(bits).collect());
+    let halves = [y, of].map(|to| to.iter().map(half).collect());
+    singles.into_iter().chain(halves).collect()
+}
+
+fn has_vectors() -> bool {
+    is_x86_feature_detected!("avx512bf16")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
+}
+
+#[test]
+fn vectors_normalize_as_plain_rust_does() {
+    if !has_vectors() {
+        return;
+    }
+    let extents = [[1, 32], [2, 32], [3, 17], [16, 32], [2, 1], [1, 16]];
+    for (turn, (name, kind)) in (1..100).zip(KINDS.into_iter().cycle()) {
+        for extents in extents {
+            let ours = norms::<Hardware>(turn, kind, extents);
+            let theirs = norms::<Emulated>(turn, kind, extents);
+            for (number, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
+                let place = (0..ours.len()).find(|&place| ours[place] != theirs[place]);
+                let differ = place.map(|place| (place, ours[place], theirs[place]));
+                assert_eq!(
+                    differ, None,
+                    "{number} of {extents:?}, {name}: place, ours, theirs"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn vectors_compute_what_plain_rust_does() {
-    if !(is_x86_feature_detected!("avx512bf16")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vl"))
-    {
+    if !has_vectors() {
         return;
     }
     for (turn, (name, kind)) in (1..100).zip(KINDS.into_iter().cycle()) {

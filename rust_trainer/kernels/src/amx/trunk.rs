@@ -1,11 +1,14 @@
 //! The trunk as a whole: its extents, and the passes through all layers.
 
-use half::{bf16, slice::HalfFloatSliceExt as _};
+use std::iter;
+
+use half::{bf16, slice::HalfFloatSliceExt};
 
 #[cfg(target_arch = "x86_64")]
 use super::hardware::{self, Hardware};
 use super::{
-    blocks::BLOCK,
+    activations::Activations,
+    blocks::{self, BLOCK},
     conv::{Conv, Layer, Squares},
     conv_passes::{Input, Room, Weights},
     linear::Linear,
@@ -73,17 +76,27 @@ pub struct TrunkShape<'a> {
     pub convolutions: &'a [[usize; 3]],
     /// Outputs of a fully connected layer behind them.
     pub hidden: Option<usize>,
+    /// Layer normalization between each layer's sums and its rectified units (Ba et al. 2016): over all outputs of a pixel,
+    /// and of an image behind the fully connected layer.
+    pub norm: bool,
+}
+
+impl TrunkShape<'_> {
+    /// What layer normalization adds to the variance under the root.
+    pub const EPS: f64 = blocks::EPS;
 }
 
 /// Convolutions with rectified units over bytes that count as 0 to 1, and a fully connected rectified layer behind them.
 ///
-/// Its parameters are weight and bias of each layer in turn, as PyTorch orders them: `[outputs, channels, kernel,
-/// kernel]`, and `[outputs, channels · height · width]` of the last. Any number of threads may use it at once.
+/// Its parameters are weight and bias of each layer in turn, with layer normalization its scale and shift behind them, as
+/// PyTorch orders them: weights are `[outputs, channels, kernel, kernel]`, and `[outputs, channels · height · width]` of
+/// the last, all others `[outputs]`. Any number of threads may use it at once.
 #[derive(Debug)]
 pub struct Trunk {
     unit: TileUnit,
     pub(super) layers: Vec<Layer>,
     pub(super) linear: Option<Linear>,
+    pub(super) norm: bool,
     /// Bytes of an image.
     image: usize,
 }
@@ -96,13 +109,6 @@ pub struct Images<'a> {
     /// Where each begins.
     pub places: &'a [usize],
 }
-
-/// What the forward pass keeps for the backward pass: the outputs of each convolution.
-#[derive(Debug)]
-pub struct Activations(Vec<Scratch<u16>>);
-
-// SAFETY: they are memory that nobody else has.
-unsafe impl Send for Activations {}
 
 /// Up to how many images are acted for in tiles of so many rows.
 const FEW: usize = 16;
@@ -168,6 +174,7 @@ impl Trunk {
                 .map(|conv| Layer::new(conv, squares.take()))
                 .collect(),
             linear,
+            norm: shape.norm,
             image: height * width * channels,
         })
     }
@@ -198,8 +205,8 @@ impl Trunk {
         with_tiles!(self.unit, 16, tiles => unsafe { packed.take_part(tiles, self, params) });
     }
 
-    /// The forward pass: `features` become `[image][features]`. Biases are read from `params`, weights from what is
-    /// [packed](Self::pack).
+    /// The forward pass: `features` become `[image][features]`. Weights are read from what is [packed](Self::pack), all else
+    /// from `params`.
     ///
     /// # Panics
     /// If images lie elsewhere than in their bytes, weights are not packed, or a slice is of another length than the
@@ -262,17 +269,14 @@ impl Trunk {
             [numbers; 2],
             "features"
         );
-        let blocks = images.places.len().div_ceil(32);
-        let is_kept =
-            |(y, layer): (&Scratch<u16>, &Layer)| y.len() >= blocks * 32 * layer.conv.image_out();
         assert!(
-            activations.0.iter().zip(&self.layers).all(is_kept),
+            activations.is_whole(self, images.places.len().div_ceil(32)),
             "activations"
         );
-        let features = [features, of_features].map(|numbers| numbers.reinterpret_cast());
+        let features = [features, of_features].map(HalfFloatSliceExt::reinterpret_cast);
         with_tiles!(self.unit, 16, tiles => {
             // SAFETY: all lengths are checked; the unit is there.
-            unsafe { self.back(tiles, images, packed, &mut activations.0, features, of_params) }
+            unsafe { self.back(tiles, images, packed, activations, features, of_params) }
         });
     }
 
@@ -289,21 +293,23 @@ impl Trunk {
         let blocks = count.div_ceil(of_block.max(1));
         let last = self.layers.len() - 1;
         // What is not kept stays in the caches.
-        let blocks_of = |layer: usize| if is_kept || layer == last { blocks } else { 1 };
-        let outputs = self.layers.iter().enumerate().map(|(number, layer)| {
-            Scratch::new(blocks_of(number) * of_block * layer.conv.image_out())
-        });
-        let mut outputs: Vec<Scratch<u16>> = outputs.collect();
+        let blocks_of = |layer: usize| if is_kept || layer >= last { blocks } else { 1 };
+        let mut made = Activations::new(self, params, blocks_of, of_block);
+        let Activations { outputs, norms } = &mut made;
         let mut room = Room::new(&self.layers, of_block, false);
         for block in 0..blocks {
             let pointers = self.pointers(images, block, of_block);
             let mut x = Input::Bytes(&pointers[..of_block]);
             for (number, layer) in self.layers.iter().enumerate() {
-                let at = block.min(blocks_of(number) - 1) * of_block * layer.conv.image_out();
-                let y = outputs[number].start().add(at);
+                let block = block.min(blocks_of(number) - 1);
+                let y = outputs[number]
+                    .start()
+                    .add(block * of_block * layer.conv.image_out());
+                let norm = norms.get_mut(number);
                 let weights = Weights {
                     packed: packed.layer(number, layer.conv.weights())[0],
-                    bias: params[2 * number + 1],
+                    bias: self.of_layer(params, number)[1],
+                    norm: norm.map(|norm| norm.from(block * layer.conv.out_pixels())),
                 };
                 layer.forward(tiles, &mut room, x, weights, y);
                 x = Input::Blocks(y, of_block);
@@ -315,7 +321,8 @@ impl Trunk {
                 let number = self.layers.len();
                 let weights = Weights {
                     packed: packed.layer(number, linear.terms() * linear.outputs)[0],
-                    bias: params[2 * number + 1],
+                    bias: self.of_layer(params, number)[1],
+                    norm: norms.get_mut(number).map(|norm| norm.from(0)),
                 };
                 if of_block == 32 {
                     linear.forward(tiles, x, weights, features);
@@ -325,7 +332,7 @@ impl Trunk {
             }
             None => flatten(&self.layers[last].conv, of_block, x, features),
         }
-        Activations(outputs)
+        made
     }
 
     unsafe fn back<T: Tiles>(
@@ -333,7 +340,7 @@ impl Trunk {
         tiles: &mut T,
         images: Images<'_>,
         packed: &PackedTrunk,
-        outputs: &mut [Scratch<u16>],
+        Activations { outputs, norms }: &mut Activations,
         [features, of_features]: [&[u16]; 2],
         of_params: &mut [&mut [f32]],
     ) {
@@ -345,17 +352,20 @@ impl Trunk {
             Scratch::new(if number == last { blocks } else { 1 } * 32 * layer.conv.image_out())
         });
         let mut of_outputs: Vec<Scratch<u16>> = of_outputs.collect();
-        for bias in of_params.iter_mut().skip(1).step_by(2) {
-            bias.fill(0.0);
+        for of_layer in of_params.chunks_exact_mut(self.per_layer()) {
+            of_layer[1..].iter_mut().for_each(|of| of.fill(0.0));
         }
         let (x, to) = (outputs[last].start(), of_outputs[last].start());
         match &self.linear {
             Some(linear) => {
                 let number = self.layers.len();
-                let of_bias = of_params[2 * number + 1].as_mut_ptr();
-                let mut of = linear.of_outputs::<T>(features, of_features, of_bias);
+                let of_layer = self.of_layer_mut(of_params, number);
+                let norm = norms.get_mut(number).map(|norm| norm.from(0));
+                let norm = norm.zip(of_norm(of_layer));
+                let of_bias = of_layer[1].as_mut_ptr();
+                let mut of = linear.of_outputs::<T>(features, of_features, norm, of_bias);
                 let packed = packed.layer(number, linear.terms() * linear.outputs)[1];
-                linear.of_weights(tiles, blocks, (x, &mut of), of_params[2 * number]);
+                linear.of_weights(tiles, blocks, (x, &mut of), of_layer[0]);
                 linear.of_inputs(tiles, blocks, (&mut of, packed), x, to);
             }
             None => unflatten(&self.layers[last].conv, blocks, [features, of_features], to),
@@ -373,11 +383,20 @@ impl Trunk {
                 if number == last {
                     of_y = of_y.add(block * 32 * layer.conv.image_out());
                 }
+                let of_layer = self.of_layer_mut(of_params, number);
+                let pixels = layer.conv.out_pixels();
+                let norm = norms.get_mut(number).map(|norm| norm.from(block * pixels));
+                if let Some((norm, of_params)) = norm.zip(of_norm(of_layer)) {
+                    for pixel in 0..pixels {
+                        let of_y = of_y.add(pixel * 32 * layer.conv.outputs);
+                        norm.backward::<T>(pixel, of_y, of_params);
+                    }
+                }
                 let x = number
                     .checked_sub(1)
                     .map(|before| outputs[before].start().add(block * 32 * layer.conv.image()));
                 let input = x.map_or(Input::Bytes(&pointers), |x| Input::Blocks(x, 32));
-                let to = (sums[number].start(), of_params[2 * number + 1].as_mut_ptr());
+                let to = (sums[number].start(), of_layer[1].as_mut_ptr());
                 layer.of_weights(tiles, &mut room, input, of_y, to);
                 if let Some(x) = x {
                     let packed = packed.layer(number, layer.conv.weights())[1];
@@ -390,7 +409,7 @@ impl Trunk {
             .layers
             .iter()
             .zip(&mut sums)
-            .zip(of_params.iter_mut().step_by(2))
+            .zip(of_params.iter_mut().step_by(self.per_layer()))
         {
             ordered(layer, sums.start(), to);
         }
@@ -405,17 +424,49 @@ impl Trunk {
         })
     }
 
+    /// Parameters of a layer.
+    fn per_layer(&self) -> usize {
+        if self.norm { 4 } else { 2 }
+    }
+
+    /// Those of this layer: weight, bias and, with a norm, scale and shift.
+    pub(super) fn of_layer<'a, 'b>(
+        &self,
+        params: &'a [&'b [f32]],
+        layer: usize,
+    ) -> &'a [&'b [f32]] {
+        let count = self.per_layer();
+        &params[layer * count..][..count]
+    }
+
+    fn of_layer_mut<'a, 'b>(
+        &self,
+        of_params: &'a mut [&'b mut [f32]],
+        layer: usize,
+    ) -> &'a mut [&'b mut [f32]] {
+        let count = self.per_layer();
+        &mut of_params[layer * count..][..count]
+    }
+
+    /// Pixels of each layer's outputs, and how many outputs a pixel has.
+    pub(super) fn extents(&self) -> impl Iterator<Item = (usize, usize)> {
+        let convs = self.layers.iter().map(|layer| &layer.conv);
+        let linear = self.linear.iter().map(|linear| (1, linear.outputs));
+        let convs = convs.map(|conv| (conv.out_pixels(), conv.outputs));
+        convs.chain(linear)
+    }
+
     /// Lengths of the parameters.
     pub(super) fn lengths(&self) -> impl Iterator<Item = usize> {
-        let convs = self
-            .layers
-            .iter()
-            .flat_map(|layer| [layer.conv.weights(), layer.conv.outputs]);
-        let linear = self
-            .linear
-            .iter()
-            .flat_map(|layer| [layer.terms() * layer.outputs, layer.outputs]);
-        convs.chain(linear)
+        let convs = self.layers.iter().map(|layer| layer.conv.terms());
+        let terms = convs.chain(self.linear.iter().map(Linear::terms));
+        let others = self.per_layer() - 1;
+        terms
+            .zip(self.extents())
+            .flat_map(move |(terms, (_, outputs))| {
+                let others = iter::repeat_n(outputs, others);
+                iter::once(terms * outputs).chain(others)
+            })
     }
 
     fn check(&self, lengths: impl Iterator<Item = usize>) {
@@ -449,6 +500,14 @@ impl Trunk {
             images.places.len() * self.features(),
             "features"
         );
+    }
+}
+
+/// Gradients of scale and shift among those of a layer.
+fn of_norm(of_layer: &mut [&mut [f32]]) -> Option<[*mut f32; 2]> {
+    match of_layer {
+        [_, _, scale, shift] => Some([scale.as_mut_ptr(), shift.as_mut_ptr()]),
+        _ => None,
     }
 }
 

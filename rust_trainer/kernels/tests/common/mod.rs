@@ -89,10 +89,19 @@ impl Case {
                 numbers.map(|number| number * scale).collect()
             };
             let outputs = layer.to[0];
-            [
+            // Scales of either sign.
+            let scales = uniform(outputs, seed + 300).into_iter();
+            let of_norm = [
+                scales.map(|number| 2.0 * number + 0.5).collect(),
+                uniform(outputs, seed + 400),
+            ];
+            let of_layer = [
                 numbers(outputs * layer.terms(), seed),
                 numbers(outputs, seed + 100),
-            ]
+            ];
+            of_layer
+                .into_iter()
+                .chain(of_norm.into_iter().filter(|_| shape.norm))
         });
 
         // They overlap in any order; one begins with the bytes, one ends with them, and one is there twice.
@@ -116,6 +125,11 @@ impl Case {
             bytes,
             places,
         }
+    }
+
+    /// Parameters of each layer.
+    pub fn per_layer(&self) -> usize {
+        if self.shape.norm { 4 } else { 2 }
     }
 
     pub fn images(&self) -> Images<'_> {

@@ -7,6 +7,9 @@
 use learner_kernels::{TileUnit, bf16};
 
 use crate::common::{Case, Layer, Made};
+use norm::Normed;
+
+mod norm;
 
 /// A sum of what the kernels add up in float32.
 #[derive(Clone, Copy, Default)]
@@ -35,10 +38,15 @@ impl Sum {
     }
 
     fn rounded(self) -> Near {
-        let value = rounded(self.value);
-        let [low, high] = self.range().map(rounded);
-        (value, (value - low).max(high - value))
+        rounded_near(self.value, self.range())
     }
+}
+
+/// What a number in this range is rounded to.
+fn rounded_near(number: f64, range: [f64; 2]) -> Near {
+    let value = rounded(number);
+    let [low, high] = range.map(rounded);
+    (value, (value - low).max(high - value))
 }
 
 fn rounded(number: f64) -> f64 {
@@ -80,21 +88,34 @@ fn pixels(case: &Case) -> Vec<f64> {
     case.places.iter().flat_map(image).collect()
 }
 
+/// Its parameters.
+fn of_layer(case: &Case, number: usize) -> &[Vec<f32>] {
+    &case.params[number * case.per_layer()..][..case.per_layer()]
+}
+
+/// A pixel's outputs among those of an image.
+fn pixel<N: Copy>(image: &[N], layer: &Layer, pixel: usize) -> Vec<N> {
+    let pixels = layer.to[1] * layer.to[2];
+    image[pixel..].iter().step_by(pixels).copied().collect()
+}
+
 /// The weights of a layer as they are multiplied: those of the first one include that bytes count as 0 to 1.
 fn weights(case: &Case, number: usize) -> Vec<f64> {
     let divisor = if number == 0 { 255.0 } else { 1.0 };
-    let weights = case.params[2 * number].iter();
+    let weights = of_layer(case, number)[0].iter();
     weights
         .map(|weight| bf16::from_f32(weight / divisor).into())
         .collect()
 }
 
-/// The kernels' activations, from the images on; each layer's are what float64 makes of those before.
-fn activations(case: &Case, unit: TileUnit) -> Vec<Vec<f64>> {
-    let mut activations = vec![pixels(case)];
+/// The kernels' activations, from the images on; each layer's are what float64 makes of those before. Behind them what
+/// each layer normalizes, pixel by pixel.
+fn activations(case: &Case, unit: TileUnit) -> (Vec<Vec<f64>>, Vec<Vec<Normed>>) {
+    let (mut activations, mut normed) = (vec![pixels(case)], Vec::new());
     for (number, layer) in case.layers.iter().enumerate() {
         let y = case.features(unit, number + 1, false);
-        let (weight, bias) = (weights(case, number), &case.params[2 * number + 1]);
+        let (weight, bias) = (weights(case, number), &of_layer(case, number)[1]);
+        normed.push(Vec::new());
         let [ins, outs] = layer.sizes();
         for (x, y) in activations[number].chunks(ins).zip(y.chunks(outs)) {
             let mut sums = vec![Sum::default(); y.len()];
@@ -104,20 +125,52 @@ fn activations(case: &Case, unit: TileUnit) -> Vec<Vec<f64>> {
             products(layer, |from, by, to| {
                 sums[to].add(x[from], (weight[by], 0.0));
             });
-            for (y, sum) in y.iter().zip(sums) {
-                let range = sum.range().map(|sum| rounded(sum.max(0.0)));
+            let mut ranges: Vec<_> = sums.iter().map(|sum| sum.range()).collect();
+            if let [_, _, scale, shift] = of_layer(case, number) {
+                let sums: Vec<Near> = sums.into_iter().map(Sum::rounded).collect();
+                let pixels = y.len() / scale.len();
+                for at in 0..pixels {
+                    let made = Normed::new(&pixel(&sums, layer, at));
+                    let places = (at..).step_by(pixels);
+                    for (place, range) in places.zip(made.outputs([scale, shift])) {
+                        ranges[place] = range;
+                    }
+                    normed[number].push(made);
+                }
+            }
+            for (y, range) in y.iter().zip(ranges) {
+                let range = range.map(|number| rounded(number.max(0.0)));
                 assert_within("output", layer, (*y).into(), range);
             }
         }
         assert_eq!(y.len(), outs * case.places.len());
         activations.push(y.into_iter().map(f64::from).collect());
     }
-    activations
+    (activations, normed)
+}
+
+/// The gradient of the sums from that of what the norm made of them; adds to those of scale and shift.
+fn before_norm(
+    layer: &Layer,
+    (scale, normed): (&[f32], &[Normed]),
+    of_y: &[Near],
+    [of_scale, of_shift]: [&mut [Sum]; 2],
+) -> Vec<Near> {
+    let mut of_sums = of_y.to_vec();
+    let (size, pixels) = (layer.sizes()[1], layer.to[1] * layer.to[2]);
+    for (number, normed) in normed.iter().enumerate() {
+        let (image, at) = (number / pixels * size, number % pixels);
+        let of_y = pixel(&of_y[image..][..size], layer, at);
+        let of = normed.backward(scale, &of_y, [of_scale, of_shift]);
+        let places = (image + at..).step_by(pixels);
+        places.zip(of).for_each(|(place, of)| of_sums[place] = of);
+    }
+    of_sums
 }
 
 /// Compares features and gradients.
 pub fn compare(case: &Case, unit: TileUnit, made: &Made) {
-    let activations = activations(case, unit);
+    let (activations, normed) = activations(case, unit);
     let features = made.features.iter().map(|number| f64::from(*number));
     assert!(
         features.eq(activations[case.layers.len()].iter().copied()),
@@ -133,7 +186,12 @@ pub fn compare(case: &Case, unit: TileUnit, made: &Made) {
         }
         let mut of_x = vec![Sum::default(); x.len()];
         let mut of_weight = vec![Sum::default(); weight.len()];
-        let mut of_bias = vec![Sum::default(); layer.to[0]];
+        let [mut of_bias, mut of_scale, mut of_shift] =
+            [(); 3].map(|()| vec![Sum::default(); layer.to[0]]);
+        if let [_, _, scale, _] = of_layer(case, number) {
+            let of_params = [&mut *of_scale, &mut *of_shift];
+            of_y = before_norm(layer, (scale, &normed[number]), &of_y, of_params);
+        }
         let scale = if number == 0 { 1.0 / 255.0 } else { 1.0 };
         let [ins, outs] = layer.sizes();
         let images = x.chunks(ins).zip(of_x.chunks_mut(ins));
@@ -148,9 +206,10 @@ pub fn compare(case: &Case, unit: TileUnit, made: &Made) {
                 }
             });
         }
-        for (ours, sums) in made.of_params[2 * number..]
+        let of_params = [of_weight, of_bias, of_scale, of_shift];
+        for (ours, sums) in made.of_params[case.per_layer() * number..]
             .iter()
-            .zip([of_weight, of_bias])
+            .zip(of_params.into_iter().take(case.per_layer()))
         {
             assert_eq!(ours.len(), sums.len());
             for (ours, sum) in ours.iter().zip(sums) {

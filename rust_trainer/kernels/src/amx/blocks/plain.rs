@@ -2,7 +2,7 @@
 
 use super::{
     super::tiles::{exact, flushed},
-    BLOCK, Bytes, ROW, TILE,
+    BLOCK, Bytes, EPS, Pixel, ROW, TILE, Target,
 };
 
 /// bfloat16 of a float32, rounded to nearest even, zero for what is not normal.
@@ -52,10 +52,10 @@ pub unsafe fn bytes_to_pairs(images: &[*const u8], bytes: Bytes, to: *mut u16) {
     to_pairs(rows.as_ptr(), to);
 }
 
-pub unsafe fn finish(sums: *const f32, count: usize, to: *mut u16, stride: usize) {
+pub unsafe fn finish(sums: *const f32, count: usize, least: f32, to: *mut u16, stride: usize) {
     for (row, column) in places(count) {
         let sum = *sums.add(row * 32 + column);
-        *to.add(row * stride + column) = if sum < 0.0 { 0 } else { rounded(sum) };
+        *to.add(row * stride + column) = rounded(if sum < least { least } else { sum });
     }
 }
 
@@ -76,6 +76,107 @@ pub unsafe fn add_columns(pairs: *const u16, to: *mut f32) {
             *sum = flushed(flushed(*sum + exact(*at.add(1))) + exact(*at));
         }
         *to.add(column) = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+}
+
+/// A row of each block of a pixel, or of a gradient in the same order, in pairs of numbers.
+unsafe fn pairs(start: *const u16, sums: Pixel, row: usize) -> impl Iterator<Item = [f32; 2]> {
+    let number = |at: *const u16| f32::from_bits(u32::from(*at) << 16);
+    (0..sums.blocks * 16).map(move |pair| {
+        let at = start.wrapping_add((pair / 16 * sums.rows + row) * ROW + pair % 16 * 2);
+        [number(at), number(at.wrapping_add(1))]
+    })
+}
+
+/// The sum of 16 lanes, in the order of the vectors.
+fn across(lanes: [f32; 16]) -> f32 {
+    let four = |at: usize| (lanes[at] + lanes[at + 2]) + (lanes[at + 1] + lanes[at + 3]);
+    (four(0) + four(4)) + (four(8) + four(12))
+}
+
+pub unsafe fn moments(sums: Pixel, to: *mut f32) {
+    let count = (sums.blocks * 32) as f32;
+    for row in 0..sums.rows.next_multiple_of(16) {
+        let row_there = row.min(sums.rows - 1);
+        let pairs = || (0..).zip(pairs(sums.start, sums, row_there));
+        let (mut lanes, mut squares) = ([0.0_f32; 16], [0.0_f32; 16]);
+        for (at, [even, odd]) in pairs() {
+            lanes[at % 16] += even + odd;
+        }
+        let mean = across(lanes) / count;
+        for (at, pair) in pairs() {
+            let square = &mut squares[at % 16];
+            for number in pair {
+                *square = (number - mean).mul_add(number - mean, *square);
+            }
+        }
+        let factor = 1.0 / (across(squares) / count + EPS as f32).sqrt();
+        *to.add(row) = factor;
+        *to.add(32 + row) = (0.0 - mean) * factor;
+    }
+}
+
+pub unsafe fn normalize(
+    sums: Pixel,
+    factors: *const f32,
+    [scale, shift]: [*const f32; 2],
+    to: Target,
+) {
+    for row in 0..to.rows {
+        let (factor, behind) = (*factors.add(row), *factors.add(32 + row));
+        for (at, number) in pairs(sums.start, sums, row).flatten().enumerate() {
+            let normed = number.mul_add(factor, behind);
+            let y = normed.mul_add(*scale.add(at), *shift.add(at));
+            let to = to.start.add(row * to.to_row + at / 32 * to.to_block);
+            *to.add(at % 32) = rounded(if y < 0.0 { 0.0 } else { y });
+        }
+    }
+}
+
+pub unsafe fn of_norm(
+    sums: Pixel,
+    factors: *const f32,
+    scale: *const f32,
+    of: *mut u16,
+    of_params: [*mut f32; 2],
+) {
+    for first in [0, 16] {
+        let mut added = vec![[0.0_f32; 2]; sums.blocks * 32];
+        for row in first..first + 16 {
+            of_row(sums, factors, scale, of, (row, &mut added));
+        }
+        for (at, added) in added.into_iter().enumerate() {
+            *of_params[0].add(at) += added[0];
+            *of_params[1].add(at) += added[1];
+        }
+    }
+}
+
+unsafe fn of_row(
+    sums: Pixel,
+    factors: *const f32,
+    scale: *const f32,
+    of: *mut u16,
+    (row, added): (usize, &mut [[f32; 2]]),
+) {
+    let (factor, behind) = (*factors.add(row), *factors.add(32 + row));
+    let of_row: Vec<f32> = pairs(of, sums, row).flatten().collect();
+    let normed = pairs(sums.start, sums, row).flatten();
+    let normed: Vec<f32> = normed.map(|sum| sum.mul_add(factor, behind)).collect();
+    let (mut first, mut second) = ([0.0_f32; 16], [0.0_f32; 16]);
+    for (at, (of, normed)) in of_row.iter().zip(&normed).enumerate() {
+        added[at][0] = of.mul_add(*normed, added[at][0]);
+        added[at][1] += of;
+        let (of, lane) = (of * *scale.add(at), at / 2 % 16);
+        first[lane] += of;
+        second[lane] = of.mul_add(*normed, second[lane]);
+    }
+    let count = (sums.blocks * 32) as f32;
+    let (first, second) = (across(first) / count, across(second) / count);
+    for (at, (of_y, normed)) in of_row.iter().zip(&normed).enumerate() {
+        let of_normed = of_y * *scale.add(at) - first;
+        let of_sum = (-normed).mul_add(second, of_normed) * factor;
+        *of.add((at / 32 * 32 + row) * ROW + at % 32) = rounded(of_sum);
     }
 }
 

@@ -1,9 +1,18 @@
 //! With vectors of 512 bits.
 
+#![allow(
+    clippy::wildcard_imports,
+    reason = "std::arch, whose names say where they are from"
+)]
+
 use std::{arch::x86_64::*, mem::transmute};
 
 use super::{BLOCK, Bytes, ROW, TILE};
 use crate::{avx512::Avx512, vectors::Vectors};
+
+mod norm;
+
+pub use norm::{moments, normalize, of_norm};
 
 /// How far ahead, in numbers, what is read in a row is fetched.
 const AHEAD: usize = 3 * BLOCK;
@@ -95,6 +104,7 @@ pub unsafe fn turn(from: *const u16, to: *mut u16) {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+#[expect(clippy::float_cmp, reason = "a division by one is left out")]
 pub unsafe fn round(from: *const f32, stride: usize, divisor: f32, to: *mut u16) {
     for row in 0..32 {
         let mut numbers = load_two(from.add(row * stride));
@@ -136,11 +146,11 @@ pub unsafe fn bytes_to_pairs(images: &[*const u8], bytes: Bytes, to: *mut u16) {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
-pub unsafe fn finish(sums: *const f32, count: usize, to: *mut u16, stride: usize) {
+pub unsafe fn finish(sums: *const f32, count: usize, least: f32, to: *mut u16, stride: usize) {
+    let least = _mm512_set1_ps(least);
     for row in 0..count {
         // A NaN stays one.
-        let sums =
-            load_two(sums.add(row * 32)).map(|sums| _mm512_max_ps(_mm512_setzero_ps(), sums));
+        let sums = load_two(sums.add(row * 32)).map(|sums| _mm512_max_ps(least, sums));
         store(to.add(row * stride), rounded(sums));
     }
 }
