@@ -31,7 +31,7 @@ const SHAPE: TrunkShape<'static> = TrunkShape {
 };
 const THREADS: usize = 4;
 /// Signals that come while a thread has something in its tiles.
-const ENOUGH: usize = 1500;
+const ENOUGH: usize = 500;
 static INTERRUPTED: AtomicUsize = AtomicUsize::new(0);
 
 #[repr(align(64))]

@@ -3,6 +3,7 @@
 
 use std::{
     panic::{self, AssertUnwindSafe},
+    sync::Barrier,
     thread,
 };
 
@@ -147,7 +148,9 @@ fn acting_is_the_forward_pass() {
 
 #[test]
 fn weights_are_packed_by_any_number_of_threads() {
-    let shape = shape([8, 8, 4], &[[32, 4, 4], [64, 1, 1]], Some(96));
+    // What is packed last takes longest.
+    let layers = &[[32, 4, 4], [256, 2, 1], [256, 1, 1]];
+    let shape = shape([8, 8, 4], layers, Some(64));
     let (case, mut other) = (Case::new(shape, 3), Case::new(shape, 3));
     for number in other.params.iter_mut().flatten() {
         *number *= -0.75;
@@ -155,17 +158,15 @@ fn weights_are_packed_by_any_number_of_threads() {
     for unit in units() {
         let trunk = Trunk::new(shape, unit).unwrap();
         let mut packed = trunk.room_for_weights();
-        for case in [&case, &other, &case] {
-            let expected = case.run(unit).bits();
-            thread::scope(|scope| {
-                for _ in 0..4 {
-                    // They are whole for each that took part.
-                    scope.spawn(|| {
-                        trunk.pack(&packed, &case.params());
-                        assert!(case.pass(&trunk, &packed).bits() == expected);
-                    });
-                }
-            });
+        for case in [&case, &other].repeat(6) {
+            let (expected, start) = (case.run(unit).bits(), Barrier::new(4));
+            let pack = || {
+                start.wait();
+                trunk.pack(&packed, &case.params());
+                // They are whole for each that took part.
+                assert!(case.pass(&trunk, &packed).bits() == expected);
+            };
+            thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(pack))));
             packed.clear();
         }
     }
@@ -182,6 +183,7 @@ fn what_does_not_fill_tiles_is_no_trunk() {
     let images = [
         [84, 84, 0],
         [84, 84, 1],
+        [84, 84, 2],
         [84, 84, 3],
         [82, 84, 4], // rows that squares do not fill
         [84, 86, 4],

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     data::{Batch, Rollout, Samples},
     error::TrainerError,
-    nn::{Memory, Network, QNet, QStyle},
+    nn::{Memory, Network, QStyle},
     optimizer::Optimizer,
     policy::{Choice, EpsilonGreedy, epsilon_greedy, epsilon_greedy_recorded, skip_epsilon_greedy},
     settings::PqnSettings,
@@ -89,7 +89,7 @@ impl OnPolicy for PqnSettings {
             if let Some(recording) = acting {
                 return epsilon_greedy_recorded(recording, net, obs, epsilon, rng);
             }
-            let q_values = net.forward_in_parts(obs, *threads, QNet::values);
+            let q_values = net.forward_in_parts(obs, *threads, |net, obs| net.values(obs));
             epsilon_greedy(&q_values, epsilon, rng)
         };
         ranks.draw(rng, obs.size()[0] as usize, skip, draw)
@@ -100,7 +100,7 @@ impl OnPolicy for PqnSettings {
         let q_values = learner
             .net
             .net
-            .forward_in_parts(obs, learner.threads, QNet::values);
+            .forward_in_parts(obs, learner.threads, |net, obs| net.values(obs));
         to_vec(&q_values.amax([1], false))
     }
 

@@ -1,8 +1,8 @@
 //! The store of observations: rows that environments write to, and copies of them to learn from.
 //!
 //! A row holds one observation of each environment, as they made it (uint8 for images). Rows are lent out
-//! to be written to, and what is handed out to be read is a copy: nothing that safe code holds shares
-//! memory with a row.
+//! to be written to, and what is handed out to be read is a copy, but for [`Observed`]: what gradients are
+//! computed from at once.
 //!
 //! Images are written channels first and turned to channels last, which convolutions want, once, when
 //! their row is read for the first time; PPO reads each observation five times.
@@ -18,6 +18,7 @@ use vec_env::{ObsSlot, ObsSpec};
 use self::{device::DeviceRows, host::HostRows};
 use crate::{
     error::TrainerError,
+    nn::Observed,
     tensors::{copy, obs_kind, obs_shape},
 };
 
@@ -113,16 +114,26 @@ impl Observations {
         }
     }
 
-    /// Copies of single observations where the network runs, `[samples, ...]`; sample
-    /// `row · num_envs + env` is that of one environment in one row.
-    pub fn gather(&mut self, samples: &[i64]) -> Tensor {
-        for sample in samples {
+    /// Single observations where the network runs, `[samples, ...]`; sample `row · num_envs + env` is that of one
+    /// environment in one row. On the CPU they are read where they lie: no row of them may be lent before the graph that
+    /// is made of them was gone back through.
+    pub fn observed(&mut self, samples: Vec<i64>) -> Observed {
+        for sample in &samples {
             self.make_readable(*sample as usize / self.num_envs);
         }
-        self.at(&Tensor::from_slice(samples).to_device(self.device()))
+        match &self.rows {
+            Rows::OnHost { rows, .. } => {
+                let all = rows.views().flatten(0, 1);
+                Observed::at(self.in_order(all), samples)
+            }
+            Rows::OnDevice(_) => {
+                let samples = Tensor::from_slice(&samples).to_device(self.device());
+                (&self.at(&samples)).into()
+            }
+        }
     }
 
-    /// As [`Observations::gather`], of rows that are [readable](Observations::make_readable), for samples int64
+    /// Copies of observations as in [`Observations::observed`], of rows that are [readable](Observations::make_readable), for samples int64
     /// `[samples]` that lie where the network runs: nothing of it waits for the host.
     pub fn at(&self, samples: &Tensor) -> Tensor {
         let all = match &self.rows {

@@ -254,7 +254,7 @@ impl Rollout {
             (self.row_of(step) * of_group + env) as i64
         });
         let places: Vec<i64> = places.collect();
-        batch.obs = self.observations.gather(&places);
+        batch.obs = self.observations.observed(places);
         batch
     }
 
@@ -278,7 +278,7 @@ impl Rollout {
     /// network runs.
     pub(crate) fn batch_at(&self, places: &Tensor) -> Batch {
         Batch {
-            obs: self.observations.at(places),
+            obs: (&self.observations.at(places)).into(),
             ..Batch::default()
         }
     }

@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use crate::nn::{Memory, Output, PolicyValueNet};
+use crate::nn::{Memory, Observed, Output, PolicyValueNet};
 
 /// Samples that are learned from together, and what a network with a memory needs of them.
 #[derive(Debug, Default)]
@@ -10,7 +10,7 @@ pub struct Batch {
     /// Which they are; sequences are step-major, `[steps · sequences]`.
     pub indices: Vec<i64>,
     /// Their observations, `[samples, ...]`.
-    pub obs: Tensor,
+    pub obs: Observed,
     /// What the network remembered before the first step of each sequence.
     pub memory: Memory,
     /// Where an episode starts inside, `[steps · sequences]`; empty without a memory.

@@ -3,6 +3,7 @@
 use tch::Tensor;
 use vec_env::ObsSpec;
 
+use super::observed::Observed;
 use crate::{
     error::TrainerError,
     settings::{AlgorithmSettings, Settings},
@@ -77,12 +78,12 @@ impl AgentView {
     }
 
     /// What the policy reads of rows.
-    pub fn own(&self, rows: &Tensor) -> Tensor {
+    pub fn own(&self, rows: &Observed) -> Observed {
         first(rows, &self.own)
     }
 
     /// What the value function reads of rows.
-    pub fn shown(&self, rows: &Tensor) -> Tensor {
+    pub fn shown(&self, rows: &Observed) -> Observed {
         first(rows, &self.shown)
     }
 
@@ -94,10 +95,10 @@ impl AgentView {
 }
 
 /// The first numbers of rows, as many as an observation of `spec` has; rows that have no more as they are.
-fn first(rows: &Tensor, spec: &ObsSpec) -> Tensor {
+fn first(rows: &Observed, spec: &ObsSpec) -> Observed {
     let length = spec.shape.first().map_or(0, |length| *length as i64);
-    if rows.size().get(1) == Some(&length) {
-        return rows.shallow_clone();
+    if rows.rows().0.size().get(1) == Some(&length) {
+        return rows.into();
     }
-    rows.narrow(1, 0, length)
+    (&rows.tensor().narrow(1, 0, length)).into()
 }

@@ -7,6 +7,7 @@ use super::{
     impala::ImpalaResNet,
     layers::{Activation, Linear},
     nature::NatureCnn,
+    observed::Observed,
     params::{ParamsBuilder, Version},
     tiled::TiledTrunk,
 };
@@ -134,19 +135,19 @@ impl Body {
 
     /// `[batch, ...]` in the environment's own type → `[batch, features]`, computed in `kind`; bytes, of pictures
     /// or of a console's RAM, count as 0 to 1.
-    pub fn forward(&self, obs: &Tensor, kind: Kind) -> Tensor {
+    pub fn forward(&self, obs: impl Into<Observed>, kind: Kind) -> Tensor {
+        let obs = obs.into();
         let hidden = match &self.trunk {
             Trunk::Nature(cnn) => {
-                let images = pixels(obs);
-                if let Some(tiled) = self.tiled.as_ref().filter(|_| kind == Kind::BFloat16)
-                    && let Some(features) = tiled.forward(&images.permute([0, 2, 3, 1]))
-                {
+                let tiled = self.tiled.as_ref().filter(|_| kind == Kind::BFloat16);
+                if let Some(features) = tiled.and_then(|tiled| tiled.forward(&obs)) {
                     return features;
                 }
-                cnn.forward(&images, kind).flatten(1, -1)
+                cnn.forward(&pixels(&obs.tensor()), kind).flatten(1, -1)
             }
-            Trunk::Impala(cnn) => cnn.forward(&pixels(obs), kind).flatten(1, -1),
+            Trunk::Impala(cnn) => cnn.forward(&pixels(&obs.tensor()), kind).flatten(1, -1),
             Trunk::Mlp(layer) => {
+                let obs = obs.tensor();
                 let numbers = obs.to_kind(kind);
                 let is_bytes = obs.kind() == Kind::Uint8;
                 let numbers = if is_bytes { numbers / 255.0 } else { numbers };

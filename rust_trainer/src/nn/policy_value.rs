@@ -12,6 +12,7 @@ use super::{
     body::{Body, BodyStyle, compute_kind},
     layers::{Activation, Linear},
     lstm::{Lstm, Memory},
+    observed::Observed,
     params::{Network, Params, ParamsBuilder},
     policy_head::PolicyHead,
 };
@@ -159,17 +160,18 @@ impl PolicyValueNet {
     #[must_use]
     pub fn unroll(
         &self,
-        obs: &Tensor,
+        obs: impl Into<Observed>,
         memory: &Memory,
         episode_starts: &[bool],
     ) -> (Output, Memory) {
-        let (own, shown) = (self.view.own(obs), self.view.shown(obs));
+        let obs = obs.into();
+        let (own, shown) = (self.view.own(&obs), self.view.shown(&obs));
         let said =
             |layers: &Layers| layers.unroll([&own, &shown], memory, episode_starts, self.compute);
         if let [layers] = self.nets.as_slice() {
             return said(layers);
         }
-        let agents = self.view.agents(obs).to_kind(Kind::Float);
+        let agents = self.view.agents(&obs.tensor()).to_kind(Kind::Float);
         let of_agents = self.nets.iter().zip(0..).map(|(layers, agent)| {
             let (output, _) = said(layers);
             let table = Tensor::cat(&[output.policy.numbers(), output.value.unsqueeze(1)], 1);
@@ -222,7 +224,7 @@ impl Layers {
     /// [`PolicyValueNet::unroll`] of what the policy and the value function read.
     fn unroll(
         &self,
-        [own, shown]: [&Tensor; 2],
+        [own, shown]: [&Observed; 2],
         memory: &Memory,
         episode_starts: &[bool],
         compute: Kind,

@@ -8,6 +8,7 @@ use super::{
     body::{Body, BodyStyle, compute_kind},
     layers::{Activation, Linear},
     noisy::{LayerNoise, NoisyLinear},
+    observed::Observed,
     params::{Network, Params, ParamsBuilder},
     quantiles::QuantileEmbedding,
     returns::Returns,
@@ -148,7 +149,7 @@ impl QNet {
     /// Action values of `obs`, `[batch, ...]` in the environment's own type → float32
     /// `[batch, num_actions]`. Noisy weights are what they are on average; implicit quantiles are those in the
     /// middles of equal parts of [0, 1].
-    pub fn values(&self, obs: &Tensor) -> Tensor {
+    pub fn values(&self, obs: impl Into<Observed>) -> Tensor {
         self.returns.mean(&self.forward(obs, None, None))
     }
 
@@ -156,7 +157,7 @@ impl QNet {
     /// makes of `obs`.
     pub fn forward(
         &self,
-        obs: &Tensor,
+        obs: impl Into<Observed>,
         noise: Option<&Noise>,
         fractions: Option<&Tensor>,
     ) -> Tensor {
@@ -164,7 +165,7 @@ impl QNet {
     }
 
     /// What the body makes of `obs`, `[batch, features]`: neither noise nor fractions change it.
-    pub fn features(&self, obs: &Tensor) -> Tensor {
+    pub fn features(&self, obs: impl Into<Observed>) -> Tensor {
         self.body.forward(obs, self.compute)
     }
 

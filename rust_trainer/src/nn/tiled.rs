@@ -8,6 +8,7 @@ use tch::{Device, Kind, Tensor};
 
 use super::{
     node::{self, Backward},
+    observed::Observed,
     params::Version,
 };
 use crate::{
@@ -43,28 +44,33 @@ impl TiledTrunk {
         })
     }
 
-    /// Features, bfloat16 `[images, features]`, of bytes `[images, height, width, channels]`; none where these or the
-    /// parameters lie elsewhere, or all is left to libtorch.
+    /// Features, bfloat16 `[images, features]`, of bytes `[images, channels, height, width]`, which are read where they
+    /// lie if channels lie last; none where these or the parameters are on another device, or all is left to libtorch.
     ///
     /// # Panics
     /// Where libtorch fails, as its own operations do.
-    pub fn forward(&self, images: &Tensor) -> Option<Tensor> {
+    pub fn forward(&self, obs: &Observed) -> Option<Tensor> {
+        let (all, places) = obs.rows();
         let is_ours = !processor::is_left_to_libtorch()
-            && is_plain(images, Kind::Uint8)
+            && (all.device(), all.kind()) == (Device::Cpu, Kind::Uint8)
             && self.params.iter().all(|param| is_plain(param, Kind::Float));
-        if !is_ours || images.numel() == 0 {
+        let count = obs.count() as usize;
+        if !is_ours || count == 0 {
             return None;
         }
+        let images = all.permute([0, 2, 3, 1]).contiguous();
+        let image = images.numel() / images.size()[0] as usize;
+        let places: Vec<usize> = match places {
+            Some(places) => places.iter().map(|place| *place as usize * image).collect(),
+            None => (0..count).map(|number| number * image).collect(),
+        };
         let inputs: Vec<&Tensor> = self.params.iter().collect();
         let params: Vec<&[f32]> = self.params.iter().map(numbers).collect();
         let weights = self.weights(&params);
-        let count = images.size()[0] as usize;
-        let image = images.numel() / count;
-        let places: Vec<usize> = (0..count).map(|number| number * image).collect();
         let shape = [count as i64, self.trunk.features() as i64];
         let mut features = Tensor::empty(shape, (Kind::BFloat16, Device::Cpu));
         let bytes = Images {
-            bytes: numbers(images),
+            bytes: numbers(&images),
             places: &places,
         };
         if !node::wants_gradients(&inputs) {
@@ -77,7 +83,7 @@ impl TiledTrunk {
         let saved = Saved {
             trunk: Arc::clone(&self.trunk),
             weights,
-            images: images.shallow_clone(),
+            images,
             places,
             activations,
             features: features.detach(),

@@ -11,14 +11,20 @@ mod conv;
 mod conv_passes;
 #[cfg(target_arch = "x86_64")]
 mod hardware;
+mod layers;
 mod linear;
 mod norm;
 mod packed;
+mod passes;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 mod tiles;
 mod trunk;
+mod unit;
 
 pub use activations::Activations;
+pub use layers::TrunkShape;
 pub use packed::PackedTrunk;
-pub use trunk::{Images, TileUnit, Trunk, TrunkShape};
+pub use passes::Images;
+pub use trunk::Trunk;
+pub use unit::TileUnit;

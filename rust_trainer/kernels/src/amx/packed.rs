@@ -6,10 +6,10 @@ use std::{
     thread,
 };
 
-use super::{blocks, conv::Layer, tiles::Tiles, trunk::Trunk};
+use super::{blocks, conv::Layer, layers::Layers, tiles::Tiles};
 use crate::tile::Scratch;
 
-/// Weights of a [`Trunk`] as its passes read them, packed once by any number of threads: [`Trunk::pack`].
+/// Weights of a [`Trunk`](crate::Trunk) as its passes read them, packed once by any number of threads: [`Trunk::pack`](crate::Trunk::pack).
 #[derive(Debug)]
 pub struct PackedTrunk {
     start: *mut u16,
@@ -35,10 +35,10 @@ enum Piece<'a> {
 }
 
 impl PackedTrunk {
-    /// Room for the weights of a trunk.
-    pub(super) fn new(trunk: &Trunk) -> Self {
-        let convs = trunk.layers.iter().map(|layer| layer.conv.weights());
-        let linear = trunk
+    /// Room for the weights of a layers.
+    pub(super) fn new(layers: &Layers) -> Self {
+        let convs = layers.convs.iter().map(|layer| layer.conv.weights());
+        let linear = layers
             .linear
             .iter()
             .map(|layer| layer.terms() * layer.outputs);
@@ -53,7 +53,7 @@ impl PackedTrunk {
         Self {
             start: memory.start(),
             places,
-            lengths: trunk.lengths().collect(),
+            lengths: layers.lengths().collect(),
             next: AtomicUsize::new(0),
             done: AtomicUsize::new(0),
             _memory: memory,
@@ -73,38 +73,38 @@ impl PackedTrunk {
     }
 
     /// Whether the trunk's weights are as many as those that there is room for.
-    pub(super) fn is_for(&self, trunk: &Trunk) -> bool {
-        trunk.lengths().eq(self.lengths.iter().copied())
+    pub(super) fn is_for(&self, layers: &Layers) -> bool {
+        layers.lengths().eq(self.lengths.iter().copied())
     }
 
-    pub(super) fn is_whole(&self, trunk: &Trunk) -> bool {
-        self.done.load(Ordering::Acquire) == num_pieces(trunk)
+    pub(super) fn is_whole(&self, layers: &Layers) -> bool {
+        self.done.load(Ordering::Acquire) == num_pieces(layers)
     }
 
     /// Packs pieces that nobody else has begun with, and waits for those of others.
-    pub(super) unsafe fn take_part<T: Tiles>(&self, _: &mut T, trunk: &Trunk, params: &[&[f32]]) {
-        let count = num_pieces(trunk);
+    pub(super) unsafe fn take_part<T: Tiles>(&self, _: &mut T, layers: &Layers, params: &[&[f32]]) {
+        let count = num_pieces(layers);
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             if number >= count {
                 break;
             }
-            match piece(trunk, number) {
+            match piece(layers, number) {
                 Piece::Conv(number, layer) => {
-                    self.pack_conv::<T>(number, layer, trunk.of_layer(params, number)[0]);
+                    self.pack_conv::<T>(number, layer, layers.of_layer(params, number)[0]);
                 }
                 Piece::Linear(output) => {
-                    let number = trunk.layers.len();
-                    if let Some(linear) = &trunk.linear {
+                    let number = layers.convs.len();
+                    if let Some(linear) = &layers.linear {
                         let to = self.layer(number, linear.terms() * linear.outputs);
-                        linear.pack::<T>(output, trunk.of_layer(params, number)[0], to);
+                        linear.pack::<T>(output, layers.of_layer(params, number)[0], to);
                     }
                 }
             }
             self.done.fetch_add(1, Ordering::Release);
         }
         let mut turns = 0;
-        while !self.is_whole(trunk) {
+        while !self.is_whole(layers) {
             turns += 1;
             if turns % 1000 == 0 {
                 thread::yield_now();
@@ -130,15 +130,15 @@ impl PackedTrunk {
     }
 }
 
-fn num_pieces(trunk: &Trunk) -> usize {
-    trunk.layers.len() + trunk.linear.as_ref().map_or(0, |layer| layer.outputs / 32)
+fn num_pieces(layers: &Layers) -> usize {
+    layers.convs.len() + layers.linear.as_ref().map_or(0, |layer| layer.outputs / 32)
 }
 
 /// The large ones first.
-fn piece(trunk: &Trunk, number: usize) -> Piece<'_> {
-    let of_linear = num_pieces(trunk) - trunk.layers.len();
+fn piece(layers: &Layers, number: usize) -> Piece<'_> {
+    let of_linear = num_pieces(layers) - layers.convs.len();
     match number.checked_sub(of_linear) {
-        Some(conv) => Piece::Conv(conv, &trunk.layers[conv]),
+        Some(conv) => Piece::Conv(conv, &layers.convs[conv]),
         None => Piece::Linear(number),
     }
 }

@@ -48,7 +48,7 @@ fn what_is_written_is_read_by_row_and_by_sample() {
                 .copy_from_slice(&[first, first + 1, first + 2, first + 3]);
         }
         assert_eq!(bytes(&store.row(1)), [10, 11, 12, 13]);
-        let gathered = store.gather(&[5, 0]);
+        let gathered = store.observed(vec![5, 0]).tensor();
         assert_eq!(gathered.size(), [2, 2]);
         assert_eq!(bytes(&gathered), [22, 23, 0, 1]);
     }
@@ -58,7 +58,7 @@ fn what_is_written_is_read_by_row_and_by_sample() {
 fn what_is_handed_out_does_not_change_when_its_row_is_written_again() {
     for mut store in stores() {
         store.lend(0).fill(1);
-        let (row, gathered) = (store.row(0), store.gather(&[0, 1]));
+        let (row, gathered) = (store.row(0), store.observed(vec![0, 1]).tensor());
         store.lend(0).fill(2);
         assert_eq!(bytes(&row), [1; 4]);
         assert_eq!(bytes(&gathered), [1; 4]);
@@ -104,7 +104,7 @@ fn images_are_turned_in_memory_and_not_for_the_reader() {
                 assert_eq!(bytes(&store.row(row)), written, "once more");
                 assert_eq!(bytes(&store.host_row(row)), written);
             }
-            let gathered = store.gather(&[3, 0]);
+            let gathered = store.observed(vec![3, 0]).tensor();
             assert_eq!(gathered.size(), [2, channels as i64, 2, 3]);
             let second = 6 * channels;
             assert_eq!(bytes(&gathered.get(0)), written[second..]);
@@ -190,7 +190,7 @@ fn a_lent_row_is_not_read() {
 fn samples_of_a_lent_row_are_not_read() {
     let mut store = store();
     let _slot = store.lend(1);
-    let _ = store.gather(&[0, 3]);
+    let _ = store.observed(vec![0, 3]).tensor();
 }
 
 #[test]

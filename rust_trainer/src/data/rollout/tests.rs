@@ -35,7 +35,7 @@ fn the_observations_behind_the_last_step_are_the_next_rollouts_first() {
         }
         assert!(rollout.is_full());
         let all: Vec<i64> = (0..6).rev().collect();
-        let obs = floats(rollout.batch(&all).obs);
+        let obs = floats(rollout.batch(&all).obs.tensor());
         let last = first + 2.0;
         assert_eq!(obs[..2], [-last, last]);
         assert_eq!(obs[4..], [-first, first]);

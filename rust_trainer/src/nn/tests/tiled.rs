@@ -1,5 +1,6 @@
 //! The Nature CNN in tiles, emulated ones and the processor's: beside libtorch in float64, and as a part of a network.
 
+use rand::RngExt;
 use tch::{Device, Kind, Tensor, no_grad, no_grad_guard};
 use vec_env::{Dtype, ObsSpec};
 
@@ -67,8 +68,11 @@ fn units() -> Vec<bool> {
         .collect()
 }
 
+/// The same each time.
 fn images(count: i64) -> Tensor {
-    Tensor::randint(256, [count, 4, 44, 36], (Kind::Uint8, Device::Cpu))
+    let mut rng = seeded_rng(9);
+    let bytes: Vec<u8> = (0..count * 4 * 44 * 36).map(|_| rng.random()).collect();
+    Tensor::from_slice(&bytes).view([count, 4, 44, 36])
 }
 
 /// Rounded to bfloat16, as if that changed nothing of the gradient.
@@ -128,7 +132,9 @@ fn features_and_gradients_are_those_of_libtorch() {
         let difference = distance(&features, &theirs);
         assert!(difference < 1.0 / 128.0, "features: {difference:e}");
 
-        let factors = Tensor::randn(features.size(), (Kind::Float, Device::Cpu)) / 33.0;
+        let mut rng = seeded_rng(10);
+        let factors = (0..features.numel()).map(|_| rng.random::<f32>() - 0.5);
+        let factors = Tensor::from_slice(&factors.collect::<Vec<_>>()).view_as(&features) / 33.0;
         let factors = double(&factors.to_kind(Kind::BFloat16)) * features.gt(0.0);
         let ours = net.gradient(&features, &factors);
         let mut start = 0;
