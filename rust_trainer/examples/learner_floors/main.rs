@@ -244,7 +244,8 @@ impl Bench {
         // Adam reads gradient, weights and two moments, and writes all but the first.
         vec![
             ("act: 8 observations", NUM_ENVS as f64 * FORWARD, weights),
-            ("gather", 0.0, 2.0 * batch * OBS_BYTES),
+            // Images are copied where they are computed with, or read where they lie.
+            ("gather", 0.0, 0.0),
             (
                 "forward",
                 batch * FORWARD,
