@@ -205,7 +205,8 @@ fn scale_and_middle(actions: &ActionSpace) -> Result<(Vec<f32>, Vec<f32>), Train
 }
 
 #[expect(unsafe_code, reason = "says what the type holds")]
-// SAFETY: tensors, numbers and lists of them, which only `&mut self` changes.
+// SAFETY: tensors, numbers and lists of them, which only `&mut self` changes; what a body makes of its weights lies behind
+// a lock.
 unsafe impl ReadOnly for Actor {}
 
 impl Network for Actor {

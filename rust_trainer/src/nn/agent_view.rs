@@ -78,11 +78,13 @@ impl AgentView {
     }
 
     /// What the policy reads of rows.
+    #[must_use]
     pub fn own(&self, rows: &Observed) -> Observed {
         first(rows, &self.own)
     }
 
     /// What the value function reads of rows.
+    #[must_use]
     pub fn shown(&self, rows: &Observed) -> Observed {
         first(rows, &self.shown)
     }

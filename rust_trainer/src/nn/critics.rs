@@ -117,7 +117,8 @@ impl Critics {
 }
 
 #[expect(unsafe_code, reason = "says what the type holds")]
-// SAFETY: tensors, numbers and lists of them, which only `&mut self` changes.
+// SAFETY: tensors, numbers and lists of them, which only `&mut self` changes; what a body makes of its weights lies behind
+// a lock.
 unsafe impl ReadOnly for Critics {}
 
 impl Network for Critics {

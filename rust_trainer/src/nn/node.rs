@@ -19,7 +19,7 @@ pub(super) trait Backward: Send + 'static {
 
 /// A tensor of libtorch's.
 #[repr(C)]
-pub(super) struct RawTensor {
+struct RawTensor {
     _private: [u8; 0],
 }
 

@@ -27,7 +27,6 @@ impl Observed {
     }
 
     /// A tensor of them alone, images as they lie in memory.
-    #[must_use]
     pub fn tensor(&self) -> Tensor {
         let Some(places) = &self.places else {
             return self.all.shallow_clone();

@@ -238,7 +238,7 @@ impl QNet {
 unsafe impl ReadOnly for Option<Noise> {}
 
 #[expect(unsafe_code, reason = "says what the type holds")]
-// SAFETY: tensors and numbers, which only `&mut self` changes.
+// SAFETY: tensors and numbers, which only `&mut self` changes; what the body makes of its weights lies behind a lock.
 unsafe impl ReadOnly for QNet {}
 
 impl Network for QNet {

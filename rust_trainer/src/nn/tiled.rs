@@ -97,29 +97,21 @@ impl TiledTrunk {
         // libtorch counts what is written to a tensor through it, `Version` what is written to all of them at once.
         let of_tensors = self.params.iter().map(Tensor::internal_version).sum();
         let version = (self.version.get(), of_tensors);
-        let weights = {
-            let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
-            if packed
-                .as_ref()
-                .is_none_or(|packed| packed.version != version)
-            {
+        let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
+        let present = match packed.take() {
+            Some(present) if present.version == version => present,
+            before => {
                 // Their memory is used again, unless a graph still needs it.
-                let before = packed
-                    .take()
-                    .and_then(|packed| Arc::into_inner(packed.weights));
-                let weights = match before {
-                    Some(mut weights) => {
-                        weights.clear();
-                        weights
-                    }
-                    None => self.trunk.room_for_weights(),
-                };
-                let weights = Arc::new(weights);
-                *packed = Some(Packed { version, weights });
+                let room = before.and_then(|before| Arc::into_inner(before.weights));
+                let mut room = room.unwrap_or_else(|| self.trunk.room_for_weights());
+                room.clear();
+                let weights = Arc::new(room);
+                Packed { version, weights }
             }
-            packed.as_ref().map(|packed| Arc::clone(&packed.weights))
         };
-        let weights = weights.unwrap_or_else(|| Arc::new(self.trunk.room_for_weights()));
+        let weights = Arc::clone(&present.weights);
+        *packed = Some(present);
+        drop(packed);
         self.trunk.pack(&weights, params);
         weights
     }

@@ -117,8 +117,8 @@ fn features_and_gradients_are_those_of_libtorch() {
         .flat_map(|unit| styles.map(|style| (unit, style)))
     {
         let style = BodyStyle {
-            last_layer,
             layer_norm,
+            last_layer,
             ..BodyStyle::ACTOR_CRITIC
         };
         let (net, images) = (Net::styled(1, emulates_tiles, style), images(33));
@@ -176,18 +176,17 @@ fn weights_that_were_changed_are_packed_anew() {
     let _guard = no_grad_guard();
     let before = net.forward(&images);
     let changes: [fn(&mut Net, &Net); 4] = [
-        |net, _| drop(net.params.flat_mut().g_mul_scalar_(0.5)),
+        |net, _| {
+            let _ = net.params.flat_mut().g_mul_scalar_(0.5);
+        },
         |net, other| net.params.copy_from(&other.params),
         |net, _| {
-            drop(
-                net.params
-                    .named()
-                    .next()
-                    .unwrap()
-                    .1
-                    .shallow_clone()
-                    .fill_(0.01),
-            )
+            let first = net
+                .params
+                .named()
+                .next()
+                .map(|(_, param)| param.shallow_clone());
+            let _ = first.unwrap().fill_(0.01);
         },
         |net, other| net.params.approach(&other.params, 0.5),
     ];
