@@ -1,6 +1,9 @@
 //! Every kernel that this processor can run beside sums in float64 of the same rounded numbers.
 
+mod numbers;
+
 use learner_kernels::{Convolution, Gradients, Instructions, Kernels, Pixels, bf16};
+use numbers::uniform;
 
 /// A type of numbers that there are kernels for.
 trait Number: Copy + Into<f64> + 'static {
@@ -27,18 +30,6 @@ impl Number for bf16 {
     fn kernels(set: Instructions) -> Option<&'static Kernels<Self>> {
         Kernels::bfloat16(set)
     }
-}
-
-/// Numbers from -0.5 to 0.5, the same each time (Marsaglia's xorshift).
-fn uniform(count: usize, seed: u64) -> Vec<f32> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut draw = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 40) as f32 / (1 << 24) as f32 - 0.5
-    };
-    (0..count).map(|_| draw()).collect()
 }
 
 fn exact<N: Number>(numbers: &[N]) -> Vec<f64> {

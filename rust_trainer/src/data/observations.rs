@@ -133,8 +133,9 @@ impl Observations {
         }
     }
 
-    /// Copies of observations as in [`Observations::observed`], of rows that are [readable](Observations::make_readable), for samples int64
-    /// `[samples]` that lie where the network runs: nothing of it waits for the host.
+    /// Copies of observations as in [`Observations::observed`], of rows that are
+    /// [readable](Observations::make_readable), for samples int64 `[samples]` that lie where the network runs: nothing of
+    /// it waits for the host.
     pub fn at(&self, samples: &Tensor) -> Tensor {
         let all = match &self.rows {
             Rows::OnHost { rows, .. } => rows.views().flatten(0, 1),

@@ -1,18 +1,10 @@
 //! Trunks with parameters, images and gradients to run them with.
 
-use learner_kernels::{Images, PackedTrunk, TileUnit, Trunk, TrunkShape, bf16};
+#[path = "../numbers/mod.rs"]
+mod numbers;
 
-/// Numbers from -0.5 to 0.5, the same each time (Marsaglia's xorshift).
-pub fn uniform(count: usize, seed: u64) -> Vec<f32> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut draw = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 40) as f32 / (1 << 24) as f32 - 0.5
-    };
-    (0..count).map(|_| draw()).collect()
-}
+use learner_kernels::{Images, PackedTrunk, TileUnit, Trunk, TrunkShape, bf16};
+pub use numbers::uniform;
 
 /// A layer by its definition. The fully connected one is a convolution whose kernel is as large as its images.
 #[derive(Clone, Copy, Debug)]
