@@ -12,8 +12,8 @@
 use std::{env, hint::black_box, iter, time::Instant};
 
 use learner_kernels::{
-    AdamStep, Convolution, Gradients, Images, Instructions, Kernels, Pixels, RmsPropStep, TileUnit,
-    Trunk, TrunkShape, bf16, sum_of_squares,
+    AdamStep, Convolution, Gradients, Images, Instructions, Kernels, Pixels, ResidualShape,
+    RmsPropStep, TileUnit, Trunk, TrunkShape, bf16, sum_of_squares,
 };
 
 const MINIBATCH: usize = 256;
@@ -37,8 +37,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     if let Some(unit) = TileUnit::processor() {
-        time_trunk(unit, "AMX trunk", false, rounds);
-        time_trunk(unit, "AMX trunk, norm", true, rounds);
+        time_nature(unit, "AMX trunk", false, rounds);
+        time_nature(unit, "AMX trunk, norm", true, rounds);
+        time_residual(unit, rounds);
     }
     time_steps(rounds);
     Ok(())
@@ -112,10 +113,8 @@ fn time_layer<N: Copy>(
     );
 }
 
-/// The Nature CNN as a whole in tiles: packing, forward and backward pass of a minibatch, and acting for 8.
-fn time_trunk(unit: TileUnit, name: &str, norm: bool, rounds: usize) {
-    const IMAGE: usize = 84 * 84 * 4;
-    const FLOPS: f64 = 2.0 * (400.0 * 8192.0 + 81.0 * 32768.0 + 49.0 * 36864.0 + 1_605_632.0);
+/// The Nature CNN as a whole in tiles.
+fn time_nature(unit: TileUnit, name: &str, norm: bool, rounds: usize) {
     let shape = TrunkShape {
         channels: 4,
         height: 84,
@@ -124,17 +123,51 @@ fn time_trunk(unit: TileUnit, name: &str, norm: bool, rounds: usize) {
         hidden: Some(512),
         norm,
     };
-    let Some(trunk) = Trunk::new(shape, unit) else {
-        return;
-    };
     let layers = [[8192, 32], [32768, 64], [36864, 64], [1_605_632, 512]];
     let lengths = layers.into_iter().flat_map(|[weights, outputs]| {
         let others = if norm { 3 } else { 1 };
-        [weights].into_iter().chain(iter::repeat_n(outputs, others))
+        iter::once(weights).chain(iter::repeat_n(outputs, others))
     });
+    let products = [400.0 * 8192.0, 81.0 * 32768.0, 49.0 * 36864.0, 1_605_632.0];
+    if let Some(trunk) = Trunk::new(shape, unit) {
+        time_trunk(&trunk, name, (lengths.collect(), &products), rounds);
+    }
+}
+
+/// IMPALA's residual network.
+fn time_residual(unit: TileUnit, rounds: usize) {
+    const PLACES: f64 = 9.0;
+    let shape = ResidualShape {
+        channels: 4,
+        height: 84,
+        width: 84,
+        stages: &[16, 32, 32],
+        hidden: Some(256),
+    };
+    let (mut lengths, mut products) = (Vec::new(), Vec::new());
+    let stages = [[4, 16, 84, 42], [16, 32, 42, 21], [32, 32, 21, 11]];
+    for [inputs, outputs, side, pooled] in stages {
+        for (inputs, side) in iter::once((inputs, side)).chain([(outputs, pooled); 4]) {
+            lengths.extend([inputs * outputs * 9, outputs]);
+            products.push(PLACES * (inputs * outputs * side * side) as f64);
+        }
+    }
+    lengths.extend([3872 * 256, 256]);
+    products.push(3872.0 * 256.0);
+    if let Some(trunk) = Trunk::residual(shape, unit) {
+        time_trunk(&trunk, "AMX residual trunk", (lengths, &products), rounds);
+    }
+}
+
+/// Packing, forward and backward pass of a minibatch, and acting for 8; `products` are those of each layer for an image.
+fn time_trunk(trunk: &Trunk, name: &str, (lengths, products): (Vec<usize>, &[f64]), rounds: usize) {
+    const IMAGE: usize = 84 * 84 * 4;
+    let flops = 2.0 * products.iter().sum::<f64>();
     // Not all the same: of such a norm makes zeros.
     let number = |at: usize| 0.0002 * (at * 37 % 101) as f32;
-    let params = lengths.map(|length| (0..length).map(number).collect());
+    let params = lengths
+        .iter()
+        .map(|length| (0..*length).map(number).collect());
     let params: Vec<Vec<f32>> = params.collect();
     let params: Vec<&[f32]> = params.iter().map(Vec::as_slice).collect();
     let bytes = vec![50; MINIBATCH * IMAGE];
@@ -143,58 +176,39 @@ fn time_trunk(unit: TileUnit, name: &str, norm: bool, rounds: usize) {
         bytes: &bytes,
         places: &places,
     };
-    let mut features = vec![bf16::ZERO; MINIBATCH * 512];
-    report(
-        &format!("{name} packed"),
-        4.0 * 1_683_456.0,
-        "GB/s",
-        rounds,
-        || {
-            trunk.pack(&trunk.room_for_weights(), &params);
-        },
-    );
+    let mut features = vec![bf16::ZERO; MINIBATCH * trunk.features()];
+    let bytes = 4.0 * lengths.iter().sum::<usize>() as f64;
+    report(&format!("{name} packed"), bytes, "GB/s", rounds, || {
+        trunk.pack(&trunk.room_for_weights(), &params);
+    });
     let packed = trunk.room_for_weights();
     trunk.pack(&packed, &params);
-    let amount = FLOPS * MINIBATCH as f64;
+    let amount = flops * MINIBATCH as f64;
     let mut made = None;
-    report(
-        &format!("{name} forward"),
-        amount,
-        "GFLOP/s",
-        rounds,
-        || {
-            made = Some(trunk.forward(images, &packed, &params, &mut features));
-        },
-    );
+    let forward = format!("{name} forward");
+    report(&forward, amount, "GFLOP/s", rounds, || {
+        made = Some(trunk.forward(images, &packed, &params, &mut features));
+    });
     let of_features = features.clone();
     let mut of_params: Vec<Vec<f32>> = params.iter().map(|param| param.to_vec()).collect();
     let mut of_params: Vec<&mut [f32]> = of_params.iter_mut().map(Vec::as_mut_slice).collect();
     if let Some(made) = &mut made {
-        let amount = amount * 2.0 - 2.0 * 400.0 * 8192.0 * MINIBATCH as f64;
-        report(
-            &format!("{name} backward"),
-            amount,
-            "GFLOP/s",
-            rounds,
-            || {
-                let features = [&*features, &of_features];
-                trunk.backward(images, &packed, made, features, &mut of_params);
-            },
-        );
+        let amount = (2.0 * flops - 2.0 * products[0]) * MINIBATCH as f64;
+        let backward = format!("{name} backward");
+        report(&backward, amount, "GFLOP/s", rounds, || {
+            let features = [&*features, &of_features];
+            trunk.backward(images, &packed, made, features, &mut of_params);
+        });
     }
     let images = Images {
         places: &places[..8],
         ..images
     };
-    report(
-        &format!("{name}, 8 images"),
-        8.0 * FLOPS,
-        "GFLOP/s",
-        10 * rounds,
-        || {
-            trunk.act(images, &packed, &params, &mut features[..8 * 512]);
-        },
-    );
+    let features = &mut features[..8 * trunk.features()];
+    let few = format!("{name}, 8 images");
+    report(&few, 8.0 * flops, "GFLOP/s", 10 * rounds, || {
+        trunk.act(images, &packed, &params, features);
+    });
 }
 
 fn time_steps(rounds: usize) {

@@ -3,14 +3,16 @@
 use super::{conv::Layer, layers::Layers, norm::Kept};
 use crate::tile::Scratch;
 
-/// What the forward pass of a [`Trunk`](crate::Trunk) keeps for its backward pass: outputs of convolutions, and the sums of layers that
-/// have a norm.
+/// What the forward pass of a [`Trunk`](crate::Trunk) keeps for its backward pass: outputs of convolutions, the sums of layers that
+/// have a norm, and where maxima were found.
 #[derive(Debug)]
 pub struct Activations {
-    /// Of each convolution.
+    /// Of each convolution, or of what is computed in its place.
     pub(super) outputs: Vec<Scratch<u16>>,
     /// Of each layer, if they have norms.
     pub(super) norms: Vec<Kept>,
+    /// Where each maximum was found.
+    pub(super) chosen: Vec<Scratch<u8>>,
 }
 
 // SAFETY: they are memory that nobody else has.
@@ -37,22 +39,7 @@ impl Activations {
         Self {
             outputs: convs.map(output).collect(),
             norms: (0..).zip(layers.extents()).filter_map(norm).collect(),
+            chosen: Vec::new(),
         }
-    }
-
-    /// Whether there is all that the backward pass of so many blocks reads.
-    pub(super) fn is_whole(&self, layers: &Layers, blocks: usize) -> bool {
-        let has_output =
-            |(y, layer): (&Scratch<u16>, &Layer)| y.len() >= blocks * 32 * layer.conv.image_out();
-        let has_norm =
-            |(kept, (pixels, outputs)): (&Kept, _)| kept.is_whole(blocks * pixels, outputs);
-        let num_norms = if layers.norm {
-            layers.extents().count()
-        } else {
-            0
-        };
-        self.outputs.iter().zip(&layers.convs).all(has_output)
-            && self.norms.len() == num_norms
-            && self.norms.iter().zip(layers.extents()).all(has_norm)
     }
 }

@@ -97,6 +97,16 @@ functions! {
     finish(sums: *const f32, count: usize, least: f32, to: *mut u16, stride: usize);
     /// Rounds a block of sums, zero where `outputs` of rectified units are not above it.
     pass(sums: *const f32, outputs: *const u16, to: *mut u16);
+    /// The same, added to what is there.
+    pass_onto(sums: *const f32, outputs: *const u16, to: *mut u16);
+    /// Adds `count` rows of `x` to as many of 32 sums; rounds what that makes to the first of `to`, and before that,
+    /// rectified, to the second.
+    join(sums: *const f32, x: *const u16, count: usize, to: [*mut u16; 2]);
+    /// The largest of the halves of rows that begin `from` there, of so many images, as it is and rectified, and the number
+    /// that is said beside the first that has it. NaNs are larger than all else, and 0 than -0.
+    pool(from: &[(*const u16, u8)], images: usize, to: [*mut u16; 2], chosen: *mut u8);
+    /// The sums of the halves of 32 rows that begin `from` there, of those whose number was chosen.
+    of_pool(from: &[(*const u16, *const u8, u8)], to: *mut u16);
     /// Adds to each of `to` the 32 numbers of its column, from a block of pairs.
     add_columns(pairs: *const u16, to: *mut f32);
     /// By what each row of a pixel gets the mean 0 and the variance 1: `[2][32]`, a factor and what is added behind it.

@@ -60,6 +60,11 @@ impl Conv {
         self.height * self.width * self.channels
     }
 
+    /// Pixels of its outputs, and how many outputs each has.
+    pub fn pixels_out(&self) -> (usize, usize) {
+        (self.out_pixels(), self.outputs)
+    }
+
     pub fn image_out(&self) -> usize {
         self.out_pixels() * self.outputs
     }

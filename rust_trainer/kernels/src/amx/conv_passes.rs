@@ -73,6 +73,20 @@ impl Weights<'_> {
 }
 
 impl Layer {
+    /// Packs weights, `[outputs, channels, kernel, kernel]`, for the passes below.
+    pub unsafe fn pack<T: Tiles>(&self, weight: &[f32], [forward, backward]: [*mut u16; 2]) {
+        let (conv, (ins, outs)) = (&self.conv, self.conv.blocks());
+        let (places, terms) = (conv.places(), conv.terms());
+        let ordered: Vec<f32> = self.order.iter().map(|at| weight[*at as usize]).collect();
+        for (output, column) in (0..outs).flat_map(|out| (0..terms / 32).map(move |at| (out, at))) {
+            let (place, channel) = (column / ins, column % ins);
+            let forward = forward.add((output * places * ins + column) * BLOCK);
+            let backward = backward.add(((channel * places + place) * outs + output) * BLOCK);
+            let from = ordered[output * 32 * terms + column * 32..].as_ptr();
+            blocks::pack::<T>(from, terms, self.divisor(), forward, backward);
+        }
+    }
+
     /// A block of images through convolution, bias, norm and rectified units.
     pub unsafe fn forward<T: Tiles>(
         &self,

@@ -1,7 +1,5 @@
 //! The layers of a trunk, and how its parameters are numbered.
 
-use std::iter;
-
 use super::{
     blocks,
     conv::{Conv, Layer, Squares},
@@ -105,14 +103,6 @@ impl Layers {
         })
     }
 
-    /// Numbers that it makes of an image.
-    pub fn features(&self) -> usize {
-        match (&self.linear, self.convs.last()) {
-            (Some(linear), _) => linear.outputs,
-            (None, last) => last.map_or(0, |layer| layer.conv.image_out()),
-        }
-    }
-
     /// Parameters of a layer.
     pub fn per_layer(&self) -> usize {
         if self.norm { 4 } else { 2 }
@@ -137,21 +127,8 @@ impl Layers {
     pub fn extents(&self) -> impl Iterator<Item = (usize, usize)> {
         let convs = self.convs.iter().map(|layer| &layer.conv);
         let linear = self.linear.iter().map(|linear| (1, linear.outputs));
-        let convs = convs.map(|conv| (conv.out_pixels(), conv.outputs));
+        let convs = convs.map(Conv::pixels_out);
         convs.chain(linear)
-    }
-
-    /// Lengths of the parameters.
-    pub fn lengths(&self) -> impl Iterator<Item = usize> {
-        let convs = self.convs.iter().map(|layer| layer.conv.terms());
-        let terms = convs.chain(self.linear.iter().map(Linear::terms));
-        let others = self.per_layer() - 1;
-        terms
-            .zip(self.extents())
-            .flat_map(move |(terms, (_, outputs))| {
-                let others = iter::repeat_n(outputs, others);
-                iter::once(terms * outputs).chain(others)
-            })
     }
 }
 

@@ -42,6 +42,15 @@ impl Linear {
         self.pixels * self.channels
     }
 
+    pub fn weights(&self) -> usize {
+        self.terms() * self.outputs
+    }
+
+    /// Pieces in which its weights are packed.
+    pub fn num_pieces(&self) -> usize {
+        self.outputs / 32
+    }
+
     /// Blocks of terms, and of outputs.
     fn blocks(&self) -> (usize, usize) {
         (self.terms() / 32, self.outputs / 32)

@@ -13,9 +13,11 @@ mod conv_passes;
 mod hardware;
 mod layers;
 mod linear;
+mod network;
 mod norm;
 mod packed;
 mod passes;
+mod residual;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 mod tiles;
@@ -26,5 +28,6 @@ pub use activations::Activations;
 pub use layers::TrunkShape;
 pub use packed::PackedTrunk;
 pub use passes::Images;
+pub use residual::ResidualShape;
 pub use trunk::Trunk;
 pub use unit::TileUnit;

@@ -1,11 +1,16 @@
 //! The passes through all layers of a trunk.
 
+use std::iter;
+
 use super::{
     activations::Activations,
     blocks::BLOCK,
-    conv::{Conv, Layer},
+    conv::Layer,
     conv_passes::{Input, Room, Weights},
     layers::Layers,
+    linear::Linear,
+    network::Network,
+    norm::Kept,
     packed::PackedTrunk,
     tiles::Tiles,
 };
@@ -20,15 +25,81 @@ pub struct Images<'a> {
     pub places: &'a [usize],
 }
 
+impl Images<'_> {
+    /// Where each image of a block begins, of so many bytes; the last one fills it.
+    pub(super) fn pointers(&self, block: usize, of_block: usize, image: usize) -> [*const u8; 32] {
+        let last = self.places.len() - 1;
+        std::array::from_fn(|number| {
+            let place = self.places[(block * of_block + number).min(last)];
+            self.bytes[place..place + image].as_ptr()
+        })
+    }
+}
+
 /// Up to how many images are acted for in tiles of so many rows.
 pub const FEW: usize = 16;
 
-impl Layers {
-    /// The forward pass, for images of which all is kept for the backward pass or not.
-    ///
-    /// # Safety
-    /// All lengths are the layers', and the processor has the tiles.
-    pub unsafe fn through<T: Tiles>(
+impl Network for Layers {
+    fn image(&self) -> usize {
+        self.image
+    }
+
+    fn features(&self) -> usize {
+        match (&self.linear, self.convs.last()) {
+            (Some(linear), _) => linear.outputs,
+            (None, last) => last.map_or(0, |layer| layer.conv.image_out()),
+        }
+    }
+
+    fn lengths(&self) -> Vec<usize> {
+        let convs = self.convs.iter().map(|layer| layer.conv.terms());
+        let terms = convs.chain(self.linear.iter().map(Linear::terms));
+        let others = self.per_layer() - 1;
+        let of_layer = |(terms, (_, outputs)): (usize, (usize, usize))| {
+            iter::once(terms * outputs).chain(iter::repeat_n(outputs, others))
+        };
+        terms.zip(self.extents()).flat_map(of_layer).collect()
+    }
+
+    fn room(&self) -> Vec<[usize; 2]> {
+        let convs = self.convs.iter().map(|layer| layer.conv.weights());
+        let linear = self.linear.iter().map(Linear::weights);
+        convs.chain(linear).map(|weights| [weights; 2]).collect()
+    }
+
+    fn num_pieces(&self) -> usize {
+        self.convs.len() + self.linear.as_ref().map_or(0, Linear::num_pieces)
+    }
+
+    unsafe fn pack<T: Tiles>(&self, piece: usize, packed: &PackedTrunk, params: &[&[f32]]) {
+        let of_linear = self
+            .linear
+            .as_ref()
+            .filter(|linear| piece < linear.num_pieces());
+        let number = match of_linear {
+            Some(_) => self.convs.len(),
+            None => piece - (self.num_pieces() - self.convs.len()),
+        };
+        let (weight, to) = (self.of_layer(params, number)[0], packed.layer(number));
+        match of_linear {
+            Some(linear) => linear.pack::<T>(piece, weight, to),
+            None => self.convs[number].pack::<T>(weight, to),
+        }
+    }
+
+    fn is_whole(&self, Activations { outputs, norms, .. }: &Activations, blocks: usize) -> bool {
+        let has_output =
+            |(y, layer): (&Scratch<u16>, &Layer)| y.len() >= blocks * 32 * layer.conv.image_out();
+        let has_norm =
+            |(kept, (pixels, outputs)): (&Kept, _)| kept.is_whole(blocks * pixels, outputs);
+        let num_norms = if self.norm { self.extents().count() } else { 0 };
+        outputs.len() == self.convs.len()
+            && outputs.iter().zip(&self.convs).all(has_output)
+            && norms.len() == num_norms
+            && norms.iter().zip(self.extents()).all(has_norm)
+    }
+
+    unsafe fn through<T: Tiles>(
         &self,
         tiles: &mut T,
         (images, is_kept): (Images<'_>, bool),
@@ -43,10 +114,10 @@ impl Layers {
         // What is not kept stays in the caches.
         let blocks_of = |layer: usize| if is_kept || layer >= last { blocks } else { 1 };
         let mut made = Activations::new(self, params, blocks_of, of_block);
-        let Activations { outputs, norms } = &mut made;
+        let Activations { outputs, norms, .. } = &mut made;
         let mut room = Room::new(&self.convs, of_block, false);
         for block in 0..blocks {
-            let pointers = self.pointers(images, block, of_block);
+            let pointers = images.pointers(block, of_block, self.image);
             let mut x = Input::Bytes(&pointers[..of_block]);
             for (number, layer) in self.convs.iter().enumerate() {
                 let block = block.min(blocks_of(number) - 1);
@@ -55,7 +126,7 @@ impl Layers {
                     .add(block * of_block * layer.conv.image_out());
                 let norm = norms.get_mut(number);
                 let weights = Weights {
-                    packed: packed.layer(number, layer.conv.weights())[0],
+                    packed: packed.layer(number)[0],
                     bias: self.of_layer(params, number)[1],
                     norm: norm.map(|norm| norm.from(block * layer.conv.out_pixels())),
                 };
@@ -68,7 +139,7 @@ impl Layers {
             Some(linear) => {
                 let number = self.convs.len();
                 let weights = Weights {
-                    packed: packed.layer(number, linear.terms() * linear.outputs)[0],
+                    packed: packed.layer(number)[0],
                     bias: self.of_layer(params, number)[1],
                     norm: norms.get_mut(number).map(|norm| norm.from(0)),
                 };
@@ -78,21 +149,17 @@ impl Layers {
                     linear.act(tiles, count, x, weights, features.as_mut_ptr());
                 }
             }
-            None => flatten(&self.convs[last].conv, of_block, x, features),
+            None => flatten(self.convs[last].conv.pixels_out(), of_block, x, features),
         }
         made
     }
 
-    /// The backward pass.
-    ///
-    /// # Safety
-    /// As there.
-    pub unsafe fn back<T: Tiles>(
+    unsafe fn back<T: Tiles>(
         &self,
         tiles: &mut T,
         images: Images<'_>,
         packed: &PackedTrunk,
-        Activations { outputs, norms }: &mut Activations,
+        Activations { outputs, norms, .. }: &mut Activations,
         [features, of_features]: [&[u16]; 2],
         of_params: &mut [&mut [f32]],
     ) {
@@ -116,11 +183,14 @@ impl Layers {
                 let norm = norm.zip(of_norm(of_layer));
                 let of_bias = of_layer[1].as_mut_ptr();
                 let mut of = linear.of_outputs::<T>(features, of_features, norm, of_bias);
-                let packed = packed.layer(number, linear.terms() * linear.outputs)[1];
+                let packed = packed.layer(number)[1];
                 linear.of_weights(tiles, blocks, (x, &mut of), of_layer[0]);
                 linear.of_inputs(tiles, blocks, (&mut of, packed), x, to);
             }
-            None => unflatten(&self.convs[last].conv, blocks, [features, of_features], to),
+            None => {
+                let pixels = self.convs[last].conv.pixels_out();
+                unflatten(pixels, blocks, [features, of_features], to);
+            }
         }
         let sums = self
             .convs
@@ -129,7 +199,7 @@ impl Layers {
         let mut sums: Vec<Scratch<f32>> = sums.collect();
         let mut room = Room::new(&self.convs, 32, true);
         for block in 0..blocks {
-            let pointers = self.pointers(images, block, 32);
+            let pointers = images.pointers(block, 32, self.image);
             for (number, layer) in self.convs.iter().enumerate().rev() {
                 let mut of_y = of_outputs[number].start();
                 if number == last {
@@ -151,7 +221,7 @@ impl Layers {
                 let to = (sums[number].start(), of_layer[1].as_mut_ptr());
                 layer.of_weights(tiles, &mut room, input, of_y, to);
                 if let Some(x) = x {
-                    let packed = packed.layer(number, layer.conv.weights())[1];
+                    let packed = packed.layer(number)[1];
                     let to = of_outputs[number - 1].start();
                     layer.of_inputs(tiles, &mut room, (of_y, packed), x, to);
                 }
@@ -165,15 +235,6 @@ impl Layers {
         {
             ordered(layer, sums.start(), to);
         }
-    }
-
-    /// Where each image of a block begins; the last one fills it.
-    fn pointers(&self, images: Images<'_>, block: usize, of_block: usize) -> [*const u8; 32] {
-        let last = images.places.len() - 1;
-        std::array::from_fn(|number| {
-            let place = images.places[(block * of_block + number).min(last)];
-            images.bytes[place..place + self.image].as_ptr()
-        })
     }
 }
 
@@ -198,27 +259,27 @@ unsafe fn ordered(layer: &Layer, sums: *const f32, to: &mut [f32]) {
 }
 
 /// Where in blocks of so many images the number at `at` of `[image][outputs][pixels]` lies.
-fn in_blocks(conv: &Conv, of_block: usize, at: usize) -> usize {
-    let (image, at) = (at / conv.image_out(), at % conv.image_out());
-    let (output, pixel) = (at / conv.out_pixels(), at % conv.out_pixels());
+fn in_blocks((pixels, outputs): (usize, usize), of_block: usize, at: usize) -> usize {
+    let (image, at) = (at / (pixels * outputs), at % (pixels * outputs));
+    let (output, pixel) = (at / pixels, at % pixels);
     let (block, row) = (image / of_block, image % of_block);
-    let line = (block * conv.out_pixels() + pixel) * conv.blocks().1 + output / 32;
+    let line = (block * pixels + pixel) * (outputs / 32) + output / 32;
     (line * of_block + row) * 32 + output % 32
 }
 
-/// Outputs in blocks → `[image][outputs][pixels]`.
-unsafe fn flatten(conv: &Conv, of_block: usize, from: *const u16, to: &mut [u16]) {
+/// Outputs in blocks, so many pixels of so many each → `[image][outputs][pixels]`.
+pub unsafe fn flatten(from: (usize, usize), of_block: usize, y: *const u16, to: &mut [u16]) {
     for (at, to) in to.iter_mut().enumerate() {
-        *to = *from.add(in_blocks(conv, of_block, at));
+        *to = *y.add(in_blocks(from, of_block, at));
     }
 }
 
 /// The gradient of `[image][outputs][pixels]` through rectified units → blocks, with zeros where they are not filled.
-unsafe fn unflatten(conv: &Conv, blocks: usize, [y, of_y]: [&[u16]; 2], to: *mut u16) {
-    to.write_bytes(0, blocks * 32 * conv.image_out());
+pub unsafe fn unflatten(to: (usize, usize), blocks: usize, [y, of_y]: [&[u16]; 2], of: *mut u16) {
+    of.write_bytes(0, blocks * 32 * to.0 * to.1);
     for (at, (y, of_y)) in y.iter().zip(of_y).enumerate() {
         if y.cast_signed() > 0 {
-            *to.add(in_blocks(conv, 32, at)) = *of_y;
+            *of.add(in_blocks(to, 32, at)) = *of_y;
         }
     }
 }

@@ -113,6 +113,11 @@ fn surroundings<T: Tiles>(seed: u64, kind: fn(u64) -> u64) -> Vec<(&'static str,
         work(to.as_mut_ptr());
         to.map(u32::from).to_vec()
     };
+    // Of two NaNs the sum is either.
+    let sums = |work: &dyn Fn(*mut u16)| {
+        let alike = |number: u32| if number & 0x7fff > 0x7f80 { !0 } else { number };
+        halves(work).into_iter().map(alike).collect()
+    };
     let floats = |work: &dyn Fn(*mut f32)| {
         let mut to = singles.clone();
         work(to.as_mut_ptr());
@@ -148,6 +153,36 @@ fn surroundings<T: Tiles>(seed: u64, kind: fn(u64) -> u64) -> Vec<(&'static str,
                 halves(&|to| blocks::finish::<T>(from, 5, f32::NEG_INFINITY, to, 32)),
             ),
             ("passed", halves(&|to| blocks::pass::<T>(from, outputs, to))),
+            (
+                "passed onto",
+                sums(&|to| blocks::pass_onto::<T>(from, outputs, to)),
+            ),
+            (
+                "joined",
+                sums(&|to| blocks::join::<T>(from, numbers, 9, [to, to.add(BLOCK)])),
+            ),
+            (
+                "largest",
+                halves(&|to| {
+                    let seen = [(numbers, 8), (outputs.add(16), 3), (numbers.add(64), 0)];
+                    let (rectified, chosen) = (to.add(512), to.add(BLOCK).cast());
+                    blocks::pool::<T>(&seen, 13, [to, rectified], chosen);
+                }),
+            ),
+            (
+                "of the largest",
+                sums(&|to| {
+                    let chosen = numbers.cast::<u8>();
+                    let seen = [0, 16, 32].map(|at| {
+                        (
+                            numbers.add(BLOCK - 64 + at),
+                            chosen.add(at),
+                            *chosen.add(7 * at),
+                        )
+                    });
+                    blocks::of_pool::<T>(&seen, to);
+                }),
+            ),
             (
                 "columns",
                 floats(&|to| blocks::add_columns::<T>(numbers, to)),

@@ -5,8 +5,10 @@ use half::{bf16, slice::HalfFloatSliceExt};
 use super::{
     activations::Activations,
     layers::{Layers, TrunkShape},
+    network::{AnyNetwork, Network, with_network},
     packed::PackedTrunk,
     passes::{FEW, Images},
+    residual::{Residual, ResidualShape},
     unit::{TileUnit, with_tiles},
 };
 
@@ -18,7 +20,9 @@ use super::{
 #[derive(Debug)]
 pub struct Trunk {
     unit: TileUnit,
-    layers: Layers,
+    network: AnyNetwork,
+    /// Of the parameters.
+    lengths: Vec<usize>,
 }
 
 impl Trunk {
@@ -26,20 +30,34 @@ impl Trunk {
     /// kernel and the images' sides, and outputs must be multiples of 32.
     #[must_use]
     pub fn new(shape: TrunkShape<'_>, unit: TileUnit) -> Option<Self> {
-        let layers = Layers::new(shape)?;
-        Some(Self { unit, layers })
+        Some(Self::of(AnyNetwork::Plain(Layers::new(shape)?), unit))
+    }
+
+    /// The residual network of IMPALA; none for extents that do not fill tiles: see [`ResidualShape`].
+    #[must_use]
+    pub fn residual(shape: ResidualShape<'_>, unit: TileUnit) -> Option<Self> {
+        Some(Self::of(AnyNetwork::Residual(Residual::new(shape)?), unit))
+    }
+
+    fn of(network: AnyNetwork, unit: TileUnit) -> Self {
+        let lengths = with_network!(network, layers => layers.lengths());
+        Self {
+            unit,
+            network,
+            lengths,
+        }
     }
 
     /// Numbers that it makes of an image.
     #[must_use]
     pub fn features(&self) -> usize {
-        self.layers.features()
+        with_network!(self.network, layers => layers.features())
     }
 
     /// Room for packed weights.
     #[must_use]
     pub fn room_for_weights(&self) -> PackedTrunk {
-        PackedTrunk::new(&self.layers)
+        with_network!(self.network, layers => PackedTrunk::new(layers))
     }
 
     /// Packs weights once, whoever else takes part; they are whole when this returns.
@@ -48,9 +66,11 @@ impl Trunk {
     /// If a parameter is of another length than the trunk's, or the room is another trunk's.
     pub fn pack(&self, packed: &PackedTrunk, params: &[&[f32]]) {
         self.check(params.iter().map(|param| param.len()));
-        assert!(packed.is_for(&self.layers), "room for other weights");
+        assert!(packed.is_for(&self.lengths), "room for other weights");
         // SAFETY: the parameters are as long as the layers say.
-        with_tiles!(self.unit, 16, tiles => unsafe { packed.take_part(tiles, &self.layers, params) });
+        with_network!(self.network, layers => with_tiles!(self.unit, 16, tiles => unsafe {
+            packed.take_part(tiles, layers, params);
+        }));
     }
 
     /// The forward pass: `features` become `[image][features]`. Weights are read from what is [packed](Self::pack), all else
@@ -67,10 +87,10 @@ impl Trunk {
         features: &mut [bf16],
     ) -> Activations {
         self.check_pass(images, packed, params, features);
-        with_tiles!(self.unit, 16, tiles => {
-            // SAFETY: all lengths are checked; the unit is there.
-            unsafe { self.layers.through(tiles, (images, true), packed, params, features.reinterpret_cast_mut()) }
-        })
+        // SAFETY: all lengths are checked; the unit is there.
+        with_network!(self.network, layers => with_tiles!(self.unit, 16, tiles => unsafe {
+            layers.through(tiles, (images, true), packed, params, features.reinterpret_cast_mut())
+        }))
     }
 
     /// The same, if there will be no backward pass; equal bit for bit.
@@ -86,10 +106,10 @@ impl Trunk {
     ) {
         self.check_pass(images, packed, params, features);
         let rows = images.places.len().min(FEW);
-        with_tiles!(self.unit, rows, tiles => {
-            // SAFETY: as above.
-            unsafe { self.layers.through(tiles, (images, false), packed, params, features.reinterpret_cast_mut()) }
-        });
+        // SAFETY: as above.
+        with_network!(self.network, layers => with_tiles!(self.unit, rows, tiles => unsafe {
+            layers.through(tiles, (images, false), packed, params, features.reinterpret_cast_mut());
+        }));
     }
 
     /// Gradients of all parameters, in their order, whatever is there before, from those of the `features`, which
@@ -113,33 +133,32 @@ impl Trunk {
             [numbers; 2],
             "features"
         );
-        assert!(
-            activations.is_whole(&self.layers, images.places.len().div_ceil(32)),
-            "activations"
-        );
+        let blocks = images.places.len().div_ceil(32);
+        let is_whole = with_network!(self.network, layers => layers.is_whole(activations, blocks));
+        assert!(is_whole, "activations");
         let features = [features, of_features].map(HalfFloatSliceExt::reinterpret_cast);
-        with_tiles!(self.unit, 16, tiles => {
-            // SAFETY: all lengths are checked; the unit is there.
-            unsafe { self.layers.back(tiles, images, packed, activations, features, of_params) }
-        });
+        // SAFETY: all lengths are checked; the unit is there.
+        with_network!(self.network, layers => with_tiles!(self.unit, 16, tiles => unsafe {
+            layers.back(tiles, images, packed, activations, features, of_params);
+        }));
     }
 
     fn check(&self, lengths: impl Iterator<Item = usize>) {
         assert!(
-            lengths.eq(self.layers.lengths()),
+            lengths.eq(self.lengths.iter().copied()),
             "parameters are of other lengths"
         );
     }
 
     fn check_images(&self, images: Images<'_>, packed: &PackedTrunk) {
-        let is_there =
-            |place: &usize| images.bytes.len().checked_sub(*place) >= Some(self.layers.image);
+        let image = with_network!(self.network, layers => layers.image());
+        let is_there = |place: &usize| images.bytes.len().checked_sub(*place) >= Some(image);
         assert!(
             !images.places.is_empty() && images.places.iter().all(is_there),
             "images"
         );
-        assert!(packed.is_for(&self.layers), "other weights");
-        assert!(packed.is_whole(&self.layers), "weights are not packed");
+        assert!(packed.is_for(&self.lengths), "other weights");
+        assert!(packed.is_whole(), "weights are not packed");
     }
 
     fn check_pass(

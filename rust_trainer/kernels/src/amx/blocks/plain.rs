@@ -66,6 +66,75 @@ pub unsafe fn pass(sums: *const f32, outputs: *const u16, to: *mut u16) {
     }
 }
 
+pub unsafe fn pass_onto(sums: *const f32, outputs: *const u16, to: *mut u16) {
+    for place in 0..BLOCK {
+        let is_on = (*outputs.add(place)).cast_signed() > 0;
+        let sum = if is_on { *sums.add(place) } else { 0.0 };
+        *to.add(place) = rounded(number(*to.add(place)) + sum);
+    }
+}
+
+pub unsafe fn join(sums: *const f32, x: *const u16, count: usize, to: [*mut u16; 2]) {
+    for place in 0..count * ROW {
+        let sum = number(*x.add(place)) + *sums.add(place);
+        *to[1].add(place) = rounded(if sum < 0.0 { 0.0 } else { sum });
+        *to[0].add(place) = rounded(sum);
+    }
+}
+
+pub unsafe fn pool(from: &[(*const u16, u8)], images: usize, to: [*mut u16; 2], chosen: *mut u8) {
+    for (image, column) in (0..images).flat_map(|image| (0..16).map(move |at| (image, at))) {
+        let at = image * ROW + column;
+        let (mut largest, mut place) = (i32::MIN, 0);
+        for (from, number) in from {
+            let key = key(*from.add(at));
+            if key > largest {
+                (largest, place) = (key, *number);
+            }
+        }
+        let largest = of_key(largest);
+        *to[0].add(at) = largest;
+        *to[1].add(at) = if largest.cast_signed() < 0 {
+            0
+        } else {
+            largest
+        };
+        *chosen.add(at) = place;
+    }
+}
+
+/// A number that is larger for a larger bfloat16, and largest for all NaNs.
+fn key(bits: u16) -> i32 {
+    let bits = bits.cast_signed();
+    if bits & 0x7fff > 0x7f80 {
+        return 0x7fff;
+    }
+    i32::from(bits ^ (bits >> 15 & 0x7fff))
+}
+
+/// What has this key.
+fn of_key(key: i32) -> u16 {
+    let key = key as i16;
+    (key ^ (key >> 15 & 0x7fff)).cast_unsigned()
+}
+
+pub unsafe fn of_pool(from: &[(*const u16, *const u8, u8)], to: *mut u16) {
+    for (image, column) in (0..32).flat_map(|image| (0..16).map(move |at| (image, at))) {
+        let at = image * ROW + column;
+        let mut sum = 0.0;
+        for (of, chosen, place) in from {
+            if *chosen.add(at) == *place {
+                sum += number(*of.add(at));
+            }
+        }
+        *to.add(at) = rounded(sum);
+    }
+}
+
+fn number(bits: u16) -> f32 {
+    f32::from_bits(u32::from(bits) << 16)
+}
+
 /// In the order of the vectors: `vdpbf16ps` adds odd terms first.
 pub unsafe fn add_columns(pairs: *const u16, to: *mut f32) {
     for column in 0..32 {

@@ -11,8 +11,10 @@ use super::{BLOCK, Bytes, ROW, TILE};
 use crate::{avx512::Avx512, vectors::Vectors};
 
 mod norm;
+mod pool;
 
 pub use norm::{moments, normalize, of_norm};
+pub use pool::{of_pool, pool};
 
 /// How far ahead, in numbers, what is read in a row is fetched.
 const AHEAD: usize = 3 * BLOCK;
@@ -163,6 +165,49 @@ pub unsafe fn pass(sums: *const f32, outputs: *const u16, to: *mut u16) {
             to.add(row),
             _mm512_maskz_mov_epi16(on, rounded(load_two(sums.add(row)))),
         );
+    }
+}
+
+/// 32 numbers as float32.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+unsafe fn widened(from: *const u16) -> [__m512; 2] {
+    [0, 16].map(|half| widened_half(_mm256_loadu_si256(from.add(half).cast())))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+unsafe fn widened_half(numbers: __m256i) -> __m512 {
+    _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(numbers)))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+unsafe fn add_two(a: [__m512; 2], b: [__m512; 2]) -> [__m512; 2] {
+    [_mm512_add_ps(a[0], b[0]), _mm512_add_ps(a[1], b[1])]
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+pub unsafe fn pass_onto(sums: *const f32, outputs: *const u16, to: *mut u16) {
+    for row in (0..BLOCK).step_by(ROW) {
+        let on = _mm512_cmpgt_epi16_mask(load(outputs.add(row)), _mm512_setzero_si512());
+        let [first, second] = load_two(sums.add(row));
+        let passed = [
+            _mm512_maskz_mov_ps(on as u16, first),
+            _mm512_maskz_mov_ps((on >> 16) as u16, second),
+        ];
+        store(to.add(row), rounded(add_two(widened(to.add(row)), passed)));
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+pub unsafe fn join(sums: *const f32, x: *const u16, count: usize, to: [*mut u16; 2]) {
+    for row in (0..count * ROW).step_by(ROW) {
+        let sums = add_two(widened(x.add(row)), load_two(sums.add(row)));
+        // A NaN stays one.
+        let rectified = sums.map(|sums| _mm512_max_ps(_mm512_setzero_ps(), sums));
+        store(to[1].add(row), rounded(rectified));
+        store(to[0].add(row), rounded(sums));
     }
 }
 

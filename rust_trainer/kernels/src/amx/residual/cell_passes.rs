@@ -1,0 +1,175 @@
+//! Forward and backward pass of a convolution over cells, of a block of images.
+
+use super::{
+    cells::{Cells, Edge},
+    turns::{self, Turns},
+};
+use crate::{
+    amx::{
+        blocks::{self, BLOCK, BYTES},
+        tiles::{Factors, Step, Sums, Tiles},
+    },
+    tile::Scratch,
+};
+
+/// Memory to work in.
+pub struct Room {
+    pub sums: Scratch<f32>,
+    /// Three rows of inputs as pairs.
+    pub pairs: Scratch<u16>,
+    /// The gradient of a row of outputs, turned.
+    pub turned: Scratch<u16>,
+}
+
+impl Room {
+    /// For rows of so many blocks, in and out.
+    pub fn new([inputs, outputs]: [usize; 2]) -> Self {
+        Self {
+            sums: turns::room(),
+            pairs: Scratch::new(3 * inputs * BLOCK),
+            turned: Scratch::new(outputs * BLOCK),
+        }
+    }
+}
+
+/// What is multiplied in the forward pass: inputs of so many images, packed weights, and the biases of a cell's outputs.
+#[derive(Clone, Copy)]
+pub struct Forward<'a> {
+    pub x: *const u16,
+    pub images: usize,
+    pub packed: *const u16,
+    pub bias: &'a [f32],
+}
+
+/// The steps of each kind of row.
+pub struct Plan([Vec<Vec<Step>>; 4]);
+
+impl Plan {
+    pub fn forward(cells: &Cells, images: usize) -> Self {
+        Self(Edge::ALL.map(|edge| cells.forward_steps(images, edge)))
+    }
+
+    pub fn of_inputs(cells: &Cells) -> Self {
+        Self(Edge::ALL.map(|edge| cells.input_steps(edge)))
+    }
+
+    /// Those of a row of so many, and the first row that is seen.
+    fn of(&self, row: usize, rows: usize) -> (&[Vec<Step>], usize) {
+        let edge = Edge::of(row, rows);
+        (&self.0[edge.number()], row - usize::from(edge.is_above))
+    }
+}
+
+impl Cells {
+    /// The sums of a row of outputs; `done` gets those of each block of the row.
+    pub unsafe fn forward_row<T: Tiles>(
+        &self,
+        tiles: &mut T,
+        (plan, sums): (&Plan, &mut Scratch<f32>),
+        from: Forward<'_>,
+        row: usize,
+        mut done: impl FnMut(*const f32, usize),
+    ) {
+        let (steps, first) = plan.of(row, self.height);
+        let a = from.x.add(first * self.width * from.images * 32);
+        let columns = turns::of_row(self.width, from.images);
+        for out in 0..self.outs {
+            let done = |sums: *const f32, column: usize| done(sums, column * self.outs + out);
+            let mut turns = Turns::new(sums, done);
+            let b = from.packed.add(self.first(out) * BLOCK);
+            for &(column, count) in &columns {
+                let a_second = match (from.images, count) {
+                    (32, _) => BYTES / 2,
+                    (images, 2) => images * 64,
+                    _ => 0,
+                };
+                let factors = Factors { a, a_second, b };
+                let steps = &steps[column * self.outs + out];
+                tiles.product(Sums::bias(from.bias, out), turns.sums(), factors, steps);
+                turns.made((column, count));
+            }
+            turns.end();
+        }
+    }
+
+    /// What a block of 32 images adds to the gradients of packed weights and of a cell's biases.
+    pub unsafe fn of_weights<T: Tiles>(
+        &self,
+        tiles: &mut T,
+        room: &mut Room,
+        [x, of_y]: [*const u16; 2],
+        (to, of_bias): (*mut f32, *mut f32),
+    ) {
+        let steps = |number: usize| Step {
+            a: (number * self.outs * BYTES) as u32,
+            b: (number * BYTES) as u32,
+        };
+        let steps: Vec<_> = (0..self.width).map(steps).collect();
+        let row_of = |row: usize| row % 3 * self.width * BLOCK;
+        for row in 0..=self.height {
+            if row < self.height {
+                for column in 0..self.width {
+                    let to = room.pairs.start().add(row_of(row) + column * BLOCK);
+                    blocks::to_pairs::<T>(x.add((row * self.width + column) * BLOCK), to);
+                }
+            }
+            let Some(out_row) = row.checked_sub(1) else {
+                continue;
+            };
+            let of_row = of_y.add(out_row * self.width * self.outs * BLOCK);
+            for number in 0..self.width * self.outs {
+                let to = room.turned.start().add(number * BLOCK);
+                let of_bias = of_bias.add(number % self.outs * 32);
+                blocks::turn_rows::<T>(of_row.add(number * BLOCK), to, of_bias);
+            }
+            let places = self.seen.iter().enumerate();
+            let places = places.flat_map(|(out, seen)| seen.iter().map(move |place| (out, place)));
+            for (number, (out, &[below, beside])) in places.enumerate() {
+                let Some(seen_row) = (out_row + below)
+                    .checked_sub(1)
+                    .filter(|r| *r < self.height)
+                else {
+                    continue;
+                };
+                // Columns of outputs that see a cell there.
+                let first = usize::from(beside == 0);
+                let count = self.width - usize::from(beside != 1);
+                if count == 0 {
+                    continue;
+                }
+                let sums = Sums::block(to.add(number * BLOCK));
+                let seen = row_of(seen_row) + (first + beside - 1) * BLOCK;
+                let factors = Factors {
+                    a: room.turned.start().add((first * self.outs + out) * BLOCK),
+                    a_second: BYTES / 2,
+                    b: room.pairs.start().add(seen),
+                };
+                tiles.product(sums, sums, factors, &steps[..count]);
+            }
+        }
+    }
+
+    /// The sums of the gradient of a block of 32 images; `done` gets those of each cell.
+    pub unsafe fn of_inputs<T: Tiles>(
+        &self,
+        tiles: &mut T,
+        (plan, sums): (&Plan, &mut Scratch<f32>),
+        [of_y, packed]: [*const u16; 2],
+        done: impl FnMut(*const f32, usize),
+    ) {
+        let mut turns = Turns::new(sums, done);
+        for row in 0..self.height {
+            let (steps, first) = plan.of(row, self.height);
+            let factors = Factors {
+                a: of_y.add(first * self.width * self.outs * BLOCK),
+                a_second: BYTES / 2,
+                b: packed,
+            };
+            for (column, steps) in steps.iter().enumerate() {
+                tiles.product(Sums::ZERO, turns.sums(), factors, steps);
+                turns.made((row * self.width + column, 1));
+            }
+        }
+        turns.end();
+    }
+}
