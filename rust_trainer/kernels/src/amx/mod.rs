@@ -16,6 +16,7 @@ mod linear;
 mod norm;
 mod packed;
 mod passes;
+mod rate;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 mod tiles;
@@ -26,5 +27,6 @@ pub use activations::Activations;
 pub use layers::TrunkShape;
 pub use packed::PackedTrunk;
 pub use passes::Images;
+pub use rate::BlockProducts;
 pub use trunk::Trunk;
 pub use unit::TileUnit;
