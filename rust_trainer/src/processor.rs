@@ -74,8 +74,9 @@ pub(crate) fn bfloat16() -> Option<&'static Kernels<bf16>> {
         .filter(|_| is_amd())
 }
 
-/// What multiplies tiles, for trunks of bfloat16.
-pub(crate) fn tiles() -> Option<TileUnit> {
+/// What multiplies tiles, for trunks of bfloat16, where they compute them.
+#[must_use]
+pub fn tiles() -> Option<TileUnit> {
     #[cfg(test)]
     if tests::EMULATES_TILES.get() {
         return Some(TileUnit::emulated());

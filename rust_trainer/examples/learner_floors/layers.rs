@@ -6,7 +6,7 @@ use rust_trainer::{
 };
 use tch::{Device, Kind, Tensor};
 
-use crate::{CONV1, CONV2, CONV3, LINEAR, MINIBATCH, clock::Clock};
+use crate::{CONV1, CONV2, CONV3, FIRST_USES, LINEAR, MINIBATCH, clock::Clock, rates::Work};
 
 /// The layers, and what each is given.
 pub struct Layers {
@@ -81,14 +81,18 @@ impl Layers {
     }
 
     /// Each with its operations, and no bytes.
-    pub fn floors() -> Vec<(&'static str, f64, f64)> {
-        let batch = MINIBATCH as f64;
-        let flops = [CONV1, CONV2, CONV3, LINEAR].map(|flops| batch * flops);
+    pub fn floors() -> Vec<(&'static str, Work)> {
         let mut floors = Vec::new();
-        for (number, (names, flops)) in NAMES.into_iter().zip(flops).enumerate() {
+        for (number, names) in NAMES.into_iter().enumerate() {
+            let flops = MINIBATCH as f64 * [CONV1, CONV2, CONV3, LINEAR][number];
+            let work = |flops| Work {
+                flops,
+                first_uses: if number == 3 { FIRST_USES } else { 0.0 },
+                bytes: 0.0,
+            };
             // Observations need no gradient.
             let gradients = if number == 0 { 1.0 } else { 2.0 };
-            floors.extend([(names[0], flops, 0.0), (names[1], gradients * flops, 0.0)]);
+            floors.extend([(names[0], work(flops)), (names[1], work(gradients * flops))]);
         }
         floors
     }

@@ -1,25 +1,28 @@
 //! Where the time of a gradient step and of an acting step goes, each part beside its floor.
 //!
 //! ```sh
-//! cargo run --release -p rust_trainer --example learner_floors -- fp32 15
+//! cargo run --release -p rust_trainer --example learner_floors -- fp32 15   # or bf16
 //! ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2 \
 //!     target/release/examples/learner_floors fp32 15 libtorch   # its arithmetic alone, and no wider than AVX2
 //! ```
 //!
 //! PPO as `ppo-atari` has it, 8 environments × 128 steps in 4 minibatches, in one thread, for several compute
 //! parts of the same: precision, rounds. Then the layers of the Nature CNN by themselves. A floor is arithmetic at
-//! the rate of a large product, or bytes at the rate of a large copy, whichever takes longer; both rates are
-//! measured here, in the same rounds, per second of CPU time: that a machine that does other things besides
-//! leaves nearly as it is. Prints one JSON object; times are
-//! medians in milliseconds.
+//! the rate of a large product, or bytes at the rate of a large copy, whichever takes longer. Where tiles compute
+//! (AMX), arithmetic goes at the rate at which they multiply, by the caches that their blocks come from; the layers by
+//! themselves are libtorch's there. All rates are measured here, in the same rounds, per second of CPU time: that a
+//! machine that does other things besides leaves nearly as it is. Prints one JSON object; times are medians in
+//! milliseconds.
 
 mod clock;
 mod layers;
+mod rates;
 
 use std::{env, error::Error, hint::black_box};
 
 use clock::Clock;
 use layers::Layers;
+use rates::{Rates, Work};
 
 use rust_trainer::{
     algorithms::ppo,
@@ -33,7 +36,7 @@ use rust_trainer::{
     settings::{NetSettings, PpoSettings, Precision},
 };
 use serde_json::json;
-use tch::{Device, Kind, Tensor};
+use tch::{Device, Kind};
 use vec_env::{ActionSpace, Dtype, ObsSpec, env::Random};
 
 const NUM_ENVS: usize = 8;
@@ -47,6 +50,8 @@ const CONV1: f64 = 2.0 * 20.0 * 20.0 * 32.0 * (4.0 * 8.0 * 8.0);
 const CONV2: f64 = 2.0 * 9.0 * 9.0 * 64.0 * (32.0 * 4.0 * 4.0);
 const CONV3: f64 = 2.0 * 7.0 * 7.0 * 64.0 * (64.0 * 3.0 * 3.0);
 const LINEAR: f64 = 2.0 * 512.0 * (3136.0 + NUM_ACTIONS as f64 + 1.0);
+/// Those with each weight of the fully connected layer when it is first used: tiles multiply it by 32 samples.
+const FIRST_USES: f64 = 32.0 * LINEAR;
 const FORWARD: f64 = CONV1 + CONV2 + CONV3 + LINEAR;
 /// The gradients of the weights and of the inputs; observations need none.
 const BACKWARD: f64 = 2.0 * FORWARD - CONV1;
@@ -74,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if round == 1 {
             clock.samples.clear(); // the first warms up
         }
-        bench.rates(&mut clock);
+        bench.rates.time(&mut clock);
         bench.rollout_step(&mut clock);
         for _ in 0..4 {
             bench.gradient_step(&mut clock);
@@ -84,22 +89,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     for _ in 0..=4 * rounds {
         layers.step(&mut clock);
     }
-    let product = ["rate: product", "rate: conv"].map(|rate| clock.median_cpu(rate));
-    let product = bench.product_flops / product[0].min(product[1]);
-    let copy = bench.copy_bytes / clock.median_cpu("rate: copy");
-    let beside_floors = |floors: Vec<(&'static str, f64, f64)>| {
+    let rates = bench.rates.measured(&clock);
+    let beside_floors = |floors: Vec<(&'static str, Work)>| {
         let mut rows = Vec::new();
-        for (phase, flops, bytes) in floors {
-            let floor = (flops / product).max(bytes / copy);
+        for (phase, work) in floors {
+            let floor = rates.floor(&work);
             let (wall, cpu) = (clock.median(phase), clock.median_cpu(phase));
             rows.push(json!({"phase": phase, "ms": wall, "cpu_ms": cpu, "floor_cpu_ms": floor}));
         }
         rows
     };
+    let [product, copy, tiles] = rates.report();
     let report = json!({
         "precision": precision.0.name(),
-        "product_gflops_per_cpu": product / 1e6,
-        "copy_gb_per_cpu_second": copy / 1e6,
+        "product_gflops_per_cpu": product,
+        "copy_gb_per_cpu_second": copy,
+        "tiles_gflops_per_cpu": tiles,
         "phases": beside_floors(bench.floors()),
         "layers": beside_floors(Layers::floors()),
     });
@@ -116,13 +121,7 @@ struct Bench {
     rollout: Rollout,
     settings: PpoSettings,
     bytes_per_number: f64,
-    square: Tensor,
-    image: Tensor,
-    kernels: Tensor,
-    large: [Tensor; 2],
-    /// Operations of each of the two large products, and bytes that the large copy reads and writes.
-    product_flops: f64,
-    copy_bytes: f64,
+    rates: Rates,
 }
 
 impl Bench {
@@ -160,43 +159,14 @@ impl Bench {
             rollout.add_step(&[1.0; NUM_ENVS], [false; NUM_ENVS]);
         }
         let bytes_per_number = kind.elt_size_in_bytes() as f64;
-        let (normal, side) = (
-            |shape: &[i64]| Tensor::randn(shape, (Kind::Float, Device::Cpu)),
-            2048,
-        );
-        // As many operations as the product of two squares: side³ = 256 · 256 · 9 places.
-        let (channels, places) = (256, 14_564);
-        let image = normal(&[places / 196 + 1, 16, 16, channels]).to_kind(kind);
-        let kernels = normal(&[channels, 3, 3, channels]).to_kind(kind);
-        let floats = 32 << 20;
         Ok(Self {
             optimizer: Optimizer::adam(net.params.numel(), Device::Cpu, settings.adam_eps),
             net,
             rollout,
             settings,
             bytes_per_number,
-            square: normal(&[side, side]).to_kind(kind),
-            image: image.permute([0, 3, 1, 2]),
-            kernels: kernels.permute([0, 3, 1, 2]),
-            large: [0, 1].map(|_| Tensor::zeros([floats], (Kind::Float, Device::Cpu))),
-            product_flops: 2.0 * (side * side * side) as f64,
-            copy_bytes: 8.0 * floats as f64,
+            rates: Rates::new(kind),
         })
-    }
-
-    /// The rates that floors are made of: a product of large matrices, the same work as a convolution of
-    /// many channels, a copy of more than any cache holds.
-    fn rates(&mut self, clock: &mut Clock) {
-        let _guard = tch::no_grad_guard();
-        let _ = clock.time("rate: product", || {
-            black_box(self.square.matmul(&self.square))
-        });
-        let bias: Option<&Tensor> = None;
-        let _ = clock.time("rate: conv", || {
-            black_box(self.image.conv2d(&self.kernels, bias, 1, 0, 1, 1))
-        });
-        let [target, source] = &mut self.large;
-        clock.time("rate: copy", || target.copy_(source));
     }
 
     fn rollout_step(&mut self, clock: &mut Clock) {
@@ -237,24 +207,32 @@ impl Bench {
         });
     }
 
-    /// Each phase with its operations and the bytes that it cannot do without reading or writing.
-    fn floors(&self) -> Vec<(&'static str, f64, f64)> {
+    /// Each phase with what it cannot do without.
+    fn floors(&self) -> Vec<(&'static str, Work)> {
         let (batch, params) = (MINIBATCH as f64, self.net.params().numel() as f64);
         let weights = params * self.bytes_per_number;
-        // Adam reads gradient, weights and two moments, and writes all but the first.
+        let work = |flops, bytes| Work {
+            flops,
+            first_uses: 0.0,
+            bytes,
+        };
+        let pass = |flops, bytes| Work {
+            first_uses: FIRST_USES,
+            ..work(flops, bytes)
+        };
         vec![
-            ("act: 8 observations", NUM_ENVS as f64 * FORWARD, weights),
-            // Images are copied where they are computed with, or read where they lie.
-            ("gather", 0.0, 0.0),
             (
-                "forward",
-                batch * FORWARD,
-                batch * OBS_BYTES * (1.0 + self.bytes_per_number),
+                "act: 8 observations",
+                work(NUM_ENVS as f64 * FORWARD, weights),
             ),
-            ("loss", 0.0, 0.0),
-            ("backward", batch * BACKWARD, weights),
-            ("clip", 0.0, params * 4.0),
-            ("adam", 0.0, params * 7.0 * 4.0),
+            // Images are copied where they are computed with, or read where they lie.
+            ("gather", Work::default()),
+            ("forward", pass(batch * FORWARD, batch * OBS_BYTES)),
+            ("loss", Work::default()),
+            ("backward", pass(batch * BACKWARD, weights)),
+            ("clip", work(0.0, params * 4.0)),
+            // It reads gradient, weights and two moments, and writes all but the first.
+            ("adam", work(0.0, params * 7.0 * 4.0)),
         ]
     }
 }

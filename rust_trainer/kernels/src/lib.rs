@@ -38,7 +38,9 @@ mod steps;
 mod tile;
 mod vectors;
 
-pub use amx::{Activations, Images, PackedTrunk, ResidualShape, TileUnit, Trunk, TrunkShape};
+pub use amx::{
+    Activations, BlockProducts, Images, PackedTrunk, ResidualShape, TileUnit, Trunk, TrunkShape,
+};
 pub use convolution::{Convolution, Pixels};
 pub use half::bf16;
 pub use instructions::Instructions;

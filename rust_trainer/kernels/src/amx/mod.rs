@@ -17,6 +17,7 @@ mod network;
 mod norm;
 mod packed;
 mod passes;
+mod rate;
 mod residual;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
@@ -28,6 +29,7 @@ pub use activations::Activations;
 pub use layers::TrunkShape;
 pub use packed::PackedTrunk;
 pub use passes::Images;
+pub use rate::BlockProducts;
 pub use residual::ResidualShape;
 pub use trunk::Trunk;
 pub use unit::TileUnit;
