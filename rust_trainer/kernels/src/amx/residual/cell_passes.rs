@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     amx::{
-        blocks::{self, BLOCK, BYTES},
+        blocks::{self, BLOCK, BYTES, For},
         tiles::{Factors, Step, Sums, Tiles},
     },
     tile::Scratch,
@@ -61,13 +61,14 @@ impl Plan {
 }
 
 impl Cells {
-    /// The sums of a row of outputs; `done` gets those of each block of the row.
+    /// The sums of a row of outputs; `done` gets those of each block of the row, and is to find the blocks of these rows
+    /// in the cache.
     pub unsafe fn forward_row<T: Tiles>(
         &self,
         tiles: &mut T,
         (plan, sums): (&Plan, &mut Scratch<f32>),
         from: Forward<'_>,
-        row: usize,
+        (row, wanted): (usize, &[*mut u16]),
         mut done: impl FnMut(*const f32, usize),
     ) {
         let (steps, first) = plan.of(row, self.height);
@@ -85,6 +86,11 @@ impl Cells {
                 };
                 let factors = Factors { a, a_second, b };
                 let steps = &steps[column * self.outs + out];
+                for wanted in wanted {
+                    let at = (column * self.outs + out) * from.images * 32;
+                    let lines = count * from.images;
+                    blocks::fetch::<T>(For::Writing, wanted.wrapping_add(at), lines);
+                }
                 tiles.product(Sums::bias(from.bias, out), turns.sums(), factors, steps);
                 turns.made((column, count));
             }
@@ -149,12 +155,14 @@ impl Cells {
         }
     }
 
-    /// The sums of the gradient of a block of 32 images; `done` gets those of each cell.
+    /// The sums of the gradient of a block of 32 images; `done` gets those of each cell, and is to find
+    /// these cells in the cache.
     pub unsafe fn of_inputs<T: Tiles>(
         &self,
         tiles: &mut T,
         (plan, sums): (&Plan, &mut Scratch<f32>),
         [of_y, packed]: [*const u16; 2],
+        wanted: &[*mut u16],
         done: impl FnMut(*const f32, usize),
     ) {
         let mut turns = Turns::new(sums, done);
@@ -166,6 +174,10 @@ impl Cells {
                 b: packed,
             };
             for (column, steps) in steps.iter().enumerate() {
+                for wanted in wanted {
+                    let at = (row * self.width + column) * BLOCK;
+                    blocks::fetch::<T>(For::Writing, wanted.wrapping_add(at), 32);
+                }
                 tiles.product(Sums::ZERO, turns.sums(), factors, steps);
                 turns.made((row * self.width + column, 1));
             }

@@ -1,5 +1,7 @@
 //! The passes through all stages and the layer behind them.
 
+use std::ptr;
+
 use super::{
     PER_STAGE, Residual,
     stage::{Entry, Gradients, Kept, Params, Stage, Work},
@@ -7,7 +9,6 @@ use super::{
 use crate::{
     amx::{
         activations::Activations,
-        blocks::{self, BLOCK},
         conv_passes::{Input, Weights},
         linear::Linear,
         network::Network,
@@ -173,23 +174,11 @@ impl Network for Residual {
                 let before = number.checked_sub(1);
                 let x = before.map(|before| self.kept(made, before, block, 32).made[PER_STAGE - 1]);
                 let input = x.map_or(Input::Bytes(&pointers), |x| Input::Blocks(x, 32));
-                let to = before.map(|before| work[before].x.start());
+                let to = before.map_or(ptr::null_mut(), |before| work[before].x.start());
                 let params = of_stage(packed, &biases, number);
-                let (work, sums) = (&mut work[number], &mut sums[number]);
-                stage.backward(
-                    tiles,
-                    work,
-                    (input, of),
-                    params,
-                    (kept, sums),
-                    |sums, cell| {
-                        if let Some(to) = to {
-                            let to = to.add(cell * BLOCK);
-                            blocks::finish::<T>(sums, 32, f32::NEG_INFINITY, to, 32);
-                        }
-                    },
-                );
-                of = to.unwrap_or(of);
+                let sums = (kept, &mut sums[number]);
+                stage.backward(tiles, &mut work[number], (input, [to, of]), params, sums);
+                of = to;
             }
         }
         for (number, sums) in sums.iter_mut().flat_map(|sums| &mut sums.0).enumerate() {

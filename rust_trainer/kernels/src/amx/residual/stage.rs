@@ -154,7 +154,8 @@ impl Stage {
         let [_, inner, second, _, out] = kept.made;
         // Where each branch's sum goes, as it is and rectified.
         let ends = if is_last { [x, out] } else { [out, out] };
-        for (branch, to) in [[x, second], ends].into_iter().enumerate() {
+        let branches = [(inner, [x, second]), (kept.made[3], ends)];
+        for (branch, (inner, to)) in branches.into_iter().enumerate() {
             for half in 0..2 {
                 let number = 2 * branch + half;
                 let from = Forward {
@@ -163,13 +164,20 @@ impl Stage {
                     packed: params.packed[number + 1][0],
                     bias: &params.biases[number + 1],
                 };
-                let inner = if branch == 0 { inner } else { kept.made[3] };
                 for row in 0..self.branch.height {
-                    let row_at = row * self.branch.width * block;
+                    let first = row * self.branch.width * block;
                     let steps = (&work.branch, &mut work.room.sums);
+                    let [x, inner] = [x, inner].map(|start| start.add(first));
+                    let to = to.map(|to| to.add(first));
+                    let wanted = if half == 0 {
+                        &[inner][..]
+                    } else {
+                        &[x, to[0], to[1]]
+                    };
+                    let row = (row, wanted);
                     self.branch
                         .forward_row(tiles, steps, from, row, |sums, cell| {
-                            let at = row_at + cell * block;
+                            let at = cell * block;
                             if half == 0 {
                                 blocks::finish::<T>(sums, work.images, 0.0, inner.add(at), 32);
                             } else {
@@ -212,7 +220,8 @@ impl Stage {
                         packed,
                         bias,
                     };
-                    cells.forward_row(tiles, (plan, &mut work.room.sums), from, row, done);
+                    let steps = (plan, &mut work.room.sums);
+                    cells.forward_row(tiles, steps, from, (row, &[]), done);
                 }
                 _ => unreachable!("the first stage reads bytes, and no other"),
             }
@@ -224,16 +233,15 @@ impl Stage {
         }
     }
 
-    /// The backward pass of 32 images, from the gradient `of` what leaves the stage, which is overwritten; `done` gets
-    /// the sums of that of each cell of the inputs, if they are no bytes.
+    /// The backward pass of 32 images, from the gradient `of` what leaves the stage, which is overwritten, to that of the
+    /// inputs, if these are no bytes.
     pub unsafe fn backward<T: Tiles>(
         &self,
         tiles: &mut T,
         work: &mut Work,
-        (input, of): (Input<'_>, *mut u16),
+        (input, [of_input, of]): (Input<'_>, [*mut u16; 2]),
         params: Params<'_>,
         (kept, to): (Kept, &mut Gradients),
-        done: impl FnMut(*const f32, usize),
     ) {
         let inner = work.inner.start();
         for number in [3, 2, 1, 0] {
@@ -245,8 +253,10 @@ impl Stage {
             self.branch.of_weights(tiles, &mut work.room, pair, sums);
             let packed = params.packed[number + 1][1];
             let steps = (&work.branch, &mut work.room.sums);
+            let wanted = [x, if is_second { inner } else { of }];
+            let from = [of_y, packed.cast_const()];
             self.branch
-                .of_inputs(tiles, steps, [of_y, packed], |sums, cell| {
+                .of_inputs(tiles, steps, from, &wanted, |sums, cell| {
                     let at = cell * BLOCK;
                     if is_second {
                         blocks::pass::<T>(sums, x.add(at), inner.add(at));
@@ -255,7 +265,7 @@ impl Stage {
                     }
                 });
         }
-        self.leave(tiles, work, (input, of), (params, kept, to), done);
+        self.leave(tiles, work, (input, [of_input, of]), (params, kept, to));
     }
 
     /// Through max-pooling and the first convolution.
@@ -263,9 +273,8 @@ impl Stage {
         &self,
         tiles: &mut T,
         work: &mut Work,
-        (input, of): (Input<'_>, *const u16),
+        (input, [of_input, of]): (Input<'_>, [*mut u16; 2]),
         (params, kept, to): (Params<'_>, Kept, &mut Gradients),
-        done: impl FnMut(*const f32, usize),
     ) {
         let [of_weights, of_bias] = &mut to.0[0];
         let sums = (of_weights.start(), of_bias.start());
@@ -273,7 +282,11 @@ impl Stage {
         match (&self.entry, &work.entry, input) {
             (Entry::Bytes(first), _, Input::Bytes(pointers)) => {
                 for row in 0..self.pool.height {
-                    self.pool.backward_row::<T>(row, (of, kept.chosen), of_y);
+                    self.pool.backward_row::<T>(
+                        row,
+                        (of.cast_const(), kept.chosen.cast_const()),
+                        of_y,
+                    );
                     let room = (&mut work.room, pointers);
                     first.add_row(tiles, room, (row, of_y.cast_const()), sums);
                 }
@@ -281,11 +294,19 @@ impl Stage {
             (Entry::Cells(cells), Some(plan), Input::Blocks(x, _)) => {
                 for row in 0..self.pool.height {
                     let to = of_y.add(row * row_length);
-                    self.pool.backward_row::<T>(row, (of, kept.chosen), to);
+                    self.pool.backward_row::<T>(
+                        row,
+                        (of.cast_const(), kept.chosen.cast_const()),
+                        to,
+                    );
                 }
                 cells.of_weights(tiles, &mut work.room, [x, of_y], sums);
                 let steps = (plan, &mut work.room.sums);
-                cells.of_inputs(tiles, steps, [of_y, params.packed[0][1]], done);
+                let from = [of_y.cast_const(), params.packed[0][1]];
+                cells.of_inputs(tiles, steps, from, &[of_input], |sums, cell| {
+                    let to = of_input.add(cell * BLOCK);
+                    blocks::finish::<T>(sums, 32, f32::NEG_INFINITY, to, 32);
+                });
             }
             _ => unreachable!("the first stage reads bytes, and no other"),
         }
