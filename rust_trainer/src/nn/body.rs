@@ -8,12 +8,13 @@ use super::{
     layers::{Activation, Linear},
     nature::NatureCnn,
     observed::Observed,
-    params::{ParamsBuilder, Version},
+    params::ParamsBuilder,
     tiled::TiledTrunk,
 };
 use crate::{
     device,
     error::TrainerError,
+    processor,
     settings::{Net, NetSettings, Precision},
 };
 
@@ -118,7 +119,11 @@ impl Body {
             let name = format!("{scope}hidden{}", if is_image { "" } else { "2" });
             Linear::new(params, &name, inputs, width, gain).normed(params, &name, norm)
         });
-        let tiled = tiled(&trunk, last.as_ref(), spec, params.version());
+        let hidden = last.as_ref().map(|_| width);
+        let tiled = tiles(&trunk, spec, hidden, norm).map(|(tiles, mut weights)| {
+            weights.extend(last.iter().flat_map(Linear::weights));
+            TiledTrunk::new(tiles, weights, params.version())
+        });
         Ok(Self {
             trunk,
             features: if last.is_some() { width } else { inputs },
@@ -137,14 +142,12 @@ impl Body {
     /// or of a console's RAM, count as 0 to 1.
     pub fn forward(&self, obs: impl Into<Observed>, kind: Kind) -> Tensor {
         let obs = obs.into();
+        let tiled = self.tiled.as_ref().filter(|_| kind == Kind::BFloat16);
+        if let Some(features) = tiled.and_then(|tiled| tiled.forward(&obs)) {
+            return features;
+        }
         let hidden = match &self.trunk {
-            Trunk::Nature(cnn) => {
-                let tiled = self.tiled.as_ref().filter(|_| kind == Kind::BFloat16);
-                if let Some(features) = tiled.and_then(|tiled| tiled.forward(&obs)) {
-                    return features;
-                }
-                cnn.forward(&pixels(&obs.tensor()), kind).flatten(1, -1)
-            }
+            Trunk::Nature(cnn) => cnn.forward(&pixels(&obs.tensor()), kind).flatten(1, -1),
             Trunk::Impala(cnn) => cnn.forward(&pixels(&obs.tensor()), kind).flatten(1, -1),
             Trunk::Mlp(layer) => {
                 let obs = obs.tensor();
@@ -161,21 +164,33 @@ impl Body {
     }
 }
 
-/// The Nature CNN and the layer behind it in tiles, where these take them.
-fn tiled(
+/// What computes a trunk for images, and a layer of `hidden` behind it, in tiles, where the processor has some and the
+/// extents fill them; and the trunk's parameters.
+fn tiles(
     trunk: &Trunk,
-    last: Option<&Linear>,
     spec: &ObsSpec,
-    version: Version,
-) -> Option<TiledTrunk> {
-    let (Trunk::Nature(cnn), &[channels, height, width]) = (trunk, spec.shape.as_slice()) else {
-        return None;
-    };
-    let mut params = cnn.weights();
-    params.extend(last.into_iter().flat_map(Linear::weights));
-    let hidden = last.map(|_| NatureCnn::WIDTH);
-    let shape = cnn.shape([channels, height, width], hidden);
-    TiledTrunk::new(shape, params, version)
+    hidden: Option<i64>,
+    norm: bool,
+) -> Option<(learner_kernels::Trunk, Vec<Tensor>)> {
+    let (unit, image) = (
+        processor::tiles()?,
+        <[usize; 3]>::try_from(&*spec.shape).ok()?,
+    );
+    match trunk {
+        Trunk::Nature(cnn) => {
+            let shape = cnn.shape(image, hidden);
+            Some((learner_kernels::Trunk::new(shape, unit)?, cnn.weights()))
+        }
+        Trunk::Impala(cnn) if !norm => {
+            let shape = ImpalaResNet::shape(image, hidden);
+            Some((
+                learner_kernels::Trunk::residual(shape, unit)?,
+                cnn.weights(),
+            ))
+        }
+        // Norms of the residual network are libtorch's.
+        Trunk::Impala(_) | Trunk::Mlp(_) => None,
+    }
 }
 
 fn cannot_take(net: Net, spec: &ObsSpec) -> TrainerError {

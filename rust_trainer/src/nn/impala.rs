@@ -1,5 +1,6 @@
 //! The deeper body for images: the residual network of IMPALA (Espeholt et al. 2018, figure 3, right).
 
+use learner_kernels::ResidualShape;
 use tch::{Kind, Tensor};
 
 use super::{
@@ -31,7 +32,7 @@ struct Block {
 }
 
 /// Channels of each stage.
-const CHANNELS: [i64; 3] = [16, 32, 32];
+const CHANNELS: [usize; 3] = [16, 32, 32];
 const SUMMED_GAIN: f64 = 1.0;
 
 impl ImpalaResNet {
@@ -40,7 +41,7 @@ impl ImpalaResNet {
         let mut sides = [height, width];
         let mut outputs = Vec::new();
         for channels in CHANNELS {
-            let of_pixels = |[height, width]: [usize; 2]| channels as usize * height * width;
+            let of_pixels = |[height, width]: [usize; 2]| channels * height * width;
             outputs.push(of_pixels(sides));
             sides = sides.map(|pixels| pixels.div_ceil(2));
             outputs.extend([of_pixels(sides); 4]);
@@ -52,12 +53,37 @@ impl ImpalaResNet {
     /// For images of so many channels; parameters `<scope>stage1` to `stage3`, with `norm` layer normalization
     /// behind each convolution.
     pub fn new(params: &mut ParamsBuilder<'_>, scope: &str, channels: i64, norm: bool) -> Self {
-        let inputs = [channels, CHANNELS[0], CHANNELS[1]];
+        let outputs = CHANNELS.map(|channels| channels as i64);
+        let inputs = [channels, outputs[0], outputs[1]];
         let stages = [0, 1, 2].map(|stage: usize| {
             let name = format!("{scope}stage{}", stage + 1);
-            Stage::new(params, &name, [inputs[stage], CHANNELS[stage]], norm)
+            Stage::new(params, &name, [inputs[stage], outputs[stage]], norm)
         });
         Self { stages }
+    }
+
+    /// Its extents for such images, with a layer of `hidden` behind it.
+    pub(super) fn shape(
+        [channels, height, width]: [usize; 3],
+        hidden: Option<i64>,
+    ) -> ResidualShape<'static> {
+        ResidualShape {
+            channels,
+            height,
+            width,
+            stages: &CHANNELS,
+            hidden: hidden.map(|units| units as usize),
+        }
+    }
+
+    /// Weights and biases of all convolutions, in turn; with norms their scales and shifts, too.
+    pub(super) fn weights(&self) -> Vec<Tensor> {
+        let convolutions = self.stages.iter().flat_map(|stage| {
+            let branches = stage.blocks.iter();
+            let branches = branches.flat_map(|block| [&block.conv1, &block.conv2]);
+            [&stage.conv].into_iter().chain(branches)
+        });
+        convolutions.flat_map(Conv2d::weights).collect()
     }
 
     /// uint8 `[batch, channels, height, width]` → `[batch, 32, ...]`, computed in `kind`.

@@ -1,9 +1,9 @@
-//! The Nature CNN with the layer behind it in tiles ([`learner_kernels::Trunk`]), as one node of libtorch's graph: images
+//! Convolutions with the layer behind them in tiles ([`learner_kernels::Trunk`]), as one node of libtorch's graph: images
 //! and parameters in, features out.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use learner_kernels::{Activations, Images, PackedTrunk, Trunk, TrunkShape, bf16};
+use learner_kernels::{Activations, Images, PackedTrunk, Trunk, bf16};
 use tch::{Device, Kind, Tensor};
 
 use super::{
@@ -34,14 +34,14 @@ struct Packed {
 }
 
 impl TiledTrunk {
-    /// A trunk over such parameters; none where the processor has no tiles or the extents do not fill them.
-    pub fn new(shape: TrunkShape<'_>, params: Vec<Tensor>, version: Version) -> Option<Self> {
-        Some(Self {
-            trunk: Arc::new(Trunk::new(shape, processor::tiles()?)?),
+    /// A trunk over such parameters.
+    pub fn new(trunk: Trunk, params: Vec<Tensor>, version: Version) -> Self {
+        Self {
+            trunk: Arc::new(trunk),
             params,
             version,
             packed: Mutex::new(None),
-        })
+        }
     }
 
     /// Features, bfloat16 `[images, features]`, of bytes `[images, channels, height, width]`, which are read where they

@@ -6,6 +6,7 @@ mod layers;
 mod params;
 mod policy_value;
 mod q_net;
+mod residual;
 mod tiled;
 
 use tch::{Kind, Tensor};

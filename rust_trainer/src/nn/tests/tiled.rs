@@ -13,8 +13,8 @@ use crate::{
     settings::NetSettings,
 };
 
-/// A body for images of 40 by 36 pixels, which make 2 by 1 in the last convolution.
-struct Net {
+/// A body for images of 44 by 36 pixels, which make 2 by 1 in the Nature CNN's last convolution.
+pub(super) struct Net {
     body: Body,
     params: Params,
 }
@@ -29,6 +29,10 @@ impl Net {
     }
 
     fn styled(seed: u64, emulates_tiles: bool, style: BodyStyle) -> Self {
+        Self::with(seed, emulates_tiles, style, &NetSettings::default())
+    }
+
+    pub fn with(seed: u64, emulates_tiles: bool, style: BodyStyle, settings: &NetSettings) -> Self {
         EMULATES_TILES.set(emulates_tiles);
         let mut rng = seeded_rng(seed);
         let mut builder = ParamsBuilder::new(&mut rng);
@@ -36,7 +40,7 @@ impl Net {
             shape: vec![4, 44, 36],
             dtype: Dtype::Uint8,
         };
-        let body = Body::new(&mut builder, "", &spec, &NetSettings::default(), style).unwrap();
+        let body = Body::new(&mut builder, "", &spec, settings, style).unwrap();
         EMULATES_TILES.set(false);
         assert!(body.tiled.is_some());
         let params = builder.finish(Device::Cpu);
@@ -48,7 +52,7 @@ impl Net {
         Self { body, params }
     }
 
-    fn forward(&self, images: &Tensor) -> Tensor {
+    pub fn forward(&self, images: &Tensor) -> Tensor {
         self.body.forward(images, Kind::BFloat16)
     }
 
@@ -60,7 +64,7 @@ impl Net {
 }
 
 /// Whether tiles are emulated: also not, where the processor has them.
-fn units() -> Vec<bool> {
+pub(super) fn units() -> Vec<bool> {
     let has_tiles = processor::tiles().is_some();
     [true]
         .into_iter()
@@ -69,14 +73,14 @@ fn units() -> Vec<bool> {
 }
 
 /// The same each time.
-fn images(count: i64) -> Tensor {
+pub(super) fn images(count: i64) -> Tensor {
     let mut rng = seeded_rng(9);
     let bytes: Vec<u8> = (0..count * 4 * 44 * 36).map(|_| rng.random()).collect();
     Tensor::from_slice(&bytes).view([count, 4, 44, 36])
 }
 
 /// Rounded to bfloat16, as if that changed nothing of the gradient.
-fn rounded(x: &Tensor) -> Tensor {
+pub(super) fn rounded(x: &Tensor) -> Tensor {
     let rounded = x.to_kind(Kind::BFloat16).to_kind(Kind::Double);
     x + (rounded - x).detach()
 }
@@ -122,37 +126,47 @@ fn features_and_gradients_are_those_of_libtorch() {
             ..BodyStyle::ACTOR_CRITIC
         };
         let (net, images) = (Net::styled(1, emulates_tiles, style), images(33));
-        let features = net.forward(&images);
-        let params = net
-            .params
-            .named()
-            .map(|(_, param)| double(param).set_requires_grad(true));
-        let params: Vec<Tensor> = params.collect();
-        let theirs = exact(&params, layer_norm, &images);
-        let difference = distance(&features, &theirs);
-        assert!(difference < 1.0 / 128.0, "features: {difference:e}");
+        // Gradients between layers are rounded, to 8 bits each, and then added up; a unit may be on in one alone. A norm
+        // takes from them what all outputs have in common, and leaves what rounding did.
+        let bound = if layer_norm { 1.0 / 32.0 } else { 1.0 / 64.0 };
+        compare(
+            &net,
+            &images,
+            |params| exact(params, layer_norm, &images),
+            [1.0 / 128.0, bound],
+        );
+    }
+}
 
-        let mut rng = seeded_rng(10);
-        let factors = (0..features.numel()).map(|_| rng.random::<f32>() - 0.5);
-        let factors = Tensor::from_slice(&factors.collect::<Vec<_>>()).view_as(&features) / 33.0;
-        let factors = double(&factors.to_kind(Kind::BFloat16)) * features.gt(0.0);
-        let ours = net.gradient(&features, &factors);
-        let mut start = 0;
-        let loss = (theirs * &factors).sum(Kind::Double);
-        for ((name, _), theirs) in
-            net.params
-                .named()
-                .zip(Tensor::run_backward(&[loss], &params, false, false))
-        {
-            let length = theirs.numel() as i64;
-            let ours = ours.narrow(0, start, length).view(theirs.size().as_slice());
-            // Gradients between layers are rounded, to 8 bits each, and then added up; a unit may be on in one alone. A
-            // norm takes from them what all outputs have in common, and leaves what rounding did.
-            let bound = if layer_norm { 1.0 / 32.0 } else { 1.0 / 64.0 };
-            let difference = distance(&ours, &theirs);
-            assert!(difference < bound, "{name}: {difference:e}");
-            start += length;
-        }
+/// Compares features and the gradients of each parameter with those of `exact` features, within these bounds.
+pub(super) fn compare(
+    net: &Net,
+    images: &Tensor,
+    exact: impl FnOnce(&[Tensor]) -> Tensor,
+    [of_features, of_gradients]: [f64; 2],
+) {
+    let features = net.forward(images);
+    let params = net.params.named();
+    let params = params.map(|(_, param)| double(param).set_requires_grad(true));
+    let params: Vec<Tensor> = params.collect();
+    let theirs = exact(&params);
+    let difference = distance(&features, &theirs);
+    assert!(difference < of_features, "features: {difference:e}");
+
+    let mut rng = seeded_rng(10);
+    let factors = (0..features.numel()).map(|_| rng.random::<f32>() - 0.5);
+    let factors = Tensor::from_slice(&factors.collect::<Vec<_>>()).view_as(&features) / 33.0;
+    let factors = double(&factors.to_kind(Kind::BFloat16)) * features.gt(0.0);
+    let ours = net.gradient(&features, &factors);
+    let mut start = 0;
+    let loss = (theirs * &factors).sum(Kind::Double);
+    let theirs = Tensor::run_backward(&[loss], &params, false, false);
+    for ((name, _), theirs) in net.params.named().zip(theirs) {
+        let length = theirs.numel() as i64;
+        let ours = ours.narrow(0, start, length).view(theirs.size().as_slice());
+        let difference = distance(&ours, &theirs);
+        assert!(difference < of_gradients, "{name}: {difference:e}");
+        start += length;
     }
 }
 
