@@ -61,6 +61,20 @@ pub struct Target {
     pub to_block: usize,
 }
 
+/// Where both halves of rows of 32 numbers begin, of which the largest are looked for, and the places that these count as.
+#[derive(Clone, Copy)]
+pub struct Seen {
+    pub halves: [*const u16; 2],
+    pub places: [u8; 2],
+}
+
+impl Seen {
+    pub const NOTHING: Self = Self {
+        halves: [std::ptr::null(); 2],
+        places: [0; 2],
+    };
+}
+
 /// What layer normalization adds to the variance under the root.
 pub const EPS: f64 = 1e-6;
 
@@ -102,9 +116,12 @@ functions! {
     /// Adds `count` rows of `x` to as many of 32 sums; rounds what that makes to the first of `to`, and before that,
     /// rectified, to the second.
     join(sums: *const f32, x: *const u16, count: usize, to: [*mut u16; 2]);
-    /// The largest of the halves of rows that begin `from` there, of so many images, as it is and rectified, and the number
-    /// that is said beside the first that has it. NaNs are larger than all else, and 0 than -0.
-    pool(from: &[(*const u16, u8)], images: usize, to: [*mut u16; 2], chosen: *mut u8);
+    /// Makes of rows of 32 numbers, so many, integers that are larger for larger numbers, and the largest for NaNs; 0 is
+    /// larger than -0.
+    to_keys(rows: *mut u16, count: usize);
+    /// The largest of what is seen in each row of so many images, from such integers: as numbers, and rectified, and the
+    /// place of the first that has it.
+    pool(seen: &[Seen], images: usize, to: [*mut u16; 2], chosen: *mut u8);
     /// The sums of the halves of 32 rows that begin `from` there, of those whose number was chosen.
     of_pool(from: &[(*const u16, *const u8, u8)], to: *mut u16);
     /// Adds to each of `to` the 32 numbers of its column, from a block of pairs.

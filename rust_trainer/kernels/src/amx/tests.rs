@@ -2,7 +2,7 @@
 //! beside the plain ones: bit for bit.
 
 use super::{
-    blocks::{self, BLOCK, Bytes, Pixel, Target},
+    blocks::{self, BLOCK, Bytes, Pixel, Seen, Target},
     hardware::Hardware,
     tiles::{Emulated, Factors, Step, Sums, Tiles},
 };
@@ -164,8 +164,14 @@ fn surroundings<T: Tiles>(seed: u64, kind: fn(u64) -> u64) -> Vec<(&'static str,
             (
                 "largest",
                 halves(&|to| {
-                    let seen = [(numbers, 8), (outputs.add(16), 3), (numbers.add(64), 0)];
                     let (rectified, chosen) = (to.add(512), to.add(BLOCK).cast());
+                    let keys = to.add(BLOCK + 512);
+                    keys.copy_from_nonoverlapping(numbers, 512);
+                    blocks::to_keys::<T>(keys, 16);
+                    let seen = [[0, 16], [80, 2], [32, 7]].map(|begin| Seen {
+                        halves: begin.map(|begin| keys.add(begin).cast_const()),
+                        places: [begin[0] as u8, 3],
+                    });
                     blocks::pool::<T>(&seen, 13, [to, rectified], chosen);
                 }),
             ),

@@ -2,7 +2,7 @@
 
 use super::{
     super::tiles::{exact, flushed},
-    BLOCK, Bytes, EPS, Pixel, ROW, TILE, Target,
+    BLOCK, Bytes, EPS, Pixel, ROW, Seen, TILE, Target,
 };
 
 /// bfloat16 of a float32, rounded to nearest even, zero for what is not normal.
@@ -82,17 +82,31 @@ pub unsafe fn join(sums: *const f32, x: *const u16, count: usize, to: [*mut u16;
     }
 }
 
-pub unsafe fn pool(from: &[(*const u16, u8)], images: usize, to: [*mut u16; 2], chosen: *mut u8) {
-    for (image, column) in (0..images).flat_map(|image| (0..16).map(move |at| (image, at))) {
-        let at = image * ROW + column;
-        let (mut largest, mut place) = (i32::MIN, 0);
-        for (from, number) in from {
-            let key = key(*from.add(at));
-            if key > largest {
-                (largest, place) = (key, *number);
+pub unsafe fn to_keys(rows: *mut u16, count: usize) {
+    for place in 0..count * ROW {
+        let number = rows.add(place);
+        let is_nan = *number & 0x7fff > 0x7f80;
+        *number = if is_nan { 0x7fff } else { turned(*number) };
+    }
+}
+
+/// A number as an integer, and back.
+fn turned(bits: u16) -> u16 {
+    bits ^ ((bits.cast_signed() >> 15).cast_unsigned() & 0x7fff)
+}
+
+pub unsafe fn pool(seen: &[Seen], images: usize, to: [*mut u16; 2], chosen: *mut u8) {
+    for (image, column) in places(images) {
+        let (mut largest, mut place) = (i16::MIN, 0);
+        for seen in seen {
+            let half = column / 16;
+            let key = *seen.halves[half].add(image * ROW + column % 16);
+            if key.cast_signed() > largest {
+                (largest, place) = (key.cast_signed(), seen.places[half]);
             }
         }
-        let largest = of_key(largest);
+        let at = image * ROW + column;
+        let largest = turned(largest.cast_unsigned());
         *to[0].add(at) = largest;
         *to[1].add(at) = if largest.cast_signed() < 0 {
             0
@@ -101,21 +115,6 @@ pub unsafe fn pool(from: &[(*const u16, u8)], images: usize, to: [*mut u16; 2], 
         };
         *chosen.add(at) = place;
     }
-}
-
-/// A number that is larger for a larger bfloat16, and largest for all NaNs.
-fn key(bits: u16) -> i32 {
-    let bits = bits.cast_signed();
-    if bits & 0x7fff > 0x7f80 {
-        return 0x7fff;
-    }
-    i32::from(bits ^ (bits >> 15 & 0x7fff))
-}
-
-/// What has this key.
-fn of_key(key: i32) -> u16 {
-    let key = key as i16;
-    (key ^ (key >> 15 & 0x7fff)).cast_unsigned()
 }
 
 pub unsafe fn of_pool(from: &[(*const u16, *const u8, u8)], to: *mut u16) {

@@ -14,7 +14,7 @@ mod norm;
 mod pool;
 
 pub use norm::{moments, normalize, of_norm};
-pub use pool::{of_pool, pool};
+pub use pool::{of_pool, pool, to_keys};
 
 /// How far ahead, in numbers, what is read in a row is fetched.
 const AHEAD: usize = 3 * BLOCK;

@@ -2,7 +2,10 @@
 //!
 //! What is compared are halves of cells, 16 numbers: a pixel of 16 channels is one half, one of 32 is two.
 
-use crate::amx::{blocks, tiles::Tiles};
+use crate::amx::{
+    blocks::{self, Seen},
+    tiles::Tiles,
+};
 
 /// The extents.
 #[derive(Debug)]
@@ -26,6 +29,12 @@ fn windows(seen: usize, out: usize) -> impl Iterator<Item = (usize, usize)> {
     windows
         .map(|(first, place)| (first / 2, place))
         .filter(move |(window, _)| *window < out)
+}
+
+/// The row or column, of so many, at a place of a window.
+fn inside(window: usize, place: usize, side: usize) -> Option<usize> {
+    let at = (2 * window + place).checked_sub(1)?;
+    (at < side).then_some(at)
 }
 
 impl Pool {
@@ -57,8 +66,10 @@ impl Pool {
         (row % 2 == 1 || row + 1 == self.height).then_some(row / 2)
     }
 
-    /// A row of outputs of so many images, as it is and rectified, from the `rows` of inputs; `chosen` becomes the place
-    /// of the first of the largest numbers.
+    /// A row of outputs of so many images, as it is and rectified, from the `rows` of inputs, which are [keys]; `chosen`
+    /// becomes the place of the first of the largest numbers.
+    ///
+    /// [keys]: blocks::to_keys
     pub unsafe fn forward_row<T: Tiles>(
         &self,
         row: usize,
@@ -66,27 +77,35 @@ impl Pool {
         to: [*mut u16; 2],
         chosen: *mut u8,
     ) {
-        let place = |number: usize, side: usize, window: usize| {
-            let at = (2 * window + number).checked_sub(1)?;
-            (at < side).then_some(at)
-        };
-        let first = row * self.row_out() * images;
-        for half in 0..self.sides_out()[1] * self.halves {
-            let (window, inner) = (half / self.halves, half % self.halves);
-            let seen = (0..9).filter_map(|number| {
-                let row = place(number / 3, self.height, row)?;
-                let column = place(number % 3, self.width, window)?;
-                let from = rows(row).add(at(column * self.halves + inner, images));
-                Some((from, number as u8))
-            });
-            let (mut places, mut count) = ([(std::ptr::null(), 0); 9], 0);
-            for seen in seen {
-                places[count] = seen;
-                count += 1;
+        for cell in 0..self.row_out() / 32 {
+            // A column that is not there counts as the one in the middle, which is seen once more: at its own place.
+            let find = |half: usize, [below, beside]: [usize; 2]| {
+                let (window, inner) = (half / self.halves, half % self.halves);
+                let line = inside(row, below, self.height)?;
+                let (column, beside) = match inside(window, beside, self.width) {
+                    Some(column) => (column, beside),
+                    None => (2 * window, 1),
+                };
+                let from = at(column * self.halves + inner, images);
+                Some((rows(line).wrapping_add(from), (3 * below + beside) as u8))
+            };
+            let (mut seen, mut count) = ([Seen::NOTHING; 9], 0);
+            for place in [0, 1, 2]
+                .into_iter()
+                .flat_map(|below| [0, 1, 2].map(|x| [below, x]))
+            {
+                if let [Some(first), Some(second)] = [0, 1].map(|half| find(2 * cell + half, place))
+                {
+                    seen[count] = Seen {
+                        halves: [first.0, second.0],
+                        places: [first.1, second.1],
+                    };
+                    count += 1;
+                }
             }
-            let at = first + at(half, images);
+            let at = (row * self.row_out() + cell * 32) * images;
             let to = to.map(|to| to.add(at));
-            blocks::pool::<T>(&places[..count], images, to, chosen.add(at));
+            blocks::pool::<T>(&seen[..count], images, to, chosen.add(at));
         }
     }
 

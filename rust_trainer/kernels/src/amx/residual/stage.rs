@@ -208,6 +208,7 @@ impl Stage {
             let done = |sums: *const f32, at: usize| {
                 let to = to.wrapping_add(at * block);
                 blocks::finish::<T>(sums, images, f32::NEG_INFINITY, to, 32);
+                blocks::to_keys::<T>(to, images);
             };
             match (&self.entry, &work.entry, input) {
                 (Entry::Bytes(first), _, Input::Bytes(pointers)) => {
