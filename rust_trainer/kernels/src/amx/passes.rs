@@ -175,22 +175,19 @@ impl Network for Layers {
             of_layer[1..].iter_mut().for_each(|of| of.fill(0.0));
         }
         let (x, to) = (outputs[last].start(), of_outputs[last].start());
-        match &self.linear {
-            Some(linear) => {
-                let number = self.convs.len();
-                let of_layer = self.of_layer_mut(of_params, number);
-                let norm = norms.get_mut(number).map(|norm| norm.from(0));
-                let norm = norm.zip(of_norm(of_layer));
-                let of_bias = of_layer[1].as_mut_ptr();
-                let mut of = linear.of_outputs::<T>(features, of_features, norm, of_bias);
-                let packed = packed.layer(number)[1];
-                linear.of_weights(tiles, blocks, (x, &mut of), of_layer[0]);
-                linear.of_inputs(tiles, blocks, (&mut of, packed), x, to);
-            }
-            None => {
-                let pixels = self.convs[last].conv.pixels_out();
-                unflatten(pixels, blocks, [features, of_features], to);
-            }
+        if let Some(linear) = &self.linear {
+            let number = self.convs.len();
+            let of_layer = self.of_layer_mut(of_params, number);
+            let norm = norms.get_mut(number).map(|norm| norm.from(0));
+            let norm = norm.zip(of_norm(of_layer));
+            let of_bias = of_layer[1].as_mut_ptr();
+            let mut of = linear.of_outputs::<T>(features, of_features, norm, of_bias);
+            let packed = packed.layer(number)[1];
+            linear.of_weights(tiles, blocks, (x, &mut of), of_layer[0]);
+            linear.of_inputs(tiles, blocks, (&mut of, packed), x, to);
+        } else {
+            let pixels = self.convs[last].conv.pixels_out();
+            unflatten(pixels, blocks, [features, of_features], to);
         }
         let sums = self
             .convs

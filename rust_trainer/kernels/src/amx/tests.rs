@@ -2,16 +2,16 @@
 //! beside the plain ones: bit for bit.
 
 use super::{
-    blocks::{self, BLOCK, Bytes, Pixel, Seen, Target},
+    blocks::{self, BLOCK, Bytes, Pixel, Target},
     hardware::Hardware,
     tiles::{Emulated, Factors, Step, Sums, Tiles},
 };
 
 /// Bits that look random (Marsaglia's xorshift).
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn bits(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -19,18 +19,18 @@ impl Random {
     }
 
     /// Any float32, a number that is not normal, one halfway between two of bfloat16, or a zero.
-    fn single(&mut self) -> f32 {
+    pub fn single(&mut self) -> f32 {
         let masks = [!0, 0x807f_ffff, 0xffff_8000, 1 << 31];
         f32::from_bits(self.bits() as u32 & masks[self.bits() as usize % 4])
     }
 
-    fn blocks(&mut self, kind: fn(u64) -> u64) -> [u16; 2 * BLOCK] {
+    pub fn blocks(&mut self, kind: fn(u64) -> u64) -> [u16; 2 * BLOCK] {
         std::array::from_fn(|_| kind(self.bits()) as u16)
     }
 }
 
-type Kind = (&'static str, fn(u64) -> u64);
-const KINDS: [Kind; 7] = [
+pub type Kind = (&'static str, fn(u64) -> u64);
+pub const KINDS: [Kind; 7] = [
     ("from 1 to 2", |bits| bits & 0x807f | 0x3f80),
     ("from 2^-31 to 2", |bits| bits & 0x8fff | 0x3000),
     ("products about 2^-126", |bits| (bits & 0x83ff) + 0x1e00),
@@ -113,11 +113,6 @@ fn surroundings<T: Tiles>(seed: u64, kind: fn(u64) -> u64) -> Vec<(&'static str,
         work(to.as_mut_ptr());
         to.map(u32::from).to_vec()
     };
-    // Of two NaNs the sum is either.
-    let sums = |work: &dyn Fn(*mut u16)| {
-        let alike = |number: u32| if number & 0x7fff > 0x7f80 { !0 } else { number };
-        halves(work).into_iter().map(alike).collect()
-    };
     let floats = |work: &dyn Fn(*mut f32)| {
         let mut to = singles.clone();
         work(to.as_mut_ptr());
@@ -153,42 +148,6 @@ fn surroundings<T: Tiles>(seed: u64, kind: fn(u64) -> u64) -> Vec<(&'static str,
                 halves(&|to| blocks::finish::<T>(from, 5, f32::NEG_INFINITY, to, 32)),
             ),
             ("passed", halves(&|to| blocks::pass::<T>(from, outputs, to))),
-            (
-                "passed onto",
-                sums(&|to| blocks::pass_onto::<T>(from, outputs, to)),
-            ),
-            (
-                "joined",
-                sums(&|to| blocks::join::<T>(from, numbers, 9, [to, to.add(BLOCK)])),
-            ),
-            (
-                "largest",
-                halves(&|to| {
-                    let (rectified, chosen) = (to.add(512), to.add(BLOCK).cast());
-                    let keys = to.add(BLOCK + 512);
-                    keys.copy_from_nonoverlapping(numbers, 512);
-                    blocks::to_keys::<T>(keys, 16);
-                    let seen = [[0, 16], [80, 2], [32, 7]].map(|begin| Seen {
-                        halves: begin.map(|begin| keys.add(begin).cast_const()),
-                        places: [begin[0] as u8, 3],
-                    });
-                    blocks::pool::<T>(&seen, 13, [to, rectified], chosen);
-                }),
-            ),
-            (
-                "of the largest",
-                sums(&|to| {
-                    let chosen = numbers.cast::<u8>();
-                    let seen = [0, 16, 32].map(|at| {
-                        (
-                            numbers.add(BLOCK - 64 + at),
-                            chosen.add(at),
-                            *chosen.add(7 * at),
-                        )
-                    });
-                    blocks::of_pool::<T>(&seen, to);
-                }),
-            ),
             (
                 "columns",
                 floats(&|to| blocks::add_columns::<T>(numbers, to)),
@@ -256,7 +215,7 @@ fn norms<T: Tiles>(seed: u64, kind: fn(u64) -> u64, [blocks, rows]: [usize; 2]) 
     singles.into_iter().chain(halves).collect()
 }
 
-fn has_vectors() -> bool {
+pub fn has_vectors() -> bool {
     is_x86_feature_detected!("avx512bf16")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vl")

@@ -187,7 +187,7 @@ impl Case {
                 .collect(),
             places: below(2 * image + 1, images, 504),
             of_features: of_features
-                .map(|of| (of == 0) as i64 - (of == 1) as i64)
+                .map(|of| i64::from(of == 0) - i64::from(of == 1))
                 .collect(),
         }
     }

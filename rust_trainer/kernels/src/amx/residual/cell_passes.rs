@@ -12,26 +12,6 @@ use crate::{
     tile::Scratch,
 };
 
-/// Memory to work in.
-pub struct Room {
-    pub sums: Scratch<f32>,
-    /// Three rows of inputs as pairs.
-    pub pairs: Scratch<u16>,
-    /// The gradient of a row of outputs, turned.
-    pub turned: Scratch<u16>,
-}
-
-impl Room {
-    /// For rows of so many blocks, in and out.
-    pub fn new([inputs, outputs]: [usize; 2]) -> Self {
-        Self {
-            sums: turns::room(),
-            pairs: Scratch::new(3 * inputs * BLOCK),
-            turned: Scratch::new(outputs * BLOCK),
-        }
-    }
-}
-
 /// What is multiplied in the forward pass: inputs of so many images, packed weights, and the biases of a cell's outputs.
 #[derive(Clone, Copy)]
 pub struct Forward<'a> {
@@ -98,89 +78,79 @@ impl Cells {
         }
     }
 
-    /// What a block of 32 images adds to the gradients of packed weights and of a cell's biases.
-    pub unsafe fn of_weights<T: Tiles>(
+    /// What a row of the gradient of 32 images' outputs adds to the gradients of packed weights and of a cell's biases;
+    /// rows are called for in turn.
+    pub unsafe fn add_row<T: Tiles>(
         &self,
         tiles: &mut T,
-        room: &mut Room,
+        (pairs, turned): (&mut Scratch<u16>, &mut Scratch<u16>),
         [x, of_y]: [*const u16; 2],
+        row: usize,
         (to, of_bias): (*mut f32, *mut f32),
     ) {
-        let steps = |number: usize| Step {
+        let row_of = |row: usize| row % 3 * self.width * BLOCK;
+        let new = if row == 0 { 0..2 } else { row + 1..row + 2 };
+        for row in new.filter(|row| *row < self.height) {
+            for column in 0..self.width {
+                let to = pairs.start().add(row_of(row) + column * BLOCK);
+                blocks::to_pairs::<T>(x.add((row * self.width + column) * BLOCK), to);
+            }
+        }
+        let of_row = of_y.add(row * self.width * self.outs * BLOCK);
+        for number in 0..self.width * self.outs {
+            let to = turned.start().add(number * BLOCK);
+            let of_bias = of_bias.add(number % self.outs * 32);
+            blocks::turn_rows::<T>(of_row.add(number * BLOCK), to, of_bias);
+        }
+        let step = |number: usize| Step {
             a: (number * self.outs * BYTES) as u32,
             b: (number * BYTES) as u32,
         };
-        let steps: Vec<_> = (0..self.width).map(steps).collect();
-        let row_of = |row: usize| row % 3 * self.width * BLOCK;
-        for row in 0..=self.height {
-            if row < self.height {
-                for column in 0..self.width {
-                    let to = room.pairs.start().add(row_of(row) + column * BLOCK);
-                    blocks::to_pairs::<T>(x.add((row * self.width + column) * BLOCK), to);
-                }
-            }
-            let Some(out_row) = row.checked_sub(1) else {
+        let steps: Vec<_> = (0..self.width).map(step).collect();
+        let places = self.seen.iter().enumerate();
+        let places = places.flat_map(|(out, seen)| seen.iter().map(move |place| (out, place)));
+        for (number, (out, &[below, beside])) in places.enumerate() {
+            let seen_row = (row + below).checked_sub(1);
+            // Columns of outputs that see a cell there.
+            let first = usize::from(beside == 0);
+            let count = self.width - usize::from(beside != 1);
+            let Some(seen_row) = seen_row.filter(|row| *row < self.height && count > 0) else {
                 continue;
             };
-            let of_row = of_y.add(out_row * self.width * self.outs * BLOCK);
-            for number in 0..self.width * self.outs {
-                let to = room.turned.start().add(number * BLOCK);
-                let of_bias = of_bias.add(number % self.outs * 32);
-                blocks::turn_rows::<T>(of_row.add(number * BLOCK), to, of_bias);
-            }
-            let places = self.seen.iter().enumerate();
-            let places = places.flat_map(|(out, seen)| seen.iter().map(move |place| (out, place)));
-            for (number, (out, &[below, beside])) in places.enumerate() {
-                let Some(seen_row) = (out_row + below)
-                    .checked_sub(1)
-                    .filter(|r| *r < self.height)
-                else {
-                    continue;
-                };
-                // Columns of outputs that see a cell there.
-                let first = usize::from(beside == 0);
-                let count = self.width - usize::from(beside != 1);
-                if count == 0 {
-                    continue;
-                }
-                let sums = Sums::block(to.add(number * BLOCK));
-                let seen = row_of(seen_row) + (first + beside - 1) * BLOCK;
-                let factors = Factors {
-                    a: room.turned.start().add((first * self.outs + out) * BLOCK),
-                    a_second: BYTES / 2,
-                    b: room.pairs.start().add(seen),
-                };
-                tiles.product(sums, sums, factors, &steps[..count]);
-            }
+            let sums = Sums::block(to.add(number * BLOCK));
+            let seen = row_of(seen_row) + (first + beside - 1) * BLOCK;
+            let factors = Factors {
+                a: turned.start().add((first * self.outs + out) * BLOCK),
+                a_second: BYTES / 2,
+                b: pairs.start().add(seen),
+            };
+            tiles.product(sums, sums, factors, &steps[..count]);
         }
     }
 
-    /// The sums of the gradient of a block of 32 images; `done` gets those of each cell, and is to find
-    /// these cells in the cache.
-    pub unsafe fn of_inputs<T: Tiles>(
+    /// The sums of a row of the gradient of 32 images' inputs; `done` gets those of each cell of the row, and is to find
+    /// the cells of these rows in the cache.
+    pub unsafe fn of_row<T: Tiles>(
         &self,
         tiles: &mut T,
         (plan, sums): (&Plan, &mut Scratch<f32>),
         [of_y, packed]: [*const u16; 2],
-        wanted: &[*mut u16],
+        (row, wanted): (usize, &[*mut u16]),
         done: impl FnMut(*const f32, usize),
     ) {
         let mut turns = Turns::new(sums, done);
-        for row in 0..self.height {
-            let (steps, first) = plan.of(row, self.height);
-            let factors = Factors {
-                a: of_y.add(first * self.width * self.outs * BLOCK),
-                a_second: BYTES / 2,
-                b: packed,
-            };
-            for (column, steps) in steps.iter().enumerate() {
-                for wanted in wanted {
-                    let at = (row * self.width + column) * BLOCK;
-                    blocks::fetch::<T>(For::Writing, wanted.wrapping_add(at), 32);
-                }
-                tiles.product(Sums::ZERO, turns.sums(), factors, steps);
-                turns.made((row * self.width + column, 1));
+        let (steps, first) = plan.of(row, self.height);
+        let factors = Factors {
+            a: of_y.add(first * self.width * self.outs * BLOCK),
+            a_second: BYTES / 2,
+            b: packed,
+        };
+        for (column, steps) in steps.iter().enumerate() {
+            for wanted in wanted {
+                blocks::fetch::<T>(For::Writing, wanted.wrapping_add(column * BLOCK), 32);
             }
+            tiles.product(Sums::ZERO, turns.sums(), factors, steps);
+            turns.made((column, 1));
         }
         turns.end();
     }

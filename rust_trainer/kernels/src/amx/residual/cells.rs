@@ -197,6 +197,8 @@ pub unsafe fn sum_up(order: &[u32], (sums, divisor): (*const f32, f32), to: &mut
         }
     }
     if divisor > 1.0 {
-        to.iter_mut().for_each(|to| *to /= divisor);
+        for to in to {
+            *to /= divisor;
+        }
     }
 }

@@ -5,9 +5,9 @@
 //! that begins with the row below. The first row and the last one see two rows, which are one block.
 
 use super::{
-    cell_passes::Room,
     cells::{ordered, sum_up},
     turns::{self, Turns},
+    work::Room,
 };
 use crate::{
     amx::{
@@ -144,7 +144,7 @@ impl First {
         done: impl FnMut(*const f32, usize),
     ) {
         let count = images.len();
-        let kept = room.pairs.start();
+        let kept = room.rows[0].start();
         self.read(row, |bytes, block| {
             blocks::bytes_to_rows::<T>(images, bytes, kept.wrapping_add(block * count * 32));
         });
@@ -175,7 +175,7 @@ impl First {
         (row, of_row): (usize, *const u16),
         (to, of_bias): (*mut f32, *mut f32),
     ) {
-        let (pairs, turned) = (room.pairs.start(), room.turned.start());
+        let (pairs, turned) = (room.rows[0].start(), room.turned.start());
         self.read(row, |bytes, block| {
             blocks::bytes_to_pairs::<T>(images, bytes, pairs.wrapping_add(block * BLOCK));
         });

@@ -10,7 +10,10 @@ mod first;
 mod passes;
 mod pool;
 mod stage;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
 mod turns;
+mod work;
 
 use super::linear::Linear;
 use cells::Cells;

@@ -4,7 +4,8 @@ use std::ptr;
 
 use super::{
     PER_STAGE, Residual,
-    stage::{Entry, Gradients, Kept, Params, Stage, Work},
+    stage::{Entry, Kept, Params, Stage},
+    work::{Gradients, Work},
 };
 use crate::{
     amx::{
