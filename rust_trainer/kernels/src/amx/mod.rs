@@ -11,6 +11,7 @@ mod conv;
 mod conv_passes;
 #[cfg(target_arch = "x86_64")]
 mod hardware;
+mod images;
 mod layers;
 mod linear;
 mod network;
@@ -26,9 +27,9 @@ mod trunk;
 mod unit;
 
 pub use activations::Activations;
+pub use images::Images;
 pub use layers::TrunkShape;
 pub use packed::PackedTrunk;
-pub use passes::Images;
 pub use rate::BlockProducts;
 pub use residual::ResidualShape;
 pub use trunk::Trunk;

@@ -1,9 +1,6 @@
 //! What a trunk asks of its layers, whichever they are.
 
-use super::{
-    activations::Activations, layers::Layers, packed::PackedTrunk, passes::Images,
-    residual::Residual, tiles::Tiles,
-};
+use super::{activations::Activations, images::Images, packed::PackedTrunk, tiles::Tiles};
 
 /// Layers from bytes of images to features.
 pub trait Network {
@@ -26,7 +23,13 @@ pub trait Network {
     ///
     /// # Safety
     /// All lengths are the network's, and nobody else packs this piece.
-    unsafe fn pack<T: Tiles>(&self, piece: usize, packed: &PackedTrunk, params: &[&[f32]]);
+    unsafe fn pack<T: Tiles>(
+        &self,
+        tiles: &mut T,
+        piece: usize,
+        packed: &PackedTrunk,
+        params: &[&[f32]],
+    );
 
     /// Whether there is all that the backward pass of so many blocks reads.
     fn is_whole(&self, activations: &Activations, blocks: usize) -> bool;
@@ -58,21 +61,3 @@ pub trait Network {
         of_params: &mut [&mut [f32]],
     );
 }
-
-/// Those that there are.
-#[derive(Debug)]
-pub enum AnyNetwork {
-    Plain(Layers),
-    Residual(Residual),
-}
-
-/// Runs `$work` with `$network`, whichever it is.
-macro_rules! with_network {
-    ($any:expr, $network:ident => $work:expr) => {
-        match &$any {
-            $crate::amx::network::AnyNetwork::Plain($network) => $work,
-            $crate::amx::network::AnyNetwork::Residual($network) => $work,
-        }
-    };
-}
-pub(super) use with_network;

@@ -6,7 +6,6 @@ use std::{
     thread,
 };
 
-use super::{network::Network, tiles::Tiles};
 use crate::tile::Scratch;
 
 /// Weights of a [`Trunk`](crate::Trunk) as its passes read them, packed once by any number of threads: [`Trunk::pack`](crate::Trunk::pack).
@@ -30,22 +29,25 @@ unsafe impl Send for PackedTrunk {}
 unsafe impl Sync for PackedTrunk {}
 
 impl PackedTrunk {
-    /// Room for the weights of a network.
-    pub(super) fn new(network: &impl Network) -> Self {
+    /// Room for the weights of parameters of these lengths, so many numbers of each layer for the forward pass and for the
+    /// backward pass, which are packed in so many pieces.
+    pub(super) fn new(lengths: Vec<usize>, layers: &[[usize; 2]], num_pieces: usize) -> Self {
         let mut end = 0;
         let mut place = |weights: usize| {
             let start = end;
             end += weights;
             start
         };
-        let room = network.room().into_iter();
-        let places = room.map(|weights| weights.map(&mut place)).collect();
+        let places = layers
+            .iter()
+            .map(|weights| weights.map(&mut place))
+            .collect();
         let mut memory = Scratch::new(end);
         Self {
             start: memory.start(),
             places,
-            lengths: network.lengths(),
-            num_pieces: network.num_pieces(),
+            lengths,
+            num_pieces,
             next: AtomicUsize::new(0),
             done: AtomicUsize::new(0),
             _memory: memory,
@@ -72,19 +74,14 @@ impl PackedTrunk {
         self.done.load(Ordering::Acquire) == self.num_pieces
     }
 
-    /// Packs pieces that nobody else has begun with, and waits for those of others.
-    pub(super) unsafe fn take_part<T: Tiles>(
-        &self,
-        _: &mut T,
-        network: &impl Network,
-        params: &[&[f32]],
-    ) {
+    /// Has pieces packed that nobody else has begun with, and waits for those of others.
+    pub(super) fn take_part(&self, mut pack: impl FnMut(usize)) {
         loop {
             let piece = self.next.fetch_add(1, Ordering::Relaxed);
             if piece >= self.num_pieces {
                 break;
             }
-            network.pack::<T>(piece, self, params);
+            pack(piece);
             self.done.fetch_add(1, Ordering::Release);
         }
         let mut turns = 0;

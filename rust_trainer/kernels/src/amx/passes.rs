@@ -7,6 +7,7 @@ use super::{
     blocks::BLOCK,
     conv::Layer,
     conv_passes::{Input, Room, Weights},
+    images::{FEW, Images},
     layers::Layers,
     linear::Linear,
     network::Network,
@@ -15,29 +16,6 @@ use super::{
     tiles::Tiles,
 };
 use crate::tile::Scratch;
-
-/// Images, `[height][width][channels]` bytes each, anywhere among `bytes`.
-#[derive(Clone, Copy, Debug)]
-pub struct Images<'a> {
-    /// Where they lie.
-    pub bytes: &'a [u8],
-    /// Where each begins.
-    pub places: &'a [usize],
-}
-
-impl Images<'_> {
-    /// Where each image of a block begins, of so many bytes; the last one fills it.
-    pub(super) fn pointers(&self, block: usize, of_block: usize, image: usize) -> [*const u8; 32] {
-        let last = self.places.len() - 1;
-        std::array::from_fn(|number| {
-            let place = self.places[(block * of_block + number).min(last)];
-            self.bytes[place..place + image].as_ptr()
-        })
-    }
-}
-
-/// Up to how many images are acted for in tiles of so many rows.
-pub const FEW: usize = 16;
 
 impl Network for Layers {
     fn image(&self) -> usize {
@@ -71,7 +49,13 @@ impl Network for Layers {
         self.convs.len() + self.linear.as_ref().map_or(0, Linear::num_pieces)
     }
 
-    unsafe fn pack<T: Tiles>(&self, piece: usize, packed: &PackedTrunk, params: &[&[f32]]) {
+    unsafe fn pack<T: Tiles>(
+        &self,
+        _: &mut T,
+        piece: usize,
+        packed: &PackedTrunk,
+        params: &[&[f32]],
+    ) {
         let of_linear = self
             .linear
             .as_ref()

@@ -4,13 +4,30 @@ use half::{bf16, slice::HalfFloatSliceExt};
 
 use super::{
     activations::Activations,
+    images::{FEW, Images},
     layers::{Layers, TrunkShape},
-    network::{AnyNetwork, Network, with_network},
+    network::Network,
     packed::PackedTrunk,
-    passes::{FEW, Images},
     residual::{Residual, ResidualShape},
     unit::{TileUnit, with_tiles},
 };
+
+/// Those that there are.
+#[derive(Debug)]
+enum AnyNetwork {
+    Plain(Layers),
+    Residual(Residual),
+}
+
+/// Runs `$work` with `$network`, whichever it is.
+macro_rules! with_network {
+    ($any:expr, $network:ident => $work:expr) => {
+        match &$any {
+            AnyNetwork::Plain($network) => $work,
+            AnyNetwork::Residual($network) => $work,
+        }
+    };
+}
 
 /// Convolutions with rectified units over bytes that count as 0 to 1, and a fully connected rectified layer behind them.
 ///
@@ -57,7 +74,10 @@ impl Trunk {
     /// Room for packed weights.
     #[must_use]
     pub fn room_for_weights(&self) -> PackedTrunk {
-        with_network!(self.network, layers => PackedTrunk::new(layers))
+        let lengths = self.lengths.clone();
+        with_network!(self.network, layers => {
+            PackedTrunk::new(lengths, &layers.room(), layers.num_pieces())
+        })
     }
 
     /// Packs weights once, whoever else takes part; they are whole when this returns.
@@ -67,9 +87,9 @@ impl Trunk {
     pub fn pack(&self, packed: &PackedTrunk, params: &[&[f32]]) {
         self.check(params.iter().map(|param| param.len()));
         assert!(packed.is_for(&self.lengths), "room for other weights");
-        // SAFETY: the parameters are as long as the layers say.
-        with_network!(self.network, layers => with_tiles!(self.unit, 16, tiles => unsafe {
-            packed.take_part(tiles, layers, params);
+        with_network!(self.network, layers => with_tiles!(self.unit, 16, tiles => {
+            // SAFETY: the parameters are as long as the layers say.
+            packed.take_part(|piece| unsafe { layers.pack(tiles, piece, packed, params) });
         }));
     }
 

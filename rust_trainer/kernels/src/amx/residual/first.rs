@@ -6,8 +6,8 @@
 
 use super::{
     cells::{ordered, sum_up},
+    room::Room,
     turns::{self, Turns},
-    work::Room,
 };
 use crate::{
     amx::{

@@ -9,7 +9,9 @@ mod cells;
 mod first;
 mod passes;
 mod pool;
+mod room;
 mod stage;
+mod stage_passes;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 mod turns;

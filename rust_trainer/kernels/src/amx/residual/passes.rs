@@ -11,10 +11,11 @@ use crate::{
     amx::{
         activations::Activations,
         conv_passes::{Input, Weights},
+        images::{FEW, Images},
         linear::Linear,
         network::Network,
         packed::PackedTrunk,
-        passes::{FEW, Images, flatten, unflatten},
+        passes::{flatten, unflatten},
         tiles::Tiles,
     },
     tile::Scratch,
@@ -60,7 +61,13 @@ impl Network for Residual {
         self.num_convs() + self.linear.as_ref().map_or(0, Linear::num_pieces)
     }
 
-    unsafe fn pack<T: Tiles>(&self, piece: usize, packed: &PackedTrunk, params: &[&[f32]]) {
+    unsafe fn pack<T: Tiles>(
+        &self,
+        _: &mut T,
+        piece: usize,
+        packed: &PackedTrunk,
+        params: &[&[f32]],
+    ) {
         let of_linear = self.num_pieces() - self.num_convs();
         let Some(number) = piece.checked_sub(of_linear) else {
             let number = self.num_convs();

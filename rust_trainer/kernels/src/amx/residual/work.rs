@@ -3,6 +3,7 @@
 use super::{
     cell_passes::Plan,
     cells::Cells,
+    room::Room,
     stage::{Entry, Stage},
     turns,
 };
@@ -21,15 +22,6 @@ impl Gradients {
         let branch = || zeros([stage.branch.weights(); 2], stage.branch.outs);
         Self([zeros(weights, outs), branch(), branch(), branch(), branch()])
     }
-}
-
-/// Memory for a row.
-pub struct Room {
-    pub sums: Scratch<f32>,
-    /// Three rows of the inputs of each convolution, as they are multiplied.
-    pub rows: [Scratch<u16>; 5],
-    /// The gradient of outputs, turned.
-    pub turned: Scratch<u16>,
 }
 
 /// Memory to work in, and the steps of a pass over so many images.
