@@ -3,7 +3,7 @@
 use super::{
     blocks,
     conv::{Conv, Layer, Squares},
-    linear::Linear,
+    end::End,
 };
 
 /// The extents of a trunk.
@@ -34,7 +34,7 @@ impl TrunkShape<'_> {
 pub struct Layers {
     pub convs: Vec<Layer>,
     /// Behind them.
-    pub linear: Option<Linear>,
+    pub end: End,
     pub norm: bool,
     /// Bytes of an image.
     pub image: usize,
@@ -86,18 +86,11 @@ impl Layers {
             });
         }
         let last = convs.last().filter(|conv| is_possible(conv))?;
-        let linear = shape.hidden.map(|outputs| Linear {
-            pixels: last.out_pixels(),
-            channels: last.outputs,
-            outputs,
-        });
-        let whole = |outputs: usize| outputs > 0 && outputs.is_multiple_of(32);
-        shape.hidden.is_none_or(whole).then(|| Self {
-            convs: convs
-                .into_iter()
-                .map(|conv| Layer::new(conv, squares.take()))
-                .collect(),
-            linear,
+        let end = End::new(last.pixels_out(), shape.hidden)?;
+        let convs = convs.into_iter();
+        Some(Self {
+            convs: convs.map(|conv| Layer::new(conv, squares.take())).collect(),
+            end,
             norm: shape.norm,
             image: height * width * channels,
         })
@@ -126,7 +119,7 @@ impl Layers {
     /// Pixels of each layer's outputs, and how many outputs a pixel has.
     pub fn extents(&self) -> impl Iterator<Item = (usize, usize)> {
         let convs = self.convs.iter().map(|layer| &layer.conv);
-        let linear = self.linear.iter().map(|linear| (1, linear.outputs));
+        let linear = self.end.linear.iter().map(|linear| (1, linear.outputs));
         let convs = convs.map(Conv::pixels_out);
         convs.chain(linear)
     }

@@ -9,6 +9,7 @@ mod activations;
 mod blocks;
 mod conv;
 mod conv_passes;
+mod end;
 #[cfg(target_arch = "x86_64")]
 mod hardware;
 mod images;

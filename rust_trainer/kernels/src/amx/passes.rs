@@ -7,6 +7,7 @@ use super::{
     blocks::BLOCK,
     conv::Layer,
     conv_passes::{Input, Room, Weights},
+    end::Backward,
     images::{FEW, Images},
     layers::Layers,
     linear::Linear,
@@ -23,15 +24,12 @@ impl Network for Layers {
     }
 
     fn features(&self) -> usize {
-        match (&self.linear, self.convs.last()) {
-            (Some(linear), _) => linear.outputs,
-            (None, last) => last.map_or(0, |layer| layer.conv.image_out()),
-        }
+        self.end.features()
     }
 
     fn lengths(&self) -> Vec<usize> {
         let convs = self.convs.iter().map(|layer| layer.conv.terms());
-        let terms = convs.chain(self.linear.iter().map(Linear::terms));
+        let terms = convs.chain(self.end.linear.iter().map(Linear::terms));
         let others = self.per_layer() - 1;
         let of_layer = |(terms, (_, outputs)): (usize, (usize, usize))| {
             iter::once(terms * outputs).chain(iter::repeat_n(outputs, others))
@@ -41,12 +39,12 @@ impl Network for Layers {
 
     fn room(&self) -> Vec<[usize; 2]> {
         let convs = self.convs.iter().map(|layer| layer.conv.weights());
-        let linear = self.linear.iter().map(Linear::weights);
+        let linear = self.end.linear.iter().map(Linear::weights);
         convs.chain(linear).map(|weights| [weights; 2]).collect()
     }
 
     fn num_pieces(&self) -> usize {
-        self.convs.len() + self.linear.as_ref().map_or(0, Linear::num_pieces)
+        self.convs.len() + self.end.num_pieces()
     }
 
     unsafe fn pack<T: Tiles>(
@@ -56,18 +54,13 @@ impl Network for Layers {
         packed: &PackedTrunk,
         params: &[&[f32]],
     ) {
-        let of_linear = self
-            .linear
-            .as_ref()
-            .filter(|linear| piece < linear.num_pieces());
-        let number = match of_linear {
-            Some(_) => self.convs.len(),
-            None => piece - (self.num_pieces() - self.convs.len()),
-        };
+        let of_linear = self.end.num_pieces();
+        let number = piece.checked_sub(of_linear).unwrap_or(self.convs.len());
         let (weight, to) = (self.of_layer(params, number)[0], packed.layer(number));
-        match of_linear {
-            Some(linear) => linear.pack::<T>(piece, weight, to),
-            None => self.convs[number].pack::<T>(weight, to),
+        match (self.convs.get(number), &self.end.linear) {
+            (Some(layer), _) => layer.pack::<T>(weight, to),
+            (None, Some(linear)) => linear.pack::<T>(piece, weight, to),
+            (None, None) => {}
         }
     }
 
@@ -119,22 +112,16 @@ impl Network for Layers {
             }
         }
         let x = outputs[last].start();
-        match &self.linear {
-            Some(linear) => {
-                let number = self.convs.len();
-                let weights = Weights {
-                    packed: packed.layer(number)[0],
-                    bias: self.of_layer(params, number)[1],
-                    norm: norms.get_mut(number).map(|norm| norm.from(0)),
-                };
-                if of_block == 32 {
-                    linear.forward(tiles, x, weights, features);
-                } else {
-                    linear.act(tiles, count, x, weights, features.as_mut_ptr());
-                }
+        let weights = self.end.linear.as_ref().map(|_| {
+            let number = self.convs.len();
+            Weights {
+                packed: packed.layer(number)[0],
+                bias: self.of_layer(params, number)[1],
+                norm: norms.get_mut(number).map(|norm| norm.from(0)),
             }
-            None => flatten(self.convs[last].conv.pixels_out(), of_block, x, features),
-        }
+        });
+        self.end
+            .forward(tiles, (count, of_block), x, weights, features);
         made
     }
 
@@ -144,7 +131,7 @@ impl Network for Layers {
         images: Images<'_>,
         packed: &PackedTrunk,
         Activations { outputs, norms, .. }: &mut Activations,
-        [features, of_features]: [&[u16]; 2],
+        features: [&[u16]; 2],
         of_params: &mut [&mut [f32]],
     ) {
         let blocks = images.places.len().div_ceil(32);
@@ -158,21 +145,19 @@ impl Network for Layers {
         for of_layer in of_params.chunks_exact_mut(self.per_layer()) {
             of_layer[1..].iter_mut().for_each(|of| of.fill(0.0));
         }
-        let (x, to) = (outputs[last].start(), of_outputs[last].start());
-        if let Some(linear) = &self.linear {
+        let layer = self.end.linear.as_ref().map(|_| {
             let number = self.convs.len();
             let of_layer = self.of_layer_mut(of_params, number);
             let norm = norms.get_mut(number).map(|norm| norm.from(0));
-            let norm = norm.zip(of_norm(of_layer));
-            let of_bias = of_layer[1].as_mut_ptr();
-            let mut of = linear.of_outputs::<T>(features, of_features, norm, of_bias);
-            let packed = packed.layer(number)[1];
-            linear.of_weights(tiles, blocks, (x, &mut of), of_layer[0]);
-            linear.of_inputs(tiles, blocks, (&mut of, packed), x, to);
-        } else {
-            let pixels = self.convs[last].conv.pixels_out();
-            unflatten(pixels, blocks, [features, of_features], to);
-        }
+            Backward {
+                packed: packed.layer(number)[1],
+                norm: norm.zip(of_norm(of_layer)),
+                of_bias: of_layer[1].as_mut_ptr(),
+                of_weight: of_layer[0],
+            }
+        });
+        let ends = [outputs[last].start(), of_outputs[last].start()];
+        self.end.backward(tiles, blocks, features, layer, ends);
         let sums = self
             .convs
             .iter()
@@ -235,32 +220,6 @@ unsafe fn ordered(layer: &Layer, sums: *const f32, to: &mut [f32]) {
         let at = sums.add((output / 32 * columns + column) * BLOCK + output % 32 * 32);
         for (inner, place) in order.iter().enumerate() {
             to[*place as usize] = *at.add(inner) / layer.divisor();
-        }
-    }
-}
-
-/// Where in blocks of so many images the number at `at` of `[image][outputs][pixels]` lies.
-fn in_blocks((pixels, outputs): (usize, usize), of_block: usize, at: usize) -> usize {
-    let (image, at) = (at / (pixels * outputs), at % (pixels * outputs));
-    let (output, pixel) = (at / pixels, at % pixels);
-    let (block, row) = (image / of_block, image % of_block);
-    let line = (block * pixels + pixel) * (outputs / 32) + output / 32;
-    (line * of_block + row) * 32 + output % 32
-}
-
-/// Outputs in blocks, so many pixels of so many each → `[image][outputs][pixels]`.
-pub unsafe fn flatten(from: (usize, usize), of_block: usize, y: *const u16, to: &mut [u16]) {
-    for (at, to) in to.iter_mut().enumerate() {
-        *to = *y.add(in_blocks(from, of_block, at));
-    }
-}
-
-/// The gradient of `[image][outputs][pixels]` through rectified units → blocks, with zeros where they are not filled.
-pub unsafe fn unflatten(to: (usize, usize), blocks: usize, [y, of_y]: [&[u16]; 2], of: *mut u16) {
-    of.write_bytes(0, blocks * 32 * to.0 * to.1);
-    for (at, (y, of_y)) in y.iter().zip(of_y).enumerate() {
-        if y.cast_signed() > 0 {
-            *of.add(in_blocks(to, 32, at)) = *of_y;
         }
     }
 }

@@ -17,7 +17,7 @@ mod tests;
 mod turns;
 mod work;
 
-use super::linear::Linear;
+use super::end::End;
 use cells::Cells;
 use first::First;
 use pool::Pool;
@@ -50,7 +50,7 @@ const PER_STAGE: usize = 5;
 pub struct Residual {
     stages: Vec<Stage>,
     /// Behind them.
-    linear: Option<Linear>,
+    end: End,
     /// Bytes of an image.
     image: usize,
 }
@@ -71,8 +71,7 @@ impl Residual {
             && deeper.iter().all(|outputs| *outputs == 32)
             && height >= 2
             && width >= 4
-            && width.is_multiple_of(4)
-            && hidden.is_none_or(|outputs| outputs > 0 && outputs.is_multiple_of(32));
+            && width.is_multiple_of(4);
         if !fits {
             return None;
         }
@@ -93,19 +92,11 @@ impl Residual {
             });
             inputs = outputs;
         }
-        let linear = hidden.map(|outputs| Linear {
-            pixels: height * width,
-            channels: inputs,
-            outputs,
-        });
-        let (stages, linear) = match inputs {
-            32 => (made, linear),
-            // The last stage's cells are two pixels, which no layer behind it takes.
-            _ => return None,
-        };
+        // The last stage's cells are one pixel, which is what a layer behind it takes.
+        let end = End::new((height * width, inputs), hidden).filter(|_| inputs == 32)?;
         Some(Self {
-            stages,
-            linear,
+            stages: made,
+            end,
             image,
         })
     }

@@ -11,11 +11,10 @@ use crate::{
     amx::{
         activations::Activations,
         conv_passes::{Input, Weights},
+        end::Backward,
         images::{FEW, Images},
-        linear::Linear,
         network::Network,
         packed::PackedTrunk,
-        passes::{flatten, unflatten},
         tiles::Tiles,
     },
     tile::Scratch,
@@ -27,10 +26,7 @@ impl Network for Residual {
     }
 
     fn features(&self) -> usize {
-        match &self.linear {
-            Some(linear) => linear.outputs,
-            None => self.last().branch.image(),
-        }
+        self.end.features()
     }
 
     fn lengths(&self) -> Vec<usize> {
@@ -38,7 +34,7 @@ impl Network for Residual {
             let branches = [stage.branch.lengths(); PER_STAGE - 1];
             [stage.entry.lengths()].into_iter().chain(branches)
         };
-        let linear = self.linear.iter();
+        let linear = self.end.linear.iter();
         let linear = linear.map(|linear| [linear.weights(), linear.outputs]);
         let all = self.stages.iter().flat_map(of_stage).chain(linear);
         all.flatten().collect()
@@ -49,7 +45,7 @@ impl Network for Residual {
             let branches = [[stage.branch.weights(); 2]; PER_STAGE - 1];
             [stage.entry.room().0].into_iter().chain(branches)
         };
-        let linear = self.linear.iter().map(|linear| [linear.weights(); 2]);
+        let linear = self.end.linear.iter().map(|linear| [linear.weights(); 2]);
         self.stages
             .iter()
             .flat_map(of_stage)
@@ -58,7 +54,7 @@ impl Network for Residual {
     }
 
     fn num_pieces(&self) -> usize {
-        self.num_convs() + self.linear.as_ref().map_or(0, Linear::num_pieces)
+        self.num_convs() + self.end.num_pieces()
     }
 
     unsafe fn pack<T: Tiles>(
@@ -68,10 +64,9 @@ impl Network for Residual {
         packed: &PackedTrunk,
         params: &[&[f32]],
     ) {
-        let of_linear = self.num_pieces() - self.num_convs();
-        let Some(number) = piece.checked_sub(of_linear) else {
+        let Some(number) = piece.checked_sub(self.end.num_pieces()) else {
             let number = self.num_convs();
-            if let Some(linear) = &self.linear {
+            if let Some(linear) = &self.end.linear {
                 linear.pack::<T>(piece, params[2 * number], packed.layer(number));
             }
             return;
@@ -125,22 +120,14 @@ impl Network for Residual {
             }
         }
         let x = made.outputs[self.num_convs() - 1].start().cast_const();
-        match &self.linear {
-            Some(linear) => {
-                let number = self.num_convs();
-                let weights = Weights {
-                    packed: packed.layer(number)[0],
-                    bias: params[2 * number + 1],
-                    norm: None,
-                };
-                if of_block == 32 {
-                    linear.forward(tiles, x, weights, features);
-                } else {
-                    linear.act(tiles, count, x, weights, features.as_mut_ptr());
-                }
-            }
-            None => flatten(self.last_pixels(), of_block, x, features),
-        }
+        let number = self.num_convs();
+        let weights = self.end.linear.as_ref().map(|_| Weights {
+            packed: packed.layer(number)[0],
+            bias: params[2 * number + 1],
+            norm: None,
+        });
+        self.end
+            .forward(tiles, (count, of_block), x, weights, features);
         made
     }
 
@@ -157,20 +144,19 @@ impl Network for Residual {
         let biases = vec![Vec::new(); self.num_convs()];
         let mut of_last = Scratch::new(blocks * 32 * self.last().branch.image());
         let of_last = of_last.start();
-        let x = made.outputs[self.num_convs() - 1].start();
-        match &self.linear {
-            Some(linear) => {
-                let number = self.num_convs();
-                of_params[2 * number + 1].fill(0.0);
-                let of_bias = of_params[2 * number + 1].as_mut_ptr();
-                let [features, of_features] = features;
-                let mut of = linear.of_outputs::<T>(features, of_features, None, of_bias);
-                linear.of_weights(tiles, blocks, (x, &mut of), of_params[2 * number]);
-                let packed = packed.layer(number)[1];
-                linear.of_inputs(tiles, blocks, (&mut of, packed), x, of_last);
+        let number = self.num_convs();
+        let layer = self.end.linear.as_ref().map(|_| {
+            let of_layer = &mut of_params[2 * number..];
+            of_layer[1].fill(0.0);
+            Backward {
+                packed: packed.layer(number)[1],
+                norm: None,
+                of_bias: of_layer[1].as_mut_ptr(),
+                of_weight: of_layer[0],
             }
-            None => unflatten(self.last_pixels(), blocks, features, of_last),
-        }
+        });
+        let ends = [made.outputs[number - 1].start(), of_last];
+        self.end.backward(tiles, blocks, features, layer, ends);
         let work = self.stages.iter();
         let mut work: Vec<_> = work.map(|stage| Work::new(stage, 32, true)).collect();
         let mut sums: Vec<_> = self.stages.iter().map(Gradients::new).collect();
@@ -203,12 +189,6 @@ impl Residual {
 
     fn last(&self) -> &Stage {
         &self.stages[self.stages.len() - 1]
-    }
-
-    /// Pixels and channels of what leaves the last stage.
-    fn last_pixels(&self) -> (usize, usize) {
-        let cells = &self.last().branch;
-        (cells.height * cells.width, 32)
     }
 
     /// The biases of a cell's outputs, of each convolution.
