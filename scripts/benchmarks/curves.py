@@ -7,7 +7,7 @@
 `report` writes every game as `docs/results/curves/episodes.csv`, and `curves.png` and `curves.txt`
 beside it: over the seeds that all contestants there have, the mean of the mean raw return of the
 last 100 games, and of all, with its 95 % interval by bootstrap over seeds; and how far each two are
-apart over the seeds that both have, with the standard error.
+apart, seed by seed, over the seeds that both have, with the standard error.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def common_seeds(runs: Runs, *contestants: str) -> list[int]:
 
 
 def difference(first: list[float], second: list[float]) -> str:
-    """Return by how much the mean of the first is higher, and the standard error."""
-    error = np.sqrt((np.var(first, ddof=1) + np.var(second, ddof=1)) / len(first))
-    return f"{np.mean(first) - np.mean(second):+.1f} ± {error:.1f}"
+    """Return by how much the first is higher, seed by seed: the mean, and its standard error."""
+    pairs = np.subtract(first, second)
+    return f"{np.mean(pairs):+.1f} ± {np.std(pairs, ddof=1) / np.sqrt(len(pairs)):.1f}"
 
 
 def report(runs: Runs) -> None:
