@@ -189,6 +189,7 @@ fn what_does_not_fill_tiles_is_no_trunk() {
         [84, 86, 4],
         [4, 84, 4], // less than the kernel
         [84, 4, 4],
+        [4096, 4096, 4], // more than offsets reach
     ];
     for image in images {
         assert!(!is_trunk(image, NATURE, None), "{image:?}");

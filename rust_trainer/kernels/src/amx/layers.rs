@@ -127,9 +127,13 @@ impl Layers {
 
 fn is_possible(conv: &Conv) -> bool {
     let whole = |length: usize| length > 0 && length.is_multiple_of(32);
+    // Offsets of steps, in bytes of a block of 32 images, are 32 bits.
+    let is_near = |numbers: usize| numbers < (1 << 32) / (32 * size_of::<u16>());
     conv.kernel > 0
         && conv.stride > 0
         && conv.kernel <= conv.height.min(conv.width)
         && whole(conv.channels)
         && whole(conv.outputs)
+        && is_near(conv.image())
+        && is_near(conv.image_out())
 }
