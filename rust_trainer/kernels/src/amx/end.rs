@@ -84,28 +84,53 @@ impl End {
     }
 }
 
-/// Where in blocks of so many images the number at `at` of `[image][outputs][pixels]` lies.
-fn in_blocks((pixels, outputs): (usize, usize), of_block: usize, at: usize) -> usize {
-    let (image, at) = (at / (pixels * outputs), at % (pixels * outputs));
-    let (output, pixel) = (at / pixels, at % pixels);
-    let (block, row) = (image / of_block, image % of_block);
-    let line = (block * pixels + pixel) * (outputs / 32) + output / 32;
-    (line * of_block + row) * 32 + output % 32
-}
-
-/// Outputs in blocks, so many pixels of so many each → `[image][outputs][pixels]`.
-unsafe fn flatten(from: (usize, usize), of_block: usize, y: *const u16, to: &mut [u16]) {
-    for (at, to) in to.iter_mut().enumerate() {
-        *to = *y.add(in_blocks(from, of_block, at));
-    }
-}
-
-/// The gradient of `[image][outputs][pixels]` through rectified units → blocks, with zeros where they are not filled.
-unsafe fn unflatten(to: (usize, usize), blocks: usize, [y, of_y]: [&[u16]; 2], of: *mut u16) {
-    of.write_bytes(0, blocks * 32 * to.0 * to.1);
-    for (at, (y, of_y)) in y.iter().zip(of_y).enumerate() {
-        if y.cast_signed() > 0 {
-            *of.add(in_blocks(to, 32, at)) = *of_y;
+/// Calls `copy` for the 32 channels of a block of each pixel of so many images: with where the first of them is among
+/// features, `[image][channels][pixels]`, in which the next ones are so many `pixels` further each, and where they begin
+/// in blocks of so many images.
+fn each_line(
+    (pixels, channels): (usize, usize),
+    (images, of_block): (usize, usize),
+    mut copy: impl FnMut(usize, usize),
+) {
+    let blocks = channels / 32;
+    for (image, channel) in (0..images).flat_map(|image| (0..blocks).map(move |at| (image, at))) {
+        let (block, row) = (image / of_block, image % of_block);
+        for pixel in 0..pixels {
+            let line = ((block * pixels + pixel) * blocks + channel) * of_block + row;
+            copy(
+                (image * channels + channel * 32) * pixels + pixel,
+                line * 32,
+            );
         }
     }
+}
+
+/// Outputs in blocks → features.
+unsafe fn flatten(inputs: (usize, usize), of_block: usize, y: *const u16, features: &mut [u16]) {
+    let (pixels, channels) = inputs;
+    let images = features.len() / (pixels * channels);
+    each_line(inputs, (images, of_block), |first, line| {
+        for channel in 0..32 {
+            features[first + channel * pixels] = *y.add(line + channel);
+        }
+    });
+}
+
+/// The gradient of features through rectified units → blocks, with zeros where they are not filled.
+unsafe fn unflatten(
+    inputs: (usize, usize),
+    blocks: usize,
+    [features, of_features]: [&[u16]; 2],
+    to: *mut u16,
+) {
+    let (pixels, channels) = inputs;
+    to.write_bytes(0, blocks * 32 * pixels * channels);
+    let images = features.len() / (pixels * channels);
+    each_line(inputs, (images, 32), |first, line| {
+        for channel in 0..32 {
+            let at = first + channel * pixels;
+            let is_on = features[at].cast_signed() > 0;
+            *to.add(line + channel) = if is_on { of_features[at] } else { 0 };
+        }
+    });
 }
