@@ -66,7 +66,7 @@ impl Cells {
         [outputs * inputs * 9, outputs]
     }
 
-    /// Numbers of a block of weights, or of all.
+    /// Numbers of the packed weights.
     pub fn weights(&self) -> usize {
         self.order.len()
     }

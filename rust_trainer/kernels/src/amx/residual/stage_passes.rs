@@ -59,6 +59,7 @@ impl Stage {
                 self.branch_rows(tiles, work, (pooled, is_last), params, kept);
             }
         }
+        // What still lacks, a row more of each convolution.
         for row in 0..4 {
             let row = self.branch.height + row;
             self.branch_rows(tiles, work, (row, is_last), params, kept);
