@@ -1,14 +1,19 @@
 //! What a trunk asks of its layers, whichever they are.
 
-use super::{activations::Activations, images::Images, packed::PackedTrunk, tiles::Tiles};
+use super::{
+    activations::Activations, end::End, images::Images, packed::PackedTrunk, tiles::Tiles,
+};
 
 /// Layers from bytes of images to features.
 pub trait Network {
     /// Bytes of an image.
     fn image(&self) -> usize;
 
-    /// Numbers that it makes of an image.
-    fn features(&self) -> usize;
+    /// How many convolutions there are. Each has as many parameters as what follows them, weights first.
+    fn num_convs(&self) -> usize;
+
+    /// What follows the convolutions.
+    fn end(&self) -> &End;
 
     /// Lengths of the parameters.
     fn lengths(&self) -> Vec<usize>;
@@ -16,20 +21,39 @@ pub trait Network {
     /// Numbers of each layer's packed weights, for the forward pass and for the backward pass.
     fn room(&self) -> Vec<[usize; 2]>;
 
+    /// Packs the weights of a convolution.
+    ///
+    /// # Safety
+    /// All lengths are the network's, and nobody else packs this layer.
+    unsafe fn pack_conv<T: Tiles>(&self, number: usize, weight: &[f32], to: [*mut u16; 2]);
+
     /// Into how many pieces the packing of all weights is divided.
-    fn num_pieces(&self) -> usize;
+    fn num_pieces(&self) -> usize {
+        self.num_convs() + self.end().num_pieces()
+    }
 
     /// Packs a piece; the large ones come first.
     ///
     /// # Safety
-    /// All lengths are the network's, and nobody else packs this piece.
+    /// As there.
     unsafe fn pack<T: Tiles>(
         &self,
-        tiles: &mut T,
+        _: &mut T,
         piece: usize,
         packed: &PackedTrunk,
         params: &[&[f32]],
-    );
+    ) {
+        let (num_convs, linear) = (self.num_convs(), &self.end().linear);
+        let per_layer = params.len() / (num_convs + usize::from(linear.is_some()));
+        let conv = piece.checked_sub(self.end().num_pieces());
+        let number = conv.unwrap_or(num_convs);
+        let (weight, to) = (params[number * per_layer], packed.layer(number));
+        match (conv, linear) {
+            (Some(number), _) => self.pack_conv::<T>(number, weight, to),
+            (None, Some(linear)) => linear.pack::<T>(piece, weight, to),
+            (None, None) => {}
+        }
+    }
 
     /// Whether there is all that the backward pass of so many blocks reads.
     fn is_whole(&self, activations: &Activations, blocks: usize) -> bool;

@@ -7,7 +7,7 @@ use super::{
     blocks::BLOCK,
     conv::Layer,
     conv_passes::{Input, Room, Weights},
-    end::Backward,
+    end::{Backward, End},
     images::{FEW, Images},
     layers::Layers,
     linear::Linear,
@@ -23,8 +23,12 @@ impl Network for Layers {
         self.image
     }
 
-    fn features(&self) -> usize {
-        self.end.features()
+    fn num_convs(&self) -> usize {
+        self.convs.len()
+    }
+
+    fn end(&self) -> &End {
+        &self.end
     }
 
     fn lengths(&self) -> Vec<usize> {
@@ -43,25 +47,8 @@ impl Network for Layers {
         convs.chain(linear).map(|weights| [weights; 2]).collect()
     }
 
-    fn num_pieces(&self) -> usize {
-        self.convs.len() + self.end.num_pieces()
-    }
-
-    unsafe fn pack<T: Tiles>(
-        &self,
-        _: &mut T,
-        piece: usize,
-        packed: &PackedTrunk,
-        params: &[&[f32]],
-    ) {
-        let of_linear = self.end.num_pieces();
-        let number = piece.checked_sub(of_linear).unwrap_or(self.convs.len());
-        let (weight, to) = (self.of_layer(params, number)[0], packed.layer(number));
-        match (self.convs.get(number), &self.end.linear) {
-            (Some(layer), _) => layer.pack::<T>(weight, to),
-            (None, Some(linear)) => linear.pack::<T>(piece, weight, to),
-            (None, None) => {}
-        }
+    unsafe fn pack_conv<T: Tiles>(&self, number: usize, weight: &[f32], to: [*mut u16; 2]) {
+        self.convs[number].pack::<T>(weight, to);
     }
 
     fn is_whole(&self, Activations { outputs, norms, .. }: &Activations, blocks: usize) -> bool {

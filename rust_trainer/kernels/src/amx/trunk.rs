@@ -68,7 +68,7 @@ impl Trunk {
     /// Numbers that it makes of an image.
     #[must_use]
     pub fn features(&self) -> usize {
-        with_network!(self.network, layers => layers.features())
+        with_network!(self.network, layers => layers.end().features())
     }
 
     /// Room for packed weights.

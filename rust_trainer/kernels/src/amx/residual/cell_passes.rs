@@ -59,11 +59,7 @@ impl Cells {
             let mut turns = Turns::new(sums, done);
             let b = from.packed.add(self.first(out) * BLOCK);
             for &(column, count) in &columns {
-                let a_second = match (from.images, count) {
-                    (32, _) => BYTES / 2,
-                    (images, 2) => images * 64,
-                    _ => 0,
-                };
+                let a_second = turns::second_tile(from.images, count);
                 let factors = Factors { a, a_second, b };
                 let steps = &steps[column * self.outs + out];
                 for wanted in wanted {
@@ -107,9 +103,7 @@ impl Cells {
             b: (number * BYTES) as u32,
         };
         let steps: Vec<_> = (0..self.width).map(step).collect();
-        let places = self.seen.iter().enumerate();
-        let places = places.flat_map(|(out, seen)| seen.iter().map(move |place| (out, place)));
-        for (number, (out, &[below, beside])) in places.enumerate() {
+        for (number, (out, &[below, beside])) in self.places().enumerate() {
             let seen_row = (row + below).checked_sub(1);
             // Columns of outputs that see a cell there.
             let first = usize::from(beside == 0);

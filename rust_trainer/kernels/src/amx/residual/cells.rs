@@ -76,6 +76,12 @@ impl Cells {
         self.height * self.width * 32
     }
 
+    /// The places that blocks of weights are for, in their order: block of outputs, and what it sees.
+    pub fn places(&self) -> impl Iterator<Item = (usize, &[usize; 2])> {
+        let outs = self.seen.iter().enumerate();
+        outs.flat_map(|(out, seen)| seen.iter().map(move |place| (out, place)))
+    }
+
     /// Where the first block of a block of outputs stands among the packed ones.
     pub fn first(&self, out: usize) -> usize {
         self.seen[..out].iter().map(Vec::len).sum()
@@ -121,9 +127,8 @@ impl Cells {
     /// Those of the gradient of each cell of a row of inputs: of 32 images.
     pub fn input_steps(&self, edge: Edge) -> Vec<Vec<Step>> {
         let of_cell = |column: usize| {
-            let places = self.seen.iter().enumerate();
-            let places = places.flat_map(|(out, seen)| seen.iter().map(move |place| (out, place)));
-            let there = places
+            let there = self
+                .places()
                 .enumerate()
                 .filter_map(|(number, (out, [below, beside]))| {
                     let row = edge.row(2 - below)?;

@@ -153,11 +153,7 @@ impl First {
         for (column, together) in turns::of_row(self.width, count) {
             let factors = Factors {
                 a: kept.add(column * count * 32),
-                a_second: match (count, together) {
-                    (32, _) => BYTES / 2,
-                    (_, 2) => count * 64,
-                    _ => 0,
-                },
+                a_second: turns::second_tile(count, together),
                 b: packed.add(self.cell(column) * KINDS * BLOCK),
             };
             tiles.product(Sums::bias(bias, 0), turns.sums(), factors, &steps);

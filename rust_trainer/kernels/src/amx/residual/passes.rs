@@ -11,7 +11,7 @@ use crate::{
     amx::{
         activations::Activations,
         conv_passes::{Input, Weights},
-        end::Backward,
+        end::{Backward, End},
         images::{FEW, Images},
         network::Network,
         packed::PackedTrunk,
@@ -25,8 +25,12 @@ impl Network for Residual {
         self.image
     }
 
-    fn features(&self) -> usize {
-        self.end.features()
+    fn num_convs(&self) -> usize {
+        PER_STAGE * self.stages.len()
+    }
+
+    fn end(&self) -> &End {
+        &self.end
     }
 
     fn lengths(&self) -> Vec<usize> {
@@ -53,25 +57,7 @@ impl Network for Residual {
             .collect()
     }
 
-    fn num_pieces(&self) -> usize {
-        self.num_convs() + self.end.num_pieces()
-    }
-
-    unsafe fn pack<T: Tiles>(
-        &self,
-        _: &mut T,
-        piece: usize,
-        packed: &PackedTrunk,
-        params: &[&[f32]],
-    ) {
-        let Some(number) = piece.checked_sub(self.end.num_pieces()) else {
-            let number = self.num_convs();
-            if let Some(linear) = &self.end.linear {
-                linear.pack::<T>(piece, params[2 * number], packed.layer(number));
-            }
-            return;
-        };
-        let (weight, to) = (params[2 * number], packed.layer(number));
+    unsafe fn pack_conv<T: Tiles>(&self, number: usize, weight: &[f32], to: [*mut u16; 2]) {
         let stage = &self.stages[number / PER_STAGE];
         match (number % PER_STAGE, &stage.entry) {
             (0, Entry::Bytes(first)) => first.pack::<T>(weight, to[0]),
@@ -114,7 +100,8 @@ impl Network for Residual {
             for (number, (stage, work)) in self.stages.iter().zip(&mut work).enumerate() {
                 let kept = self.kept(&mut made, number, block, of_block);
                 let is_last = number + 1 == self.stages.len();
-                let params = of_stage(packed, &biases, number);
+                let biases = &biases[number * PER_STAGE..][..PER_STAGE];
+                let params = of_stage(packed, biases, number);
                 stage.forward(tiles, work, (input, is_last), params, kept);
                 input = Input::Blocks(kept.made[PER_STAGE - 1], of_block);
             }
@@ -141,7 +128,6 @@ impl Network for Residual {
         of_params: &mut [&mut [f32]],
     ) {
         let blocks = images.places.len().div_ceil(32);
-        let biases = vec![Vec::new(); self.num_convs()];
         let mut of_last = Scratch::new(blocks * 32 * self.last().branch.image());
         let of_last = of_last.start();
         let number = self.num_convs();
@@ -169,7 +155,7 @@ impl Network for Residual {
                 let x = before.map(|before| self.kept(made, before, block, 32).made[PER_STAGE - 1]);
                 let input = x.map_or(Input::Bytes(&pointers), |x| Input::Blocks(x, 32));
                 let to = before.map_or(ptr::null_mut(), |before| work[before].x.start());
-                let params = of_stage(packed, &biases, number);
+                let params = of_stage(packed, &[], number);
                 let sums = (kept, &mut sums[number]);
                 stage.backward(tiles, &mut work[number], (input, [to, of]), params, sums);
                 of = to;
@@ -183,10 +169,6 @@ impl Network for Residual {
 }
 
 impl Residual {
-    fn num_convs(&self) -> usize {
-        PER_STAGE * self.stages.len()
-    }
-
     fn last(&self) -> &Stage {
         &self.stages[self.stages.len() - 1]
     }
@@ -252,6 +234,6 @@ impl Residual {
 fn of_stage<'a>(packed: &PackedTrunk, biases: &'a [Vec<f32>], stage: usize) -> Params<'a> {
     Params {
         packed: std::array::from_fn(|number| packed.layer(stage * PER_STAGE + number)),
-        biases: &biases[stage * PER_STAGE..][..PER_STAGE],
+        biases,
     }
 }

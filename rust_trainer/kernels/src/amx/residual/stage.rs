@@ -27,7 +27,7 @@ pub struct Kept {
     pub chosen: *mut u8,
 }
 
-/// Weights and biases of a stage's convolutions in turn; biases are those of a cell.
+/// Weights and biases of a stage's convolutions in turn; biases are those of a cell, of which the backward pass needs none.
 #[derive(Clone, Copy)]
 pub struct Params<'a> {
     pub packed: [[*mut u16; 2]; 5],

@@ -3,7 +3,10 @@
 use std::iter;
 
 use crate::{
-    amx::{blocks::BLOCK, tiles::Sums},
+    amx::{
+        blocks::{BLOCK, BYTES},
+        tiles::Sums,
+    },
     tile::Scratch,
 };
 
@@ -69,4 +72,14 @@ pub fn of_row(width: usize, images: usize) -> Vec<Made> {
     let inner = inner.map(|column| (column, together.min(width - 1 - column)));
     let last = (width > 1).then(|| (width - 1, 1));
     iter::once((0, 1)).chain(inner).chain(last).collect()
+}
+
+/// Bytes from the first tile of so many images of one or two cells to the second: the other half of the images, or the
+/// cell beside; or the same once more.
+pub fn second_tile(images: usize, cells: usize) -> usize {
+    match (images, cells) {
+        (32, _) => BYTES / 2,
+        (_, 2) => images * 64,
+        _ => 0,
+    }
 }
