@@ -55,7 +55,8 @@ def train(folder: Path, seeds: list[int]) -> None:
             learning_curves.train(run, seed, settings)
             shutil.copyfile(run / "episodes.csv", games)
         else:
-            peer = [Path(__file__).with_name("torch_ppo.py"), 1, STEPS, 8, seed, games]
+            peer = [Path(__file__).with_name("torch_ppo.py"), 1, STEPS]
+            peer += ["--seed", seed, "--games", games]
             subprocess.run([sys.executable, *map(str, peer)], check=True)
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
+import os
 import statistics
 import subprocess
 import sys
@@ -33,6 +35,8 @@ WARM_UP_UPDATES = 2
 # Looking at its memory costs a large process milliseconds.
 POLL_SECONDS = 2.0
 ENDLESS = 10**12
+PEER = Path(__file__).with_name("torch_ppo.py")
+PEER_STEPS = 20 * 1024
 CHECKED_UPDATES = 6
 CHECKED = ("policy_loss", "value_loss", "entropy", "grad_norm")
 COLUMNS = ("algorithm", "backend", "num_envs", "env_groups", "precision")
@@ -80,22 +84,38 @@ class Case:
 def cases(envs: list[int], precisions: list[str], on_gpu: bool) -> list[Case]:
     """Return all cases, the most telling ones first: time may end before they do."""
     best = precisions[0]
-    few, many = envs[0], envs[len(envs) // 2]
-    kinds = [("ppo", "native", num_envs, best) for num_envs in envs]
-    kinds += [("pqn", "native", num_envs, best) for num_envs in envs]
-    kinds += [
-        ("ppo", "native", num_envs, other) for num_envs in (few, many) for other in precisions
-    ]
+    few, many = envs[0], envs[-1]
+    middle = [envs[len(envs) // 2]]
+    kinds = [("ppo", "native", few, best), ("ppo", "native", many, best)]
+    kinds += [("pqn", "native", num_envs, best) for num_envs in middle]
+    kinds += [("ppo", "native", few, other) for other in precisions]
+    kinds += [("pqn", "native", num_envs, other) for num_envs in middle for other in precisions]
+    chosen = [Case(*kind, cuda_graphs=on_gpu) for kind in kinds]
+    if on_gpu:
+        plain = [("ppo", few), ("pqn", *middle), ("ppo", many)]
+        chosen += [Case(name, "native", n, best, cuda_graphs=False) for name, n in plain]
+    # While the network acts for one half, the other half is emulated.
+    chosen += [Case("ppo", "native", n, best, on_gpu, env_groups=2) for n in (many, few)]
+    kinds = [(name, "native", num_envs, best) for num_envs in envs for name in ("ppo", "pqn")]
+    kinds += [("ppo", "native", many, other) for other in precisions]
     # ALE makes and resets one environment after another: thousands would take the whole time.
     of_ale = [num_envs for num_envs in envs if num_envs <= 1024]
     kinds += [(name, "ale", num_envs, best) for num_envs in of_ale for name in ("ppo", "pqn")]
-    chosen = [Case(*kind, cuda_graphs=on_gpu) for kind in kinds]
-    # While the network acts for one half, the other half is emulated.
-    chosen += [Case("ppo", "native", n, best, on_gpu, env_groups=2) for n in (few, many)]
-    if on_gpu:
-        plain = [("ppo", few), ("ppo", many), ("pqn", few)]
-        chosen += [Case(name, "native", n, best, cuda_graphs=False) for name, n in plain]
+    chosen += [Case(*kind, cuda_graphs=on_gpu) for kind in kinds]
     return list(dict.fromkeys(chosen))
+
+
+def peer(device: str) -> Sample:
+    """Return what a plain PyTorch PPO on EnvPool says of itself, with 8 environments."""
+    threads = len(os.sched_getaffinity(0))
+    command = [PEER, threads, PEER_STEPS, "--device", device]
+    done = subprocess.run(
+        [sys.executable, *map(str, command)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        return {"problem": done.stderr.strip().splitlines()[-1:]}
+    said: Sample = json.loads(done.stdout)
+    return said
 
 
 def measure(case: Case, seconds: float, device: str) -> Sample:
@@ -180,6 +200,7 @@ def table(samples: list[Sample]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=540.0, help="for all cases together")
+    parser.add_argument("--least", type=float, default=12.0, help="seconds for each case")
     parser.add_argument(
         "--envs", type=int, nargs="+", default=[8, 32, 128, 512, 1024, 2048, 4096], metavar="N"
     )
@@ -200,11 +221,19 @@ def main() -> None:
         "command": harness.command_line(),
         "machine": harness.machine_with_gpu(),
         "graphs_differ_from_none_by": differences(arguments.device),
+        "pytorch_ppo_on_envpool": peer(arguments.device),
     }
     print(f"graphs differ from none by {record['graphs_differ_from_none_by']}", file=sys.stderr)
+    print(
+        f"PyTorch PPO on EnvPool: {record['pytorch_ppo_on_envpool']}", file=sys.stderr, flush=True
+    )
     for number, case in enumerate(chosen):
+        left = end - time.monotonic()
+        if left < arguments.least:
+            print(f"no time for {len(chosen) - number} more cases", file=sys.stderr)
+            break
         # What one case leaves of its share is the others'.
-        share = (end - time.monotonic()) / (len(chosen) - number)
+        share = max(arguments.least, left / (len(chosen) - number))
         sample = {"case": asdict(case)} | measure(case, share, arguments.device)
         samples.append(sample)
         result = sample.get("problem") or f"{sample['steps_per_second']:.0f} steps/s"

@@ -179,7 +179,9 @@ def scaling(threads: int) -> Contestants:
                 "ours, bf16, native": ours(
                     cores, *size, "--precision", "bf16", "--backend", "native", steps=3 * 1024
                 ),
-                "PyTorch PPO on EnvPool": theirs("torch_ppo.py", cores, 3 * 1024, num_envs),
+                "PyTorch PPO on EnvPool": theirs(
+                    "torch_ppo.py", cores, 3 * 1024, "--num-envs", num_envs
+                ),
             }
             for name, command in commands.items():
                 contestants[f"{name}; {at}"] = Contestant(command, work=at, cores=cores)

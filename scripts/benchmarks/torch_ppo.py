@@ -1,29 +1,25 @@
-"""A plain PyTorch PPO on EnvPool, in one file.
-
-    torch_ppo.py THREADS TOTAL_STEPS [NUM_ENVS [SEED [GAMES]]]
+"""A plain PyTorch PPO on EnvPool, in one file: `torch_ppo.py THREADS TOTAL_STEPS [OPTIONS]`.
 
 What people write: NCHW float32, `optim.Adam`, `clip_grad_norm_`, one process, as many threads of
-torch and EnvPool as asked for. It knows nothing of this project; its hyper-parameters are those of
-the `ppo-atari` preset. True games, of raw rewards over all lives, go to the CSV file GAMES.
+torch and EnvPool as asked for. It knows nothing of this project, unless it plays on our envs by
+EnvPool's words; its hyper-parameters are those of the `ppo-atari` preset.
 """
 
+import argparse
 import csv
+import importlib
 import json
-import sys
 import time
 from pathlib import Path
 
-import envpool
 import numpy as np
 import torch
 from torch import nn
 from torch.distributions import Categorical
 
 BATCH, MINIBATCHES, EPOCHS = 1024, 4, 4
-NUM_ENVS = int(sys.argv[3]) if len(sys.argv) > 3 else 8
-SEED = int(sys.argv[4]) if len(sys.argv) > 4 else 1
-NUM_STEPS = BATCH // NUM_ENVS
 GAMMA, LAMBDA, CLIP, ENT_COEF, VF_COEF, MAX_GRAD_NORM = 0.99, 0.95, 0.1, 0.01, 0.5, 0.5
+ENVS = {"envpool": "envpool", "ours": "atari_wrappers.envpool"}
 
 
 def layer(module: nn.Module, gain: float = 2**0.5) -> nn.Module:
@@ -58,38 +54,54 @@ class Agent(nn.Module):
         return Categorical(logits=self.policy(hidden)), self.value(hidden).squeeze(-1)
 
 
+def options() -> argparse.Namespace:
+    """Return the options."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("threads", type=int)
+    parser.add_argument("total_steps", type=int)
+    parser.add_argument("--num-envs", type=int, default=8)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--game", default="SpaceInvaders-v5")
+    parser.add_argument("--envs", choices=ENVS, default="envpool", help="who makes them")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--games", type=Path, help="CSV of true games: raw rewards, all lives")
+    return parser.parse_args()
+
+
 def main() -> None:
-    threads, total_steps = map(int, sys.argv[1:3])
-    torch.set_num_threads(threads)
-    torch.manual_seed(SEED)
-    envs = envpool.make(
-        "SpaceInvaders-v5",
+    args = options()
+    num_envs, num_steps = args.num_envs, BATCH // args.num_envs
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(args.seed)
+    torch.set_default_device(args.device)
+    envs = importlib.import_module(ENVS[args.envs]).make(
+        args.game,
         env_type="gymnasium",
-        num_envs=NUM_ENVS,
-        num_threads=min(threads, NUM_ENVS),
+        num_envs=num_envs,
+        num_threads=min(args.threads, num_envs),
         episodic_life=True,
         reward_clip=True,
-        seed=SEED,
+        seed=args.seed,
     )
     agent = Agent(envs.action_space.n)
     optimizer = torch.optim.Adam(agent.parameters(), lr=2.5e-4, eps=1e-5)
 
-    obs = torch.zeros(NUM_STEPS, NUM_ENVS, 4, 84, 84)
-    actions = torch.zeros(NUM_STEPS, NUM_ENVS, dtype=torch.int64)
-    log_probs, rewards, dones, values = torch.zeros(4, NUM_STEPS, NUM_ENVS)
+    obs = torch.zeros(num_steps, num_envs, 4, 84, 84)
+    actions = torch.zeros(num_steps, num_envs, dtype=torch.int64)
+    log_probs, rewards, dones, values = torch.zeros(4, num_steps, num_envs)
     next_obs = torch.tensor(envs.reset()[0], dtype=torch.float32)
-    next_done = torch.zeros(NUM_ENVS)
-    num_updates = total_steps // BATCH
+    next_done = torch.zeros(num_envs)
+    num_updates = args.total_steps // BATCH
     gradient_steps = 0
     spent = {"acting": 0.0, "stepping": 0.0, "learning": 0.0}
-    raw_return, games = np.zeros(NUM_ENVS), [("step", "env", "raw_return")]
+    raw_return, games = np.zeros(num_envs), [("step", "env", "raw_return")]
     started = cpu = 0.0
     for update in range(num_updates):
         if update == 1:  # the first warms up
             started, cpu = time.perf_counter(), time.process_time()
             spent = dict.fromkeys(spent, 0.0)
         optimizer.param_groups[0]["lr"] = 2.5e-4 * (1 - update / num_updates)
-        for step in range(NUM_STEPS):
+        for step in range(num_steps):
             then = time.perf_counter()
             obs[step], dones[step] = next_obs, next_done
             with torch.no_grad():
@@ -97,7 +109,7 @@ def main() -> None:
                 actions[step] = policy.sample()
                 log_probs[step] = policy.log_prob(actions[step])
             acted = time.perf_counter()
-            seen, reward, terminated, truncated, info = envs.step(actions[step].numpy())
+            seen, reward, terminated, truncated, info = envs.step(actions[step].cpu().numpy())
             rewards[step] = torch.tensor(reward)
             next_obs = torch.tensor(seen, dtype=torch.float32)
             next_done = torch.tensor(terminated | truncated, dtype=torch.float32)
@@ -106,7 +118,7 @@ def main() -> None:
             raw_return += info["reward"]
             over = np.flatnonzero(info["terminated"] | truncated)
             games += [
-                (update * BATCH + (step + 1) * NUM_ENVS, env, raw_return[env]) for env in over
+                (update * BATCH + (step + 1) * num_envs, env, raw_return[env]) for env in over
             ]
             raw_return[over] = 0
 
@@ -114,10 +126,10 @@ def main() -> None:
         with torch.no_grad():
             next_value = agent(next_obs)[1]
             advantages = torch.zeros_like(rewards)
-            last = torch.zeros(NUM_ENVS)
-            for step in reversed(range(NUM_STEPS)):
-                ends = next_done if step == NUM_STEPS - 1 else dones[step + 1]
-                value = next_value if step == NUM_STEPS - 1 else values[step + 1]
+            last = torch.zeros(num_envs)
+            for step in reversed(range(num_steps)):
+                ends = next_done if step == num_steps - 1 else dones[step + 1]
+                value = next_value if step == num_steps - 1 else values[step + 1]
                 delta = rewards[step] + GAMMA * value * (1 - ends) - values[step]
                 last = delta + GAMMA * LAMBDA * (1 - ends) * last
                 advantages[step] = last
@@ -151,8 +163,8 @@ def main() -> None:
         "work": {"updates": num_updates, "gradient_steps": gradient_steps},
     }
     print(json.dumps(report))
-    if len(sys.argv) > 5:
-        with Path(sys.argv[5]).open("w", newline="") as file:
+    if args.games:
+        with args.games.open("w", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(games)
 
 
