@@ -8,7 +8,7 @@ use crate::{
     cuda,
     error::TrainerError,
     processor, ranks,
-    settings::{DeviceChoice, MachineSettings, Precision},
+    settings::{Algorithm, DeviceChoice, MachineSettings, Precision},
 };
 
 /// The device that a choice means on this machine.
@@ -37,7 +37,10 @@ pub(crate) fn select(choice: DeviceChoice) -> Result<Device, TrainerError> {
 }
 
 /// The device that the settings mean, ready for training: see [`cuda::prepare`].
-pub(crate) fn prepare(settings: &MachineSettings) -> Result<Device, TrainerError> {
+pub(crate) fn prepare(
+    settings: &MachineSettings,
+    algorithm: Algorithm,
+) -> Result<Device, TrainerError> {
     let device = select(settings.device)?;
     let is_tf32 = settings.precision == Precision::Tf32;
     if is_tf32 && !device.is_cuda() {
@@ -48,7 +51,8 @@ pub(crate) fn prepare(settings: &MachineSettings) -> Result<Device, TrainerError
             problem,
         ));
     }
-    cuda::prepare(device, is_tf32, settings.cuda_graphs)?;
+    let is_recorded = settings.cuda_graphs && algorithm.learns_from_rollouts();
+    cuda::prepare(device, is_tf32, is_recorded)?;
     Ok(device)
 }
 
@@ -61,48 +65,6 @@ pub(crate) fn precision(choice: Precision, device: Device) -> Precision {
         }
         Precision::Auto => Precision::Fp32,
         chosen => chosen,
-    }
-}
-
-/// What the settings ask of a CUDA device beyond libtorch's plain way, by name.
-fn beyond_plain(settings: &MachineSettings) -> Vec<&'static str> {
-    let names = [
-        ("cuda_graphs", settings.cuda_graphs),
-        ("cuda_streams", settings.cuda_streams),
-    ];
-    let asked = names.into_iter().filter(|(_, is_asked)| *is_asked);
-    asked.map(|(name, _)| name).collect()
-}
-
-/// What the user should know of a CUDA device before the run: that nobody has tried it. Nothing of others.
-pub(crate) fn caution(device: Device, settings: &MachineSettings) -> Option<String> {
-    let beyond = beyond_plain(settings);
-    device.is_cuda().then(|| match beyond.as_slice() {
-        [] => "CUDA, untested".to_owned(),
-        names => format!("CUDA with {}, untested", names.join(" and ")),
-    })
-}
-
-/// An error of libtorch's with what to do about it, where it is of work on a CUDA device; else as it is.
-pub(crate) fn advised(
-    error: TrainerError,
-    device: Device,
-    settings: &MachineSettings,
-) -> TrainerError {
-    if !device.is_cuda() {
-        return error;
-    }
-    let advice = match beyond_plain(settings).as_slice() {
-        [] => "CUDA is untested here: `--device cpu` goes without it".to_owned(),
-        names => format!(
-            "untested on a GPU: take away {}, and libtorch does the same work in its plain way",
-            names.join(" and ")
-        ),
-    };
-    match error {
-        TrainerError::Torch(said) => TrainerError::Torch(format!("{said}; {advice}")),
-        TrainerError::Panic(said, place) => TrainerError::Panic(format!("{said}; {advice}"), place),
-        other => other,
     }
 }
 
@@ -155,48 +117,6 @@ pub(crate) fn name(device: Device) -> String {
 mod tests {
     use super::*;
 
-    /// Until a run on one is in `docs/results`.
-    #[test]
-    fn a_gpu_is_used_in_the_plain_way_unless_more_is_asked_for_and_errors_say_what_to_take_away() {
-        let plain = MachineSettings::default();
-        assert!(!plain.cuda_graphs && !plain.cuda_streams);
-        let graphs = MachineSettings {
-            cuda_graphs: true,
-            ..plain.clone()
-        };
-        let both = MachineSettings {
-            cuda_streams: true,
-            ..graphs.clone()
-        };
-        let gpu = Device::Cuda(0);
-        let said = |settings| caution(gpu, settings).unwrap();
-        assert_eq!(said(&plain), "CUDA, untested");
-        assert_eq!(
-            said(&both),
-            "CUDA with cuda_graphs and cuda_streams, untested"
-        );
-        assert_eq!(caution(Device::Cpu, &both), None);
-        let failure = || TrainerError::libtorch("CUDA error: misaligned address");
-        for (settings, device, advice) in [
-            (
-                &plain,
-                gpu,
-                "; CUDA is untested here: `--device cpu` goes without it",
-            ),
-            (
-                &graphs,
-                gpu,
-                "; untested on a GPU: take away cuda_graphs, and libtorch",
-            ),
-            (&both, gpu, "take away cuda_graphs and cuda_streams, and"),
-            (&both, Device::Cpu, "misaligned address"),
-        ] {
-            let message = advised(failure(), device, settings).to_string();
-            assert!(message.contains(advice), "{message}");
-            assert_eq!(message.contains("untested"), device == gpu, "{message}");
-        }
-    }
-
     #[test]
     fn tf32_needs_a_cuda_device() {
         let settings = MachineSettings {
@@ -204,7 +124,7 @@ mod tests {
             precision: Precision::Tf32,
             ..MachineSettings::default()
         };
-        let message = prepare(&settings).unwrap_err().to_string();
+        let message = prepare(&settings, Algorithm::Ppo).unwrap_err().to_string();
         assert!(
             message.contains("`precision` = tf32 needs a CUDA device"),
             "{message}"

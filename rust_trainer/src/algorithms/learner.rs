@@ -175,8 +175,8 @@ impl<N: Network> Learner<N> {
         let problems = recordings.into_iter().filter_map(|(what, recording)| {
             let problem = recording.as_mut()?.problem()?;
             Some(format!(
-                "{what} could not be recorded as a CUDA graph and goes on without, as it does where cuda_graphs \
-                 is taken away: {problem}"
+                "{what} could not be recorded as a CUDA graph and goes on without, as with \
+                 `--cuda-graphs false`: {problem}"
             ))
         });
         problems.collect()

@@ -36,14 +36,12 @@ pub(super) fn announce(
     let name = device::name(device);
     machine::record(run.folder.path(), &name, run.learned.step, ranks.hosts())?;
     say(format_args!(
-        "{} with {}: {} {}; {} parameters on {name}{}, {}{}",
+        "{} with {}: {} {}; {} parameters on {name}, {}{}",
         settings.env.env_id,
         settings.algorithm.algorithm().name().to_uppercase(),
         environments(settings),
         stepped_by(run.env.backend(), envs::env_threads(settings)),
         run.algorithm.num_params(),
-        device::caution(device, &settings.machine)
-            .map_or_else(String::new, |caution| format!(" ({caution})")),
         computed_in(settings, precision, device, run),
         match (device, threads) {
             (Device::Cpu, 1) => ", learning on a thread".to_owned(),

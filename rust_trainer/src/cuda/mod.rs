@@ -1,8 +1,8 @@
 //! What a CUDA device can do beyond what tch knows: streams and events, and work that is recorded once and
 //! replayed (CUDA graphs). Behind it `csrc/cuda.cpp`, compiled against the same libtorch.
 //!
-//! On the CPU work is done as it comes; on a CUDA device, too, in libtorch's plain way, unless the settings ask for
-//! `cuda_graphs` and `cuda_streams`: nothing of this has run on a GPU yet.
+//! On the CPU work is done as it comes; on a CUDA device, too, in libtorch's plain way, where the settings forbid
+//! `cuda_graphs` and `cuda_streams`.
 
 mod ffi;
 mod recording;

@@ -12,8 +12,7 @@ use super::{
     folder::RunFolder,
 };
 use crate::{
-    algorithms::State, device, error::TrainerError, panics::catch_panics, ranks::Ranks,
-    stop::StopRequest,
+    algorithms::State, error::TrainerError, panics::catch_panics, ranks::Ranks, stop::StopRequest,
 };
 
 /// How often a checkpoint is kept in memory at most: as long as a stop waits, so that updates which take longer
@@ -167,8 +166,6 @@ impl Run {
     /// Weights in the midst of an update are not saved: they are of no step of the run, or no numbers.
     /// Those before it are, as far as they are in memory.
     pub(super) fn fail(mut self, cause: TrainerError, stop: &StopRequest) -> TrainerError {
-        let device = self.algorithm.policy().device();
-        let cause = device::advised(cause, device, &self.settings.machine);
         // Rows that are missing are no reason to lose the weights, too.
         let _ = self.report.sync();
         // Where this fails too, the message tells of the checkpoint before.

@@ -199,13 +199,12 @@ fn prepare(
     ranks: &Ranks,
 ) -> Result<Prepared, TrainerError> {
     envs::check(&settings.env.env_id, settings.env.env_groups, &*env)?;
-    let device = device::prepare(&settings.machine)?;
+    let device = device::prepare(&settings.machine, settings.algorithm.algorithm())?;
     let on_host = device == Device::Cpu;
     let spaces = (env.obs_spec(), env.action_space());
     let needs = memory::of_run(settings, env.num_envs(), spaces, on_host);
     memory::check_run(settings, &needs)?;
-    let mut algorithm = algorithms::of_rank(settings, &*env, device, ranks)
-        .map_err(|error| device::advised(error, device, &settings.machine))?;
+    let mut algorithm = algorithms::of_rank(settings, &*env, device, ranks)?;
     let start_from = &settings.run.start_from;
     if from.is_none() && !start_from.as_os_str().is_empty() {
         begin_with(&mut *algorithm, start_from, &*env, ranks)?;

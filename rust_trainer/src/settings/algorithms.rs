@@ -61,6 +61,13 @@ macro_rules! algorithms {
     };
 }
 
+impl Algorithm {
+    /// Whether it learns from rollouts, and not from a replay memory.
+    pub(crate) fn learns_from_rollouts(self) -> bool {
+        matches!(self, Self::Ppo | Self::A2c | Self::Pqn)
+    }
+}
+
 algorithms! {
     /// Proximal policy optimization.
     Ppo(PpoSettings) = "ppo",

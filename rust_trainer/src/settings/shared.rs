@@ -151,11 +151,11 @@ settings! {
         /// else fp32; tf32 on a CUDA device only
         precision: Precision = Precision::Fp32, Any,
         /// Record acting and gradient steps as CUDA graphs and replay them (CUDA device, not with an LSTM,
-        /// DQN, DDPG or TD3); not tried on a GPU yet
-        cuda_graphs: bool = false, Any,
+        /// DQN, DDPG or TD3)
+        cuda_graphs: bool = true, Any,
         /// Send observations to the CUDA device on a stream of their own, beside its work (not with DQN, DDPG
-        /// or TD3); not tried on a GPU yet
-        cuda_streams: bool = false, Any,
+        /// or TD3)
+        cuda_streams: bool = true, Any,
         /// Threads that learn on the CPU, each from a part of every batch; 0: as many as there are cores
         torch_threads: i32 = 0, Between(0.0, 1024.0),
         /// Threads (native, ale) or processes (async) that step the environments; 0: as many as there are cores,
