@@ -1,13 +1,14 @@
-"""Learning curves beside the plain PyTorch PPO on EnvPool, with the same settings.
+"""Learning curves beside the plain PyTorch PPO, with the same settings.
 
-    scripts/benchmarks/curves.py train --folder FOLDER --seeds 1-3    # leaves out what is done
-    scripts/benchmarks/curves.py report --folder FOLDER               # or of what is checked in
-    scripts/benchmarks/curves.py report --results curves-amx          # of another processor
+    scripts/benchmarks/curves.py train --results NAME --folder FOLDER --seeds 1-3
+    scripts/benchmarks/curves.py report --results NAME [--folder FOLDER]
 
-`report` writes every game as `docs/results/curves/episodes.csv`, and `curves.png` and `curves.txt`
-beside it: over the seeds that all contestants there have, the mean of the mean raw return of the
-last 100 games, and of all, with its 95 % interval by bootstrap over seeds; and how far each two are
-apart, seed by seed, over the seeds that both have, with the standard error.
+NAME is one of the studies below, `curves` if none is named. `train` leaves out what is done.
+`report` takes the runs of FOLDER, or what is checked in; it writes every game as
+`docs/results/NAME/episodes.csv`, and `curves.png` and `curves.txt` beside it: over the seeds that
+all contestants there have, the mean of the mean raw return of the last 100 games, and of all, with
+its 95 % interval by bootstrap over seeds; and how far each two are apart, seed by seed, over the
+seeds that both have, with the standard error.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import learning_curves
@@ -25,17 +27,44 @@ import numpy as np
 from harness import RESULTS
 from learning_curves import Key, Runs, Table, draw, estimate, summarize
 
-STEPS = 200_000
 OURS = ["ppo-atari", "--recipe", "envpool", "--episodic-life", "true", "--clip-reward", "true"]
 OURS += ["--backend", "native", "--torch-threads", "1", "--env-threads", "1"]
-# The peer counts whole updates.
-OURS += ["--total-steps", str(STEPS // 1024 * 1024), "--checkpoint-every", str(10 * STEPS)]
 CONTESTANTS = {
-    "ours, fp32": [*OURS, "--precision", "fp32"],
-    "ours, bf16": [*OURS, "--precision", "bf16"],
-    "PyTorch PPO on EnvPool": [],
+    "ours, fp32": ["--precision", "fp32"],
+    "ours, bf16": ["--precision", "bf16"],
+    "PyTorch PPO on EnvPool": ["--envs", "envpool"],
+    "PyTorch PPO on native": ["--envs", "ours"],
 }
 TABLE = Table(RESULTS / "curves", ["contestant", "seed"])
+
+
+@dataclass(frozen=True)
+class Study:
+    """Who trains for how many steps in which game."""
+
+    peer: str
+    game: str = "SpaceInvaders"
+    steps: int = 200_000
+
+    def contestants(self) -> list[str]:
+        """Return their names."""
+        return [name for name in CONTESTANTS if name.startswith("ours") or name == self.peer]
+
+
+STUDIES = {
+    "curves": Study("PyTorch PPO on EnvPool"),
+    "curves-amx": Study("PyTorch PPO on EnvPool"),
+    "peer-space-invaders": Study("PyTorch PPO on native", steps=500_000),
+    "peer-breakout": Study("PyTorch PPO on native", "Breakout", 500_000),
+}
+
+
+def study() -> Study:
+    """Return the one that the results are of."""
+    name = TABLE.results.name
+    if name not in STUDIES:
+        sys.exit(f"--results {name}: must be one of {', '.join(STUDIES)}")
+    return STUDIES[name]
 
 
 def run_name(contestant: str) -> str:
@@ -45,24 +74,29 @@ def run_name(contestant: str) -> str:
 
 def train(folder: Path, seeds: list[int]) -> None:
     """Train what is not there yet."""
-    for seed, (contestant, settings) in itertools.product(seeds, CONTESTANTS.items()):
+    of = study()
+    for seed, contestant in itertools.product(seeds, of.contestants()):
         run = folder / f"{run_name(contestant)}{seed}"
         games = run.with_suffix(".csv")
         if games.exists():
             continue
-        if settings:
-            shutil.rmtree(run, ignore_errors=True)  # what was interrupted
-            learning_curves.train(run, seed, settings)
-            shutil.copyfile(run / "episodes.csv", games)
-        else:
-            peer = [Path(__file__).with_name("torch_ppo.py"), 1, STEPS]
-            peer += ["--seed", seed, "--games", games]
+        settings = CONTESTANTS[contestant]
+        if contestant == of.peer:
+            peer = [Path(__file__).with_name("torch_ppo.py"), 1, of.steps, *settings]
+            peer += ["--game", f"{of.game}-v5", "--seed", seed, "--games", games]
             subprocess.run([sys.executable, *map(str, peer)], check=True)
+            continue
+        shutil.rmtree(run, ignore_errors=True)  # what was interrupted
+        # The peer counts whole updates.
+        steps = ["--total-steps", str(of.steps // 1024 * 1024), "--checkpoint-every", str(10**12)]
+        game = ["--env-id", f"{of.game}NoFrameskip-v4"]
+        learning_curves.train(run, seed, [*OURS, *game, *steps, *settings])
+        shutil.copyfile(run / "episodes.csv", games)
 
 
 def found(folder: Path) -> Iterator[tuple[Key, Path]]:
     """Yield the runs in a folder, with the files of their games."""
-    for contestant in CONTESTANTS:
+    for contestant in study().contestants():
         name = run_name(contestant)
         seeds = sorted(int(games.stem[len(name) :]) for games in folder.glob(f"{name}*.csv"))
         for seed in seeds:
@@ -83,24 +117,25 @@ def difference(first: list[float], second: list[float]) -> str:
 
 def report(runs: Runs) -> None:
     """Draw the curves, and write the table of where they end."""
-    contestants = [of for of in CONTESTANTS if any(of == there for there, _ in runs)]
+    of, there = study(), {contestant for contestant, _ in runs}
+    contestants = [contestant for contestant in of.contestants() if contestant in there]
     seeds = common_seeds(runs, *contestants)
-    of_all = {of: summarize(runs, (of,), seeds, STEPS) for of in contestants}
+    of_all = {name: summarize(runs, (name,), seeds, of.steps) for name in contestants}
     lines = [
-        f"{contestant}: {estimate(of['end'])}, over all games {estimate(of['whole'])}; "
-        f"seeds {', '.join(f'{end:.1f}' for end in of['ends'])}"
-        for contestant, of in of_all.items()
+        f"{contestant}: {estimate(its['end'])}, over all games {estimate(its['whole'])}; "
+        f"seeds {', '.join(f'{end:.1f}' for end in its['ends'])}"
+        for contestant, its in of_all.items()
     ]
     for pair in itertools.combinations(contestants, 2):
         seeds = common_seeds(runs, *pair)
-        first, second = (summarize(runs, (of,), seeds, STEPS) for of in pair)
+        first, second = (summarize(runs, (name,), seeds, of.steps) for name in pair)
         lines.append(
             f"{' beside '.join(pair)}, {len(seeds)} seeds: "
             f"{difference(first['ends'], second['ends'])}, "
             f"over all games {difference(first['wholes'], second['wholes'])}"
         )
     figure, axis = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    draw(axis, "PPO on SpaceInvaders, EnvPool's recipe", of_all)
+    draw(axis, f"PPO on {of.game}, EnvPool's recipe", of_all)
     TABLE.store(figure, lines)
 
 

@@ -132,7 +132,9 @@ def main(
         folder.mkdir(parents=True, exist_ok=True)
         train_all(folder, list(range(int(first), int(last or first) + 1)))
         return
-    table.results.mkdir(exist_ok=True)
     if given.folder:
+        table.results.mkdir(exist_ok=True)
         table.collect(found(given.folder))
+    if not (table.results / "episodes.csv").exists():
+        parser.error(f"no games are in {table.results}: --folder names that of their runs")
     report(table.read())
