@@ -97,7 +97,7 @@ def draw(game: str, curves: dict[str, Summary], algorithms: set[str]) -> None:
         axis.axhline(mean, linestyle=style, color=colour, label=row["label"], linewidth=1)
         axis.axhspan(mean - spread, mean + spread, color=colour, alpha=0.08)
     axis.set(title=game, xlabel="agent steps", ylabel="mean raw return of the last 100 games")
-    axis.legend(loc="lower right", fontsize="small")
+    axis.legend(loc="best", fontsize="small")
     figure.savefig(FOLDER / f"{game}.png", dpi=110)
     plt.close(figure)
 
