@@ -1,10 +1,11 @@
-"""`scripts/benchmarks/gpu.py` and `gpu_record.py`, small and on the CPU."""
+"""`scripts/benchmarks/gpu.py`, `gpu_algorithms.py` and `gpu_record.py`, small and on the CPU."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import json
+import math
 import random
 import subprocess
 import sys
@@ -59,6 +60,39 @@ def test_the_speed_leaves_out_what_warms_up(scripts: tuple[ModuleType, ModuleTyp
     assert speed["seconds_per_1000_steps"]["acting"] == pytest.approx(1 / 0.6)
     assert speed["seconds_to_first_update"] == 50.0
     assert "problem" in gpu.speed(rows[:1])
+
+
+def test_cases_come_once_and_the_most_telling_first(
+    scripts: tuple[ModuleType, ModuleType],
+) -> None:
+    gpu, _ = scripts
+    chosen = gpu.cases([8, 128, 1024], ["bf16", "fp32"], on_gpu=True)
+    assert len(set(chosen)) == len(chosen)
+    first = [(case.algorithm, case.num_envs, case.precision) for case in chosen[:4]]
+    expected = [("ppo", 8, "bf16"), ("ppo", 1024, "bf16"), ("pqn", 128, "bf16"), ("ppo", 8, "fp32")]
+    assert first == expected
+    assert {case.backend for case in chosen} == {"native", "ale"}
+    assert {case.env_groups for case in chosen} == {1, 2}
+    assert not all(case.cuda_graphs for case in chosen)
+    assert not any(case.cuda_graphs for case in gpu.cases([8], ["fp32"], on_gpu=False))
+
+
+def test_updates_are_compared_column_by_column(
+    scripts: tuple[ModuleType, ModuleType], tmp_path: Path
+) -> None:
+    import gpu_algorithms
+
+    def run(name: str, *rows: str) -> Path:
+        (tmp_path / name).mkdir()
+        lines = ["step,loss,q_value,seconds", *rows, ""]
+        (tmp_path / name / "updates.csv").write_text("\n".join(lines))
+        return tmp_path / name
+
+    cpu = run("cpu", "8,-4,nan,1", "16,2,10,2")
+    other = run("other", "8,-4,nan,3", "16,1.5,10,9")
+    assert gpu_algorithms.differences(cpu, other) == {"loss": 0.5 / 4, "q_value": 0.0}
+    shorter = run("shorter", "8,-4,nan,3")
+    assert gpu_algorithms.differences(cpu, shorter) == {"updates": math.inf}
 
 
 def test_the_aim_is_reached_by_the_mean_of_100_games(
