@@ -42,7 +42,7 @@ pub(crate) fn prepare(
     algorithm: Algorithm,
 ) -> Result<Device, TrainerError> {
     let device = select(settings.device)?;
-    let is_tf32 = settings.precision == Precision::Tf32;
+    let is_tf32 = precision(settings.precision, device) == Precision::Tf32;
     if is_tf32 && !device.is_cuda() {
         let problem = format!("needs a CUDA device, and the device is {}", name(device));
         return Err(TrainerError::setting(
@@ -56,13 +56,14 @@ pub(crate) fn prepare(
     Ok(device)
 }
 
-/// The number format that a choice means on `device`: for `auto`, bf16 on a processor that is faster in it, and fp32
-/// elsewhere.
+/// The number format that a choice means on `device`: for `auto`, tf32 on a CUDA device, bf16 on a processor that is faster
+/// in it, and fp32 elsewhere.
 pub(crate) fn precision(choice: Precision, device: Device) -> Precision {
     match choice {
         Precision::Auto if device == Device::Cpu && processor::is_faster_in_bf16() => {
             Precision::Bf16
         }
+        Precision::Auto if device.is_cuda() => Precision::Tf32,
         Precision::Auto => Precision::Fp32,
         chosen => chosen,
     }
@@ -148,7 +149,7 @@ mod tests {
         assert_eq!(precision(Precision::Auto, Device::Cpu), expected);
         assert_eq!(
             precision(Precision::Auto, Device::Cuda(0)),
-            Precision::Fp32,
+            Precision::Tf32,
             "what the processor has says nothing of a GPU"
         );
         assert_eq!(precision(Precision::Bf16, Device::Cpu), Precision::Bf16);

@@ -147,8 +147,8 @@ settings! {
     pub struct MachineSettings {
         /// Where the network runs: auto, cpu, cuda or cuda:N
         device: DeviceChoice = DeviceChoice::Auto, Any,
-        /// Number format of the forward and backward pass; auto: bf16 on a processor that is faster in it,
-        /// else fp32; tf32 on a CUDA device only
+        /// Number format of the forward and backward pass; auto: tf32 on a CUDA device, bf16 on a processor that
+        /// is faster in it, else fp32; tf32 on a CUDA device only
         precision: Precision = Precision::Fp32, Any,
         /// Record acting and gradient steps as CUDA graphs and replay them (CUDA device, not with an LSTM,
         /// DQN, DDPG or TD3)
