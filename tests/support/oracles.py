@@ -235,7 +235,8 @@ def assert_alike(
         obs, reward, terminated, truncated, info = game.step(action)
         assert reward == (np.sign(info["raw_reward"]) if clips else info["raw_reward"]), place
         theirs = oracle.step(action)
-        np.testing.assert_array_equal(obs, theirs.obs, place)
+        if not np.array_equal(obs, theirs.obs):
+            np.testing.assert_array_equal(obs, theirs.obs, place)
         assert reward == theirs.reward, place
         assert (terminated or truncated) == theirs.done, place
         assert terminated == theirs.terminated or theirs.terminated is None, place
@@ -270,6 +271,7 @@ def assert_alike(
     return seen
 
 
+@cache
 @cache
 def pictures_of(env_id: str, preset: str, steps: int, seed: int, reset_every: int = 0) -> int:
     """Return the checksum of the pictures that `assert_alike` sees of a recipe as it is."""
