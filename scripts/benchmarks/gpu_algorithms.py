@@ -37,7 +37,6 @@ RUNS = {
     "td3-pendulum": CONTINUOUS,
 }
 ALIKE = {"torch_threads": 1, "precision": "fp32", "checkpoint_every": 10**12}
-RECORDED = {"cuda_graphs": "true", "cuda_streams": "true"}
 WITH_GRAPHS = ("ppo-atari", "ppo-impala-atari", "pqn-atari", "ppo-pendulum", "a2c-atari")
 # Of time, and of nothing that the network says.
 LEFT_OUT = ("seconds", "step", "sps", "games", "episodes")
@@ -45,7 +44,8 @@ LEFT_OUT = ("seconds", "step", "sps", "games", "episodes")
 
 def train(preset: str, way: str, device: str, folder: Path) -> str | None:
     """Train in one of the ways; return what a failed run says last, None where all is well."""
-    settings = RUNS[preset] | ALIKE | (RECORDED if way == "recorded" else {})
+    is_recorded = str(way == "recorded").lower()
+    settings = RUNS[preset] | ALIKE | {"cuda_graphs": is_recorded, "cuda_streams": is_recorded}
     settings |= {"device": device, "runs_dir": folder, "run_name": f"{preset}-{way}"}
     log = folder / f"{preset}-{way}.log"
     status = harness.start(["train", preset, *harness.options(settings)], log).wait()
