@@ -7,8 +7,10 @@ import gzip
 import json
 import math
 import random
+import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +28,16 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType]:
     import gpu_record
 
     return gpu, gpu_record
+
+
+def test_all_that_our_wheels_import_is_packed_or_comes_with_torch() -> None:
+    script = (ROOT / "scripts/gpu_pack").read_text()
+    assert '"$root/scripts/wheels"\n' in script, "all three of them"
+    packed = set(re.search(r"packages=\((.*)\)", script)[1].split())
+    there = {"atari-core", "atari-wrappers", "numpy", "pillow", "safetensors", "torch"}
+    for project in ("pyproject.toml", "rust_trainer/pyproject.toml"):
+        needs = tomllib.loads((ROOT / project).read_text())["project"]["dependencies"]
+        assert {re.match(r"[\w-]+", need)[0] for need in needs} <= packed | there
 
 
 def test_a_training_is_measured_by_its_own_table(
