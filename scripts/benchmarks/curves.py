@@ -24,7 +24,7 @@ from pathlib import Path
 import learning_curves
 import matplotlib.pyplot as plt
 import numpy as np
-from harness import RESULTS
+from harness import RESULTS, theirs
 from learning_curves import Key, Runs, Table, draw, estimate, summarize
 
 OURS = ["ppo-atari", "--recipe", "envpool", "--episodic-life", "true", "--clip-reward", "true"]
@@ -82,9 +82,9 @@ def train(folder: Path, seeds: list[int]) -> None:
             continue
         settings = CONTESTANTS[contestant]
         if contestant == of.peer:
-            peer = [Path(__file__).with_name("torch_ppo.py"), 1, of.steps, *settings]
-            peer += ["--game", f"{of.game}-v5", "--seed", seed, "--games", games]
-            subprocess.run([sys.executable, *map(str, peer)], check=True)
+            options = ["--game", f"{of.game}-v5", "--seed", seed, "--games", games]
+            peer = theirs("torch_ppo.py", 1, of.steps, *settings, *options)
+            subprocess.run(peer, check=True)
             continue
         shutil.rmtree(run, ignore_errors=True)  # what was interrupted
         # The peer counts whole updates.

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -35,7 +34,6 @@ WARM_UP_UPDATES = 2
 # Looking at its memory costs a large process milliseconds.
 POLL_SECONDS = 2.0
 ENDLESS = 10**12
-PEER = Path(__file__).with_name("torch_ppo.py")
 PEER_STEPS = 20 * 1024
 CHECKED_UPDATES = 6
 CHECKED = ("policy_loss", "value_loss", "entropy", "grad_norm")
@@ -84,15 +82,14 @@ class Case:
 def cases(envs: list[int], precisions: list[str], on_gpu: bool) -> list[Case]:
     """Return all cases, the most telling ones first: time may end before they do."""
     best = precisions[0]
-    few, many = envs[0], envs[-1]
-    middle = [envs[len(envs) // 2]]
-    kinds = [("ppo", "native", few, best), ("ppo", "native", many, best)]
-    kinds += [("pqn", "native", num_envs, best) for num_envs in middle]
+    few, middle, many = envs[0], envs[len(envs) // 2], envs[-1]
+    kinds = [("ppo", "native", n, best) for n in (few, many)]
+    kinds += [("pqn", "native", middle, best)]
     kinds += [("ppo", "native", few, other) for other in precisions]
-    kinds += [("pqn", "native", num_envs, other) for num_envs in middle for other in precisions]
+    kinds += [("pqn", "native", middle, other) for other in precisions]
     chosen = [Case(*kind, cuda_graphs=on_gpu) for kind in kinds]
     if on_gpu:
-        plain = [("ppo", few), ("pqn", *middle), ("ppo", many)]
+        plain = [("ppo", few), ("pqn", middle), ("ppo", many)]
         chosen += [Case(name, "native", n, best, cuda_graphs=False) for name, n in plain]
     # While the network acts for one half, the other half is emulated.
     chosen += [Case("ppo", "native", n, best, on_gpu, env_groups=2) for n in (many, few)]
@@ -107,11 +104,10 @@ def cases(envs: list[int], precisions: list[str], on_gpu: bool) -> list[Case]:
 
 def peer(device: str) -> Sample:
     """Return what a plain PyTorch PPO on EnvPool says of itself, with 8 environments."""
-    threads = len(os.sched_getaffinity(0))
-    command = [PEER, threads, PEER_STEPS, "--device", device]
-    done = subprocess.run(
-        [sys.executable, *map(str, command)], capture_output=True, text=True, check=False
+    command = harness.theirs(
+        "torch_ppo.py", harness.machine()["cores"], PEER_STEPS, "--device", device
     )
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         return {"problem": done.stderr.strip().splitlines()[-1:]}
     said: Sample = json.loads(done.stdout)

@@ -79,6 +79,11 @@ def markdown(header: str, rows: Iterable[Iterable[object]]) -> str:
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
+def theirs(script: str, *arguments: object) -> list[str]:
+    """Return the command of a peer."""
+    return [sys.executable, str(Path(__file__).with_name(script)), *map(str, arguments)]
+
+
 def start(arguments: Sequence[object], log: Path) -> subprocess.Popen[bytes]:
     """Start the trainer: the program where it is built, else the module; it adds to `log`."""
     # The module is not that in the folder of sources, which is not built.

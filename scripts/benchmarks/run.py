@@ -33,6 +33,7 @@ from harness import (
     speed,
     store,
     table,
+    theirs,
     tree_memory,
 )
 
@@ -103,11 +104,6 @@ def ours(threads: int, *arguments: str, steps: int = TRAINING_STEPS) -> list[str
     size = ["--total-steps", str(steps)]
     threads_each = ["--torch-threads", str(threads), "--env-threads", str(threads)]
     return [str(TRAINER), "train", "--run-name", "bench", *size, *threads_each, *arguments]
-
-
-def theirs(script: str, *arguments: object) -> list[str]:
-    """Return the command of a peer."""
-    return [sys.executable, str(HERE / script), *map(str, arguments)]
 
 
 def crossing(_threads: int) -> Contestants:

@@ -272,7 +272,6 @@ def assert_alike(
 
 
 @cache
-@cache
 def pictures_of(env_id: str, preset: str, steps: int, seed: int, reset_every: int = 0) -> int:
     """Return the checksum of the pictures that `assert_alike` sees of a recipe as it is."""
     game = make_game(env_id, preset)
