@@ -66,6 +66,14 @@ pub(crate) fn numbers_mut<T: Number>(tensor: &mut Tensor) -> &mut [T] {
     unsafe { slice::from_raw_parts_mut(start, length) }
 }
 
+/// Whether no number of a tensor is infinite or none at all.
+pub(crate) fn is_finite(tensor: &Tensor) -> bool {
+    if is_plain(tensor, Kind::Float) {
+        return learner_kernels::are_finite(numbers(tensor));
+    }
+    tensor.isfinite().all().int64_value(&[]) != 0
+}
+
 /// What libtorch said when a call of this thread to a function of `csrc` failed last.
 #[expect(unsafe_code, reason = "a foreign function")]
 pub(crate) fn torch_error() -> String {

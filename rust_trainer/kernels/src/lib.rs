@@ -45,4 +45,4 @@ pub use convolution::{Convolution, Pixels};
 pub use half::bf16;
 pub use instructions::Instructions;
 pub use kernels::{Gradients, Kernels};
-pub use steps::{AdamStep, RmsPropStep, add, sum_of_squares};
+pub use steps::{AdamStep, RmsPropStep, add, are_finite, sum_of_squares};

@@ -100,6 +100,19 @@ pub fn sum_of_squares(numbers: &[f32]) -> f64 {
     sum
 }
 
+/// Whether none of the numbers is infinite or none at all.
+#[must_use]
+pub fn are_finite(numbers: &[f32]) -> bool {
+    let mut largest = 0;
+    with_widest_vectors(|| {
+        let sizes = numbers
+            .iter()
+            .map(|number| number.to_bits() & (u32::MAX >> 1));
+        largest = sizes.fold(0, u32::max);
+    });
+    f32::from_bits(largest).is_finite()
+}
+
 /// Runs `work` compiled for the widest vectors that the processor has.
 fn with_widest_vectors(work: impl FnOnce()) {
     #[cfg(target_arch = "x86_64")]

@@ -1,6 +1,6 @@
 //! Steps of optimizers beside their formulas in float64.
 
-use learner_kernels::{AdamStep, RmsPropStep, sum_of_squares};
+use learner_kernels::{AdamStep, RmsPropStep, are_finite, sum_of_squares};
 
 const COUNT: usize = 100_003;
 
@@ -65,6 +65,20 @@ fn steps_are_those_of_the_formulas() {
     let moved = |place| of(&params, place) - g(place) / (mean_square(place) + 1e-5).sqrt() * 0.01;
     assert_close(&after[0], (0..COUNT).map(moved));
     assert_close(&after[1], (0..COUNT).map(mean_square));
+}
+
+#[test]
+fn one_number_that_is_not_finite_is_found_anywhere() {
+    let mut numbers = numbers(6);
+    numbers[1] = f32::MIN;
+    assert!(are_finite(&numbers) && are_finite(&[]));
+    for place in (0..COUNT).step_by(997).chain(COUNT - 20..COUNT) {
+        for wrong in [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let before = std::mem::replace(&mut numbers[place], wrong);
+            assert!(!are_finite(&numbers), "{wrong} at {place}");
+            numbers[place] = before;
+        }
+    }
 }
 
 #[test]

@@ -4,7 +4,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tch::{Device, Tensor, no_grad_guard};
 
-use crate::{error::TrainerError, tensors::bytes_of};
+use crate::{
+    error::TrainerError,
+    tensors::{bytes_of, is_finite},
+};
 
 /// Everything that learning changes, as plain data.
 #[derive(Debug, Default)]
@@ -72,7 +75,7 @@ impl State {
             } else if source.kind() != target.kind() {
                 let (found, needed) = (source.kind(), target.kind());
                 format!("has numbers of type {found:?}, needed are {needed:?}")
-            } else if source.isfinite().all().int64_value(&[]) == 0 {
+            } else if !is_finite(source) {
                 "has numbers that are not finite".to_owned()
             } else {
                 checked.push((source, target.shallow_clone()));

@@ -29,6 +29,7 @@ use crate::{
     policy::Policy,
     report::Evaluation,
     settings::{CHANGEABLE, Settings, fields::shown},
+    tensors::is_finite,
 };
 
 /// How files begin that `torch.save` and `pickle.dump` write: to read one can run any code.
@@ -149,7 +150,7 @@ impl Checkpoint {
     /// Refuses numbers that are none: what they are in can neither play nor learn on.
     pub fn check_finite(&self) -> Result<(), TrainerError> {
         let mut tensors = self.state.tensors.iter();
-        match tensors.find(|(_, tensor)| tensor.isfinite().all().int64_value(&[]) == 0) {
+        match tensors.find(|(_, tensor)| !is_finite(tensor)) {
             Some((name, _)) => Err(TrainerError::State(format!(
                 "tensor `{name}` has numbers that are not finite"
             ))),
