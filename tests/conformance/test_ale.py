@@ -25,11 +25,9 @@ def id_of(name: str) -> str:
     ("name", "steps", "sticky"),
     [
         ("Breakout", 400, 0.0),
-        ("Breakout", 400, 0.25),
         ("SpaceInvaders", 900, 0.25),
         ("MsPacman", 600, 0.0),
         ("Pong", 1000, 0.0),
-        ("Seaquest", 700, 0.0),
     ],
 )
 def test_games_are_episodes(name: str, steps: int, sticky: float) -> None:
@@ -41,9 +39,7 @@ def test_games_are_episodes(name: str, steps: int, sticky: float) -> None:
     assert seen["points"] >= 1
 
 
-@pytest.mark.parametrize(
-    ("name", "steps"), [("Breakout", 250), ("SpaceInvaders", 400), ("Seaquest", 350)]
-)
+@pytest.mark.parametrize(("name", "steps"), [("Breakout", 250), ("Seaquest", 350)])
 def test_lives_are_episodes_of_new_games(name: str, steps: int) -> None:
     ours = make_game(id_of(name), "ale", episodic_life=True, clip_reward=False)
     theirs = Ale(ROMS[name], episodic_life=True, reward_clipping=False)
@@ -52,9 +48,7 @@ def test_lives_are_episodes_of_new_games(name: str, steps: int) -> None:
     assert seen["lost"] == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "steps"), [("Breakout", 400), ("SpaceInvaders", 900), ("MsPacman", 600)]
-)
+@pytest.mark.parametrize(("name", "steps"), [("Breakout", 400), ("MsPacman", 600)])
 def test_default_signals_lost_lives(name: str, steps: int) -> None:
     ours = make_game(id_of(name), "default")
     seen = assert_alike(ours, Ale(ROMS[name], life_loss_info=True), steps, seed=11)
@@ -78,10 +72,9 @@ def test_time_limits(name: str, max_frames: int) -> None:
     assert seen["cut"] >= 1
 
 
-@pytest.mark.parametrize("is_life", [False, True])
-@pytest.mark.parametrize("name", ["Breakout", "SpaceInvaders"])
+@pytest.mark.parametrize(("name", "is_life"), [("Breakout", False), ("SpaceInvaders", True)])
 def test_end_and_time_limit_at_once(name: str, is_life: bool) -> None:
-    end = first_end(make_game(id_of(name), "ale", episodic_life=is_life), 1, is_life)
+    end = first_end(id_of(name), "ale", 1, is_life, episodic_life=is_life)
     limit = end.frames - end.reset_frames
     ours = make_game(id_of(name), "ale", episodic_life=is_life, max_episode_frames=limit)
     theirs = Ale(ROMS[name], episodic_life=is_life, max_num_frames_per_episode=limit)
@@ -90,24 +83,30 @@ def test_end_and_time_limit_at_once(name: str, is_life: bool) -> None:
     assert seen["terminated"] >= 1
 
 
-@pytest.mark.parametrize("name", ["Breakout", "MsPacman"])
+# Breakout begins with FIRE, which MsPacman has not; MsPacman has more directions, and scores.
 @pytest.mark.parametrize(
-    ("parts", "theirs"),
+    ("name", "parts", "theirs"),
     [
-        ({"frame_skip": 1}, {"frameskip": 1}),
-        ({"frame_skip": 2}, {"frameskip": 2}),
-        ({"frame_skip": 3}, {"frameskip": 3}),
-        ({"grayscale": False}, {"grayscale": False}),
-        ({"screen_size": (70, 50)}, {"img_height": 70, "img_width": 50}),
-        ({"screen_size": (210, 160)}, {"img_height": 210, "img_width": 160}),
-        ({"frame_stack": 1}, {"stack_num": 1}),
-        ({"full_action_space": True}, {"full_action_space": True}),
-        ({"noop_max": 6}, {"noop_max": 7}),
-        ({"noop_max": 0}, {"noop_max": 0}),
-        ({"fire_reset": "off"}, {"use_fire_reset": False}),
-        ({"sticky_actions": 0.9}, {"repeat_action_probability": 0.9}),
-        ({"continuous": True}, {"continuous": True}),
+        ("Breakout", {"frame_skip": 1, "noop_max": 6}, {"frameskip": 1, "noop_max": 7}),
+        ("Breakout", {"frame_skip": 3, "noop_max": 0}, {"frameskip": 3, "noop_max": 0}),
+        ("MsPacman", {"frame_skip": 2, "noop_max": 0}, {"frameskip": 2, "noop_max": 0}),
+        ("MsPacman", {"grayscale": False}, {"grayscale": False}),
+        ("MsPacman", {"screen_size": (70, 50)}, {"img_height": 70, "img_width": 50}),
         (
+            "Breakout",
+            {"screen_size": (210, 160), "frame_stack": 1},
+            {"img_height": 210, "img_width": 160, "stack_num": 1},
+        ),
+        (
+            "Breakout",
+            {"full_action_space": True, "sticky_actions": 0.9},
+            {"full_action_space": True, "repeat_action_probability": 0.9},
+        ),
+        ("Breakout", {"fire_reset": "off"}, {"use_fire_reset": False}),
+        ("MsPacman", {"fire_reset": "off"}, {"use_fire_reset": False}),
+        ("MsPacman", {"continuous": True}, {"continuous": True}),
+        (
+            "Breakout",
             {"continuous": True, "continuous_action_threshold": 0.1, "sticky_actions": 0.3},
             {
                 "continuous": True,

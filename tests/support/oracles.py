@@ -17,7 +17,7 @@ import envpool
 import gymnasium as gym
 import numpy as np
 from ale_py.vector_env import AtariVectorEnv
-from games import make_game
+from games import make_quick
 
 from atari_wrappers.game.env import AtariGame
 
@@ -274,7 +274,7 @@ def assert_alike(
 @cache
 def pictures_of(env_id: str, preset: str, steps: int, seed: int, reset_every: int = 0) -> int:
     """Return the checksum of the pictures that `assert_alike` sees of a recipe as it is."""
-    game = make_game(env_id, preset)
+    game = make_quick(env_id, preset)
     game.action_space.seed(seed)
     game.reset(seed=seed)
     checksum = 0
@@ -296,8 +296,9 @@ class End(NamedTuple):
     reset_frames: int
 
 
-def first_end(game: AtariGame, seed: int, is_life: bool) -> End:
+def first_end(env_id: str, preset: str, seed: int, is_life: bool, **parts: Any) -> End:
     """Return when, with the actions of `assert_alike`, the first game ends or life is lost."""
+    game = make_quick(env_id, preset, **parts)
     game.action_space.seed(seed)
     _, info = game.reset(seed=seed)
     reset_frames = info["episode_frames"]
