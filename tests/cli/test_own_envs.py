@@ -89,7 +89,7 @@ def wait_for(path: Path) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("backend", ["auto", "sync", "async"])
+@pytest.mark.parametrize("backend", ["sync", "async"])
 def test_a_module_of_the_current_folder_is_found(mine: Trainer, backend: str) -> None:
     out, _ = mine.run("train", "--total-steps", 512, *arguments(backend))
     assert "mean raw return of the last" in out
@@ -119,19 +119,21 @@ def test_a_path_that_is_not_read_is_named(
     assert "start in the module's folder" in err
 
 
-@pytest.mark.parametrize("backend", ["sync", "async"])
-@pytest.mark.parametrize("number", ["nan", "inf"])
 @pytest.mark.parametrize(
-    ("when", "words"),
-    [("reward", "gave the reward {}"), ("observe", "showed {} at place 1 of an observation")],
+    ("backend", "when", "number", "words"),
+    [
+        ("sync", "reward", "nan", "gave the reward NaN"),
+        ("sync", "observe", "inf", "showed inf at place 1 of an observation"),
+        ("async", "reward", "inf", "gave the reward inf"),
+        ("async", "observe", "nan", "showed NaN at place 1 of an observation"),
+    ],
 )
 def test_numbers_that_are_none_name_who_gave_them(
-    mine: Trainer, backend: str, number: str, when: str, words: str
+    mine: Trainer, backend: str, when: str, number: str, words: str
 ) -> None:
     make_trouble(mine, when, number)
     out, err = mine.run("train", *arguments(backend), "--env-threads", 1, status=1)
-    shown = words.format({"nan": "NaN"}.get(number, number))
-    assert f"error: environment 1 of `my_envs:My-v0` {shown}" in err, out
+    assert f"error: environment 1 of `my_envs:My-v0` {words}" in err, out
     assert "diverged" not in err
     assert "Traceback" not in err
 
