@@ -130,7 +130,7 @@ def test_seeds_decide_everything(preset: str) -> None:
     np.testing.assert_array_equal(*starts)
     later = [[game.reset()[1]["episode_frames"] for _ in range(3)] for game in games]
     assert later[0] == later[1]
-    others = {game.reset(seed=seed)[1]["episode_frames"] for game in games for seed in range(6)}
+    others = {games[0].reset(seed=seed)[1]["episode_frames"] for seed in range(4)}
     assert len(others) > 1
 
 

@@ -21,6 +21,7 @@ from atari_wrappers import ResetNeededError, VecEnv
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 
 OpenVec = Callable[..., VecEnv]
+OpenLike = Callable[..., list[VecEnv]]
 MODES = {"next-step": AutoresetMode.NEXT_STEP, "same-step": AutoresetMode.SAME_STEP}
 
 
@@ -38,15 +39,18 @@ def open_oracle() -> Iterator[Callable[..., AtariVectorEnv]]:
         env.close()
 
 
-@pytest.fixture(params=["ale", "native", "sync"])
-def open_like(request: pytest.FixtureRequest, open_vec: OpenVec) -> OpenVec:
-    """A batch like the oracle's; `async` is `sync` in other processes, as other tests show."""
+@pytest.fixture
+def open_like(open_vec: OpenVec) -> OpenLike:
+    """Batches like the oracle's; `async` is `sync` in other processes, as other tests show."""
 
-    def open_one(autoreset: str = "next-step", **settings: Any) -> VecEnv:
-        settings |= {"backend": request.param, "preset": "ale", "autoreset": autoreset}
-        return open_vec("BreakoutNoFrameskip-v4", 3, **settings)
+    def open_each(autoreset: str = "next-step", **settings: Any) -> list[VecEnv]:
+        settings |= {"preset": "ale", "autoreset": autoreset}
+        return [
+            open_vec("BreakoutNoFrameskip-v4", 3, backend=backend, **settings)
+            for backend in ("ale", "native", "sync")
+        ]
 
-    return open_one
+    return open_each
 
 
 def assert_step(mine: tuple, other: tuple) -> None:
@@ -57,105 +61,110 @@ def assert_step(mine: tuple, other: tuple) -> None:
 
 @pytest.mark.parametrize("autoreset", MODES)
 def test_games_are_played_as_ale_plays_them(
-    autoreset: str, open_like: OpenVec, open_oracle: Callable[..., AtariVectorEnv]
+    autoreset: str, open_like: OpenLike, open_oracle: Callable[..., AtariVectorEnv]
 ) -> None:
     """`step` and the two ways to restart; raw seeds give the same no-ops."""
     # ALE draws from one fewer than `noop_max`; the recipe's default is that.
-    vec, oracle = open_like(autoreset), open_oracle(autoreset)
-    first, other = vec.reset(seed=4)[0], oracle.reset(seed=4)[0]
-    np.testing.assert_array_equal(first, other)
+    vecs, oracle = open_like(autoreset), open_oracle(autoreset)
+    first = oracle.reset(seed=4)[0]
+    for vec in vecs:
+        np.testing.assert_array_equal(vec.reset(seed=4)[0], first)
     rng = np.random.default_rng(0)
     ends = 0
     for _ in range(200):
         actions = rng.integers(4, size=3)
-        mine, theirs = vec.step(actions), oracle.step(actions)
-        assert_step(mine, theirs)
-        if autoreset == "same-step":
-            ended = mine[2] | mine[3]
-            for row in np.flatnonzero(ended):
-                np.testing.assert_array_equal(
-                    mine[4]["final_obs"][row], theirs[4]["final_obs"][row]
-                )
-        ends += int((mine[2] | mine[3]).sum())
+        theirs = oracle.step(actions)
+        ended = theirs[2] | theirs[3]
+        for vec in vecs:
+            mine = vec.step(actions)
+            assert_step(mine, theirs)
+            if autoreset == "same-step":
+                for row in np.flatnonzero(ended):
+                    np.testing.assert_array_equal(
+                        mine[4]["final_obs"][row], theirs[4]["final_obs"][row]
+                    )
+        ends += int(ended.sum())
     assert ends > 0
 
 
 def test_envs_outside_of_a_reset_mask_are_left_untouched(
-    open_like: OpenVec, open_oracle: Callable[..., AtariVectorEnv]
+    open_like: OpenLike, open_oracle: Callable[..., AtariVectorEnv]
 ) -> None:
     """`reset`: one seed per env that is reset; the others report what they last did."""
-    vec, oracle = open_like(), open_oracle()
+    vecs, oracle = open_like(), open_oracle()
     mask = np.array([True, False, True])
-    with pytest.raises(ResetNeededError):
-        vec.reset(mask=mask)
-    vec.reset(seed=0)
     oracle.reset(seed=0)
     for _ in range(20):
-        before, _, _, _, told = vec.step([1, 2, 3])
         oracle.step(np.array([1, 2, 3]))
-    obs, info = vec.reset(seed=[7, None, 9], mask=mask)
     expected, _ = oracle.reset(seed=np.array([7, 9]), options={"reset_mask": mask})
-    np.testing.assert_array_equal(obs, expected)
-    np.testing.assert_array_equal(obs[1], before[1])
-    assert info["episode_length"].tolist() == [0, 20, 0]
-    assert info["episode_return"][1] == told["episode_return"][1]
-    for _ in range(30):
-        assert_step(vec.step([2, 3, 1]), oracle.step(np.array([2, 3, 1])))
+    later = [oracle.step(np.array([2, 3, 1])) for _ in range(30)]
+    for vec in vecs:
+        with pytest.raises(ResetNeededError):
+            vec.reset(mask=mask)
+        vec.reset(seed=0)
+        for _ in range(20):
+            before, _, _, _, told = vec.step([1, 2, 3])
+        obs, info = vec.reset(seed=[7, None, 9], mask=mask)
+        np.testing.assert_array_equal(obs, expected)
+        np.testing.assert_array_equal(obs[1], before[1])
+        assert info["episode_length"].tolist() == [0, 20, 0]
+        assert info["episode_return"][1] == told["episode_return"][1]
+        for theirs in later:
+            assert_step(vec.step([2, 3, 1]), theirs)
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("settings", "theirs"),
     [
-        {
-            "screen_size": (60, 100),
-            "frame_stack": 2,
-            "frame_skip": 3,
-            "ale": {"img_height": 60, "img_width": 100, "stack_num": 2, "frameskip": 3},
-        },
-        {"grayscale": False, "ale": {"grayscale": False}},
-        {
-            "full_action_space": True,
-            "clip_reward": False,
-            "ale": {"full_action_space": True, "reward_clipping": False},
-        },
+        (
+            {"screen_size": (60, 100), "frame_stack": 2, "frame_skip": 3},
+            {"img_height": 60, "img_width": 100, "stack_num": 2, "frameskip": 3},
+        ),
+        ({"grayscale": False}, {"grayscale": False}),
+        (
+            {"full_action_space": True, "clip_reward": False},
+            {"full_action_space": True, "reward_clipping": False},
+        ),
+        (
+            {"continuous": True, "continuous_action_threshold": 0.3},
+            {"continuous": True, "continuous_action_threshold": 0.3},
+        ),
     ],
-    ids=["sizes", "colour", "actions and rewards"],
+    ids=["sizes", "colour", "actions and rewards", "continuous"],
 )
 def test_settings_are_those_of_ale(
     settings: dict[str, Any],
-    open_like: OpenVec,
+    theirs: dict[str, Any],
+    open_like: OpenLike,
     open_oracle: Callable[..., AtariVectorEnv],
 ) -> None:
     """The arguments of the constructor."""
-    ours = dict(settings)
-    oracle = open_oracle(**ours.pop("ale"))
-    vec = open_like(**ours)
-    assert vec.single_observation_space == oracle.single_observation_space
-    assert vec.single_action_space == oracle.single_action_space
-    np.testing.assert_array_equal(vec.reset(seed=2)[0], oracle.reset(seed=2)[0])
-    for step in range(20):
-        actions = np.array([1, step % 4, 3])
-        assert_step(vec.step(actions), oracle.step(actions))
+    vecs, oracle = open_like(**settings), open_oracle(**theirs)
+    first = oracle.reset(seed=2)[0]
+    for vec in vecs:
+        assert vec.single_observation_space == oracle.single_observation_space
+        assert vec.single_action_space == oracle.single_action_space
+        np.testing.assert_array_equal(vec.reset(seed=2)[0], first)
+    is_continuous = settings.get("continuous", False)
+    oracle.action_space.seed(0)
+    for step in range(60 if is_continuous else 20):
+        actions = oracle.action_space.sample() if is_continuous else np.array([1, step % 4, 3])
+        expected = oracle.step(actions)
+        for vec in vecs:
+            assert_step(vec.step(actions), expected)
 
 
-def test_continuous_actions(open_like: OpenVec, open_oracle: Callable[..., AtariVectorEnv]) -> None:
-    """`continuous` and `continuous_action_threshold`."""
-    oracle = open_oracle(continuous=True, continuous_action_threshold=0.3)
-    vec = open_like(continuous=True, continuous_action_threshold=0.3)
-    assert vec.single_action_space == oracle.single_action_space
-    np.testing.assert_array_equal(vec.reset(seed=2)[0], oracle.reset(seed=2)[0])
-    vec.action_space.seed(0)
-    for _ in range(60):
-        actions = vec.action_space.sample()
-        assert_step(vec.step(actions), oracle.step(actions))
-
-
-@pytest.mark.parametrize("num_threads", [1, 3])
-def test_the_number_of_threads_changes_nothing(num_threads: int, open_vec: OpenVec) -> None:
+def test_the_number_of_threads_changes_nothing(open_vec: OpenVec) -> None:
     """`num_threads`."""
     settings = {"backend": "ale", "sticky_actions": 0.25}
-    vec = open_vec("BreakoutNoFrameskip-v4", 3, num_threads=num_threads, **settings)
-    twin = open_vec("BreakoutNoFrameskip-v4", 3, **settings)
-    np.testing.assert_array_equal(vec.reset(seed=3)[0], twin.reset(seed=3)[0])
+    twin, *vecs = (
+        open_vec("BreakoutNoFrameskip-v4", 3, num_threads=num_threads, **settings)
+        for num_threads in (0, 1, 3)
+    )
+    first = twin.reset(seed=3)[0]
+    for vec in vecs:
+        np.testing.assert_array_equal(vec.reset(seed=3)[0], first)
     for step in range(40):
-        assert_step(vec.step([1, step % 4, 2]), twin.step([1, step % 4, 2]))
+        expected = twin.step([1, step % 4, 2])
+        for vec in vecs:
+            assert_step(vec.step([1, step % 4, 2]), expected)

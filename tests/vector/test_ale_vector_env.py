@@ -49,11 +49,9 @@ def open_theirs() -> Iterator[Callable[..., AtariVectorEnv]]:
     [
         ("space_invaders", {"sticky_actions": 0.25}, 2),
         ("breakout", {}, 12),
-        ("qbert", {}, 2),
         ("breakout", {"preset": "ale", "episodic_life": True, "sticky_actions": 0.25}, 12),
         ("seaquest", {"max_episode_frames": 301}, 4),
         ("ms_pacman", {"preset": "ale", "autoreset": "next-step", "max_episode_frames": 203}, 6),
-        ("pong", {"preset": "ale", "sticky_actions": 0.25, "max_episode_frames": 150}, 12),
         ("breakout", {"episodic_life": False}, 0),
         ("pong", {"max_episode_frames": 0, "clip_reward": False}, 0),
         ("ms_pacman", {"noop_max": 5, "frame_skip": 1}, 0),
@@ -125,7 +123,7 @@ def test_a_masked_reset_leaves_the_others_alone(
     vec.reset(seed=0)
     twin.reset(seed=0)
     rng = np.random.default_rng(0)
-    for step in range(120):
+    for step in range(60):
         actions = rng.integers(4, size=3)
         mine, other = vec.step(actions), twin.step(actions)
         np.testing.assert_array_equal(mine[0][1:], other[0][1:])

@@ -20,7 +20,7 @@ from atari_wrappers import ResetNeededError, VecEnv
 
 # Envs whose resets are quick, and how often each backend is interrupted: ALE resets in 0.2 s.
 GAME, CART_POLE = "BreakoutNoFrameskip-v4", "CartPole-v1"
-CASES = [("native", GAME, 20), ("ale", GAME, 4), ("sync", CART_POLE, 20), ("async", CART_POLE, 20)]
+CASES = [("native", GAME, 20), ("ale", GAME, 3), ("sync", CART_POLE, 20), ("async", CART_POLE, 20)]
 PACKAGE = str(Path(atari_wrappers.__file__).parent)
 OpenVec = Callable[..., VecEnv]
 NOOPS = [0, 0, 0]

@@ -38,9 +38,8 @@ def same(left: list[np.ndarray], right: list[np.ndarray]) -> bool:
 def test_a_seed_decides_the_trajectory(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 3, backend=backend, sticky_actions=0.25)
     first = trajectory(vec, 9)
-    assert same(first, trajectory(vec, 9)), "the used batch, again"
     assert same(first, trajectory(open_vec(GAME, 3, backend=backend, sticky_actions=0.25), 9))
-    assert same(first, trajectory(vec, [9, 10, 11])), "env i gets seed + i"
+    assert same(first, trajectory(vec, [9, 10, 11])), "the used batch, whose env i gets seed + i"
     assert not same(first, trajectory(vec, 8))
     last = vec.step([0] * 3)[0]
     assert not np.array_equal(last[0], last[1])
@@ -61,7 +60,7 @@ def test_a_seed_gives_the_same_games_on_every_backend_and_number_of_threads_or_w
 ) -> None:
     runs = {name: {"backend": name} for name in ("ale", "sync")}
     runs |= {f"native {n}": {"backend": "native", "num_threads": n} for n in (1, 3)}
-    runs |= {f"async {n}": {"backend": "async", "num_workers": n} for n in (1, 3)}
+    runs["async"] = {"backend": "async", "num_workers": 2}
     played = {}
     for name, run in runs.items():
         vec = open_vec(
@@ -70,10 +69,10 @@ def test_a_seed_gives_the_same_games_on_every_backend_and_number_of_threads_or_w
             preset=preset,
             **run,
             sticky_actions=0.25,
-            max_episode_frames=1500,
+            max_episode_frames=600,
         )
-        played[name] = trajectory(vec, 3, steps=700, actions=4)
-    assert len(played["ale"]) > 4 * 700
+        played[name] = trajectory(vec, 3, steps=320, actions=4)
+    assert len(played["ale"]) > 1 + 7 * 320, "games ended"
     for name in played:
         assert same(played["ale"], played[name]), name
 
@@ -86,23 +85,20 @@ def test_env_i_is_the_single_env_with_seed_plus_i(backend: str, open_vec: OpenVe
         np.testing.assert_array_equal(obs[index], single.reset(seed=20 + index)[0])
 
 
-@pytest.mark.parametrize(
-    ("seed", "error", "message"),
-    [
+@pytest.mark.parametrize("backend", ["ale", "native", "sync"])
+def test_bad_seeds_are_refused(backend: str, open_vec: OpenVec) -> None:
+    vec = open_vec(GAME, 2, backend=backend)
+    bad: list[tuple[Any, type[Exception], str]] = [
         (-1, ValueError, r"seed -1 of env 0 lies outside of \[0, 2147483647\)"),
         (2**31 - 2, ValueError, "seed 2147483647 of env 1 lies outside"),
         (True, TypeError, "seed must be an integer, not True"),
         ("7", TypeError, "seed must be an integer, not '7'"),
         ([1, 2, 3], ValueError, "3 seeds for 2 envs"),
         (0.5, TypeError, "seed must be an integer, not 0.5"),
-    ],
-)
-def test_bad_seeds_are_refused(
-    seed: Any, error: type[Exception], message: str, open_vec: OpenVec
-) -> None:
-    for backend in ("ale", "native", "sync"):
+    ]
+    for seed, error, message in bad:
         with pytest.raises(error, match=message):
-            open_vec(GAME, 2, backend=backend).reset(seed=seed)
+            vec.reset(seed=seed)
 
 
 def test_seeds_come_in_any_form(open_vec: OpenVec) -> None:
