@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import statistics
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,7 +30,7 @@ def test_eval_reports_each_return_and_their_mean(
 
 
 def test_dump_frames_saves_a_whole_game(trainer: Trainer, trained: Callable[..., Path]) -> None:
-    trained("--total-steps", 16, "--max-episode-frames", 400, *INVADERS)
+    trained("--total-steps", 16, "--max-episode-frames", 200, *INVADERS)
     out, _ = trainer.run("dump-frames", "runs/run", "frames/of a game")
     frames = list((trainer.folder / "frames/of a game").iterdir())
     numbers = sorted(int(re.fullmatch(r"out0-(\d+)\.png", frame.name)[1]) for frame in frames)
@@ -45,7 +47,7 @@ def test_dump_frames_saves_a_whole_game(trainer: Trainer, trained: Callable[...,
 
 
 def test_eval_saves_games_as_videos(trainer: Trainer, trained: Callable[..., Path]) -> None:
-    trained("--total-steps", 16, "--max-episode-frames", 400, *INVADERS)
+    trained("--total-steps", 16, "--max-episode-frames", 200, *INVADERS)
     arguments = ["--episodes", 3, "--num-envs", 1, "--video-dir", "deep/videos"]
     out, _ = trainer.run("eval", "runs/run", *arguments, "--record-every", 2)
     videos = sorted((trainer.folder / "deep/videos").glob("*.mp4"))
@@ -126,98 +128,144 @@ def test_help_explains_every_setting_with_its_default(
     assert "[default: recipe]" in explained["noop_max"]
 
 
-@pytest.mark.parametrize("arguments", [["a2c-cartpole"], ["--algorithm", "a2c"]])
-def test_help_shows_the_settings_of_what_is_named(trainer: Trainer, arguments: list[str]) -> None:
-    explained = options(trainer.run("train", *arguments, "--help")[0])
-    assert "clip_coef" not in explained
-    assert "[default: 5]" in explained["num_steps"]
+def test_help_shows_the_settings_of_what_is_named(trainer: Trainer) -> None:
+    for arguments in (["a2c-cartpole"], ["--algorithm", "a2c"]):
+        explained = options(trainer.run("train", *arguments, "--help")[0])
+        assert "clip_coef" not in explained
+        assert "[default: 5]" in explained["num_steps"]
+        assert "rmsprop_eps" in explained
+        assert "num_players" in explained
     assert "[default: 16]" in options(trainer.run("train", "a2c-atari", "-h")[0])["num_envs"]
     assert "rmsprop_eps" not in options(trainer.run("train", "-h")[0])
-    assert "rmsprop_eps" in explained
-    assert "num_players" in explained
     of_dqn = options(trainer.run("train", "--algorithm", "dqn", "--help")[0])
     assert not {"num_players", "continuous", "continuous_action_threshold"} & set(of_dqn)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--env-id", "SpaceInvader-v4"], ["error: no environment `SpaceInvader-v4`"]),
-        (["--num-minibatches", "2000"], ["num_minibatches", "2000", "1024"]),
-        (["--gamma", "1.5"], ["gamma", "1.5", "between 0 and 1"]),
-        (["--device", "cuda:99"], ["cuda:99"]),
-        (["--config", "missing.toml"], ["missing.toml"]),
-        (["--resume", "missing"], ["missing"]),
-        (["--img-dir", "/proc/frames"], ["/proc/frames"]),
-        (["--backend", "ale", "--env-id", "CartPole-v1"], ["ale", "CartPole-v1"]),
-        (["--runs-dir", "/proc/runs"], ["/proc/runs"]),
-        (["--recipe", "envpool", "--backend", "ale"], ["ale", "padding"]),
-        (["--num-envs", "4294967296"], ["num_envs", "4294967296"]),
-        (["--num-steps", "1000000000000"], ["num_steps", "1000000000000"]),
-        (["--torch-threads", "2000000000"], ["torch_threads", "2000000000"]),
-        (["--env-threads", "2000000000"], ["env_threads", "2000000000"]),
-        (["--run-name", "../escape"], ["run_name", "../escape"]),
-        (["--algorithm", "a2c", "--clip-coef", "0.2"], ["clip_coef", "a2c", "ppo"]),
-        (["--algorithm", "dqn", "--num-players", "2"], ["num_players", "dqn", "ppo or a2c or pqn"]),
-        (["--algorithm", "pqn", "--continuous", "true"], ["continuous", "pqn", "ppo or a2c"]),
-        (["a2c-atari", "--clip-coef", "0.2"], ["clip_coef", "a2c", "ppo"]),
-        (["ppo-atari", "--algorithm", "a2c"], ["`ppo-atari`", "of ppo"]),
-        (["rainbow-atari", "--huber", "true"], ["huber", "true", "`distributional` is c51"]),
-        (["--env-timeout", "300", *CARTPOLE], ["env_timeout", "async", "auto chose sync"]),
-        (["--recipe", "baselines", *CARTPOLE], ["`recipe` = baselines is not read", "no Atari"]),
-        (["--backend", "native", "--img-dir", "frames"], ["img_dir = frames;"]),
-        (["--run-name", "two\nlines"], ["run_name", r"two\nlines", "plain name"]),
-        (["--run-name", 5000 * "a"], ["run_name", "(5000 characters)", "too long"]),
-        (["--env-id", 5000 * "a"], ["(5000 characters)"]),
-        (["--runs-dir", 5000 * "a"], ["(5"]),
-    ],
-)
+# What is wrong with a training, and what is said of it.
+MISTAKES: list[tuple[list[str], list[str]]] = [
+    (["--env-id", "SpaceInvader-v4"], ["error: no environment `SpaceInvader-v4`"]),
+    (["--num-minibatches", "2000"], ["num_minibatches", "2000", "1024"]),
+    (["--gamma", "1.5"], ["gamma", "1.5", "between 0 and 1"]),
+    (["--device", "cuda:99"], ["cuda:99"]),
+    (["--config", "missing.toml"], ["missing.toml"]),
+    (["--resume", "missing"], ["missing"]),
+    (["--img-dir", "/proc/frames"], ["/proc/frames"]),
+    (["--backend", "ale", "--env-id", "CartPole-v1"], ["ale", "CartPole-v1"]),
+    (["--runs-dir", "/proc/runs"], ["/proc/runs"]),
+    (["--recipe", "envpool", "--backend", "ale"], ["ale", "padding"]),
+    (["--num-envs", "4294967296"], ["num_envs", "4294967296"]),
+    (["--num-steps", "1000000000000"], ["num_steps", "1000000000000"]),
+    (["--torch-threads", "2000000000"], ["torch_threads", "2000000000"]),
+    (["--env-threads", "2000000000"], ["env_threads", "2000000000"]),
+    (["--run-name", "../escape"], ["run_name", "../escape"]),
+    (["--algorithm", "a2c", "--clip-coef", "0.2"], ["clip_coef", "a2c", "ppo"]),
+    (["--algorithm", "dqn", "--num-players", "2"], ["num_players", "dqn", "ppo or a2c or pqn"]),
+    (["--algorithm", "pqn", "--continuous", "true"], ["continuous", "pqn", "ppo or a2c"]),
+    (["a2c-atari", "--clip-coef", "0.2"], ["clip_coef", "a2c", "ppo"]),
+    (["ppo-atari", "--algorithm", "a2c"], ["`ppo-atari`", "of ppo"]),
+    (["rainbow-atari", "--huber", "true"], ["huber", "true", "`distributional` is c51"]),
+    (["--env-timeout", "300", *CARTPOLE], ["env_timeout", "async", "auto chose sync"]),
+    (["--recipe", "baselines", *CARTPOLE], ["`recipe` = baselines is not read", "no Atari"]),
+    (["--backend", "native", "--img-dir", "frames"], ["img_dir = frames;"]),
+    (["--run-name", "two\nlines"], ["run_name", r"two\nlines", "plain name"]),
+    (["--run-name", 5000 * "a"], ["run_name", "(5000 characters)", "too long"]),
+    (["--env-id", 5000 * "a"], ["(5000 characters)"]),
+    (["--runs-dir", 5000 * "a"], ["(5"]),
+]
+WRONG_COMMAND_LINES: list[list[str]] = [
+    [],
+    ["trian"],
+    ["train", "--gama", "0.9"],
+    ["train", "--num-envs", "many"],
+    ["train", "--algorithm", "sac"],
+    ["train", "--device", "gpu"],
+    ["eval"],
+    ["eval", "runs/run", "--episodes", "0"],
+    ["eval", "runs/run", "--record-every", "2"],
+    ["train", "--recipe", "atari"],
+    ["train", "ppo-atri"],
+    ["train", "ppo-atari", "--resume", "runs/run"],
+    ["train", "--noop-max", "many"],
+    ["train", "--fire-reset", "maybe"],
+    ["train", "--total-steps", str(2**64 - 1)],
+    ["train", "--num-envs", "-5"],
+    ["train", "--run-name", "\udcff"],
+    ["train", "--\udcff"],
+    ["\udcff"],
+    ["train", "--num-envs", 5000 * "a"],
+    ["train", "--" + 5000 * "a"],
+    [5000 * "a"],
+]
+# Tries them one after the other in one process, for the program takes half a second to start.
+TRY_ALL = """
+import json, sys
+from rust_trainer import main
+for words in json.loads(sys.argv[1]):
+    status = main(words)
+    for file in (sys.stdout, sys.stderr):
+        print(f"{status=}", file=file, flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory: pytest.TempPathFactory) -> Callable[[list[str]], tuple[int, str, str]]:
+    """Return the status, stdout and stderr of each of them, which leave no run behind."""
+    trainer = Trainer(tmp_path_factory.mktemp("mistakes"), [sys.executable, "-c", TRY_ALL])
+    lines = [["train", *arguments] for arguments, _ in MISTAKES] + WRONG_COMMAND_LINES
+    said = trainer.run(json.dumps(lines))
+    outs, errs = (re.split(r"status=(\d+)\n", text) for text in said)
+    assert len(outs) == len(errs) == 2 * len(lines) + 1
+    assert not (trainer.folder / "runs").exists()
+
+    def one(words: list[str]) -> tuple[int, str, str]:
+        place = 2 * lines.index(words)
+        return int(outs[place + 1]), outs[place], errs[place]
+
+    return one
+
+
+@pytest.mark.parametrize(("arguments", "words"), MISTAKES)
 def test_a_mistake_is_one_line_that_names_it(
-    trainer: Trainer, arguments: list[str], words: list[str]
+    tried: Callable[..., tuple[int, str, str]], arguments: list[str], words: list[str]
 ) -> None:
-    out, err = trainer.run("train", *arguments, status=1)
+    status, out, err = tried(["train", *arguments])
+    assert (status, out) == (1, "")
     assert err.startswith("error: ")
     assert err.count("\n") == 1
-    assert out == ""
     assert len(err) < 1000
     for word in words:
         assert word in err
-    assert not (trainer.folder / "runs").exists()
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["trian"],
-        ["train", "--gama", "0.9"],
-        ["train", "--num-envs", "many"],
-        ["train", "--algorithm", "sac"],
-        ["train", "--device", "gpu"],
-        ["eval"],
-        ["eval", "runs/run", "--episodes", "0"],
-        ["eval", "runs/run", "--record-every", "2"],
-        ["train", "--recipe", "atari"],
-        ["train", "ppo-atri"],
-        ["train", "ppo-atari", "--resume", "runs/run"],
-        ["train", "--noop-max", "many"],
-        ["train", "--fire-reset", "maybe"],
-        ["train", "--total-steps", str(2**64 - 1)],
-        ["train", "--num-envs", "-5"],
-        ["train", "--run-name", "\udcff"],
-        ["train", "--\udcff"],
-        ["\udcff"],
-        ["train", "--num-envs", 5000 * "a"],
-        ["train", "--" + 5000 * "a"],
-        [5000 * "a"],
-    ],
-)
-def test_a_wrong_command_line_is_status_2(trainer: Trainer, arguments: list[str]) -> None:
-    _, err = trainer.run(*arguments, status=2)
+@pytest.mark.parametrize("arguments", WRONG_COMMAND_LINES)
+def test_a_wrong_command_line_is_status_2(
+    tried: Callable[..., tuple[int, str, str]], arguments: list[str]
+) -> None:
+    status, _, err = tried(arguments)
+    assert status == 2
     assert len(err) < 2000
     assert "Usage" in err or "--help" in err
     assert err.count("\n") == 1 or not arguments
     assert ":;" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["train", "--gamma", "1.5"], 1),
+        (["train", "--gama", "0.9"], 2),
+        (["train", "--run-name", "\udcff"], 2),
+        (["\udcff"], 2),
+    ],
+)
+def test_the_program_says_it_in_a_line_too(
+    trainer: Trainer, arguments: list[str], status: int
+) -> None:
+    out, err = trainer.run(*arguments, status=status)
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert not (trainer.folder / "runs").exists()
 
 
 def test_what_is_no_text_is_one_line_in_the_module_too(tmp_path: Path) -> None:
