@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from games import make_game
-from oracles import CleanRL, assert_alike, first_end, pictures_of
+from oracles import CleanRL, assert_alike
+from quick_games import first_end, pictures_of
 
 
 # MsPacman has no FIRE; Pong takes points away.

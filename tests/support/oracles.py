@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import ale_py
@@ -17,7 +16,6 @@ import envpool
 import gymnasium as gym
 import numpy as np
 from ale_py.vector_env import AtariVectorEnv
-from games import make_quick
 
 from atari_wrappers.game.env import AtariGame
 
@@ -269,43 +267,3 @@ def assert_alike(
             obs, info = game.reset(seed=seed + step)
             np.testing.assert_array_equal(obs, oracle.reset(seed + step), f"seeded {place}")
     return seen
-
-
-@cache
-def pictures_of(env_id: str, preset: str, steps: int, seed: int, reset_every: int = 0) -> int:
-    """Return the checksum of the pictures that `assert_alike` sees of a recipe as it is."""
-    game = make_quick(env_id, preset)
-    game.action_space.seed(seed)
-    game.reset(seed=seed)
-    checksum = 0
-    for step in range(steps):
-        obs, _, terminated, truncated, _ = game.step(game.action_space.sample())
-        checksum = zlib.crc32(obs, checksum)
-        if terminated or truncated:
-            game.reset()
-        elif reset_every and step % reset_every == reset_every - 1:
-            game.reset(seed=seed + step)
-    return checksum
-
-
-class End(NamedTuple):
-    """When something first happened in a game: frames and steps until then, and of its reset."""
-
-    frames: int
-    steps: int
-    reset_frames: int
-
-
-def first_end(env_id: str, preset: str, seed: int, is_life: bool, **parts: Any) -> End:
-    """Return when, with the actions of `assert_alike`, the first game ends or life is lost."""
-    game = make_quick(env_id, preset, **parts)
-    game.action_space.seed(seed)
-    _, info = game.reset(seed=seed)
-    reset_frames = info["episode_frames"]
-    for _ in range(3000):
-        _, _, ended, _, info = game.step(game.action_space.sample())
-        if ended and game.ale.game_over() != is_life:
-            return End(info["episode_frames"], info["episode_length"], reset_frames)
-        if ended:
-            game.reset()
-    raise AssertionError("it did not happen")

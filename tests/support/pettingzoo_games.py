@@ -106,6 +106,11 @@ class PettingZooGame:
         return [int(lives) for lives in self._env.unwrapped.ale.allLives()]
 
     @property
+    def screen_size(self) -> tuple[int, int]:
+        """Height and width of a frame."""
+        return self._env.observation_space(self._env.possible_agents[0]).shape[:2]
+
+    @property
     def num_actions(self) -> int:
         """How many actions a player has."""
         return int(self._env.action_space(self._env.possible_agents[0]).n)
