@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ NEEDS_TRAINER = (
 )
 
 
+@cache
 def needs_trainer(path: Path) -> bool:
     """Whether a test file is marked `trainer` as a whole."""
     place = path.relative_to(Path(__file__).parent)

@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import ale_py
 import numpy as np
@@ -67,7 +69,7 @@ def replay(replay_program: Path, tmp_path: Path) -> Replay:
     return play
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def load_on_ale() -> Callable[[Path], ale_py.ALEInterface]:
     """Load a ROM on ale-py, whose actions then do not stick."""
 
@@ -79,3 +81,25 @@ def load_on_ale() -> Callable[[Path], ale_py.ALEInterface]:
         return ale
 
     return load
+
+
+class OnAle(NamedTuple):
+    """What ale-py knows of a game once its ROM is loaded: RAM, and names of actions."""
+
+    ram: np.ndarray
+    minimal: list[str]
+    legal: list[str]
+
+
+@pytest.fixture(scope="session")
+def on_ale(load_on_ale: Callable[[Path], ale_py.ALEInterface]) -> Callable[[str], OnAle]:
+    """Ask ale-py for a game, which is loaded once for all tests."""
+
+    @cache
+    def ask(game: str) -> OnAle:
+        ale = load_on_ale(ale_py.roms.get_rom_path(game))
+        sets = (ale.getMinimalActionSet(), ale.getLegalActionSet())
+        minimal, legal = ([ale_py.Action(code).name for code in codes] for codes in sets)
+        return OnAle(ale.getRAM().copy(), minimal, legal)
+
+    return ask

@@ -1,12 +1,18 @@
-"""The actions of every game, its own and all that it takes, on `native` and in ale-py's env."""
+"""The actions of every game, its own and all that it takes, on `native` and in ale-py."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import ale_py
 import gymnasium as gym
+import pytest
 
 from atari_core import actions, obstacle
 from atari_wrappers import make_env
+
+pytestmark = pytest.mark.xdist_group("every_game_on_ale")
 
 gym.register_envs(ale_py)
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
@@ -17,14 +23,12 @@ def test_there_are_104() -> None:
     assert len(GAMES) == 104
 
 
-def test_every_game_has_ale_pys_actions() -> None:
+def test_every_game_has_ale_pys_actions(on_ale: Callable[[str], Any]) -> None:
     numbers_of_actions = set()
     for name in GAMES:
-        rom = str(ale_py.roms.get_rom_path(gym.spec(name).kwargs["game"]))
-        with gym.make(name) as theirs:
-            ale = theirs.unwrapped.ale
-            legal = [ale_py.Action(code).name for code in ale.getLegalActionSet()]
-            meanings = {False: theirs.unwrapped.get_action_meanings(), True: legal}
+        game = gym.spec(name).kwargs["game"]
+        rom, theirs = str(ale_py.roms.get_rom_path(game)), on_ale(game)
+        meanings = {False: theirs.minimal, True: theirs.legal}
         for full, expected in meanings.items():
             numbers = actions(rom, full=full)
             assert [ale_py.Action(number).name for number in numbers] == expected, name
@@ -33,5 +37,5 @@ def test_every_game_has_ale_pys_actions() -> None:
                 with make_env(name, backend="native", **settings) as ours:
                     assert ours.action_space == gym.spaces.Discrete(len(expected)), name
                     assert ours.get_action_meanings() == expected, name
-        numbers_of_actions.add(len(legal))
+        numbers_of_actions.add(len(theirs.legal))
     assert numbers_of_actions == {9, 18}, "Skiing and Lost Luggage have no button"

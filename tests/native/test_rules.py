@@ -9,10 +9,13 @@ import subprocess
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import ale_py
 import numpy as np
-from ale_py import roms
+import pytest
+
+pytestmark = pytest.mark.xdist_group("every_game_on_ale")
 
 FRAMES = 1000
 # Of so many RAMs four are those of a cube that is solved.
@@ -114,14 +117,17 @@ def asked(ale: ale_py.ALEInterface, frames: int) -> tuple[bytes, list[tuple[int,
 
 
 def test_rules_agree_with_ale_for_any_ram(
-    tmp_path: Path, rules_program: Path, load_on_ale: Callable[[Path], ale_py.ALEInterface]
+    tmp_path: Path,
+    rules_program: Path,
+    load_on_ale: Callable[[Path], ale_py.ALEInterface],
+    on_ale: Callable[[str], Any],
 ) -> None:
     run = partial(subprocess.run, capture_output=True, check=True)
     known = run([rules_program], text=True).stdout.split()
     assert len(known) >= 95
     known.remove(MENU)
     for game in known:
-        start = load_on_ale(roms.get_rom_path(game)).getRAM().copy()
+        start = on_ale(game).ram.copy()
         for address, value in SHOWS_MODE.get(game, {}).items():
             start[address - 0x80] = value
         rom = tmp_path / f"{game}.bin"
