@@ -1,4 +1,4 @@
-"""What type checkers know of `make_vec`, and that pyright finds nothing in the package.
+"""What type checkers know of `make_vec`, and that pyright finds nothing in the packages.
 
 `./scripts/test` runs mypy over the package by itself.
 """
@@ -109,10 +109,11 @@ def test_pyright_knows_results_and_finds_no_error(program: Path) -> None:
     # At once, for most of the time goes to what both import.
     settings = tomllib.loads((project / "pyproject.toml").read_text())["tool"]["pyright"]
     place = os.path.relpath(project, program.parent)  # it takes no absolute ones
-    settings["include"] = [program.name, *(f"{place}/{name}" for name in settings["include"])]
+    packages = [*settings["include"], "rust_trainer/python/rust_trainer"]
+    settings["include"] = [program.name, *(f"{place}/{name}" for name in packages)]
     (program.parent / "pyrightconfig.json").write_text(json.dumps(settings))
     said, output = messages(["pyright", "--pythonpath", sys.executable], program.parent)
-    assert not re.findall(r"atari_wrappers/.* error.*", output)
+    assert not re.findall(r"(?:atari_wrappers|rust_trainer)/.* error.*", output)
     for expression, expected, seen in revealed(said):
         assert re.search(f"Type of .* is .*{expected}", seen), (expression, output)
     assert '"live" is not a defined key in "Info"' in output
