@@ -72,8 +72,7 @@ def test_every_frame_is_pettingzoos_in_one_game_after_the_other(game: str) -> No
 @pytest.mark.parametrize("env_id", OTHERS)
 def test_frames_of_other_games_are_pettingzoos_for_a_seed(env_id: str) -> None:
     oracle = PettingZooGame(OTHERS[env_id])
-    oracle.reset(seed=5)
-    whole = {"screen_size": oracle.frame.shape[:2], "frame_skip": 1, "frame_stack": 1}
+    whole = {"screen_size": oracle.screen_size, "frame_skip": 1, "frame_stack": 1}
     # Of the presets, that of ALE hands on the seed as it is.
     env = make_game(env_id, **(PLAIN | {"preset": "ale", "grayscale": False} | whole))
     assert env.action_space.nvec.tolist() == [oracle.num_actions] * 2
