@@ -9,7 +9,7 @@ from program import INVADERS, Trainer
 from same_run import assert_same_run
 
 # A limit ends games often, and a lost life ends episodes within them.
-GAMES = ["--max-episode-frames", 160, "--sticky-actions", 0.25, "--total-steps", 480, "--seed", 3]
+GAMES = ["--max-episode-frames", 160, "--sticky-actions", 0.25, "--total-steps", 320, "--seed", 3]
 
 
 # ALE's own threads cannot follow `baselines` or two players; Python's rules can.

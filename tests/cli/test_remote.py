@@ -98,8 +98,8 @@ def test_a_server_that_dies_leaves_a_run_to_go_on_with(
     assert "game 1: " in out
     _, err = trainer.run("play", *watched, "--remote", server.address, status=1)
     assert "what is watched is played here" in err
-    done = ["--resume", "runs/run", "--total-steps", 12_000, "--remote", ""]
-    trainer.run("train", *done)
+    step = int(trainer.checkpoints()[-1].stem.removeprefix("step-"))
+    trainer.run("train", "--resume", "runs/run", "--total-steps", step + 512, "--remote", "")
 
 
 def test_the_program_serves_environments_and_policies(

@@ -70,9 +70,10 @@ def newest(run: Path) -> tuple[dict, str, bytes, list[bytes]]:
 
 # On `native`, with a checkpoint now and then, the program is killed, too.
 STOPS = {
-    "sync": [signal.SIGINT] * 2,
-    "async": [signal.SIGINT] * 2,
-    "native": [signal.SIGKILL, signal.SIGINT, signal.SIGKILL],
+    "pqn": [signal.SIGINT] * 2,
+    "a2c": [signal.SIGINT],
+    "ppo": [signal.SIGKILL, signal.SIGINT],
+    "dqn": [signal.SIGINT, signal.SIGKILL],
 }
 
 
@@ -89,7 +90,7 @@ def test_stops_change_nothing(trainer: Trainer, algorithm: str, backend: str) ->
     whole, broken = (trainer.folder / "runs" / name for name in ("whole", "run"))
     train_with_stops(trainer, [], [*arguments, "--run-name", "whole"])
     moments = random.Random(f"{algorithm} on {backend}")
-    stops = [(moments.uniform(0.0, 0.6), number) for number in STOPS[backend]]
+    stops = [(moments.uniform(0.0, 0.6), number) for number in STOPS[algorithm]]
     said = train_with_stops(trainer, stops, [*arguments, "--run-name", "run"])
     assert not any("anew" in text for text in said)
     for table in ("updates.csv", "episodes.csv"):

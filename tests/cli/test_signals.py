@@ -248,7 +248,7 @@ def test_a_signal_is_heeded_while_the_trainer_waits_for_the_state_of_a_stopped_w
 
 def test_a_signal_at_any_moment_of_the_start_ends_the_program_in_order(trainer: Trainer) -> None:
     """Threads that are left to themselves must not find libraries taken down under them."""
-    for tenth in range(8, 20, 2):
+    for tenth in range(8, 20, 3):
         process = trainer.start("train", "--run-name", f"run{tenth}", *INVADERS)
         time.sleep(tenth / 10)
         process.send_signal(signal.SIGINT)

@@ -55,7 +55,7 @@ def test_a_sweep_stops_goes_on_and_reports_over_all_runs(
     """Two rates and two seeds; the scores are those of the games that the runs wrote down."""
     script = [str(ROOT / "scripts/ray_sweep"), "--name", "rates", "--cpus", "0.5"]
     sweep = ["--seeds", "1,2", "--vary", "learning-rate=1e-3,1e-30"]
-    arguments = ["--env-id", "CartPole-v1", "--num-envs", "4", "--total-steps", "16384"]
+    arguments = ["--env-id", "CartPole-v1", "--num-envs", "4", "--total-steps", "8192"]
     command = [*script, *sweep, "--", *arguments, "--checkpoint-every", "1024"]
     folder = ranks.folder / "runs/rates"
     ranks.launch([*command, "--num-stepz", "8"], variables)
