@@ -33,6 +33,8 @@ def ray_session() -> Iterator[None]:
     folder = tempfile.mkdtemp(prefix="ray")  # paths of its sockets may have 107 bytes
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        # At their own low priority its processes wait for minutes where other tests are busy.
+        patch.setenv("RAY_worker_niceness", "0")
         patch.setattr(trainable, "DEFAULT_STORAGE_PATH", f"{folder}/results")
         ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, _temp_dir=folder)
         try:

@@ -23,6 +23,7 @@ def variables(ranks: Ranks) -> dict[str, str]:
     """Return the variables of a process that starts a cluster of its own."""
     variables = ranks.environment() | {
         "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_worker_niceness": "0",  # of its own, 15, little is left where other tests are busy
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
     }
     variables.pop("RAY_ADDRESS", None)
