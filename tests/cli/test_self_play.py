@@ -144,7 +144,6 @@ def test_self_play_refuses_games_for_one(
 ) -> None:
     game = ["--num-players", 2, "--env-id", *arguments]
     _, err = trainer.run("train", "--run-name", "run", *game, status=1)
-    *before, line = err.splitlines()
-    assert words in line
-    assert all("are being made" in word for word in before), err
+    assert words in err
+    assert err.count("\n") == 1, err
     assert not (trainer.folder / "runs").exists()

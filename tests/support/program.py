@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -43,7 +44,10 @@ class Trainer:
         )
 
     def run(self, *arguments: object, status: int = 0) -> tuple[str, str]:
-        """Run a command to its end, check its exit status, return what it printed."""
+        """Run a command to its end, check its exit status, return what it printed.
+
+        A word on environments that are being made is left out: it comes where cores are busy.
+        """
         process = self.start(*arguments)
         try:
             out, err = process.communicate(timeout=300)
@@ -51,7 +55,7 @@ class Trainer:
             process.kill()
             raise
         assert process.returncode == status, out + err
-        return out, err
+        return out, re.sub(r"^.* being made …\n", "", err, flags=re.MULTILINE)
 
     def end_at_checkpoint(self, number: signal.Signals, *arguments: object) -> tuple[int, str, str]:
         """Start training as `runs/run`, send `number` once there is a checkpoint, await the end."""

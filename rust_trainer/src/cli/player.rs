@@ -191,7 +191,10 @@ pub(super) fn make_envs<Envs: Send + 'static>(
 ) -> Result<Envs, TrainerError> {
     // Python's main thread is the one that it starts in.
     python_shim::interpreter::start()?;
-    let what = format!("{num_envs} environments are being made");
+    let what = match num_envs {
+        1 => "an environment is being made".to_owned(),
+        _ => format!("{num_envs} environments are being made"),
+    };
     stop.unless_asked(Some(&what), make)
         .ok_or(TrainerError::Stopped)?
 }
