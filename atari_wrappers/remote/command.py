@@ -116,10 +116,13 @@ def run_server(make: Callable[..., Server], what: str, arguments: argparse.Names
         log=_say,
     )
     with server:
-        # No `threading.Event`: a handler that sets it may find its lock taken by this very thread.
+        # The signal itself writes to the pipe: a handler in Python that does may come too late,
+        # behind the beginning of the read that waits for it.
         wakes, wake = os.pipe()
+        os.set_blocking(wake, False)
+        signal.set_wakeup_fd(wake)
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: os.write(wake, b"."))
+            signal.signal(number, lambda *_: None)
         _say(f"serving {what} on {server.address}")
         if server.http_address is not None:
             _say(f"and by HTTP on {server.http_address}")
