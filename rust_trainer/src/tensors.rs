@@ -66,7 +66,7 @@ pub(crate) fn numbers_mut<T: Number>(tensor: &mut Tensor) -> &mut [T] {
     unsafe { slice::from_raw_parts_mut(start, length) }
 }
 
-/// Whether no number of a tensor is infinite or none at all.
+/// Whether all numbers of a tensor are finite: none is infinite or NaN.
 pub(crate) fn is_finite(tensor: &Tensor) -> bool {
     if is_plain(tensor, Kind::Float) {
         return learner_kernels::are_finite(numbers(tensor));

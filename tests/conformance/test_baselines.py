@@ -27,7 +27,7 @@ def test_lives_are_episodes(name: str, steps: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "steps", "games"), [("Breakout", 450, 2), ("Pong", 200, 0), ("Freeway", 60, 0)]
+    ("name", "steps", "games"), [("Breakout", 450, 2), ("Pong", 1000, 1), ("Freeway", 60, 0)]
 )
 def test_games_are_episodes(name: str, steps: int, games: int) -> None:
     env_id = f"{name}NoFrameskip-v4"

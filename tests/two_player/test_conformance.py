@@ -93,19 +93,15 @@ def test_frames_of_other_games_are_pettingzoos_for_a_seed(env_id: str) -> None:
             assert terminated == oracle.over
 
 
-@pytest.mark.parametrize(
-    ("game", "preset", "most"), [("pong", "ale", 300), ("space_invaders", "baselines", 9999)]
-)
-def test_agent_steps_are_pettingzoos_pooled_shrunk_and_stacked(
-    game: str, preset: str, most: int
-) -> None:
+@pytest.mark.parametrize(("game", "preset"), [("pong", "ale"), ("space_invaders", "baselines")])
+def test_agent_steps_are_pettingzoos_pooled_shrunk_and_stacked(game: str, preset: str) -> None:
     env = make(game, preset=preset)
     oracle = PettingZooGame(game)
     rng = np.random.default_rng(7)
     obs, _ = env.reset(seed=3)
     expected = oracle.reset(seed=3)
     steps = 0
-    while not oracle.over and steps < most:
+    while not oracle.over:
         assert obs.shape == env.observation_space.shape
         np.testing.assert_array_equal(obs, expected)
         actions = rng.integers(0, 6, 2)
@@ -115,7 +111,6 @@ def test_agent_steps_are_pettingzoos_pooled_shrunk_and_stacked(
         np.testing.assert_array_equal(reward, rewards)
         assert terminated == oracle.over
     assert (info["episode_length"], info["episode_frames"]) == (steps, oracle.frames)
-    assert oracle.over == (game == "space_invaders")
 
 
 def _pooling(preset: str) -> str:

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backends import BACKENDS, HOSTED, PARTS
+from backends import BACKENDS, HOSTED, PARTS, TWIN
 
 from atari_wrappers import ResetNeededError, VecEnv, WorkerError
 
 GAME = "SpaceInvadersNoFrameskip-v4"
-# The same games on the backend whose resets are quick.
-TWIN = "native"
 OpenVec = Callable[..., VecEnv]
 
 

@@ -100,7 +100,7 @@ pub fn sum_of_squares(numbers: &[f32]) -> f64 {
     sum
 }
 
-/// Whether none of the numbers is infinite or none at all.
+/// Whether all numbers are finite: none is infinite or NaN.
 #[must_use]
 pub fn are_finite(numbers: &[f32]) -> bool {
     let mut largest = 0;
