@@ -1,16 +1,21 @@
 //! Atari games on the console in Rust, as batches or alone: Python says once what an id and settings mean, and plays no part after that.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use atari_core::{
     Cartridge,
     rl::{AtariVecEnv, BatchOptions, Preset, Recipe, game::PoweredOn},
 };
 use python_shim::Value;
+use tch::Device;
 use vec_env::EnvError;
 
 use super::request::{EnvRequest, Recording};
-use crate::{error::TrainerError, settings::Settings};
+use crate::{device, error::TrainerError, settings::Settings};
+
+/// How long threads look for work where a GPU acts, in some 200 µs: the cores are theirs meanwhile, and to wake them would
+/// take as long as to emulate a step.
+const SPIN_BESIDE_GPU: Duration = Duration::from_millis(1);
 
 /// Makes `num_envs` games that `threads` threads emulate.
 ///
@@ -23,11 +28,14 @@ pub(super) fn make(
     threads: usize,
 ) -> Result<AtariVecEnv, EnvError> {
     let game = find(request, "use another backend")?;
-    let options = BatchOptions {
+    let mut options = BatchOptions {
         num_players: game.num_players,
         num_threads: threads,
         ..BatchOptions::new(game.recipe)
     };
+    if device::select(request.settings.machine.device).is_ok_and(Device::is_cuda) {
+        options.spin = SPIN_BESIDE_GPU;
+    }
     AtariVecEnv::new(&[game.cartridge], num_envs, &options)
 }
 
