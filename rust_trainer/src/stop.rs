@@ -47,11 +47,6 @@ pub(crate) fn be_quiet() {
     IS_QUIET.store(true, Ordering::SeqCst);
 }
 
-/// Asks whoever hears signals for a stop, as Ctrl-C does.
-pub(crate) fn ask_as_a_signal() {
-    RECEIVED.store(SIGINT, Ordering::SeqCst);
-}
-
 struct Installed {
     users: usize,
     before: Vec<(c_int, sigaction)>,
@@ -68,8 +63,9 @@ pub struct StopRequest {
 }
 
 impl StopRequest {
-    /// Installs the handlers. SIGHUP stays ignored where it is, as `nohup` wants it.
-    pub fn install() -> io::Result<Self> {
+    /// This, where signals ask for a stop, too: installs the handlers. SIGHUP stays ignored where it is, as `nohup`
+    /// wants it.
+    pub fn hearing_signals(mut self) -> io::Result<Self> {
         let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
         if installed.users == 0 {
             RECEIVED.store(0, Ordering::SeqCst);
@@ -85,9 +81,8 @@ impl StopRequest {
             installed.before.push((SIGXFSZ, before));
         }
         installed.users += 1;
-        let mut request = Self::never();
-        request.hears_signals = true;
-        Ok(request)
+        self.hears_signals = true;
+        Ok(self)
     }
 
     /// One that no signal reaches, for programs that stop by other means.
@@ -109,7 +104,13 @@ impl StopRequest {
 
     /// Asks to stop as Ctrl-C does.
     pub fn ask(&self) {
-        self.asked.store(SIGINT, Ordering::SeqCst);
+        self.asker()();
+    }
+
+    /// What asks to stop as Ctrl-C does, from anywhere.
+    pub(crate) fn asker(&self) -> impl Fn() + use<> {
+        let asked = Arc::clone(&self.asked);
+        move || asked.store(SIGINT, Ordering::SeqCst)
     }
 
     /// Asks for a stop as `signal` would: another rank received it.
@@ -243,7 +244,7 @@ mod tests {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             // A shell starts what runs in the background with SIGINT ignored.
             set_action(signal, &action(libc::SIG_DFL)).unwrap();
-            let stop = StopRequest::install().unwrap();
+            let stop = StopRequest::never().hearing_signals().unwrap();
             assert!(!stop.is_asked());
             raise(signal);
             assert!(stop.is_asked());
@@ -255,7 +256,7 @@ mod tests {
             assert_eq!(before.sa_sigaction, libc::SIG_DFL, "put back");
         }
         let ignored = set_action(SIGHUP, &action(libc::SIG_IGN)).unwrap();
-        let stop = StopRequest::install().unwrap();
+        let stop = StopRequest::never().hearing_signals().unwrap();
         raise(SIGHUP);
         assert!(!stop.is_asked(), "nohup");
         drop(stop);

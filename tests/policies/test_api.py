@@ -99,6 +99,28 @@ def test_ctrl_c_leaves_a_checkpoint_and_pythons_handler(tmp_path: Path) -> None:
     assert torch.get_num_threads() == threads
 
 
+def test_a_callback_stops_its_own_training_alone(tmp_path: Path) -> None:
+    results = []
+
+    def short() -> None:
+        of_its_own = settings(tmp_path, run_name="short", seed=8)
+        results.append(train(of_its_own, callback=lambda _: False, progress=False))
+
+    beside = threading.Thread(target=short)
+
+    def meanwhile(update: Update) -> None:
+        if update.step == first:
+            beside.start()
+            beside.join()
+
+    whole = train(settings(tmp_path, run_name="whole"), progress=False)
+    first = int(rows(whole.folder)[0]["step"])
+    result = train(settings(tmp_path), callback=meanwhile, progress=False)
+    assert [(each.is_finished, each.step) for each in results] == [(False, first)]
+    assert result.is_finished
+    assert rows(result.folder) == rows(whole.folder)
+
+
 def test_other_threads_run_while_it_learns(tmp_path: Path) -> None:
     counted = 0
     over = threading.Event()

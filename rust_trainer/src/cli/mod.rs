@@ -36,7 +36,7 @@ use crate::{
     memory,
     panics::catch_panics,
     ranks::Launch,
-    stop::{self, StopRequest},
+    stop::StopRequest,
 };
 use output::EXIT_ERROR;
 
@@ -84,6 +84,23 @@ enum Command {
 /// begin with an option or a preset, `train` is meant.
 #[must_use]
 pub fn run(args: Vec<OsString>) -> i32 {
+    run_until(StopRequest::never(), args)
+}
+
+/// The same for a caller that hears, event by event, what would be printed, and asks for this run's stop by `false`.
+#[must_use]
+pub fn run_heard(args: Vec<OsString>, mut hear: Box<dyn FnMut(&str) -> bool>) -> i32 {
+    let stop = StopRequest::never();
+    let ask = stop.asker();
+    let listener: Listener = Box::new(move |event| {
+        if !hear(event) {
+            ask();
+        }
+    });
+    listener::with(listener, || run_until(stop, args))
+}
+
+fn run_until(stop: StopRequest, args: Vec<OsString>) -> i32 {
     let args = mistakes::with_command(&Cli::command(), args);
     let command = setting_args::tailored(Cli::command(), &args);
     let cli = command
@@ -94,7 +111,7 @@ pub fn run(args: Vec<OsString>) -> i32 {
         Ok(cli) => cli,
         Err(error) => return mistakes::explain(error, &command, &args),
     };
-    let stop = match StopRequest::install() {
+    let stop = match stop.hearing_signals() {
         Ok(stop) => stop,
         Err(source) => {
             mistakes::fail(&TrainerError::io("handle", "signals")(source));
@@ -118,17 +135,6 @@ pub fn run(args: Vec<OsString>) -> i32 {
             EXIT_ERROR
         }
     }
-}
-
-/// The same for a caller that hears, event by event, what would be printed, and asks for a stop by `false`.
-#[must_use]
-pub fn run_heard(args: Vec<OsString>, mut hear: Box<dyn FnMut(&str) -> bool>) -> i32 {
-    let listener: Listener = Box::new(move |event| {
-        if !hear(event) {
-            stop::ask_as_a_signal();
-        }
-    });
-    listener::with(listener, || run(args))
 }
 
 /// Ends what Python does in the background, as long as Python lets anybody in: an environment that was given up
