@@ -95,9 +95,9 @@ def train(
 ) -> TrainResult:
     """Train an agent: the same run, bit for bit, as that of the program with these settings.
 
-    Python's lock is free while it learns; other threads go on. Ctrl-C stops it as it stops the
-    program: a checkpoint is written, then `KeyboardInterrupt` is raised. A second Ctrl-C ends the
-    process at once.
+    Python's lock is free while it learns; other threads go on, and may train, too. Ctrl-C stops it
+    as it stops the program: a checkpoint is written, then `KeyboardInterrupt` is raised. A second
+    Ctrl-C ends the process at once.
 
     Args:
         settings: Which run; the defaults where a setting is left out. With `resume` those that may
