@@ -32,6 +32,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def data(page: Path) -> dict[str, Any]:
+    return data_of(page)
+
+
+def data_of(page: Path) -> dict[str, Any]:
     [text] = re.findall(
         r'<script type="application/json" id="data">(.*?)</script>', page.read_text()
     )
@@ -109,6 +113,33 @@ def test_published_scores_stand_beside_their_game(data: dict[str, Any]) -> None:
     assert lines["PPO, CleanRL"] == 1188.8
     assert lines["human"] == 1668.7
     assert not any(label.startswith(("DQN", "PQN")) for label in lines)
+
+
+def test_a_run_that_is_not_finished_is_left_out_beside_finished_ones(trainer: Trainer) -> None:
+    half = trainer.folder / "half"
+    shutil.copytree(PPO[2], half)
+    for name in ("episodes.csv", "updates.csv"):
+        table = pd.read_csv(half / name)
+        table[table.step <= 500_000].to_csv(half / name, index=False)
+    trainer.run("report", *PPO[:2], half)
+    [group] = data_of(trainer.folder / "report.html")["groups"]
+    scores = [mean_of_last(run, 100, "step", np.inf) for run in PPO[:2]]
+    assert group["seeds"] == "2 of 3"
+    assert group["score"]["value"] == pytest.approx(np.mean(scores), rel=1e-9)
+    assert group["steps"]["100"]["x"][-1] == episodes(half).step.max()
+    trainer.run("report", half, "--output", "alone.html")
+    [alone] = data_of(trainer.folder / "alone.html")["groups"]
+    assert alone["seeds"] == "1"
+    assert alone["score"]["value"] == pytest.approx(mean_of_last(half, 100, "step", np.inf))
+
+
+def test_self_play_has_curves_of_lengths_and_no_scores(trainer: Trainer) -> None:
+    trainer.run("report", RESULTS / "pong-self-play")
+    shown = data_of(trainer.folder / "report.html")
+    [group] = shown["groups"]
+    assert shown["envs"][0]["axis"].startswith("length of a game")
+    assert group["steps"]["100"]["mean"][-1] > 0
+    assert [group["score"], group["runs"][0]["score"], shown["profiles"]] == [None] * 3
 
 
 def test_what_cannot_be_reported_is_refused_in_a_line(trainer: Trainer) -> None:

@@ -16,7 +16,7 @@ use crate::{
         human,
         running::GAMES,
     },
-    seeds::{Estimate, Games, improvement, mean_curve_of_last, profile, score},
+    seeds::{Estimate, Games, improvement, mean_curve_of_last, profile},
 };
 
 /// Games in the mean that a curve shows, as the reader chooses: few show more, many show less noise.
@@ -55,6 +55,10 @@ pub(super) fn envs(groups: &[Group<'_>]) -> Vec<Value> {
 /// A group: its curves, its score, its runs.
 pub(super) fn group(group: &Group<'_>) -> Value {
     let scores = scores(group);
+    let seeds = match (scores.len(), group.runs.len()) {
+        (some, all) if 0 < some && some < all => format!("{some} of {all}"),
+        (_, all) => all.to_string(),
+    };
     let estimate = (!scores.is_empty()).then(|| Estimate::of(&[scores], mean));
     json!({
         "label": group.label,
@@ -62,6 +66,7 @@ pub(super) fn group(group: &Group<'_>) -> Value {
         "env": group.env_id,
         "algorithm": group.runs[0].setting("algorithm"),
         "score": estimate,
+        "seeds": seeds,
         "steps": curves(&group.runs, RunFiles::over_steps, 1.0),
         "time": curves(&group.runs, RunFiles::over_time, 1e-3),
         "runs": group.runs.iter().map(|one| run(one)).collect::<Vec<_>>(),
@@ -69,12 +74,16 @@ pub(super) fn group(group: &Group<'_>) -> Value {
 }
 
 /// The curve for each window: `x` in units of `unit` steps, mean, and the ends of the band where there are several
-/// runs.
+/// runs. It ends where the first of those that are not finished does.
 fn curves(runs: &[&RunFiles], games: fn(&RunFiles) -> Games, unit: f64) -> Map<String, Value> {
+    let unfinished = runs.iter().map(|run| !run.is_finished());
     let games: Vec<Games> = runs.iter().map(|run| games(run)).collect();
     let games: Vec<&Games> = games.iter().collect();
-    let ends = games.iter().filter_map(|games| Some(games.last()?.0));
-    let end = ends.max().unwrap_or(0);
+    let end_of = |games: &&Games| games.last().map(|game| game.0);
+    let ends = || games.iter().filter_map(end_of);
+    let of_unfinished = games.iter().zip(unfinished);
+    let of_unfinished = of_unfinished.filter_map(|(games, is)| is.then(|| end_of(games))?);
+    let end = of_unfinished.min().or(ends().max()).unwrap_or(0);
     let of = |window: usize| {
         let points = mean_curve_of_last(window, &games, end);
         let column = |value: &dyn Fn(&Point) -> f64| column(&points, value);
@@ -104,7 +113,7 @@ fn run(run: &RunFiles) -> Value {
         "seconds": seconds,
         "time": duration(seconds),
         "games": run.games.len(),
-        "score": score(&run.over_steps()),
+        "score": run.score(),
         "steps_per_second": (seconds > 0.0).then(|| steps as f64 / seconds),
         "best": best,
         "evaluations": run.evaluations,
@@ -185,9 +194,12 @@ fn machine(machine: &Value) -> Value {
         .into()
 }
 
+/// The scores of the finished runs; of all where none is finished.
 fn scores(group: &Group<'_>) -> Vec<f64> {
+    let is_one_finished = group.runs.iter().any(|run| run.is_finished());
     let runs = group.runs.iter();
-    runs.filter_map(|run| score(&run.over_steps())).collect()
+    let runs = runs.filter(|run| run.is_finished() || !is_one_finished);
+    runs.filter_map(|run| run.score()).collect()
 }
 
 /// Ways of training with the scores of several seeds or environments, beside one another: a performance profile of

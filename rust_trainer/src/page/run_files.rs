@@ -13,7 +13,7 @@ use crate::{
     files,
     report::{EPISODES, EVALUATIONS, Episode, Evaluation, length_of_both, read_rows},
     run::folder::CLIPS,
-    seeds::{Games, Plan},
+    seeds::{Games, Plan, score},
     settings::{FILE_OF_RUN, Settings, read_file},
 };
 
@@ -99,6 +99,19 @@ impl RunFiles {
     /// One network plays both sides, so that returns say nothing.
     pub fn is_self_play(&self) -> bool {
         is_self_play(&self.settings)
+    }
+
+    /// Its score, as [`score`](crate::seeds::score) has it; none of self-play.
+    pub fn score(&self) -> Option<f64> {
+        let is_scored = !self.is_self_play();
+        is_scored.then(|| score(&self.over_steps())).flatten()
+    }
+
+    /// Whether it has taken its steps, to a hundredth: what is checked in of a run may end a little before it.
+    pub fn is_finished(&self) -> bool {
+        let total = self.settings.get("total_steps");
+        let total = total.and_then(toml::Value::as_integer).unwrap_or(0);
+        100 * self.steps() >= 99 * total.unsigned_abs()
     }
 
     /// Its games over agent steps.

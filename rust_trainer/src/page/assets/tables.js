@@ -16,8 +16,8 @@ function scoresSection() {
   const section = make("section", {id: "scores"}, make("h2", {}, "Scores"));
   const several = data.groups.some(group => group.runs.length > 1);
   if (several) {
-    section.append(table("Mean raw return of the last 100 games of each run; mean over seeds and its 95 % interval", ["", "environment", "seeds", "score"],
-      data.groups.map(group => [group.name, group.env, String(group.runs.length), shown.interval(group.score)]), "groups"));
+    section.append(table("Mean raw return of the last 100 games of each run; mean over seeds and its 95 % interval; beside finished runs others are left out", ["", "environment", "seeds", "score"],
+      data.groups.map(group => [group.name, group.env, group.seeds, shown.interval(group.score)]), "groups"));
   }
   section.append(table("Each run; its score is the mean of its last 100 games, or of all where they are fewer", ["run", "seed", "score", "best evaluation", "agent steps", "games", "time", "steps/s"],
     runs().map(run => [run.name, run.seed, shown.number(run.score), run.best ? `${shown.number(run.best.mean)} ± ${shown.number(run.best.std)}` : "–",
