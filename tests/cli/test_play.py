@@ -78,6 +78,7 @@ def test_what_cannot_be_played_or_shown_is_one_line(
             ["--to", "a.gif", "--game", "Breakout"],
             "cannot play breakout: it chooses from 6 actions",
         ),
+        (["--to", "a.mp4", "--scale", 3], "--scale 3: for an mp4 it is an even number"),
     ):
         out, err = trainer.run("play", "runs/run", *arguments, status=1)
         assert err.startswith("error: "), err

@@ -47,8 +47,8 @@ pub(super) struct LivePlayArgs {
     /// Difficulty of the game instead of that of the run
     #[arg(long)]
     difficulty: Option<u32>,
-    /// Lines of a file's pictures for each of the console's; columns follow as on a television, 4 wide and 3 high [default:
-    /// 2; a PNG has the console's own pixels, one for one]
+    /// Lines of a file's pictures for each of the console's; columns follow as on a television, 4 wide and 3 high; of
+    /// an mp4 an even number [default: 2; a PNG has the console's own pixels, one for one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16))]
     scale: Option<u64>,
     /// First frame to show, counted over all games

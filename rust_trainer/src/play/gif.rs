@@ -1,4 +1,4 @@
-//! A game as a GIF, which plays as fast as the console does.
+//! A game as a GIF.
 
 use std::{
     borrow::Cow,
@@ -11,7 +11,7 @@ use std::{
 use gif::{DisposalMethod, Encoder, Frame as GifFrame, Repeat};
 
 use super::{
-    Display, Filming,
+    Display, FRAMES_PER_SECOND, Filming,
     canvas::{Canvas, size_on_television},
     controls::Controls,
     frame::Frame,
@@ -20,11 +20,9 @@ use super::{
 };
 use crate::error::TrainerError;
 
-/// Of each three frames one is taken: 20 a second, 50 ms each, is the fastest that every viewer plays as it is written,
-/// and the odd number shows both of what a game draws in turns.
+/// Of each three frames one is taken at the console's speed: 20 a second, 50 ms each, is the fastest that every viewer
+/// plays as it is written, and the odd number shows both of what a game draws in turns.
 const EVERY: f64 = 3.0;
-/// Hundredths of a second that a picture lasts.
-const DELAY: u16 = 5;
 /// Lines for each of the console's.
 const SCALE: usize = 2;
 
@@ -33,6 +31,8 @@ pub(super) struct Gif {
     path: PathBuf,
     unfinished: PathBuf,
     scale: usize,
+    /// Times as fast as the console.
+    speed: f64,
     /// Frames between two pictures.
     every: u64,
     seen: u64,
@@ -50,12 +50,19 @@ impl Gif {
             unfinished: path.with_file_name(format!(".{name}.unfinished")),
             path: path.to_owned(),
             scale: filming.scale.unwrap_or(SCALE),
-            every: (EVERY * filming.speed).round().max(1.0) as u64,
+            speed: filming.speed,
+            every: (EVERY * filming.speed).ceil() as u64,
             seen: 0,
             encoder: None,
             last: None,
             changed: None,
         })
+    }
+
+    /// When a picture is shown, in hundredths of a second.
+    fn time(&self, picture: u64) -> u64 {
+        let frames = (picture * self.every) as f64;
+        (100.0 * frames / (FRAMES_PER_SECOND * self.speed)).round() as u64
     }
 
     /// Writes the picture that is on the screen, as long as it was there.
@@ -93,6 +100,8 @@ impl Display for Gif {
         if !(self.seen - 1).is_multiple_of(self.every) {
             return Ok(());
         }
+        let picture = (self.seen - 1) / self.every;
+        let delay = (self.time(picture + 1) - self.time(picture)) as u16;
         let size = size_on_television(frame.height(), self.scale);
         let canvas = composed(frame, size, controls.values);
         if self.encoder.is_none() {
@@ -101,11 +110,11 @@ impl Display for Gif {
         match difference(self.last.as_ref(), &canvas) {
             Some(change) => {
                 self.write_changed()?;
-                self.changed = Some((change, DELAY));
+                self.changed = Some((change, delay));
             }
             None => {
-                if let Some((_, delay)) = &mut self.changed {
-                    *delay = delay.saturating_add(DELAY);
+                if let Some((_, so_far)) = &mut self.changed {
+                    *so_far = so_far.saturating_add(delay);
                 }
             }
         }
@@ -203,6 +212,23 @@ mod tests {
             error.ends_with("a.gif` exists; choose another name"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn pictures_last_as_long_as_their_frames() {
+        let folder = tempfile::tempdir().unwrap();
+        for (speed, every, times) in [
+            (1.0, 3, [0, 5, 10, 15, 20]),
+            (0.5, 2, [0, 7, 13, 20, 27]),
+            (0.1, 1, [0, 17, 33, 50, 67]),
+            (1.5, 5, [0, 6, 11, 17, 22]),
+            (64.0, 192, [0, 5, 10, 15, 20]),
+        ] {
+            let scale = None;
+            let gif = Gif::create(&folder.path().join("a.gif"), Filming { scale, speed }).unwrap();
+            let found = [0, 1, 2, 3, 4].map(|picture| gif.time(picture));
+            assert_eq!((gif.every, found), (every, times), "{speed}");
+        }
     }
 
     #[test]

@@ -72,7 +72,7 @@ impl Target {
         Ok(match self {
             Self::Window => Box::new(window::Window::default()),
             Self::Terminal => Box::new(terminal::InTerminal::open()?),
-            Self::Video(path) => Box::new(video::Video::new(path, filming)),
+            Self::Video(path) => Box::new(video::Video::new(path, filming)?),
             Self::Gif(path) => Box::new(gif::Gif::create(path, filming)?),
             Self::Pictures(folder) => Box::new(pictures::Pictures::create(folder, filming)?),
         })

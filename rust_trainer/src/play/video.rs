@@ -22,16 +22,19 @@ pub(super) struct Video {
 }
 
 impl Video {
-    pub fn new(path: &Path, filming: Filming) -> Self {
-        Self {
+    /// # Errors
+    /// [`TrainerError::Usage`] for an odd scale.
+    pub fn new(path: &Path, filming: Filming) -> Result<Self, TrainerError> {
+        if let Some(odd) = filming.scale.filter(|scale| scale % SCALE_OF_RECORDER > 0) {
+            let problem = format!("--scale {odd}: for an mp4 it is an even number");
+            return Err(TrainerError::Usage(problem));
+        }
+        Ok(Self {
             path: path.to_owned(),
-            scale: filming
-                .scale
-                .unwrap_or(SCALE_OF_RECORDER)
-                .div_ceil(SCALE_OF_RECORDER),
+            scale: filming.scale.unwrap_or(SCALE_OF_RECORDER) / SCALE_OF_RECORDER,
             per_second: FRAMES_PER_SECOND * filming.speed,
             file: None,
-        }
+        })
     }
 }
 
