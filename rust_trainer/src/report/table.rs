@@ -4,8 +4,9 @@
 //! past it, so that a table holds each step once.
 
 use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
-use std::{io, iter};
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -18,7 +19,7 @@ mod tests;
 #[derive(Debug)]
 pub(super) struct Table {
     pub path: PathBuf,
-    writer: csv::Writer<File>,
+    writer: csv::Writer<BufWriter<File>>,
     /// Empty until the first line is written.
     pub columns: Vec<String>,
     /// Rows behind the first line.
@@ -44,8 +45,7 @@ impl Table {
         let file = options.open(path).map_err(TrainerError::io("open", path))?;
         Ok(Self {
             path: path.into(),
-            // The first line is written by `start`, so that a table without rows has it too.
-            writer: (csv::WriterBuilder::new().has_headers(false)).from_writer(file),
+            writer: writer_to(file),
             columns,
             num_rows,
         })
@@ -127,7 +127,7 @@ impl Table {
     pub fn flush(&mut self) -> Result<(), TrainerError> {
         let failed = TrainerError::io("write", &self.path);
         self.writer.flush().map_err(failed)?;
-        if files::is_at(self.writer.get_ref(), &self.path) {
+        if files::is_at(self.writer.get_ref().get_ref(), &self.path) {
             return Ok(());
         }
         Err(TrainerError::Report(format!(
@@ -140,8 +140,17 @@ impl Table {
     pub fn sync(&mut self) -> Result<(), TrainerError> {
         self.flush()?;
         let failed = TrainerError::io("sync", &self.path);
-        self.writer.get_ref().sync_data().map_err(failed)
+        self.writer.get_ref().get_ref().sync_data().map_err(failed)
     }
+}
+
+/// What rows are written by. The first line is written by `start`, so that a table without rows has it too.
+///
+/// After a write that failed halfway, `csv::Writer` would write all again. Behind it stands a buffer that is larger than
+/// its own (8 KiB) and keeps what is not yet written, so that rows are whole and single once a full disk has room again.
+fn writer_to<File: Write>(file: File) -> csv::Writer<BufWriter<File>> {
+    let file = BufWriter::with_capacity(1 << 16, file);
+    (csv::WriterBuilder::new().has_headers(false)).from_writer(file)
 }
 
 /// The rows of a table, in the order in which they were written; it may still be growing, or lack the end of its last

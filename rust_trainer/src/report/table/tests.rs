@@ -54,6 +54,45 @@ fn resuming_drops_later_rows_and_a_torn_one() {
     assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
 }
 
+/// A disk that is full in the middle of a write, and then no longer.
+struct Disk {
+    written: Vec<u8>,
+    free: usize,
+}
+
+impl Write for &mut Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.free == 0 {
+            self.free = usize::MAX;
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let count = bytes.len().min(self.free);
+        self.free -= count;
+        self.written.extend(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn rows_are_whole_and_single_after_a_full_disk() {
+    let mut disk = Disk {
+        written: Vec::new(),
+        free: 10,
+    };
+    let mut writer = writer_to(&mut disk);
+    writer.serialize(episode(8)).unwrap();
+    assert!(writer.flush().is_err());
+    writer.serialize(episode(16)).unwrap();
+    writer.flush().unwrap();
+    drop(writer);
+    let text = String::from_utf8(disk.written).unwrap();
+    assert_eq!(text, "8,3,4.0,700,2798,1.25\n16,3,8.0,700,2798,1.25\n");
+}
+
 #[test]
 fn resuming_a_table_without_a_first_line_starts_it() {
     let (_folder, path) = table_with(&[]);
