@@ -267,7 +267,7 @@ impl Ranks {
         let wait = |engine: &dyn Engine| {
             while !engine.is_taken(&released(what, step))? {
                 if engine.is_taken(TELLER)? {
-                    return Err(format!("another rank failed during an {what}"));
+                    return Err(format!("another rank failed before the {what} was over"));
                 }
                 thread::sleep(LOOK);
             }

@@ -14,6 +14,9 @@ use crate::{
     settings::{CHANGEABLE, Settings},
 };
 
+/// What other ranks wait for while rank 0 reads: a replay memory may take it longer than they wait for one another.
+const OPENED: &str = "opening of the run";
+
 /// A run before its environments are made.
 #[derive(Debug)]
 pub struct RunStart {
@@ -98,6 +101,7 @@ impl RunStart {
         let not_handed = TrainerError::value("settings");
         if ranks.is_first() {
             let opened = Self::open(folder, changes)?;
+            ranks.release(OPENED, 0)?;
             if !ranks.is_alone() {
                 let found = opened.checkpoint.as_ref();
                 let read = |found: &Found| {
@@ -110,6 +114,7 @@ impl RunStart {
             let ranks = ranks.clone();
             return Ok(Self { ranks, ..opened });
         }
+        ranks.wait_for_release(OPENED, 0)?;
         let settings = serde_json::from_slice(&ranks.of_first(&[])?).map_err(not_handed)?;
         let bytes = ranks.of_first(&[])?;
         let parse = || Checkpoint::parse(folder, &bytes);

@@ -18,6 +18,8 @@ use crate::{
 /// How often a checkpoint is kept in memory at most: as long as a stop waits, so that updates which take longer
 /// all have theirs. It takes some 10 milliseconds, mostly for the states of the environments.
 const EVERY: Duration = Duration::from_secs(1);
+/// What other ranks wait for while rank 0 writes: a replay memory may take it longer than they wait for one another.
+const SAVED: &str = "checkpoint";
 
 impl Run {
     /// Writes a checkpoint of what is learned, unless there is one.
@@ -27,7 +29,13 @@ impl Run {
         }
         self.report.sync()?;
         let checkpoint = self.checkpoint_to_save(stop)?;
-        self.write_checkpoint(checkpoint)
+        self.write_checkpoint(checkpoint)?;
+        let of = self.learned.step;
+        if self.ranks.is_first() {
+            self.ranks.release(SAVED, of)
+        } else {
+            self.ranks.wait_for_release(SAVED, of)
+        }
     }
 
     /// The checkpoint to write: of the present, wherever the run can go on from it; in the midst of an
