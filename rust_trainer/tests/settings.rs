@@ -104,6 +104,10 @@ fn a_layer_that_switches_something_off_takes_with_it_what_was_said_of_it_before(
     let off = layered("mlp_width = 128", "net = 'nature'").unwrap();
     assert_eq!(off.net.mlp_width, 64);
     assert_eq!(resolve(&off.to_toml()).unwrap(), off);
+    // A switch that goes takes with it what it switches.
+    let past_selves = "num_players = 2\nopponent_games = 4\nopponent_every = 100000";
+    let alone = layered(past_selves, "num_players = 1").unwrap();
+    assert_eq!(alone.env.opponent_games, 0);
     let on = layered("mlp_width = 128\nnet = 'mlp'", "seed = 3").unwrap();
     assert_eq!(on.net.mlp_width, 128);
     // Named where it is off already, in whichever layer, it would count for nothing.

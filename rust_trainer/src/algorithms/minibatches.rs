@@ -77,6 +77,11 @@ impl<N: Network> Learner<N> {
         // Sequences are numbered over all ranks, and drawn by all alike.
         let mut pass = rollout.sequences(rollout.num_sequences() * self.ranks.count());
         let num_sequences = pass.len();
+        // Of agents whose episodes end apart there may be fewer samples than the settings were checked with.
+        let length = rollout.num_samples() / rollout.num_sequences();
+        let least = if settings.norm_adv { 2 } else { 1 };
+        let most = num_sequences.min(num_sequences * length / least).max(1);
+        let num_minibatches = settings.minibatches.min(most);
         let mut order = Vec::with_capacity(settings.epochs * num_sequences);
         for _ in 0..settings.epochs {
             if settings.is_shuffled {
@@ -84,7 +89,7 @@ impl<N: Network> Learner<N> {
             }
             order.extend(&pass);
         }
-        let num_steps = settings.epochs * settings.minibatches;
+        let num_steps = settings.epochs * num_minibatches;
         let on_device = self.steps.is_some().then(|| {
             rollout.prepare();
             let device = self.device();
@@ -98,7 +103,7 @@ impl<N: Network> Learner<N> {
         });
         let (mut terms, mut start) = (Vec::with_capacity(num_steps), 0);
         let minibatches = order.chunks_exact(num_sequences);
-        let minibatches = minibatches.flat_map(|pass| parallel::split(pass, settings.minibatches));
+        let minibatches = minibatches.flat_map(|pass| parallel::split(pass, num_minibatches));
         for (step, sequences) in minibatches.enumerate() {
             if should_stop() {
                 return Ok(None);

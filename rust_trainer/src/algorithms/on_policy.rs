@@ -365,6 +365,10 @@ impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
         let saved = state.values.contains_key(ObsNormalizer::NAME);
         let load = || ObsNormalizer::load(state.value(ObsNormalizer::NAME)?, spec);
         let loaded = saved.then(load).transpose()?;
+        if saved != self.learner.net.obs_normalizer_mut().is_some() {
+            let problem = "observations: normalized (`norm_obs`) in one of the two runs only";
+            return Err(TrainerError::State(problem.to_owned()));
+        }
         state.copy_to(self.learner.net.params().named())?;
         if let (Some(present), Some(loaded)) = (self.learner.net.obs_normalizer_mut(), loaded) {
             *present = loaded;

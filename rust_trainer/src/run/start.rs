@@ -65,8 +65,14 @@ impl Run {
             let why = "the replay memory of the old ones is missing".to_owned();
             found.checkpoint.envs = EnvStates::Missing(why);
         }
-        if env.spec().num_agents > 1 {
-            settings.env.num_agents = env.spec().num_agents;
+        let (asked, there) = (settings.env.num_agents, env.spec().num_agents);
+        if asked > 1 && there == 1 {
+            let env_id = &settings.env.env_id;
+            let problem = format!("`{env_id}` has one agent; num_agents is {asked}");
+            return Err(TrainerError::Usage(problem));
+        }
+        if there > 1 {
+            settings.env.num_agents = there;
         }
         let from = Origin {
             checkpoint: checkpoint.as_ref(),

@@ -17,12 +17,23 @@ use crate::error::TrainerError;
 pub(super) fn lay_over(below: Table, above: &Table) -> Result<Table, TrainerError> {
     let mut table = below;
     table.extend(above.clone());
-    for (field, condition, _) in unread(&table, algorithm_of(&table)?) {
-        if above.contains_key(condition.switch()) && !above.contains_key(field.name) {
-            table.remove(field.name);
-        }
+    let algorithm = algorithm_of(&table)?;
+    // What goes may have been a switch itself.
+    let mut gone: Vec<&str> = Vec::new();
+    loop {
+        let is_switched_off = |field: &Field, condition: ReadIf| {
+            let switch = condition.switch();
+            (above.contains_key(switch) || gone.contains(&switch))
+                && table.contains_key(field.name)
+                && !above.contains_key(field.name)
+        };
+        let mut unread = unread(&table, algorithm).into_iter();
+        let Some((field, ..)) = unread.find(|(field, on, _)| is_switched_off(field, *on)) else {
+            return Ok(table);
+        };
+        table.remove(field.name);
+        gone.push(field.name);
     }
-    Ok(table)
 }
 
 /// Refuses those settings of the table `all` that nothing reads and that were named: `is_named` is asked with

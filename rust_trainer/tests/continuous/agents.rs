@@ -76,8 +76,8 @@ fn settings(changes: &str) -> Settings {
 }
 
 /// What is learned in three updates where the last agent is absent in every other step, and observes `ghost` then.
-fn learned_beside(ghost: f32) -> tch::Tensor {
-    let settings = settings("num_minibatches = 3");
+fn learned_beside(ghost: f32, num_minibatches: usize) -> tch::Tensor {
+    let settings = settings(&format!("num_minibatches = {num_minibatches}"));
     let env = rows(&settings, &spaces());
     let mut ours = algorithms::new(&settings, &env, Device::Cpu).unwrap();
     let (mut random, mut updates) = (Random::new(3), 0);
@@ -113,8 +113,31 @@ fn learned_beside(ghost: f32) -> tch::Tensor {
 
 #[test]
 fn what_an_absent_agent_observes_changes_nothing() {
-    let [one, other] = [0.0, 5.0].map(learned_beside);
+    let [one, other] = [0.0, 5.0].map(|ghost| learned_beside(ghost, 3));
     assert_eq!(one, other);
+}
+
+/// Of 24 samples 20 are there: 12 minibatches of them would be too small to normalize advantages in.
+#[test]
+fn minibatches_are_fewer_where_samples_are() {
+    let learned = learned_beside(0.0, 12);
+    assert!(f64::try_from(learned.isfinite().all()).unwrap() > 0.0);
+    assert_eq!(learned, learned_beside(0.0, 10));
+}
+
+#[test]
+fn a_network_that_reads_normalized_observations_starts_no_run_without_them() {
+    let new = |norm_obs: bool| {
+        let settings = settings(&format!("norm_obs = {norm_obs}"));
+        let env = rows(&settings, &spaces());
+        algorithms::new(&settings, &env, Device::Cpu).unwrap()
+    };
+    for theirs in [false, true] {
+        let state = new(theirs).state_to_play().unwrap();
+        assert!(new(theirs).start_from(&state).is_ok());
+        let refused = new(!theirs).start_from(&state).unwrap_err().to_string();
+        assert!(refused.contains("`norm_obs`"), "{refused}");
+    }
 }
 
 /// Of rows of numbers, mean and variance beside a ten-thousandth of a row with mean 0 and variance 1.

@@ -86,6 +86,12 @@ impl Ddpg {
                 ranks.count()
             )));
         }
+        let noise = settings.exploration_noise;
+        let is_named = (noise - DdpgSettings::default().exploration_noise).abs() > 0.0;
+        if is_named && matches!(env.action_space(), ActionSpace::Discrete { .. }) {
+            let problem = "is not read: discrete actions are drawn";
+            return Err(TrainerError::setting("exploration_noise", noise, problem));
+        }
         let is_twin = matches!(run.algorithm, AlgorithmSettings::Td3(_));
         let num_critics = if is_twin { 2 } else { 1 };
         let (spec, num_envs, actions) = (env.obs_spec(), env.num_envs(), env.action_space());
