@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let changes = format!(
         "env_id = 'RobotArm-v0'\nrun_name = 'robot-arm'\ntotal_steps = {total_steps}\nnum_envs = {NUM_ENVS}\n\
          num_steps = 128\nnum_minibatches = 8\nupdate_epochs = 10\nlearning_rate = 1e-3\ngamma = 0.95\n\
-         ent_coef = 0.0\nnorm_reward = true\n\
+         ent_coef = 0.0\nvf_coef = 1.0\nnorm_reward = true\n\
          clip_coef = 0.2\nclip_vloss = false\ntorch_threads = 1"
     );
     let settings = Settings::defaults(Algorithm::Ppo).with(&toml::from_str(&changes)?)?;

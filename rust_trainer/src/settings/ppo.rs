@@ -33,7 +33,7 @@ settings! {
         norm_reward: bool = false, Any,
         /// Weight of the entropy bonus
         ent_coef: f64 = 0.01, NotNegative,
-        /// Weight of the value loss
+        /// Weight of the value loss, which is half the mean squared error
         vf_coef: f64 = 0.5, NotNegative,
         /// Largest global norm of the gradient
         max_grad_norm: f64 = 0.5, Positive,
