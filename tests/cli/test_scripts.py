@@ -23,10 +23,13 @@ TOOLS = {
 }
 
 PYTHON = """#!/usr/bin/env bash
-printf '%s\\n' "python $* home=${PYTHONHOME-unset} path=${PYTHONPATH-unset}" >>"$LOG"
+# What is only asked is not told.
+[[ $1 == -c ]] ||
+    printf '%s\\n' "python $* home=${PYTHONHOME-unset} path=${PYTHONPATH-unset}" >>"$LOG"
 case "$1 $2" in
     "-c import sys, sysconfig"*) echo "1 1 3.11.0" ;;
     *get_config_var*) echo .so ;;
+    *"print(sys.version_info[:2])") echo 3.11 ;;
     "-c import sys; "*) cd "$(dirname "$0")/.." && pwd ;;
     "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
     "-m pip")
@@ -194,6 +197,22 @@ def test_what_is_asked_for_is_added_and_kept(built: Project) -> None:
         built.run("--ray", script=setup)
         assert "--editable" not in built.called()
         assert (built.root / ".venv/.setup").read_text().splitlines()[1] == extras
+
+
+def test_another_interpreter_or_a_broken_one_makes_another_environment(built: Project) -> None:
+    write_program(built.bin / "python3.13", PYTHON.replace("3.11", "3.13"))
+    of_the_old = built.root / "target/release/.fingerprint/pyo3-ffi-1"
+    of_the_old.mkdir(parents=True)
+    for _ in range(2):
+        built.run("doctor", PYTHON="python3.13")
+    assert built.called().count("-m venv") == 1
+    assert not of_the_old.exists()
+    built.run("doctor")
+    assert "-m venv" not in built.called()
+    write_program(built.root / ".venv/bin/python", "#!/bin/sh\nexit 1\n")
+    for _ in range(2):
+        built.run("doctor")
+    assert built.called().count("-m venv") == 1
 
 
 def test_the_trainers_module_is_that_of_the_last_build(built: Project) -> None:
