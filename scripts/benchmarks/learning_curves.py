@@ -101,8 +101,10 @@ def draw(axis: Axes, title: str, summaries: dict[str, Summary]) -> None:
     axis.legend(loc="upper left")
 
 
-def estimate(of: dict[str, float]) -> str:
-    """Return a mean over seeds and its interval."""
+def estimate(of: dict[str, Any]) -> str:
+    """Return a mean over seeds and its interval, which a single seed has not."""
+    if of["low"] is None:
+        return f"{of['value']:.1f} (one seed)"
     return f"{of['value']:.1f} ({of['low']:.1f} to {of['high']:.1f})"
 
 

@@ -14,7 +14,13 @@ import torch
 from program import PROGRAM, Trainer
 from untrained import AGENTS, observations, save_agents, save_untrained
 
-from rust_trainer import CheckpointError, checkpoints, export_onnx, load_policy
+from rust_trainer import (
+    CheckpointError,
+    checkpoints,
+    export_onnx,
+    load_policy,
+    make_hub_folder,
+)
 from rust_trainer.policies import ActorCritic
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -92,3 +98,19 @@ def test_the_program_writes_the_network_of_one_agent(tmp_path: Path) -> None:
     obs = observations(policy, 3)
     (action,) = onnxruntime.InferenceSession(tmp_path / "a.onnx").run(["action"], {"obs": obs})
     np.testing.assert_array_equal(action, policy.act(obs, greedy=True)[0])
+
+
+@pytest.mark.parametrize(("name", "agent"), [("mappo", []), ("maddpg", []), ("maddpg", [0])])
+def test_no_folder_for_a_hub_is_made_of_several(
+    name: str, agent: list[int], tmp_path: Path
+) -> None:
+    file = save_agents(name, tmp_path)
+    problem = "is of 3 agents; a hub folder is made of a run with one agent"
+    words = ["export", file, "--onnx", "a.onnx", "--hub", "folder"]
+    words += [word for number in agent for word in ("--agent", number)]
+    _, err = Trainer(tmp_path, PROGRAM).run(*words, status=1)
+    assert problem in err
+    assert err.count("\n") == 1
+    with pytest.raises(CheckpointError, match=problem):
+        make_hub_folder(file, tmp_path / "folder")
+    assert list(tmp_path.iterdir()) == [file]

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 import torch
 from program import PROGRAM, ROOT, Trainer
@@ -64,8 +65,19 @@ def test_it_is_the_programs_run(tmp_path: Path) -> None:
     assert "1 games in bf16" in out
 
 
-def test_a_callback_stops_it_and_it_goes_on(tmp_path: Path) -> None:
-    result = train(settings(tmp_path), callback=lambda update: update.step < 1000, progress=False)
+def test_numbers_may_be_numpys() -> None:
+    of_numpy = {"learning_rate": np.float64(1e-4), "seed": np.int64(3), "anneal_lr": np.False_}
+    of_numpy |= {"gamma": torch.tensor(0.5), "net": np.str_("mlp")}
+    words = Settings(**of_numpy).arguments()
+    usual = Settings(learning_rate=1e-4, seed=3, anneal_lr=False, gamma=0.5, net="mlp")
+    assert words == usual.arguments()
+
+
+@pytest.mark.parametrize("kind", [bool, np.bool_])
+def test_a_callback_stops_it_and_it_goes_on(kind: type, tmp_path: Path) -> None:
+    result = train(
+        settings(tmp_path), callback=lambda update: kind(update.step < 1000), progress=False
+    )
     assert not result.is_finished
     assert result.step < 2048
     assert list(result.folder.glob("checkpoints/step-*"))

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import av
+import gymnasium
+import numpy as np
 import pytest
 import yaml
 from program import PROGRAM, Trainer
 from untrained import save_untrained
 
-from rust_trainer import load_policy, make_hub_folder
+from rust_trainer import CheckpointError, checkpoints, hub, load_policy, make_hub_folder
+from rust_trainer.played_envs import EnvPlan
 
 huggingface_hub = pytest.importorskip("huggingface_hub")
 
@@ -49,3 +53,53 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError, match="holds something already"):
         make_hub_folder(file, tmp_path)
     assert list(tmp_path.iterdir()) == [file]
+
+
+class Watched(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Keeps the actions that were taken."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        super().__init__(env)
+        self.taken: list[Any] = []
+
+    def step(self, action: Any) -> Any:
+        self.taken.append(np.array(action))
+        return super().step(action)
+
+
+def test_the_second_player_is_random_and_the_card_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched: list[Watched] = []
+    make_env = EnvPlan.make_env
+
+    def watch(plan: EnvPlan, **overrides: Any) -> Watched:
+        watched.append(Watched(make_env(plan, **overrides)))
+        return watched[-1]
+
+    monkeypatch.setattr(EnvPlan, "make_env", watch)
+    file = save_untrained("self-play", tmp_path, max_episode_frames=400)
+    make_hub_folder(file, tmp_path / "folder", episodes=1, seed=4, greedy=True)
+    assert "the best actions, against a random opponent, seed 4" in (
+        tmp_path / "folder/README.md"
+    ).read_text().replace("\n", " ")
+    assert json.loads((tmp_path / "folder/results.json").read_text())["opponent"] == "random"
+    # Best actions are not drawn: the generator has the second player's alone.
+    (video,) = watched
+    draws = np.random.default_rng(4)
+    assert [action[1] for action in video.taken] == [draws.integers(6) for _ in video.taken]
+
+
+def test_an_algorithm_that_is_none_leads_nowhere(tmp_path: Path) -> None:
+    file = save_untrained("mlp", tmp_path)
+    policy = load_policy(file)
+    kept = checkpoints.read(file)
+    kept.settings["algorithm"] = "../x"
+    checkpoints.write(kept, file, made_by="a test", no_games="none ran")
+    for refused in (lambda: load_policy(file), lambda: make_hub_folder(file, tmp_path / "folder")):
+        with pytest.raises(CheckpointError, match=r"no algorithm .* is called '\.\./x'"):
+            refused()
+    assert list(tmp_path.iterdir()) == [file]
+    # Were it loaded, its files would stay in their folder.
+    policy.checkpoint.settings["algorithm"] = "../x"
+    assert hub._name(policy) == "..-x-CartPole-v1"

@@ -261,6 +261,40 @@ def test_pickled_fields_are_left_alone(
     import_policy(tmp_path / "model.zip", GAME, tmp_path / "run")
 
 
+@pytest.mark.parametrize(
+    ("name", "theirs", "ours"),
+    [
+        ("DQN", {"exploration_final_eps": 0.0, "gamma": 1.5}, {"eval_e": 0.0}),
+        (
+            "PPO",
+            {"ent_coef": 0.0, "gae_lambda": 0, "learning_rate": 0.0, "max_grad_norm": float("inf")},
+            {"ent_coef": 0.0, "gae_lambda": 0.0, "gamma": 0.99, "vf_coef": 1.0},
+        ),
+    ],
+)
+def test_settings_are_kept_where_the_trainer_takes_them(
+    name: str,
+    theirs: dict[str, float],
+    ours: dict[str, float],
+    trained: Callable[[str], tuple[Any, Path]],
+    tmp_path: Path,
+) -> None:
+    _, file = trained(name)
+    with zipfile.ZipFile(file) as archive:
+        about, weights = json.loads(archive.read("data")), archive.read("policy.pth")
+    with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
+        archive.writestr("data", json.dumps(about | theirs))
+        archive.writestr("policy.pth", weights)
+    import_policy(tmp_path / "model.zip", GAME, tmp_path / "run")
+    policy = load_policy(tmp_path / "run")
+    numbers = {key: x for key, x in policy.checkpoint.settings.items() if isinstance(x, float)}
+    usual = {"max_grad_norm": 10.0, "learning_rate": 1e-4} if name == "DQN" else {}
+    assert numbers == ours | usual
+    if isinstance(policy, QNetwork):
+        assert policy.epsilon == 0.0
+    evaluate(tmp_path / "run", 1, greedy=True)  # the trainer reads them
+
+
 def test_what_fits_nothing_is_refused_in_a_line(tmp_path: Path) -> None:
     torch.save({"fc.weight": torch.zeros(2)}, tmp_path / "other.pt")
     trainer = Trainer(tmp_path, PROGRAM)

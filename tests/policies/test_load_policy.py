@@ -9,6 +9,8 @@ import json
 import re
 import subprocess
 import sys
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +20,11 @@ from program import ROOT
 from untrained import CASES, observations, save_untrained, untrained
 
 import rust_trainer
+from atari_wrappers.game.native import NativeView
 from rust_trainer import CheckpointError, checkpoints, load_policy
-from rust_trainer.played_envs import OF_RECIPES
+from rust_trainer.played_envs import OF_RECIPES, EnvPlan
 from rust_trainer.playing import play_games
+from rust_trainer.policies import QNetwork
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -122,6 +126,36 @@ def test_environments_and_recipe_are_data(tmp_path: Path) -> None:
     env = policy.env.make_env()
     assert env.observation_space.shape == policy.obs_shape
     assert untrained("mlp", tmp_path).env.recipe is None
+
+
+def test_a_game_is_played_on_ale_py_where_atari_core_cannot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def backend(env_id: str) -> str:
+        env = EnvPlan.of({"env_id": env_id, "sticky_actions": 0.25}).make_env()
+        env.reset(seed=0)
+        env.close()
+        return "native" if isinstance(env.unwrapped, NativeView) else "ale"
+
+    pytest.importorskip("atari_core")
+    assert (backend("ALE/Pong-v5"), backend("ALE/Superman-v5")) == ("native", "ale")
+    # What a folder of that name is, such as that of its sources.
+    folder = module_from_spec(ModuleSpec("atari_core", None, is_package=True))
+    folder.__file__ = None
+    monkeypatch.setitem(sys.modules, "atari_core", folder)
+    assert backend("ALE/Pong-v5") == "ale"
+
+
+def test_it_explores_as_the_trainer_does(tmp_path: Path) -> None:
+    for name, setting in (("dqn", "eval_e"), ("pqn", "end_e")):
+        source = (ROOT / f"rust_trainer/src/settings/{name}.rs").read_text()
+        [usual] = re.findall(rf"\b{setting}: f64 = ([\d.]+)", source)
+        policy = untrained(name, tmp_path, start_e=0.5)
+        assert isinstance(policy, QNetwork)
+        assert policy.epsilon == float(usual)
+    policy = untrained("dqn", tmp_path, end_e=0.3)
+    assert isinstance(policy, QNetwork)
+    assert policy.epsilon == 0.05
 
 
 def test_what_is_no_checkpoint_is_refused_in_a_line(tmp_path: Path) -> None:

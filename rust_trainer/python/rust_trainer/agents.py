@@ -20,7 +20,7 @@ def of_agent(checkpoint: Checkpoint, agent: int | None) -> Checkpoint:
         CheckpointError: `agent` names none that has a network of its own, or must name one; a
             memory beside a central critic.
     """
-    settings, count = checkpoint.settings, _count(checkpoint)
+    settings, count = checkpoint.settings, count_agents(checkpoint)
     is_shared = settings.get("algorithm") != "maddpg" and settings.get("share_weights", True)
     if count == 1 or is_shared:
         if agent is not None:
@@ -53,8 +53,9 @@ def joint_shape(checkpoint: Checkpoint) -> tuple[int, ...] | None:
     if not checkpoint.settings.get("central_critic"):
         return None
     first, *others = checkpoint.obs_shape
-    return (first * _count(checkpoint), *others)
+    return (first * count_agents(checkpoint), *others)
 
 
-def _count(checkpoint: Checkpoint) -> int:
+def count_agents(checkpoint: Checkpoint) -> int:
+    """Return how many agents act in each environment."""
     return max(int(checkpoint.settings.get("num_agents", 1)), 1)

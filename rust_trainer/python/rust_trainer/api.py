@@ -103,8 +103,8 @@ def train(
         settings: Which run; the defaults where a setting is left out. With `resume` those that may
             change: how far and where.
         resume: A run's folder, with which to go on from its newest checkpoint.
-        callback: Called after each update. Where it returns `False` the run stops with a
-            checkpoint; what it raises is raised here then.
+        callback: Called after each update. Where it returns `False`, or what else is false but
+            `None`, the run stops with a checkpoint; what it raises is raised here then.
         progress: Show a bar, by tqdm where that is installed, and what the program says.
 
     Returns:
@@ -128,7 +128,8 @@ def train(
             case "update":
                 update = Update(**event)
                 shown.update(update.step, update.total_steps, update.scalars)
-                if callback is not None and callback(update) is False:
+                answer = None if callback is None else callback(update)
+                if answer is not None and not answer:  # NumPy's false is no `False`
                     stopped = True
                     return False
             case "end":

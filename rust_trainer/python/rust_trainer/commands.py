@@ -20,22 +20,22 @@ def export(
     greedy: bool,
 ) -> list[str]:
     """Write the policy of `run` as an ONNX model to `onnx`, and as a folder for a hub to `hub`."""
+    from rust_trainer.checkpoints import find
     from rust_trainer.policies import load_policy
 
-    policy = load_policy(run, best=best, agent=agent)
-    said = []
+    file, said = find(run, best=best), []
+    if hub is not None:
+        from rust_trainer.hub import make_hub_folder, read_for_hub
+
+        read_for_hub(file)  # what it refuses leaves no ONNX model behind
+    policy = load_policy(file, agent=agent)
     if onnx is not None:
         from rust_trainer.onnx_export import export_onnx
 
         size = export_onnx(policy, onnx).stat().st_size
         said.append(f"ONNX model: {onnx} ({size / 1e3:.0f} kB)")
     if hub is not None:
-        from rust_trainer.checkpoints import find
-        from rust_trainer.hub import make_hub_folder
-
-        made = make_hub_folder(
-            find(run, best=best), Path(hub), episodes=episodes, seed=seed, greedy=greedy
-        )
+        made = make_hub_folder(file, Path(hub), episodes=episodes, seed=seed, greedy=greedy)
         said.append(
             f"mean return {made.mean:.2f} ± {made.std:.2f} (standard deviation) over"
             f" {len(made.returns)} games"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 from rust_trainer import checkpoints
+from rust_trainer.agents import count_agents
+from rust_trainer.checkpoints import Checkpoint, CheckpointError
 from rust_trainer.playing import Games, play_games, record_game
 from rust_trainer.policies import policy_of
 from rust_trainer.policy import Policy
@@ -85,14 +88,15 @@ def make_hub_folder(
         The games.
 
     Raises:
-        CheckpointError: (a `ValueError`) There is no checkpoint, or it cannot be read.
+        CheckpointError: (a `ValueError`) There is no checkpoint, it cannot be read, or it is of
+            several agents.
         FileExistsError: The folder holds something.
         Exception: As `atari_wrappers.make_vec`, and for pictures that cannot be had.
     """
     file, target = checkpoints.find(run), Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise FileExistsError(f"`{target}` holds something already: name a new folder")
-    policy = policy_of(checkpoints.read(file))
+    policy = policy_of(read_for_hub(file))
     games = play_games(policy, episodes, seed=seed, greedy=greedy)
     target.mkdir(parents=True, exist_ok=True)
     record_game(policy, target / "replay.mp4", seed=seed, greedy=greedy)
@@ -107,6 +111,7 @@ def make_hub_folder(
         "n_eval_episodes": episodes,
         "eval_datetime": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "seed": seed,
+        **({"opponent": "random"} if policy.env.num_players > 1 else {}),
         "returns": games.returns,
         "lengths": games.lengths,
     }
@@ -118,14 +123,33 @@ def make_hub_folder(
     return games
 
 
+def read_for_hub(file: Path) -> Checkpoint:
+    """Read a checkpoint that a folder can be made of.
+
+    Raises:
+        CheckpointError: As `make_hub_folder`.
+    """
+    checkpoint = checkpoints.read(file)
+    count = count_agents(checkpoint)
+    if count > 1:
+        raise CheckpointError(
+            f"checkpoint `{file}`: is of {count} agents; a hub folder is made of a run with one"
+            " agent"
+        )
+    return checkpoint
+
+
 def _name(policy: Policy) -> str:
-    env_id = policy.env.env_id.replace("/", "-").replace(":", "-")
-    return f"{policy.checkpoint.settings.get('algorithm', 'ppo')}-{env_id}"
+    algorithm = policy.checkpoint.settings.get("algorithm", "ppo")
+    return re.sub(r"[^\w.-]", "-", f"{algorithm}-{policy.env.env_id}")
 
 
 def _card(policy: Policy, games: Games, weights: str, *, seed: int, greedy: bool) -> str:
     algorithm = policy.checkpoint.settings.get("algorithm", "ppo").upper()
     tags = [policy.env.env_id, "deep-reinforcement-learning", "reinforcement-learning", _LIBRARY]
+    how = "the best actions" if greedy else "actions drawn from the policy"
+    if policy.env.num_players > 1:
+        how += ", against a random opponent"
     words: dict[str, Any] = {
         "library": _LIBRARY,
         "tags": "\n".join(f"- {json.dumps(tag)}" for tag in tags),
@@ -136,7 +160,7 @@ def _card(policy: Policy, games: Games, weights: str, *, seed: int, greedy: bool
         "title": policy.env.env_id,
         "steps": f"{policy.checkpoint.step:,}",
         "games": len(games.returns),
-        "how": "the best actions" if greedy else "actions drawn from the policy",
+        "how": how,
         "seed": seed,
         "mean": games.mean,
         "std": games.std,

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import pickle
+import sys
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,8 +171,10 @@ def _read_sb3(
     settings |= {
         ours: float(about[theirs])
         for theirs, ours in _SB3_NUMBERS[kind].items()
-        if isinstance(about.get(theirs), int | float) and about[theirs] > 0
+        if _is_taken(ours, about.get(theirs))
     }
+    if kind == "ppo" and "vf_coef" in settings:
+        settings["vf_coef"] *= 2  # of the squared error there, of half of it here
     steps = about.get("num_timesteps")
     steps = steps if isinstance(steps, int) else 0
     return f"stable-baselines3's {kind.upper()}", settings, _renamed(weights, layers), steps
@@ -185,6 +188,13 @@ _SB3_NUMBERS = {
     "a2c": _OF_BOTH | _OF_ACTOR_CRITICS,
     "dqn": _OF_BOTH | {"exploration_final_eps": "eval_e"},
 }
+
+
+def _is_taken(name: str, value: Any) -> bool:
+    """Say whether the trainer takes a value as that setting; it would refuse the checkpoint."""
+    least = sys.float_info.min if name in ("learning_rate", "max_grad_norm") else 0.0
+    most = 1.0 if name in ("gamma", "gae_lambda", "eval_e") else sys.float_info.max
+    return isinstance(value, int | float) and least <= value <= most
 
 
 def _check_sb3(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +89,7 @@ class EnvPlan:
         return [str(meaning) for meaning in meanings]
 
     def make_env(self, **overrides: Any) -> gymnasium.Env[Any, Any]:
-        """Make one environment; Atari games run on `atari_core` where that is installed.
+        """Make one environment; Atari games run on `atari_core` where that can play them.
 
         Args:
             **overrides: Any setting of `atari_wrappers.Settings`, in place of these.
@@ -99,12 +99,22 @@ class EnvPlan:
         """
         import atari_wrappers
 
-        if importlib.util.find_spec("atari_core") is not None:
-            overrides = {"backend": "native"} | overrides
-        env: gymnasium.Env[Any, Any] = atari_wrappers.make_env(
-            self.env_id, **self.settings | overrides
-        )
+        settings = self.settings | overrides
+        if "backend" not in settings and self._is_native(settings):
+            settings["backend"] = "native"
+        env: gymnasium.Env[Any, Any] = atari_wrappers.make_env(self.env_id, **settings)
         return env
+
+    def _is_native(self, settings: dict[str, Any]) -> bool:
+        """Say whether `atari_core` can play one environment that is made so."""
+        from atari_wrappers import Settings
+        from atari_wrappers.game.native import obstacles
+        from atari_wrappers.request import request_env
+
+        own = {name: value for name, value in settings.items() if name in Settings.names()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they come once it is made
+            return not any(obstacles(request_env(self.env_id, Settings(**own))))
 
     def make_vec(self, num_envs: int, **overrides: Any) -> VecEnv:
         """Make a batch of environments; see `make_env`."""

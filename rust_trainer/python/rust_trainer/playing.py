@@ -58,7 +58,6 @@ def play_games(
     """
     num_envs = min(num_envs, episodes)
     left = np.array([(episodes + env) // num_envs for env in range(num_envs)])
-    is_for_two = policy.env.num_players > 1
     policy.rng = np.random.default_rng(seed)
     games = Games([], [])
     envs = policy.env.make_vec(num_envs)
@@ -67,9 +66,7 @@ def play_games(
         state = None
         ended: Any = np.ones(num_envs, bool)
         while left.any():
-            actions, state = policy.act(obs, state, greedy=greedy, episode_start=ended)
-            if is_for_two:
-                actions[:, 1] = policy.rng.integers(policy.num_actions, size=num_envs)
+            actions, state = _act(policy, obs, state, greedy=greedy, episode_start=ended)
             obs, _, terminated, truncated, info = envs.step(actions)
             ended = np.asarray(terminated | truncated).reshape(num_envs, -1).any(1)
             records: Any = info.get("episode")
@@ -84,7 +81,7 @@ def play_games(
 
 
 def record_game(policy: Policy, file: Path, *, seed: int, greedy: bool) -> None:
-    """Write a video of one game as mp4.
+    """Write a video of one game as mp4; in games for two the other side plays at random.
 
     Raises:
         ImportError: PyAV is missing, of the extra `hub`.
@@ -100,9 +97,17 @@ def record_game(policy: Policy, file: Path, *, seed: int, greedy: bool) -> None:
             obs, _ = env.reset(seed=seed)
             state, is_over = None, False
             while not is_over:
-                action, state = policy.act(obs, state, greedy=greedy)
+                action, state = _act(policy, obs, state, greedy=greedy)
                 obs, _, terminated, truncated, _ = env.step(action)
                 is_over = bool(np.any(terminated) or np.any(truncated))
         finally:
             env.close()
         next(Path(folder).glob("*.mp4")).replace(file)
+
+
+def _act(policy: Policy, obs: Any, state: Any, **how: Any) -> tuple[Any, Any]:
+    """Choose actions; in games for two those of the second player are random."""
+    actions, state = policy.act(obs, state, **how)
+    if policy.env.num_players > 1:
+        actions[..., 1] = policy.rng.integers(policy.num_actions, size=actions.shape[:-1])
+    return actions, state

@@ -56,11 +56,14 @@ def policy_of(checkpoint: Checkpoint, agent: int | None = None) -> Policy:
     """Build the policy that a checkpoint holds; see `load_policy`."""
     checkpoint = of_agent(checkpoint, agent)
     settings = checkpoint.settings
-    if settings.get("algorithm", "ppo") in ("dqn", "pqn"):
+    algorithm = settings.get("algorithm", "ppo")
+    if algorithm in ("dqn", "pqn"):
         policy: Policy = QNetwork(checkpoint)
-    elif settings.get("algorithm") in ("ddpg", "td3", "maddpg"):
+    elif algorithm in ("ddpg", "td3", "maddpg"):
         is_discrete = checkpoint.action_space["kind"] == "Discrete"
         policy = (SoftmaxPolicy if is_discrete else DeterministicPolicy)(checkpoint)
+    elif algorithm not in ("ppo", "a2c"):
+        raise CheckpointError(f"no algorithm of the trainer is called {algorithm!r}")
     elif settings.get("lstm_size", 0) > 0:
         policy = RecurrentActorCritic(checkpoint)
     else:
@@ -75,8 +78,8 @@ class ActorCritic(Policy):
     """The network of PPO and A2C: `forward(obs)` returns what the policy says, and values.
 
     `policy` and `value` are its heads. With discrete actions the policy says logits `[batch, n]`;
-    with continuous ones means `[batch, dims]`, and `policy.log_std` are the logarithms of the
-    standard deviations. Where the run had `norm_obs`, `obs_mean` and `obs_deviation` normalize.
+    with continuous ones means `[batch, dims]`, and `log_std()` are the logarithms of the standard
+    deviations. Where the run had `norm_obs`, `obs_mean` and `obs_deviation` normalize.
 
     With a central critic `forward` returns what the policy says alone, of an agent's own
     observation, and `joint_value` has the values.
@@ -308,7 +311,9 @@ class QNetwork(Policy):
             self.q: nn.Module = Stream(self.features, width, outputs, noisy=is_noisy)
         else:
             self.q = nn.Linear(self.features, outputs)
-        self.epsilon = float(settings.get("eval_e", settings.get("end_e", 0.0)))
+        # By which the trainer's `eval` explores, and its defaults.
+        name, usual = ("eval_e", 0.05) if settings["algorithm"] == "dqn" else ("end_e", 0.001)
+        self.epsilon = float(settings.get(name, usual))
 
     def returns(self, obs: Tensor) -> Tensor:
         """`[batch, ...]` → what is said of each action, `[batch, actions, outputs]`."""

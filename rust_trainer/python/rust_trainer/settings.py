@@ -175,6 +175,8 @@ class Settings:
 
 def _word(value: Any) -> str:
     """Return a value as the command line spells it; numbers come back bit for bit."""
+    if hasattr(value, "item"):  # a scalar of NumPy's or PyTorch's
+        value = value.item()
     if isinstance(value, bool):
         return str(value).lower()
     return (
