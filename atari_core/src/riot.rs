@@ -138,9 +138,13 @@ impl Riot {
         let shift = tape.number(&mut self.shift)?;
         tape.check([0, 3, 6, 10].contains(&shift), "an interval")?;
         tape.number(&mut self.read_after_end)?;
-        for at in [&mut self.set_at, &mut self.read_at] {
-            tape.within(at, -LONG_AGO..=cycle, "when a timer was set")?;
-        }
+        tape.within(&mut self.set_at, -LONG_AGO..=cycle, "when a timer was set")?;
+        // Where a timer was set long ago, both have moved: this one may lie ahead.
+        tape.within(
+            &mut self.read_at,
+            -LONG_AGO..=LONG_AGO,
+            "when a timer was read",
+        )?;
         tape.number(&mut self.direction)?;
         Ok(())
     }
@@ -149,6 +153,7 @@ impl Riot {
 #[cfg(test)]
 mod tests {
     use super::Riot;
+    use crate::state;
 
     #[test]
     fn a_timer_that_nobody_sets_counts_on_for_hours() {
@@ -165,5 +170,20 @@ mod tests {
         let mut unread = unread;
         (0..50_000).for_each(|_| unread.rebase(1 << 18));
         assert_eq!([unread.intim(now), unread.intim(now + 700)], first);
+    }
+
+    #[test]
+    fn every_state_of_a_timer_that_is_read_late_is_taken() {
+        let mut riot = Riot::new([0; 128], 0x4a);
+        // Eleven minutes, a read, and another eleven.
+        (0..3_000).for_each(|_| riot.rebase(1 << 18));
+        riot.intim(0);
+        for step in 0..3_000 {
+            riot.rebase(1 << 18);
+            let mut other = riot.clone();
+            let state = state::save("timer", |tape| other.walk(tape, 0));
+            let taken = state::restore(&state, "timer", |tape| other.walk(tape, 0));
+            assert!(taken.is_ok(), "step {step}: {taken:?}");
+        }
     }
 }

@@ -246,7 +246,7 @@ impl<T: Number + Default, const N: usize> Number for [T; N] {
 }
 
 /// As long whether it is there or not.
-impl<T: Number + Default> Number for Option<T> {
+impl<T: Number + Default + PartialEq> Number for Option<T> {
     fn write(self, state: &mut Vec<u8>) {
         self.is_some().write(state);
         self.unwrap_or_default().write(state);
@@ -254,6 +254,23 @@ impl<T: Number + Default> Number for Option<T> {
 
     fn read(state: &mut &[u8]) -> Result<Self, BadState> {
         let (is_some, number) = (bool::read(state)?, T::read(state)?);
+        if !is_some && number != T::default() {
+            return Err(BadState::Range("what is not there"));
+        }
         Ok(is_some.then_some(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_written_in_one_way() {
+        let mut state = Vec::new();
+        None::<u32>.write(&mut state);
+        assert_eq!(Option::<u32>::read(&mut &*state), Ok(None));
+        state[1] = 1;
+        assert!(Option::<u32>::read(&mut &*state).is_err());
     }
 }

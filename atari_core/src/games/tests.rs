@@ -1,6 +1,6 @@
 //! The tables of games against what the sweep found.
 
-use super::{Game, all, two};
+use super::{Game, Progress, Ram, all, two};
 
 /// What `scripts/atari_sweep --modes 1000` printed last.
 const SWEEP: &str = include_str!("../../tests/sweep.txt");
@@ -29,4 +29,17 @@ fn check(game: &Game, sweep: &str) {
 fn a_game_is_proved_if_the_sweep_says_so_of_all_its_modes() {
     all().for_each(|game| check(game, SWEEP));
     two::all().for_each(|game| check(game, SWEEP_TWO));
+}
+
+#[test]
+fn whoever_a_state_says_serves_in_tennis_is_one_of_two() {
+    let tennis = two::all().find(|game| game.name == "tennis").unwrap();
+    let rules = tennis.rules_for_two.unwrap();
+    let memory = [0; 128].map(|_: u8| 1); // somebody serves
+    for server in [-1, 2, 1 << 28] {
+        let mut progress = Progress::default();
+        progress.second.memory = [server, 179];
+        (rules.after_frame)(Ram::new(&memory, &memory), 0, &mut progress);
+        assert_eq!(progress.reward + progress.second.reward, -1);
+    }
 }

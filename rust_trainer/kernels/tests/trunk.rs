@@ -276,6 +276,22 @@ fn what_does_not_fit_the_trunk_is_refused() {
     }
 }
 
+/// A convolution over a whole picture has as many weights as a fully connected layer.
+#[test]
+fn room_is_of_a_network_and_not_of_its_numbers_alone() {
+    let shapes = [
+        shape([24, 24, 2], &[[32, 8, 8], [64, 3, 1]], None),
+        shape([24, 24, 2], &[[32, 8, 8]], Some(64)),
+    ];
+    let cases = shapes.map(|shape| Case::new(shape, 1));
+    for unit in units() {
+        let trunks = [0, 1].map(|number| Trunk::new(cases[number].shape, unit).unwrap());
+        let room = trunks[0].room_for_weights();
+        let said = refusal(&|| trunks[1].pack(&room, &cases[1].params()));
+        assert!(said.contains("room for other"), "{said:?}");
+    }
+}
+
 #[test]
 fn a_norm_has_parameters_and_activations_of_its_own() {
     let tiny = shape([8, 8, 4], &[[32, 4, 4]], Some(64));

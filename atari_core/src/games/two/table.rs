@@ -188,7 +188,7 @@ pub(super) static GAMES: &[Game] = &[
             *waited = if serves { *waited + 1 } else { 1 };
             if *waited == 180 {
                 *waited = 0;
-                let server = *server as usize;
+                let server = (*server & 1) as usize; // of a state, any number
                 punish(server, progress);
             }
             progress.over = tennis_is_over(ram.at(0xc7), ram.at(0xc8));

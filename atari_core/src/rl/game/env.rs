@@ -292,7 +292,8 @@ impl AtariEnv {
         &self.kind
     }
 
-    /// The whole state, random numbers included, as plain data.
+    /// The whole state, random numbers included, as plain data; before its first reset not with what the console of a
+    /// game for two begins with.
     #[must_use]
     pub fn save_state(&mut self) -> Vec<u8> {
         let kind = self.kind.clone();

@@ -65,9 +65,10 @@ impl PackedTrunk {
         self.places[layer].map(|place| self.start.wrapping_add(place))
     }
 
-    /// Whether there is room for the weights of a trunk whose parameters have these lengths.
-    pub(super) fn is_for(&self, lengths: &[usize]) -> bool {
-        self.lengths == lengths
+    /// Whether there is room for the weights of a trunk whose parameters have these lengths and are packed in so many
+    /// pieces.
+    pub(super) fn is_for(&self, lengths: &[usize], num_pieces: usize) -> bool {
+        self.lengths == lengths && self.num_pieces == num_pieces
     }
 
     pub(super) fn is_whole(&self) -> bool {

@@ -80,13 +80,18 @@ impl Trunk {
         })
     }
 
+    fn is_packed_in(&self, packed: &PackedTrunk) -> bool {
+        let num_pieces = with_network!(self.network, layers => layers.num_pieces());
+        packed.is_for(&self.lengths, num_pieces)
+    }
+
     /// Packs weights once, whoever else takes part; they are whole when this returns.
     ///
     /// # Panics
     /// If a parameter is of another length than the trunk's, or the room is another trunk's.
     pub fn pack(&self, packed: &PackedTrunk, params: &[&[f32]]) {
         self.check(params.iter().map(|param| param.len()));
-        assert!(packed.is_for(&self.lengths), "room for other weights");
+        assert!(self.is_packed_in(packed), "room for other weights");
         with_network!(self.network, layers => with_tiles!(self.unit, 16, tiles => {
             // SAFETY: the parameters are as long as the layers say.
             packed.take_part(|piece| unsafe { layers.pack(tiles, piece, packed, params) });
@@ -177,7 +182,7 @@ impl Trunk {
             !images.places.is_empty() && images.places.iter().all(is_there),
             "images"
         );
-        assert!(packed.is_for(&self.lengths), "other weights");
+        assert!(self.is_packed_in(packed), "other weights");
         assert!(packed.is_whole(), "weights are not packed");
     }
 
