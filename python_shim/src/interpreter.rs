@@ -90,9 +90,7 @@ pub(crate) fn start_for_messages() {
 pub(crate) fn atari_wrappers(py: Python<'_>) -> Result<&Bound<'_, PyModule>, CallError> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let module = MODULE.get_or_try_init(py, || {
-        let _keep = KeepSigint::new();
-        // Importing `signal` takes SIGINT over, once in a process; so it happens here and not later.
-        py.import(intern!(py, "signal"))?;
+        import_signal(py)?;
         py.import(intern!(py, "atari_wrappers")).map(Bound::unbind)
     });
     match module {
@@ -101,9 +99,20 @@ pub(crate) fn atari_wrappers(py: Python<'_>) -> Result<&Bound<'_, PyModule>, Cal
     }
 }
 
-/// A module that needs packages of an extra; its `ImportError` says which.
+/// Imports `signal`, which takes SIGINT over, once in a process; so it happens here and not later.
+///
+/// Whoever handled SIGINT has it back at once, and not when all else is imported: who handles it may change meanwhile,
+/// as other threads go on. Where the import is done nothing is put back.
+fn import_signal(py: Python<'_>) -> PyResult<()> {
+    let modules = py
+        .import(intern!(py, "sys"))?
+        .getattr(intern!(py, "modules"))?;
+    let _keep = (!modules.contains(intern!(py, "_signal"))?).then(KeepSigint::new);
+    py.import(intern!(py, "signal")).map(drop)
+}
+
+/// A module that needs packages of an extra, once there is [`atari_wrappers`]; its `ImportError` says which.
 pub(crate) fn import<'py>(py: Python<'py>, name: &str) -> Result<Bound<'py, PyModule>, CallError> {
-    let _keep = KeepSigint::new();
     let missing = |error: &PyErr| error.is_instance_of::<PyImportError>(py);
     match py.import(name) {
         Ok(module) => Ok(module),

@@ -9,7 +9,7 @@ use pyo3::{
 };
 use vec_env::{ActionSpace, Actions, Agent, Dtype, EnvError, MultiAgentEnv, ObsSpec, Transition};
 
-use crate::error::CallError;
+use crate::{error::CallError, interpreter};
 
 const CODE: &str = include_str!("parallel/parallel_env.py");
 
@@ -46,6 +46,7 @@ impl ParallelEnv {
     /// # Errors
     /// A module or a `parallel_env` that is not there; spaces that are no `Discrete` or `Box`; what it raises.
     pub fn new(module: &str, num_agents: usize, continuous: bool) -> Result<Self, EnvError> {
+        interpreter::start()?;
         let make = |py: Python<'_>| -> Result<_, CallError> {
             let class = code(py)?.getattr("ParallelEnv")?;
             let env = class.call1((module, num_agents, continuous))?;
@@ -175,8 +176,10 @@ impl Drop for ParallelEnv {
 }
 
 /// The Python side, made once.
-fn code(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
+fn code(py: Python<'_>) -> Result<&Bound<'_, PyModule>, CallError> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    // Brings the signals' handlers in order before anything else imports `signal`.
+    interpreter::atari_wrappers(py)?;
     let make = || -> PyResult<_> {
         let code = CString::new(CODE)?;
         let made = PyModule::from_code(py, &code, c"parallel_env.py", c"rust_trainer_parallel")?;

@@ -11,7 +11,10 @@ use pyo3::{
 };
 use vec_env::EnvError;
 
-use crate::error::{CallError, setup_error};
+use crate::{
+    error::{CallError, setup_error},
+    interpreter,
+};
 
 const CODE: &str = include_str!("tracker/trackers.py");
 
@@ -25,6 +28,7 @@ impl Tracker {
     /// # Errors
     /// A line that says how to install it.
     pub fn check(kind: &str) -> Result<(), EnvError> {
+        interpreter::start()?;
         let missing = |py: Python<'_>| -> Result<bool, CallError> {
             let missing = module(py)?.call_method1("missing", (kind,))?;
             Ok(missing.extract()?)
@@ -49,6 +53,7 @@ impl Tracker {
         id: Option<&str>,
         settings: &str,
     ) -> Result<Self, EnvError> {
+        interpreter::start()?;
         let start = |py: Python<'_>| -> Result<_, CallError> {
             let settings = py.import("json")?.call_method1("loads", (settings,))?;
             let kinds = module(py)?.getattr("KINDS")?;
@@ -111,8 +116,10 @@ impl Tracker {
 }
 
 /// The module of the trackers, made once.
-fn module(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
+fn module(py: Python<'_>) -> Result<&Bound<'_, PyModule>, CallError> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    // Brings the signals' handlers in order before anything else imports `signal`.
+    interpreter::atari_wrappers(py)?;
     let make = || -> PyResult<_> {
         let code = CString::new(CODE)?;
         let made = PyModule::from_code(py, &code, c"trackers.py", c"rust_trainer_trackers")?;

@@ -69,9 +69,11 @@ def test_every_training_in_one_process_is_stopped_as_the_first_was(trainer: Trai
     assert "python's own handler is back" in out
 
 
-def test_a_signal_while_environments_are_made_ends_the_program(trainer: Trainer) -> None:
+def test_a_signal_while_environments_are_made_ends_the_program(
+    either_trainer: Trainer,
+) -> None:
     arguments = ["--env-id", "CartPole-v1", "--num-envs", 300_000, "--run-name", "run"]
-    process = trainer.start("train", *arguments)
+    process = either_trainer.start("train", *arguments)
     proc = Path(f"/proc/{process.pid}")
 
     def memory() -> int:
@@ -86,7 +88,7 @@ def test_a_signal_while_environments_are_made_ends_the_program(trainer: Trainer)
     assert process.returncode == 130, err
     assert "a second signal" in err
     assert "Traceback" not in err
-    assert not (trainer.folder / "runs").exists()
+    assert not (either_trainer.folder / "runs").exists()
 
 
 def test_a_rollout_that_takes_for_ever_is_given_up(trainer: Trainer) -> None:

@@ -114,6 +114,23 @@ def test_calls_that_do_not_fit_change_nothing() -> None:
             call()
 
 
+def test_actions_in_another_order_are_refused() -> None:
+    """Columns side by side, as `np.stack(columns).T` has them, would be read as other actions."""
+    polar = np.array([[1, 1, 0], [-3, 3, 0], [0, 0, 1]], np.float32)
+    pong = str(roms.get_rom_path("pong"))
+    for env, columns in [
+        (batch(3, continuous=True), polar),
+        (AtariVecEnv([pong], 2, RECIPE, num_players=2), np.array([[0, 1], [2, 3]])),
+    ]:
+        rows, env_ids = columns.T, list(range(env.num_envs))
+        env.begin_reset(env_ids, env_ids, True)
+        env.receive(env.num_envs)
+        with pytest.raises(TypeError, match="and C-contiguous"):
+            env.begin_step(rows, env_ids)
+        env.begin_step(np.ascontiguousarray(rows), env_ids)
+        assert env.receive(env.num_envs) == env_ids
+
+
 def test_roms_come_from_the_folder_that_ale_pys_variable_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_vec: OpenVec
 ) -> None:
@@ -148,6 +165,30 @@ def test_batches_in_threads_and_processes_play_as_alone() -> None:
             os._exit(0 if checksum(0) == alone[0] else 1)
         assert os.waitpid(child, 0)[1] == 0
         vec.step([0, 0])
+
+
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_a_forked_child_leaves_the_threads_alone(num_threads: int) -> None:
+    """It would wait for ever for threads that it has not; without any it plays on by itself."""
+    env = AtariVecEnv([ROM], 2, RECIPE, num_threads=num_threads)
+    env.begin_reset([0, 1], [0, 1], True)
+    env.receive(2)
+    obs, noops = np.zeros((2, 4, 84, 84), np.uint8), np.zeros(2, np.int64)
+    env.send(noops, obs)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        status = 1
+        try:
+            env.recv()
+            status = 0 if num_threads == 1 else 2
+        except RuntimeError as error:
+            status = 0 if num_threads == 2 and "another process" in str(error) else 3
+        finally:
+            del env  # which waits for no thread
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    env.recv()
 
 
 def test_a_thread_that_looks_waits_for_the_step_of_another() -> None:

@@ -204,6 +204,12 @@ impl<T: Work> Pool<T> {
         Ok(pool)
     }
 
+    /// Whether others work beside the owner's thread.
+    #[must_use]
+    pub fn has_threads(&self) -> bool {
+        !self.threads.is_empty()
+    }
+
     /// Whether an item was begun and not taken as ready.
     #[must_use]
     pub fn is_busy(&self, index: usize) -> bool {
@@ -286,7 +292,7 @@ impl<T: Work> Pool<T> {
     /// Whether the goal needs more items than were claimed. Else the owner stays free to take these: the work on another
     /// one, which may be a reset, can take much longer.
     fn is_needed(&self, goal: u32) -> bool {
-        self.threads.is_empty() || !is_reached(self.shared.todo.num_claimed(), goal)
+        !self.has_threads() || !is_reached(self.shared.todo.num_claimed(), goal)
     }
 
     /// Takes the item that was ready first and not taken, if there is one. Its observation is in the row that was offered

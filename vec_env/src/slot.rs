@@ -39,6 +39,12 @@ impl ObsSlot {
             _owner: Box::new(owner),
         }
     }
+
+    /// How many bytes there are. Unlike `len`, it makes no reference to them: others may be writing to rows that were lent.
+    #[must_use]
+    pub fn num_bytes(&self) -> usize {
+        self.len
+    }
 }
 
 #[expect(unsafe_code, reason = "a slot owns its bytes as a Vec does")]
@@ -137,6 +143,7 @@ mod tests {
         let buffer = ObsBuffer::new(2);
         let (mut first, second) = (buffer.slot(), buffer.slot());
         assert!(second.is_empty());
+        assert_eq!([first.num_bytes(), second.num_bytes()], [2, 0]);
         first.copy_from_slice(&[3, 4]);
         drop(first);
         drop(second);

@@ -1,9 +1,11 @@
 //! [`AtariVecEnv`]: a batch of games.
 
 use std::{
+    mem,
     num::NonZeroU64,
     path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
+    process,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use atari_core::{
@@ -17,13 +19,13 @@ use atari_core::{
 };
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::{
-    exceptions::PyValueError,
+    exceptions::{PyRuntimeError, PyValueError},
     intern,
     prelude::*,
     sync::MutexExt,
     types::{PyBytes, PyBytesMethods, PyDict, PyString},
 };
-use vec_env::{AutoresetMode, EnvError, StepBatch, VecEnv};
+use vec_env::{AutoresetMode, EnvError, ObsSlot, StepBatch, VecEnv};
 use vec_env_python::{Destination, with_actions};
 
 use crate::{
@@ -37,7 +39,11 @@ use crate::{
 ///
 /// Several threads of Python may call it: each waits for the others' calls to end, with the GIL free.
 #[pyclass(module = "atari_core", frozen)]
-pub(crate) struct AtariVecEnv(Mutex<Batch>);
+pub(crate) struct AtariVecEnv {
+    batch: Arc<Mutex<Batch>>,
+    /// The process that has its threads, if it has any.
+    process: Option<u32>,
+}
 
 /// What the calls work on.
 struct Batch {
@@ -107,45 +113,51 @@ impl AtariVecEnv {
             obs: None,
             out: None,
         };
-        Ok(Self(Mutex::new(batch)))
-    }
-
-    #[getter]
-    fn num_envs(&self, py: Python<'_>) -> usize {
-        self.lock(py).all.len()
-    }
-
-    #[getter]
-    fn kind<'py>(&self, py: Python<'py>) -> Option<&'py Bound<'py, PyString>> {
-        Some(match self.lock(py).env.ticket().asked()? {
-            Asked::Step => intern!(py, "step"),
-            Asked::Reset => intern!(py, "reset"),
+        Ok(Self {
+            process: batch.env.has_threads().then(process::id),
+            batch: Arc::new(Mutex::new(batch)),
         })
     }
 
     #[getter]
-    fn count(&self, py: Python<'_>) -> usize {
-        self.lock(py).env.ticket().count()
+    fn num_envs(&self, py: Python<'_>) -> Result<usize> {
+        Ok(self.lock(py)?.all.len())
     }
 
     #[getter]
-    fn obs(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        let batch = self.lock(py);
-        batch.obs.as_ref().map(|(array, _)| array.clone_ref(py))
+    fn kind<'py>(&self, py: Python<'py>) -> Result<Option<&'py Bound<'py, PyString>>> {
+        let asked = self.lock(py)?.env.ticket().asked();
+        Ok(asked.map(|asked| match asked {
+            Asked::Step => intern!(py, "step"),
+            Asked::Reset => intern!(py, "reset"),
+        }))
     }
 
     #[getter]
-    fn out(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.lock(py).out.as_ref().map(|array| array.clone_ref(py))
+    fn count(&self, py: Python<'_>) -> Result<usize> {
+        Ok(self.lock(py)?.env.ticket().count())
+    }
+
+    #[getter]
+    fn obs(&self, py: Python<'_>) -> Result<Option<Py<PyAny>>> {
+        let batch = self.lock(py)?;
+        Ok(batch.obs.as_ref().map(|(array, _)| array.clone_ref(py)))
+    }
+
+    #[getter]
+    fn out(&self, py: Python<'_>) -> Result<Option<Py<PyAny>>> {
+        let batch = self.lock(py)?;
+        Ok(batch.out.as_ref().map(|array| array.clone_ref(py)))
     }
 
     #[setter]
-    fn set_out(&self, py: Python<'_>, out: Option<Py<PyAny>>) {
-        self.lock(py).out = out;
+    fn set_out(&self, py: Python<'_>, out: Option<Py<PyAny>>) -> Result<()> {
+        self.lock(py)?.out = out;
+        Ok(())
     }
 
-    fn busy(&self, py: Python<'_>, env_ids: Vec<usize>) -> Vec<usize> {
-        self.lock(py).env.busy(&env_ids)
+    fn busy(&self, py: Python<'_>, env_ids: Vec<usize>) -> Result<Vec<usize>> {
+        Ok(self.lock(py)?.env.busy(&env_ids))
     }
 
     fn begin_reset(
@@ -155,7 +167,7 @@ impl AtariVecEnv {
         seeds: Vec<Option<u64>>,
         new_game: bool,
     ) -> Result<()> {
-        let env = &mut self.lock(py).env;
+        let env = &mut self.lock(py)?.env;
         Ok(env.begin_reset(&env_ids, &seeds, new_game)?)
     }
 
@@ -165,7 +177,7 @@ impl AtariVecEnv {
         actions: &Bound<'_, PyAny>,
         env_ids: Vec<usize>,
     ) -> Result<()> {
-        let env = &mut self.lock(py).env;
+        let env = &mut self.lock(py)?.env;
         with_actions(actions, |actions| env.begin_step(actions, &env_ids, None))?;
         Ok(())
     }
@@ -176,10 +188,9 @@ impl AtariVecEnv {
         actions: &Bound<'_, PyAny>,
         obs: &Bound<'_, PyAny>,
     ) -> Result<()> {
-        let batch = &mut *self.lock(py);
-        let destination = Destination::new(obs)?;
+        let batch = &mut *self.lock(py)?;
+        let (destination, slot) = lend(obs)?;
         with_actions(actions, |actions| {
-            let slot = destination.slot();
             batch.env.begin_step(actions, &batch.all, Some(slot))
         })?;
         batch.obs = Some((obs.clone().unbind(), destination));
@@ -187,7 +198,7 @@ impl AtariVecEnv {
     }
 
     fn recv<'py>(&self, py: Python<'py>) -> Result<Results<'py>> {
-        let batch = &mut *self.lock(py);
+        let batch = &mut *self.lock(py)?;
         let (env, step) = (&mut batch.env, &mut batch.step);
         let received = py.detach(|| env.recv(step));
         batch.after_receiving(received)?;
@@ -195,25 +206,26 @@ impl AtariVecEnv {
     }
 
     fn offer(&self, py: Python<'_>, obs: &Bound<'_, PyAny>) -> Result<()> {
-        let batch = &mut *self.lock(py);
-        let destination = Destination::new(obs)?;
-        batch.env.offer(destination.slot())?;
+        let batch = &mut *self.lock(py)?;
+        let (destination, slot) = lend(obs)?;
+        batch.env.offer(slot)?;
         batch.obs = Some((obs.clone().unbind(), destination));
         Ok(())
     }
 
     fn receive(&self, py: Python<'_>, count: usize) -> Result<Vec<usize>> {
-        let batch = &mut *self.lock(py);
+        let batch = &mut *self.lock(py)?;
         let env = &mut batch.env;
         let received = py.detach(|| env.receive(count));
         batch.after_receiving(received)
     }
 
-    fn drain(&self, py: Python<'_>) {
-        let batch = &mut *self.lock(py);
+    fn drain(&self, py: Python<'_>) -> Result<()> {
+        let batch = &mut *self.lock(py)?;
         let env = &mut batch.env;
         py.detach(|| env.drain());
         (batch.obs, batch.out) = (None, None);
+        Ok(())
     }
 
     #[pyo3(signature = (env_ids, obs = None, took_part = None))]
@@ -224,11 +236,11 @@ impl AtariVecEnv {
         obs: Option<&Bound<'py, PyAny>>,
         took_part: Option<Vec<bool>>,
     ) -> Result<Results<'py>> {
-        let batch = &mut *self.lock(py);
-        let destination = obs.map(Destination::new).transpose()?;
-        let mut slot = destination.as_ref().map(Destination::slot);
+        let batch = &mut *self.lock(py)?;
+        let mut lent = obs.map(lend).transpose()?;
+        let obs = lent.as_mut().map(|(_, slot)| &mut **slot);
         let (env, step) = (&mut batch.env, &mut batch.step);
-        env.read(&env_ids, took_part.as_deref(), slot.as_deref_mut(), step)?;
+        env.read(&env_ids, took_part.as_deref(), obs, step)?;
         Ok(results(py, &batch.step, &batch.obs_shape)?)
     }
 
@@ -237,7 +249,7 @@ impl AtariVecEnv {
         py: Python<'py>,
         env_ids: Vec<usize>,
     ) -> Result<Vec<Bound<'py, PyBytes>>> {
-        let states = self.lock(py).env.save_states(&env_ids)?;
+        let states = self.lock(py)?.env.save_states(&env_ids)?;
         Ok(states.iter().map(|state| PyBytes::new(py, state)).collect())
     }
 
@@ -248,7 +260,7 @@ impl AtariVecEnv {
         states: Vec<Bound<'_, PyBytes>>,
     ) -> Result<()> {
         let states: Vec<&[u8]> = states.iter().map(PyBytesMethods::as_bytes).collect();
-        Ok(self.lock(py).env.restore_states(&env_ids, &states)?)
+        Ok(self.lock(py)?.env.restore_states(&env_ids, &states)?)
     }
 
     fn actions(&self, py: Python<'_>, index: usize) -> Result<Vec<u8>> {
@@ -331,7 +343,7 @@ impl AtariVecEnv {
     }
 
     fn close(&self, py: Python<'_>) -> Result<()> {
-        let batch = &mut *self.lock(py);
+        let batch = &mut *self.lock(py)?;
         let env = &mut batch.env;
         let closed = py.detach(|| env.close());
         batch.after_receiving(closed)
@@ -340,11 +352,19 @@ impl AtariVecEnv {
 
 impl AtariVecEnv {
     /// The batch, once no other thread is in a call of it.
-    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Batch> {
+    fn lock(&self, py: Python<'_>) -> Result<MutexGuard<'_, Batch>> {
+        if self.is_elsewhere() {
+            let message = "the environments were made in another process, which has their threads";
+            return Err(PyRuntimeError::new_err(message).into());
+        }
         // What a panic has left in between, the core hands out to nobody.
-        self.0
-            .lock_py_attached(py)
-            .unwrap_or_else(PoisonError::into_inner)
+        let locked = self.batch.lock_py_attached(py);
+        Ok(locked.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether this is a fork of the process that has the threads, for which it would wait for ever.
+    fn is_elsewhere(&self) -> bool {
+        self.process.is_some_and(|own| own != process::id())
     }
 
     /// Looks at an environment that is not in flight.
@@ -354,12 +374,30 @@ impl AtariVecEnv {
         index: usize,
         look: impl FnOnce(&mut AtariEnv) -> T,
     ) -> Result<T> {
-        Ok(look(self.lock(py).env.env(index)?))
+        Ok(look(self.lock(py)?.env.env(index)?))
     }
 
     fn palette(&self, py: Python<'_>, index: usize) -> Result<Palette> {
         self.look(py, index, |env| Palette::of(env.console().game()))
     }
+}
+
+impl Drop for AtariVecEnv {
+    fn drop(&mut self) {
+        // Nobody ends threads that another process has: there the batch is never dropped.
+        if self.is_elsewhere() {
+            mem::forget(Arc::clone(&self.batch));
+        }
+    }
+}
+
+/// A caller's array for observations, and its memory for the batch.
+fn lend(array: &Bound<'_, PyAny>) -> Result<(Destination, ObsSlot)> {
+    let destination = Destination::new(array)?;
+    #[expect(unsafe_code, reason = "numpy's memory as the destination")]
+    // SAFETY: it is the only slot of the array, which callers leave alone until it was received, as `_atari_core.pyi` says.
+    let slot = unsafe { destination.slot() };
+    Ok((destination, slot))
 }
 
 impl Batch {

@@ -2,12 +2,13 @@
 #![expect(unsafe_code, reason = "signal dispositions are read and set by libc")]
 #![expect(clippy::print_stdout, reason = "the parent reads it")]
 
-use std::{mem::MaybeUninit, process, ptr};
+use std::{mem::MaybeUninit, process, ptr, thread};
 
 use python_shim::{
-    MakeOptions, VecGymEnv, interpreter,
+    MakeOptions, ParallelEnv, VecGymEnv, interpreter,
     pyo3::{prelude::*, types::PyDict},
     shutdown,
+    tracker::Tracker,
 };
 
 use super::{PathBuf, fs};
@@ -124,6 +125,62 @@ fn sigint_handler_is_kept() {
     unsafe { libc::signal(libc::SIGINT, handler) };
     use_python();
     assert_eq!(sigint(), handler);
+}
+
+#[test]
+#[ignore = "run by other tests in a process of its own"]
+fn sigint_changes_during_an_import() {
+    interpreter::start().unwrap();
+    let imports = thread::spawn(|| make(GAME, 1, &MakeOptions::new()).map(drop));
+    while eval(c"'atari_wrappers' in sys.modules") == "False" {
+        assert!(!imports.is_finished());
+    }
+    let handler = on_sigint as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    // SAFETY: the handler does nothing.
+    unsafe { libc::signal(libc::SIGINT, handler) };
+    assert!(!imports.is_finished(), "or nothing is shown");
+    imports.join().unwrap().unwrap();
+    assert_eq!(sigint(), handler);
+}
+
+/// Of a call that nothing came before.
+fn assert_sigint_is_kept(call: impl FnOnce()) {
+    // A test run in the background ignores Ctrl-C, and this process has that from it.
+    // SAFETY: the default needs no handler.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+    call();
+    // This imports `signal`, which takes nothing over if it was imported before.
+    assert_eq!(eval(c"'signal' in sys.modules"), "True");
+    assert_eq!(sigint(), libc::SIG_DFL);
+}
+
+#[test]
+#[ignore = "run by other tests in a process of its own"]
+fn parallel_env_is_first() {
+    assert_sigint_is_kept(|| {
+        let error = ParallelEnv::new("no_such_module", 0, false).unwrap_err();
+        assert!(error.to_string().contains("`no_such_module`"), "{error}");
+    });
+}
+
+#[test]
+#[ignore = "run by other tests in a process of its own"]
+fn tracker_check_is_first() {
+    assert_sigint_is_kept(|| {
+        let error = Tracker::check("no_such_package").unwrap_err();
+        let told = "pip install no_such_package";
+        assert!(error.to_string().ends_with(told), "{error}");
+    });
+}
+
+#[test]
+#[ignore = "run by other tests in a process of its own"]
+fn tracker_start_is_first() {
+    assert_sigint_is_kept(|| {
+        let folder = "/nonexistent".as_ref();
+        let error = Tracker::start("no_such_kind", "run", folder, None, "{}").unwrap_err();
+        assert!(error.to_string().contains("no_such_kind"), "{error}");
+    });
 }
 
 #[test]

@@ -158,6 +158,23 @@ fn sigint_stays_with_whoever_handled_it() {
     run("sigint_handler_is_kept", None);
 }
 
+/// Python imports for a second; a training that was stopped meanwhile gives SIGINT back.
+#[test]
+fn who_handles_sigint_may_change_while_packages_are_imported() {
+    run("sigint_changes_during_an_import", None);
+}
+
+#[test]
+fn whatever_is_called_first_starts_python_and_keeps_sigint() {
+    for child in [
+        "parallel_env_is_first",
+        "tracker_check_is_first",
+        "tracker_start_is_first",
+    ] {
+        run(child, None);
+    }
+}
+
 #[test]
 fn workers_are_python_and_end_with_the_env() {
     run("workers_end_with_drop", None);

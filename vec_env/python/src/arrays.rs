@@ -2,7 +2,7 @@
 
 use std::{ptr::NonNull, sync::Arc};
 
-use numpy::{IntoPyArray, PyArray3, PyArrayMethods, PyReadonlyArrayDyn};
+use numpy::{IntoPyArray, PyArray3, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::{
     buffer::PyBuffer,
     exceptions::{PyTypeError, PyValueError},
@@ -30,17 +30,18 @@ impl Destination {
         Ok(Self(Arc::new(buffer)))
     }
 
-    /// The memory, for the batch alone. The Python side leaves it alone until it was received; that is the contract of
-    /// all batches, as of any array that C code fills while the GIL is free.
+    /// The memory, for the batch alone.
+    ///
+    /// # Safety
+    /// There is one slot of the array at a time, and the Python side leaves the array alone until it was received; that is
+    /// the contract of all batches, as of any array that C code fills while the GIL is free.
     #[must_use]
-    pub fn slot(&self) -> ObsSlot {
+    #[expect(unsafe_code, reason = "numpy's memory as the destination")]
+    pub unsafe fn slot(&self) -> ObsSlot {
         let start = NonNull::new(self.0.buf_ptr().cast()).unwrap_or(NonNull::dangling());
-        #[expect(unsafe_code, reason = "numpy's memory as the destination")]
         // SAFETY: a buffer's bytes are numpy's, initialized as any bytes are; they stay where they are until the export is
-        // released with the last clone of the owner. Who else may write to them is said above.
-        unsafe {
-            ObsSlot::from_raw_parts(start, self.0.len_bytes(), self.clone())
-        }
+        // released with the last clone of the owner. Nobody else reaches them: as this function's.
+        unsafe { ObsSlot::from_raw_parts(start, self.0.len_bytes(), self.clone()) }
     }
 }
 
@@ -52,12 +53,18 @@ pub fn with_actions(
     actions: &Bound<'_, PyAny>,
     call: impl FnOnce(Actions<'_>) -> Result<(), EnvError>,
 ) -> PyResult<()> {
-    let called = if let Ok(actions) = actions.extract::<PyReadonlyArrayDyn<'_, i64>>() {
+    // `as_slice` alone takes an array in Fortran's order, too: the actions would be others.
+    let called = if let Ok(actions) = actions.extract::<PyReadonlyArrayDyn<'_, i64>>()
+        && actions.is_c_contiguous()
+    {
         call(Actions::Discrete(actions.as_slice()?))
-    } else if let Ok(actions) = actions.extract::<PyReadonlyArrayDyn<'_, f32>>() {
+    } else if let Ok(actions) = actions.extract::<PyReadonlyArrayDyn<'_, f32>>()
+        && actions.is_c_contiguous()
+    {
         call(Actions::Continuous(actions.as_slice()?))
     } else {
-        let message = "actions must be an array of int64, or of float32 with continuous actions";
+        let message = "actions must be an array of int64, or of float32 with continuous actions, and \
+                       C-contiguous";
         return Err(PyTypeError::new_err(message));
     };
     called.map_err(|error| exception(&error))

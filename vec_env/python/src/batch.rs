@@ -12,7 +12,7 @@ use pyo3::{
     sync::MutexExt,
     types::{PyBytes, PyBytesMethods, PyDict},
 };
-use vec_env::{AutoresetMode, Env, EnvError, Picture, StepBatch, ThreadedVecEnv, VecEnv};
+use vec_env::{AutoresetMode, Env, EnvError, ObsSlot, Picture, StepBatch, ThreadedVecEnv, VecEnv};
 
 use crate::{
     arrays::{Destination, describe_spaces, picture_array, with_actions},
@@ -143,6 +143,15 @@ impl Batch {
     }
 }
 
+/// A caller's array for observations, and its memory for the batch.
+fn lend(array: &Bound<'_, PyAny>) -> PyResult<(Destination, ObsSlot)> {
+    let destination = Destination::new(array)?;
+    #[expect(unsafe_code, reason = "numpy's memory as the destination")]
+    // SAFETY: it is the only slot of the array, which `gymnasium_envs` makes anew for each call.
+    let slot = unsafe { destination.slot() };
+    Ok((destination, slot))
+}
+
 impl Drop for Batch {
     fn drop(&mut self) {
         if self.process != process::id() {
@@ -175,7 +184,7 @@ impl Batch {
         seeds: Vec<Option<u64>>,
         obs: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let mut slot = Destination::new(obs)?.slot();
+        let (_, mut slot) = lend(obs)?;
         self.call(py, |inner| {
             let envs = &mut inner.envs;
             let reset = py.detach(|| envs.reset_envs(&env_ids, &seeds, &mut slot));
@@ -190,13 +199,13 @@ impl Batch {
         actions: &Bound<'_, PyAny>,
         obs: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let destination = Destination::new(obs)?;
+        let (destination, slot) = lend(obs)?;
         self.call(py, |inner| {
             with_actions(actions, |actions| {
                 let space = inner.envs.action_space();
                 space.check(actions, inner.envs.num_envs(), |row| row)?;
                 space.check_bounds(actions, |row| row)?;
-                inner.envs.send(actions, destination.slot())
+                inner.envs.send(actions, slot)
             })?;
             inner.obs = Some(destination);
             Ok(())
@@ -266,7 +275,7 @@ impl Batch {
             .iter()
             .map(|state| state.as_bytes().to_vec())
             .collect();
-        let mut slot = Destination::new(obs)?.slot();
+        let (_, mut slot) = lend(obs)?;
         self.call(py, |inner| {
             let envs = &mut inner.envs;
             let restored = envs.restore_state(&states, &mut slot);

@@ -162,6 +162,18 @@ impl RemoteVecEnv {
         Ok(())
     }
 
+    /// Brings the batch to rest after a step that the server refused. Of a whole batch nothing works then; of parts
+    /// others may, and what they bring is dropped.
+    fn after_refusal(&mut self) {
+        self.session.forget();
+        if !self.is_whole() {
+            // That it failed is heard from the next call.
+            let _ = self.call(Asked::Drop(DropPending {}));
+            self.was_reset = false;
+        }
+        self.working = 0;
+    }
+
     fn all(&self) -> Vec<u32> {
         (0..self.rows.spec.num_envs as u32).collect()
     }
@@ -173,16 +185,18 @@ fn spec(welcome: &Welcome) -> Result<(BatchSpec, bool, usize), String> {
     let (action_space, action_width) = action_space(welcome.action_space.as_ref())?;
     let [num_envs, batch_size, num_players] =
         [welcome.num_envs, welcome.batch_size, welcome.num_players].map(|count| count as usize);
-    let obs_bytes = obs_spec
-        .shape
+    let shape = &obs_spec.shape;
+    let obs_bytes = shape
         .iter()
         .try_fold(num_envs, |bytes, &length| bytes.checked_mul(length));
-    if obs_bytes.is_none_or(|bytes| bytes > 1 << 40)
+    // Memory is allocated for so many, and rows of no bytes are none.
+    if obs_bytes.is_none_or(|bytes| !(1..=1 << 40).contains(&bytes))
         || !(1..=num_envs).contains(&batch_size)
-        || num_players == 0
+        || !(1..=2).contains(&num_players)
     {
         return Err(format!(
-            "a batch of {batch_size} of {num_envs} environments of {num_players} players"
+            "a batch of {batch_size} of {num_envs} environments of {num_players} players, with observations of shape \
+             {shape:?}"
         ));
     }
     let spec = BatchSpec {
@@ -286,6 +300,8 @@ impl VecEnv for RemoteVecEnv {
                     // Once those that failed are restarted, the rest is asked for again.
                     let awaited = (error == EnvError::Timeout).then_some(number);
                     self.in_flight = Some(InFlight { slot, awaited });
+                } else if !self.is_closed {
+                    self.after_refusal();
                 }
                 return Err(error);
             }
@@ -361,3 +377,6 @@ impl fmt::Debug for RemoteVecEnv {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

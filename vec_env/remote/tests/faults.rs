@@ -97,6 +97,59 @@ fn a_server_says_whom_it_does_not_serve() {
     settled(&server, 1, &[]).unwrap();
 }
 
+/// A step of Pendulum, whose torques the server checks.
+fn push(remote: &mut RemoteVecEnv, torques: &[f32], step: &mut StepBatch) -> Result<(), EnvError> {
+    let slot = ObsBuffer::new(12 * remote.batch_size()).slot();
+    remote.send(Actions::Continuous(torques), slot)?;
+    remote.recv(step)
+}
+
+fn is_order<T>(called: &Result<T, EnvError>) -> bool {
+    matches!(called, Err(EnvError::Order(_)))
+}
+
+fn assert_refused(pushed: Result<(), EnvError>) {
+    let told = pushed.unwrap_err().to_string();
+    assert!(told.contains("action [5.]"), "{told}");
+}
+
+#[test]
+fn a_step_that_the_server_refuses_leaves_nothing_in_flight() {
+    let running = Served::start(&["Pendulum-v1", "--num-envs", "2", "--set", "backend=sync"]);
+    let (mut obs, mut step) = ([0; 24], StepBatch::default());
+    let mut whole = RemoteVecEnv::connect(&running.client(), 2, &[]).unwrap();
+    whole.reset(Some(0), &mut obs).unwrap();
+    assert_refused(push(&mut whole, &[0.0, 5.0], &mut step));
+    assert!(is_order(&whole.recv(&mut step)));
+    let saved = whole.save_state(); // which a server refuses of Pendulum, for another reason
+    assert!(saved.is_err() && !is_order(&saved));
+    push(&mut whole, &[0.0, 2.0], &mut step).unwrap();
+    assert_eq!(step.episode_length, [1, 1]);
+
+    let settings = [("batch_size", 1.into())];
+    let mut parts = RemoteVecEnv::connect(&running.client(), 2, &settings).unwrap();
+    parts.reset(Some(0), &mut obs).unwrap();
+    push(&mut parts, &[0.0, 0.0], &mut step).unwrap();
+    assert_refused(push(&mut parts, &[5.0], &mut step)); // while the other one works
+    assert!(is_order(&parts.recv(&mut step)));
+    // What the other one brought is gone, so that all begin anew.
+    assert!(is_order(&push(&mut parts, &[0.0, 0.0], &mut step)));
+    assert!(!is_order(&parts.save_state()));
+    parts.reset(Some(0), &mut obs).unwrap();
+    assert_refused(push(&mut parts, &[5.0, 0.0], &mut step));
+    parts.reset(Some(0), &mut obs).unwrap();
+    let (mut lengths, mut count) = ([0; 2], 2);
+    for _ in 0..6 {
+        push(&mut parts, &[0.0, 0.0][..count], &mut step).unwrap();
+        let [env] = step.env_ids[..] else {
+            panic!("{:?}", step.env_ids);
+        };
+        lengths[env] += 1;
+        assert_eq!(step.episode_length, [lengths[env]], "one result is lost");
+        count = 1;
+    }
+}
+
 #[test]
 fn a_server_that_is_killed_is_told_in_a_line() {
     let mut running = Served::start(&["CartPole-v1", "--num-envs", "2"]);

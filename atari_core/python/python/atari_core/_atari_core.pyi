@@ -24,7 +24,8 @@ class AtariVecEnv:
     """A batch of Atari games by one recipe.
 
     A call waits for those of other threads to end. A `ValueError` names a value that is wrong;
-    calls out of order are a `RuntimeError`.
+    calls out of order are a `RuntimeError`, as are all in a fork, which has not the threads of a
+    batch that has some beside the one that waits. Actions are C-contiguous, or a `TypeError`.
 
     Args:
         roms: Paths of one ROM for all, or of one for each environment.

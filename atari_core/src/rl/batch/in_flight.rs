@@ -147,7 +147,7 @@ impl AtariVecEnv {
     /// For how many environments memory was offered, if it was.
     pub(super) fn num_offered(&self) -> Option<usize> {
         let slot = self.ticket.slot.as_ref();
-        slot.map(|slot| slot.len() / self.spec.obs_spec.num_bytes())
+        slot.map(|slot| slot.num_bytes() / self.spec.obs_spec.num_bytes())
     }
 
     /// Waits for `count` of the environments in flight, and says which: in the order in which they were begun if these

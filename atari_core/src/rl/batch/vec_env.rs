@@ -135,6 +135,12 @@ impl AtariVecEnv {
         &self.ticket
     }
 
+    /// Whether threads of its own emulate, too: a process that was forked has none of them.
+    #[must_use]
+    pub fn has_threads(&self) -> bool {
+        self.pool.as_ref().is_some_and(Pool::has_threads)
+    }
+
     /// Those of the environments named that are in flight.
     #[must_use]
     pub fn busy(&self, env_ids: &[usize]) -> Vec<usize> {
