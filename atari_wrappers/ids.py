@@ -15,7 +15,7 @@ import gymnasium as gym
 from ale_py import roms
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 
-from atari_wrappers.errors import MissingRomError, UnknownEnvError
+from atari_wrappers.errors import MissingRomError, UnknownEnvError, UnsupportedError
 
 gym.register_envs(ale_py)
 
@@ -23,6 +23,9 @@ gym.register_envs(ale_py)
 EnvSource = str | Callable[..., gym.Env]
 
 PICTURES = "rgb_array"
+
+# What makes the env of an id that `adapters.gymnasium` has registered.
+OUR_ENTRY_POINT = "atari_wrappers.adapters.gymnasium:open_env"
 
 # What the settings of this package decide, so that the id's own choice is replaced.
 _DECIDED_BY_SETTINGS = frozenset(
@@ -135,6 +138,7 @@ def resolve(env_id: EnvSource) -> EnvId:
 
     Raises:
         UnknownEnvError: Nothing is registered under it.
+        UnsupportedError: It stands for another id with settings, in gymnasium's calls.
     """
     if callable(env_id):
         return EnvId(getattr(env_id, "__qualname__", None) or repr(env_id), None, None, env_id)
@@ -156,6 +160,14 @@ def resolve(env_id: EnvSource) -> EnvId:
         if not isinstance(cause, gym.error.NamespaceNotFound | gym.error.DeprecatedEnv):
             reason = reason.rstrip(". ") + f".{_near(name)}"
         raise UnknownEnvError(f"no environment `{env_id}`: {reason}") from cause
+    if spec.entry_point == OUR_ENTRY_POINT:
+        meant = {**spec.kwargs}
+        inner = meant.pop("env_id")
+        told = ", ".join(f"{setting}={value!r}" for setting, value in meant.items())
+        raise UnsupportedError(
+            f"`{env_id}` is an id for gymnasium.make_vec and gymnasium.make; here it is called"
+            f" `{inner}`" + (f" with {told}" if told else "")
+        )
     is_atari = isinstance(spec.entry_point, str) and spec.entry_point.startswith("ale_py.")
     return EnvId(env_id, spec, spec.kwargs["game"] if is_atari else None)
 
@@ -169,12 +181,13 @@ def _near(name: str) -> str:
     """Suggest ids that there are; gymnasium suggests names without their versions."""
     names: dict[str, list[str]] = {}
     for spec in gym.registry.values():
-        names.setdefault(_game(spec.name.lower()), []).append(spec.id)
+        if spec.entry_point != OUR_ENTRY_POINT:  # which `resolve` refuses
+            names.setdefault(_game(spec.name.lower()), []).append(spec.id)
     wanted, _, version = name.rpartition("/")[2].lower().partition("-")
     near = difflib.get_close_matches(_game(wanted), names, n=1)
     if not near:
         return ""
     ids = names[near[0]][::-1]
-    ids.sort(key=lambda one: ("NoFrameskip" not in one, one.startswith("atari_wrappers/")))
+    ids.sort(key=lambda one: "NoFrameskip" not in one)
     ids.sort(key=lambda one: (bool(version) and not one.endswith(f"-{version}"), "/" in one))
     return f" Did you mean {' or '.join(f'`{one}`' for one in ids[:3])}?"

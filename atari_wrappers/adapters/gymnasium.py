@@ -12,7 +12,7 @@ import gymnasium as gym
 
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.factory import make_vec
-from atari_wrappers.ids import resolve
+from atari_wrappers.ids import OUR_ENTRY_POINT, resolve
 from atari_wrappers.keywords import SettingKeywords
 from atari_wrappers.settings import merged
 from atari_wrappers.single_env import make_env
@@ -37,6 +37,7 @@ def register(env_id: str, name: str | None = None, **settings: Unpack[SettingKey
 
     Raises:
         UnknownEnvError: Nothing is registered under `env_id`.
+        UnsupportedError: It was registered by this function.
         ValueError: A setting is out of range.
         TypeError: There is no such setting.
     """
@@ -73,7 +74,7 @@ def open_vec(
 def _register(name: str, env_id: str, settings: dict[str, Any]) -> None:
     gym.register(
         name,
-        entry_point=f"{__name__}:open_env",
+        entry_point=OUR_ENTRY_POINT,
         vector_entry_point=f"{__name__}:open_vec",
         kwargs={"env_id": env_id, **settings},
         order_enforce=False,

@@ -46,7 +46,7 @@ class parallel_env(ParallelEnv[str, np.ndarray, Any]):  # type: ignore[misc]  # 
     Each observes uint8 `[frame_stack, height, width]`, oldest frame first, and takes one of its
     `Discrete` actions; rewards are floats. Both end at once. An info has of its player what
     `VecEnv` says of both: `raw_reward`, `episode_return`, and of an ended game `episode` with `r`,
-    `l` and `t`.
+    `l` and `frames`.
 
     Args:
         env_id: A game for two, such as "ALE/Pong-v5".

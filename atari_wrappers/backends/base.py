@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import gymnasium as gym
@@ -243,6 +244,6 @@ class Backend(Protocol):
         """
         ...
 
-    def sub_environments(self) -> list[Any]:
-        """Return what stands for each env."""
+    def sub_environments(self, access: AbstractContextManager[None]) -> list[Any]:
+        """Return what stands for each env; one that asks another process does so in `access`."""
         ...

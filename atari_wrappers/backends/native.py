@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
@@ -169,8 +169,9 @@ class NativeBackend(Backend):
         obs = self._obs_arrays.take(self._num_envs, None)
         return _step_result(obs, self._core.read(self._all, obs, [False] * self._num_envs))
 
-    def sub_environments(self) -> list[Any]:
+    def sub_environments(self, access: AbstractContextManager[None]) -> list[Any]:
         """Return the views."""
+        del access
         return list(self._views)
 
     def after_fork(self) -> bool:

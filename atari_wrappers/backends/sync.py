@@ -121,8 +121,9 @@ class SyncBackend(PythonEnvsBackend):
             for index, arguments in requests.items()
         ]
 
-    def sub_environments(self) -> list[Any]:
+    def sub_environments(self, access: contextlib.AbstractContextManager[None]) -> list[Any]:
         """Return the envs themselves."""
+        del access
         return [runner.env for runner in self._runners]
 
     def after_fork(self) -> bool:

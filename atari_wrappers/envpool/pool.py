@@ -77,19 +77,23 @@ class Pool:
         return state.rows(chosen)
 
     def send(self, action: Any, env_id: Any = None) -> None:
-        """Begin a step of the envs named, or of all; what was never reset is reset, as in EnvPool.
+        """Begin a step of the envs named, or of all; at first it resets all, as in EnvPool.
 
         `action` is integers `[n]`, or a mapping with them as `action`, and perhaps `env_id`.
+
+        Raises:
+            ResetNeededError: The first call names some envs only, which EnvPool would reset.
         """
         if isinstance(action, Mapping):
             action, env_id = action["action"], action.get("env_id", env_id)
-        if self._was_reset or env_id is not None:
+        named = None if env_id is None else checked_indices(env_id, self.num_envs, "env_id")
+        if self._was_reset or (named is not None and len(named) < self.num_envs):
             # Of other types it takes the integers, as EnvPool does.
-            self.envs.send(np.asarray(action).astype(np.int32), env_id)
-            if env_id is not None and not self.is_async:
-                self._sent += checked_indices(env_id, self.num_envs, "env_id")
+            self.envs.send(np.asarray(action).astype(np.int32), named)
         else:
             self.begin_reset()
+        if named is not None and not self.is_async:
+            self._sent += named
 
     def recv(self) -> State:
         """Wait for the envs that were begun, or for the first `batch_size` of them."""

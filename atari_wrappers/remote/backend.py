@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
 
@@ -92,9 +93,11 @@ class RemoteBackend(Backend):
     def reset(self, indices: Indices, seeds: Seeds | None, options: Info, out: Out) -> None:
         chosen = range(self._num_envs) if indices is None else indices
         numbers = [-1 if seed is None else seed for seed in seeds or ()]
-        request = Reset(
-            env_ids=env_ids(indices), seeds=numbers, options=to_dict(options), wait=self._is_whole
-        )
+        try:
+            sent = to_dict(options)
+        except TypeError as error:  # nothing was begun, and the batch stays open
+            raise UnsupportedError(f"reset options cannot be sent to a server: {error}") from error
+        request = Reset(env_ids=env_ids(indices), seeds=numbers, options=sent, wait=self._is_whole)
         number = self._session.ask(reset=request)
         self._awaited = number if self._is_whole else None
         self._ticket.begin("reset", dict.fromkeys(chosen), out)
@@ -195,8 +198,9 @@ class RemoteBackend(Backend):
         del indices, values
         raise self._unreachable(f'set_attr("{name}")')
 
-    def sub_environments(self) -> NoReturn:
+    def sub_environments(self, access: AbstractContextManager[None]) -> NoReturn:
         """Refuse, as `call` does."""
+        del access
         raise self._unreachable("get_sub_environments")
 
     def _unreachable(self, call: str) -> UnsupportedError:

@@ -76,13 +76,14 @@ class RemoteVecEnv(VecEnv):
         **settings: Any,
     ) -> None:
         count = 0 if num_envs is None else check_count("num_envs", num_envs, 1)
-        merged(None, {"obs_buffers": obs_buffers, **settings})
+        checked = merged(None, {"obs_buffers": obs_buffers, **settings})
+        asked = {name: getattr(checked, name) for name in settings}
         session = open_session(
             BATCHES, address, token, tls=tls, ca_file=ca_file, timeout=timeout, reconnect=reconnect
         )
         self.address = session.address
         try:
-            hello = Hello(num_envs=count, settings=to_dict(settings))
+            hello = Hello(num_envs=count, settings=to_dict(asked))
             self._welcome = session.connect(hello, connect_timeout)
             self.env_name: str = self._welcome.env_name
             super().__init__(_request(session, self._welcome, obs_buffers), RemoteBackend)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from aiohttp import WSMsgType, web
 from atari_wrappers.about import __version__
 from atari_wrappers.backends import choose_backend
 from atari_wrappers.checks import dtype_of
+from atari_wrappers.errors import WorkerError
 from atari_wrappers.remote.asked import asked_batch
 from atari_wrappers.remote.clients import Client
 from atari_wrappers.remote.http import (
@@ -65,8 +67,19 @@ class OpenEnvClient(Client):
         self.idle_since = None
         try:
             return {"reset": self._reset, "step": self._step, "state": self._state}[name](data)
+        except Exception as error:
+            if self.is_over or isinstance(error, WorkerError):
+                self._drop()
+            raise
         finally:
             self.idle_since = time.monotonic()
+
+    def _drop(self) -> None:
+        """Let go of an env that has failed; the next reset makes another one."""
+        env, self._env, self._was_reset = self._env, None, False
+        if env is not None:
+            with contextlib.suppress(Exception):  # it failed before
+                env.close()
 
     def _reset(self, data: dict[str, Any]) -> dict[str, Any]:
         if self._env is None:

@@ -25,6 +25,8 @@ from atari_wrappers.remote.batches_pb2 import (
 
 # Booleans, integers, floats, complex numbers, bytes and text: no objects, and no structures.
 _KINDS = frozenset("biufcSU")
+# Told the name of what is no plain data, and why.
+LeftOut = Callable[[str, str], None]
 
 
 def to_array(array: Any) -> Array:
@@ -56,21 +58,47 @@ def from_array(message: Array) -> np.ndarray:
     return np.frombuffer(message.data, dtype).reshape(shape).copy()
 
 
-def to_value(value: Any) -> Value:
+def to_value(value: Any, left_out: LeftOut | None = None, name: str = "") -> Value:
     """Return plain data as a message.
 
     That is numbers, text, bytes, `None`, arrays, lists and dicts. An array of objects, as infos of
-    several envs have, keeps those of them that are plain.
+    several envs have, is plain if all of them are; with `left_out` one of them is enough, and
+    others are `None`.
+
+    Args:
+        value: The data.
+        left_out: As of `to_dict`.
+        name: What it is told of the data.
     """
     if isinstance(value, np.ndarray | np.generic):
         if value.dtype == object:
-            rows = [to_value(row) for row in np.asarray(value).reshape(-1)]
-            return Value(objects=List(values=rows))
+            return Value(objects=_to_objects(np.asarray(value), left_out, name))
         return Value(array=to_array(value))
+    if isinstance(value, dict):
+        return Value(dict=to_dict(value, left_out))
+    if isinstance(value, list | tuple):
+        return Value(list=List(values=[to_value(each, left_out, name) for each in value]))
     for kind, convert in _CONVERSIONS:
         if isinstance(value, kind):
             return convert(value)
     raise TypeError(f"a {type(value).__name__} is no plain data")
+
+
+def _to_objects(array: np.ndarray, left_out: LeftOut | None, name: str) -> List:
+    rows, refusal = [], None
+    for row in array.reshape(-1):
+        try:
+            rows.append(to_value(row, left_out, name))
+        except (TypeError, ValueError) as error:
+            if left_out is None:
+                raise
+            rows.append(to_value(None))
+            refusal = error
+    if refusal is not None and left_out is not None:
+        if all(row.WhichOneof("kind") == "nothing" for row in rows):
+            raise refusal
+        left_out(name, str(refusal))
+    return List(values=rows)
 
 
 def from_value(message: Value) -> Any:
@@ -94,22 +122,24 @@ def from_value(message: Value) -> Any:
     return content
 
 
-def to_dict(values: dict[str, Any], left_out: Callable[[str, str], None] | None = None) -> Dict:
+def to_dict(values: dict[str, Any], left_out: LeftOut | None = None) -> Dict:
     """Return a dict of plain data as a message.
 
     Args:
         values: By name.
-        left_out: Told the name of what is no plain data, and why; else that is a `TypeError`.
+        left_out: Told the name of what is no plain data, here or in dicts within, and why; that is
+            left out, with its mask, if it is of an info. Without this it is a `TypeError`.
     """
-    entries = []
+    entries, masks = [], set()
     for name, value in values.items():
         try:
-            entries.append(Entry(name=name, value=to_value(value)))
+            entries.append(Entry(name=name, value=to_value(value, left_out, name)))
         except (TypeError, ValueError) as error:
             if left_out is None:
                 raise TypeError(f"{name}: {error}") from error
             left_out(str(name), str(error))
-    return Dict(entries=entries)
+            masks.add(f"_{name}")
+    return Dict(entries=[entry for entry in entries if entry.name not in masks])
 
 
 def from_dict(message: Dict) -> dict[str, Any]:
@@ -124,8 +154,6 @@ _CONVERSIONS: list[tuple[Any, Callable[[Any], Value]]] = [
     (str, lambda value: Value(text=value)),
     (bytes, lambda value: Value(blob=value)),
     (type(None), lambda _: Value(nothing=Nothing())),
-    (dict, lambda value: Value(dict=to_dict(value))),
-    (list | tuple, lambda value: Value(list=List(values=map(to_value, value)))),
 ]
 
 

@@ -130,7 +130,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """Return each env, or on `async` an object that reaches it in its process."""
         with self._access:
             self._python_envs("get_sub_environments", None)
-            return self._backend.sub_environments()
+            return self._backend.sub_environments(self._access)
 
     @property  # type: ignore[misc]  # gymnasium's can be set
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]

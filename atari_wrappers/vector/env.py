@@ -343,7 +343,10 @@ class VecEnv(Batch):
         with self._access:
             ticket = self._backend.ticket
             while ticket.kind is not None:
-                self._receive(min(ticket.count, self.batch_size), None, None)
+                # A reset as `reset_wait` takes it: its `out` has a row for each env of the batch.
+                is_reset = ticket.kind == "reset"
+                count = ticket.count if is_reset else min(ticket.count, self.batch_size)
+                self._receive(count, None, None, every=is_reset)
             self._order.turn = None
 
     @property

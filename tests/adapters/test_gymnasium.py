@@ -11,7 +11,7 @@ from displays import screenshot
 from gymnasium.utils.env_checker import check_env
 
 import atari_wrappers.adapters.gymnasium  # noqa: F401 - registers ids
-from atari_wrappers import UnknownEnvError, UnsupportedError, VecEnv, make_env
+from atari_wrappers import UnknownEnvError, UnsupportedError, VecEnv, make_env, make_vec
 from atari_wrappers.adapters.gymnasium import register
 
 PONG = "atari_wrappers/Pong-v0"
@@ -98,6 +98,22 @@ def test_other_ids_and_settings_get_a_name(registered: list[str]) -> None:
     envs = gym.make_vec("Poles-v3", num_envs=3)
     assert (envs.backend, envs.num_envs) == ("sync", 3)
     envs.close()
+
+
+def test_our_ids_are_for_gymnasiums_calls(registered: list[str]) -> None:
+    """Elsewhere they would be envs like any other, made with settings that the batch cannot see."""
+    registered.append(register("CartPole-v1", clip_reward=True))
+    registered.append(register("CartPole-v1", "Plain-v0"))
+    for name, meant in (
+        (PONG, "`ALE/Pong-v5` with sticky_actions=0.0"),
+        (f"atari_wrappers.adapters.gymnasium:{PONG}", "`ALE/Pong-v5` with sticky_actions=0.0"),
+        (registered[0], "`CartPole-v1` with clip_reward=True"),
+        (registered[1], "`CartPole-v1`"),
+    ):
+        says = f"^`{name}` is an id for gymnasium.make_vec and gymnasium.make; .* {meant}$"
+        for call in (make_vec, make_env, register):
+            with pytest.raises(UnsupportedError, match=says):
+                call(name)
 
 
 def test_what_cannot_be_made_is_not_registered() -> None:

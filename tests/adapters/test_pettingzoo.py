@@ -53,6 +53,7 @@ def test_it_plays_what_the_batch_plays(backend: Any) -> None:
         if terminated[0]:
             ends += 1
             assert game.agents == [], "both are out"
+            assert infos[second]["episode"].keys() == {"r", "l", "frames"}
             assert infos[second]["episode"]["r"] == info["episode"]["r"][0, 1]
             assert infos[second]["episode"]["l"] == info["episode"]["l"][0]
             obs, infos = game.reset()

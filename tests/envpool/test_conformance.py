@@ -110,6 +110,18 @@ def test_resets_steps_and_parts_of_a_batch(open_pair: OpenPair) -> None:
     assert_alike(ours.recv(reset=True), theirs.recv(reset=True), "a reset in two")
 
 
+@pytest.mark.parametrize("as_dict", [False, True])
+def test_the_first_step_of_all_envs_resets_them_in_any_order(
+    as_dict: bool, open_pair: OpenPair
+) -> None:
+    pair = open_pair("Breakout-v5", "gym", num_envs=3, seed=[5, 1, 9], **TRAINING)
+    for step in range(8):
+        ids = np.roll(np.arange(3, dtype=np.int32), step + 1)
+        action = np.array([1, 2, 3], np.int32)
+        call = ({"action": action, "env_id": ids},) if as_dict else (action, ids)
+        assert_alike(pair.ours.step(*call), pair.theirs.step(*call), f"at step {step}")
+
+
 def test_parts_of_a_pool_play_the_same_games(open_pair: OpenPair) -> None:
     """Who is ready first is chance; what an env shows at its own n-th step is not."""
     histories = []

@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from atari_wrappers import UnknownEnvError, UnsupportedError
+from atari_wrappers import ResetNeededError, UnknownEnvError, UnsupportedError
 from atari_wrappers import envpool as ours
 from atari_wrappers.envpool import old_gym
 from atari_wrappers.envpool.config import Config, ConfigKeywords
@@ -97,6 +97,17 @@ def test_an_action_out_of_range_is_refused_and_moves_nothing() -> None:
         pool.step(np.array([0, 6]))
     assert pool.step(np.array([0, 0]))[4]["elapsed_step"].tolist() == [1, 1]
     pool.close()
+
+
+def test_a_first_call_of_some_envs_is_refused_and_begins_nothing(open_pair: OpenPair) -> None:
+    """EnvPool resets these, and each other one by its own first call."""
+    mine, other = open_pair("Pong-v5", "gym", num_envs=2)
+    some, action = np.array([1]), np.array([0])
+    for call in (lambda pool: pool.step(action, some), lambda pool: pool.reset(some)):
+        assert call(other)[-1]["env_id"].tolist() == [1]
+        with pytest.raises(ResetNeededError):
+            call(mine)
+    assert mine.step(np.array([0, 0]))[-1]["elapsed_step"].tolist() == [0, 0]
 
 
 def test_the_memory_of_the_console_is_that_of_the_step() -> None:

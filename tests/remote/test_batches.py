@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode
 from serving import wait_for
 
 from atari_wrappers import UnsupportedError, VecEnv, WorkerError
@@ -100,6 +101,43 @@ def test_what_is_no_plain_data_stays_on_the_server(serve: Serve, connect: Connec
     vec.step([0, 0])  # nothing is lost
 
 
+def test_options_that_cannot_be_sent_change_nothing(serve: Serve, connect: Connect) -> None:
+    vec = connect(serve("scripted:Dice-v0"))
+    first = vec.reset(seed=3)[0]
+    with pytest.raises(UnsupportedError, match=r"options cannot be sent .* x: a object is no"):
+        vec.reset(options={"x": object()})
+    with pytest.raises(UnsupportedError, match="reset options cannot be sent"):
+        vec.reset(options={"x": {"y": 1 << 80}}, mask=[True, False])
+    assert vec.step([0, 0])[4]["episode_length"].tolist() == [1, 1]
+    np.testing.assert_array_equal(vec.reset(seed=3, options={"x": [1]})[0], first)
+
+
+def test_settings_are_sent_in_plain_words(serve: Serve, connect: Connect) -> None:
+    server = serve()
+    vec = connect(server, autoreset=AutoresetMode.NEXT_STEP, screen_size=(20, 30))
+    assert vec.settings.autoreset == "next-step"
+    assert vec.single_observation_space.shape == (4, 20, 30)
+    assert connect(server, autoreset="disabled").settings.autoreset == "disabled"
+
+
+def test_the_rest_of_an_info_crosses_without_what_is_no_plain_data(
+    serve: Serve, connect: Connect
+) -> None:
+    lines: list[str] = []
+    server = serve("scripted:Hooks-v0", 3, backend="sync", limits={"log": lines.append})
+    vec = connect(server)
+    vec.reset()
+    info, last = (vec.step([5, 5, 6])[4] for _ in range(2))
+    for each in (info, last["final_info"]):
+        assert each["some"].tolist() == [None, None, "plain"]
+        assert each["_some"].all()
+        assert not {"hook", "_hook"} & each.keys()
+    assert last["_final_info"].all()
+    assert last["final_info"]["episode_length"].tolist() == [2, 2, 2]
+    told = [line.partition(" of infos is not sent")[0] for line in lines if "is not sent" in line]
+    assert sorted(told) == ["`hook`", "`some`"]
+
+
 def test_an_exception_of_an_env_says_what_it_was(serve: Serve, connect: Connect) -> None:
     vec = connect(serve("scripted:FailsByRaise-v0", backend="sync"))
     vec.reset()
@@ -143,6 +181,12 @@ def test_values_cross_as_they_are() -> None:
     left: list[str] = []
     odd = to_dict({"a": 1, "b": object(), "c": 1 << 80}, lambda name, _: left.append(name))
     assert (from_dict(odd), left) == ({"a": 1}, ["b", "c"])
+    rows = np.array([object(), {"e": 1, "f": print}, None], object)
+    nested = {"d": {"x": 1, "y": print}, "g": rows, "_g": True, "h": rows[[0, 2]], "_h": True}
+    left.clear()
+    back = from_dict(to_dict(nested, lambda name, _: left.append(name)))
+    assert back.pop("g").tolist() == [None, {"e": 1}, None]
+    assert (back, left) == ({"d": {"x": 1}, "_g": True}, ["y", "f", "g", "h"])
     with pytest.raises(TypeError, match="b: a object is no plain data"):
         to_dict({"b": object()})
 

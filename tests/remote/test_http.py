@@ -24,8 +24,9 @@ import numpy as np
 import pytest
 from serving import TOKEN, make_certificate, wait_for
 
-from atari_wrappers import UnsupportedError, VecEnv
+from atari_wrappers import ClosedError, Settings, UnsupportedError, VecEnv
 from atari_wrappers.remote import BatchServer
+from atari_wrappers.request import request_batch
 
 aiohttp = pytest.importorskip("aiohttp", reason="it is an extra")
 
@@ -91,6 +92,37 @@ def test_an_episode_ends_and_waits_for_a_reset(serve: Serve) -> None:
     ends = [reply["type"] == "observation" and reply["data"]["done"] for reply in replies]
     assert sum(ends) == 1
     assert replies[ends.index(True) + 1]["data"]["code"] == "EXECUTION_ERROR"
+
+
+@pytest.mark.parametrize(
+    ("env_id", "backend"), [("FailsByRaise-v0", "sync"), ("FailsByDying-v0", "async")]
+)
+def test_a_reset_goes_on_after_an_env_has_failed(env_id: str, backend: str, serve: Serve) -> None:
+    settings = {"backend": backend, "context": "forkserver"} if backend == "async" else {}
+    server = serve(f"scripted:{env_id}", 1, limits=HTTP, **settings)
+    reset, step = {"type": "reset"}, {"type": "step", "data": {"action": 5}}
+    replies = talk(
+        server.http_address, reset, step, step, step, step, reset, step, {"type": "state"}
+    )
+    codes = [reply["data"].get("code") for reply in replies]
+    assert codes == [None, None, None, "EXECUTION_ERROR", "VALIDATION_ERROR", None, None, None]
+    assert "reset comes first" in replies[4]["data"]["message"]
+    assert obs_of(replies[6]).tolist() == [1, 1]
+    assert replies[7]["data"]["step_count"] == 1
+    wait_for(lambda: server.num_clients == 0)
+
+
+def test_a_reset_goes_on_after_an_env_was_closed() -> None:
+    from atari_wrappers.remote.openenv import OpenEnvClient
+
+    client = OpenEnvClient(request_batch("CartPole-v1", 1, Settings()))
+    client.do("reset", {})
+    assert client._env is not None
+    client._env.close()  # as a failure does that is not one env's own
+    with pytest.raises(ClosedError):
+        client.do("step", {"action": 0})
+    assert client.do("reset", {})["done"] is False
+    client.close()
 
 
 def test_what_is_no_message_is_told(serve: Serve) -> None:

@@ -153,6 +153,15 @@ class OddEnv(CarelessEnv):
         self.action_space = gym.spaces.Discrete(os.getpid() + next(_COUNT))
 
 
+class HooksEnv(CarelessEnv):
+    """Says of each step a function, as `hook`, and as `some` where the action is not 6."""
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        result = super().step(action)
+        result[4].update(hook=print, some="plain" if action == 6 else print)
+        return result
+
+
 class DictEnv(CarelessEnv):
     observation_space = gym.spaces.Dict({"a": CarelessEnv.observation_space})
 
@@ -165,6 +174,7 @@ gym.register("Careless-v0", CarelessEnv, kwargs={"length": 3})
 gym.register("Pid-v0", PidEnv)
 gym.register("Dict-v0", DictEnv)
 gym.register("Odd-v0", OddEnv)
+gym.register("Hooks-v0", HooksEnv, kwargs={"length": 2})
 gym.register("FailsByRaise-v0", FailingEnv, kwargs={"how": "raise"})
 gym.register("FailsByUnpicklable-v0", FailingEnv, kwargs={"how": "unpicklable"})
 gym.register("FailsByDying-v0", FailingEnv, kwargs={"how": "die"})

@@ -40,6 +40,24 @@ def test_async_and_wait_are_the_whole_calls_in_two(backend: str, open_vec: OpenV
             np.testing.assert_array_equal(left, right)
 
 
+@pytest.mark.parametrize(
+    ("backend", "batch_size"), [*((name, 0) for name in BACKENDS), *((name, 2) for name in PARTS)]
+)
+def test_a_reset_of_some_envs_that_is_dropped_fills_its_buffer(
+    backend: str, batch_size: int, open_vec: OpenVec
+) -> None:
+    vec, twin = open_vec(GAME, 3, backend=backend, batch_size=batch_size), open_vec(GAME, 3)
+    for env in (vec, twin):
+        env.reset(seed=0)
+    out = np.zeros(vec.observation_space.shape, np.uint8)
+    some = {"mask": np.array([False, True, True]), "seed": [None, 5, 6]}
+    vec.reset_async(**some, out=out)
+    vec.drop_pending()
+    np.testing.assert_array_equal(out, twin.reset(**some)[0])
+    assert (vec.pending, vec.num_in_flight) == (None, 0)
+    np.testing.assert_array_equal(vec.reset(seed=1)[0], twin.reset(seed=1)[0])
+
+
 NUM_ENVS, STEPS = 5, 60
 
 

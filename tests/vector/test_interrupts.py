@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import random
 import signal
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 
 import atari_wrappers
-from atari_wrappers import ResetNeededError, VecEnv
+from atari_wrappers import ResetNeededError, VecEnv, WorkerError
 
 # Envs whose resets are quick, and how often each backend is interrupted: ALE resets in 0.2 s.
 GAME, CART_POLE = "BreakoutNoFrameskip-v4", "CartPole-v1"
@@ -146,3 +147,35 @@ def test_a_reset_goes_on_wherever_the_interrupt_came(
             assert backend == "async", "only there the number of bytecodes depends on the workers"
         assert not vec.closed
         assert_goes_on(vec, twin, trial)
+
+
+def test_what_stands_for_an_env_goes_on_wherever_the_interrupt_came(open_vec: OpenVec) -> None:
+    vec, twin = open_pair("async", CART_POLE, open_vec)
+    vec.reset(seed=0)
+    env = vec.get_sub_environments()[1]
+    whole, draws = Interrupt(), random.Random(0)
+    whole.during(lambda: env.get_attr("spec"))
+    for trial in range(20):
+        with contextlib.suppress(KeyboardInterrupt):
+            Interrupt(draws.randint(1, whole.count)).during(lambda: env.get_attr("spec"))
+        assert env.get_attr("action_space") == vec.single_action_space, trial
+    assert_goes_on(vec, twin, 1)
+
+
+@pytest.mark.parametrize("trouble", ["slow", "loop"])
+def test_the_answer_that_ctrl_c_cut_off_is_no_later_calls(trouble: str, open_vec: OpenVec) -> None:
+    vec = open_vec("scripted:Trouble-v0", 2, backend="async", worker_timeout=1.0)
+    vec.reset(seed=0)
+    env = vec.get_sub_environments()[0]
+    to_main = (threading.main_thread().ident, signal.SIGINT)
+    timer = threading.Timer(0.2, signal.pthread_kill, to_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        env.call("ask", trouble)
+    timer.join()
+    if trouble == "loop":
+        with pytest.raises(WorkerError, match="has not answered for 1 s"):
+            env.get_attr("colour")
+        vec.restart_workers()
+    assert env.colour == env.get_attr("colour") == 0
+    assert vec.reset(seed=0)[1]["episode_length"].tolist() == [0, 0]

@@ -10,13 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from atari_wrappers import UnsupportedError, make_vec
+from atari_wrappers import PendingStepError, UnsupportedError, make_vec
 from atari_wrappers.types import Observations
 
 torch = pytest.importorskip("torch")
 
 OpenVec = Callable[..., Any]
 GAME = "BreakoutNoFrameskip-v4"
+
+
+def staged(envs: Any) -> Any:
+    """Have a batch stage its observations as on the way to another device; this one stays here."""
+    from atari_wrappers.vector.torch_env import Staging
+
+    envs._staging = Staging(envs.observation_space, torch.device("cpu"))
+    return envs
 
 
 def test_tensors_hold_what_arrays_do(open_vec: OpenVec) -> None:
@@ -103,10 +111,7 @@ def test_devices_are_refused_by_name() -> None:
 @pytest.mark.parametrize("parts", [{}, {"batch_size": 2}])
 def test_what_is_staged_is_what_was_observed(parts: dict[str, int], open_vec: OpenVec) -> None:
     """The way to another device, all of it but pinned memory and queues, which need CUDA."""
-    from atari_wrappers.vector.torch_env import Staging
-
-    envs, twin = open_vec(GAME, 3, output="torch", **parts), open_vec(GAME, 3, **parts)
-    envs._staging = Staging(envs.observation_space, torch.device("cpu"))
+    envs, twin = staged(open_vec(GAME, 3, output="torch", **parts)), open_vec(GAME, 3, **parts)
     kept: list[tuple[Any, Any]] = []
     if not parts:
         kept.append((envs.reset(seed=2)[0], twin.reset(seed=2)[0]))
@@ -125,6 +130,115 @@ def test_what_is_staged_is_what_was_observed(parts: dict[str, int], open_vec: Op
         kept = [(shown[e][t], expected[e][t]) for e in range(3) for t in range(5)]
     for tensor, array in kept:  # after later steps wrote to the same memory
         np.testing.assert_array_equal(tensor, array)
+
+
+def test_a_call_out_of_order_leaves_what_is_staged(open_vec: OpenVec) -> None:
+    envs, twin = staged(open_vec(GAME, 2, output="torch")), open_vec(GAME, 2)
+    envs.reset_async(seed=0)
+    with pytest.raises(PendingStepError):
+        envs.reset_async(seed=1)
+    np.testing.assert_array_equal(envs.reset_wait()[0], twin.reset(seed=0)[0])
+    for step in range(4):
+        envs.send([step, 1])
+        for refused in (envs.send, envs.step):
+            with pytest.raises(PendingStepError):
+                refused([0, 0])
+        np.testing.assert_array_equal(envs.recv()[0], twin.step([step, 1])[0])
+
+
+def test_a_call_out_of_order_leaves_the_callers_tensor(open_vec: OpenVec) -> None:
+    envs, twin = staged(open_vec(GAME, 2, output="torch")), open_vec(GAME, 2)
+    out, other = (torch.zeros(twin.observation_space.shape, dtype=torch.uint8) for _ in range(2))
+    envs.reset(seed=0), twin.reset(seed=0)
+    envs.send([3, 1], out=out)
+    with pytest.raises(PendingStepError):
+        envs.reset_async(out=other)
+    with pytest.raises(ValueError, match="out was given before"):
+        envs.recv(out=other)
+    assert envs.recv()[0] is out
+    np.testing.assert_array_equal(out, twin.step([3, 1])[0])
+    envs.send([1, 1])
+    assert envs.recv(out=other)[0] is other, "it may be said when it is received"
+    np.testing.assert_array_equal(other, twin.step([1, 1])[0])
+    envs.reset_async(seed=1, out=out)
+    envs.drop_pending()
+    twin.reset(seed=1)
+    np.testing.assert_array_equal(envs.step([2, 2])[0], twin.step([2, 2])[0])
+
+
+def test_a_later_part_leaves_the_out_of_the_next_batch(open_vec: OpenVec) -> None:
+    parts = {"batch_size": 2, "backend": "sync"}
+    envs, twin = staged(open_vec(GAME, 3, output="torch", **parts)), open_vec(GAME, 3, **parts)
+    out = torch.zeros((2, *envs.single_observation_space.shape), dtype=torch.uint8)
+    envs.reset(seed=0), twin.reset(seed=0)
+    envs.send([1, 2], env_id=[0, 1], out=out)
+    envs.send([3], env_id=[2])
+    twin.send([1, 2, 3], env_id=[0, 1, 2])
+    assert envs.recv()[0] is out
+    np.testing.assert_array_equal(out, twin.recv()[0])
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (lambda shape, device: torch.zeros(shape, device=device), "not torch.float32"),
+        (lambda shape, _: torch.zeros(shape, dtype=torch.uint8), "on meta, not on cpu"),
+        (lambda shape, _: np.zeros(shape, np.uint8), "out must be a tensor on meta$"),
+        (
+            lambda shape, device: torch.zeros(5, *shape[1:], device=device).byte(),
+            r"\[2, 4, 84, 84\]",
+        ),
+        (
+            lambda shape, device: torch.zeros(1, *shape[1:], device=device).byte(),
+            r"\[2, 4, 84, 84\]",
+        ),
+        (
+            lambda shape, device: torch.zeros(2, 9, device=device).byte(),
+            r"not torch.uint8 \[2, 9\]",
+        ),
+        (lambda _, device: torch.zeros((), device=device).byte(), r"not torch.uint8 \[\]"),
+        (
+            lambda shape, device: torch.zeros(*shape, 2, device=device).byte()[..., 0],
+            "C-contiguous",
+        ),
+    ],
+)
+def test_tensors_of_a_device_that_do_not_fit_are_refused_before_any_env_moves(
+    out: Any, message: str, open_vec: OpenVec
+) -> None:
+    envs = open_vec(GAME, 2, output="torch", device="meta")
+    odd = out(envs.observation_space.shape, "meta")
+    with pytest.raises(ValueError, match=message):
+        envs.reset(out=odd)
+    envs.reset(seed=0)
+    with pytest.raises(ValueError, match=message):
+        envs.step([0, 0], out=odd)
+    envs.send([0, 0])
+    with pytest.raises(ValueError, match=message):
+        envs.recv(out=odd)
+    assert envs.recv()[4]["episode_length"].tolist() == [1, 1]
+    fits = torch.empty(envs.observation_space.shape, dtype=torch.uint8, device="meta")
+    assert envs.step([0, 0], out=fits)[0] is fits
+
+
+class Elsewhere(torch.Tensor):
+    """A tensor that numpy cannot read, as those of another device."""
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("can't convert it")
+
+    def cpu(self) -> Any:
+        return self.as_subclass(torch.Tensor)
+
+
+def test_ended_envs_are_reset_by_a_mask_of_the_device(open_vec: OpenVec) -> None:
+    envs = staged(open_vec(GAME, 3, output="torch"))
+    envs.reset(seed=0)
+    mask = torch.tensor([True, False, True]).as_subclass(Elsewhere)
+    for given in ({"mask": mask}, {"options": {"reset_mask": mask}}):
+        envs.step([1, 1, 1])
+        assert envs.reset(**given)[1]["episode_length"].tolist()[::2] == [0, 0]
+    assert envs.step([1, 1, 1])[4]["episode_length"].tolist() == [1, 3, 1]
 
 
 def test_torch_is_imported_by_those_who_ask_for_it() -> None:

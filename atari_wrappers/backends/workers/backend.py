@@ -136,9 +136,9 @@ class AsyncBackend(PythonEnvsBackend):
                     "share_obs", "showing its observation", dict.fromkeys(others, (self.buffer,))
                 )
 
-    def sub_environments(self) -> list[Any]:
+    def sub_environments(self, access: contextlib.AbstractContextManager[None]) -> list[Any]:
         """Return a `RemoteEnv` for each env."""
-        return [RemoteEnv(self, index) for index in self._all]
+        return [RemoteEnv(self, index, access) for index in self._all]
 
     def after_fork(self) -> bool:
         """Leave the workers to the parent."""
