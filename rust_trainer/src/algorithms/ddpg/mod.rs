@@ -86,12 +86,6 @@ impl Ddpg {
                 ranks.count()
             )));
         }
-        let noise = settings.exploration_noise;
-        let is_named = (noise - DdpgSettings::default().exploration_noise).abs() > 0.0;
-        if is_named && matches!(env.action_space(), ActionSpace::Discrete { .. }) {
-            let problem = "is not read: discrete actions are drawn";
-            return Err(TrainerError::setting("exploration_noise", noise, problem));
-        }
         let is_twin = matches!(run.algorithm, AlgorithmSettings::Td3(_));
         let num_critics = if is_twin { 2 } else { 1 };
         let (spec, num_envs, actions) = (env.obs_spec(), env.num_envs(), env.action_space());
@@ -100,6 +94,12 @@ impl Ddpg {
         let new = |seed| Blueprint::new(run, (spec, actions), device, seed).of_agents(num_agents);
         let (mut blueprint, mut of_targets) = (new(run.run.seed), new(0));
         let policy = blueprint.actor()?;
+        let noise = settings.exploration_noise;
+        let is_named = (noise - DdpgSettings::default().exploration_noise).abs() > 0.0;
+        if is_named && matches!(env.action_space(), ActionSpace::Discrete { .. }) {
+            let problem = "is not read: discrete actions are drawn";
+            return Err(TrainerError::setting("exploration_noise", noise, problem));
+        }
         let critics = blueprint.critics(num_critics, &policy)?;
         let mut target_policy = of_targets.actor()?;
         let mut target_critics = of_targets.critics(num_critics, &policy)?;
