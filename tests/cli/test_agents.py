@@ -37,7 +37,6 @@ def test_what_agents_have_not_is_refused_in_a_line(trainer: Trainer) -> None:
         (["--backend", "sync"], "`simple_spread` has agents, and needs `backend` = auto"),
         (["--num-players", 2], "has agents (num_agents) and no players"),
         (["--num-agents", 65], "must lie between 0 and 64"),
-        (["--env-id", "CartPole-v1", "--num-agents", 3], "has one agent; num_agents is 3"),
         (["--env-id", "cart_poles", "--continuous", "true"], "has no continuous actions"),
         (["--env-id", "CartPole-v1"], "several agents act at once"),
         (["--env-id", "cart_poles", "--lstm-size", 8], "in one process, and without an LSTM"),
@@ -45,6 +44,8 @@ def test_what_agents_have_not_is_refused_in_a_line(trainer: Trainer) -> None:
         _, err = trainer.run("train", "mappo-simple-spread", *SMALL, *words, status=1)
         assert problem in err, err
         assert len(err.strip().splitlines()) <= 3, err
+    _, err = trainer.run("train", "ppo-cartpole", "--num-agents", 3, status=1)
+    assert err == "error: `CartPole-v1` has one agent; num_agents is 3\n"
     _, err = trainer.run("train", "maddpg-simple-spread", "--exploration-noise", 0.5, status=1)
     assert "`exploration_noise` = 0.5 is not read: discrete actions are drawn" in err
 

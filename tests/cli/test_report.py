@@ -121,7 +121,7 @@ def test_a_run_that_is_not_finished_is_left_out_beside_finished_ones(trainer: Tr
     for name in ("episodes.csv", "updates.csv"):
         table = pd.read_csv(half / name)
         table[table.step <= 500_000].to_csv(half / name, index=False)
-    trainer.run("report", *PPO[:2], half)
+    trainer.run("report", *PPO[:2], half, "--together")
     [group] = data_of(trainer.folder / "report.html")["groups"]
     scores = [mean_of_last(run, 100, "step", np.inf) for run in PPO[:2]]
     assert group["seeds"] == "2 of 3"
@@ -134,7 +134,7 @@ def test_a_run_that_is_not_finished_is_left_out_beside_finished_ones(trainer: Tr
 
 
 def test_self_play_has_curves_of_lengths_and_no_scores(trainer: Trainer) -> None:
-    trainer.run("report", RESULTS / "pong-self-play")
+    trainer.run("report", RESULTS / "pong-self-play", "--output", "report.html")
     shown = data_of(trainer.folder / "report.html")
     [group] = shown["groups"]
     assert shown["envs"][0]["axis"].startswith("length of a game")

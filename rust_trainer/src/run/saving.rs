@@ -32,10 +32,12 @@ impl Run {
         self.write_checkpoint(checkpoint)?;
         let of = self.learned.step;
         if self.ranks.is_first() {
-            self.ranks.release(SAVED, of)
+            self.ranks.release(SAVED, of)?;
         } else {
-            self.ranks.wait_for_release(SAVED, of)
+            self.ranks.wait_for_release(SAVED, of)?;
         }
+        // Rank 0, with which the release would go, stays until all have heard of it.
+        self.ranks.any(false).map(drop)
     }
 
     /// The checkpoint to write: of the present, wherever the run can go on from it; in the midst of an

@@ -65,14 +65,9 @@ impl Run {
             let why = "the replay memory of the old ones is missing".to_owned();
             found.checkpoint.envs = EnvStates::Missing(why);
         }
-        let (asked, there) = (settings.env.num_agents, env.spec().num_agents);
-        if asked > 1 && there == 1 {
-            let env_id = &settings.env.env_id;
-            let problem = format!("`{env_id}` has one agent; num_agents is {asked}");
-            return Err(TrainerError::Usage(problem));
-        }
-        if there > 1 {
-            settings.env.num_agents = there;
+        let num_agents = env.spec().num_agents;
+        if num_agents > 1 {
+            settings.env.num_agents = num_agents;
         }
         let from = Origin {
             checkpoint: checkpoint.as_ref(),
@@ -80,6 +75,12 @@ impl Run {
             opponents: &folder.opponents(),
         };
         let (env, algorithm, notices) = prepare(&settings, env, &from, stop, &ranks)?;
+        let asked = settings.env.num_agents;
+        if num_agents == 1 && asked > 1 {
+            let env_id = &settings.env.env_id;
+            let problem = format!("`{env_id}` has one agent; num_agents is {asked}");
+            return Err(TrainerError::Usage(problem));
+        }
         let saved = checkpoint.as_ref().map(|found| found.checkpoint.counters);
         let learned = saved.unwrap_or_default();
         let (path, title, total) = (folder.path(), title(&settings), settings.run.total_steps);
