@@ -65,9 +65,8 @@ impl Run {
             let why = "the replay memory of the old ones is missing".to_owned();
             found.checkpoint.envs = EnvStates::Missing(why);
         }
-        let num_agents = env.spec().num_agents;
-        if num_agents > 1 {
-            settings.env.num_agents = num_agents;
+        if env.spec().num_agents > 1 {
+            settings.env.num_agents = env.spec().num_agents;
         }
         let from = Origin {
             checkpoint: checkpoint.as_ref(),
@@ -75,12 +74,6 @@ impl Run {
             opponents: &folder.opponents(),
         };
         let (env, algorithm, notices) = prepare(&settings, env, &from, stop, &ranks)?;
-        let asked = settings.env.num_agents;
-        if num_agents == 1 && asked > 1 {
-            let env_id = &settings.env.env_id;
-            let problem = format!("`{env_id}` has one agent; num_agents is {asked}");
-            return Err(TrainerError::Usage(problem));
-        }
         let saved = checkpoint.as_ref().map(|found| found.checkpoint.counters);
         let learned = saved.unwrap_or_default();
         let (path, title, total) = (folder.path(), title(&settings), settings.run.total_steps);
@@ -212,6 +205,12 @@ fn prepare(
     let needs = memory::of_run(settings, env.num_envs(), spaces, on_host);
     memory::check_run(settings, &needs)?;
     let mut algorithm = algorithms::of_rank(settings, &*env, device, ranks)?;
+    let asked = settings.env.num_agents;
+    if asked > 1 && env.spec().num_agents == 1 {
+        let env_id = &settings.env.env_id;
+        let problem = format!("`{env_id}` has one agent; num_agents is {asked}");
+        return Err(TrainerError::Usage(problem));
+    }
     let start_from = &settings.run.start_from;
     if from.is_none() && !start_from.as_os_str().is_empty() {
         begin_with(&mut *algorithm, start_from, &*env, ranks)?;
