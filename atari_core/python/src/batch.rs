@@ -1,12 +1,6 @@
 //! [`AtariVecEnv`]: a batch of games.
 
-use std::{
-    mem,
-    num::NonZeroU64,
-    path::PathBuf,
-    process,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{num::NonZeroU64, path::PathBuf};
 
 use atari_core::{
     Cartridge, WIDTH,
@@ -19,14 +13,13 @@ use atari_core::{
 };
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::{
-    exceptions::{PyRuntimeError, PyValueError},
+    exceptions::PyValueError,
     intern,
     prelude::*,
-    sync::MutexExt,
     types::{PyBytes, PyBytesMethods, PyDict, PyString},
 };
 use vec_env::{AutoresetMode, EnvError, ObsSlot, StepBatch, VecEnv};
-use vec_env_python::{Destination, with_actions};
+use vec_env_python::{Destination, OfProcess, with_actions};
 
 use crate::{
     arrays::{Results, results},
@@ -39,11 +32,7 @@ use crate::{
 ///
 /// Several threads of Python may call it: each waits for the others' calls to end, with the GIL free.
 #[pyclass(module = "atari_core", frozen)]
-pub(crate) struct AtariVecEnv {
-    batch: Arc<Mutex<Batch>>,
-    /// The process that has its threads, if it has any.
-    process: Option<u32>,
-}
+pub(crate) struct AtariVecEnv(OfProcess<Batch>);
 
 /// What the calls work on.
 struct Batch {
@@ -113,20 +102,18 @@ impl AtariVecEnv {
             obs: None,
             out: None,
         };
-        Ok(Self {
-            process: batch.env.has_threads().then(process::id),
-            batch: Arc::new(Mutex::new(batch)),
-        })
+        let has_threads = batch.env.has_threads();
+        Ok(Self(OfProcess::new(batch, has_threads)))
     }
 
     #[getter]
     fn num_envs(&self, py: Python<'_>) -> Result<usize> {
-        Ok(self.lock(py)?.all.len())
+        Ok(self.0.lock(py)?.all.len())
     }
 
     #[getter]
     fn kind<'py>(&self, py: Python<'py>) -> Result<Option<&'py Bound<'py, PyString>>> {
-        let asked = self.lock(py)?.env.ticket().asked();
+        let asked = self.0.lock(py)?.env.ticket().asked();
         Ok(asked.map(|asked| match asked {
             Asked::Step => intern!(py, "step"),
             Asked::Reset => intern!(py, "reset"),
@@ -135,29 +122,29 @@ impl AtariVecEnv {
 
     #[getter]
     fn count(&self, py: Python<'_>) -> Result<usize> {
-        Ok(self.lock(py)?.env.ticket().count())
+        Ok(self.0.lock(py)?.env.ticket().count())
     }
 
     #[getter]
     fn obs(&self, py: Python<'_>) -> Result<Option<Py<PyAny>>> {
-        let batch = self.lock(py)?;
+        let batch = self.0.lock(py)?;
         Ok(batch.obs.as_ref().map(|(array, _)| array.clone_ref(py)))
     }
 
     #[getter]
     fn out(&self, py: Python<'_>) -> Result<Option<Py<PyAny>>> {
-        let batch = self.lock(py)?;
+        let batch = self.0.lock(py)?;
         Ok(batch.out.as_ref().map(|array| array.clone_ref(py)))
     }
 
     #[setter]
     fn set_out(&self, py: Python<'_>, out: Option<Py<PyAny>>) -> Result<()> {
-        self.lock(py)?.out = out;
+        self.0.lock(py)?.out = out;
         Ok(())
     }
 
     fn busy(&self, py: Python<'_>, env_ids: Vec<usize>) -> Result<Vec<usize>> {
-        Ok(self.lock(py)?.env.busy(&env_ids))
+        Ok(self.0.lock(py)?.env.busy(&env_ids))
     }
 
     fn begin_reset(
@@ -167,7 +154,7 @@ impl AtariVecEnv {
         seeds: Vec<Option<u64>>,
         new_game: bool,
     ) -> Result<()> {
-        let env = &mut self.lock(py)?.env;
+        let env = &mut self.0.lock(py)?.env;
         Ok(env.begin_reset(&env_ids, &seeds, new_game)?)
     }
 
@@ -177,7 +164,7 @@ impl AtariVecEnv {
         actions: &Bound<'_, PyAny>,
         env_ids: Vec<usize>,
     ) -> Result<()> {
-        let env = &mut self.lock(py)?.env;
+        let env = &mut self.0.lock(py)?.env;
         with_actions(actions, |actions| env.begin_step(actions, &env_ids, None))?;
         Ok(())
     }
@@ -188,7 +175,7 @@ impl AtariVecEnv {
         actions: &Bound<'_, PyAny>,
         obs: &Bound<'_, PyAny>,
     ) -> Result<()> {
-        let batch = &mut *self.lock(py)?;
+        let batch = &mut *self.0.lock(py)?;
         let (destination, slot) = lend(obs)?;
         with_actions(actions, |actions| {
             batch.env.begin_step(actions, &batch.all, Some(slot))
@@ -198,7 +185,7 @@ impl AtariVecEnv {
     }
 
     fn recv<'py>(&self, py: Python<'py>) -> Result<Results<'py>> {
-        let batch = &mut *self.lock(py)?;
+        let batch = &mut *self.0.lock(py)?;
         let (env, step) = (&mut batch.env, &mut batch.step);
         let received = py.detach(|| env.recv(step));
         batch.after_receiving(received)?;
@@ -206,7 +193,7 @@ impl AtariVecEnv {
     }
 
     fn offer(&self, py: Python<'_>, obs: &Bound<'_, PyAny>) -> Result<()> {
-        let batch = &mut *self.lock(py)?;
+        let batch = &mut *self.0.lock(py)?;
         let (destination, slot) = lend(obs)?;
         batch.env.offer(slot)?;
         batch.obs = Some((obs.clone().unbind(), destination));
@@ -214,14 +201,14 @@ impl AtariVecEnv {
     }
 
     fn receive(&self, py: Python<'_>, count: usize) -> Result<Vec<usize>> {
-        let batch = &mut *self.lock(py)?;
+        let batch = &mut *self.0.lock(py)?;
         let env = &mut batch.env;
         let received = py.detach(|| env.receive(count));
         batch.after_receiving(received)
     }
 
     fn drain(&self, py: Python<'_>) -> Result<()> {
-        let batch = &mut *self.lock(py)?;
+        let batch = &mut *self.0.lock(py)?;
         let env = &mut batch.env;
         py.detach(|| env.drain());
         (batch.obs, batch.out) = (None, None);
@@ -236,7 +223,7 @@ impl AtariVecEnv {
         obs: Option<&Bound<'py, PyAny>>,
         took_part: Option<Vec<bool>>,
     ) -> Result<Results<'py>> {
-        let batch = &mut *self.lock(py)?;
+        let batch = &mut *self.0.lock(py)?;
         let mut lent = obs.map(lend).transpose()?;
         let obs = lent.as_mut().map(|(_, slot)| &mut **slot);
         let (env, step) = (&mut batch.env, &mut batch.step);
@@ -249,7 +236,7 @@ impl AtariVecEnv {
         py: Python<'py>,
         env_ids: Vec<usize>,
     ) -> Result<Vec<Bound<'py, PyBytes>>> {
-        let states = self.lock(py)?.env.save_states(&env_ids)?;
+        let states = self.0.lock(py)?.env.save_states(&env_ids)?;
         Ok(states.iter().map(|state| PyBytes::new(py, state)).collect())
     }
 
@@ -260,7 +247,7 @@ impl AtariVecEnv {
         states: Vec<Bound<'_, PyBytes>>,
     ) -> Result<()> {
         let states: Vec<&[u8]> = states.iter().map(PyBytesMethods::as_bytes).collect();
-        Ok(self.lock(py)?.env.restore_states(&env_ids, &states)?)
+        Ok(self.0.lock(py)?.env.restore_states(&env_ids, &states)?)
     }
 
     fn actions(&self, py: Python<'_>, index: usize) -> Result<Vec<u8>> {
@@ -343,7 +330,7 @@ impl AtariVecEnv {
     }
 
     fn close(&self, py: Python<'_>) -> Result<()> {
-        let batch = &mut *self.lock(py)?;
+        let batch = &mut *self.0.lock(py)?;
         let env = &mut batch.env;
         let closed = py.detach(|| env.close());
         batch.after_receiving(closed)
@@ -351,22 +338,6 @@ impl AtariVecEnv {
 }
 
 impl AtariVecEnv {
-    /// The batch, once no other thread is in a call of it.
-    fn lock(&self, py: Python<'_>) -> Result<MutexGuard<'_, Batch>> {
-        if self.is_elsewhere() {
-            let message = "the environments were made in another process, which has their threads";
-            return Err(PyRuntimeError::new_err(message).into());
-        }
-        // What a panic has left in between, the core hands out to nobody.
-        let locked = self.batch.lock_py_attached(py);
-        Ok(locked.unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Whether this is a fork of the process that has the threads, for which it would wait for ever.
-    fn is_elsewhere(&self) -> bool {
-        self.process.is_some_and(|own| own != process::id())
-    }
-
     /// Looks at an environment that is not in flight.
     fn look<T>(
         &self,
@@ -374,20 +345,11 @@ impl AtariVecEnv {
         index: usize,
         look: impl FnOnce(&mut AtariEnv) -> T,
     ) -> Result<T> {
-        Ok(look(self.lock(py)?.env.env(index)?))
+        Ok(look(self.0.lock(py)?.env.env(index)?))
     }
 
     fn palette(&self, py: Python<'_>, index: usize) -> Result<Palette> {
         self.look(py, index, |env| Palette::of(env.console().game()))
-    }
-}
-
-impl Drop for AtariVecEnv {
-    fn drop(&mut self) {
-        // Nobody ends threads that another process has: there the batch is never dropped.
-        if self.is_elsewhere() {
-            mem::forget(Arc::clone(&self.batch));
-        }
     }
 }
 

@@ -1,15 +1,9 @@
 //! [`Batch`]: environments of any kind on threads, as `gymnasium_envs` calls them.
 
-use std::{
-    process,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
-
 use numpy::{IntoPyArray, PyArray1, PyArray3};
 use pyo3::{
-    exceptions::{PyRuntimeError, PyValueError},
+    exceptions::PyValueError,
     prelude::*,
-    sync::MutexExt,
     types::{PyBytes, PyBytesMethods, PyDict},
 };
 use vec_env::{AutoresetMode, Env, EnvError, ObsSlot, Picture, StepBatch, ThreadedVecEnv, VecEnv};
@@ -17,6 +11,7 @@ use vec_env::{AutoresetMode, Env, EnvError, ObsSlot, Picture, StepBatch, Threade
 use crate::{
     arrays::{Destination, describe_spaces, picture_array, with_actions},
     errors::exception,
+    of_process::OfProcess,
 };
 
 /// A batch of environments, stepped while the GIL is free.
@@ -24,11 +19,7 @@ use crate::{
 /// Several threads of Python may call it: each waits for the others' calls to end. `gymnasium_envs` checks the order of
 /// calls and says it in Gymnasium's words.
 #[pyclass(frozen)]
-pub struct Batch {
-    // Nobody ends threads that another process has: there it is never dropped.
-    inner: Mutex<Option<Inner>>,
-    process: u32,
-}
+pub struct Batch(OfProcess<Inner>);
 
 struct Inner {
     // Dropped first: its threads may be writing to the memory that `obs` keeps.
@@ -123,23 +114,12 @@ impl Batch {
             step: StepBatch::default(),
             obs: None,
         };
-        Ok(Self {
-            inner: Mutex::new(Some(inner)),
-            process: process::id(),
-        })
+        Ok(Self(OfProcess::new(inner, true)))
     }
 
     /// The batch, once no other thread is in a call of it.
     fn call<T>(&self, py: Python<'_>, call: impl FnOnce(&mut Inner) -> PyResult<T>) -> PyResult<T> {
-        if self.process != process::id() {
-            let message = "the environments were made in another process, which has their threads";
-            return Err(PyRuntimeError::new_err(message));
-        }
-        let mut inner: MutexGuard<'_, _> = self
-            .inner
-            .lock_py_attached(py)
-            .unwrap_or_else(PoisonError::into_inner);
-        call(inner.as_mut().ok_or_else(|| exception(&EnvError::Closed))?)
+        call(&mut *self.0.lock(py)?)
     }
 }
 
@@ -150,15 +130,6 @@ fn lend(array: &Bound<'_, PyAny>) -> PyResult<(Destination, ObsSlot)> {
     // SAFETY: it is the only slot of the array, which `gymnasium_envs` makes anew for each call.
     let slot = unsafe { destination.slot() };
     Ok((destination, slot))
-}
-
-impl Drop for Batch {
-    fn drop(&mut self) {
-        if self.process != process::id() {
-            let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
-            std::mem::forget(inner.take());
-        }
-    }
 }
 
 #[pymethods]
