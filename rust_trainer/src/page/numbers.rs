@@ -76,14 +76,14 @@ pub(super) fn group(group: &Group<'_>) -> Value {
 /// The curve for each window: `x` in units of `unit` steps, mean, and the ends of the band where there are several
 /// runs. It ends where the first of those that are not finished does.
 fn curves(runs: &[&RunFiles], games: fn(&RunFiles) -> Games, unit: f64) -> Map<String, Value> {
-    let unfinished = runs.iter().map(|run| !run.is_finished());
     let games: Vec<Games> = runs.iter().map(|run| games(run)).collect();
     let games: Vec<&Games> = games.iter().collect();
-    let end_of = |games: &&Games| games.last().map(|game| game.0);
-    let ends = || games.iter().filter_map(end_of);
-    let of_unfinished = games.iter().zip(unfinished);
-    let of_unfinished = of_unfinished.filter_map(|(games, is)| is.then(|| end_of(games))?);
-    let end = of_unfinished.min().or(ends().max()).unwrap_or(0);
+    let ends = |is_finished: bool| {
+        let runs = runs.iter().zip(&games);
+        let runs = runs.filter(move |(run, _)| run.is_finished() == is_finished);
+        runs.filter_map(|(_, games)| games.last().map(|game| game.0))
+    };
+    let end = ends(false).min().or(ends(true).max()).unwrap_or(0);
     let of = |window: usize| {
         let points = mean_curve_of_last(window, &games, end);
         let column = |value: &dyn Fn(&Point) -> f64| column(&points, value);

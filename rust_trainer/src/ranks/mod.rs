@@ -256,16 +256,15 @@ impl Ranks {
         std::mem::take(&mut *waited)
     }
 
-    /// Lets those go on who [wait](Ranks::wait_for_release) for `what`.
-    pub(crate) fn release(&self, what: &str, step: u64) -> Result<(), TrainerError> {
-        let name = released(what, step);
-        self.with_engine(|| (), |engine| engine.is_first_to(&name).map(|_| ()))
-    }
-
-    /// Waits until another rank [releases](Ranks::release) this one, however long that takes.
-    pub(crate) fn wait_for_release(&self, what: &str, step: u64) -> Result<(), TrainerError> {
+    /// Waits until rank 0 is over with `what` and calls this, too, however long that takes. Rank 0 goes on when all have
+    /// heard of it: the store may go with its process.
+    pub(crate) fn wait_for_first(&self, what: &str, step: u64) -> Result<(), TrainerError> {
+        let name = format!("rust_trainer/{what}/{step}");
         let wait = |engine: &dyn Engine| {
-            while !engine.is_taken(&released(what, step))? {
+            if self.is_first() {
+                return engine.is_first_to(&name).map(drop);
+            }
+            while !engine.is_taken(&name)? {
                 if engine.is_taken(TELLER)? {
                     return Err(format!("another rank failed before the {what} was over"));
                 }
@@ -273,7 +272,8 @@ impl Ranks {
             }
             Ok(())
         };
-        self.with_engine(|| (), wait)
+        self.with_engine(|| (), wait)?;
+        self.any(false).map(drop)
     }
 
     fn with_engine<T>(
@@ -289,10 +289,6 @@ impl Ranks {
         *self.waited.lock().unwrap_or_else(PoisonError::into_inner) += began.elapsed();
         result
     }
-}
-
-fn released(what: &str, step: u64) -> String {
-    format!("rust_trainer/{what}/{step}")
 }
 
 /// Tensors like this one, one rank's after another's along `dim`, on its device.

@@ -81,14 +81,8 @@ impl Run {
         }
         // A state takes all ranks; what is played has no use for those of the environments.
         let checkpoint = self.checkpoint_to_play()?;
-        let goes_on = if self.ranks.is_first() {
-            let goes_on = self.evaluate_here(stop, Some(checkpoint))?;
-            self.ranks.release(EVALUATED, learned)?;
-            goes_on
-        } else {
-            self.ranks.wait_for_release(EVALUATED, learned)?;
-            true
-        };
+        let goes_on = !self.ranks.is_first() || self.evaluate_here(stop, Some(checkpoint))?;
+        self.ranks.wait_for_first(EVALUATED, learned)?;
         Ok(!self.ranks.any(!goes_on)?)
     }
 

@@ -101,7 +101,7 @@ impl RunStart {
         let not_handed = TrainerError::value("settings");
         if ranks.is_first() {
             let opened = Self::open(folder, changes)?;
-            ranks.release(OPENED, 0)?;
+            ranks.wait_for_first(OPENED, 0)?;
             if !ranks.is_alone() {
                 let found = opened.checkpoint.as_ref();
                 let read = |found: &Found| {
@@ -114,7 +114,7 @@ impl RunStart {
             let ranks = ranks.clone();
             return Ok(Self { ranks, ..opened });
         }
-        ranks.wait_for_release(OPENED, 0)?;
+        ranks.wait_for_first(OPENED, 0)?;
         let settings = serde_json::from_slice(&ranks.of_first(&[])?).map_err(not_handed)?;
         let bytes = ranks.of_first(&[])?;
         let parse = || Checkpoint::parse(folder, &bytes);

@@ -30,14 +30,7 @@ impl Run {
         self.report.sync()?;
         let checkpoint = self.checkpoint_to_save(stop)?;
         self.write_checkpoint(checkpoint)?;
-        let of = self.learned.step;
-        if self.ranks.is_first() {
-            self.ranks.release(SAVED, of)?;
-        } else {
-            self.ranks.wait_for_release(SAVED, of)?;
-        }
-        // Rank 0, with which the release would go, stays until all have heard of it.
-        self.ranks.any(false).map(drop)
+        self.ranks.wait_for_first(SAVED, self.learned.step)
     }
 
     /// The checkpoint to write: of the present, wherever the run can go on from it; in the midst of an

@@ -18,21 +18,18 @@ pub(super) fn lay_over(below: Table, above: &Table) -> Result<Table, TrainerErro
     let mut table = below;
     table.extend(above.clone());
     let algorithm = algorithm_of(&table)?;
-    // What goes may have been a switch itself.
-    let mut gone: Vec<&str> = Vec::new();
+    // What goes may be a switch itself.
+    let mut changed: Vec<&str> = above.keys().map(String::as_str).collect();
     loop {
-        let is_switched_off = |field: &Field, condition: ReadIf| {
-            let switch = condition.switch();
-            (above.contains_key(switch) || gone.contains(&switch))
-                && table.contains_key(field.name)
-                && !above.contains_key(field.name)
-        };
+        let is_there = |name| table.contains_key(name) && !above.contains_key(name);
         let mut unread = unread(&table, algorithm).into_iter();
-        let Some((field, ..)) = unread.find(|(field, on, _)| is_switched_off(field, *on)) else {
+        let goes =
+            unread.find(|(field, on, _)| changed.contains(&on.switch()) && is_there(field.name));
+        let Some((field, ..)) = goes else {
             return Ok(table);
         };
         table.remove(field.name);
-        gone.push(field.name);
+        changed.push(field.name);
     }
 }
 
