@@ -219,17 +219,20 @@ def test_the_gil_is_free_while_envs_step() -> None:
     assert after - before > 100
 
 
-def test_a_forked_child_leaves_the_threads_alone() -> None:
-    envs = make(num_threads=2)
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_a_forked_child_leaves_threads_alone_and_goes_on_without(num_threads: int) -> None:
+    envs = make(2, num_threads=num_threads)
     envs.reset()
     pid = os.fork()
     if pid == 0:
+        status = 1
         try:
-            envs.close()
+            envs.step(np.zeros((2, 2), np.float32))
+            status = 0 if num_threads == 1 else 1
         except RuntimeError as error:
-            os._exit(0 if "another process" in str(error) else 1)
+            status = 0 if num_threads == 2 and "another process" in str(error) else 1
         finally:
-            os._exit(2)
+            os._exit(status)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 

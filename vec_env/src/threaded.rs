@@ -5,7 +5,7 @@ use std::{fmt, thread, time::Duration};
 use crate::{
     env::Env,
     error::EnvError,
-    pool::{Pool, Threads, Work},
+    pool::{Pool, SPIN, Threads, Work},
     slot::ObsSlot,
     spaces::{ActionBatch, Actions, AutoresetMode, BatchSpec},
     step::StepBatch,
@@ -13,9 +13,6 @@ use crate::{
     sync::no_envs,
     vec_env::VecEnv,
 };
-
-/// How long a thread that finds nothing to do looks for work before it sleeps, and is woken for some 30 µs.
-const SPIN: Duration = Duration::from_micros(50);
 
 /// A batch of environments of one kind, stepped by several threads: whoever is free takes the next environment.
 pub struct ThreadedVecEnv<E: Env + 'static> {
@@ -105,6 +102,12 @@ impl<E: Env + 'static> ThreadedVecEnv<E> {
             spec,
             was_reset: false,
         })
+    }
+
+    /// Whether threads of its own step environments, too: a process that was forked has none of them.
+    #[must_use]
+    pub fn has_threads(&self) -> bool {
+        self.pool.as_ref().is_some_and(Pool::has_threads)
     }
 
     /// Looks into an environment.

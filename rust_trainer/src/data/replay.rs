@@ -4,7 +4,7 @@
 //! before. Held is the newest alone; a stack is rebuilt from those of the steps before, byte for byte.
 //! Whatever a recipe does where an episode begins (zeros, the first frame repeated) or does not (a
 //! stack that goes on across a lost life), is seen by comparison: where the older frames of an
-//! observation are not the newer ones of that before it, they are held beside.
+//! observation are not the newer ones of that before it, they are held beside. Pictures in three colours are held whole.
 
 mod held_actions;
 mod state;
@@ -359,15 +359,20 @@ enum ObsPlace {
     Last(usize),
 }
 
+/// Whether observations are stacks of frames. Three channels are taken for colours, none of which was seen before.
+fn is_stack(spec: &ObsSpec) -> bool {
+    spec.is_image() && spec.shape[0] != 3
+}
+
 /// Frames that observations are stacks of; 1 for those that are none.
 fn stack_of(spec: &ObsSpec) -> usize {
-    if spec.is_image() { spec.shape[0] } else { 1 }
+    if is_stack(spec) { spec.shape[0] } else { 1 }
 }
 
 /// What one frame is like.
 fn frame_of(spec: &ObsSpec) -> ObsSpec {
     let mut frame = spec.clone();
-    if spec.is_image() {
+    if is_stack(spec) {
         frame.shape.remove(0);
     }
     frame

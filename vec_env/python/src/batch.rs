@@ -109,12 +109,14 @@ impl Batch {
         let envs: Result<Vec<E>, String> = (0..num_envs).map(|_| make()).collect();
         let envs = envs.map_err(PyValueError::new_err)?;
         let envs = ThreadedVecEnv::new(envs, mode, num_threads);
+        let envs = envs.map_err(|error| exception(&error))?;
+        let has_threads = envs.has_threads();
         let inner = Inner {
-            envs: Box::new(envs.map_err(|error| exception(&error))?),
+            envs: Box::new(envs),
             step: StepBatch::default(),
             obs: None,
         };
-        Ok(Self(OfProcess::new(inner, true)))
+        Ok(Self(OfProcess::new(inner, has_threads)))
     }
 
     /// The batch, once no other thread is in a call of it.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vec_env::AutoresetMode;
+use vec_env::{AutoresetMode, pool::SPIN};
 
 use crate::rl::{game::FilmedGames, recipe::Recipe};
 
@@ -41,7 +41,7 @@ impl BatchOptions {
             autoreset: AutoresetMode::SameStep,
             num_threads: 0,
             cores: Vec::new(),
-            spin: Duration::from_micros(50),
+            spin: SPIN,
             batch_size: 0,
             draw_all: false,
             film: None,

@@ -232,7 +232,7 @@ fn every_transition_is_that_of_a_memory_of_whole_observations() {
     use Start::{FirstFrameRepeated, GoesOn, Unseen, Zeros};
     let mut seed = 0;
     for start in [Zeros, FirstFrameRepeated, GoesOn, Unseen] {
-        for shape in [[4, 2, 2], [3, 1, 3], [1, 2, 2]] {
+        for shape in [[4, 2, 2], [2, 1, 3], [3, 1, 3], [1, 2, 2]] {
             for (num_envs, n_step) in [(1, 1), (3, 1), (2, 3), (1, 5), (4, 9)] {
                 seed += 1;
                 play(&spec(&shape, Dtype::Uint8), start, num_envs, n_step, seed);
@@ -371,4 +371,14 @@ fn a_million_transitions_of_atari_take_7_gigabytes() {
     let spec = spec(&[4, 84, 84], Dtype::Uint8);
     let bytes = Replay::num_bytes((&spec, &TWO), 8, 1_000_000, 3);
     assert!((7_056_000_000..7_080_000_000).contains(&bytes), "{bytes}");
+}
+
+/// Of a picture in three colours nothing was seen before.
+#[test]
+fn colours_take_three_times_as_much_as_frames() {
+    let bytes = |shape: &[usize]| {
+        let spec = spec(shape, Dtype::Uint8);
+        Replay::num_bytes((&spec, &TWO), 8, 1_000_000, 3) / 1_000_000_000
+    };
+    assert_eq!((bytes(&[1, 84, 84]), bytes(&[3, 84, 84])), (7, 21));
 }
