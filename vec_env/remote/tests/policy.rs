@@ -126,7 +126,7 @@ fn a_policy_says_what_it_says_there_and_remembers_each_client() {
     assert_eq!(policy.act(&[0.0; 4], GREEDY), Err(RemoteError::Closed));
 }
 
-/// The example, which `cargo test` builds, too.
+/// The example, which `cargo test` builds, too, unless it is asked for tests alone.
 fn control_loop(address: &str) {
     let folder = env::current_exe().unwrap();
     let program = folder
