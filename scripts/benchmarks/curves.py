@@ -3,8 +3,9 @@
     scripts/benchmarks/curves.py train --results NAME --folder FOLDER --seeds 1-3
     scripts/benchmarks/curves.py report --results NAME [--folder FOLDER]
 
-NAME is one of the studies below, `curves` if none is named. `train` leaves out what is done.
-`report` takes the runs of FOLDER, or what is checked in; it writes every game as
+NAME is one of the studies below, `curves` if none is named. `train` leaves out what is done, and
+bf16 where the processor has no instructions for it, so that it is emulated.
+`report` adds the runs of FOLDER, if one is named, to what is checked in; it writes every game as
 `docs/results/NAME/episodes.csv`, and `curves.png` and `curves.txt` beside it: over the seeds that
 all contestants there have, the mean of the mean raw return of the last 100 games, and of all, with
 its 95 % interval by bootstrap over seeds; and how far each two are apart, seed by seed, over the
@@ -36,6 +37,7 @@ CONTESTANTS = {
     "PyTorch PPO on native": ["--envs", "ours"],
 }
 TABLE = Table(RESULTS / "curves", ["contestant", "seed"])
+HAS_BF16 = "_bf16" in Path("/proc/cpuinfo").read_text()
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,8 @@ def run_name(contestant: str) -> str:
 def train(folder: Path, seeds: list[int]) -> None:
     """Train what is not there yet."""
     of = study()
-    for seed, contestant in itertools.product(seeds, of.contestants()):
+    contestants = [of_ours for of_ours in of.contestants() if HAS_BF16 or "bf16" not in of_ours]
+    for seed, contestant in itertools.product(seeds, contestants):
         run = folder / f"{run_name(contestant)}{seed}"
         games = run.with_suffix(".csv")
         if games.exists():

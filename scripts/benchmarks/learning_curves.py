@@ -48,23 +48,38 @@ class Table:
         self.columns = [*keys, *GAME, *more]
 
     def collect(self, runs: Iterable[tuple[Key, Path]]) -> None:
-        """Write the games of runs, each of which has them in a file."""
+        """Add the games of runs, each of which has them in a file, in place of earlier ones."""
+        games_of: dict[Key, list[dict[str, str]]] = {}
+        for row in self.rows():
+            games_of.setdefault(self.key(row), []).append(row)
+        for key, games in runs:
+            names = dict(zip(self.keys, key, strict=True))
+            with games.open() as rows:
+                games_of[self.key(names)] = [row | names for row in csv.DictReader(rows)]
         with (self.results / "episodes.csv").open("w", newline="") as file:
             writer = csv.DictWriter(file, self.columns, extrasaction="ignore", lineterminator="\n")
             writer.writeheader()
-            for key, games in runs:
-                with games.open() as rows:
-                    for row in csv.DictReader(rows):
-                        writer.writerow(dict(zip(self.keys, key, strict=True)) | row)
+            writer.writerows(row for key in sorted(games_of) for row in games_of[key])
+
+    def rows(self) -> list[dict[str, str]]:
+        """Return what is checked in, nothing if there is no file."""
+        games = self.results / "episodes.csv"
+        if not games.exists():
+            return []
+        with games.open() as file:
+            return list(csv.DictReader(file))
+
+    def key(self, row: dict[str, Any]) -> Key:
+        """Return which run a row is of."""
+        *names, seed = (str(row[key]) for key in self.keys)
+        return *names, int(seed)
 
     def read(self) -> Runs:
         """Return the games of each run: `[games, columns without the keys]`."""
         runs: dict[Key, list[list[str]]] = {}
-        with (self.results / "episodes.csv").open() as file:
-            for row in csv.DictReader(file):
-                *names, seed = (row[key] for key in self.keys)
-                games = runs.setdefault((*names, int(seed)), [])
-                games.append([row[column] for column in self.columns[len(self.keys) :]])
+        for row in self.rows():
+            games = runs.setdefault(self.key(row), [])
+            games.append([row[column] for column in self.columns[len(self.keys) :]])
         return {key: np.array(games, float) for key, games in runs.items()}
 
     def store(self, figure: Figure, lines: list[str]) -> None:
@@ -116,7 +131,7 @@ def main(
     found: Callable[[Path], Iterable[tuple[Key, Path]]],
     report: Callable[[Runs], None],
 ) -> None:
-    """Do what the command line says: train, or report on a folder's runs or what is checked in."""
+    """Do what the command line says: train, or report on what is checked in and a folder's runs."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
