@@ -43,17 +43,20 @@ class Trainer:
             **options,
         )
 
-    def run(self, *arguments: object, status: int = 0) -> tuple[str, str]:
-        """Run a command to its end, check its exit status, return what it printed.
+    def run(
+        self, *arguments: object, status: int = 0, stdout: IO[str] | int = subprocess.PIPE
+    ) -> tuple[str, str]:
+        """Run a command to its end, check its exit status, return what it printed here.
 
         A word on environments that are being made is left out: it comes where cores are busy.
         """
-        process = self.start(*arguments)
+        process = self.start(*arguments, stdout=stdout)
         try:
             out, err = process.communicate(timeout=300)
         except subprocess.TimeoutExpired:
             process.kill()
             raise
+        out = out or ""
         assert process.returncode == status, out + err
         return out, re.sub(r"^.* being made …\n", "", err, flags=re.MULTILINE)
 
