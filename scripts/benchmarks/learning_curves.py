@@ -1,7 +1,7 @@
 """What learning curves of several seeds have in common: runs, games, statistics, a picture.
 
 What the games come to is computed as `rust_trainer seeds` does it, by an example of the trainer
-(`cargo build --release -p rust_trainer --example learning_curves`).
+(`cargo build --release --example learning_curves`).
 """
 
 from __future__ import annotations

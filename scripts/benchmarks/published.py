@@ -1,6 +1,6 @@
 """Runs of ten million agent steps beside what is published, from what is checked in.
 
-    cargo build --release -p rust_trainer --example learning_curves
+    cargo build --release --example learning_curves
     python scripts/benchmarks/published.py
 
 Reads every run `docs/results/*-10m-seed*` and `rust_trainer/src/page/published.json`; writes
