@@ -361,3 +361,17 @@ def test_the_versions_that_are_asked_for_are_those_of_the_crates_and_the_package
         text = (ROOT / path).read_text()
         assert set(re.findall(r"(?:Rust|rustup\.rs,) (\d[\d.]*\d)", text)) == {rust}, path
         assert set(re.findall(r"Python (\d[\d.]*\d) or newer", text)) == {python}, path
+
+
+def test_a_set_up_to_train_builds_the_parts_of_one_to_test(sources: Path) -> None:
+    """With other features of a library all that stands on it would be compiled once more."""
+    train = ["--package", "rust_trainer", "--package", "rust_trainer_python"]
+    assert " ".join(train) in (ROOT / "scripts/setup").read_text()
+    form = ["--edges", "normal,build", "--prefix", "none", "--no-dedupe", "--format", "{p}: {f}"]
+    parts = []
+    for packages in (train, ["--workspace"]):
+        command = ["cargo", "tree", "--offline", "--locked", *packages, *form]
+        shown = subprocess.check_output(command, cwd=sources, text=True)
+        parts.append({line.replace(" (*)", "") for line in shown.splitlines()})
+    assert len(parts[0]) > 100
+    assert not parts[0] - parts[1]
