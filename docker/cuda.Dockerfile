@@ -2,7 +2,7 @@
 # host brings its driver, by the NVIDIA Container Toolkit.
 #
 #   ./scripts/wheels && docker build -f docker/cuda.Dockerfile -t atari-trainer:cuda .
-#   docker run --rm --gpus all -v "$PWD/runs:/work/runs" atari-trainer:cuda train ppo-atari --device cuda
+#   mkdir -p runs && docker run --rm --gpus all -v "$PWD/runs:/work/runs" atari-trainer:cuda train ppo-atari --device cuda
 #
 # Never built: hadolint reads it, no engine was there to run it.
 FROM python:3.12-slim-bookworm

@@ -1,7 +1,7 @@
 """Learning curves beside the plain PyTorch PPO, with the same settings.
 
-    scripts/benchmarks/curves.py train --results NAME --folder FOLDER --seeds 1-3
-    scripts/benchmarks/curves.py report --results NAME [--folder FOLDER]
+    .venv/bin/python scripts/benchmarks/curves.py train --results NAME --folder FOLDER --seeds 1-3
+    .venv/bin/python scripts/benchmarks/curves.py report --results NAME [--folder FOLDER]
 
 NAME is one of the studies below, `curves` if none is named. `train` leaves out what is done, and
 bf16 where the processor has no instructions for it, so that it is emulated.

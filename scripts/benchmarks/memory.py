@@ -44,7 +44,7 @@ def soak(name: str, steps: int) -> list[Row]:
         vec.reset(seed=0)
         rounds = steps // NUM_ENVS
         for number in range(rounds + 1):
-            if number % (rounds // SAMPLES) == 0:
+            if number % max(1, rounds // SAMPLES) == 0:
                 if name.endswith("restarted") and number:
                     # A worker is killed at each sample, and made anew.
                     pids = vec.worker_pids
@@ -83,10 +83,13 @@ def main() -> None:
     parser.add_argument("backends", nargs="*", metavar="BACKEND", help=f"of: {'; '.join(BACKENDS)}")
     parser.add_argument("--steps", type=int, default=1_000_000, help="agent steps, over all envs")
     arguments = parser.parse_args()
+    if unknown := set(arguments.backends) - set(BACKENDS):
+        parser.error(f"no such backend: {', '.join(unknown)}")
     rows: list[Row] = []
     for name in arguments.backends or BACKENDS:
         rows += soak(name, arguments.steps)
-        half = [row for row in rows if row["backend"] == name][SAMPLES // 2 :]
+        half = [row for row in rows if row["backend"] == name]
+        half = half[len(half) // 2 :]
         growth = (half[-1]["own_bytes"] - half[0]["own_bytes"]) / 2**20
         print(f"{name}: {growth:+.2f} MiB over the second half", file=sys.stderr)
         write(rows)

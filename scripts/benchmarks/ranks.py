@@ -1,17 +1,19 @@
 """Learning curves of one process and of two ranks at equal batch.
 
-    scripts/benchmarks/ranks.py train --folder FOLDER --seeds 1-5    # goes on where it stopped
-    scripts/benchmarks/ranks.py report --folder FOLDER               # or of what is checked in
+    .venv/bin/python scripts/benchmarks/ranks.py train --folder FOLDER --seeds 1-5
+    .venv/bin/python scripts/benchmarks/ranks.py report [--folder FOLDER]
 
-`report` writes every game as `docs/results/ranks/episodes.csv`, and `curves.png` and `curves.txt`
-beside it: for each game the mean over seeds of the mean raw return of the last 100 games, with its
-95 % interval by bootstrap over seeds; and the difference between two ranks and one process with
-the same seed, with its 95 % interval by Student's t.
+`train` leaves out what is done. `report` writes every game of FOLDER, or of what is checked in, as
+`docs/results/ranks/episodes.csv`, and `curves.png` and `curves.txt` beside it: for each game the
+mean over seeds of the mean raw return of the last 100 games, with its 95 % interval by bootstrap
+over seeds; and the difference between two ranks and one process with the same seed, with its 95 %
+interval by Student's t.
 """
 
 from __future__ import annotations
 
 import itertools
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +44,7 @@ def train(folder: Path, seeds: list[int]) -> None:
         run = folder / f"{game}-{ranks}-seed{seed}"
         if list(run.glob(f"checkpoints/step-*{steps // 1000}???.safetensors")):
             continue
+        shutil.rmtree(run, ignore_errors=True)  # what was interrupted
         size = ["--total-steps", str(steps), "--checkpoint-every", str(10 * steps)]
         starter = TORCHRUN if ranks == "2" else []
         learning_curves.train(run, seed, [*settings, *COMMON, *size], *starter)

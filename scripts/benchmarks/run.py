@@ -62,13 +62,13 @@ class Contestant:
     def run(self) -> Sample:
         """Run it; return what it printed and its peak memory."""
         allowed = sorted(os.sched_getaffinity(0))[: self.cores or None]
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as stderr:
             process = subprocess.Popen(
                 self.command,
                 cwd=folder,
                 env=os.environ | self.environment,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=stderr,
                 text=True,
                 preexec_fn=lambda: os.sched_setaffinity(0, allowed),
             )
@@ -79,7 +79,9 @@ class Contestant:
             assert process.stdout is not None
             lines = process.stdout.read().splitlines()
             if process.returncode:
-                sys.exit(f"{' '.join(self.command)} ended with status {process.returncode}")
+                stderr.seek(0)
+                ended = f"{' '.join(self.command)} ended with status {process.returncode}"
+                sys.exit(f"{ended}:\n{stderr.read()[-2000:]}")
             is_ours = self.command[0] == str(TRAINER)
             sample = training_sample(Path(folder)) if is_ours else json.loads(lines[-1])
         return sample | {"peak_memory": peak}

@@ -65,7 +65,8 @@ class Variant:
 
     def __init__(self, runs: Path, options: argparse.Namespace, values: tuple[str, ...]) -> None:
         self.values = dict(zip((name for name, _ in options.vary), values, strict=True))
-        self.name = "_".join(f"{name}-{value}" for name, value in self.values.items()) or "all"
+        name = "_".join(f"{name}-{value}" for name, value in self.values.items()) or "all"
+        self.name = name.replace("/", "-")
         self.folder = runs / self.name
         self.options = options
 
@@ -78,8 +79,9 @@ class Variant:
             cores = str(max(1, int(self.options.cpus)))
             words += [*self.options.arguments, "--seeds", self.options.seeds]
             words += itertools.chain(*((f"--{name}", value) for name, value in self.values.items()))
+            given = {word.partition("=")[0] for word in words}
             for name in ("--torch-threads", "--env-threads"):
-                words += [] if name in words else [name, cores]
+                words += [] if name in given else [name, cores]
             words += ["--runs-dir", str(self.folder.parent), "--run-name", self.name]
         environment = os.environ | {"VIRTUAL_ENV": sys.prefix}
         made = subprocess.run([str(PROGRAM), *words], env=environment, stdout=subprocess.PIPE)

@@ -215,6 +215,56 @@ def test_another_interpreter_or_a_broken_one_makes_another_environment(built: Pr
     assert built.called().count("-m venv") == 1
 
 
+def test_a_project_that_was_moved_makes_another_environment(built: Project) -> None:
+    """Whose programs would name the folder where they were."""
+    before = built.root
+    built.root = before.with_name("moved here")
+    before.rename(built.root)
+    for _ in range(2):
+        built.run("doctor")
+    assert built.called().count("-m venv") == 1
+
+
+def test_the_index_of_torch_is_kept(project: Project) -> None:
+    index = "https://packages.example/cpu"
+    project.run("doctor", TORCH_INDEX_URL=index)
+    assert f"--index-url {index} torch" in project.called()
+    project.run("doctor")
+    assert "--editable" not in project.called()
+    project.run("doctor", TORCH_INDEX_URL="")
+    assert "--editable" in project.called()
+
+
+def test_a_new_version_of_the_module_is_built_before_the_package_asks_for_it(
+    built: Project,
+) -> None:
+    for name in ("pyproject.toml", "Cargo.toml"):
+        path = built.root / name
+        path.write_text(path.read_text() + "# 0.2.0\n")
+    change(built.root / "Cargo.toml")
+    built.run("doctor")
+    called = built.called()
+    assert called.index("-m maturin") < called.index("--editable")
+
+
+@pytest.mark.parametrize("name", ["ray_sweep", "ray_train"])
+def test_help_of_ray_installs_no_ray(project: Project, name: str) -> None:
+    ended = project.run("--help", script=project.root / "scripts" / name)
+    assert f"./scripts/{name} --" in ended.stdout
+    assert project.called() == ""
+
+
+@pytest.mark.parametrize("words", [["--help"], ["one", "two"], ["dist"]])
+def test_gpu_pack_builds_nothing_for_what_is_no_folder_to_pack(
+    project: Project, words: list[str]
+) -> None:
+    words = [str(project.root / word) if word == "dist" else word for word in words]
+    write_program(project.bin / "realpath", '#!/bin/sh\necho "$2"\n')
+    ended = project.run(*words, script=project.root / "scripts/gpu_pack", status=1)
+    assert ended.stderr.startswith("gpu_pack: ")
+    assert (ended.stdout, project.called()) == ("", "")
+
+
 def test_the_trainers_module_is_that_of_the_last_build(built: Project) -> None:
     placed = built.root / "rust_trainer/python/rust_trainer/_rust_trainer.so"
     assert placed.read_text() == "module\n"
