@@ -77,7 +77,7 @@ def run_name(contestant: str) -> str:
 def train(folder: Path, seeds: list[int]) -> None:
     """Train what is not there yet."""
     of = study()
-    contestants = [of_ours for of_ours in of.contestants() if HAS_BF16 or "bf16" not in of_ours]
+    contestants = [name for name in of.contestants() if HAS_BF16 or "bf16" not in name]
     for seed, contestant in itertools.product(seeds, contestants):
         run = folder / f"{run_name(contestant)}{seed}"
         games = run.with_suffix(".csv")

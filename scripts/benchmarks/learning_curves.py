@@ -49,11 +49,9 @@ class Table:
 
     def collect(self, runs: Iterable[tuple[Key, Path]]) -> None:
         """Add the games of runs, each of which has them in a file, in place of earlier ones."""
-        games_of: dict[Key, list[dict[str, str]]] = {}
-        for row in self.rows():
-            games_of.setdefault(self.key(row), []).append(row)
+        games_of = self.rows()
         for key, games in runs:
-            names = dict(zip(self.keys, key, strict=True))
+            names = dict(zip(self.keys, map(str, key), strict=True))
             with games.open() as rows:
                 games_of[self.key(names)] = [row | names for row in csv.DictReader(rows)]
         with (self.results / "episodes.csv").open("w", newline="") as file:
@@ -61,26 +59,28 @@ class Table:
             writer.writeheader()
             writer.writerows(row for key in sorted(games_of) for row in games_of[key])
 
-    def rows(self) -> list[dict[str, str]]:
-        """Return what is checked in, nothing if there is no file."""
+    def rows(self) -> dict[Key, list[dict[str, str]]]:
+        """Return the rows of each run that is checked in; none if there is no file."""
         games = self.results / "episodes.csv"
-        if not games.exists():
-            return []
-        with games.open() as file:
-            return list(csv.DictReader(file))
+        of_runs: dict[Key, list[dict[str, str]]] = {}
+        if games.exists():
+            with games.open() as file:
+                for row in csv.DictReader(file):
+                    of_runs.setdefault(self.key(row), []).append(row)
+        return of_runs
 
-    def key(self, row: dict[str, Any]) -> Key:
+    def key(self, row: dict[str, str]) -> Key:
         """Return which run a row is of."""
-        *names, seed = (str(row[key]) for key in self.keys)
+        *names, seed = (row[key] for key in self.keys)
         return *names, int(seed)
 
     def read(self) -> Runs:
         """Return the games of each run: `[games, columns without the keys]`."""
-        runs: dict[Key, list[list[str]]] = {}
-        for row in self.rows():
-            games = runs.setdefault(self.key(row), [])
-            games.append([row[column] for column in self.columns[len(self.keys) :]])
-        return {key: np.array(games, float) for key, games in runs.items()}
+        columns = self.columns[len(self.keys) :]
+        return {
+            key: np.array([[row[column] for column in columns] for row in rows], float)
+            for key, rows in self.rows().items()
+        }
 
     def store(self, figure: Figure, lines: list[str]) -> None:
         """Write the picture of the curves and the text about them beside the games."""

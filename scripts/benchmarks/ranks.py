@@ -3,11 +3,11 @@
     .venv/bin/python scripts/benchmarks/ranks.py train --folder FOLDER --seeds 1-5
     .venv/bin/python scripts/benchmarks/ranks.py report [--folder FOLDER]
 
-`train` leaves out what is done. `report` writes every game of FOLDER, or of what is checked in, as
-`docs/results/ranks/episodes.csv`, and `curves.png` and `curves.txt` beside it: for each game the
-mean over seeds of the mean raw return of the last 100 games, with its 95 % interval by bootstrap
-over seeds; and the difference between two ranks and one process with the same seed, with its 95 %
-interval by Student's t.
+`train` leaves out what is done. `report` adds the runs of FOLDER, if one is named, to what is
+checked in; it writes every game as `docs/results/ranks/episodes.csv`, and `curves.png` and
+`curves.txt` beside it: for each game the mean over seeds of the mean raw return of the last 100
+games, with its 95 % interval by bootstrap over seeds; and the difference between two ranks and one
+process with the same seed, with its 95 % interval by Student's t.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from program import MODULE, PROGRAM, Trainer
+from project import Project
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -60,3 +61,16 @@ def trained(trainer: Trainer, train_once: Callable[..., Path]) -> Callable[..., 
         return shutil.copytree(train_once(*arguments), trainer.folder / "runs/run")
 
     return copy
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def built(project: Project) -> Project:
+    """The project with all set up."""
+    project.run()
+    project.called()
+    return project
