@@ -7,6 +7,8 @@ import inspect
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -96,6 +98,26 @@ def test_what_a_callback_raises_comes_back(tmp_path: Path) -> None:
     with pytest.raises(LookupError, match=r"at \d+"):
         train(settings(tmp_path), callback=fail, progress=False)
     assert list(tmp_path.glob("run/checkpoints/step-*"))
+
+
+@pytest.mark.parametrize("driver", [False, True])
+def test_torch_is_imported_where_gpus_have_a_driver(driver: bool, tmp_path: Path) -> None:
+    if driver:
+        stand_in = Path(torch.__file__).parent / "lib/libc10.so"
+        (tmp_path / "libcuda.so.1").symlink_to(stand_in)
+    elif torch.cuda.is_available():
+        pytest.skip("there is a driver")
+    code = """if True:
+        import sys, rust_trainer
+        assert rust_trainer.main(["--version"]) == 0
+        print("torch" in sys.modules)
+        import torch
+        print(torch.ones(3) @ torch.ones(3))
+    """
+    environment = os.environ | {"LD_LIBRARY_PATH": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    out = subprocess.check_output(command, env=environment, text=True)
+    assert out.splitlines()[1:] == [str(driver), "tensor(3.)"]
 
 
 def test_ctrl_c_leaves_a_checkpoint_and_pythons_handler(tmp_path: Path) -> None:
