@@ -41,6 +41,16 @@ def checked_integer(name: str, value: Any) -> int:
     raise TypeError(f"{name} must be an integer, not {value!r}")
 
 
+def checked_seed(value: Any) -> int | None:
+    """Return a seed of one env, if there is one."""
+    if value is None:
+        return None
+    seed = checked_integer("seed", value)
+    if not 0 <= seed < SEED_END:
+        raise ValueError(f"seed {seed} lies outside of [0, {SEED_END})")
+    return seed
+
+
 def check_count(name: str, value: Any, minimum: int) -> int:
     """Return a number of things, at least `minimum`, as an `int`."""
     count = checked_integer(name, value)

@@ -146,6 +146,11 @@ class Recipe:
         return tuple(field.name for field in fields(Recipe))
 
     @property
+    def steps_per_second(self) -> float:
+        """Agent steps of a second of play, in which the console shows 60 frames."""
+        return 60 / self.frame_skip
+
+    @property
     def observation_shape(self) -> tuple[int, ...]:
         """The shape of what one player observes."""
         if self.obs_type == "ram":

@@ -59,7 +59,7 @@ def make_env(
         return env
     if env.render_mode != PICTURES:
         raise UnsupportedError(f'render_mode="human": `{request.env_id.name}` draws no pictures')
-    return in_window(env, None if request.recipe is None else request.recipe.frame_skip)
+    return in_window(env, is_game=request.recipe is not None)
 
 
 def build_env(request: EnvRequest, env_index: int) -> gym.Env:

@@ -83,7 +83,8 @@ class parallel_env(ParallelEnv[str, np.ndarray, Any]):  # type: ignore[misc]  # 
             raise UnsupportedError("PettingZoo's API has one game: leave batch_size at 0")
         played: Any = {**settings, "num_players": 2, "autoreset": "disabled"}
         self.venv = make_vec(env_id, 1, **played)
-        self.metadata = {**self.metadata, "name": str(env_id)}
+        of_game = {"name": str(env_id), "render_fps": self.venv.metadata["render_fps"]}
+        self.metadata = {**self.metadata, **of_game}
         self.render_mode = render_mode
         self.possible_agents = list(AGENTS)
         self.agents: list[str] = []

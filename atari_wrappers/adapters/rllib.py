@@ -13,12 +13,11 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector.utils import batch_space
 
-from atari_wrappers.adapters.gymnasium import open_env
+from atari_wrappers.adapters.gymnasium import open_env, open_vec
 from atari_wrappers.adapters.shared import check_settings, info_rows
 from atari_wrappers.errors import ResetNeededError, UnsupportedError, WorkerError
-from atari_wrappers.factory import make_vec
 from atari_wrappers.recipes import Recipe
-from atari_wrappers.settings import Settings
+from atari_wrappers.settings import Settings, merged
 from atari_wrappers.types import StepResult
 from atari_wrappers.vector.env import VecEnv
 
@@ -71,23 +70,26 @@ class EnvCreator:
 
     def __init__(self, env_id: str, settings: Mapping[str, Any]) -> None:
         self.env_id = env_id
-        self.settings: dict[str, Any] = {"autoreset": "next-step"} | dict(settings)
-        _check(Settings(**self.settings))
+        self.settings = {"autoreset": "next-step"} | dict(settings)
+        named = dict(self.settings)
+        named.pop("render_mode", None)
+        _check(merged(None, named))
 
     def __call__(self, env_config: Mapping[str, Any]) -> gym.vector.VectorEnv | gym.Env:
         """Make it."""
         settings = self.settings | dict(env_config)
-        num_envs = settings.pop("num_envs", None)
-        _check_layout(Settings(**settings))
+        num_envs, mode = settings.pop("num_envs", None), settings.pop("render_mode", None)
+        checked = merged(None, settings)
+        _check_layout(checked)
         if num_envs is None:
-            env = open_env(self.env_id, **settings)
+            env = open_env(self.env_id, mode, **settings)
             space = env.observation_space
             if not _is_stack(space, getattr(env.unwrapped, "recipe", None)):
                 return env
             space = _network_space(space)
             return gym.wrappers.TransformObservation(env, _network_images, space)
-        _check(Settings(**settings))
-        envs = make_vec(self.env_id, num_envs, **settings)
+        _check(checked)
+        envs = open_vec(self.env_id, num_envs, mode, **settings)
         is_stack = _is_stack(envs.single_observation_space, envs.recipe)
         return NetworkImages(envs) if is_stack else envs
 

@@ -164,7 +164,7 @@ class PythonEnvsBackend(Backend):
             info["final_info"] |= merged.pop("final_info")
             merged.pop("_final_info")
         for name, value in merged.items():
-            if name not in info and name.removeprefix("_") not in RESERVED:
+            if name not in info and str(name).removeprefix("_") not in RESERVED:
                 info[name] = value
 
     def _take_spaces(self, spaces: dict[int, tuple[gym.Space[Any], gym.Space[Any]]]) -> None:

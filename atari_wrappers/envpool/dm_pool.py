@@ -50,13 +50,14 @@ class DMEnvPool(EnvPoolMixin, dm_env.Environment):  # type: ignore[misc]
 
     def reset(self, env_id: Any = None) -> dm_env.TimeStep:
         """Restart envs with new games."""
+        state = self._pool.reset(env_id)
         self._begins[slice(None) if env_id is None else env_id] = True
-        return self._time_step(self._pool.reset(env_id))
+        return self._time_step(state)
 
     def async_reset(self) -> None:
         """Begin to restart every env; `recv` waits for it."""
-        self._begins[:] = True
         super().async_reset()
+        self._begins[:] = True
 
     def recv(self, reset: bool = False, return_info: bool = True) -> dm_env.TimeStep:
         """Wait for the envs that were begun, or for the first `batch_size` of them."""
@@ -87,23 +88,33 @@ class DMEnvPool(EnvPoolMixin, dm_env.Environment):  # type: ignore[misc]
 
     def action_spec(self) -> specs.DiscreteArray:
         """Return what an env takes."""
-        return specs.DiscreteArray(int(self.spec.action_space.n), dtype=np.int32, name="action")
+        return action_spec(self.spec)
 
     def observation_spec(self) -> Observation:
         """Return what an env shows."""
+        return observation_spec(self.spec)
 
-        def array(name: str) -> specs.BoundedArray:
-            of_info = {"env_id": "info:env_id", "obs": "obs"}.get(name, f"info:{name}")
-            of = self.spec.state_array_spec[of_info]
-            shape = [side for side in of.shape if side >= 0]
-            return specs.BoundedArray(shape, of.dtype, of.minimum, of.maximum, name)
 
-        env_id = array("env_id")
-        return Observation(
-            env_id,
-            Players(env_id),
-            array("obs"),
-            array("lives"),
-            array("reward"),
-            specs.DiscreteArray(2, np.int32, "terminated"),
-        )
+def action_spec(spec: EnvSpec) -> specs.DiscreteArray:
+    """Return what an env of a pool takes."""
+    return specs.DiscreteArray(int(spec.action_space.n), dtype=np.int32, name="action")
+
+
+def observation_spec(spec: EnvSpec) -> Observation:
+    """Return what an env of a pool shows."""
+
+    def array(name: str) -> specs.BoundedArray:
+        of_info = {"env_id": "info:env_id", "obs": "obs"}.get(name, f"info:{name}")
+        of = spec.state_array_spec[of_info]
+        shape = [side for side in of.shape if side >= 0]
+        return specs.BoundedArray(shape, of.dtype, of.minimum, of.maximum, name)
+
+    env_id = array("env_id")
+    return Observation(
+        env_id,
+        Players(env_id),
+        array("obs"),
+        array("lives"),
+        array("reward"),
+        specs.DiscreteArray(2, np.int32, "terminated"),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import gymnasium as gym
@@ -48,6 +49,12 @@ class StepInfo(dict[str, Any]):
             raise KeyError("ram: read it before the next step; the consoles have gone on since")
         self["ram"] = ram = self._pool.ram(self["env_id"])
         return ram
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let copies be plain dicts, with `ram` if it can still be read."""
+        with suppress(KeyError, RuntimeError):
+            self["ram"]
+        return dict, (dict(self),)
 
 
 class GymnasiumEnvPool(EnvPoolMixin, VectorEnv[Any, Any, Any], gym.Env[Any, Any]):  # type: ignore[misc]

@@ -88,8 +88,10 @@ class Pool:
             action, env_id = action["action"], action.get("env_id", env_id)
         named = None if env_id is None else checked_indices(env_id, self.num_envs, "env_id")
         if self._was_reset or (named is not None and len(named) < self.num_envs):
-            # Of other types it takes the integers, as EnvPool does.
-            self.envs.send(np.asarray(action).astype(np.int32), named)
+            actions = np.asarray(action)
+            if not np.issubdtype(actions.dtype, np.integer):
+                actions = actions.astype(np.int32)  # as EnvPool does
+            self.envs.send(actions, named)
         else:
             self.begin_reset()
         if named is not None and not self.is_async:

@@ -82,6 +82,18 @@ class EnvSpec:
         """The same as `action_space`."""
         return self.action_space
 
+    def observation_spec(self) -> Any:
+        """Return what an env shows, in the words of `dm_env`, which must be there."""
+        from atari_wrappers.envpool import dm_pool
+
+        return dm_pool.observation_spec(self)
+
+    def action_spec(self) -> Any:
+        """Return what an env takes, likewise."""
+        from atari_wrappers.envpool import dm_pool
+
+        return dm_pool.action_spec(self)
+
     @property
     def state_array_spec(self) -> dict[str, ArraySpec]:
         """What a pool's results are made of, by EnvPool's names."""

@@ -12,6 +12,7 @@ import numpy as np
 from ale_py import ALEInterface
 from gymnasium.envs.registration import EnvSpec
 
+from atari_wrappers.checks import checked_integer, checked_seed
 from atari_wrappers.errors import ResetNeededError
 from atari_wrappers.game.emulator import Emulator, OnFrame
 from atari_wrappers.game.pictures import make_observations
@@ -74,6 +75,7 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
         self.spec, self.env_index = env_id.spec, env_index
         self._rom = env_id.game
         self.render_mode = "rgb_array"
+        self.metadata = {**self.metadata, "render_fps": recipe.steps_per_second}
         self.recipe = recipe
         self._emulator = self._emulator_class(env_id, recipe, on_frame)
         self._pictures = make_observations(self._emulator, recipe)
@@ -112,13 +114,14 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
         """Start an episode: after a lost life as the recipe says, else with a new game.
 
         Args:
-            seed: Restarts all random numbers, and begins a new game; `None` goes on with them, and
-                without any seed before takes one from entropy.
+            seed: Restarts all random numbers, and begins a new game, in `[0, 2**31 - 1)`; `None`
+                goes on with them, and without any seed before takes one from entropy.
             options: `{"new_game": True}` starts a new game after a lost life too.
 
         Returns:
             The observation, a fresh array, and its info.
         """
+        seed = checked_seed(seed)
         super().reset(seed=seed)
         rules = self._rules
         goes_on = self._is_ready and rules.life_lost and not rules.is_over
@@ -150,6 +153,7 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
 
         Raises:
             ValueError: There is no such action.
+            TypeError: It is no integer.
             ResetNeededError: The game is over, or none has begun.
         """
         rules = self._rules
@@ -179,9 +183,10 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
                 raise no_such_action(self, action)
             return console_action(action, self.recipe.continuous_action_threshold)
         actions = self._emulator.actions
-        if not 0 <= action < len(actions):
+        number = checked_integer("action", action)
+        if not 0 <= number < len(actions):
             raise no_such_action(self, action)
-        return actions[action], 1.0
+        return actions[number], 1.0
 
     def _info(self, raw_reward: Any) -> dict[str, Any]:
         rules = self._rules

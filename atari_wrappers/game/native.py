@@ -17,6 +17,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from atari_wrappers.about import __version__
+from atari_wrappers.checks import checked_integer, checked_seed
 from atari_wrappers.errors import (
     ResetNeededError,
     UnsupportedAttributeError,
@@ -210,6 +211,7 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
         self.spec, self.env_index = request.env_id.spec, env_index
         self.render_mode = "rgb_array"
         self.recipe = request.game_recipe
+        self.metadata = {**self.metadata, "render_fps": self.recipe.steps_per_second}
         self.num_players = request.settings.num_players
         self.observation_space, self.action_space = spaces
         self._core, self._index, self._rom = core, index, request.env_id.game
@@ -338,6 +340,7 @@ class NativeGame(SavedAnywhere, NativeView):
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> EnvReset:
         """Start an episode; arguments and results are those of `AtariGame.reset`."""
+        seed = checked_seed(seed)
         gym.Env.reset(self, seed=seed)
         self._core.begin_reset([0], [seed], bool((options or {}).get(NEW_GAME)))
         self._core.receive(1)
@@ -349,8 +352,10 @@ class NativeGame(SavedAnywhere, NativeView):
         if not self._core.is_in_play(0):
             raise ResetNeededError(f"step of {self} without a game in play: call reset() first")
         space = self.action_space
-        # Numbers of two players are judged as they are, those of one as what the space has.
-        given = np.asarray(action, space.dtype if self.num_players == 1 else None)
+        if isinstance(space, gym.spaces.Discrete):
+            action = checked_integer("action", action)
+        # Numbers of two players are judged as they are, those of a stick as what the space has.
+        given = np.asarray(action, space.dtype if self.recipe.continuous else None)
         if not space.contains(given):
             raise no_such_action(self, action)
         self._core.begin_step(given.astype(space.dtype)[None], [0])

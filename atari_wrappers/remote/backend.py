@@ -12,7 +12,7 @@ import numpy as np
 from atari_wrappers.backends.base import Backend, Indices, Info, Out, Seeds, StepResult, Ticket
 from atari_wrappers.backends.results import ObsArrays
 from atari_wrappers.checks import dtype_of
-from atari_wrappers.errors import ServerError, UnsupportedError, WorkerError
+from atari_wrappers.errors import ServerError, StepTimeoutError, UnsupportedError, WorkerError
 from atari_wrappers.remote.batches_pb2 import (
     Draw,
     Drop,
@@ -115,10 +115,15 @@ class RemoteBackend(Backend):
     ) -> StepResult:
         ticket = self._ticket
         out = ticket.out if out is None else out
+        server_gives_up = self._awaited is None  # so that other results may be asked for then
         if self._awaited is None:
-            self._awaited = self._session.ask(wait=Wait(count=count, every=every))
+            asked = Wait(count=count, every=every, timeout_seconds=timeout)
+            self._awaited = self._session.ask(wait=asked)
         try:
-            reply = self._session.answer(self._awaited, timeout)
+            reply = self._session.answer(self._awaited, None if server_gives_up else timeout)
+        except StepTimeoutError:
+            self._awaited = None if server_gives_up else self._awaited
+            raise
         except WorkerError as error:  # once they are restarted, the rest is asked for again
             self._failed.update(error.env_indices)
             self._awaited = None

@@ -99,12 +99,14 @@ class Step(_message.Message):
     def __init__(self, actions: _Optional[bytes] = ..., env_ids: _Optional[_Iterable[int]] = ..., wait: bool = ...) -> None: ...
 
 class Wait(_message.Message):
-    __slots__ = ("count", "every")
+    __slots__ = ("count", "every", "timeout_seconds")
     COUNT_FIELD_NUMBER: _ClassVar[int]
     EVERY_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_SECONDS_FIELD_NUMBER: _ClassVar[int]
     count: int
     every: bool
-    def __init__(self, count: _Optional[int] = ..., every: bool = ...) -> None: ...
+    timeout_seconds: float
+    def __init__(self, count: _Optional[int] = ..., every: bool = ..., timeout_seconds: _Optional[float] = ...) -> None: ...
 
 class Drop(_message.Message):
     __slots__ = ()

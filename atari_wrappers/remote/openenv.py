@@ -15,7 +15,7 @@ from aiohttp import WSMsgType, web
 from atari_wrappers.about import __version__
 from atari_wrappers.backends import choose_backend
 from atari_wrappers.checks import dtype_of
-from atari_wrappers.errors import WorkerError
+from atari_wrappers.errors import UnsupportedError, WorkerError
 from atari_wrappers.remote.asked import asked_batch
 from atari_wrappers.remote.clients import Client
 from atari_wrappers.remote.http import (
@@ -132,6 +132,8 @@ class OpenEnvFace(HttpFace):
     gets = ("state", "schema", "metadata", "health", "openapi.json")
 
     def __init__(self, request: BatchRequest, *args: Any, **kwargs: Any) -> None:
+        if request.settings.num_players > 1:
+            raise UnsupportedError("OpenEnv's protocol is of one player: num_players must be 1")
         self._request = request
         with VecEnv(one := OpenEnvClient(request)._request, choose_backend(one)) as env:
             self._spaces = str(env.single_observation_space), str(env.single_action_space)

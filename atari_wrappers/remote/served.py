@@ -49,13 +49,13 @@ class ServedVecEnv(VecEnv):
         super()._note(result)
         self.last = result
 
-    def wait(self, count: int, *, every: bool) -> StepResult:
+    def wait(self, count: int, timeout: float | None = None, *, every: bool) -> StepResult:
         """Wait for `count` of the envs in flight; with `every`, a row for each env of the batch."""
         with self._access:
             in_flight = self._backend.ticket.count
             if not 0 < count <= in_flight:
                 raise NoPendingStepError(f"wait: {in_flight} envs are in flight, not {count}")
-            return self._receive(count, None, None, every=every)
+            return self._receive(count, None, timeout, every=every)
 
     @property
     def takes_reset_options(self) -> bool:
@@ -149,7 +149,8 @@ class Served(StreamClient):
         return batch.wait(batch.num_in_flight, every=False) if call.wait else None
 
     def _wait(self, batch: ServedVecEnv, call: Wait) -> StepResult:
-        return batch.wait(call.count, every=call.every)
+        timeout = call.timeout_seconds if call.HasField("timeout_seconds") else None
+        return batch.wait(call.count, timeout, every=call.every)
 
     def _drop(self, batch: ServedVecEnv, call: Drop) -> Done:
         del call

@@ -60,6 +60,8 @@ class Session:
         self._next_id, self._forgotten = 1, 0
         # The last reply, requests that may have to be sent again, and when the connection was lost.
         self._received, self._unanswered = 0, dict[int, bytes]()
+        # A request whose reply was late, and that reply once it came while another was awaited.
+        self._late, self._kept = 0, dict[int, Reply]()
         self._lost_at: float | None = None
         self._goodbye: list[bytes] = []  # what is sent last
         self.welcome: Welcome | None = None
@@ -130,21 +132,34 @@ class Session:
             ServerError: The server is gone, or gives no answer.
             Exception: The request failed.
         """
+        if number in self._kept:
+            return self._said(self._kept.pop(number))
         while True:
-            reply = self._receive(timeout)
+            try:
+                reply = self._receive(timeout)
+            except StepTimeoutError:
+                self._late = number
+                raise
             if reply.id <= self._received:
                 continue  # again, after the connection was lost
             self._received = reply.id
             for each in [each for each in self._unanswered if each <= reply.id]:
                 del self._unanswered[each]
-            if reply.WhichOneof("answer") == "failure" and reply.id > self._forgotten:
-                raise from_failure(reply.failure)
-            if reply.id >= number:
+            if reply.id == self._late < number:
+                self._kept[reply.id] = reply
+            elif self._said(reply).id >= number:
                 return reply
+
+    def _said(self, reply: Reply) -> Reply:
+        """Return a reply, unless it is a failure that somebody waits for."""
+        if reply.WhichOneof("answer") == "failure" and reply.id > self._forgotten:
+            raise from_failure(reply.failure)
+        return reply
 
     def forget(self) -> None:
         """Take what was asked until now for answered."""
         self._forgotten = self._next_id - 1
+        self._kept.clear()
 
     def _receive(self, timeout: float | None) -> Reply:
         """Return what arrives next, if need be by another connection."""

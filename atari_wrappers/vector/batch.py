@@ -16,7 +16,6 @@ from atari_wrappers.errors import UnsupportedAttributeError, UnsupportedError
 from atari_wrappers.game.env import AtariGame
 from atari_wrappers.ids import PICTURES
 from atari_wrappers.recipes import Recipe
-from atari_wrappers.recording.recorder import FRAMES_PER_SECOND
 from atari_wrappers.recording.tiles import Picture, tile
 from atari_wrappers.request import BatchRequest
 from atari_wrappers.settings import Settings
@@ -65,7 +64,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.autoreset_mode = self.settings.autoreset_mode
         self.metadata = metadata | {"autoreset_mode": self.autoreset_mode}
         if self.recipe is not None:  # a picture for each step, and not for each frame
-            self.metadata["render_fps"] = float(FRAMES_PER_SECOND / self.recipe.frame_skip)
+            self.metadata["render_fps"] = self.recipe.steps_per_second
 
     def render(self) -> tuple[np.ndarray, ...]:
         """Return what each env shows: uint8 RGB `[height, width, 3]`, 210 by 160 for Atari.

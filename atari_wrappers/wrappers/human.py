@@ -13,17 +13,7 @@ SCALE = (3, 5)
 
 
 class Enlarged(gym.Wrapper[Any, Any, Any, Any]):
-    """Pictures as large as a television's, at the pace of the agent's steps.
-
-    Args:
-        env: A game whose `render` returns uint8 `[height, width, 3]`.
-        frame_skip: Frames of a step: so many times slower are its pictures than the console's.
-    """
-
-    def __init__(self, env: gym.Env[Any, Any], frame_skip: int) -> None:
-        super().__init__(env)
-        fps = env.metadata["render_fps"] / frame_skip
-        self.metadata = {**env.metadata, "render_fps": fps}
+    """Pictures as large as a television's of a game that renders uint8 `[height, width, 3]`."""
 
     def render(self) -> Any:
         """Return the picture, uint8 `[3 * height, 5 * width, 3]`."""
@@ -32,6 +22,6 @@ class Enlarged(gym.Wrapper[Any, Any, Any, Any]):
         return picture.repeat(lines, axis=0).repeat(columns, axis=1)
 
 
-def in_window(env: gym.Env[Any, Any], frame_skip: int | None) -> gym.Env[Any, Any]:
+def in_window(env: gym.Env[Any, Any], *, is_game: bool) -> gym.Env[Any, Any]:
     """Show each step in a window, enlarged if it is a game; `render` returns `None` then."""
-    return HumanRendering(env if frame_skip is None else Enlarged(env, frame_skip))
+    return HumanRendering(Enlarged(env) if is_game else env)

@@ -78,17 +78,24 @@ pub enum TrainerError {
 
 /// What is left of a run that failed, and how to go on.
 fn kept(cause: &TrainerError, folder: &Path, saved: Option<u64>) -> String {
-    let folder = folder.display();
+    let folder = quoted(folder);
     match (cause, saved) {
         (_, None) => "there is no checkpoint of it".to_owned(),
         (TrainerError::Diverged(_), Some(step)) => format!(
-            "its newest checkpoint, of agent step {step} in '{folder}', is from before: a new run with a \
+            "its newest checkpoint, of agent step {step} in {folder}, is from before: a new run with a \
              smaller learning rate is the remedy"
         ),
         (_, Some(step)) => format!(
-            "its newest checkpoint is of agent step {step}: go on by train --resume '{folder}'"
+            "its newest checkpoint is of agent step {step}: go on by train --resume {folder}"
         ),
     }
+}
+
+/// A path as a shell takes it for one argument, and for no option.
+pub(crate) fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    let start = if path.starts_with('-') { "./" } else { "" };
+    format!("'{start}{}'", path.replace('\'', r"'\''"))
 }
 
 impl From<tch::TchError> for TrainerError {
@@ -201,6 +208,17 @@ fn cut(text: &str, longest: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shell_takes_a_quoted_path_for_one_argument() {
+        for (path, expected) in [
+            ("runs/a b", "'runs/a b'"),
+            ("it's", r"'it'\''s'"),
+            ("-x/-y", "'./-x/-y'"),
+        ] {
+            assert_eq!(quoted(Path::new(path)), expected);
+        }
+    }
 
     #[test]
     fn what_a_user_gave_stays_in_a_line_and_short() {

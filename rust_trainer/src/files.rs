@@ -1,6 +1,7 @@
 //! Files that are whole or not there, whenever the program or the machine stops.
 
 use std::{
+    collections::HashSet,
     fs::{self, File},
     io::{self, Read, Write},
     os::unix::fs::MetadataExt,
@@ -27,6 +28,12 @@ pub fn open(path: &Path) -> io::Result<File> {
         ));
     }
     File::open(path)
+}
+
+/// Leaves out paths to what one before them is.
+pub(crate) fn keep_each_once(paths: &mut Vec<PathBuf>) {
+    let mut seen = HashSet::new();
+    paths.retain(|path| seen.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
 }
 
 /// The paths of all that is in a folder.

@@ -85,6 +85,7 @@ def test_make_makes_one_env_of_it(backend: str) -> None:
     assert info["episode_length"] == 0
     assert env.render().shape == (210, 160, 3)
     assert env.spec.id == PONG
+    assert env.metadata["render_fps"] == 15, "four frames a step"
     env.close()
 
 

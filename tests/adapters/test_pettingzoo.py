@@ -71,6 +71,7 @@ def test_the_screen_is_shown() -> None:
     assert screen is not None
     assert (screen.shape, screen.dtype) == ((210, 160, 3), np.uint8)
     assert (str(game), game.max_num_agents, game.num_agents) == (PONG, 2, 2)
+    assert game.metadata["render_fps"] == 15, "four frames a step"
 
 
 @pytest.mark.parametrize(

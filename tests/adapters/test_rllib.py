@@ -149,7 +149,10 @@ def test_a_creator_makes_a_batch_or_one_env() -> None:
     assert envs.observation_space.shape == (3, 84, 84, 2)
     assert envs.reset(seed=0)[0].shape == (3, 84, 84, 2)
     envs.close()
-    env = creator({})
+    with pytest.raises(TypeError, match="did you mean frame_stack"):
+        creator({"frame_stak": 2})
+    creator({"num_envs": 2, "render_mode": "rgb_array"}).close()
+    env = creator({"render_mode": "rgb_array"})
     assert env.reset(seed=0)[0].shape == env.observation_space.shape == (84, 84, 4)
     env.close()
 

@@ -40,6 +40,12 @@ def test_what_agents_have_not_is_refused_in_a_line(trainer: Trainer) -> None:
         (["--env-id", "cart_poles", "--continuous", "true"], "has no continuous actions"),
         (["--env-id", "CartPole-v1"], "several agents act at once"),
         (["--env-id", "cart_poles", "--lstm-size", 8], "in one process, and without an LSTM"),
+        (
+            ["--recipe", "envpool"],
+            "`recipe` = envpool is not read: `simple_spread` is no Atari game",
+        ),
+        (["--clip-reward", "true"], "`clip_reward` = true is not read"),
+        (["--env-id", "pettingzoo:none", "--frame-stack", 2], "`frame_stack` = 2 is not read"),
     ]:
         _, err = trainer.run("train", "mappo-simple-spread", *SMALL, *words, status=1)
         assert problem in err, err
@@ -112,6 +118,25 @@ def test_agents_of_pettingzoo_learn_and_leave_when_their_episodes_end(trainer: T
     assert "`num_steps` is not a setting of maddpg" in err
     out, _ = trainer.run("eval", "runs/run", "--episodes", 2, "--greedy")
     assert "agent 0: 3 in 3 steps" in out
+
+
+def test_what_absent_agents_are_worth_is_no_matter(trainer: Trainer) -> None:
+    """Those who play on show what their next reward is, which a value learns; others show zeros."""
+    pytest.importorskip("pettingzoo")
+    shown = PAIR.replace("float(actions[name] == self.asked[name])", "1.0 + self.asked[name]")
+    (trainer.folder / "pair.py").write_text(shown)
+    arguments = ["--num-envs", 4, "--num-steps", 12, "--gamma", 0, "--learning-rate", 1e-2]
+    of_pair = ["--env-id", "pettingzoo:pair", *arguments, "--torch-threads", 1]
+    trainer.run("train", *of_pair, "--total-steps", 4096, "--run-name", "run")
+    with (trainer.folder / "runs/run/updates.csv").open() as table:
+        explained = [float(row["explained_variance"]) for row in csv.DictReader(table)]
+    assert min(explained[-10:]) > 0.95
+
+
+def test_one_sample_is_not_normalized(trainer: Trainer) -> None:
+    sizes = ["--num-agents", 2, "--num-envs", 1, "--num-steps", 1, "--num-minibatches", 1]
+    arguments = ["--env-id", "cart_poles", *sizes, "--total-steps", 200, "--torch-threads", 1]
+    trainer.run("train", "ppo-cartpole", *arguments)
 
 
 def test_what_goes_wrong_with_agents_of_python_is_said(trainer: Trainer) -> None:

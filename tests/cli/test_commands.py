@@ -294,3 +294,5 @@ def test_a_resumed_run_keeps_what_it_learns(trainer: Trainer, trained: Callable[
     trained("--total-steps", 16, *INVADERS)
     _, err = trainer.run("train", "--resume", "runs/run", "--gamma", 0.5, status=1)
     assert "`gamma`" in err
+    _, err = trainer.run("train", "--resume", "runs/run", "--total-steps", 15, status=1)
+    assert "setting `total_steps` = 15 is less than the 16 agent steps that the run has had" in err

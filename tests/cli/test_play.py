@@ -79,6 +79,7 @@ def test_what_cannot_be_played_or_shown_is_one_line(
             "cannot play breakout: it chooses from 6 actions",
         ),
         (["--to", "a.mp4", "--scale", 3], "--scale 3: for an mp4 it is an even number"),
+        (["--to", "a.gif", "--seconds", 0.001], "nothing is saved: the games have no frame"),
     ):
         out, err = trainer.run("play", "runs/run", *arguments, status=1)
         assert err.startswith("error: "), err
@@ -91,7 +92,8 @@ def test_the_terminal_shows_the_game_and_gives_the_stick(
 ) -> None:
     trained(*RUN)
     with terminal(trainer.folder) as screen:
-        screen.start(*PROGRAM, "play", "runs/run", "--to", "terminal", "--greedy")
+        colours = ("env", "NO_COLOR=1")  # which asks for words without, not for no picture
+        screen.start(*colours, *PROGRAM, "play", "runs/run", "--to", "terminal", "--greedy")
         text = screen.wait("Space Invaders  game")
         assert text.count("▀") > 1000
         assert "the agent plays" in text

@@ -133,6 +133,28 @@ def test_a_run_that_is_not_finished_is_left_out_beside_finished_ones(trainer: Tr
     assert alone["score"]["value"] == pytest.approx(mean_of_last(half, 100, "step", np.inf))
 
 
+def test_runs_are_counted_once_and_a_seed_is_no_other_seed(trainer: Trainer) -> None:
+    (trainer.folder / "latest").symlink_to(A2C)
+    out, _ = trainer.run("report", A2C, "latest", f"{A2C}/.", "--output", "page.html")
+    assert out.startswith("page.html: 1 run, ")
+    shutil.copytree(A2C, trainer.folder / "again")
+    trainer.run("report", A2C, "again", "--output", "page.html")
+    groups = data_of(trainer.folder / "page.html")["groups"]
+    assert [[run["seed"] for run in group["runs"]] for group in groups] == [["1"], ["1"]]
+
+
+def test_runs_of_seeds_are_found_in_the_folder_of_all(trainer: Trainer) -> None:
+    arguments = ["--total-steps", 512, "--run-name", "all", "--torch-threads", 1]
+    trainer.run("seeds", "ppo-cartpole", "--seeds", "1-2", *arguments)
+    trainer.run("train", "ppo-cartpole", "--seed", 3, *arguments[:2], "--run-name", "third")
+    out, _ = trainer.run("report", "runs")
+    assert out.startswith("runs/report.html: 3 runs, ")
+    [group] = data_of(trainer.folder / "runs/report.html")["groups"]
+    assert [run["seed"] for run in group["runs"]] == ["1", "2", "3"]
+    out, _ = trainer.run("watch", "runs")
+    assert [f"seed {seed}" in out for seed in (1, 2, 3)] == [True] * 3
+
+
 def test_self_play_has_curves_of_lengths_and_no_scores(trainer: Trainer) -> None:
     trainer.run("report", RESULTS / "pong-self-play", "--output", "report.html")
     shown = data_of(trainer.folder / "report.html")

@@ -101,6 +101,12 @@ def test_agents_are_compared_in_a_table(trainer: Trainer, trained: Callable[...,
     assert (trainer.folder / "again.csv").read_text() == (trainer.folder / "table.csv").read_text()
     _, err = trainer.run("versus", "runs/run", "self", *how, "table.csv", status=1)
     assert "could not create `table.csv`" in err
+    out, err = trainer.run("versus", "runs/run", "self", *how, "none/table.csv", status=1)
+    assert "could not create `none/table.csv`" in err
+    assert "random" not in out
+    to_one_file = ["--pairs", "one.csv", "--csv", "one.csv"]
+    _, err = trainer.run("league", "runs/run", "random", *how[:-1], *to_one_file, status=1)
+    assert "--csv and --pairs name one file" in err
     # The run was never evaluated, so it has no best; and a start that fails makes no table.
     _, err = trainer.run("versus", "runs/run", "random", "--best", *how, "best.csv", status=1)
     assert "best" in err

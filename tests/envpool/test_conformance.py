@@ -149,7 +149,8 @@ def test_the_dm_interface(lives: bool, on_loss: bool, open_pair: OpenPair) -> No
     ours, theirs = open_pair(
         "Breakout-v5", "dm", num_envs=2, seed=5, max_episode_steps=40, **settings
     )
-    assert ours.action_spec() == theirs.action_spec()
+    assert ours.action_spec() == theirs.action_spec() == ours.spec.action_spec()
+    assert ours.observation_spec() == ours.spec.observation_spec()
     for name in ("env_id", "obs", "lives", "reward", "terminated"):
         spec, other = (getattr(pool.observation_spec(), name) for pool in (ours, theirs))
         assert spec == other, name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +13,12 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from atari_wrappers import ResetNeededError, UnknownEnvError, UnsupportedError
+from atari_wrappers import (
+    PendingStepError,
+    ResetNeededError,
+    UnknownEnvError,
+    UnsupportedError,
+)
 from atari_wrappers import envpool as ours
 from atari_wrappers.envpool import old_gym
 from atari_wrappers.envpool.config import Config, ConfigKeywords
@@ -96,6 +103,45 @@ def test_an_action_out_of_range_is_refused_and_moves_nothing() -> None:
     with pytest.raises(ValueError, match="action 6 of env 1 is outside of the valid range 0 to 5"):
         pool.step(np.array([0, 6]))
     assert pool.step(np.array([0, 0]))[4]["elapsed_step"].tolist() == [1, 1]
+    pool.close()
+
+
+def test_numbers_of_more_bits_are_not_cut() -> None:
+    pool = ours.make_gym("Pong-v5", num_envs=2)
+    pool.reset()
+    with pytest.raises(ValueError, match="action 4294967296 of env 0"):
+        pool.step(np.array([2**32, 2**32 + 2]))
+    pool.close()
+
+
+def test_infos_are_copied_as_dicts(open_pair: OpenPair) -> None:
+    mine, other = open_pair("Pong-v5", "gymnasium", num_envs=2)
+    for pool in mine, other:
+        pool.reset()
+    info, theirs = (pool.step(np.zeros(2, int))[-1] for pool in (mine, other))
+    for kept in copy.deepcopy(info), pickle.loads(pickle.dumps(info)):
+        assert type(kept) is dict
+        assert kept.keys() == theirs.keys()
+        np.testing.assert_array_equal(kept["ram"], theirs["ram"])
+    *_, late = mine.step(np.zeros(2, int))
+    mine.step(np.zeros(2, int))
+    assert "ram" not in copy.copy(late)
+
+
+def test_a_dm_pool_that_refuses_a_call_goes_on_as_before() -> None:
+    pool = ours.make_dm("Pong-v5", num_envs=3)
+    pool.reset()
+    pool.step(np.zeros(3, int))
+    pool.send(np.zeros(3, int))
+    with pytest.raises(PendingStepError):
+        pool.async_reset()
+    with pytest.raises(PendingStepError):
+        pool.reset(np.array([0]))
+    assert pool.recv().step_type.tolist() == [1, 1, 1]
+    with pytest.raises(ValueError, match="env_id"):
+        pool.reset(np.array([3]))
+    assert pool.step(np.zeros(3, int)).step_type.tolist() == [1, 1, 1]
+    assert pool.reset(np.array([1])).step_type.tolist() == [0]
     pool.close()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import nan, pi
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -120,6 +121,15 @@ def test_actions_out_of_range_are_refused(action: int) -> None:
     game = make_game(PONG, "default")
     game.reset()
     with pytest.raises(ValueError, match=f"action {action} .* 0 to 5"):
+        game.step(action)
+
+
+@pytest.mark.usefixtures("each_emulator")
+@pytest.mark.parametrize("action", [1.9, np.float32(2), -0.5, "1", b"2", True, None])
+def test_what_is_no_integer_is_no_action(action: Any) -> None:
+    game = make_game(PONG, "default")
+    game.reset()
+    with pytest.raises(TypeError, match="action must be an integer"):
         game.step(action)
 
 

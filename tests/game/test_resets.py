@@ -188,6 +188,21 @@ def test_records_add_up() -> None:
 
 
 @pytest.mark.usefixtures("each_emulator")
+@pytest.mark.parametrize("preset", ["default", "envpool"])
+def test_a_seed_that_is_none_changes_nothing(preset: str) -> None:
+    game, twin = (make_game(BREAKOUT, preset, sticky_actions=0.5) for _ in range(2))
+    for each in game, twin:
+        each.reset(seed=3)
+    for seed in (-1, 2**31 - 1, 2**32, 2**64):
+        with pytest.raises(ValueError, match=rf"seed {seed} lies outside of \[0, 2147483647\)"):
+            game.reset(seed=seed)
+    with pytest.raises(TypeError, match="seed must be an integer"):
+        game.reset(seed=1.5)
+    for _ in range(20):
+        np.testing.assert_array_equal(game.step(1)[0], twin.step(1)[0])
+
+
+@pytest.mark.usefixtures("each_emulator")
 def test_a_step_needs_a_game_in_play() -> None:
     game = make_game(BREAKOUT, "default", max_episode_frames=4)
     with pytest.raises(ResetNeededError, match="call reset"):

@@ -75,6 +75,8 @@ def test_calls_that_do_not_fit_change_nothing() -> None:
     for call in (lambda: env.send(noops, obs), lambda: env.save_states([0])):
         with pytest.raises(RuntimeError, match="call reset first"):
             call()
+    with pytest.raises(ValueError, match="addresses are 0 to 127"):
+        env.set_ram(0, 128, 1)
     for each in (env, twin):
         each.begin_reset([0, 1], [3, 4], True)
     with pytest.raises(RuntimeError, match="environment 0 is in flight"):

@@ -21,7 +21,15 @@ from stable_baselines3.common.vec_env import VecFrameStack
 from torch import nn
 
 from atari_wrappers import make_env
-from rust_trainer import CheckpointError, Settings, evaluate, import_policy, load_policy, train
+from rust_trainer import (
+    CheckpointError,
+    Settings,
+    TrainerError,
+    evaluate,
+    import_policy,
+    load_policy,
+    train,
+)
 from rust_trainer.policies import QNetwork
 from rust_trainer.policy import Policy
 
@@ -215,6 +223,19 @@ def test_cleanrls_agent_acts_as_before(tmp_path: Path) -> None:
         theirs, ours = agent(torch.from_numpy(obs)), policy(torch.from_numpy(obs))
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
     assert policy.env.settings["preset"] == "cleanrl"
+
+
+def test_a_policy_of_another_game_is_not_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    torch.save(trained_as_cleanrl_does().state_dict(), "ppo.cleanrl_model")
+    trainer = Trainer(tmp_path, PROGRAM)
+    what = ["import", "ppo.cleanrl_model", "--game", "BreakoutNoFrameskip-v4"]
+    out, _ = trainer.run(*what, "--output=-it's")
+    assert r"play it by: eval './-it'\''s'; learn" in out
+    with pytest.raises(TrainerError, match="of an environment with other observations or actions"):
+        evaluate("-it's", 1)
 
 
 class Harmful:

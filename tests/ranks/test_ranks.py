@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from program import PROGRAM
 from safetensors.numpy import load_file
 from torchrun import FEW, Ranks, weights
 
@@ -124,7 +125,8 @@ def test_a_rank_that_is_frozen_ends_the_others_and_is_named(ranks: Ranks) -> Non
     status, said = ranks.end()
     assert status != 0
     assert "go on by train --resume 'runs/run'" in error_of(said)
-    said = ranks.run(1, "train", "--resume", "runs/run", "--total-steps", "1024")
+    step = int(ranks.checkpoints()[-1].stem.removeprefix("step-"))
+    said = ranks.run(1, "train", "--resume", "runs/run", "--total-steps", step)
     assert "damaged" not in said
 
 
@@ -152,7 +154,7 @@ def test_what_was_learned_outlives_a_rank_that_is_killed(ranks: Ranks) -> None:
     step = int(saved.stem.removeprefix("step-"))
     assert step >= 64
     assert f"of agent step {step}: go on by train --resume 'runs/run'" in error_of(said)
-    said = ranks.run(1, "train", "--resume", "runs/run", "--total-steps", "64")
+    said = ranks.run(1, "train", "--resume", "runs/run", "--total-steps", step)
     assert "start over" not in said
 
 
@@ -168,6 +170,23 @@ def test_torchruns_restart_goes_on_from_the_last_checkpoint(ranks: Ranks) -> Non
     assert len(resumed) == 1
     assert int(resumed[0]) >= 2048
     assert "done: 16384 agent steps" in said
+
+
+def test_a_restart_goes_on_with_the_run_that_is_asked_for_alone(ranks: Ranks) -> None:
+    arguments = [*PROGRAM, "train", *FEW, "--total-steps", "512"]
+    ranks.run(1, *arguments[1:], "--run-name", "run")
+    ranks.run(1, *arguments[1:], "--run-name", "run-2")
+    (ranks.folder / "named.toml").write_text('run_name = "run"\n')
+    for named, words in [
+        (["--run-name", "run"], "run folder: runs/run\n"),
+        (["--config", "named.toml"], "run folder: runs/run-2\n"),
+        (["--run-name", "run", "--gamma", "0.5"], "its `gamma` is 0.99, and 0.5 is asked for"),
+    ]:
+        restarted = [own | {"TORCHELASTIC_RESTART_COUNT": "1"} for own in ranks.group(2)]
+        processes = [ranks.launch([*arguments, *named], own) for own in restarted]
+        said = "".join("".join(process.communicate(timeout=120)) for process in processes)
+        assert words in said, said
+        assert {process.returncode for process in processes} == {int("another run" in said)}
 
 
 def test_a_stop_at_torchrun_stops_all_at_the_same_update(ranks: Ranks) -> None:

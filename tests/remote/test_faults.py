@@ -11,13 +11,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
 from networks import Proxy
+from scripted import TROUBLES
 from serving import TOKEN, wait_for
 
 from atari_wrappers import ClosedError
+from atari_wrappers.errors import StepTimeoutError
 from atari_wrappers.remote import BatchServer, RemoteVecEnv, ServerError
 from atari_wrappers.remote.addresses import BATCHES
 from atari_wrappers.remote.batches_pb2 import Hello, Request, Reset, Step
@@ -70,6 +74,45 @@ def step_for(vec: RemoteVecEnv, seconds: float) -> None:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         vec.step([0, 0])
+
+
+def test_a_step_that_is_waited_for_outlives_a_restart_of_workers(
+    serve: Serve, connect: Connect
+) -> None:
+    vec = connect(serve("scripted:Trouble-v0", 2))
+    vec.reset(seed=0)
+    vec.send([TROUBLES.index("slow"), 0])
+    with pytest.raises(StepTimeoutError):
+        vec.recv(timeout=0)
+    assert vec.restart_workers() == []
+    obs, *_ = vec.recv()
+    assert obs[:, 0].tolist() == [1, 1]
+    vec.step([0, 0])
+
+
+def test_of_parts_a_timeout_loses_nothing(serve: Serve, connect: Connect, tmp_path: Path) -> None:
+    slow, note = TROUBLES.index("slow"), tmp_path / "note"
+    workers: Any = {"backend": "async", "num_workers": 3, "env_kwargs": {"note": str(note)}}
+    vec = connect(serve("scripted:Trouble-v0", 3, batch_size=1, **workers))
+
+    def expect_timeout() -> None:
+        with pytest.raises(StepTimeoutError):
+            vec.recv(timeout=0)
+
+    vec.reset(seed=0)
+    vec.send([slow, slow], [0, 1])
+    expect_timeout()
+    vec.send([0], [2])
+    assert sorted(vec.recv()[4]["env_id"].item() for _ in range(3)) == [0, 1, 2]
+    vec.send([slow, slow, slow])
+    expect_timeout()
+    vec.drop_pending()
+    assert vec.num_in_flight == 0
+    note.write_text("reset slow")
+    vec.reset_async(seed=0)
+    expect_timeout()
+    obs, _ = vec.reset_wait()
+    assert obs[:, 0].tolist() == [0, 0, 0]
 
 
 CLIENT = """

@@ -85,6 +85,11 @@ def test_openenvs_envs_are_ours(serve: Serve, open_vec: Callable[..., VecEnv]) -
     wait_for(lambda: server.num_clients == 0)
 
 
+def test_games_for_two_are_refused(serve: Serve) -> None:
+    with pytest.raises(UnsupportedError, match="is of one player: num_players must be 1"):
+        serve("PongNoFrameskip-v4", 1, limits=HTTP, num_players=2)
+
+
 def test_an_episode_ends_and_waits_for_a_reset(serve: Serve) -> None:
     address = serve("CartPole-v1", 1, limits=HTTP).http_address
     step = {"type": "step", "data": {"action_id": 0}}

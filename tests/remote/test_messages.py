@@ -21,7 +21,7 @@ RUST_MESSAGES = RUST / "messages" / "atari_wrappers.batches.v1.rs"
 
 
 class Field(NamedTuple):
-    """A field of a message; those of a `oneof` say of which."""
+    """A field of a message; those of a `oneof` say of which: an optional one has one of its own."""
 
     name: str
     kind: str
@@ -45,9 +45,11 @@ def fields_of_proto(text: str) -> Fields:
         elif line == "}":
             oneof = ""
         else:
-            field = re.fullmatch(r"(repeated )?(\w+) (\w+) = (\d+);", line)
+            field = re.fullmatch(r"(?:(repeated|optional) )?(\w+) (\w+) = (\d+);", line)
             assert field, f"this test does not know what {line!r} is"
-            found[message, int(field[4])] = Field(field[3], field[2], bool(field[1]), oneof)
+            number, is_repeated = int(field[4]), field[1] == "repeated"
+            own = f"_{field[3]}" if field[1] == "optional" else oneof
+            found[message, number] = Field(field[3], field[2], is_repeated, own)
     return found
 
 
@@ -90,7 +92,9 @@ def fields_of_rust(text: str) -> Fields:
             if kind == "message":
                 kind = re.findall(r"\w+", named[2])[-1]
             name = re.sub(r"(?<!^)(?=[A-Z])", "_", named[1]).lower() if oneof else named[1]
-            found[message, number] = Field(name, kind, "repeated" in words, oneof)
+            is_optional = "optional" in words and words[0] != "message"
+            own = f"_{name}" if is_optional else oneof
+            found[message, number] = Field(name, kind, "repeated" in words, own)
             attribute = ""
     return found
 

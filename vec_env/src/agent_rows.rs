@@ -30,7 +30,8 @@ impl RowLayout {
     /// What a row is like, for `count` agents that observe `own` each.
     ///
     /// # Errors
-    /// [`EnvError::Unsupported`] where the agent is to be shown beside what are no flat float32 numbers.
+    /// [`EnvError::Unsupported`] where the agent is to be shown beside what are no flat float32 numbers, or others beside
+    /// a single number without an axis; and as [`ObsSpec::check`].
     pub fn obs_spec(self, own: &ObsSpec, count: usize) -> Result<ObsSpec, EnvError> {
         let mut row = own.clone();
         let is_flat = own.dtype == Dtype::Float32 && own.shape.len() == 1;
@@ -39,9 +40,14 @@ impl RowLayout {
                 "which agent it is can be shown behind flat float32 observations alone".to_owned(),
             ));
         }
+        own.check()?;
         if let Some(first) = row.shape.first_mut() {
             *first *= if self.others { count } else { 1 };
             *first += if self.agent { count } else { 0 };
+        } else if self.others {
+            return Err(EnvError::Unsupported(
+                "observations without an axis cannot be shown beside one another".to_owned(),
+            ));
         }
         Ok(row)
     }

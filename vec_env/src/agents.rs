@@ -94,7 +94,7 @@ pub trait MultiAgentEnv: Send {
         None
     }
 
-    /// What it looks like now; `None` where it cannot be drawn.
+    /// What it looks like now, also before the first reset; `None` where it cannot be drawn.
     fn render(&self) -> Option<Picture> {
         None
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     error::EnvError,
-    spaces::{ActionSpace, Actions, BatchSpec},
+    spaces::{ActionSpace, Actions, BatchSpec, ObsSpec},
 };
 
 impl EnvError {
@@ -15,6 +15,21 @@ impl EnvError {
             got if got == expected => Ok(()),
             got => Err(Self::BufferSize { expected, got }),
         }
+    }
+}
+
+impl ObsSpec {
+    /// Refuses what no batch carries.
+    ///
+    /// # Errors
+    /// [`EnvError::Unsupported`] for observations without a number.
+    pub fn check(&self) -> Result<(), EnvError> {
+        if self.shape.contains(&0) {
+            let shape = &self.shape;
+            let problem = format!("observations of shape {shape:?} have no numbers");
+            return Err(EnvError::Unsupported(problem));
+        }
+        Ok(())
     }
 }
 

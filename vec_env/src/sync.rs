@@ -26,15 +26,17 @@ impl<E: Env> SyncVecEnv<E> {
     /// A batch of `num_envs` environments, each from one call of `make` with its index.
     ///
     /// # Errors
-    /// [`EnvError::Unsupported`] for no environment at all.
+    /// [`EnvError::Unsupported`] for no environment at all, and as [`ObsSpec::check`](crate::ObsSpec::check).
     pub fn new(num_envs: usize, mut make: impl FnMut(usize) -> E) -> Result<Self, EnvError> {
         let mode = AutoresetMode::SameStep;
         let envs: Vec<_> = (0..num_envs)
             .map(|index| SubEnv::new(make(index), mode))
             .collect();
         let first = &envs.first().ok_or_else(no_envs)?.env;
+        let spec = BatchSpec::new(num_envs, first.obs_spec(), first.action_space());
+        spec.obs_spec.check()?;
         Ok(Self {
-            spec: BatchSpec::new(num_envs, first.obs_spec(), first.action_space()),
+            spec,
             envs,
             was_reset: false,
             in_flight: None,

@@ -62,7 +62,8 @@ impl<E: Env + 'static> ThreadedVecEnv<E> {
     /// one for each core, and more than environments are not used.
     ///
     /// # Errors
-    /// [`EnvError::Unsupported`] for no environment at all, [`EnvError::Backend`] for threads that the system refuses.
+    /// [`EnvError::Unsupported`] for no environment at all, and as [`ObsSpec::check`](crate::ObsSpec::check);
+    /// [`EnvError::Backend`] for threads that the system refuses.
     pub fn new(
         envs: Vec<E>,
         autoreset_mode: AutoresetMode,
@@ -74,6 +75,7 @@ impl<E: Env + 'static> ThreadedVecEnv<E> {
             autoreset_mode,
             ..BatchSpec::new(num_envs, first.obs_spec(), first.action_space())
         };
+        spec.obs_spec.check()?;
         let (row_bytes, action) = (spec.obs_spec.num_bytes(), spec.action_space.any_action());
         let job = |env| Job {
             sub_env: SubEnv::new(env, autoreset_mode),

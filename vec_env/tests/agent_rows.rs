@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use vec_env::{
-    ActionSpace, Actions, Agent, AgentRows, EnvError, MultiAgentEnv, RowLayout, StepBatch,
-    SyncVecEnv, Transition, VecEnv,
+    ActionSpace, Actions, Agent, AgentRows, Dtype, EnvError, MultiAgentEnv, ObsSpec, RowLayout,
+    StepBatch, SyncVecEnv, Transition, VecEnv,
     envs::{CartPole, CartPoles, Push, SimpleSpread},
 };
 
@@ -104,6 +104,25 @@ fn a_row_is_its_agents_episode_and_absent_behind_its_end() {
         }
     }
     unreachable!("poles fall");
+}
+
+#[test]
+fn rows_that_cannot_be_are_refused() {
+    let others = RowLayout {
+        others: true,
+        ..PLAIN
+    };
+    for (shape, layout, told) in [
+        (vec![], others, "observations without an axis cannot be"),
+        (vec![0], PLAIN, "observations of shape [0] have no numbers"),
+    ] {
+        let own = ObsSpec {
+            shape,
+            dtype: Dtype::Float32,
+        };
+        let refused = layout.obs_spec(&own, 2).unwrap_err().to_string();
+        assert!(refused.starts_with(told), "{refused}");
+    }
 }
 
 #[test]

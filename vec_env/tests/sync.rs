@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use vec_env::{
-    ActionSpace, Actions, Dtype, Env, EnvError, Episode, ObsBuffer, ObsSpec, StepBatch, SyncVecEnv,
-    Transition, VecEnv,
+    ActionSpace, Actions, AutoresetMode, Dtype, Env, EnvError, Episode, ObsBuffer, ObsSpec,
+    StepBatch, SyncVecEnv, ThreadedVecEnv, Transition, VecEnv,
     env::Random,
     envs::{CartPole, GridWorld, Recall},
 };
@@ -315,6 +315,28 @@ fn environments_go_on_from_their_saved_states() {
     replays(|index| CartPole::new(index as u64));
     replays(|index| GridWorld::new(3, index as u64));
     replays(|index| Recall::new(3, 4, index as u64));
+}
+
+#[test]
+fn the_end_of_an_episode_is_a_state_too() {
+    let envs = |seed: u64| {
+        let made = (0..2)
+            .map(|index| Recall::new(3, 2, seed + index))
+            .collect();
+        ThreadedVecEnv::new(made, AutoresetMode::Disabled, 1).unwrap()
+    };
+    let (mut env, mut other, mut obs) = (envs(0), envs(7), [0; 2 * 16]);
+    env.reset(Some(1), &mut obs).unwrap();
+    let mut step = StepBatch::default();
+    for _ in 0..3 {
+        env.step(Actions::Discrete(&[0, 1]), &mut obs, &mut step)
+            .unwrap();
+    }
+    assert_eq!(step.terminated, [true, true]);
+    let states = env.save_state().unwrap();
+    other.restore_state(&states, &mut obs).unwrap();
+    assert_eq!(other.save_state().unwrap(), states);
+    assert_eq!(other.ended().unwrap(), [true, true]);
 }
 
 #[test]

@@ -93,6 +93,29 @@ impl Env for Counter {
     }
 }
 
+/// Observes nothing.
+#[derive(Debug)]
+struct Blind;
+
+impl Env for Blind {
+    fn obs_spec(&self) -> ObsSpec {
+        ObsSpec {
+            shape: vec![2, 0],
+            dtype: Dtype::Uint8,
+        }
+    }
+
+    fn action_space(&self) -> ActionSpace {
+        ActionSpace::Discrete { n: 2 }
+    }
+
+    fn reset(&mut self, _seed: Option<u64>, _obs: &mut [u8]) {}
+
+    fn step(&mut self, _action: Actions<'_>, _obs: &mut [u8]) -> Transition {
+        unreachable!("no batch takes it")
+    }
+}
+
 fn counters(mode: AutoresetMode) -> (ThreadedVecEnv<Counter>, [u8; 2], StepBatch) {
     let envs = (0..2).map(|_| Counter::default()).collect();
     let mut envs = ThreadedVecEnv::new(envs, mode, 2).unwrap();
@@ -148,6 +171,13 @@ fn without_autoreset_the_ended_wait_for_a_reset_of_theirs() {
 #[test]
 fn what_cannot_be_is_refused() {
     assert!(ThreadedVecEnv::new(Vec::<Counter>::new(), AutoresetMode::SameStep, 1).is_err());
+    let blind = ThreadedVecEnv::new(vec![Blind], AutoresetMode::SameStep, 1).unwrap_err();
+    let alone = SyncVecEnv::new(1, |_| Blind).unwrap_err();
+    assert_eq!(blind, alone);
+    assert_eq!(
+        blind.to_string(),
+        "observations of shape [2, 0] have no numbers"
+    );
     let (mut envs, mut obs, mut step) = counters(AutoresetMode::SameStep);
     let order = |result| matches!(result, Err(EnvError::Order(_)));
     assert!(order(envs.recv(&mut step)));

@@ -287,6 +287,10 @@ impl AtariVecEnv {
     }
 
     fn set_ram(&self, py: Python<'_>, index: usize, address: u8, value: u8) -> Result<()> {
+        // The console has no more, and takes the address modulo 128.
+        if address > 0x7f {
+            return Err(PyValueError::new_err("set_ram: addresses are 0 to 127").into());
+        }
         self.look(py, index, |env| {
             env.draw_last();
             env.set_ram(address, value);

@@ -94,7 +94,10 @@ fn obs_spec(id: &str, space: &Bound<'_, PyAny>) -> Result<(ObsSpec, bool), CallE
         }
     };
     let shape = space.getattr("shape")?.extract()?;
-    Ok((ObsSpec { shape, dtype }, name == "float64"))
+    let spec = ObsSpec { shape, dtype };
+    spec.check()
+        .map_err(|error| broken(id, &error.to_string()))?;
+    Ok((spec, name == "float64"))
 }
 
 fn autoreset_mode(id: &str, env: &Bound<'_, PyAny>) -> Result<AutoresetMode, CallError> {

@@ -9,13 +9,14 @@ use vec_env::{Actions, Dtype};
 use super::{arrays, env::VecGymEnv};
 use crate::{error::CallError, interpreter};
 
-/// What a step of all environments brought.
+/// What a step brought, of all environments, or of those that are received together where batches are smaller.
 #[derive(Debug)]
 pub struct Step {
     /// Float `[nprocesses, ...]`, in the environment's own units (0 to 255 for images); where an
     /// episode ended, the first observation of the next one.
     pub obs: Tensor,
-    /// Float `[nprocesses]`: the reward to learn from, clipped to its sign for Atari.
+    /// Float `[nprocesses]`: the reward to learn from, clipped to its sign for Atari. With two players, two numbers an
+    /// environment, one after the other.
     pub reward: Tensor,
     /// Float `[nprocesses]`: 1.0 where an episode ended, for whichever reason, else 0.0.
     pub is_done: Tensor,
@@ -51,7 +52,8 @@ impl VecGymEnv {
         Ok(self.to_tensor(&buffer))
     }
 
-    /// One step of every environment; `action` holds one action for each.
+    /// One step of every environment, or of those received last where batches are smaller; `action` holds one action for
+    /// each, or as many as [`ActionSpace::num_values`](vec_env::ActionSpace::num_values) says.
     ///
     /// # Errors
     /// `ValueError` for a wrong number of actions or one out of range, `RuntimeError` before the first
@@ -61,7 +63,7 @@ impl VecGymEnv {
         self.send_python(Actions::Discrete(&action), None, None, None)?;
         let mut step = self.scratch.borrow_mut();
         let buffer = self.recv_python(None, None, &mut step)?;
-        let is_done: Vec<f32> = (0..action.len())
+        let is_done: Vec<f32> = (0..step.terminated.len())
             .map(|env| f32::from(u8::from(step.is_done(env))))
             .collect();
         let reward = Tensor::from_slice(&step.reward);

@@ -3,7 +3,7 @@
 use crate::common::{GAME, actions, bytes, python_reset, python_twin, start};
 // The trait is in scope on purpose: the inherent methods must win over its own.
 use python_shim::{
-    PyResult, Step, VecGymEnv,
+    MakeOptions, PyResult, Step, VecGymEnv,
     pyo3::{exceptions::PyRuntimeError, prelude::*},
 };
 use tch::{Kind, Tensor};
@@ -47,6 +47,34 @@ fn shapes_and_kinds() {
             (tensor.size().as_slice(), tensor.kind()),
             ([3].as_slice(), Kind::Float)
         );
+    }
+}
+
+#[test]
+fn a_step_has_as_many_rows_as_are_received() {
+    start();
+    for (name, options, actions, rewards, ends) in [
+        (
+            "batch_size",
+            MakeOptions::new().with("batch_size", 2),
+            4,
+            2,
+            2,
+        ),
+        (
+            "num_players",
+            MakeOptions::new().with("num_players", 2),
+            8,
+            8,
+            4,
+        ),
+    ] {
+        let env = VecGymEnv::make_vec("PongNoFrameskip-v4", 4, &options).unwrap();
+        let _first = env.reset().unwrap();
+        let step = env.step(vec![0; actions]).unwrap();
+        assert_eq!(step.obs.size()[0], ends, "{name}");
+        assert_eq!(step.reward.size(), [rewards], "{name}");
+        assert_eq!(step.is_done.size(), [ends], "{name}");
     }
 }
 

@@ -45,20 +45,23 @@ pub struct Convolution {
 }
 
 impl Convolution {
-    /// Whether the kernels take it: vectors are full, and where the gradient of the images is wanted, neighbours in
-    /// it are added to apart.
+    /// Whether the kernels take it: vectors are full, there are fewer than 2⁶⁰ numbers of a kind, and where the gradient of
+    /// the images is wanted, neighbours in it are added to apart.
     #[must_use]
     pub fn fits(&self, needs_gradient_of_images: bool) -> bool {
-        let row = self.row();
-        self.images > 0
-            && self.kernel > 0
+        let is_countable = |extents| checked_product::<4>(extents).is_some();
+        let counts = [self.images, self.kernel, self.channels, self.outputs];
+        counts.iter().all(|&count| count > 0)
             && self.stride > 0
             && self.height >= self.kernel
             && self.width >= self.kernel
-            && self.outputs > 0
+            && is_countable([self.images, self.height, self.width, self.channels])
+            // No more pixels come out than go in.
+            && is_countable([self.images, self.height, self.width, self.outputs])
+            && is_countable([self.kernel, self.kernel, self.channels, self.outputs])
+            && is_countable([self.stride, self.channels, 1, 1])
             && self.outputs.is_multiple_of(COLUMNS)
-            && row > 0
-            && row.is_multiple_of(COLUMNS)
+            && self.row().is_multiple_of(COLUMNS)
             && self.image().is_multiple_of(COLUMNS)
             && (!needs_gradient_of_images || self.step() >= COLUMNS)
             && self.step().is_multiple_of(2)
@@ -134,6 +137,12 @@ impl Convolution {
             && self.width <= FEW_ROWS
             && !self.channels_first
     }
+}
+
+/// The product of extents, unless it is more than memory could have of numbers of eight bytes.
+pub fn checked_product<const N: usize>(extents: [usize; N]) -> Option<usize> {
+    let product = extents.into_iter().try_fold(1, usize::checked_mul)?;
+    (product <= isize::MAX as usize / 8).then_some(product)
 }
 
 /// Splits `count` rows into as few parts of at most `most` as possible, of nearly equal length: start and

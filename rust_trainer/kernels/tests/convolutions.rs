@@ -299,6 +299,20 @@ fn what_does_not_fill_vectors_does_not_fit() {
         ),
         (Convolution { height: 3, ..good }, "no pixel"),
         (Convolution { images: 0, ..good }, "no image"),
+        (
+            Convolution {
+                images: 1 << 52,
+                ..good
+            },
+            "more numbers than memory could have",
+        ),
+        (
+            Convolution {
+                outputs: 1 << 52,
+                ..good
+            },
+            "more outputs",
+        ),
     ] {
         assert!(!bad.fits(false), "{why}");
     }

@@ -103,6 +103,10 @@ fn what_does_not_fill_tiles_is_no_trunk() {
         },
         ResidualShape { height: 1, ..SMALL },
         ResidualShape { width: 22, ..SMALL },
+        ResidualShape {
+            width: 1 << 22, // more than offsets reach
+            ..SMALL
+        },
         ResidualShape { width: 0, ..SMALL },
         ResidualShape {
             stages: &[],

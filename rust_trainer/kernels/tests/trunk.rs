@@ -190,11 +190,12 @@ fn what_does_not_fill_tiles_is_no_trunk() {
         [4, 84, 4], // less than the kernel
         [84, 4, 4],
         [4096, 4096, 4], // more than offsets reach
+        [1 << 60, 4, 4], // more than can be counted
     ];
     for image in images {
         assert!(!is_trunk(image, NATURE, None), "{image:?}");
     }
-    let layers: [&[[usize; 3]]; 10] = [
+    let layers: [&[[usize; 3]]; 11] = [
         &[],
         &[[32, 6, 4]],             // a stride that does not divide
         &[[32, 4, 2]],             // half a block of channels
@@ -205,11 +206,12 @@ fn what_does_not_fill_tiles_is_no_trunk() {
         &[[32, 8, 0]],
         &[[32, 8, 4], [32, 3, 0]],
         &[[32, 8, 4], [32, 21, 1]], // 20 by 20 pixels
+        &[[1 << 57, 84, 84]],       // more weights than can be counted
     ];
     for layers in layers {
         assert!(!is_trunk(image, layers, None), "{layers:?}");
     }
-    for hidden in [0, 80] {
+    for hidden in [0, 80, 1 << 60] {
         assert!(!is_trunk(image, NATURE, Some(hidden)), "{hidden}");
     }
 }

@@ -117,7 +117,7 @@ def train(
     """
     arguments = ["train", *(settings or Settings()).arguments()]
     if resume is not None:
-        arguments += ["--resume", os.fspath(resume)]
+        arguments.append(f"--resume={os.fspath(resume)}")
     shown = Progress(is_shown=progress)
     stopped = False
     ended: dict[str, Any] = {}
@@ -182,15 +182,15 @@ def evaluate(
     Raises:
         Exception: As `train`.
     """
-    arguments = ["eval", os.fspath(run), f"--episodes={episodes}", f"--seed={seed}"]
+    arguments = ["eval", f"--episodes={episodes}", f"--seed={seed}"]
     arguments += [f"--num-envs={num_envs}", f"--device={device}"]
     arguments += ["--best"] * best + ["--greedy"] * greedy
     if precision is not None:
         arguments += [f"--precision={precision}"]
     if video_dir is not None:
-        arguments += ["--video-dir", os.fspath(video_dir)]
+        arguments.append(f"--video-dir={os.fspath(video_dir)}")
     heard = _Played()
-    status = _run(arguments, heard)
+    status = _run([*arguments, "--", os.fspath(run)], heard)
     if status:
         _raise_signal(status - _SIGNALLED, "stopped")
     said = heard.evaluation

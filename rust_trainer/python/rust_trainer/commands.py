@@ -67,8 +67,10 @@ def import_(file: str, *, game: str, output: str) -> list[str]:
     from rust_trainer.importing import import_policy
 
     made = import_policy(file, game, output)
+    path = f"./{output}" if output.startswith("-") else output
+    quoted = "'" + path.replace("'", r"'\''") + "'"
     return [
         f"{made.what}: {made.num_params} parameters",
         f"checkpoint: {made.checkpoint}",
-        f"play it by: eval '{output}'; learn from it by: train --start-from '{output}'",
+        f"play it by: eval {quoted}; learn from it by: train --start-from {quoted}",
     ]

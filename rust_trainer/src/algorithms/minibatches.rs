@@ -22,13 +22,19 @@ pub(super) struct RolloutSamples {
     own: Samples,
     all_advantages: Tensor,
     all_values: Tensor,
+    /// Those that are learned from, int64, if not all are.
+    learned_from: Option<Tensor>,
 }
 
 impl RolloutSamples {
     /// Explained variance of the value function: see [`explained_variance`].
     pub fn explained_variance(&self) -> f64 {
-        let returns = &self.all_advantages + &self.all_values;
-        explained_variance(&returns, &self.all_values)
+        let there = |numbers: &Tensor| match &self.learned_from {
+            Some(indices) => numbers.index_select(0, indices),
+            None => numbers.shallow_clone(),
+        };
+        let (advantages, values) = (there(&self.all_advantages), there(&self.all_values));
+        explained_variance(&(advantages + &values), &values)
     }
 }
 
@@ -55,11 +61,27 @@ impl<N: Network> Learner<N> {
             let by_step = numbers.view([-1, num_envs]);
             Ok(self.ranks.all_rows(&by_step, 1)?.reshape([-1]))
         };
+        let num_sequences = rollout.num_sequences() * self.ranks.count();
+        let there = rollout.sequences(num_sequences);
+        let learned_from = (there.len() < num_sequences).then(|| {
+            Tensor::from_slice(&self.places_among_all(rollout, &there)).to_device(self.device())
+        });
         Ok(RolloutSamples {
             all_advantages: all(&own.advantages)?,
             all_values: all(&own.values)?,
             own,
+            learned_from,
         })
+    }
+
+    /// Where the samples of `sequences` lie among those of all ranks.
+    fn places_among_all(&self, rollout: &Rollout, sequences: &[i64]) -> Vec<i64> {
+        let length = rollout.num_samples() / rollout.num_sequences();
+        let num_envs = (rollout.num_envs() * self.ranks.count()) as i64;
+        let firsts = (0..length as i64).map(|step| step * num_envs);
+        firsts
+            .flat_map(|first| sequences.iter().map(move |index| first + index))
+            .collect()
     }
 
     /// Learns from a rollout: a gradient step on the mean of a `loss` over the samples of each minibatch, those of
@@ -79,6 +101,10 @@ impl<N: Network> Learner<N> {
         let num_sequences = pass.len();
         // Of agents whose episodes end apart there may be fewer samples than the settings were checked with.
         let length = rollout.num_samples() / rollout.num_sequences();
+        let settings = &UpdateSettings {
+            norm_adv: settings.norm_adv && num_sequences * length > 1,
+            ..*settings
+        };
         let least = if settings.norm_adv { 2 } else { 1 };
         let most = num_sequences.min(num_sequences * length / least).max(1);
         let num_minibatches = settings.minibatches.min(most);
@@ -148,11 +174,7 @@ impl<N: Network> Learner<N> {
                 let indices = batches.iter().flat_map(|batch| &batch.indices);
                 indices.copied().collect()
             } else {
-                let num_envs = (rollout.num_envs() * self.ranks.count()) as i64;
-                let firsts = (0..length as i64).map(|step| step * num_envs);
-                firsts
-                    .flat_map(|first| sequences.iter().map(move |index| first + index))
-                    .collect()
+                self.places_among_all(rollout, sequences)
             };
             let indices = Tensor::from_slice(&indices).to_device(self.device());
             moments(&samples.all_advantages.index_select(0, &indices))

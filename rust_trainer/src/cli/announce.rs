@@ -9,7 +9,7 @@ use vec_env::VecEnv;
 use super::output::{EXIT_OK, say, warn};
 use crate::{
     device, envs,
-    error::TrainerError,
+    error::{TrainerError, quoted},
     listener,
     parallel::Threads,
     processor,
@@ -173,11 +173,11 @@ pub(super) fn end(summary: &Summary, begun_at: u64, folder: &Path, stop: &StopRe
     }
     if let Some(best) = summary.best {
         say(format_args!(
-            "best evaluation: {:.1} over {} games at agent step {}; play it by: eval '{}' --best",
+            "best evaluation: {:.1} over {} games at agent step {}; play it by: eval {} --best",
             best.mean,
             best.episodes,
             best.step,
-            folder.display()
+            quoted(folder)
         ));
     }
     match summary.worker_restarts {
@@ -191,9 +191,9 @@ pub(super) fn end(summary: &Summary, begun_at: u64, folder: &Path, stop: &StopRe
     match summary.outcome {
         Outcome::Finished if begun_at == step => {
             say(format_args!(
-                "nothing was left to do: the run has had its {step} agent steps; for more: train --resume '{}' \
+                "nothing was left to do: the run has had its {step} agent steps; for more: train --resume {} \
                  --total-steps {}",
-                folder.display(),
+                quoted(folder),
                 step.saturating_mul(2)
             ));
             EXIT_OK
@@ -204,8 +204,8 @@ pub(super) fn end(summary: &Summary, begun_at: u64, folder: &Path, stop: &StopRe
         }
         Outcome::Stopped => {
             say(format_args!(
-                "stopped at agent step {step}; go on by: train --resume '{}'",
-                folder.display()
+                "stopped at agent step {step}; go on by: train --resume {}",
+                quoted(folder)
             ));
             stop.exit_status()
         }

@@ -1,7 +1,7 @@
 //! Games for two between trained agents: what `versus` and `league` share.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io,
     path::{Path, PathBuf},
 };
@@ -169,11 +169,11 @@ impl NewTable {
     /// The file at `path`; none without one.
     ///
     /// # Errors
-    /// A file that is there already.
+    /// A file that is there already, or cannot be.
     pub fn new(path: Option<&Path>) -> Result<Self, TrainerError> {
-        if let Some(path) = path.filter(|path| path.exists()) {
-            let source = io::ErrorKind::AlreadyExists.into();
-            return Err(TrainerError::io("create", path)(source));
+        if let Some(path) = path {
+            let made = File::create_new(path).and_then(|_| fs::remove_file(path));
+            made.map_err(TrainerError::io("create", path))?;
         }
         Ok(Self {
             path: path.map(Path::to_owned),

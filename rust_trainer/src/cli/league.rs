@@ -55,6 +55,10 @@ fn draws(word: &str) -> Result<f64, String> {
 
 pub(super) fn league(args: &LeagueArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
     let players = find_players(args)?;
+    if args.csv.is_some() && args.csv == args.pairs {
+        let problem = "--csv and --pairs name one file, and are two tables";
+        return Err(TrainerError::Usage(problem.to_owned()));
+    }
     let mut table = NewTable::new(args.csv.as_deref())?;
     let mut pairs = NewTable::new(args.pairs.as_deref())?;
     let count = players.len();

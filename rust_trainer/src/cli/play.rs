@@ -156,8 +156,13 @@ fn show(
         stop,
         on_game,
     )?;
-    if let Some(saved) = display.finish()? {
-        print(format_args!("saved {saved}"))?;
+    match display.finish()? {
+        Some(saved) => print(format_args!("saved {saved}"))?,
+        None if target.is_live() || stop.is_asked() => {}
+        None => {
+            let problem = "nothing is saved: the games have no frame in the cut of --from-frame and --seconds";
+            return Err(TrainerError::Usage(problem.to_owned()));
+        }
     }
     Ok(ended)
 }

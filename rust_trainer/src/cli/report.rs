@@ -35,15 +35,7 @@ pub(super) struct ReportArgs {
 }
 
 pub(super) fn report(args: &ReportArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
-    let mut runs: Vec<RunFiles> = Vec::new();
-    for path in &args.runs {
-        for run in open_all(path)? {
-            // A folder may be named, and the folder that it is in.
-            if runs.iter().all(|other| other.folder != run.folder) {
-                runs.push(run);
-            }
-        }
-    }
+    let runs = open_all(&args.runs)?;
     let path = match (&args.output, args.runs.as_slice()) {
         (Some(path), _) => path.clone(),
         (None, [folder]) => folder.join("report.html"),

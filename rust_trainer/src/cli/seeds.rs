@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     envs,
-    error::TrainerError,
+    error::{TrainerError, quoted},
     seeds::{self, Division, Plan, Results},
     stop::StopRequest,
 };
@@ -123,7 +123,7 @@ pub(super) fn seeds(args: &SeedsArgs, stop: &StopRequest) -> Result<i32, Trainer
             say(format_args!("mean curve: {}", picture.display()));
         }
     }
-    let go_on = format!("go on by: seeds --resume '{}'", plan.folder.display());
+    let go_on = format!("go on by: seeds --resume {}", quoted(&plan.folder));
     for (run, words) in &trained.failed {
         warn(format_args!("{run} failed: {words}"));
     }

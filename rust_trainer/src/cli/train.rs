@@ -1,7 +1,8 @@
 //! `train`: a new run, or one that goes on.
 
 use std::{
-    path::PathBuf,
+    iter,
+    path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
@@ -73,10 +74,11 @@ fn train_at(
         ranks.check_alike(&facts(args)?)?;
     }
     // Where torchrun has restarted the ranks, the run that has a name goes on; rank 0 sees its folder.
-    let named = named_run(args).filter(|_| restarts > 0);
-    let is_begun = |run: &PathBuf| RunFolder::has_run(run);
-    let goes_on = ranks.any(ranks.is_first() && named.as_ref().is_some_and(is_begun))?;
-    let begun = named.filter(|_| goes_on);
+    let begun = if restarts > 0 && args.resume.is_none() {
+        begun_run(args, ranks)?
+    } else {
+        None
+    };
     let start = match args.resume.as_ref().or(begun.as_ref()) {
         Some(folder) => {
             let mut changes = args.layers.named.0.clone();
@@ -85,6 +87,9 @@ fn train_at(
                 changes.retain(|name, _| CHANGEABLE.contains(&name));
             }
             let start = RunStart::open_at_first(folder, &changes, ranks)?;
+            if args.resume.is_none() {
+                check_is_asked_for(&start.settings, args, folder)?;
+            }
             if ranks.is_first() {
                 start.notices().iter().for_each(warn);
             }
@@ -122,12 +127,48 @@ fn facts(args: &TrainArgs) -> Result<Vec<(String, String)>, TrainerError> {
     Ok(facts)
 }
 
-/// The folder of the run that the command line names.
-fn named_run(args: &TrainArgs) -> Option<PathBuf> {
-    let text = |name| args.layers.named.0.get(name).and_then(toml::Value::as_str);
-    let default = RunSettings::default().runs_dir;
-    let runs = text("runs_dir").map_or(default, PathBuf::from);
-    Some(runs.join(text("run_name")?))
+/// The folder of the run that has the name in the settings, if it has begun: of a name that nobody asked for on the command
+/// line, that with the highest number behind it.
+fn begun_run(args: &TrainArgs, ranks: &Ranks) -> Result<Option<PathBuf>, TrainerError> {
+    let RunSettings {
+        runs_dir, run_name, ..
+    } = args.layers.settings()?.run;
+    let mut begun = None;
+    if ranks.is_first() && !run_name.is_empty() {
+        let numbered = (2..).map(|number| format!("{run_name}-{number}"));
+        let is_numbered = !args.layers.named.0.contains_key("run_name");
+        let names = iter::once(run_name.clone()).chain(numbered.take_while(|_| is_numbered));
+        let folders = names.map(|name| runs_dir.join(name));
+        let begun_ones = folders.take_while(|folder| folder.exists());
+        begun = begun_ones
+            .last()
+            .filter(|folder| RunFolder::has_run(folder));
+    }
+    let is_begun = ranks.any(begun.is_some())?;
+    let name = begun.as_ref().and_then(|folder| folder.file_name());
+    let name = name.unwrap_or_default().as_encoded_bytes();
+    let name = String::from_utf8_lossy(&ranks.of_first(name)?).into_owned();
+    Ok(is_begun.then(|| runs_dir.join(name)))
+}
+
+/// Refuses a run of the same name that other settings began.
+fn check_is_asked_for(own: &Settings, args: &TrainArgs, folder: &Path) -> Result<(), TrainerError> {
+    // Environments of several agents say how many they have.
+    const MAY_DIFFER: [&str; 2] = ["run_name", "num_agents"];
+    let own = own.table();
+    for (name, value) in args.layers.settings()?.table() {
+        let may_differ = CHANGEABLE.contains(&&*name) || MAY_DIFFER.contains(&&*name);
+        let theirs = own.get(&name).filter(|theirs| **theirs != value);
+        if let (false, Some(theirs)) = (may_differ, theirs) {
+            return Err(TrainerError::Usage(format!(
+                "`{}` is another run: its `{name}` is {}, and {} is asked for; choose another --run-name",
+                folder.display(),
+                shown(theirs),
+                shown(&value)
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn new_run(ranks: &Ranks, args: &TrainArgs) -> Result<RunStart, TrainerError> {

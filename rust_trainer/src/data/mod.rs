@@ -8,7 +8,7 @@ mod rollout;
 mod samples;
 mod truncation;
 
-pub(crate) use observations::Observations;
+pub(crate) use observations::{Observations, rows_on_host};
 pub(crate) use priorities::Priorities;
 pub(crate) use replay::unfit;
 pub use replay::{Entries, Replay, ReplayState, Transitions};

@@ -41,6 +41,11 @@ enum Rows {
     OnDevice(DeviceRows),
 }
 
+/// Rows that the host has room for of those on a device, where so many are lent at once.
+pub(crate) fn rows_on_host(at_once: usize) -> usize {
+    2 * at_once + 2
+}
+
 impl Observations {
     /// Rows of zeros, of which up to `at_once` are lent at once.
     pub fn new(

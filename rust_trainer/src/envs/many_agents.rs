@@ -35,6 +35,11 @@ pub(crate) fn row_layout(settings: &Settings) -> RowLayout {
     }
 }
 
+/// Whether an id is one of these.
+pub(super) fn are(env_id: &str) -> bool {
+    env_id.starts_with(PETTINGZOO) || [SIMPLE_SPREAD, CART_POLES].contains(&env_id)
+}
+
 /// The environments that are asked for; `None` where the id is none of these.
 ///
 /// # Errors
@@ -44,10 +49,10 @@ pub(super) fn make(
     num_envs: usize,
 ) -> Option<Result<Box<dyn VecEnv>, EnvError>> {
     let (env_id, env) = (request.env_id(), &request.settings.env);
-    let module = env_id.strip_prefix(PETTINGZOO);
-    if module.is_none() && ![SIMPLE_SPREAD, CART_POLES].contains(&env_id) {
+    if !are(env_id) {
         return None;
     }
+    let module = env_id.strip_prefix(PETTINGZOO);
     let refuse = |what: &str| Err(EnvError::Unsupported(format!("`{env_id}` {what}")));
     let has_one_backend = [Backend::Auto, Backend::Native].contains(&request.backend);
     Some(if !has_one_backend {

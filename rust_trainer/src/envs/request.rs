@@ -9,9 +9,10 @@ use python_shim::{AtariRequest, MakeOptions};
 use toml::Table;
 use vec_env::EnvError;
 
+use super::many_agents;
 use crate::{
     error::TrainerError,
-    settings::{Backend, Recipe, Settings},
+    settings::{Backend, Recipe, Settings, fields::shown},
 };
 
 /// The settings that a recipe decides unless they are named, where games are learned and where they are played.
@@ -27,6 +28,9 @@ const OF_RECIPES: [&str; 10] = [
     "continuous_action_threshold",
     "max_episode_frames",
 ];
+
+/// Those that evaluation leaves out.
+const OF_LEARNING: [&str; 2] = ["episodic_life", "clip_reward"];
 
 /// What is saved of games that are played for evaluation.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +63,7 @@ impl<'a> EnvRequest<'a> {
     #[must_use]
     pub fn for_training(settings: &'a Settings) -> Self {
         let mut options = options(settings);
-        set(&mut options, settings, &["episodic_life", "clip_reward"]);
+        set(&mut options, settings, &OF_LEARNING);
         if !settings.run.img_dir.as_os_str().is_empty() {
             set_folder(&mut options, "img_dir", &settings.run.img_dir);
         }
@@ -120,18 +124,34 @@ impl<'a> EnvRequest<'a> {
         named.any(|name| name == option)
     }
 
-    /// Refuses a recipe that was asked for where nothing reads it.
+    /// Refuses a recipe that was asked for, and parts of one, where nothing reads them.
     ///
     /// # Errors
     /// [`TrainerError::Setting`] for environments that are no Atari games.
     pub fn check_recipe(&self) -> Result<(), TrainerError> {
+        let has_agents = many_agents::are(self.env_id());
         let recipe = self.settings.env.recipe;
-        // What is wrong with the id is said where the environments are made.
-        if recipe == Recipe::Default || self.is_atari() != Ok(false) {
+        // What is wrong with the id, or with a part, is said where the environments are made.
+        if !has_agents && (recipe == Recipe::Default || self.is_atari() != Ok(false)) {
             return Ok(());
         }
-        let problem = format!("is not read: `{}` is no Atari game", self.env_id());
-        Err(TrainerError::setting("recipe", recipe, problem))
+        let refuse = |name, value: String| {
+            let problem = format!("is not read: `{}` is no Atari game", self.env_id());
+            Err(TrainerError::setting(name, value, problem))
+        };
+        if recipe != Recipe::Default {
+            return refuse("recipe", recipe.name().to_owned());
+        }
+        if has_agents {
+            let parts = OF_RECIPES.iter().chain(&OF_LEARNING);
+            // Some have continuous actions, which are asked for in the same way.
+            let mut others = parts.filter(|name| **name != "continuous");
+            let given = parts_of_recipe(self.settings);
+            if let Some(name) = others.find(|name| given.contains_key(**name)) {
+                return refuse(name, shown(&given[*name]));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -158,16 +178,23 @@ fn set_folder(options: &mut MakeOptions, name: &str, folder: &Path) {
     options.set(name, folder.to_string_lossy().into_owned());
 }
 
-/// Passes on what settings say of these names, which Python has, too, unless that is left to the recipe.
-fn set(options: &mut MakeOptions, settings: &Settings, names: &[&str]) {
+/// What settings of environments say, unless that is left to the recipe.
+fn parts_of_recipe(settings: &Settings) -> Table {
     let mut table = Table::new();
     settings.env.write_to(&mut table);
+    table.retain(|_, value| value.as_str() != Some("recipe"));
+    table
+}
+
+/// Passes on what settings say of these names, which Python has, too.
+fn set(options: &mut MakeOptions, settings: &Settings, names: &[&str]) {
+    let given = parts_of_recipe(settings);
     for &name in names {
-        match &table[name] {
-            toml::Value::Boolean(flag) => options.set(name, *flag),
-            toml::Value::Integer(number) => options.set(name, *number),
-            toml::Value::Float(number) => options.set(name, *number),
-            toml::Value::String(text) if text != "recipe" => options.set(name, text.as_str()),
+        match given.get(name) {
+            Some(toml::Value::Boolean(flag)) => options.set(name, *flag),
+            Some(toml::Value::Integer(number)) => options.set(name, *number),
+            Some(toml::Value::Float(number)) => options.set(name, *number),
+            Some(toml::Value::String(text)) => options.set(name, text.as_str()),
             _ => {}
         }
     }

@@ -5,7 +5,7 @@
 use vec_env::{ActionSpace, ObsSpec};
 
 use crate::{
-    data::Replay,
+    data::{Replay, rows_on_host},
     device::available_cores,
     nn::{ImpalaResNet, NatureCnn},
     ranks::{Launch, launch::ranks_here},
@@ -68,15 +68,14 @@ impl Envs<'_> {
     }
 }
 
-/// What learning needs beside `num_envs` environments with observations of `spec`, on the host.
+/// What learning needs beside the environments, whose observations have so many `rows`, on the host.
 pub(crate) fn of_run(
     settings: &Settings,
-    num_envs: usize,
+    rows: usize,
     spaces: (&ObsSpec, &ActionSpace),
     on_host: bool,
 ) -> Vec<Need> {
     let spec = spaces.0;
-    let rows = num_envs * settings.env.num_players;
     let of_layers = |samples: usize| {
         let bytes = samples.saturating_mul(bytes_of_layers(settings, spec));
         if on_host { bytes } else { 0 }
@@ -88,8 +87,8 @@ pub(crate) fn of_run(
         AlgorithmSettings::Dqn(dqn) => {
             let launch = Launch::from_env().ok().flatten();
             let num_ranks = launch.map_or(1, |launch| launch.num_ranks);
-            let capacity = Replay::capacity_of_rank(dqn.replay_capacity, num_envs, num_ranks);
-            let memory = Replay::num_bytes(spaces, num_envs, capacity, dqn.n_step);
+            let capacity = Replay::capacity_of_rank(dqn.replay_capacity, rows, num_ranks);
+            let memory = Replay::num_bytes(spaces, rows, capacity, dqn.n_step);
             // Rank 0 has it once more whole, gathered for a checkpoint; each rank here counts as often as it does.
             let is_gathered = launch.is_some_and(|launch| launch.rank == 0);
             let whole = memory.saturating_mul(num_ranks) / ranks_here();
@@ -99,12 +98,20 @@ pub(crate) fn of_run(
         AlgorithmSettings::Ddpg(ddpg)
         | AlgorithmSettings::Td3(ddpg)
         | AlgorithmSettings::Maddpg(ddpg) => {
-            let memory = Replay::num_bytes(spaces, num_envs, ddpg.replay_capacity, 1);
+            let memory = Replay::num_bytes(spaces, rows, ddpg.replay_capacity, 1);
             return of_replay(memory, of_layers(ddpg.batch_size));
         }
     };
     let samples = rows.saturating_mul(steps);
-    let rollout = samples.saturating_mul(spec.num_bytes());
+    // A device has the rollout itself; the host then has the rows that are written and sent.
+    let groups = settings.env.env_groups;
+    let steps_on_host = if on_host {
+        steps
+    } else {
+        steps.min(rows_on_host(groups).div_ceil(groups))
+    };
+    let on_its_way = rows.saturating_mul(steps_on_host);
+    let rollout = on_its_way.saturating_mul(spec.num_bytes());
     let layers = of_layers(samples / minibatches.unwrap_or(1).max(1));
     let grow: &[&str] = &["num_envs", "num_steps"];
     vec![
@@ -204,6 +211,21 @@ mod tests {
         let of_many = with("num_steps = 2048\nnum_minibatches = 64")
             - with("num_steps = 512\nnum_minibatches = 16");
         assert!((330..=380).contains(&of_many), "{of_many} MB");
+    }
+
+    /// Two rows and two more of each group, whatever the rollout.
+    #[test]
+    fn of_a_rollout_on_a_device_the_host_has_what_is_on_its_way() {
+        let with = |changes: &str| {
+            let settings = Settings::defaults(Algorithm::Ppo);
+            let settings = settings.with(&toml::from_str(changes).unwrap()).unwrap();
+            let needs = of_run(&settings, 1000, (&images(), &ACTIONS), false);
+            bytes(&needs)
+        };
+        let [row, short, long] = [2, 8, 2048].map(|steps| with(&format!("num_steps = {steps}")));
+        assert_eq!(row, [56, 0]);
+        assert_eq!(short, [112, 0]);
+        assert_eq!(long, short);
     }
 
     /// Beside what a program with Nature's network was seen to take at most: with batches of 128 transitions 0.53 GB more

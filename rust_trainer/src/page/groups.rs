@@ -38,7 +38,7 @@ pub(super) fn tells_apart(name: &str) -> bool {
     OF_A_GROUP.contains(&name) || !(CHANGEABLE.contains(&name) || OF_A_RUN.contains(&name))
 }
 
-/// The groups of `runs`, in the order of their first ones. Taken `together` are all runs of one algorithm and length on
+/// The groups of `runs`, in the order of their first ones; a second run of a seed begins a group of its own. Taken `together` are all runs of one algorithm and length on
 /// an environment, whatever else differs.
 pub(crate) fn groups(runs: &[RunFiles], together: bool) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
@@ -49,9 +49,11 @@ pub(crate) fn groups(runs: &[RunFiles], together: bool) -> Vec<Group<'_>> {
             way.retain(|name, _| ["algorithm", "total_steps"].contains(&name));
         }
         let env_id = run.setting("env_id");
-        let found = groups
-            .iter_mut()
-            .find(|group| group.env_id == env_id && is_same(&group.way, &way));
+        let found = groups.iter_mut().find(|group| {
+            group.env_id == env_id
+                && is_same(&group.way, &way)
+                && (together || !has_seed(group, run))
+        });
         match found {
             Some(group) => group.runs.push(run),
             None => groups.push(Group {
@@ -67,6 +69,15 @@ pub(crate) fn groups(runs: &[RunFiles], together: bool) -> Vec<Group<'_>> {
         group.label = label;
     }
     groups
+}
+
+/// Whether a run of the same seed is among those of a group: another says nothing more of how seeds differ.
+fn has_seed(group: &Group<'_>, run: &RunFiles) -> bool {
+    let seed = run.settings.get("seed");
+    group
+        .runs
+        .iter()
+        .any(|other| other.settings.get("seed") == seed)
 }
 
 /// Whether two ways of training are one. A setting that only one of them has is of another version of the program, or

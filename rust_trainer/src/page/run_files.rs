@@ -173,39 +173,30 @@ pub(super) fn number(update: &Update, name: &str) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// The runs that `path` means: the one in it, those of a plan of several seeds, or those in its folders.
+/// The runs that `paths` mean, each once: see [`Plan::folders_of_runs`].
 ///
 /// # Errors
 /// A path without a run, those of [`RunFiles::read`].
-pub(crate) fn open_all(path: &Path) -> Result<Vec<RunFiles>, TrainerError> {
+pub(crate) fn open_all(paths: &[PathBuf]) -> Result<Vec<RunFiles>, TrainerError> {
     // A folder that holds settings and no games is that of a checkpoint to play with.
     let is_run =
         |folder: &Path| folder.join(FILE_OF_RUN).is_file() && folder.join(EPISODES).is_file();
-    let folders: Vec<PathBuf> = if is_run(path) {
-        vec![path.to_owned()]
-    } else if Plan::is_in(path) {
-        let runs = Plan::open(path)?.runs().into_iter();
-        runs.map(|run| run.folder).collect()
-    } else if path.is_dir() {
-        let mut folders = files::list(path)?;
-        folders.sort();
-        folders
-    } else {
-        return Err(no_run(path));
-    };
-    let runs = folders.iter().filter(|folder| is_run(folder));
-    let runs: Vec<_> = runs
-        .map(|folder| RunFiles::read(folder))
-        .collect::<Result<_, _>>()?;
-    if runs.is_empty() {
-        return Err(no_run(path));
+    let mut all = Vec::new();
+    for path in paths {
+        let mut folders = Plan::folders_of_runs(path, is_run)?;
+        folders.retain(|folder| is_run(folder));
+        if folders.is_empty() {
+            return Err(no_run(path));
+        }
+        all.extend(folders);
     }
-    Ok(runs)
+    files::keep_each_once(&mut all);
+    all.iter().map(|folder| RunFiles::read(folder)).collect()
 }
 
 fn no_run(path: &Path) -> TrainerError {
     let problem = if path.is_dir() {
-        "has no run: neither settings.toml, nor folders that have one"
+        "has no run that a page can show, with settings.toml and episodes.csv, nor folders that have one"
     } else if path.exists() {
         "is a file; name a run's folder"
     } else {

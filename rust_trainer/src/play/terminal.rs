@@ -8,7 +8,7 @@ use std::{
 use atari_core::WIDTH;
 use ratatui::{
     buffer::Buffer,
-    crossterm::event::KeyCode,
+    crossterm::{event::KeyCode, style},
     layout::{Constraint, Layout, Rect},
     style::{Color, Modifier, Style},
     text::{Line, Span, Text},
@@ -45,6 +45,8 @@ pub(super) struct InTerminal {
 
 impl InTerminal {
     pub fn open() -> Result<Self, TrainerError> {
+        // A picture is nothing but colours, also where NO_COLOR asks for words without.
+        style::force_color_output(true);
         Ok(Self {
             screen: Screen::open()?,
             moved: None,

@@ -1,7 +1,7 @@
 //! Playing by a deterministic policy, and exploring around it.
 
 use rand::RngExt;
-use rand_distr::{Distribution as _, StandardNormal};
+use rand_distr::{Distribution, Exp1, StandardNormal};
 use rand_pcg::Pcg64;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 use vec_env::{ActionBatch, ActionSpace};
@@ -68,7 +68,8 @@ pub fn explored(
     space.clipped(&moved)
 }
 
-/// `count` actions drawn uniformly, within the bounds of a `Box`.
+/// `count` actions drawn uniformly, within the bounds of a `Box`; where it has none, as Gymnasium's `Box.sample` draws them:
+/// normal numbers, or exponential ones from the only bound on.
 pub fn uniform(space: &ActionSpace, count: usize, rng: &mut Pcg64) -> ActionBatch {
     let ActionSpace::Box { low, high, .. } = space else {
         let actions = (0..count).map(|_| rng.random_range(0..space.num_actions()));
@@ -77,7 +78,13 @@ pub fn uniform(space: &ActionSpace, count: usize, rng: &mut Pcg64) -> ActionBatc
     let bounds = low.iter().zip(high).cycle().take(count * low.len());
     let drawn = bounds.map(|(low, high)| {
         let (low, high) = (f64::from(*low), f64::from(*high));
-        (low + rng.random::<f64>() * (high - low)) as f32
+        let drawn = match (low.is_finite(), high.is_finite()) {
+            (true, true) => low + rng.random::<f64>() * (high - low),
+            (false, false) => StandardNormal.sample(&mut *rng),
+            (true, false) => low + Distribution::<f64>::sample(&Exp1, &mut *rng),
+            (false, true) => high - Distribution::<f64>::sample(&Exp1, &mut *rng),
+        };
+        drawn as f32
     });
     let drawn = ActionBatch::Continuous(drawn.collect());
     space.clipped(&drawn)
@@ -93,6 +100,31 @@ mod tests {
             shape: vec![2],
             low: vec![-2.0, 0.0],
             high: vec![2.0, 1.0],
+        }
+    }
+
+    /// As Gymnasium draws them: the mean of exponential numbers is 1, their deviation too.
+    #[test]
+    fn numbers_without_bounds_are_drawn_as_gymnasium_does() {
+        let infinity = f32::INFINITY;
+        for (low, high, [first, second]) in [
+            ([-infinity, 2.0], [infinity; 2], [(0.0, 1.0), (3.0, 1.0)]),
+            (
+                [-infinity, -1.0],
+                [5.0, 1.0],
+                [(4.0, 1.0), (0.0, 3f64.sqrt().recip())],
+            ),
+        ] {
+            let space = ActionSpace::Box {
+                shape: vec![2],
+                low: low.into(),
+                high: high.into(),
+            };
+            let drawn = moments(&uniform(&space, 20_000, &mut seeded_rng(1)));
+            for (drawn, expected) in drawn.iter().zip([first, second]) {
+                assert!((drawn.0 - expected.0).abs() < 0.03, "{drawn:?}");
+                assert!((drawn.1 - expected.1).abs() < 0.03, "{drawn:?}");
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use std::{
 
 use super::checkpoints;
 use crate::{
-    error::TrainerError,
+    error::{TrainerError, quoted},
     files,
     settings::{FILE_OF_RUN, Settings},
 };
@@ -43,8 +43,9 @@ impl RunFolder {
             Some(made) => Self::lock(path, made),
             None if is_vacant(&path) => Self::lock(path.clone(), vec![path]),
             None => Err(TrainerError::Usage(format!(
-                "`{}` exists: go on with it by --resume {0}, or choose another --run-name",
-                path.display()
+                "`{}` exists: go on with it by --resume {}, or choose another --run-name",
+                path.display(),
+                quoted(&path)
             ))),
         }
     }

@@ -75,6 +75,12 @@ impl RunStart {
             replay_problem = found.checkpoint.read_replay(&found.path).err();
         }
         let found = checkpoint.as_ref();
+        let step = found.map_or(0, |found| found.checkpoint.counters.step);
+        let total = changes.get("total_steps").and_then(toml::Value::as_integer);
+        if let Some(total) = total.filter(|total| *total < step as i64) {
+            let problem = format!("is less than the {step} agent steps that the run has had");
+            return Err(TrainerError::setting("total_steps", total, problem));
+        }
         let of_checkpoint = || found.map(|found| found.checkpoint.settings.clone());
         let settings = settings.or_else(of_checkpoint).ok_or_else(|| {
             let folder = folder.path().display();

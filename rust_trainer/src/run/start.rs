@@ -171,7 +171,7 @@ impl Run {
 }
 
 /// What is wrong with a checkpoint whose network cannot play here.
-const ANOTHER_ENV: &str = "is of an environment with other observations or actions";
+pub(crate) const ANOTHER_ENV: &str = "is of an environment with other observations or actions";
 
 /// What steps and what learns, ready for the first step, and what the user should know of it.
 type Prepared = (Box<dyn VecEnv>, Box<dyn Algorithm>, Vec<String>);

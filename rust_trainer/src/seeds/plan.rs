@@ -124,6 +124,30 @@ impl Plan {
         folder.join(PLAN).is_file()
     }
 
+    /// The folders of runs that `path` means: its own, those of the plan in it, or those of runs and plans in its folders.
+    /// What a run's folder is `is_run` says.
+    pub fn folders_of_runs(
+        path: &Path,
+        is_run: impl Fn(&Path) -> bool,
+    ) -> Result<Vec<PathBuf>, TrainerError> {
+        let in_folder = |folder: &Path| -> Result<Vec<PathBuf>, TrainerError> {
+            if Self::is_in(folder) {
+                let runs = Self::open(folder)?.runs().into_iter();
+                return Ok(runs.map(|run| run.folder).collect());
+            }
+            let own = is_run(folder).then(|| folder.to_owned());
+            Ok(own.into_iter().collect())
+        };
+        let own = in_folder(path)?;
+        if !own.is_empty() || !path.is_dir() {
+            return Ok(own);
+        }
+        let mut inside = files::list(path)?;
+        inside.sort();
+        let runs = inside.iter().map(|folder| in_folder(folder));
+        Ok(runs.collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
     /// The plan in `folder`.
     pub fn open(folder: &Path) -> Result<Self, TrainerError> {
         let path = folder.join(PLAN);

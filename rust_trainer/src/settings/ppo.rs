@@ -20,7 +20,7 @@ settings! {
         /// Minibatches that a rollout is split into
         num_minibatches: usize = 4, Positive,
         /// Passes over each rollout
-        update_epochs: usize = 4, Positive,
+        update_epochs: usize = 4, Between(1.0, 1_048_576.0),
         /// Normalize advantages to mean 0 and deviation 1 in each minibatch
         norm_adv: bool = true, Any,
         /// Clip range of the probability ratio, and of the value with --clip-vloss

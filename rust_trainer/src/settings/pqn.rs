@@ -21,7 +21,7 @@ settings! {
         /// Minibatches that a rollout is split into
         num_minibatches: usize = 32, Positive,
         /// Passes over each rollout
-        update_epochs: usize = 2, Positive,
+        update_epochs: usize = 2, Between(1.0, 1_048_576.0),
         /// Initial ε: the probability of a random action
         start_e: f64 = 1.0, Between(0.0, 1.0),
         /// Final ε, with which a trained agent also plays without --greedy

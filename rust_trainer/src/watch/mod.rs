@@ -28,15 +28,13 @@ use crate::{error::TrainerError, files, seeds::Plan};
 
 /// The runs in `folders`: each is one, or a folder of `seeds` and stands for all of its runs.
 pub(crate) fn runs_in(folders: &[PathBuf]) -> Result<Vec<WatchedRun>, TrainerError> {
-    let mut runs = Vec::new();
+    let mut all = Vec::new();
     for folder in folders {
-        runs.extend(
-            folders_of_runs(folder)?
-                .iter()
-                .map(|path| WatchedRun::in_folder(path)),
-        );
+        all.extend(folders_of_runs(folder)?);
     }
-    Ok(runs)
+    // A folder may be named twice, and the folder that it is in.
+    files::keep_each_once(&mut all);
+    Ok(all.iter().map(|path| WatchedRun::in_folder(path)).collect())
 }
 
 fn folders_of_runs(folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
@@ -46,16 +44,7 @@ fn folders_of_runs(folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
             folder.display()
         )));
     }
-    if Plan::is_in(folder) {
-        let runs = Plan::open(folder)?.runs();
-        return Ok(runs.into_iter().map(|run| run.folder).collect());
-    }
-    if WatchedRun::is_in(folder) {
-        return Ok(vec![folder.to_owned()]);
-    }
-    let mut inside = files::list(folder)?;
-    inside.retain(|path| WatchedRun::is_in(path));
-    inside.sort();
+    let inside = Plan::folders_of_runs(folder, WatchedRun::is_in)?;
     // A run that wrote nothing yet has an empty folder.
     Ok(if inside.is_empty() {
         vec![folder.to_owned()]

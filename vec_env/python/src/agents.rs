@@ -7,7 +7,7 @@ use std::{
 
 use numpy::{IntoPyArray, PyArray1, PyArray3};
 use pyo3::{
-    exceptions::{PyRuntimeError, PyValueError},
+    exceptions::PyValueError,
     prelude::*,
     sync::MutexExt,
     types::{PyBytes, PyBytesMethods, PyDict},
@@ -16,7 +16,7 @@ use vec_env::{ActionBatch, Agent, EnvError, MultiAgentEnv, Transition, pool::mes
 
 use crate::{
     arrays::{describe_spaces, picture_array, with_actions},
-    errors::exception,
+    errors::{exception, panicked},
 };
 
 /// An environment of several agents, stepped while the GIL is free; several threads of Python may call it.
@@ -78,9 +78,7 @@ impl Agents {
                 Err(payload) => inner.panic = Some(message_of(&*payload).to_owned()),
             }
         }
-        let problem = inner.panic.as_deref().unwrap_or_default();
-        let message = format!("the environment panicked, which is a bug of its own: {problem}");
-        Err(PyRuntimeError::new_err(message))
+        Err(panicked(inner.panic.as_deref().unwrap_or_default()))
     }
 }
 
@@ -88,16 +86,20 @@ impl Agents {
 impl Agents {
     /// What the agents are.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<About<'py>> {
-        let nothing = |_: &mut Inner| Ok(());
-        self.call(py, nothing, |inner, ()| {
-            let agents = inner.env.agents().iter().enumerate();
-            let about = |(place, agent): (usize, &Agent)| {
-                let bounds = inner.env.obs_bounds(place);
+        let look = |inner: &mut Inner| {
+            let env = &inner.env;
+            let bounds: Vec<_> = (0..env.agents().len())
+                .map(|place| env.obs_bounds(place))
+                .collect();
+            Ok((bounds, env.render_fps()))
+        };
+        self.call(py, look, |inner, (bounds, fps)| {
+            let about = |(agent, bounds): (&Agent, _)| {
                 let spaces = describe_spaces(py, &agent.obs_spec, bounds, &agent.action_space)?;
                 Ok((agent.name.clone(), spaces))
             };
-            let about: PyResult<_> = agents.map(about).collect();
-            Ok((about?, inner.env.render_fps()))
+            let about: PyResult<_> = inner.env.agents().iter().zip(bounds).map(about).collect();
+            Ok((about?, fps))
         })
     }
 

@@ -1,16 +1,21 @@
 //! [`Batch`]: environments of any kind on threads, as `gymnasium_envs` calls them.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use numpy::{IntoPyArray, PyArray1, PyArray3};
 use pyo3::{
     exceptions::PyValueError,
     prelude::*,
     types::{PyBytes, PyBytesMethods, PyDict},
 };
-use vec_env::{AutoresetMode, Env, EnvError, ObsSlot, Picture, StepBatch, ThreadedVecEnv, VecEnv};
+use vec_env::{
+    AutoresetMode, Env, EnvError, ObsSlot, Picture, StepBatch, ThreadedVecEnv, VecEnv,
+    pool::message_of,
+};
 
 use crate::{
     arrays::{Destination, describe_spaces, picture_array, with_actions},
-    errors::exception,
+    errors::{exception, panicked},
     of_process::OfProcess,
 };
 
@@ -27,6 +32,8 @@ struct Inner {
     step: StepBatch,
     /// Where the step in flight writes, which is let go of with the GIL in hand.
     obs: Option<Destination>,
+    /// What an environment has panicked with in the calling thread; the batch itself knows of its threads.
+    panic: Option<String>,
 }
 
 /// Environments of whatever kind.
@@ -115,13 +122,21 @@ impl Batch {
             envs: Box::new(envs),
             step: StepBatch::default(),
             obs: None,
+            panic: None,
         };
         Ok(Self(OfProcess::new(inner, has_threads)))
     }
 
     /// The batch, once no other thread is in a call of it.
     fn call<T>(&self, py: Python<'_>, call: impl FnOnce(&mut Inner) -> PyResult<T>) -> PyResult<T> {
-        call(&mut *self.0.lock(py)?)
+        let inner = &mut *self.0.lock(py)?;
+        if inner.panic.is_none() {
+            match catch_unwind(AssertUnwindSafe(|| call(inner))) {
+                Ok(called) => return called,
+                Err(payload) => inner.panic = Some(message_of(&*payload).to_owned()),
+            }
+        }
+        Err(panicked(inner.panic.as_deref().unwrap_or_default()))
     }
 }
 
@@ -260,11 +275,10 @@ impl Batch {
 
     /// End the threads; a step in flight is given up.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.call(py, |inner| {
-            let envs = &mut inner.envs;
-            let closed = py.detach(|| envs.close());
-            inner.obs = None;
-            closed.map_err(|error| exception(&error))
-        })
+        let inner = &mut *self.0.lock(py)?;
+        let envs = &mut inner.envs;
+        let closed = py.detach(|| envs.close());
+        inner.obs = None;
+        closed.map_err(|error| exception(&error))
     }
 }

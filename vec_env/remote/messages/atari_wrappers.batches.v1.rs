@@ -120,13 +120,16 @@ pub struct Step {
     pub wait: bool,
 }
 /// Wait for the results of `count` environments in flight, the first that are ready.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
 pub struct Wait {
     #[prost(uint32, tag = "1")]
     pub count: u32,
     /// a row for each environment of the batch, also those that were not begun
     #[prost(bool, tag = "2")]
     pub every: bool,
+    /// when to give up: a `Failure` of the kind `StepTimeoutError`, and nothing is lost
+    #[prost(double, optional, tag = "3")]
+    pub timeout_seconds: ::core::option::Option<f64>,
 }
 /// Wait for all that is in flight, and forget it: replied to by `Done`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -14,7 +14,7 @@ use crate::{
     server::Server,
     session::{BATCHES, Session},
     step::Rows,
-    values::{Setting, action_bytes, action_space, autoreset_mode, dict, obs_spec},
+    values::{MOST_NUMBERS, Setting, action_bytes, action_space, autoreset_mode, dict, obs_spec},
 };
 
 /// A batch that `python -m atari_wrappers serve` makes for this client, and closes with it.
@@ -100,7 +100,8 @@ impl RemoteVecEnv {
     fn check_idle(&self, call: &str) -> Result<(), EnvError> {
         self.check_open()?;
         if self.working > 0 {
-            return Err(EnvError::Order(format!("{call}: call recv first")));
+            let first = if self.was_reset { "recv" } else { "reset" };
+            return Err(EnvError::Order(format!("{call}: call {first} first")));
         }
         Ok(())
     }
@@ -186,11 +187,9 @@ fn spec(welcome: &Welcome) -> Result<(BatchSpec, bool, usize), String> {
     let [num_envs, batch_size, num_players] =
         [welcome.num_envs, welcome.batch_size, welcome.num_players].map(|count| count as usize);
     let shape = &obs_spec.shape;
-    let obs_bytes = shape
-        .iter()
-        .try_fold(num_envs, |bytes, &length| bytes.checked_mul(length));
-    // Memory is allocated for so many, and rows of no bytes are none.
-    if obs_bytes.is_none_or(|bytes| !(1..=1 << 40).contains(&bytes))
+    // Memory is allocated for so many.
+    let obs_numbers = num_envs.checked_mul(shape.iter().product());
+    if obs_numbers.is_none_or(|numbers| numbers > MOST_NUMBERS)
         || !(1..=num_envs).contains(&batch_size)
         || !(1..=2).contains(&num_players)
     {
@@ -230,12 +229,16 @@ impl VecEnv for RemoteVecEnv {
         let seeds = seed.map_or(Vec::new(), |seed| {
             (seed..=seed + last).map(|seed| seed as i64).collect()
         });
+        // Until it has succeeded, what the server has begun is in its way.
+        (self.was_reset, self.working) = (false, self.rows.spec.num_envs);
         let reply = self.call(Asked::Reset(Reset {
             seeds,
             wait: true,
             ..Reset::default()
         }))?;
-        self.read_all(reply, obs)
+        self.read_all(reply, obs)?;
+        self.working = 0;
+        Ok(())
     }
 
     fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
@@ -286,7 +289,7 @@ impl VecEnv for RemoteVecEnv {
                 let count = num_rows as u32;
                 self.session.ask(Asked::Wait(Wait {
                     count,
-                    every: false,
+                    ..Wait::default()
                 }))
             },
             Ok,

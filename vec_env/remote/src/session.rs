@@ -51,6 +51,9 @@ pub(crate) struct Session {
     /// The last reply that is here, and the last request whose failure nobody waits for.
     received: u64,
     forgotten: u64,
+    /// The request whose reply was not there in time, and that reply once it came while another was waited for.
+    late: Option<u64>,
+    kept: Option<Reply>,
     /// Requests that may have to be sent again.
     unanswered: BTreeMap<u64, Request>,
     lost_at: Option<Instant>,
@@ -79,6 +82,8 @@ impl Session {
             next_id: 1,
             received: 0,
             forgotten: 0,
+            late: None,
+            kept: None,
             unanswered: BTreeMap::new(),
             lost_at: None,
             was_welcome: false,
@@ -95,12 +100,13 @@ impl Session {
     }
 
     fn greet(&mut self, hello: &Hello) -> Result<Welcome, RemoteError> {
-        let until = Instant::now() + self.server.connect_timeout;
+        let until = Instant::now().checked_add(self.server.connect_timeout);
         let reply = loop {
             self.open_call()?;
             let number = self.ask(Asked::Hello(hello.clone()))?;
             match self.answer(number, None) {
-                Err(RemoteError::Absent { .. }) if Instant::now() < until => {}
+                Err(RemoteError::Absent { .. })
+                    if until.is_none_or(|until| Instant::now() < until) => {}
                 other => break other?,
             }
             self.unanswered.clear();
@@ -174,29 +180,43 @@ impl Session {
         number: u64,
         timeout: Option<Duration>,
     ) -> Result<Reply, RemoteError> {
-        let until = timeout.map(|timeout| Instant::now() + timeout);
+        if let Some(reply) = self.kept.take_if(|kept| kept.id == number) {
+            return self.said(reply);
+        }
+        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
-            let mut reply = self.receive(until)?;
+            let reply = self.receive(until).inspect_err(|error| {
+                self.late = (*error == RemoteError::Timeout).then_some(number);
+            })?;
             if reply.id <= self.received {
                 continue; // again, after the connection was lost
             }
             self.received = reply.id;
             self.unanswered = self.unanswered.split_off(&reply.id.saturating_add(1));
-            match reply.answer.take() {
-                Some(Answer::Failure(failure)) if reply.id > self.forgotten => {
-                    return Err(failure.into());
-                }
-                answer => reply.answer = answer,
+            let is_late = self.late.take_if(|late| *late == reply.id).is_some();
+            if is_late && reply.id < number {
+                self.kept = Some(reply);
+                continue;
             }
+            let reply = self.said(reply)?;
             if reply.id >= number {
                 return Ok(reply);
             }
         }
     }
 
+    /// A reply, unless it is a failure that somebody waits for.
+    fn said(&self, mut reply: Reply) -> Result<Reply, RemoteError> {
+        match reply.answer.take() {
+            Some(Answer::Failure(failure)) if reply.id > self.forgotten => Err(failure.into()),
+            answer => Ok(Reply { answer, ..reply }),
+        }
+    }
+
     /// Takes what was asked until now for answered.
     pub(crate) fn forget(&mut self) {
         self.forgotten = self.next_id - 1;
+        (self.late, self.kept) = (None, None);
     }
 
     /// What arrives next, if need be by another connection.

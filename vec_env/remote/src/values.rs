@@ -169,10 +169,13 @@ impl Array {
     }
 }
 
+/// How many numbers of observations a server may announce.
+pub(crate) const MOST_NUMBERS: usize = 1 << 40;
+
 /// What observations a server gives, and whether they are float64, which become float32 here.
 ///
 /// # Errors
-/// Which kind they are of, where no batch carries it.
+/// Which kind they are of, where no batch carries it; their shape, where they have no numbers or too many.
 pub(crate) fn obs_spec(space: Option<&Space>) -> Result<(ObsSpec, bool), String> {
     let Some(space::Kind::Box(bounds)) = space.and_then(|space| space.kind.as_ref()) else {
         return Err("the observation space is no Box; only Box ones are supported".to_owned());
@@ -187,7 +190,13 @@ pub(crate) fn obs_spec(space: Option<&Space>) -> Result<(ObsSpec, bool), String>
             ));
         }
     };
-    let shape = low.shape.iter().map(|&length| length as usize).collect();
+    let shape: Vec<usize> = low.shape.iter().map(|&length| length as usize).collect();
+    let numbers = shape
+        .iter()
+        .try_fold(1, |numbers: usize, &length| numbers.checked_mul(length));
+    if numbers.is_none_or(|numbers| !(1..=MOST_NUMBERS).contains(&numbers)) {
+        return Err(format!("observations of shape {shape:?}"));
+    }
     Ok((ObsSpec { shape, dtype }, low.dtype == "<f8"))
 }
 

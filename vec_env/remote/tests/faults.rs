@@ -237,3 +237,70 @@ fn a_wait_may_be_cut_short_and_taken_up_again() {
     assert_eq!(step.episode_length, [1]);
     assert_eq!(buffer.take().len(), 16);
 }
+
+/// Serves an environment that cannot be reset with seed 13 at first, and takes its time to step.
+const TROUBLE: &str = "
+import sys, time, gymnasium
+from gymnasium.envs.classic_control import CartPoleEnv
+from atari_wrappers.__main__ import main
+
+class Trouble(CartPoleEnv):
+    unlucky = 13
+
+    def reset(self, **kwargs):
+        if kwargs['seed'] == Trouble.unlucky:
+            Trouble.unlucky = None
+            raise OSError('unlucky')
+        return super().reset(**kwargs)
+
+    def step(self, action):
+        time.sleep(0.3)
+        return super().step(action)
+
+gymnasium.register('Trouble-v0', Trouble)
+main(['serve', 'Trouble-v0', '--num-envs', '1', '--set', 'backend=sync', '--listen', '127.0.0.1:0'])
+";
+
+#[test]
+fn a_reset_that_fails_may_be_followed_by_another() {
+    let running = Served::run(&["-c", TROUBLE]);
+    let mut remote = RemoteVecEnv::connect(&running.client(), 1, &[]).unwrap();
+    let (mut obs, mut step) = ([0; 16], StepBatch::default());
+    remote.reset(Some(0), &mut obs).unwrap();
+    let failed = remote.reset(Some(13), &mut obs).unwrap_err();
+    assert!(failed.to_string().contains("unlucky"), "{failed}");
+    let slot = ObsBuffer::new(16).slot();
+    for told in [
+        remote.send(Actions::Discrete(&[0]), slot).unwrap_err(),
+        remote.save_state().unwrap_err(),
+    ] {
+        let EnvError::Order(told) = told else {
+            panic!("{told}");
+        };
+        assert!(told.ends_with(": call reset first"), "{told}");
+    }
+    remote.reset(Some(1), &mut obs).unwrap();
+    let action = Actions::Discrete(&[0]);
+    remote.step(action, &mut obs, &mut step).unwrap();
+    assert_eq!(step.episode_length, [1]);
+}
+
+#[test]
+fn a_step_that_is_waited_for_outlives_a_restart_of_workers() {
+    let running = Served::run(&["-c", TROUBLE]);
+    let mut remote = RemoteVecEnv::connect(&running.client(), 1, &[]).unwrap();
+    let (mut obs, mut step) = ([0; 16], StepBatch::default());
+    remote.reset(Some(0), &mut obs).unwrap();
+    let slot = ObsBuffer::new(16).slot();
+    remote.send(Actions::Discrete(&[0]), slot).unwrap();
+    let early = remote.recv_timeout(&mut step, Some(Duration::ZERO));
+    assert_eq!(early, Err(EnvError::Timeout));
+    assert_eq!(remote.restart_workers(), Ok(vec![]));
+    let forever = Some(Duration::MAX);
+    remote.recv_timeout(&mut step, forever).unwrap();
+    assert_eq!(step.episode_length, [1]);
+    remote
+        .step(Actions::Discrete(&[0]), &mut obs, &mut step)
+        .unwrap();
+    assert_eq!(step.episode_length, [2]);
+}

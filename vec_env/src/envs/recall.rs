@@ -91,7 +91,8 @@ impl Env for Recall {
             return false;
         };
         let (cue, num_steps) = (cue as usize, num_steps.try_into().unwrap_or(u32::MAX));
-        if cue >= self.num_cues || num_steps > self.delay {
+        // An episode that has ended is one step longer.
+        if cue >= self.num_cues || num_steps > self.delay.saturating_add(1) {
             return false;
         }
         (self.cue, self.num_steps, self.random) = (cue, num_steps, Random::new(random));

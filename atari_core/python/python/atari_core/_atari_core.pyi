@@ -156,7 +156,7 @@ class AtariVecEnv:
         """Return the console's memory: uint8 `[128]`."""
 
     def set_ram(self, index: int, address: int, value: int) -> None:
-        """Write a byte of it."""
+        """Write a byte of it, at an address of 0 to 127."""
 
     def lives(self, index: int) -> int:
         """Return the lives left, those of two players as one number; 0 where the game has none."""

@@ -1,5 +1,7 @@
 //! What follows the convolutions: a fully connected layer, or features in PyTorch's order.
 
+use crate::convolution::checked_product;
+
 use super::{conv_passes::Weights, linear::Linear, norm::Norm, tiles::Tiles};
 
 /// What follows, over so many pixels of so many channels.
@@ -27,6 +29,7 @@ impl End {
             channels,
             outputs,
         });
+        checked_product([pixels, channels, hidden.unwrap_or(1)])?;
         hidden.is_none_or(whole).then_some(Self {
             linear,
             inputs: (pixels, channels),

@@ -1,5 +1,7 @@
 //! The layers of a trunk, and how its parameters are numbered.
 
+use crate::convolution::checked_product;
+
 use super::{
     blocks,
     conv::{Conv, Layer, Squares},
@@ -50,14 +52,15 @@ impl Layers {
             width,
             ..
         } = shape;
-        let line = stride * channels;
+        is_near([height, width, channels]).then_some(())?;
+        let line = checked_product([stride, channels])?;
         let fits = stride > 0
             && line > 0
             && [kernel, height, width]
                 .iter()
                 .all(|length| length.is_multiple_of(stride))
             && line.is_multiple_of(16)
-            && (line * stride).is_multiple_of(32);
+            && checked_product([line, stride]).is_some_and(|square| square.is_multiple_of(32));
         if !fits {
             return None;
         }
@@ -127,13 +130,19 @@ impl Layers {
 
 fn is_possible(conv: &Conv) -> bool {
     let whole = |length: usize| length > 0 && length.is_multiple_of(32);
-    // Offsets of steps, in bytes of a block of 32 images, are 32 bits.
-    let is_near = |numbers: usize| numbers < (1 << 32) / (32 * size_of::<u16>());
+    let weights = checked_product([conv.kernel, conv.kernel, conv.channels, conv.outputs]);
     conv.kernel > 0
         && conv.stride > 0
         && conv.kernel <= conv.height.min(conv.width)
         && whole(conv.channels)
         && whole(conv.outputs)
-        && is_near(conv.image())
-        && is_near(conv.image_out())
+        && is_near([conv.height, conv.width, conv.channels])
+        && is_near([conv.out_height(), conv.out_width(), conv.outputs])
+        && weights.is_some_and(|weights| u32::try_from(weights).is_ok())
+}
+
+/// Whether offsets of steps in images of such extents, in bytes of a block of 32, are 32 bits.
+pub fn is_near(extents: [usize; 3]) -> bool {
+    const END: usize = (1 << 32) / (32 * size_of::<u16>());
+    checked_product(extents).is_some_and(|numbers| numbers < END)
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tch::{Device, Kind, Tensor};
 use vec_env::ObsSlot;
 
-use super::host::HostRows;
+use super::{host::HostRows, rows_on_host};
 use crate::{
     cuda::{CudaError, Stream, Upload},
     error::TrainerError,
@@ -55,7 +55,7 @@ impl DeviceRows {
         kind: Kind,
         device: Device,
     ) -> Result<Self, TrainerError> {
-        let num_places = (2 * at_once + 2).min(shape[0] as usize);
+        let num_places = rows_on_host(at_once).min(shape[0] as usize);
         let host_shape = [&[num_places as i64], &shape[1..]].concat();
         let place = || {
             let target = Tensor::f_zeros(&shape[1..], (kind, device))?;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,11 +37,13 @@ def action_space(about: dict[str, Any]) -> spaces.Space[Any]:
     return spaces.Box(low, high, tuple(shape), np.float32)
 
 
-def check_render_mode(mode: str | None, modes: Sequence[str], picture: Array | None) -> None:
+def check_render_mode(
+    mode: str | None, modes: Sequence[str], draw: Callable[[], Array | None]
+) -> None:
     """Refuse modes that there are not, and pictures of what cannot be drawn."""
     if mode not in (None, *modes):
         raise UnsupportedError(f"render_mode must be one of {modes}, not {mode!r}")
-    if mode is not None and picture is None:
+    if mode is not None and draw() is None:
         raise UnsupportedError(f"render_mode={mode!r}: the environment draws no pictures")
 
 

@@ -56,7 +56,7 @@ class RustParallelEnv(ParallelEnv):  # type: ignore[misc]
         self.observation_spaces = {name: obs_space(spaces) for name, spaces in about}
         self.action_spaces = {name: action_space(spaces) for name, spaces in about}
         self.metadata = {**self.metadata, "render_fps": fps}
-        check_render_mode(render_mode, self.metadata["render_modes"], self._env.render())
+        check_render_mode(render_mode, self.metadata["render_modes"], self._env.render)
         self.render_mode = render_mode
         is_shown = render_mode == "human"
         self._window = Window(self.metadata["name"], fps) if is_shown else None

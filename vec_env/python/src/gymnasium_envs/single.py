@@ -35,7 +35,7 @@ class RustEnv(gymnasium.Env[Array, Any]):
         self.observation_space = self._envs.obs_space
         self.action_space = self._envs.action_space
         self.metadata = {**self.metadata, "render_fps": self._envs.render_fps}
-        check_render_mode(render_mode, self.metadata["render_modes"], self._envs.frame(0))
+        check_render_mode(render_mode, self.metadata["render_modes"], lambda: self._envs.frame(0))
         self.render_mode = render_mode
         self._window = None
         if render_mode == "human":

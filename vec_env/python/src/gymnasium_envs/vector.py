@@ -57,7 +57,7 @@ class RustVectorEnv(VectorEnv[Array, Any, Array]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         fps = self._envs.render_fps
         self.metadata = {**self.metadata, "render_fps": fps, "autoreset_mode": mode}
-        check_render_mode(render_mode, self.metadata["render_modes"], self._envs.frame(0))
+        check_render_mode(render_mode, self.metadata["render_modes"], lambda: self._envs.frame(0))
         self.render_mode = render_mode
 
     def reset(

@@ -17,7 +17,7 @@ mod tests;
 mod turns;
 mod work;
 
-use super::end::End;
+use super::{end::End, layers::is_near};
 use cells::Cells;
 use first::First;
 use pool::Pool;
@@ -71,7 +71,9 @@ impl Residual {
             && deeper.iter().all(|outputs| *outputs == 32)
             && height >= 2
             && width >= 4
-            && width.is_multiple_of(4);
+            && width.is_multiple_of(4)
+            // With the rows and columns of padding.
+            && is_near([height.saturating_add(2), width.saturating_add(4), first]);
         if !fits {
             return None;
         }
