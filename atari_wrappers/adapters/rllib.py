@@ -70,7 +70,7 @@ class EnvCreator:
 
     def __init__(self, env_id: str, settings: Mapping[str, Any]) -> None:
         self.env_id = env_id
-        self.settings = {"autoreset": "next-step"} | dict(settings)
+        self.settings: dict[str, Any] = {"autoreset": "next-step"} | dict(settings)
         named = dict(self.settings)
         named.pop("render_mode", None)
         _check(merged(None, named))

@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from atari_wrappers.envpool.base import EnvPoolMixin
+from atari_wrappers.envpool.dm_specs import Observation, Players, dm_env, specs
 from atari_wrappers.envpool.pool import State
 from atari_wrappers.envpool.spec import EnvSpec
-
-try:
-    import dm_env
-    from dm_env import specs
-except ImportError as error:
-    raise ImportError("EnvPool's dm interface needs dm-env: pip install dm-env") from error
-
-
-class Players(NamedTuple):
-    """The env of each player."""
-
-    env_id: Any
-
-
-class Observation(NamedTuple):
-    """What a time step has beside reward and discount; `StepInfo` documents each."""
-
-    env_id: Any
-    players: Players
-    obs: Any
-    lives: Any
-    reward: Any
-    terminated: Any
 
 
 class DMEnvPool(EnvPoolMixin, dm_env.Environment):  # type: ignore[misc]
@@ -88,33 +66,9 @@ class DMEnvPool(EnvPoolMixin, dm_env.Environment):  # type: ignore[misc]
 
     def action_spec(self) -> specs.DiscreteArray:
         """Return what an env takes."""
-        return action_spec(self.spec)
+        return self.spec.action_spec()
 
     def observation_spec(self) -> Observation:
         """Return what an env shows."""
-        return observation_spec(self.spec)
-
-
-def action_spec(spec: EnvSpec) -> specs.DiscreteArray:
-    """Return what an env of a pool takes."""
-    return specs.DiscreteArray(int(spec.action_space.n), dtype=np.int32, name="action")
-
-
-def observation_spec(spec: EnvSpec) -> Observation:
-    """Return what an env of a pool shows."""
-
-    def array(name: str) -> specs.BoundedArray:
-        of_info = {"env_id": "info:env_id", "obs": "obs"}.get(name, f"info:{name}")
-        of = spec.state_array_spec[of_info]
-        shape = [side for side in of.shape if side >= 0]
-        return specs.BoundedArray(shape, of.dtype, of.minimum, of.maximum, name)
-
-    env_id = array("env_id")
-    return Observation(
-        env_id,
-        Players(env_id),
-        array("obs"),
-        array("lives"),
-        array("reward"),
-        specs.DiscreteArray(2, np.int32, "terminated"),
-    )
+        shown: Observation = self.spec.observation_spec()
+        return shown

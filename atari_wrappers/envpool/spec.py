@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import gymnasium as gym
 import numpy as np
@@ -18,6 +18,9 @@ from atari_wrappers.envpool.config import (
 )
 from atari_wrappers.recipes import RAM_BYTES
 from atari_wrappers.single_env import make_env
+
+if TYPE_CHECKING:
+    from atari_wrappers.envpool.dm_specs import Observation, specs
 
 _INT32 = np.iinfo(np.int32)
 _FLOAT32 = np.finfo(np.float32)
@@ -82,17 +85,17 @@ class EnvSpec:
         """The same as `action_space`."""
         return self.action_space
 
-    def observation_spec(self) -> Any:
+    def observation_spec(self) -> Observation:
         """Return what an env shows, in the words of `dm_env`, which must be there."""
-        from atari_wrappers.envpool import dm_pool
+        from atari_wrappers.envpool.dm_specs import observation_spec
 
-        return dm_pool.observation_spec(self)
+        return observation_spec(self.state_array_spec)
 
-    def action_spec(self) -> Any:
+    def action_spec(self) -> specs.DiscreteArray:
         """Return what an env takes, likewise."""
-        from atari_wrappers.envpool import dm_pool
+        from atari_wrappers.envpool.dm_specs import action_spec
 
-        return dm_pool.action_spec(self)
+        return action_spec(int(self.action_space.n))
 
     @property
     def state_array_spec(self) -> dict[str, ArraySpec]:

@@ -296,3 +296,9 @@ def test_a_resumed_run_keeps_what_it_learns(trainer: Trainer, trained: Callable[
     assert "`gamma`" in err
     _, err = trainer.run("train", "--resume", "runs/run", "--total-steps", 15, status=1)
     assert "setting `total_steps` = 15 is less than the 16 agent steps that the run has had" in err
+    file = trainer.folder / "runs/run/settings.toml"
+    file.write_text(re.sub(r"^num_steps = .*\n", "", file.read_text(), flags=re.MULTILINE))
+    _, err = trainer.run("train", "--resume", "runs/run", status=1)
+    assert "has `num_steps` = 8, which settings.toml lacks: remove that file, and it is" in err
+    file.unlink()
+    trainer.run("train", "--resume", "runs/run", "--total-steps", 32)

@@ -120,6 +120,19 @@ def test_a_signal_during_an_evaluation_leaves_it_to_the_resumed_run(trainer: Tra
     assert [row.split(",")[0] for row in rows] == ["step", "512", "1024"]
 
 
+def test_a_signal_ends_the_games_of_an_export(
+    trainer: Trainer, trained: Callable[..., Path]
+) -> None:
+    trained("--total-steps", 16, *INVADERS)
+    process = trainer.start("export", "runs/run", "--hub", "hub", "--episodes", 1_000)
+    wait_until(lambda: "libtorch_python" in Path(f"/proc/{process.pid}/maps").read_text())
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, out + err
+    assert not (trainer.folder / "hub").exists()
+
+
 def test_a_second_signal_ends_the_program_at_once(trainer: Trainer) -> None:
     # One rollout takes for ever: there is no safe point to wait for.
     arguments = ["--env-id", "CartPole-v1", "--num-steps", 1_000_000]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use python_shim::Value;
 
 use super::output::{EXIT_OK, print};
-use crate::error::TrainerError;
+use crate::{error::TrainerError, stop::StopRequest};
 
 #[derive(clap::Args)]
 pub(super) struct ExportArgs {
@@ -48,11 +48,11 @@ pub(super) struct ImportArgs {
     output: PathBuf,
 }
 
-pub(super) fn export(args: &ExportArgs) -> Result<i32, TrainerError> {
+pub(super) fn export(args: &ExportArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
     let path = |path: &Option<PathBuf>| path.as_deref().map_or(Value::None, text);
     say_what_is_done(
         "export",
-        &[
+        vec![
             ("run", text(&args.run)),
             ("best", args.best.into()),
             (
@@ -66,23 +66,31 @@ pub(super) fn export(args: &ExportArgs) -> Result<i32, TrainerError> {
             ("seed", i64::from(args.seed).into()),
             ("greedy", args.greedy.into()),
         ],
+        stop,
     )
 }
 
-pub(super) fn import(args: &ImportArgs) -> Result<i32, TrainerError> {
+pub(super) fn import(args: &ImportArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
     say_what_is_done(
         "import_",
-        &[
+        vec![
             ("file", text(&args.file)),
             ("game", args.game.as_str().into()),
             ("output", text(&args.output)),
         ],
+        stop,
     )
 }
 
-/// Calls a command that is written in Python, and prints the lines that it returns.
-fn say_what_is_done(command: &str, args: &[(&str, Value)]) -> Result<i32, TrainerError> {
-    if let Value::List(lines) = python_shim::call("rust_trainer.commands", command, args)? {
+/// Calls a command that is written in Python, which may play games, and prints the lines that it returns.
+fn say_what_is_done(
+    command: &'static str,
+    args: Vec<(&'static str, Value)>,
+    stop: &StopRequest,
+) -> Result<i32, TrainerError> {
+    let call = move || python_shim::call("rust_trainer.commands", command, &args);
+    let done = stop.unless_asked(None, call).ok_or(TrainerError::Stopped)?;
+    if let Value::List(lines) = done? {
         for line in lines {
             if let Value::Str(line) = line {
                 print(line)?;

@@ -8,13 +8,11 @@ use vec_env::{
 
 use python_shim::ParallelEnv;
 
-use super::{own_thread, request::EnvRequest};
+use super::{
+    own_thread,
+    request::{EnvRequest, PETTINGZOO, SIMPLE_SPREAD},
+};
 use crate::settings::{AlgorithmSettings, Backend, OrRecipe, PpoSettings, Settings};
-
-const SIMPLE_SPREAD: &str = "simple_spread";
-const CART_POLES: &str = "cart_poles";
-/// Before the name of a module that has a `parallel_env`.
-const PETTINGZOO: &str = "pettingzoo:";
 
 /// Agents where nothing is said.
 const USUAL_SPREAD: usize = 3;
@@ -35,11 +33,6 @@ pub(crate) fn row_layout(settings: &Settings) -> RowLayout {
     }
 }
 
-/// Whether an id is one of these.
-pub(super) fn are(env_id: &str) -> bool {
-    env_id.starts_with(PETTINGZOO) || [SIMPLE_SPREAD, CART_POLES].contains(&env_id)
-}
-
 /// The environments that are asked for; `None` where the id is none of these.
 ///
 /// # Errors
@@ -49,7 +42,7 @@ pub(super) fn make(
     num_envs: usize,
 ) -> Option<Result<Box<dyn VecEnv>, EnvError>> {
     let (env_id, env) = (request.env_id(), &request.settings.env);
-    if !are(env_id) {
+    if !request.has_agents() {
         return None;
     }
     let module = env_id.strip_prefix(PETTINGZOO);

@@ -9,7 +9,6 @@ use python_shim::{AtariRequest, MakeOptions};
 use toml::Table;
 use vec_env::EnvError;
 
-use super::many_agents;
 use crate::{
     error::TrainerError,
     settings::{Backend, Recipe, Settings, fields::shown},
@@ -31,6 +30,12 @@ const OF_RECIPES: [&str; 10] = [
 
 /// Those that evaluation leaves out.
 const OF_LEARNING: [&str; 2] = ["episodic_life", "clip_reward"];
+
+/// Environments of several agents.
+pub(super) const SIMPLE_SPREAD: &str = "simple_spread";
+const CART_POLES: &str = "cart_poles";
+/// Before the name of a module that has a `parallel_env`.
+pub(super) const PETTINGZOO: &str = "pettingzoo:";
 
 /// What is saved of games that are played for evaluation.
 #[derive(Clone, Debug, Default)]
@@ -119,6 +124,12 @@ impl<'a> EnvRequest<'a> {
         Ok(request?.is_some())
     }
 
+    /// Whether several agents act at once in it.
+    pub(super) fn has_agents(&self) -> bool {
+        let env_id = self.env_id();
+        env_id.starts_with(PETTINGZOO) || [SIMPLE_SPREAD, CART_POLES].contains(&env_id)
+    }
+
     pub(super) fn names(&self, option: &str) -> bool {
         let mut named = self.options.settings().iter().map(|(name, _)| name);
         named.any(|name| name == option)
@@ -129,7 +140,7 @@ impl<'a> EnvRequest<'a> {
     /// # Errors
     /// [`TrainerError::Setting`] for environments that are no Atari games.
     pub fn check_recipe(&self) -> Result<(), TrainerError> {
-        let has_agents = many_agents::are(self.env_id());
+        let has_agents = self.has_agents();
         let recipe = self.settings.env.recipe;
         // What is wrong with the id, or with a part, is said where the environments are made.
         if !has_agents && (recipe == Recipe::Default || self.is_atari() != Ok(false)) {

@@ -28,7 +28,7 @@ use crate::{
     files,
     policy::Policy,
     report::Evaluation,
-    settings::{CHANGEABLE, Settings, fields::shown},
+    settings::{CHANGEABLE, FILE_OF_RUN, Settings, fields::shown, read_file},
     tensors::is_finite,
 };
 
@@ -307,14 +307,18 @@ impl Checkpoint {
             return Ok(());
         };
         let say = |value: Option<&toml::Value>| value.map_or_else(|| "nothing".to_owned(), shown);
-        Err(TrainerError::checkpoint(
-            path,
+        let (own, of_file) = (say(its.get(name)), say(ours.get(name)));
+        let file = path.ancestors().nth(2).map(|run| run.join(FILE_OF_RUN));
+        let written = file.and_then(|file| read_file::<toml::Table>(&file).ok());
+        let is_cut = written.is_some_and(|table| !table.contains_key(name));
+        let problem = if is_cut {
             format!(
-                "is of another run: its `{name}` is {}, that of settings.toml is {}",
-                say(its.get(name)),
-                say(ours.get(name))
-            ),
-        ))
+                "has `{name}` = {own}, which settings.toml lacks: remove that file, and it is written again"
+            )
+        } else {
+            format!("is of another run: its `{name}` is {own}, that of settings.toml is {of_file}")
+        };
+        Err(TrainerError::checkpoint(path, problem))
     }
 }
 
