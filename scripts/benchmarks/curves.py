@@ -113,8 +113,10 @@ def common_seeds(runs: Runs, *contestants: str) -> list[int]:
 
 
 def difference(first: list[float], second: list[float]) -> str:
-    """Return by how much the first is higher, seed by seed: the mean, and its standard error."""
+    """Return by how much the first is higher, seed by seed, with its standard error."""
     pairs = np.subtract(first, second)
+    if len(pairs) == 1:
+        return f"{pairs[0]:+.1f}"
     return f"{np.mean(pairs):+.1f} ± {np.std(pairs, ddof=1) / np.sqrt(len(pairs)):.1f}"
 
 
@@ -133,7 +135,7 @@ def report(runs: Runs) -> None:
         seeds = common_seeds(runs, *pair)
         first, second = (summarize(runs, (name,), seeds, of.steps) for name in pair)
         lines.append(
-            f"{' beside '.join(pair)}, {len(seeds)} seeds: "
+            f"{' beside '.join(pair)}, {len(seeds)} {'seed' if len(seeds) == 1 else 'seeds'}: "
             f"{difference(first['ends'], second['ends'])}, "
             f"over all games {difference(first['wholes'], second['wholes'])}"
         )
