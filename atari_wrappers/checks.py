@@ -41,13 +41,13 @@ def checked_integer(name: str, value: Any) -> int:
     raise TypeError(f"{name} must be an integer, not {value!r}")
 
 
-def checked_seed(value: Any) -> int | None:
+def checked_seed(value: Any, whose: str = "") -> int | None:
     """Return a seed of one env, if there is one."""
     if value is None:
         return None
     seed = checked_integer("seed", value)
     if not 0 <= seed < SEED_END:
-        raise ValueError(f"seed {seed} lies outside of [0, {SEED_END})")
+        raise ValueError(f"seed {seed}{whose} lies outside of [0, {SEED_END})")
     return seed
 
 

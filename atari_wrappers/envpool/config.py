@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypedDict, get_type_hints
 
 import gymnasium as gym
 
-from atari_wrappers.checks import SEED_END, check_choice, checked_by_type, checked_integer
+from atari_wrappers.checks import check_choice, checked_by_type, checked_integer, checked_seed
 from atari_wrappers.errors import UnknownEnvError, UnsupportedError, warn
 from atari_wrappers.keywords import SettingKeywords
 from atari_wrappers.recipes import PRESETS, Interpolation
@@ -191,8 +191,7 @@ def _seeds(keywords: Mapping[str, Any], num_envs: int) -> dict[str, Any]:
         raise ValueError(f"{len(seeds)} seeds for {num_envs} envs")
     seed = checked_integer("seed", seed)
     for one in seeds or (seed, seed + num_envs - 1):
-        if not 0 <= one < SEED_END:
-            raise ValueError(f"seed {one} lies outside of [0, {SEED_END})")
+        checked_seed(one)
     return {"seed": seed, "env_seed": seeds}
 
 

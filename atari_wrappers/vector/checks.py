@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from atari_wrappers.checks import SEED_END, checked_integer
+from atari_wrappers.checks import checked_integer, checked_seed
 
 
 def checked_seeds(
@@ -21,17 +21,13 @@ def checked_seeds(
     if seed is None:
         return None
     if not isinstance(seed, int) and _is_several(seed):
-        seeds: list[int | None] = [
-            None if value is None else checked_integer("seed", value) for value in seed
-        ]
+        values = list(seed)
     else:
         first = checked_integer("seed", seed)
-        seeds = [first + index for index in range(num_envs)]
-    if len(seeds) != num_envs:
-        raise ValueError(f"{len(seeds)} seeds for {num_envs} envs")
-    for index, value in enumerate(seeds):
-        if value is not None and not 0 <= value < SEED_END:
-            raise ValueError(f"seed {value} of env {index} lies outside of [0, {SEED_END})")
+        values = [first + index for index in range(num_envs)]
+    if len(values) != num_envs:
+        raise ValueError(f"{len(values)} seeds for {num_envs} envs")
+    seeds = [checked_seed(value, f" of env {index}") for index, value in enumerate(values)]
     return None if all(value is None for value in seeds) else seeds
 
 

@@ -15,10 +15,7 @@ use crate::{
     listener,
     policy::{Policy, RandomPolicy},
     report::{Evaluation, format::of_agents},
-    run::{
-        ANOTHER_ENV,
-        evaluate::{Game, evaluation_of},
-    },
+    run::evaluate::{Game, evaluation_of},
     stop::StopRequest,
 };
 
@@ -63,10 +60,7 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
     };
     let num_envs = args.num_envs.min(args.episodes) as usize;
     let env = make_envs_to_play(settings, num_envs, recording, stop)?;
-    let own = &found.checkpoint;
-    if (env.obs_spec(), env.action_space()) != (&own.obs_spec, &own.action_space) {
-        return Err(TrainerError::checkpoint(&found.path, ANOTHER_ENV));
-    }
+    found.checkpoint.check_spaces(&found.path, &*env)?;
     let asked = args
         .play
         .how

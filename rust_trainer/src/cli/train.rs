@@ -155,20 +155,16 @@ fn begun_run(args: &TrainArgs, ranks: &Ranks) -> Result<Option<PathBuf>, Trainer
 fn check_is_asked_for(own: &Settings, args: &TrainArgs, folder: &Path) -> Result<(), TrainerError> {
     // Environments of several agents say how many they have.
     const MAY_DIFFER: [&str; 2] = ["run_name", "num_agents"];
-    let own = own.table();
-    for (name, value) in args.layers.settings()?.table() {
-        let may_differ = CHANGEABLE.contains(&&*name) || MAY_DIFFER.contains(&&*name);
-        let theirs = own.get(&name).filter(|theirs| **theirs != value);
-        if let (false, Some(theirs)) = (may_differ, theirs) {
-            return Err(TrainerError::Usage(format!(
-                "`{}` is another run: its `{name}` is {}, and {} is asked for; choose another --run-name",
-                folder.display(),
-                shown(theirs),
-                shown(&value)
-            )));
-        }
-    }
-    Ok(())
+    let asked = args.layers.settings()?;
+    let Some((name, its, asked)) = own.difference(&asked, &MAY_DIFFER) else {
+        return Ok(());
+    };
+    Err(TrainerError::Usage(format!(
+        "`{}` is another run: its `{name}` is {}, and {} is asked for; choose another --run-name",
+        folder.display(),
+        shown(&its),
+        shown(&asked)
+    )))
 }
 
 fn new_run(ranks: &Ranks, args: &TrainArgs) -> Result<RunStart, TrainerError> {

@@ -40,7 +40,6 @@ use clips::Clips;
 use evaluate::Evaluator;
 pub use folder::RunFolder;
 pub use run_start::RunStart;
-pub(crate) use start::ANOTHER_ENV;
 use wait::Restarts;
 
 /// How a run ended.

@@ -170,9 +170,6 @@ impl Run {
     }
 }
 
-/// What is wrong with a checkpoint whose network cannot play here.
-pub(crate) const ANOTHER_ENV: &str = "is of an environment with other observations or actions";
-
 /// What steps and what learns, ready for the first step, and what the user should know of it.
 type Prepared = (Box<dyn VecEnv>, Box<dyn Algorithm>, Vec<String>);
 
@@ -222,10 +219,7 @@ fn prepare(
         path, checkpoint, ..
     }) = from
     {
-        if checkpoint.obs_spec != *env.obs_spec() || checkpoint.action_space != *env.action_space()
-        {
-            return Err(TrainerError::checkpoint(path, ANOTHER_ENV));
-        }
+        checkpoint.check_spaces(path, &*env)?;
         algorithm
             .load_state(&checkpoint.state)
             .map_err(|error| TrainerError::checkpoint(path, error))?;
@@ -284,9 +278,7 @@ fn begin_with(
         Vec::new()
     };
     let found = Checkpoint::parse(path, &ranks.of_first(&bytes)?)?;
-    if found.obs_spec != *env.obs_spec() || found.action_space != *env.action_space() {
-        return Err(TrainerError::checkpoint(path, ANOTHER_ENV));
-    }
+    found.check_spaces(path, env)?;
     let started = algorithm.start_from(&found.state);
     started.map_err(|error| TrainerError::checkpoint(path, error))
 }

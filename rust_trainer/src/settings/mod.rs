@@ -243,6 +243,21 @@ impl Settings {
         Ok(settings)
     }
 
+    /// The first setting that `other` has too, with another value, and that neither a resumed run may change nor
+    /// `may_differ` names: its name, its value here, and that of `other`.
+    pub(crate) fn difference(
+        &self,
+        other: &Self,
+        may_differ: &[&str],
+    ) -> Option<(String, Value, Value)> {
+        let mut others = other.table();
+        self.table().into_iter().find_map(|(name, own)| {
+            let its = others.remove(&name)?;
+            let is_free = CHANGEABLE.contains(&&*name) || may_differ.contains(&&*name);
+            (own != its && !is_free).then_some((name, own, its))
+        })
+    }
+
     /// All settings by name.
     #[must_use]
     pub fn table(&self) -> Table {

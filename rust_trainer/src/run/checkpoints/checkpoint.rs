@@ -14,7 +14,7 @@ use std::{
 use safetensors::{SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tch::Device;
-use vec_env::{ActionSpace, Dtype, ObsSpec};
+use vec_env::{ActionSpace, Dtype, ObsSpec, VecEnv};
 
 use super::{
     action_space,
@@ -28,7 +28,7 @@ use crate::{
     files,
     policy::Policy,
     report::Evaluation,
-    settings::{CHANGEABLE, FILE_OF_RUN, Settings, fields::shown, read_file},
+    settings::{FILE_OF_RUN, Settings, fields::shown, read_file},
     tensors::is_finite,
 };
 
@@ -298,19 +298,13 @@ impl Checkpoint {
     /// Refuses a checkpoint at `path` that is of another run than the one with `settings`, whatever of
     /// them a resumed run may change.
     pub fn check_belongs(&self, path: &Path, settings: &Settings) -> Result<(), TrainerError> {
-        let (ours, its) = (settings.table(), self.settings.table());
-        let mut names = its.keys().chain(ours.keys());
-        let differs = |name: &&String| {
-            !CHANGEABLE.contains(&name.as_str()) && ours.get(*name) != its.get(*name)
-        };
-        let Some(name) = names.find(differs) else {
+        let Some((name, own, of_file)) = self.settings.difference(settings, &[]) else {
             return Ok(());
         };
-        let say = |value: Option<&toml::Value>| value.map_or_else(|| "nothing".to_owned(), shown);
-        let (own, of_file) = (say(its.get(name)), say(ours.get(name)));
+        let (own, of_file) = (shown(&own), shown(&of_file));
         let file = path.ancestors().nth(2).map(|run| run.join(FILE_OF_RUN));
         let written = file.and_then(|file| read_file::<toml::Table>(&file).ok());
-        let is_cut = written.is_some_and(|table| !table.contains_key(name));
+        let is_cut = written.is_some_and(|table| !table.contains_key(&name));
         let problem = if is_cut {
             format!(
                 "has `{name}` = {own}, which settings.toml lacks: remove that file, and it is written again"
@@ -318,6 +312,15 @@ impl Checkpoint {
         } else {
             format!("is of another run: its `{name}` is {own}, that of settings.toml is {of_file}")
         };
+        Err(TrainerError::checkpoint(path, problem))
+    }
+
+    /// Refuses a checkpoint at `path` whose network cannot play in `env`.
+    pub fn check_spaces(&self, path: &Path, env: &dyn VecEnv) -> Result<(), TrainerError> {
+        if (&self.obs_spec, &self.action_space) == (env.obs_spec(), env.action_space()) {
+            return Ok(());
+        }
+        let problem = "is of an environment with other observations or actions";
         Err(TrainerError::checkpoint(path, problem))
     }
 }
