@@ -25,6 +25,7 @@ from rust_trainer import (
     CheckpointError,
     Settings,
     TrainerError,
+    checkpoints,
     evaluate,
     import_policy,
     load_policy,
@@ -34,6 +35,7 @@ from rust_trainer.policies import QNetwork
 from rust_trainer.policy import Policy
 
 GAME = "SpaceInvadersNoFrameskip-v4"
+OTHER_GAME = "BreakoutNoFrameskip-v4"
 MODELS: dict[str, Callable[[Any], Any]] = {
     "PPO": lambda env: PPO(
         "CnnPolicy", env, n_steps=16, batch_size=16, n_epochs=1, ent_coef=0.02, seed=1
@@ -225,17 +227,23 @@ def test_cleanrls_agent_acts_as_before(tmp_path: Path) -> None:
     assert policy.env.settings["preset"] == "cleanrl"
 
 
-def test_a_policy_of_another_game_is_not_played(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    torch.save(trained_as_cleanrl_does().state_dict(), "ppo.cleanrl_model")
+def test_a_policy_of_another_game_is_neither_imported_nor_played(tmp_path: Path) -> None:
+    torch.save(trained_as_cleanrl_does().state_dict(), tmp_path / "ppo.cleanrl_model")
     trainer = Trainer(tmp_path, PROGRAM)
-    what = ["import", "ppo.cleanrl_model", "--game", "BreakoutNoFrameskip-v4"]
-    out, _ = trainer.run(*what, "--output=-it's")
+    what = ["import", "ppo.cleanrl_model", "--output=-it's", "--game"]
+    _, err = trainer.run(*what, OTHER_GAME, status=1)
+    has = "sees (4, 84, 84) and has 6 actions"
+    shows = f"{OTHER_GAME} shows (4, 84, 84) and has the actions Discrete(4)"
+    assert err == f"error: `ppo.cleanrl_model` {has}: {shows}\n"
+    assert not (tmp_path / "-it's").exists()
+    out, _ = trainer.run(*what, GAME)
     assert r"play it by: eval './-it'\''s'; learn" in out
+    file = checkpoints.find(tmp_path / "-it's")
+    checkpoint = checkpoints.read(file)
+    checkpoint.settings["env_id"] = OTHER_GAME
+    checkpoints.write(checkpoint, file, made_by="this test", no_games="there are none")
     with pytest.raises(TrainerError, match="of an environment with other observations or actions"):
-        evaluate("-it's", 1)
+        evaluate(file, 1)
 
 
 class Harmful:

@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from gymnasium.spaces import Discrete
 from torch import Tensor
 
 from rust_trainer import checkpoints
 from rust_trainer.checkpoints import Checkpoint, CheckpointError
 from rust_trainer.policies import policy_of
+from rust_trainer.policy import Policy
 
 # Our layers by those of others; a name may stand for several that hold the same weights.
 _CONVOLUTIONS = {0: "conv1", 2: "conv2", 4: "conv3"}
@@ -70,9 +72,10 @@ def import_policy(
         What was made.
 
     Raises:
-        CheckpointError: (a `ValueError`) The file is of something else, or would need a pickle
-            to be run; or the folder is there already.
+        CheckpointError: (a `ValueError`) The file is of something else, of another game, or would
+            need a pickle to be run; or the folder is there already.
         OSError: The file cannot be read, or the folder cannot be made.
+        Exception: The game cannot be made: as `atari_wrappers.make_env`.
     """
     path, folder = Path(file), Path(output)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -93,16 +96,29 @@ def import_policy(
         counters={"step": steps},
     )
     try:
-        policy_of(checkpoint)
+        policy = policy_of(checkpoint)
     except RuntimeError as error:
         raise CheckpointError(
             f"`{path}` is no network for pictures of 84 by 84 pixels: {error}"
         ) from None
+    _check_plays(policy, path)
     target = folder / "checkpoints" / f"step-{steps:012}.safetensors"
     target.parent.mkdir(parents=True, exist_ok=True)
     why = f"it is {what}, which knows no games"
     checkpoints.write(checkpoint, target, made_by=f"rust_trainer import of {what}", no_games=why)
     return Imported(what, target, sum(weight.numel() for weight in weights.values()))
+
+
+def _check_plays(policy: Policy, path: Path) -> None:
+    """Refuse a network that sees or does something else than its game has."""
+    its = policy.checkpoint
+    with policy.env.make_env() as env:
+        shape, actions = env.observation_space.shape, env.action_space
+    if (shape, actions) != (its.obs_shape, Discrete(its.action_space["n"])):
+        raise CheckpointError(
+            f"`{path}` sees {its.obs_shape} and has {its.action_space['n']} actions:"
+            f" {policy.env.env_id} shows {shape} and has the actions {actions}"
+        )
 
 
 class _UnknownError(Exception):
