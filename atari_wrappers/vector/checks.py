@@ -25,9 +25,9 @@ def checked_seeds(
     else:
         first = checked_integer("seed", seed)
         values = [first + index for index in range(num_envs)]
-    if len(values) != num_envs:
-        raise ValueError(f"{len(values)} seeds for {num_envs} envs")
     seeds = [checked_seed(value, f" of env {index}") for index, value in enumerate(values)]
+    if len(seeds) != num_envs:
+        raise ValueError(f"{len(seeds)} seeds for {num_envs} envs")
     return None if all(value is None for value in seeds) else seeds
 
 

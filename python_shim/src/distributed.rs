@@ -29,6 +29,20 @@ pub struct ProcessGroup {
 }
 
 impl ProcessGroup {
+    /// Imports what [`ProcessGroup::join`] needs: seconds, in which nobody is waited for.
+    ///
+    /// # Errors
+    /// [`EnvError::Backend`]: Python's exception.
+    pub fn load() -> Result<(), EnvError> {
+        interpreter::start()?;
+        attached(|py| {
+            // Brings the signals' handlers in order before anything else imports `signal`.
+            interpreter::atari_wrappers(py)?;
+            py.import("torch.distributed")?;
+            Ok(())
+        })
+    }
+
     /// Joins the group that `RANK`, `WORLD_SIZE`, `MASTER_ADDR` and `MASTER_PORT` name, as `torchrun` sets
     /// them; returns when all have come. Gloo carries what lies on the CPU, NCCL what lies on GPUs, which
     /// takes `with_cuda`. A call that waits longer than `timeout` for the others fails.
@@ -46,10 +60,8 @@ impl ProcessGroup {
         timeout: Duration,
         with_cuda: bool,
     ) -> Result<Self, EnvError> {
-        interpreter::start()?;
+        Self::load()?;
         attached(|py| {
-            // Brings the signals' handlers in order before anything else imports `signal`.
-            interpreter::atari_wrappers(py)?;
             let torch = py.import("torch")?;
             let distributed = py.import("torch.distributed")?;
             let is_member = distributed.call_method0("is_initialized")?.is_truthy()?;

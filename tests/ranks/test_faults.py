@@ -48,6 +48,23 @@ class TwoByHand:
         return errors[0]
 
 
+def packages_beside_ours(folder: Path) -> Path:
+    """Make a virtual environment that has what this one has; return where it keeps its own."""
+    venv.create(folder, symlinks=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "all.pth").write_text("\n".join([str(ROOT), *filter(None, sys.path)]))
+    return packages
+
+
+SLOW = """
+import sys, time
+class Slow:
+    def find_spec(name, *_):
+        time.sleep(8 * (name == "torch.distributed"))
+sys.meta_path.insert(0, Slow)
+"""
+
+
 def test_ranks_with_other_settings_are_named(two: TwoByHand) -> None:
     """Another command line at one of them."""
     for rank, rate in enumerate(["1e-3", "2e-3"]):
@@ -58,10 +75,7 @@ def test_ranks_with_other_settings_are_named(two: TwoByHand) -> None:
 
 def test_ranks_with_other_packages_are_named(two: TwoByHand, tmp_path: Path) -> None:
     """Another gymnasium at one of them, as far as its metadata say."""
-    venv.create(tmp_path / "venv", symlinks=True)
-    (packages,) = (tmp_path / "venv/lib").glob("python*/site-packages")
-    (packages / "all.pth").write_text("\n".join([str(ROOT), *filter(None, sys.path)]))
-    metadata = packages / "gymnasium-0.1.dist-info/METADATA"
+    metadata = packages_beside_ours(tmp_path / "venv") / "gymnasium-0.1.dist-info/METADATA"
     metadata.parent.mkdir()
     metadata.write_text("Metadata-Version: 2.1\nName: gymnasium\nVersion: 0.1\n")
     two.start(0, *FEW)
@@ -80,11 +94,17 @@ def test_a_rank_that_cannot_even_ask_for_the_others_says_why(
     assert re.search(named, two.error())
 
 
-def test_a_port_in_use_is_named(two: TwoByHand) -> None:
-    """Another program has it, which says nothing to the rank that comes there."""
+def test_a_port_in_use_is_named(two: TwoByHand, tmp_path: Path) -> None:
+    """Another program has it, which says nothing to the rank that comes there.
+
+    The time for which a rank waits begins once it has what it needs for that.
+    """
+    packages = packages_beside_ours(tmp_path / "venv")
+    (packages / "slow.pth").write_text("import slow")
+    (packages / "slow.py").write_text(SLOW)
     with socket.create_server(("127.0.0.1", int(two.port))):
-        for rank in range(2):
-            two.start(rank, *FEW, "--rank-timeout", "5")
+        two.start(0, *FEW, "--rank-timeout", "1", VIRTUAL_ENV=str(tmp_path / "venv"))
+        two.start(1, *FEW, "--rank-timeout", "1")
         error = two.error()
     place = rf"rank 0 of 2 {VM} cannot listen at 127\.0\.0\.1:{two.port}"
     assert re.search(rf"{place}: the port is in use", error)

@@ -83,17 +83,20 @@ impl Launch {
         } = self;
         python_shim::interpreter::start()?;
         let join = move || {
+            TorchDistributed::load().map_err(|reason| (reason, false))?;
+            let began = Instant::now();
             let (sender, joined) = mpsc::channel();
             thread::spawn(move || {
                 sender.send(TorchDistributed::join(rank, num_ranks, attempt, timeout))
             });
             let joined = joined.recv_timeout(timeout + GRACE);
-            joined.unwrap_or_else(|_| Err("what listens there is not rank 0".to_owned()))
+            let joined =
+                joined.unwrap_or_else(|_| Err("what listens there is not rank 0".to_owned()));
+            joined.map_err(|reason| (reason, began.elapsed() >= timeout / 2))
         };
-        let began = Instant::now();
         let joined = stop.unless_asked(None, join).ok_or(TrainerError::Stopped)?;
-        let has_waited = began.elapsed() >= timeout / 2;
-        let not_joined = |reason: String| self.not_joined(timeout, has_waited, &reason);
+        let not_joined =
+            |(reason, has_waited): (String, _)| self.not_joined(timeout, has_waited, &reason);
         let engine = Arc::new(joined.map_err(not_joined)?);
         let alone = Ranks::new(rank, vec![String::new(); num_ranks], engine.clone());
         let places = alone.tell(&own_place())?;

@@ -21,6 +21,11 @@ pub struct TorchDistributed {
 }
 
 impl TorchDistributed {
+    /// Imports what [`TorchDistributed::join`] needs.
+    pub fn load() -> Result<(), String> {
+        ProcessGroup::load().map_err(plain)
+    }
+
     /// Joins the others, as the environment names them.
     pub fn join(
         rank: usize,
