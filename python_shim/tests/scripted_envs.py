@@ -73,7 +73,7 @@ class Sleeping(Counter):
     """Waits outside of Python, as an env does whose emulator runs in C++ threads."""
 
     def work(self):
-        time.sleep(0.4)
+        time.sleep(2.0)
 
 
 class HoldsGil(Counter):
@@ -81,7 +81,7 @@ class HoldsGil(Counter):
 
     def work(self):
         start = time.monotonic()
-        while time.monotonic() - start < 0.4:
+        while time.monotonic() - start < 2.0:
             pow(3, 3_000_000)
 
 

@@ -35,14 +35,21 @@ def test_a_full_disk_is_named_and_earlier_checkpoints_stay(
     trainer.run("train", "--resume", "runs/run", "--total-steps", 2048)
 
 
-def test_what_was_learned_outlives_the_folder_of_the_run(trainer: Trainer) -> None:
-    process = trainer.start("train", "--run-name", "run", *CARTPOLE)
-    deadline = time.monotonic() + 60
-    while not trainer.checkpoints():
-        assert time.monotonic() < deadline, "no checkpoint"
+def test_what_was_learned_outlives_the_folder_of_the_run(
+    trainer: Trainer, trained: Callable[..., Path]
+) -> None:
+    """It goes while no checkpoint is written, which would be what cannot be."""
+    run = trained("--total-steps", 1024, *CARTPOLE)
+    rows, gone = (run / "updates.csv").read_text(), trainer.folder / "gone"
+    rarely = ["--total-steps", 10_000_000, "--checkpoint-every", 10_000_000]
+    process = trainer.start("train", "--resume", "runs/run", *rarely)
+    deadline = time.monotonic() + 240
+    while (run / "updates.csv").read_text() == rows:
+        assert time.monotonic() < deadline, "no update"
         time.sleep(0.05)
-    shutil.rmtree(trainer.folder / "runs/run")
-    _, err = process.communicate(timeout=60)
+    run.rename(gone)
+    shutil.rmtree(gone)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 1, err
     [message] = [line for line in err.splitlines() if line.startswith("error:")]
     assert "was removed or replaced" in message

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable
 
 import pytest
-from program import CARTPOLE, PROGRAM, Trainer
+from program import CARTPOLE, PROGRAM, Trainer, without_waits
 
 GIBIBYTE = 1 << 30
 
@@ -22,7 +22,8 @@ def addresses(gibibytes: float) -> Callable[[], None]:
 def refused(trainer: Trainer, limit: Callable[[], None], *arguments: object) -> str:
     """Return the one line that the program ends with."""
     process = trainer.start(*arguments, preexec_fn=limit)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
+    err = without_waits(err)
     assert process.returncode == 1, out + err
     assert (out, err.count("\n")) == ("", 1), err
     assert not (trainer.folder / "runs").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import textwrap
@@ -100,8 +101,8 @@ def make_trouble(trainer: Trainer, *words: str) -> None:
 
 
 def wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 60
-    while not path.exists():
+    deadline = time.monotonic() + 240
+    while not list(path.parent.glob(path.name)):
         assert time.monotonic() < deadline, path
         time.sleep(0.02)
 
@@ -169,21 +170,21 @@ def test_a_finished_run_ends_though_an_environment_hangs_as_it_closes(mine: Trai
     out, err = mine.run("train", "--total-steps", 512, *arguments("sync"))
     assert "the environments did not close within 10 s" in err + out
     assert "done: 512 agent steps" in out
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 240
 
 
 def test_the_first_ctrl_c_ends_a_run_whose_environment_hangs_in_a_step(mine: Trainer) -> None:
     process = mine.start("train", *arguments("sync"))
-    wait_for(mine.folder / "runs/run/checkpoints/step-000000000512.safetensors")
+    wait_for(mine.folder / "runs/run/checkpoints/step-*.safetensors")
     make_trouble(mine, "step", "hang")
     wait_for(mine.folder / "hangs")
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=40)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 130, out + err
-    assert "stopped at agent step" in out
+    step = re.search(r"stopped at agent step (\d+)", out)[1]
     assert "Traceback" not in err
     (mine.folder / "trouble").unlink()
-    out, _ = mine.run("train", "--resume", "runs/run", "--total-steps", 512)
+    out, _ = mine.run("train", "--resume", "runs/run", "--total-steps", step)
     assert "going on from agent step" in out
 
 
@@ -192,7 +193,7 @@ def test_ctrl_c_ends_a_start_that_hangs(mine: Trainer) -> None:
     process = mine.start("train", *arguments("async"), "--env-threads", 1)
     wait_for(mine.folder / "hangs")
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     assert not (mine.folder / "runs").exists()
 

@@ -45,7 +45,7 @@ def test_starts_at_once_set_up_one_after_the_other(project: Project) -> None:
 
 def test_the_lock_is_not_kept_by_what_outlives_the_set_up(built: Project) -> None:
     """As a server that a compiler starts."""
-    server = "sleep 60 >/dev/null 2>&1 &\necho $! >>server"
+    server = "sleep 600 >/dev/null 2>&1 &\necho $! >>server"
     write_program(built.bin / "cargo", f"#!/bin/sh\n{server}\n")
     built.run("doctor")
     try:

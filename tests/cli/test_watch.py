@@ -36,11 +36,15 @@ def mean_return(run: Path) -> str:
 def test_a_run_is_shown_while_it_grows_and_the_terminal_given_back(run: Path) -> None:
     with terminal(run.parent) as screen:
         screen.start(*PROGRAM, "watch", "run")
-        text = screen.wait(mean_return(run))
+        text = screen.wait(  # which comes in parts
+            lambda text: (
+                mean_return(run) in text
+                and "policy loss" in text
+                and sum("\u2801" <= sign <= "\u28ff" for sign in text) > 50
+            )
+        )
         assert "SpaceInvadersNoFrameskip-v4 with PPO, seed 1" in text
         assert "/10M steps  100 %" in text
-        assert "policy loss" in text
-        assert sum("\u2801" <= sign <= "\u28ff" for sign in text) > 50, text
         with (run / "episodes.csv").open("a") as games:
             games.write("9999999,3,4321.0,77,308,9999.5\n9999999,4,1234")
         assert "1234" not in screen.wait("4321")

@@ -179,7 +179,7 @@ def test_a_forked_child_leaves_the_threads_alone(num_threads: int) -> None:
     env.send(noops, obs)
     child = os.fork()
     if child == 0:
-        signal.alarm(20)
+        signal.alarm(120)
         status = 1
         try:
             env.recv()
@@ -241,7 +241,7 @@ def test_ctrl_c_comes_between_two_steps(open_vec: OpenVec) -> None:
                 timer.start()
                 while True:
                     vec.step([1] * 16)
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 60
             vec.reset()
             vec.step([0] * 16)
     finally:

@@ -149,7 +149,7 @@ def test_it_speaks_json_too(tmp_path: Path, closing: ExitStack) -> None:
     server = closing.enter_context(PolicyServer(twin, "127.0.0.1:0", TOKEN, http="127.0.0.1:0"))
     steady = connect(closing, server.address)
     host = server.http_address.removeprefix("http://")
-    connection = closing.enter_context(contextlib.closing(HTTPConnection(host, timeout=10)))
+    connection = closing.enter_context(contextlib.closing(HTTPConnection(host, timeout=60)))
 
     def act(**body: Any) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {TOKEN}"}

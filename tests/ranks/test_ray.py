@@ -65,7 +65,7 @@ def test_a_sweep_stops_goes_on_and_reports_over_all_runs(
     assert "--num-stepz" in said
     assert not folder.exists(), "nothing is left of a command that is wrong"
     ranks.launch(command, variables)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while not list(folder.glob("*/*/checkpoints/step-*")):
         assert time.monotonic() < deadline, ranks.end()
         time.sleep(0.1)

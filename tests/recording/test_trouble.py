@@ -32,8 +32,10 @@ def short(backend: str) -> dict[str, Any]:
 FORK = """
 import os, sys
 from atari_wrappers import make_vec
+from atari_wrappers.backends.workers import dispatcher
 
 if __name__ == "__main__":
+    dispatcher.CLOSE_SECONDS = 120.0
     folder, backend = sys.argv[1:]
     images = {} if backend == "ale" else {"img_dir": os.path.join(folder, "images")}
     preset = "ale" if backend == "ale" else "gymnasium"
@@ -61,7 +63,7 @@ def test_a_forked_child_leaves_recordings_to_its_parent(tmp_path: Path, backend:
     script = tmp_path / "fork.py"
     script.write_text(FORK)
     command = [sys.executable, "-W", "ignore", os.fspath(script), os.fspath(tmp_path), backend]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert ended.returncode == 0, ended.stderr
     assert "Traceback" not in ended.stderr
     assert names(tmp_path / "videos") == ["env0-game0.mp4", "env1-game0.mp4"]

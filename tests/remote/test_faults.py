@@ -59,10 +59,10 @@ def test_a_server_that_ends_is_told_in_a_line(number: int, connect: Connect) -> 
         process.send_signal(number)
         told = f"^the server at {address}: [^\n]+$"
         with pytest.raises(ServerError, match=told):
-            step_for(vec, 20.0)
+            step_for(vec, 60.0)
         with pytest.raises(ClosedError, match="was closed after ServerError"):
             vec.step([0, 0])
-        code = process.wait(20)
+        code = process.wait(60)
         assert code == (-signal.SIGKILL if number == signal.SIGKILL else 0)
         lines = process.stderr.read().splitlines()
     if number != signal.SIGKILL:
@@ -147,20 +147,20 @@ def test_a_client_that_is_killed_leaves_nothing(serve: Serve) -> None:
 def test_a_cut_network_is_told_on_both_sides(
     serve: Serve, connect: Connect, closing: ExitStack
 ) -> None:
-    server = serve("CartPole-v1", 2, limits={"idle_timeout": 1.0})
+    server = serve("CartPole-v1", 2, limits={"idle_timeout": 10.0})
     proxy = closing.enter_context(Proxy(server.address))
-    vec = connect(proxy.address, timeout=0.5)
+    vec = connect(proxy.address, timeout=5.0)
     vec.reset()
     vec.step([0, 0])
     proxy.cut()
-    with pytest.raises(ServerError, match=r"gave no answer for 0\.5 s$"):
+    with pytest.raises(ServerError, match=r"gave no answer for 5 s$"):
         vec.step([0, 0])
     assert vec.closed
     wait_for(lambda: server.num_clients == 0)
 
 
 def test_a_silent_client_is_sent_away(serve: Serve, connect: Connect) -> None:
-    server = serve("CartPole-v1", 2, limits={"idle_timeout": 0.3})
+    server = serve("CartPole-v1", 2, limits={"idle_timeout": 5.0})
     vec = connect(server)
     vec.reset()
     wait_for(lambda: server.num_clients == 0)
@@ -175,7 +175,7 @@ def resident() -> int:
 
 
 def test_a_slow_reader_takes_no_memory_and_is_sent_away(serve: Serve) -> None:
-    server = serve("BreakoutNoFrameskip-v4", 8, limits={"idle_timeout": 5.0})
+    server = serve("BreakoutNoFrameskip-v4", 8, limits={"idle_timeout": 20.0})
     asked = 0
     held = [resident()]
 
@@ -197,7 +197,7 @@ def test_a_slow_reader_takes_no_memory_and_is_sent_away(serve: Serve) -> None:
             held.append(resident())
             return server.num_clients == 0
 
-        wait_for(is_away, 60.0)  # half a gigabyte was asked for
+        wait_for(is_away)  # half a gigabyte was asked for
         call.cancel()
     assert asked == 1999
     assert max(held) - held[0] < 50e6
@@ -252,7 +252,7 @@ def test_hostile_bytes_do_no_harm(serve: Serve, connect: Connect) -> None:
     until, ends, replies = time.monotonic() + seconds, set(), 0
     with grpc.insecure_channel(server.address) as channel:
         # Where all is slow, a second is too short for enough.
-        while time.monotonic() < until or (replies <= 20 and time.monotonic() < until + 60):
+        while time.monotonic() < until or (replies <= 20 and time.monotonic() < until + 300):
             metadata = [("authorization", f"Bearer {TOKEN}")]
             call = channel.stream_stream(BATCHES.method)(requests(), metadata=metadata, timeout=60)
             try:

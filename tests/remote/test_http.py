@@ -35,7 +35,7 @@ HTTP = {"http": "127.0.0.1:0"}
 
 
 def get(address: str, path: str) -> dict[str, Any]:
-    with urllib.request.urlopen(f"{address}/{TOKEN}/{path}", timeout=10) as reply:
+    with urllib.request.urlopen(f"{address}/{TOKEN}/{path}", timeout=60) as reply:
         return json.load(reply)
 
 
@@ -51,7 +51,7 @@ def talk(address: str, *messages: object) -> list[dict[str, Any]]:
             for message in messages:
                 text = message if isinstance(message, str) else json.dumps(message)
                 await socket.send_str(text)
-                reply = await socket.receive(10)
+                reply = await socket.receive(60)
                 if reply.type is not aiohttp.WSMsgType.TEXT:
                     assert (reply.data, json.loads(text)["type"]) == (1000, "close")
                     break
@@ -147,7 +147,7 @@ def test_what_is_no_message_is_told(serve: Serve) -> None:
 def test_a_connection_has_an_env_by_http_too(serve: Serve) -> None:
     server = serve("CartPole-v1", 1, limits=HTTP | {"max_clients": 1})
     host = server.http_address.removeprefix("http://")
-    connection, other = HTTPConnection(host, timeout=10), HTTPConnection(host, timeout=10)
+    connection, other = HTTPConnection(host, timeout=60), HTTPConnection(host, timeout=60)
 
     def post(who: HTTPConnection, path: str, **body: Any) -> tuple[int, dict[str, Any]]:
         who.request("POST", path, json.dumps(body), {"Authorization": f"Bearer {TOKEN}"})
@@ -170,7 +170,7 @@ def test_a_token_is_asked_for(serve: Serve) -> None:
     address = serve("CartPole-v1", 1, limits=HTTP).http_address
     for path in ("health", "other/health"):
         with pytest.raises(urllib.error.HTTPError, match="401"):
-            urllib.request.urlopen(f"{address}/{path}", timeout=10)
+            urllib.request.urlopen(f"{address}/{path}", timeout=60)
     assert get(address, "health") == {"status": "healthy"}
     with pytest.raises(UnsupportedError, match="other machines could connect"):
         serve("CartPole-v1", 1, limits={"http": "0.0.0.0:0"})
@@ -192,7 +192,7 @@ def test_a_unix_socket_is_this_users(tmp_path: Path, serve: Serve) -> None:
     assert {mode & 0o777 for mode in (*modes, path.stat().st_mode)} == {0o600}
     with pytest.raises(OSError, match="another server does"):
         serve("CartPole-v1", 1, limits={"http": f"unix:{path}"})
-    assert b'{"status": "healthy"}' in sent(str(path), LAST)
+    assert b'{"status": "healthy"}' in sent(str(path), LAST, 60)
     server.stop()
     assert not path.exists()
 
@@ -205,24 +205,24 @@ def test_tls(tmp_path: Path, serve: Serve) -> None:
     assert address.startswith("https://localhost:")
     path = f"{address}/{TOKEN}/health"
     trusting = ssl.create_default_context(cafile=cert)
-    with urllib.request.urlopen(path, timeout=10, context=trusting) as reply:
+    with urllib.request.urlopen(path, timeout=60, context=trusting) as reply:
         assert json.load(reply) == {"status": "healthy"}
     with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
-        urllib.request.urlopen(path, timeout=10)
+        urllib.request.urlopen(path, timeout=60)
     with pytest.raises(ConnectionError, match=r"(?i)remote end closed|reset"):
-        urllib.request.urlopen(path.replace("https:", "http:"), timeout=10)
+        urllib.request.urlopen(path.replace("https:", "http:"), timeout=60)
 
 
 # A request after which the server closes the connection.
 LAST = f"GET /{TOKEN}/health HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n".encode()
 
 
-def sent(address: str | tuple[str, int], data: bytes) -> bytes:
-    """Send bytes; return what comes back until the server has enough, or waits for more."""
+def sent(address: str | tuple[str, int], data: bytes, seconds: float) -> bytes:
+    """Send bytes; return what comes back until the server has enough, or says no more."""
     family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
     received = b""
     with socket.socket(family) as connection:
-        connection.settimeout(0.3)
+        connection.settimeout(seconds)
         connection.connect(address)
         try:
             connection.sendall(data)
@@ -281,15 +281,15 @@ def test_hostile_requests_do_no_harm(serve: Serve) -> None:
     until = time.monotonic() + seconds
 
     def is_enough() -> bool:
-        """Whether the time is over and much was understood; where all is slow, after a minute."""
+        """Whether the time is over and much was understood, or all is far too slow."""
         late = time.monotonic() - until
-        return late > 60 or (
+        return late > 300 or (
             late > 0 and min(statuses.get(status, 0) for status in (b"200", b"422")) > 20
         )
 
     while not is_enough():
         requests = b"".join([*(hostile_request(rng) for _ in range(8)), LAST])
-        replies = sent((host, int(port)), requests)
+        replies = sent((host, int(port)), requests, 0.3)
         for status in re.findall(rb"HTTP/1\.\d (\d+) ", replies):
             statuses[status] = statuses.get(status, 0) + 1
         messages = [

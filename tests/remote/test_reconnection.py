@@ -13,7 +13,7 @@ from networks import Proxy
 from serving import TOKEN, wait_for
 
 from atari_wrappers import VecEnv, WorkerError
-from atari_wrappers.remote import BatchServer, RemoteVecEnv, ServerError
+from atari_wrappers.remote import BatchServer, RemoteVecEnv, ServerError, session
 
 Serve = Callable[..., BatchServer]
 Connect = Callable[..., RemoteVecEnv]
@@ -25,7 +25,7 @@ def test_a_connection_that_comes_back_loses_nothing(
     lines: list[str] = []
     server = serve("CartPole-v1", 2, limits={"log": lines.append})
     proxy = closing.enter_context(Proxy(server.address))
-    vec, twin = connect(proxy.address, timeout=5.0, reconnect=20.0), open_vec("CartPole-v1", 2)
+    vec, twin = connect(proxy.address, timeout=60.0, reconnect=120.0), open_vec("CartPole-v1", 2)
     vec.reset(seed=3)
     twin.reset(seed=3)
     for step in range(40):
@@ -52,7 +52,7 @@ def test_parts_of_a_batch_survive_it(
 ) -> None:
     server = serve("CartPole-v1", 3, batch_size=1)
     proxy = closing.enter_context(Proxy(server.address))
-    vec, twin = connect(proxy.address, reconnect=20.0), open_vec("CartPole-v1", 3, batch_size=1)
+    vec, twin = connect(proxy.address, reconnect=120.0), open_vec("CartPole-v1", 3, batch_size=1)
     for each in (vec, twin):
         each.reset(seed=0)
     for round_ in range(6):
@@ -72,7 +72,7 @@ def test_parts_of_a_batch_survive_it(
 def test_a_failure_is_told_once(serve: Serve, connect: Connect, closing: ExitStack) -> None:
     server = serve("scripted:FailsByRaise-v0", 1, backend="sync")
     proxy = closing.enter_context(Proxy(server.address))
-    vec = connect(proxy.address, reconnect=20.0)
+    vec = connect(proxy.address, reconnect=120.0)
     vec.reset()
     for _ in range(2):
         vec.step([5])
@@ -88,7 +88,7 @@ def test_a_lost_batch_is_kept_only_for_so_long(
 ) -> None:
     server = serve("CartPole-v1", 1, limits={"keep_lost": 0.3})
     proxy = closing.enter_context(Proxy(server.address))
-    vec = connect(proxy.address, reconnect=20.0)
+    vec = connect(proxy.address, reconnect=120.0)
     vec.reset()
     proxy.drop()
     wait_for(lambda: server.num_clients == 0)
@@ -99,14 +99,17 @@ def test_a_lost_batch_is_kept_only_for_so_long(
     assert vec.closed
 
 
-def test_a_client_that_leaves_is_not_kept(serve: Serve, connect: Connect) -> None:
+def test_a_client_that_leaves_is_not_kept(
+    serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "_GOODBYE_SECONDS", 60.0)
     server = serve("CartPole-v1", 1)
     vec = connect(server, reconnect=60.0)
     vec.reset()
     begun = time.monotonic()
     vec.close()
     assert server.num_clients == 0
-    assert time.monotonic() - begun < 1.5
+    assert time.monotonic() - begun < 30
     forgotten = RemoteVecEnv(server.address, token=TOKEN, reconnect=60.0)
     forgotten.reset()
     del forgotten
@@ -128,7 +131,7 @@ def test_a_server_started_anew_has_another_batch(
 ) -> None:
     first = serve("CartPole-v1", 1)
     proxy = closing.enter_context(Proxy(first.address))
-    vec = connect(proxy.address, reconnect=20.0)
+    vec = connect(proxy.address, reconnect=120.0)
     vec.reset()
     proxy.drop(serve("CartPole-v1", 1).address)
     with pytest.raises(ServerError, match=r"it was started anew, or has closed what was yours"):

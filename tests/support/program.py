@@ -46,10 +46,7 @@ class Trainer:
     def run(
         self, *arguments: object, status: int = 0, stdout: IO[str] | int = subprocess.PIPE
     ) -> tuple[str, str]:
-        """Run a command to its end, check its exit status, return what it printed here.
-
-        A word on environments that are being made is left out: it comes where cores are busy.
-        """
+        """Run a command to its end, check its exit status, return what it printed here."""
         process = self.start(*arguments, stdout=stdout)
         try:
             out, err = process.communicate(timeout=300)
@@ -58,7 +55,7 @@ class Trainer:
             raise
         out = out or ""
         assert process.returncode == status, out + err
-        return out, re.sub(r"^.* being made …\n", "", err, flags=re.MULTILINE)
+        return out, without_waits(err)
 
     def end_at_checkpoint(self, number: signal.Signals, *arguments: object) -> tuple[int, str, str]:
         """Start training as `runs/run`, send `number` once there is a checkpoint, await the end."""
@@ -75,6 +72,11 @@ class Trainer:
     def checkpoints(self) -> list[Path]:
         """Return the whole checkpoints of `runs/run`, oldest first."""
         return sorted(self.folder.glob("runs/run/checkpoints/step-????????????.safetensors"))
+
+
+def without_waits(err: str) -> str:
+    """Return what was said without a word on environments that take long, where cores are busy."""
+    return re.sub(r"^.* (being made …|is not made after .*)\n", "", err, flags=re.MULTILINE)
 
 
 def read_checkpoint(path: Path) -> tuple[dict[str, str], bytes]:

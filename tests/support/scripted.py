@@ -233,7 +233,7 @@ TROUBLES = (
     "unsendable",
     "slow",
 )
-SLOW_SECONDS = 0.7
+SLOW_SECONDS = 1.5
 
 
 def make_trouble(kind: str) -> None:

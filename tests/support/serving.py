@@ -48,7 +48,7 @@ def open_remote(
     return RemoteVecEnv(server.address, token=TOKEN, obs_buffers=obs_buffers)
 
 
-def wait_for(is_so: Callable[[], bool], seconds: float = 5.0) -> None:
+def wait_for(is_so: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait until something is so, but not for ever."""
     until = time.monotonic() + seconds
     while not is_so():

@@ -51,7 +51,7 @@ class Ranks:
         self.started.append(process)
         return process
 
-    def end(self, timeout: float = 120) -> tuple[int, str]:
+    def end(self, timeout: float = 300) -> tuple[int, str]:
         """Await the end of what was started last: its status and all that it printed."""
         out, err = self.started[-1].communicate(timeout=timeout)
         return self.started[-1].returncode, out + err
@@ -68,7 +68,7 @@ class Ranks:
         environments = self.group(count) if count > 1 else [self.environment()]
         command = [*PROGRAM, *map(str, arguments)]
         processes = [self.launch(command, variables) for variables in environments]
-        said = "".join("".join(process.communicate(timeout=120)) for process in processes)
+        said = "".join("".join(process.communicate(timeout=300)) for process in processes)
         assert all(process.returncode == 0 for process in processes), said
         return said
 
@@ -89,11 +89,11 @@ class Ranks:
 
     def await_checkpoint(self, number: int = 1, name: str = "run") -> None:
         """Wait until the run has that many checkpoints."""
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while len(self.checkpoints(name)) < number:
             process = self.started[-1]
             assert process.poll() is None, process.communicate()
-            assert time.monotonic() < deadline, "no checkpoint within two minutes"
+            assert time.monotonic() < deadline, "no checkpoint within five minutes"
             time.sleep(0.05)
 
     def checkpoints(self, name: str = "run") -> list[Path]:

@@ -19,8 +19,8 @@ ENDING = {
     "die": r"worker 0, .*\(envs 0, 1\) was killed by SIGKILL while env 1 was in {doing}",
     "leave": "exited with status 7 while env 1 was in {doing}",
     "crash": "was killed by SIGSEGV while env 1 was in {doing}",
-    "loop": r"has not answered for 1 s \(running\) and was killed while env 1 was in {doing}",
-    "stop": r"has not answered for 1 s \(stopped\) and was killed while env 1 was in {doing}",
+    "loop": r"has not answered for 3 s \(running\) and was killed while env 1 was in {doing}",
+    "stop": r"has not answered for 3 s \(stopped\) and was killed while env 1 was in {doing}",
 }
 
 

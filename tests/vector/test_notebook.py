@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import is_running
 
 jupyter_client = pytest.importorskip("jupyter_client")
 pytest.importorskip("ipykernel")
@@ -24,22 +24,16 @@ print(*envs.worker_pids)
 @pytest.fixture
 def kernel() -> Iterator[Any]:
     """A kernel and its client."""
-    manager, client = jupyter_client.manager.start_new_kernel(kernel_name="python3")
+    manager, client = jupyter_client.manager.start_new_kernel(
+        startup_timeout=180, kernel_name="python3"
+    )
     yield manager, client
     client.stop_channels()
     if manager.is_alive():
         manager.shutdown_kernel(now=True)
 
 
-def runs(pid: int) -> bool:
-    """Whether a process runs; a zombie does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def run(client: Any, code: str, timeout: float = 60) -> tuple[dict[str, Any], list[Any]]:
+def run(client: Any, code: str, timeout: float = 180) -> tuple[dict[str, Any], list[Any]]:
     """Run a cell; return the reply, and what it showed."""
     shown: list[Any] = []
     reply = client.execute_interactive(code, timeout=timeout, output_hook=shown.append)
@@ -59,11 +53,11 @@ def test_a_cell_is_interrupted_and_the_batch_goes_on(kernel: Any) -> None:
     # What comes right behind a cell that fails is not run, unless that is asked for.
     code = "print('on', flush=True)\nwhile True: envs.step([0, 0])"
     client.execute(code, stop_on_error=False)
-    while client.get_iopub_msg(timeout=30)["content"].get("text") != "on\n":
+    while client.get_iopub_msg(timeout=180)["content"].get("text") != "on\n":
         pass
     time.sleep(0.1)
     manager.interrupt_kernel()
-    while (message := client.get_shell_msg(timeout=30))["msg_type"] != "execute_reply":
+    while (message := client.get_shell_msg(timeout=180))["msg_type"] != "execute_reply":
         pass
     assert message["content"]["ename"] == "KeyboardInterrupt"
     reply, _ = run(client, "_ = envs.reset(seed=1); assert envs.step([0, 0])[0].shape[0] == 2")
@@ -73,7 +67,7 @@ def test_a_cell_is_interrupted_and_the_batch_goes_on(kernel: Any) -> None:
     # After half of this time the manager sends it SIGTERM; the default is 5 seconds.
     manager.shutdown_wait_time = 0.5
     manager.shutdown_kernel()
-    deadline = time.monotonic() + 15
-    while any(map(runs, workers)):
+    deadline = time.monotonic() + 180
+    while any(map(is_running, workers)):
         assert time.monotonic() < deadline, "a worker is left behind"
         time.sleep(0.1)

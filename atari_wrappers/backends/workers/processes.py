@@ -160,10 +160,11 @@ class WorkerProcess:
         if state is not None and not self.is_stopped():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGUSR1)
-            deadline, last, size = time.monotonic() + _TRACE_SECONDS, -1, 0
-            while time.monotonic() < deadline and not size == last > 0:
+            deadline, size, unchanged = time.monotonic() + _TRACE_SECONDS, 0, 0
+            while time.monotonic() < deadline and unchanged < 5:  # it is written in parts
                 time.sleep(0.02)
                 last, size = size, os.fstat(self._trace.fd).st_size
+                unchanged = unchanged + 1 if size == last > 0 else 0
         return state, self.trace()
 
     def trace(self) -> str | None:

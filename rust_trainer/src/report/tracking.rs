@@ -176,7 +176,7 @@ fn track(about: &Tracked, folder: &Path, messages: &Receiver<Message>) -> Result
                 Err(RecvTimeoutError::Timeout) => break,
             }
         }
-        rows.log(&tracker)?;
+        rows.log(&tracker, is_done.is_some())?;
     }
     tracker.finish(is_done == Some(true))?;
     Ok(())
@@ -190,8 +190,15 @@ struct Rows {
 }
 
 impl Rows {
-    fn log(&mut self, tracker: &Tracker) -> Result<(), TrainerError> {
+    fn log(&mut self, tracker: &Tracker, is_over: bool) -> Result<(), TrainerError> {
+        // What comes last may be of a step whose update is still to come.
+        let updated = self.newest.as_ref().map_or(0, |row| row.0);
+        let last = self.events.iter().map(|row| row.0).max();
+        let last = last.filter(|last| !is_over && *last > updated);
+        let waiting = self.events.extract_if(.., |row| Some(row.0) == last);
+        let waiting = waiting.collect();
         let mut rows: Vec<Row> = self.events.drain(..).chain(self.newest.take()).collect();
+        self.events = waiting;
         rows.sort_by_key(|row| row.0);
         // What happens at one step is one row.
         let mut whole: Vec<(u64, BTreeMap<String, f64>)> = Vec::new();

@@ -165,11 +165,15 @@ impl RunFolder {
 }
 
 impl Drop for RunFolder {
-    /// What was made for a run that did not begin goes again.
+    /// What was made for a run that did not begin goes again, and with it the lock, of which a process that is
+    /// just being started may have a copy.
     fn drop(&mut self) {
         if !self.made.is_empty() && self.is_there() && is_vacant(&self.path) {
             let _gone = fs::remove_dir_all(&self.path);
             self.remove_above();
+        }
+        if let Some(lock) = &self.lock {
+            let _free = lock.unlock();
         }
     }
 }

@@ -164,7 +164,7 @@ fn a_damaged_checkpoint_drives_out_no_other() {
     );
     train(&settings, one_step()).unwrap();
     fs::write(files(&settings).pop().unwrap(), "").unwrap();
-    let stop = StopRequest::never();
+    let stop = StopRequest::never().with_grace_period(AFTER_UPDATES);
     stop.ask();
     let changes = toml::from_str("keep_checkpoints = 1\ntotal_steps = 100000").unwrap();
     let resume = RunStart::open(&folder_of(&settings), &changes).unwrap();

@@ -43,6 +43,7 @@ use rust_trainer::{
     stop::StopRequest,
 };
 use tch::{Device, Tensor};
+use variants::AFTER_UPDATES;
 use vec_env::{ActionSpace, AutoresetMode, BatchSpec, VecEnv};
 
 fn settings(algorithm: Algorithm, folder: &Path, name: &str) -> Settings {
@@ -187,7 +188,7 @@ fn a_resumed_run_ends_as_the_uninterrupted_one() {
         });
         train(&whole, one_step()).unwrap();
 
-        let stop = StopRequest::never();
+        let stop = StopRequest::never().with_grace_period(AFTER_UPDATES);
         stop.ask();
         let summary = create(&broken, one_step()).unwrap().train(&stop).unwrap();
         assert_eq!(

@@ -85,7 +85,7 @@ fn a_stop_does_not_wait_for_a_million_epochs() {
     assert!(took < Duration::from_secs(20), "{took:?}");
 }
 
-/// A stop does not wait for an update that takes longer than a second, nor can one be saved whose loss is
+/// A stop does not wait for an update that takes longer than the grace period, nor can one be saved whose loss is
 /// no number: what is kept is the one before, with its games.
 #[test]
 fn an_update_that_comes_to_nothing_costs_no_more_than_itself() {
@@ -105,7 +105,9 @@ fn an_update_that_comes_to_nothing_costs_no_more_than_itself() {
         let whole = run_of(of(variant), folder.path(), &format!("{name}-whole"));
         train_with_stops(&whole, Task::CartPole, &[]);
         let broken = run_of(of(variant), folder.path(), name);
-        let stop = Arc::new(StopRequest::never());
+        // Less than is left of an update, by far: on a busy machine steps take longer than they sleep.
+        let grace = Duration::from_millis(200);
+        let stop = Arc::new(StopRequest::never().with_grace_period(grace));
         let mut env = Stopping::new(cart_poles(), 23, Arc::clone(&stop));
         (env.pause, env.then) = (Duration::from_millis(160), then);
         let never = StopRequest::never();
@@ -192,14 +194,18 @@ fn where_games_cannot_go_on_the_run_says_why() {
     train_with_stops(&whole, Task::CartPole, &[]);
     assert_eq!(difference(&whole, &settings), None, "it begins again");
 
-    // In the second, before the first one is kept.
-    let settings = run_of(variant, folder.path(), "hangs-later");
-    let stop = Arc::new(StopRequest::never());
-    let mut env = Stopping::new(cart_poles(), 20, Arc::clone(&stop));
-    env.then = Then::Hangs;
-    let run = Run::create(settings.clone(), Box::new(env), &stop).unwrap();
-    assert_eq!(run.train(&stop).unwrap().counters.step, 64);
-    let run = resumed(&settings, task(Task::CartPole, 0, AFTER_UPDATES).0);
+    // In the second, before the first one is kept, as it is after a second.
+    let run = (0..20).find_map(|attempt| {
+        let settings = run_of(variant, folder.path(), &format!("hangs-later-{attempt}"));
+        let stop = Arc::new(StopRequest::never());
+        let mut env = Stopping::new(cart_poles(), 20, Arc::clone(&stop));
+        env.then = Then::Hangs;
+        let run = Run::create(settings.clone(), Box::new(env), &stop).unwrap();
+        assert_eq!(run.train(&stop).unwrap().counters.step, 64);
+        let run = resumed(&settings, task(Task::CartPole, 0, AFTER_UPDATES).0);
+        (!run.notices.is_empty()).then_some(run)
+    });
+    let run = run.expect("an update within a second");
     let [notice] = run.notices.as_slice() else {
         unreachable!("{:?}", run.notices)
     };

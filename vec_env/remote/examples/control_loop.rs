@@ -14,11 +14,13 @@ use vec_env_remote::{
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let address = std::env::args()
-        .nth(1)
-        .ok_or("usage: control_loop ADDRESS")?;
+    let mut arguments = std::env::args().skip(1);
+    let address = arguments
+        .next()
+        .ok_or("usage: control_loop ADDRESS [SECONDS]")?;
+    let seconds = arguments.next().unwrap_or_else(|| "1".to_owned()).parse()?;
     let server = Server::at(&address)
-        .timeout(Duration::from_secs(1)) // no action is better than one that comes too late
+        .timeout(Duration::from_secs(seconds)) // no action is better than one that comes too late
         .reconnect(Duration::from_secs(10));
     let mut policy = RemotePolicy::connect(&server)?;
     // The plant: here a simulated pole, which gives its sensors' readings as bytes.

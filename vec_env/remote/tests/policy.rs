@@ -136,7 +136,7 @@ fn control_loop(address: &str) {
         .join("examples/control_loop");
     let mut command = Command::new(program);
     let done = command
-        .arg(address)
+        .args([address, "60"])
         .env("ATARI_WRAPPERS_TOKEN", TOKEN)
         .output()
         .unwrap();
