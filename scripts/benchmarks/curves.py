@@ -28,8 +28,12 @@ import numpy as np
 from harness import RESULTS, theirs
 from learning_curves import Key, Runs, Table, draw, estimate, summarize
 
-OURS = ["ppo-atari", "--recipe", "envpool", "--episodic-life", "true", "--clip-reward", "true"]
-OURS += ["--backend", "native", "--torch-threads", "1", "--env-threads", "1"]
+OURS = "ppo-atari --recipe envpool --episodic-life true --clip-reward true"
+OURS += " --backend native --torch-threads 1 --env-threads 1"
+# Of `ppo-atari`, what `ppo-cartpole` has otherwise.
+CARTPOLE = "ppo-cartpole --num-steps 128 --learning-rate 0.00025 --gamma 0.99 --gae-lambda 0.95"
+CARTPOLE += " --num-minibatches 4 --update-epochs 4 --clip-coef 0.1 --clip-vloss true"
+CARTPOLE += " --ent-coef 0.01 --vf-coef 0.5 --torch-threads 1"
 CONTESTANTS = {
     "ours, fp32": ["--precision", "fp32"],
     "ours, bf16": ["--precision", "bf16"],
@@ -47,10 +51,15 @@ class Study:
     peer: str
     game: str = "SpaceInvaders"
     steps: int = 200_000
+    ours: str = OURS
 
     def contestants(self) -> list[str]:
         """Return their names."""
         return [name for name in CONTESTANTS if name.startswith("ours") or name == self.peer]
+
+    def env_id(self, of_atari: str) -> str:
+        """Return the game's name, with an ending where it is one of Atari."""
+        return self.game if self.game.startswith("CartPole") else f"{self.game}{of_atari}"
 
 
 STUDIES = {
@@ -58,6 +67,7 @@ STUDIES = {
     "curves-amx": Study("PyTorch PPO on EnvPool"),
     "peer-space-invaders": Study("PyTorch PPO on native", steps=500_000),
     "peer-breakout": Study("PyTorch PPO on native", "Breakout", 500_000),
+    "peer-cartpole": Study("PyTorch PPO on EnvPool", "CartPole-v1", 24_576, CARTPOLE),
 }
 
 
@@ -85,15 +95,15 @@ def train(folder: Path, seeds: list[int]) -> None:
             continue
         settings = CONTESTANTS[contestant]
         if contestant == of.peer:
-            options = ["--game", f"{of.game}-v5", "--seed", seed, "--games", games]
+            options = ["--game", of.env_id("-v5"), "--seed", seed, "--games", games]
             peer = theirs("torch_ppo.py", 1, of.steps, *settings, *options)
             subprocess.run(peer, check=True)
             continue
         shutil.rmtree(run, ignore_errors=True)  # what was interrupted
         # The peer counts whole updates.
         steps = ["--total-steps", str(of.steps // 1024 * 1024), "--checkpoint-every", str(10**12)]
-        game = ["--env-id", f"{of.game}NoFrameskip-v4"]
-        learning_curves.train(run, seed, [*OURS, *game, *steps, *settings])
+        game = ["--env-id", of.env_id("NoFrameskip-v4")]
+        learning_curves.train(run, seed, [*of.ours.split(), *game, *steps, *settings])
         shutil.copyfile(run / "episodes.csv", games)
 
 
@@ -140,7 +150,7 @@ def report(runs: Runs) -> None:
             f"over all games {difference(first['wholes'], second['wholes'])}"
         )
     figure, axis = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    draw(axis, f"PPO on {of.game}, EnvPool's recipe", of_all)
+    draw(axis, "PPO on " + of.env_id(", EnvPool's recipe"), of_all)
     TABLE.store(figure, lines)
 
 

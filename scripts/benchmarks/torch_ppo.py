@@ -2,7 +2,7 @@
 
 What people write: NCHW float32, `optim.Adam`, `clip_grad_norm_`, one process, as many threads of
 torch and EnvPool as asked for. It knows nothing of this project, unless it plays on our envs by
-EnvPool's words; its hyper-parameters are those of the `ppo-atari` preset.
+EnvPool's words; its hyper-parameters are those of the `ppo-atari` preset, in CartPole, too.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from torch.distributions import Categorical
 
 BATCH, MINIBATCHES, EPOCHS = 1024, 4, 4
 GAMMA, LAMBDA, CLIP, ENT_COEF, VF_COEF, MAX_GRAD_NORM = 0.99, 0.95, 0.1, 0.01, 0.5, 0.5
+CARTPOLE = "CartPole-v1"
 ENVS = {"envpool": "envpool", "ours": "atari_wrappers.envpool"}
 
 
@@ -29,29 +30,52 @@ def layer(module: nn.Module, gain: float = 2**0.5) -> nn.Module:
     return module
 
 
-class Agent(nn.Module):
-    """The Nature CNN with a policy head and a value head."""
+class Pixels(nn.Module):
+    """Bytes as 0 to 1."""
 
-    def __init__(self, num_actions: int) -> None:
+    def forward(self, obs: torch.Tensor) -> torch.Tensor:
+        """Scale `obs`."""
+        return obs / 255.0
+
+
+def cnn() -> nn.Module:
+    """Return the Nature CNN."""
+    return nn.Sequential(
+        Pixels(),
+        layer(nn.Conv2d(4, 32, 8, stride=4)),
+        nn.ReLU(),
+        layer(nn.Conv2d(32, 64, 4, stride=2)),
+        nn.ReLU(),
+        layer(nn.Conv2d(64, 64, 3)),
+        nn.ReLU(),
+        nn.Flatten(),
+        layer(nn.Linear(3136, 512)),
+        nn.ReLU(),
+    )
+
+
+def mlp(features: int) -> nn.Module:
+    """Return two layers of 64 tanh units."""
+    layers = (layer(nn.Linear(inputs, 64)) for inputs in (features, 64))
+    return nn.Sequential(*(part for each in layers for part in (each, nn.Tanh())))
+
+
+class Agent(nn.Module):
+    """The Nature CNN with a policy head and a value head; of flat observations two MLPs."""
+
+    def __init__(self, shape: tuple[int, ...], num_actions: int) -> None:
         super().__init__()
-        self.body = nn.Sequential(
-            layer(nn.Conv2d(4, 32, 8, stride=4)),
-            nn.ReLU(),
-            layer(nn.Conv2d(32, 64, 4, stride=2)),
-            nn.ReLU(),
-            layer(nn.Conv2d(64, 64, 3)),
-            nn.ReLU(),
-            nn.Flatten(),
-            layer(nn.Linear(3136, 512)),
-            nn.ReLU(),
-        )
-        self.policy = layer(nn.Linear(512, num_actions), 0.01)
-        self.value = layer(nn.Linear(512, 1), 1.0)
+        width = 512 if len(shape) == 3 else 64
+        self.body = cnn() if len(shape) == 3 else mlp(*shape)
+        self.value_body = self.body if len(shape) == 3 else mlp(*shape)
+        self.policy = layer(nn.Linear(width, num_actions), 0.01)
+        self.value = layer(nn.Linear(width, 1), 1.0)
 
     def forward(self, obs: torch.Tensor) -> tuple[Categorical, torch.Tensor]:
-        """Return policy and values of `obs`, float32 `[batch, 4, 84, 84]` from 0 to 255."""
-        hidden = self.body(obs / 255.0)
-        return Categorical(logits=self.policy(hidden)), self.value(hidden).squeeze(-1)
+        """Return policy and values of `obs`, float32 `[batch, *shape]`, pixels from 0 to 255."""
+        hidden = self.body(obs)
+        value_hidden = hidden if self.value_body is self.body else self.value_body(obs)
+        return Categorical(logits=self.policy(hidden)), self.value(value_hidden).squeeze(-1)
 
 
 def options() -> argparse.Namespace:
@@ -61,7 +85,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("total_steps", type=int)
     parser.add_argument("--num-envs", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--game", default="SpaceInvaders-v5")
+    parser.add_argument("--game", default="SpaceInvaders-v5", help=f"of Atari, or {CARTPOLE}")
     parser.add_argument("--envs", choices=ENVS, default="envpool", help="who makes them")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--games", type=Path, help="CSV of true games: raw rewards, all lives")
@@ -74,19 +98,20 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)
     torch.set_default_device(args.device)
+    of_atari = {} if args.game == CARTPOLE else {"episodic_life": True, "reward_clip": True}
     envs = importlib.import_module(ENVS[args.envs]).make(
         args.game,
         env_type="gymnasium",
         num_envs=num_envs,
         num_threads=min(args.threads, num_envs),
-        episodic_life=True,
-        reward_clip=True,
         seed=args.seed,
+        **of_atari,
     )
-    agent = Agent(envs.action_space.n)
+    shape = envs.observation_space.shape
+    agent = Agent(shape, envs.action_space.n)
     optimizer = torch.optim.Adam(agent.parameters(), lr=2.5e-4, eps=1e-5)
 
-    obs = torch.zeros(num_steps, num_envs, 4, 84, 84)
+    obs = torch.zeros(num_steps, num_envs, *shape)
     actions = torch.zeros(num_steps, num_envs, dtype=torch.int64)
     log_probs, rewards, dones, values = torch.zeros(4, num_steps, num_envs)
     next_obs = torch.tensor(envs.reset()[0], dtype=torch.float32)
@@ -115,8 +140,8 @@ def main() -> None:
             next_done = torch.tensor(terminated | truncated, dtype=torch.float32)
             spent["acting"] += acted - then
             spent["stepping"] += time.perf_counter() - acted
-            raw_return += info["reward"]
-            over = np.flatnonzero(info["terminated"] | truncated)
+            raw_return += info.get("reward", reward)
+            over = np.flatnonzero(info.get("terminated", terminated) | truncated)
             games += [
                 (update * BATCH + (step + 1) * num_envs, env, raw_return[env]) for env in over
             ]
@@ -135,7 +160,7 @@ def main() -> None:
                 advantages[step] = last
             returns = advantages + values
         old = [x.reshape(-1) for x in (actions, log_probs, advantages, returns, values)]
-        flat_obs = obs.reshape(BATCH, 4, 84, 84)
+        flat_obs = obs.reshape(BATCH, *shape)
         for _ in range(EPOCHS):
             for picked in torch.randperm(BATCH).split(BATCH // MINIBATCHES):
                 action, log_prob, advantage, target, value = (x[picked] for x in old)
