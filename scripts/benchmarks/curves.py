@@ -57,7 +57,7 @@ class Study:
         """Return their names."""
         return [name for name in CONTESTANTS if name.startswith("ours") or name == self.peer]
 
-    def env_id(self, of_atari: str) -> str:
+    def named(self, of_atari: str) -> str:
         """Return the game's name, with an ending where it is one of Atari."""
         return self.game if self.game.startswith("CartPole") else f"{self.game}{of_atari}"
 
@@ -95,14 +95,14 @@ def train(folder: Path, seeds: list[int]) -> None:
             continue
         settings = CONTESTANTS[contestant]
         if contestant == of.peer:
-            options = ["--game", of.env_id("-v5"), "--seed", seed, "--games", games]
+            options = ["--game", of.named("-v5"), "--seed", seed, "--games", games]
             peer = theirs("torch_ppo.py", 1, of.steps, *settings, *options)
             subprocess.run(peer, check=True)
             continue
         shutil.rmtree(run, ignore_errors=True)  # what was interrupted
         # The peer counts whole updates.
         steps = ["--total-steps", str(of.steps // 1024 * 1024), "--checkpoint-every", str(10**12)]
-        game = ["--env-id", of.env_id("NoFrameskip-v4")]
+        game = ["--env-id", of.named("NoFrameskip-v4")]
         learning_curves.train(run, seed, [*of.ours.split(), *game, *steps, *settings])
         shutil.copyfile(run / "episodes.csv", games)
 
@@ -150,7 +150,7 @@ def report(runs: Runs) -> None:
             f"over all games {difference(first['wholes'], second['wholes'])}"
         )
     figure, axis = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    draw(axis, "PPO on " + of.env_id(", EnvPool's recipe"), of_all)
+    draw(axis, "PPO on " + of.named(", EnvPool's recipe"), of_all)
     TABLE.store(figure, lines)
 
 

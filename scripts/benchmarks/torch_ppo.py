@@ -30,18 +30,9 @@ def layer(module: nn.Module, gain: float = 2**0.5) -> nn.Module:
     return module
 
 
-class Pixels(nn.Module):
-    """Bytes as 0 to 1."""
-
-    def forward(self, obs: torch.Tensor) -> torch.Tensor:
-        """Scale `obs`."""
-        return obs / 255.0
-
-
 def cnn() -> nn.Module:
     """Return the Nature CNN."""
     return nn.Sequential(
-        Pixels(),
         layer(nn.Conv2d(4, 32, 8, stride=4)),
         nn.ReLU(),
         layer(nn.Conv2d(32, 64, 4, stride=2)),
@@ -65,17 +56,19 @@ class Agent(nn.Module):
 
     def __init__(self, shape: tuple[int, ...], num_actions: int) -> None:
         super().__init__()
-        width = 512 if len(shape) == 3 else 64
-        self.body = cnn() if len(shape) == 3 else mlp(*shape)
-        self.value_body = self.body if len(shape) == 3 else mlp(*shape)
+        is_image = len(shape) == 3
+        self.largest, width = (255.0, 512) if is_image else (1.0, 64)
+        self.body = cnn() if is_image else mlp(*shape)
+        self.value_body = None if is_image else mlp(*shape)
         self.policy = layer(nn.Linear(width, num_actions), 0.01)
         self.value = layer(nn.Linear(width, 1), 1.0)
 
     def forward(self, obs: torch.Tensor) -> tuple[Categorical, torch.Tensor]:
         """Return policy and values of `obs`, float32 `[batch, *shape]`, pixels from 0 to 255."""
+        obs = obs / self.largest
         hidden = self.body(obs)
-        value_hidden = hidden if self.value_body is self.body else self.value_body(obs)
-        return Categorical(logits=self.policy(hidden)), self.value(value_hidden).squeeze(-1)
+        value = self.value(hidden if self.value_body is None else self.value_body(obs))
+        return Categorical(logits=self.policy(hidden)), value.squeeze(-1)
 
 
 def options() -> argparse.Namespace:

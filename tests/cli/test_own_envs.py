@@ -170,7 +170,7 @@ def test_a_finished_run_ends_though_an_environment_hangs_as_it_closes(mine: Trai
     out, err = mine.run("train", "--total-steps", 512, *arguments("sync"))
     assert "the environments did not close within 10 s" in err + out
     assert "done: 512 agent steps" in out
-    assert time.monotonic() - began < 240
+    assert time.monotonic() - began < 60
 
 
 def test_the_first_ctrl_c_ends_a_run_whose_environment_hangs_in_a_step(mine: Trainer) -> None:

@@ -264,7 +264,7 @@ def test_a_signal_is_heeded_while_the_trainer_waits_for_the_state_of_a_stopped_w
     began = time.monotonic()
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
-    assert time.monotonic() - began < 120
+    assert time.monotonic() - began < 30
     stopped_at = int(re.search(r"stopped at agent step (\d+)", out)[1])
     assert trainer.checkpoints()[-1].stem == f"step-{stopped_at:012}"
     wait_until(lambda: not Path(f"/proc/{stopped}").exists())

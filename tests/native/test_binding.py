@@ -241,7 +241,7 @@ def test_ctrl_c_comes_between_two_steps(open_vec: OpenVec) -> None:
                 timer.start()
                 while True:
                     vec.step([1] * 16)
-            assert time.monotonic() - began < 60
+            assert time.monotonic() - began < 5
             vec.reset()
             vec.step([0] * 16)
     finally:

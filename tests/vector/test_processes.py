@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from multiprocessing import resource_tracker
 from pathlib import Path
@@ -96,18 +95,16 @@ def test_the_number_of_workers_changes_no_trajectory(open_vec: OpenVec) -> None:
 
 @contextlib.contextmanager
 def nothing_left_behind() -> Iterator[None]:
-    """Check that no process, open file or shared memory is there afterwards that was not before.
+    """Check that processes and open files are afterwards as they were before, and no shared memory.
 
-    Other tests, in other processes, may have and free some of theirs meanwhile, and what earlier
-    tests of this one left may go.
+    Other tests, in other processes, may have and free some of theirs meanwhile.
     """
     resource_tracker.ensure_running()  # it comes with the first process, and stays
     gc.collect()
     before, shared = (children(), open_files()), set(Path("/dev/shm").iterdir())
     yield
     gc.collect()
-    assert children() <= before[0]
-    assert open_files() <= before[1]
+    assert (children(), open_files()) == before
     wait_until(lambda: set(Path("/dev/shm").iterdir()) <= shared, "there is more shared memory")
 
 
@@ -338,11 +335,11 @@ def children() -> set[str]:
     return found
 
 
-def open_files() -> Counter[str]:
+def open_files() -> list[str]:
     """What the descriptors of this process are open on, memory without a name included."""
-    found: Counter[str] = Counter()
+    found = []
     for entry in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
-            found[str(entry.readlink())] += 1
-    found["mapped"] = Path("/proc/self/maps").read_text().count("memfd:atari")
-    return Counter({name: count for name, count in found.items() if "/proc" not in name})
+            found.append(str(entry.readlink()))
+    mapped = Path("/proc/self/maps").read_text().count("memfd:atari")
+    return [*sorted(name for name in found if "/proc" not in name), f"{mapped} mapped"]
