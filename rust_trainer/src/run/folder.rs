@@ -25,8 +25,8 @@ pub(crate) const CLIPS: &str = "clips";
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    /// The lock is on the folder itself, and goes with this handle or with the process; rank 0 has it.
-    lock: Option<File>,
+    /// The lock is on the folder itself; rank 0 has it.
+    lock: Option<FolderLock>,
     /// The folders that were made for it, the outermost last.
     made: Vec<PathBuf>,
 }
@@ -113,7 +113,7 @@ impl RunFolder {
     /// Whether it is still there: not removed, renamed, or replaced by another.
     pub(crate) fn is_there(&self) -> bool {
         let lock = self.lock.as_ref();
-        lock.is_some_and(|lock| files::is_at(lock, &self.path))
+        lock.is_some_and(|lock| files::is_at(&lock.0, &self.path))
     }
 
     /// Where its checkpoints are.
@@ -165,15 +165,11 @@ impl RunFolder {
 }
 
 impl Drop for RunFolder {
-    /// What was made for a run that did not begin goes again, and with it the lock, of which a process that is
-    /// just being started may have a copy.
+    /// What was made for a run that did not begin goes again.
     fn drop(&mut self) {
         if !self.made.is_empty() && self.is_there() && is_vacant(&self.path) {
             let _gone = fs::remove_dir_all(&self.path);
             self.remove_above();
-        }
-        if let Some(lock) = &self.lock {
-            let _free = lock.unlock();
         }
     }
 }
@@ -225,18 +221,31 @@ fn is_vacant(path: &Path) -> bool {
     fs::read_dir(path).is_ok_and(|mut entries| entries.all(is_unfinished))
 }
 
-/// Locks a folder for this process, as long as the file is open.
-pub(crate) fn lock(path: &Path) -> Result<File, TrainerError> {
+/// A folder that is locked for this process, until this goes or the process ends.
+#[derive(Debug)]
+pub(crate) struct FolderLock(File);
+
+impl Drop for FolderLock {
+    /// To close the file is not enough: a process that is just being started may have a copy of it.
+    fn drop(&mut self) {
+        let _free = self.0.unlock();
+    }
+}
+
+/// Locks a folder.
+pub(crate) fn lock(path: &Path) -> Result<FolderLock, TrainerError> {
     let failed = TrainerError::io("open", path);
     let folder = File::open(path).map_err(failed)?;
     match folder.try_lock() {
-        Ok(()) => Ok(folder),
+        Ok(()) => Ok(FolderLock(folder)),
         Err(TryLockError::WouldBlock) => Err(TrainerError::Usage(format!(
             "another process is training in `{}`; wait for its end, or stop it",
             path.display()
         ))),
         // Some network file systems have no locks; a run there is nobody else's business.
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(folder),
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+            Ok(FolderLock(folder))
+        }
         Err(TryLockError::Error(error)) => Err(failed(error)),
     }
 }

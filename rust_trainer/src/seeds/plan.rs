@@ -17,7 +17,7 @@ use crate::{
     run::{
         RunFolder,
         checkpoints::{self, files::step_of},
-        folder,
+        folder::{self, FolderLock},
     },
     settings::{self, Settings},
 };
@@ -100,8 +100,8 @@ impl Plan {
         files::write(&self.folder.join(PLAN), text.as_bytes())
     }
 
-    /// Locks the folder: no other process works on these runs while the file is open.
-    pub fn lock(&self) -> Result<File, TrainerError> {
+    /// Locks the folder: no other process works on these runs meanwhile.
+    pub(crate) fn lock(&self) -> Result<FolderLock, TrainerError> {
         folder::lock(&self.folder)
     }
 
