@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from program import ROOT
+from waiting import wait_until
 
 SCRIPT = ROOT / "scripts/benchmarks/ablation.py"
 
@@ -58,10 +58,7 @@ def test_ctrl_c_leaves_the_runs_time_to_stop(tmp_path: Path) -> None:
         f"ablation.train(Path({str(tmp_path)!r}), 'baseline', {{}}, ['--seeds', '1'])\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], process_group=0)
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "begun").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until((tmp_path / "begun").exists)
     # As a terminal does: to all of the group.
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(timeout=60) == 130

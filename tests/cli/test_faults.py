@@ -6,11 +6,11 @@ import pickle
 import re
 import resource
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from program import CARTPOLE, Trainer
+from waiting import wait_until
 
 
 def test_a_full_disk_is_named_and_earlier_checkpoints_stay(
@@ -43,10 +43,7 @@ def test_what_was_learned_outlives_the_folder_of_the_run(
     rows, gone = (run / "updates.csv").read_text(), trainer.folder / "gone"
     rarely = ["--total-steps", 10_000_000, "--checkpoint-every", 10_000_000]
     process = trainer.start("train", "--resume", "runs/run", *rarely)
-    deadline = time.monotonic() + 240
-    while (run / "updates.csv").read_text() == rows:
-        assert time.monotonic() < deadline, "no update"
-        time.sleep(0.05)
+    wait_until(lambda: (run / "updates.csv").read_text() != rows)
     run.rename(gone)
     shutil.rmtree(gone)
     _, err = process.communicate(timeout=120)

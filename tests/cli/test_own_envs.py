@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from program import PROGRAM, Trainer
+from waiting import wait_until
 
 # A start is given up after a minute: one that hangs waits while the others of these tests run.
 pytestmark = pytest.mark.xdist_group("own_envs")
@@ -100,13 +101,6 @@ def make_trouble(trainer: Trainer, *words: str) -> None:
     (trainer.folder / "new").rename(trainer.folder / "trouble")
 
 
-def wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 240
-    while not list(path.parent.glob(path.name)):
-        assert time.monotonic() < deadline, path
-        time.sleep(0.02)
-
-
 @pytest.mark.parametrize("backend", ["sync", "async"])
 def test_a_module_of_the_current_folder_is_found(mine: Trainer, backend: str) -> None:
     out, _ = mine.run("train", "--total-steps", 512, *arguments(backend))
@@ -175,9 +169,9 @@ def test_a_finished_run_ends_though_an_environment_hangs_as_it_closes(mine: Trai
 
 def test_the_first_ctrl_c_ends_a_run_whose_environment_hangs_in_a_step(mine: Trainer) -> None:
     process = mine.start("train", *arguments("sync"))
-    wait_for(mine.folder / "runs/run/checkpoints/step-*.safetensors")
+    wait_until(mine.checkpoints)
     make_trouble(mine, "step", "hang")
-    wait_for(mine.folder / "hangs")
+    wait_until((mine.folder / "hangs").exists)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130, out + err
@@ -191,7 +185,7 @@ def test_the_first_ctrl_c_ends_a_run_whose_environment_hangs_in_a_step(mine: Tra
 def test_ctrl_c_ends_a_start_that_hangs(mine: Trainer) -> None:
     make_trouble(mine, "make", "hang")
     process = mine.start("train", *arguments("async"), "--env-threads", 1)
-    wait_for(mine.folder / "hangs")
+    wait_until((mine.folder / "hangs").exists)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +11,7 @@ from program import CARTPOLE, INVADERS, Trainer
 from same_run import assert_same_run
 from serving import TOKEN, start_server
 from untrained import observations, save_untrained, untrained
+from waiting import wait_until
 
 pytest.importorskip("grpc", reason="it is an extra")
 
@@ -78,10 +78,7 @@ def test_a_server_that_dies_leaves_a_run_to_go_on_with(
     run = ["--num-envs", 2, "--total-steps", 10_000_000, "--remote", server.address]
     process = trainer.start("train", "--run-name", "run", *CARTPOLE, *run)
     try:
-        until = time.monotonic() + 60
-        while not trainer.checkpoints():
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        wait_until(trainer.checkpoints)
         server.stop()
         out, err = process.communicate(timeout=60)
     finally:

@@ -14,15 +14,9 @@ from pathlib import Path
 
 import pytest
 from program import CARTPOLE, INVADERS, Trainer, without_waits
+from waiting import wait_until
 
 ASYNC = ["--backend", "async", *CARTPOLE]
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 240) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
 
 
 def test_a_signal_to_the_whole_group_leaves_a_checkpoint(trainer: Trainer) -> None:

@@ -8,12 +8,13 @@ import shlex
 import shutil
 import signal
 import statistics
-import time
 from pathlib import Path
 
 import pytest
+from processes import is_running
 from program import PROGRAM, ROOT, Trainer
 from tmux import PROMPT, terminal
+from waiting import wait_until
 
 RESULTS = ROOT / "docs/results/space-invaders-ppo-10m-seed1"
 
@@ -68,25 +69,14 @@ def test_a_signal_ends_it_and_gives_the_terminal_back(run: Path) -> None:
         screen.wait("ended 143")
 
 
-def is_running(process: Path) -> bool:
-    """Return whether a folder of /proc is of a process that goes on."""
-    try:
-        return bool((process / "cmdline").read_bytes())  # one that ended has none
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
 def test_it_ends_with_its_terminal(run: Path) -> None:
     """Also where no signal tells it, as under `nohup`: looking for keys would never end."""
     with terminal(run.parent) as screen:
         screen.start("sh", "-c", f"trap '' HUP; exec {shlex.join(PROGRAM)} watch run")
         screen.wait(mean_return(run))
-        watching = Path(f"/proc/{screen.child()}")
+        watching = screen.child()
         screen.tmux("kill-server")
-        until = time.monotonic() + 20
-        while is_running(watching):
-            assert time.monotonic() < until, "it goes on without a terminal"
-            time.sleep(0.05)
+        wait_until(lambda: not is_running(watching), "it goes on without a terminal", seconds=20)
 
 
 def test_where_there_is_no_terminal_it_prints_a_summary(trainer: Trainer, run: Path) -> None:

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 import torch
 from networks import Proxy
-from serving import TOKEN, wait_for
+from serving import TOKEN
 from untrained import observations, save_untrained, untrained
+from waiting import wait_until
 
 pytest.importorskip("grpc", reason="it is an extra")
 
@@ -129,7 +130,7 @@ def test_what_does_not_fit_is_told(tmp_path: Path, closing: ExitStack) -> None:
     with pytest.raises(ServerError, match="does not serve batches"):
         RemoteVecEnv(server.address, token=TOKEN, connect_timeout=0.0)
     remote.close()
-    wait_for(lambda: server.num_clients == 0)
+    wait_until(lambda: server.num_clients == 0)
 
 
 def test_the_command_says_what_is_wrong(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

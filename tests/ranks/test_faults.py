@@ -157,9 +157,7 @@ def test_a_slow_rank_is_named_with_its_seconds(ranks: Ranks) -> None:
     quick = ["--num-minibatches", "1", "--update-epochs", "1"]
     ranks.start(2, "train", *FEW, *quick, "--total-steps", "1000000", "--run-name", "run")
     updates = ranks.folder / "runs/run/updates.csv"
-    while not updates.is_file():
-        assert ranks.started[-1].poll() is None, ranks.end()
-        time.sleep(0.05)
+    ranks.wait_until(updates.is_file)
     slow, deadline = ranks.pids()[1], time.monotonic() + 300
     while len(updates.read_text().splitlines()) < 103:
         assert time.monotonic() < deadline

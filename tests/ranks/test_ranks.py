@@ -13,6 +13,7 @@ import numpy as np
 from program import PROGRAM
 from safetensors.numpy import load_file
 from torchrun import FEW, Ranks, weights
+from waiting import wait_until
 
 LONG = ["--total-steps", "1000000", "--run-name", "run"]
 
@@ -111,16 +112,19 @@ def error_of(said: str) -> str:
     return errors[0]
 
 
+def assert_ends(rank_0: int) -> None:
+    """Within the stated time, which is less than without `--rank-timeout`."""
+    process = Path(f"/proc/{rank_0}")
+    wait_until(lambda: not process.exists(), "rank 0 goes on alone", seconds=55)
+
+
 def test_a_rank_that_is_frozen_ends_the_others_and_is_named(ranks: Ranks) -> None:
     """Within the stated time, in one line, and the last checkpoint is whole."""
     ranks.start(2, "train", *FEW, *LONG, "--checkpoint-every", "1024", "--rank-timeout", "25")
     ranks.await_checkpoint(2)
     pids = ranks.pids()
-    deadline = time.monotonic() + 55  # less than without `--rank-timeout`
     os.kill(pids[1], signal.SIGSTOP)
-    while Path(f"/proc/{pids[0]}").exists():
-        assert time.monotonic() < deadline, "rank 0 goes on alone"
-        time.sleep(0.05)
+    assert_ends(pids[0])
     os.kill(pids[1], signal.SIGKILL)  # torchrun would do so after 30 s
     status, said = ranks.end()
     assert status != 0
@@ -137,17 +141,12 @@ def test_what_was_learned_outlives_a_rank_that_is_killed(ranks: Ranks) -> None:
     threads = ["--torch-threads", "1", "--env-threads", "1", "--checkpoint-every", "1000000"]
     ranks.start(2, "train", *games, *small, *threads, *LONG)
     updates = ranks.folder / "runs/run/updates.csv"
-    deadline = time.monotonic() + 300
-    while not updates.is_file() or len(updates.read_text().splitlines()) < 4:
-        assert time.monotonic() < deadline, ranks.end()
-        time.sleep(0.05)
+    ranks.wait_until(lambda: updates.is_file() and len(updates.read_text().splitlines()) >= 4)
     time.sleep(2)  # once a second it takes what it has learned
     assert not ranks.checkpoints()
-    pids, deadline = ranks.pids(), time.monotonic() + 55
+    pids = ranks.pids()
     os.kill(pids[1], signal.SIGKILL)
-    while Path(f"/proc/{pids[0]}").exists():
-        assert time.monotonic() < deadline, "rank 0 goes on alone"
-        time.sleep(0.05)
+    assert_ends(pids[0])
     status, said = ranks.end()
     assert status != 0
     [saved] = ranks.checkpoints()
@@ -194,10 +193,7 @@ def test_a_restart_goes_on_with_the_run_that_is_asked_for_alone(ranks: Ranks) ->
 def test_a_stop_at_torchrun_stops_all_at_the_same_update(ranks: Ranks) -> None:
     """SIGTERM as a scheduler sends it; the run goes on from there."""
     ranks.start(2, "train", *FEW, *LONG, "--checkpoint-every", "1000000")
-    deadline = time.monotonic() + 300
-    while not (ranks.folder / "runs/run/updates.csv").is_file():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    ranks.wait_until((ranks.folder / "runs/run/updates.csv").is_file)
     time.sleep(1)
     ranks.started[-1].send_signal(signal.SIGTERM)
     _, said = ranks.end()

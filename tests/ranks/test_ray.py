@@ -8,7 +8,6 @@ import os
 import secrets
 import signal
 import subprocess
-import time
 from statistics import fmean
 
 import pytest
@@ -65,10 +64,7 @@ def test_a_sweep_stops_goes_on_and_reports_over_all_runs(
     assert "--num-stepz" in said
     assert not folder.exists(), "nothing is left of a command that is wrong"
     ranks.launch(command, variables)
-    deadline = time.monotonic() + 300
-    while not list(folder.glob("*/*/checkpoints/step-*")):
-        assert time.monotonic() < deadline, ranks.end()
-        time.sleep(0.1)
+    ranks.wait_until(lambda: list(folder.glob("*/*/checkpoints/step-*")))
     ranks.started[-1].send_signal(signal.SIGINT)
     status, said = end(ranks)
     assert status == 130, said

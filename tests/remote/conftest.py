@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from serving import TOKEN, start_server, wait_for
+from serving import TOKEN, start_server
+from waiting import wait_until
 
 if TYPE_CHECKING:
     from atari_wrappers.remote import BatchServer, RemoteVecEnv
@@ -24,7 +25,7 @@ def closing() -> Iterator[ExitStack]:
     before = set(threading.enumerate())
     with ExitStack() as stack:
         yield stack
-    wait_for(lambda: not [each for each in set(threading.enumerate()) - before if ours(each)])
+    wait_until(lambda: not [each for each in set(threading.enumerate()) - before if ours(each)])
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from serving import wait_for
+from waiting import wait_until
 
 from atari_wrappers import UnsupportedError, VecEnv, WorkerError
 from atari_wrappers.remote import BatchServer, RemoteVecEnv
@@ -158,7 +158,7 @@ def test_a_closed_batch_ends_at_the_server(serve: Serve, connect: Connect) -> No
     vec = connect(server)
     assert server.num_clients == 1
     vec.close()
-    wait_for(lambda: server.num_clients == 0)
+    wait_until(lambda: server.num_clients == 0)
 
 
 def test_values_cross_as_they_are() -> None:

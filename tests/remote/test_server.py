@@ -11,7 +11,8 @@ from pathlib import Path
 
 import grpc
 import pytest
-from serving import TOKEN, make_certificate, wait_for
+from serving import TOKEN, make_certificate
+from waiting import wait_until
 
 from atari_wrappers import UnsupportedError
 from atari_wrappers.remote import BatchServer, RemoteVecEnv, ServerError
@@ -41,7 +42,7 @@ def test_too_many_clients_are_told_so(serve: Serve, connect: Connect) -> None:
             connect(server)
     vecs[0].close()
     vecs[1].reset()
-    wait_for(lambda: server.num_clients == 1)
+    wait_until(lambda: server.num_clients == 1)
     assert connect(server).reset()[0].shape[0] == 2
 
 

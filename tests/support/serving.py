@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,14 +44,6 @@ def open_remote(
     obs_buffers = settings.pop("obs_buffers", 0)
     server = start_server(closing, env_id, num_envs, *args, **settings)
     return RemoteVecEnv(server.address, token=TOKEN, obs_buffers=obs_buffers)
-
-
-def wait_for(is_so: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Wait until something is so, but not for ever."""
-    until = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def make_certificate(folder: Path) -> tuple[Path, Path]:

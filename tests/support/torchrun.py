@@ -9,11 +9,12 @@ import random
 import socket
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from program import PROGRAM, read_checkpoint
+from waiting import wait_until
 
 # CPU and memory of a test are for the trainers; what torchrun says of them beside is not looked at.
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--no-python"]
@@ -89,12 +90,16 @@ class Ranks:
 
     def await_checkpoint(self, number: int = 1, name: str = "run") -> None:
         """Wait until the run has that many checkpoints."""
-        deadline = time.monotonic() + 300
-        while len(self.checkpoints(name)) < number:
-            process = self.started[-1]
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < deadline, "no checkpoint within five minutes"
-            time.sleep(0.05)
+        self.wait_until(lambda: len(self.checkpoints(name)) >= number)
+
+    def wait_until(self, is_so: Callable[[], object]) -> None:
+        """Wait until something is so, while what was started last goes on."""
+
+        def is_so_or_over() -> object:
+            return is_so() or self.started[-1].poll() is not None
+
+        wait_until(is_so_or_over, seconds=300)
+        assert is_so(), self.end()
 
     def checkpoints(self, name: str = "run") -> list[Path]:
         """Return the whole checkpoints of a run, oldest first."""

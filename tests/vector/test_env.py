@@ -12,7 +12,7 @@ import pytest
 from backends import BACKENDS
 from gymnasium.vector import AutoresetMode, VectorEnv
 from processes import threads_now
-from serving import wait_for
+from waiting import wait_until
 
 from atari_wrappers import (
     ClosedError,
@@ -214,4 +214,4 @@ def test_ale_ends_though_its_recorder_cannot(
     monkeypatch.setattr(ObservationRecorder, "close", fail)
     with pytest.raises(OSError, match="no space left"):
         vec.close()
-    wait_for(lambda: threads_now() <= before)
+    wait_until(lambda: threads_now() <= before)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from processes import is_running
+from waiting import wait_until
 
 jupyter_client = pytest.importorskip("jupyter_client")
 pytest.importorskip("ipykernel")
@@ -67,7 +68,4 @@ def test_a_cell_is_interrupted_and_the_batch_goes_on(kernel: Any) -> None:
     # After half of this time the manager sends it SIGTERM; the default is 5 seconds.
     manager.shutdown_wait_time = 0.5
     manager.shutdown_kernel()
-    deadline = time.monotonic() + 180
-    while any(map(is_running, workers)):
-        assert time.monotonic() < deadline, "a worker is left behind"
-        time.sleep(0.1)
+    wait_until(lambda: not any(map(is_running, workers)), "a worker is left behind")

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from processes import is_running, threads_now
 from scripted import TROUBLES
+from waiting import wait_until
 
 from atari_wrappers import ClosedError, UnknownEnvError, VecEnv, WorkerError, make_vec
 from atari_wrappers.backends.workers import dispatcher
@@ -26,13 +27,6 @@ OpenVec = Callable[..., VecEnv]
 LOOP, STOP = TROUBLES.index("loop"), TROUBLES.index("stop")
 # However busy the machine is: for what takes some seconds, and for ever where it is broken.
 LONG_ENOUGH = 60.0
-
-
-def wait_until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + LONG_ENOUGH
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
 
 
 def assert_gone(pids: list[int]) -> None:
@@ -105,7 +99,11 @@ def nothing_left_behind() -> Iterator[None]:
     yield
     gc.collect()
     assert (children(), open_files()) == before
-    wait_until(lambda: set(Path("/dev/shm").iterdir()) <= shared, "there is more shared memory")
+    wait_until(
+        lambda: set(Path("/dev/shm").iterdir()) <= shared,
+        "there is more shared memory",
+        LONG_ENOUGH,
+    )
 
 
 @pytest.mark.parametrize(
@@ -298,7 +296,7 @@ def test_workers_do_not_outlive_their_host(
             pids.append(int(said[2]))
         if ending in ("killed", "told to end"):
             host.kill()
-        wait_until(lambda: not any(map(is_running, pids)), "they outlive their host")
+        wait_until(lambda: not any(map(is_running, pids)), "they outlive their host", LONG_ENOUGH)
         said = "".join(line for line in host.stderr if "Error" in line or "resource" in line)
     assert said == ""
     status = {"forgets to close": 0, "unhandled error": 3}
@@ -324,7 +322,7 @@ def test_ale_threads_end_with_close() -> None:
         assert threads_now() - before
         vec.close()
     # One that was joined may be seen for a moment still.
-    wait_until(lambda: threads_now() <= before, "threads are left")
+    wait_until(lambda: threads_now() <= before, "threads are left", LONG_ENOUGH)
 
 
 def children() -> set[str]:
