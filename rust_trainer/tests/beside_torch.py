@@ -149,7 +149,7 @@ class Games:
             settings["num_envs"],
             backend="native",
             preset=settings["recipe"],
-            autoreset="same-step",
+            autoreset=settings.get("autoreset", "same-step"),
             **chosen,
         )
         self.obs = torch.from_numpy(self.envs.reset(seed=settings["seed"])[0].copy())
@@ -157,7 +157,9 @@ class Games:
     def step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Rewards, whether games terminated or were cut off, and the last images of those."""
         obs, reward, terminated, truncated, infos = self.envs.step(actions.numpy())
-        self.obs, last = torch.from_numpy(obs.copy()), torch.zeros_like(self.obs)
+        # In next-step mode the last images of a game that has ended are the newest.
+        self.obs = torch.from_numpy(obs.copy())
+        last = self.obs.clone()
         for env in np.flatnonzero(infos.get("_final_obs", [])):
             last[env] = torch.from_numpy(infos["final_obs"][env].copy())
         flags = (torch.from_numpy(x.copy()) for x in (terminated, truncated & ~terminated))

@@ -29,32 +29,38 @@ use support::{generator, is_weight, largest, python, read};
 
 /// A preset, and what makes its run short.
 #[derive(Clone, Copy, Debug)]
-struct Case {
-    preset: &'static str,
-    changes: &'static str,
+struct Case<'a> {
+    preset: &'a str,
+    changes: &'a str,
     /// Of each environment between two updates.
     steps: usize,
 }
 
-const PPO: Case = Case {
+const PPO: Case<'static> = Case {
     preset: "ppo-atari",
     changes: "total_steps = 10_240",
     steps: 128,
 };
+/// As EnvPool's games are learned from, restarts and all.
+const PPO_ON_ENVPOOL: Case<'static> = Case {
+    preset: "ppo-atari",
+    changes: "total_steps = 499_712\nrecipe = 'envpool'\nepisodic_life = true\nclip_reward = true\nautoreset = 'next-step'",
+    steps: 128,
+};
 /// With steps that float32 can tell from the weights, and gradients that are never clipped: that would hide one
 /// that is as many times too long as there are threads.
-const A2C: Case = Case {
+const A2C: Case<'static> = Case {
     preset: "a2c-atari",
     changes: "total_steps = 20_000\nlearning_rate = 0.1\nmax_grad_norm = 1e3",
     steps: 5,
 };
-const PQN: Case = Case {
+const PQN: Case<'static> = Case {
     preset: "pqn-atari",
     changes: "total_steps = 10_240\nexploration_fraction = 1\nnum_envs = 8\nnum_steps = 128\nnum_minibatches = 4",
     steps: 128,
 };
 /// Four gradient steps an update, two in the first.
-const DQN: Case = Case {
+const DQN: Case<'static> = Case {
     preset: "dqn-atari",
     changes: "total_steps = 4_000\nexploration_fraction = 1\nreplay_capacity = 5_000\nlearning_starts = 64\ntarget_update = 6\ntrain_frequency = 32\nsteps_per_update = 128",
     steps: 16,
@@ -202,7 +208,13 @@ fn weights_and_moments(state: &State) -> Vec<(String, Tensor)> {
 }
 
 /// Plays and learns so many updates; the states before and after each, and in `folder` what was drawn.
-fn play(case: Case, precision: &str, threads: usize, updates: usize, folder: &Path) -> Vec<State> {
+fn play(
+    case: Case<'_>,
+    precision: &str,
+    threads: usize,
+    updates: usize,
+    folder: &Path,
+) -> Vec<State> {
     interpreter::start().unwrap();
     let changes = format!(
         "backend = 'native'\ndevice = 'cpu'\nenv_threads = 1\nmax_episode_frames = 1000\n\
@@ -308,7 +320,7 @@ struct Bounds {
 }
 
 /// Lets both do so many updates of each case with so many threads, and compares; one process is the peer in all of them.
-fn check(precision: &str, cases: &[(Case, usize, usize, Bounds)]) {
+fn check(precision: &str, cases: &[(Case<'_>, usize, usize, Bounds)]) {
     let folder = tempfile::tempdir().unwrap();
     let mut played = Vec::new();
     for (number, (case, threads, updates, _)) in cases.iter().enumerate() {
@@ -348,6 +360,7 @@ fn updates_in_fp32() {
         "fp32",
         &[
             (PPO, 1, 2, FP32),
+            (PPO_ON_ENVPOOL, 1, 2, FP32),
             (A2C, 1, 5, FP32),
             (PQN, 1, 2, FP32),
             (DQN, 1, 5, FP32),
@@ -355,6 +368,21 @@ fn updates_in_fp32() {
             (A2C, 2, 1, FP32),
             (DQN, 2, 1, FP32),
         ],
+    );
+}
+
+/// 40,960 steps in either mode, each update from where the last one of ours has led.
+#[test]
+#[ignore = "ten minutes"]
+fn forty_updates_in_fp32() {
+    let with_same_step = PPO_ON_ENVPOOL.changes.replace("next-step", "same-step");
+    let same_step = Case {
+        changes: &with_same_step,
+        ..PPO_ON_ENVPOOL
+    };
+    check(
+        "fp32",
+        &[(same_step, 1, 40, FP32), (PPO_ON_ENVPOOL, 1, 40, FP32)],
     );
 }
 

@@ -37,6 +37,7 @@ CARTPOLE += " --ent-coef 0.01 --vf-coef 0.5 --torch-threads 1"
 CONTESTANTS = {
     "ours, fp32": ["--precision", "fp32"],
     "ours, bf16": ["--precision", "bf16"],
+    "ours, next-step": ["--precision", "fp32", "--autoreset", "next-step"],
     "PyTorch PPO on EnvPool": ["--envs", "envpool"],
     "PyTorch PPO on native": ["--envs", "ours"],
 }

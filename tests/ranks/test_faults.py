@@ -103,8 +103,8 @@ def test_a_port_in_use_is_named(two: TwoByHand, tmp_path: Path) -> None:
     (packages / "slow.pth").write_text("import slow")
     (packages / "slow.py").write_text(SLOW)
     with socket.create_server(("127.0.0.1", int(two.port))):
-        two.start(0, *FEW, "--rank-timeout", "1", VIRTUAL_ENV=str(tmp_path / "venv"))
-        two.start(1, *FEW, "--rank-timeout", "1")
+        two.start(0, *FEW, "--rank-timeout", "5", VIRTUAL_ENV=str(tmp_path / "venv"))
+        two.start(1, *FEW, "--rank-timeout", "5")
         error = two.error()
     place = rf"rank 0 of 2 {VM} cannot listen at 127\.0\.0\.1:{two.port}"
     assert re.search(rf"{place}: the port is in use", error)

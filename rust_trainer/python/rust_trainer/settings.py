@@ -77,6 +77,7 @@ class Settings:
     backend: Literal["auto", "ale", "native", "sync", "async"] | None = None
     remote: str | None = None
     env_timeout: float | None = None
+    autoreset: Literal["same-step", "next-step"] | None = None
     recipe: Literal["default", "baselines", "cleanrl", "gymnasium", "ale", "envpool"] | None = None
     obs_type: Literal["screen", "ram", "recipe"] | None = None
     episodic_life: bool | Literal["recipe"] | None = None

@@ -8,7 +8,7 @@
 
 use serde_json::json;
 use tch::{Device, Tensor};
-use vec_env::{ActionBatch, ActionSpace, ObsSlot, ObsSpec, StepBatch, VecEnv};
+use vec_env::{ActionBatch, ActionSpace, AutoresetMode, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
 use super::{
     algorithm::{Algorithm, Learning, Metrics},
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     cuda::Recording,
-    data::{Batch, Rollout, Samples, truncated_obs},
+    data::{Batch, Rollout, Samples, truncated_obs, truncated_rows},
     error::TrainerError,
     nn::{Memory, Network},
     normalize::{ObsNormalizer, RewardNormalizer},
@@ -91,6 +91,7 @@ pub struct OnPolicyAlgorithm<S: OnPolicy> {
     memories: Vec<Memory>,
     obs_spec: ObsSpec,
     action_space: ActionSpace,
+    restarts_in_next_step: bool,
     /// Agents of an environment, whose rows stand side by side.
     num_agents: usize,
     updates: Updates,
@@ -151,6 +152,7 @@ impl<S: OnPolicy> OnPolicyAlgorithm<S> {
             is_reset: false,
             obs_spec: env.obs_spec().clone(),
             action_space: actions.clone(),
+            restarts_in_next_step: env.autoreset_mode() == AutoresetMode::NextStep,
             num_agents,
         })
     }
@@ -191,6 +193,27 @@ impl<S: OnPolicy> OnPolicyAlgorithm<S> {
         }
         let rewards = normalizer.normalize(&all, gamma);
         Ok(rewards[ranks.share(rewards.len())].to_vec())
+    }
+
+    /// The last observation of each episode that `step` cut off, `[1, ...]`, as the network reads it, by its row.
+    fn truncated(&mut self, step: &StepBatch) -> Result<Vec<(usize, Tensor)>, TrainerError> {
+        if self.restarts_in_next_step {
+            let rows: Vec<_> = truncated_rows(step).collect();
+            let of_row = |row| {
+                let newest = self.rollout.obs_of_step();
+                (row, newest.narrow(0, row as i64, 1))
+            };
+            return Ok(rows.into_iter().map(of_row).collect());
+        }
+        let (device, spec) = (self.learner.device(), &self.obs_spec);
+        let of_row = |(row, bytes)| {
+            let mut obs = obs_tensor(bytes, 1, spec)?.to_device(device);
+            if let Some(normalizer) = self.learner.net.obs_normalizer() {
+                obs = normalizer.normalized(&obs);
+            }
+            Ok((row, obs))
+        };
+        truncated_obs(step)?.into_iter().map(of_row).collect()
     }
 
     /// Begins a rollout with the newest observations, and with what is remembered of those before.
@@ -242,7 +265,7 @@ impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
     }
 
     /// A truncated episode's last reward has γV of its last observation added, by what is remembered of
-    /// that episode: see [`truncated_obs`].
+    /// that episode: see [`truncated_obs`]; where the next step restarts it, that observation is the newest.
     fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError> {
         let shows_nobody = step.shows_nobody(self.num_agents);
         if !(step.absent.is_empty() && shows_nobody.is_empty()) {
@@ -251,11 +274,7 @@ impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
         self.normalize_obs(&shows_nobody)?;
         let mut rewards = self.rewards(step)?;
         let group = self.rollout.turns().1;
-        for (row, bytes) in truncated_obs(step)? {
-            let mut obs = obs_tensor(bytes, 1, &self.obs_spec)?.to_device(self.learner.device());
-            if let Some(normalizer) = self.learner.net.obs_normalizer() {
-                obs = normalizer.normalized(&obs);
-            }
+        for (row, obs) in self.truncated(step)? {
             let memory = self.memories[group].select(&[row as i64]);
             let value = self.settings.values(&self.learner, &obs, &memory)[0];
             rewards[row] += self.common.gamma as f32 * value;

@@ -91,6 +91,12 @@ impl Rollout {
         self.observations.row(self.row_of(self.chosen))
     }
 
+    /// A copy of the observations that the step to be taken next has written, `[envs of a group, ...]`.
+    pub(crate) fn obs_of_step(&mut self) -> Tensor {
+        self.observations
+            .row(self.row_of(self.received + self.num_groups))
+    }
+
     /// A copy of the observations written last where no step is in flight, `[num_envs, ...]`.
     pub fn newest_obs(&mut self) -> Tensor {
         let rows = self.rows_of(self.received / self.num_groups);

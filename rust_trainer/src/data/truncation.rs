@@ -4,6 +4,12 @@ use vec_env::StepBatch;
 
 use crate::error::TrainerError;
 
+/// The rows of episodes that `step` cut off: see [`truncated_obs`].
+pub(crate) fn truncated_rows(step: &StepBatch) -> impl Iterator<Item = usize> {
+    let rows = 0..step.truncated.len();
+    rows.filter(|&row| step.truncated[row] && !step.terminated[row])
+}
+
 /// The true last observation of each episode that `step` cut off, as `(row, bytes)`.
 ///
 /// Such an episode goes on behind the limit: the value of this observation stands for what was cut off
@@ -13,15 +19,14 @@ use crate::error::TrainerError;
 /// # Errors
 /// [`TrainerError::NoFinalObs`] where the environment does not show it; nothing else can stand in for it.
 pub fn truncated_obs(step: &StepBatch) -> Result<Vec<(usize, &[u8])>, TrainerError> {
-    let rows = 0..step.truncated.len();
-    let cut = rows.filter(|&row| step.truncated[row] && !step.terminated[row]);
-    cut.map(|row| {
-        let mut shown = step.final_obs.iter();
-        let last = shown.find(|(of_row, _)| *of_row == row);
-        let (_, bytes) = last.ok_or(TrainerError::NoFinalObs(row))?;
-        Ok((row, bytes.as_slice()))
-    })
-    .collect()
+    truncated_rows(step)
+        .map(|row| {
+            let mut shown = step.final_obs.iter();
+            let last = shown.find(|(of_row, _)| *of_row == row);
+            let (_, bytes) = last.ok_or(TrainerError::NoFinalObs(row))?;
+            Ok((row, bytes.as_slice()))
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,16 +1,20 @@
 //! What environments must be like before anything learns in them.
 
-use vec_env::{ActionSpace, AutoresetMode, VecEnv};
+use vec_env::{ActionSpace, VecEnv};
 
-use crate::error::TrainerError;
+use crate::{error::TrainerError, settings::Autoreset};
 
 /// Refuses environments that no learner here can learn in.
 ///
 /// # Errors
 /// [`TrainerError::Usage`] for actions that are several choices at once, for several players, for batches
-/// of another size than a group of `env_groups`, and for other autoreset modes than same-step: next-step makes a
-/// step per episode in which the action counts for nothing, and a learner would train on it.
-pub fn check(env_id: &str, env_groups: usize, env: &dyn VecEnv) -> Result<(), TrainerError> {
+/// of another size than a group of `env_groups`, and for another mode than `autoreset`.
+pub fn check(
+    env_id: &str,
+    env_groups: usize,
+    autoreset: Autoreset,
+    env: &dyn VecEnv,
+) -> Result<(), TrainerError> {
     let unfit = |what: String| Err(TrainerError::Usage(format!("`{env_id}` {what}")));
     match env.action_space() {
         ActionSpace::Discrete { .. } => {}
@@ -32,10 +36,11 @@ pub fn check(env_id: &str, env_groups: usize, env: &dyn VecEnv) -> Result<(), Tr
             env.num_envs() / env_groups
         ));
     }
-    match env.autoreset_mode() {
-        AutoresetMode::SameStep => Ok(()),
-        mode => unfit(format!(
-            "has the autoreset mode {mode:?}; SameStep is needed"
-        )),
+    let (mode, needed) = (env.autoreset_mode(), autoreset.mode());
+    if mode != needed {
+        return unfit(format!(
+            "has the autoreset mode {mode:?}; {needed:?} is needed"
+        ));
     }
+    Ok(())
 }

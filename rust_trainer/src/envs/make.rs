@@ -151,12 +151,12 @@ enum Made {
 }
 
 impl Made {
-    fn new(env_id: &str, env: Box<dyn VecEnv>) -> Result<Self, TrainerError> {
+    fn new(request: &EnvRequest<'_>, env: Box<dyn VecEnv>) -> Result<Self, TrainerError> {
         let mut made = match env.num_players() {
             NUM_PLAYERS => Self::ForTwo(Box::new(SelfPlay::new(env)?)),
             _ => Self::ForOne(env),
         };
-        check(env_id, 1, made.env())?;
+        check(request.env_id(), 1, request.autoreset, made.env())?;
         Ok(made)
     }
 
@@ -216,7 +216,7 @@ fn make(
 ) -> Result<Made, TrainerError> {
     let threads = threads.min(num_envs);
     if let Some(env) = many_agents::make(request, num_envs) {
-        return made(request.env_id(), env);
+        return made(request, env);
     }
     if request.backend != Backend::Auto {
         return make_on(request, request.backend, num_envs, threads);
@@ -266,7 +266,7 @@ fn make_remote(
         .with("reconnect", RECONNECT_SECONDS);
     let env_id = request.env_id();
     let env = VecGymEnv::connect(address, env_id, num_envs, &options);
-    made(env_id, env.map(|env| Box::new(env) as _))
+    made(request, env.map(|env| Box::new(env) as _))
 }
 
 fn make_on(
@@ -291,12 +291,15 @@ fn make_on(
         let env = VecGymEnv::make_vec(env_id, num_envs, &options);
         env.map(|env| own_thread::if_needed(env_id, Box::new(env)))
     };
-    made(env_id, env)
+    made(request, env)
 }
 
-fn made(env_id: &str, env: Result<Box<dyn VecEnv>, EnvError>) -> Result<Made, TrainerError> {
+fn made(
+    request: &EnvRequest<'_>,
+    env: Result<Box<dyn VecEnv>, EnvError>,
+) -> Result<Made, TrainerError> {
     match env {
-        Ok(env) => Made::new(env_id, env),
+        Ok(env) => Made::new(request, env),
         // A typing mistake gets a line; anything else keeps its traceback.
         Err(error) if error.is_usage_error() => Err(TrainerError::Usage(error.to_string())),
         Err(error) => Err(error.into()),

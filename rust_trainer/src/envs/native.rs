@@ -31,6 +31,7 @@ pub(super) fn make(
     let mut options = BatchOptions {
         num_players: game.num_players,
         num_threads: threads,
+        autoreset: request.autoreset.mode(),
         ..BatchOptions::new(game.recipe)
     };
     if device::select(request.settings.machine.device).is_ok_and(Device::is_cuda) {
@@ -78,9 +79,8 @@ fn find(request: &EnvRequest<'_>, remedy: &str) -> Result<Found, EnvError> {
     let (parts, mut num_players) = (recipe.parts(), 1);
     for (name, value) in request.options.settings() {
         match (name.as_str(), value) {
-            ("autoreset", Value::Str(mode)) if mode == "same-step" => {}
             ("num_players", Value::Int(players @ 1..=2)) => num_players = *players as usize,
-            _ if parts.contains_key(name) || name == "preset" => {}
+            _ if parts.contains_key(name) || ["autoreset", "preset"].contains(&&**name) => {}
             _ => return Err(refuse(&format!("{name} = {}", shown(value)))),
         }
     }
@@ -127,7 +127,7 @@ mod tests {
     use python_shim::MakeOptions;
 
     use super::*;
-    use crate::settings::{Algorithm, Backend, Settings};
+    use crate::settings::{Algorithm, Autoreset, Backend, Settings};
 
     #[test]
     fn what_it_cannot_do_is_refused_by_name_before_python_is_asked() {
@@ -136,11 +136,10 @@ mod tests {
         for (name, options) in [
             ("img_dir", options.clone().with("img_dir", "frames")),
             ("num_players", options.clone().with("num_players", 3_i64)),
-            ("autoreset", options.clone().with("autoreset", "sometimes")),
             ("num_workers", options.clone().with("num_workers", 2_i64)),
             ("batch_size", options.with("batch_size", -1_i64)),
         ] {
-            let request = EnvRequest::new(&settings, Backend::Native, options);
+            let request = EnvRequest::new(&settings, Backend::Native, Autoreset::SameStep, options);
             let error = make(&request, 1, 1).unwrap_err();
             let message = error.to_string();
             assert!(error.is_usage_error() && message.contains(name), "{error}");

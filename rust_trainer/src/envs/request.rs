@@ -11,7 +11,7 @@ use vec_env::EnvError;
 
 use crate::{
     error::TrainerError,
-    settings::{Backend, Recipe, Settings, fields::shown},
+    settings::{Autoreset, Backend, Recipe, Settings, fields::shown},
 };
 
 /// The settings that a recipe decides unless they are named, where games are learned and where they are played.
@@ -59,6 +59,7 @@ impl Recording {
 pub struct EnvRequest<'a> {
     pub(super) settings: &'a Settings,
     pub(super) backend: Backend,
+    pub(super) autoreset: Autoreset,
     pub(super) options: MakeOptions,
     game: OnceCell<Result<Option<AtariRequest>, EnvError>>,
 }
@@ -67,17 +68,19 @@ impl<'a> EnvRequest<'a> {
     /// The environments to learn in.
     #[must_use]
     pub fn for_training(settings: &'a Settings) -> Self {
-        let mut options = options(settings);
+        let autoreset = settings.env.autoreset;
+        let mut options = options(settings, autoreset);
         set(&mut options, settings, &OF_LEARNING);
         if !settings.run.img_dir.as_os_str().is_empty() {
             set_folder(&mut options, "img_dir", &settings.run.img_dir);
         }
-        Self::new(settings, settings.env.backend, options)
+        Self::new(settings, settings.env.backend, autoreset, options)
     }
 
     /// Those to measure a policy in: whole games and raw rewards, whatever the recipe says.
     pub(super) fn for_evaluation(settings: &'a Settings, recording: &Recording) -> Self {
-        let mut options = options(settings)
+        let autoreset = Autoreset::SameStep;
+        let mut options = options(settings, autoreset)
             .with("episodic_life", false)
             .with("clip_reward", false);
         let backend = match settings.env.backend {
@@ -92,13 +95,19 @@ impl<'a> EnvRequest<'a> {
             set_folder(&mut options, "video_dir", folder);
             options.set("record_every", recording.record_every as i64);
         }
-        Self::new(settings, backend, options)
+        Self::new(settings, backend, autoreset, options)
     }
 
-    pub(super) fn new(settings: &'a Settings, backend: Backend, options: MakeOptions) -> Self {
+    pub(super) fn new(
+        settings: &'a Settings,
+        backend: Backend,
+        autoreset: Autoreset,
+        options: MakeOptions,
+    ) -> Self {
         Self {
             settings,
             backend,
+            autoreset,
             options,
             game: OnceCell::new(),
         }
@@ -173,10 +182,10 @@ pub(crate) fn name_in_files(env_id: &str) -> String {
     env_id.replace(plain, "-").chars().take(LONGEST).collect()
 }
 
-fn options(settings: &Settings) -> MakeOptions {
+fn options(settings: &Settings, autoreset: Autoreset) -> MakeOptions {
     let env = &settings.env;
     let mut options = MakeOptions::new()
-        .with("autoreset", "same-step")
+        .with("autoreset", autoreset.name())
         .with("preset", env.recipe.name());
     set(&mut options, settings, &OF_RECIPES);
     if env.num_players > 1 {
@@ -225,7 +234,7 @@ mod tests {
     fn only_what_is_named_reaches_python_beside_the_recipe() {
         let settings = Settings::defaults(Algorithm::Ppo);
         let always = ["autoreset", "preset"];
-        assert_eq!(names(&options(&settings)), always);
+        assert_eq!(names(&options(&settings, Autoreset::NextStep)), always);
         let settings = Settings {
             env: EnvSettings {
                 recipe: Recipe::Baselines,
@@ -239,7 +248,7 @@ mod tests {
             },
             ..settings
         };
-        let options = options(&settings);
+        let options = options(&settings, Autoreset::NextStep);
         let given = [
             "fire_reset",
             "obs_type",
@@ -254,6 +263,7 @@ mod tests {
             let found = settings.find(|(given, _)| given == name);
             found.map(|(_, value)| value.clone())
         };
+        assert_eq!(value("autoreset"), Some("next-step".into()));
         assert_eq!(value("preset"), Some("baselines".into()));
         assert_eq!(value("fire_reset"), Some(false.into()));
         assert_eq!(value("noop_max"), Some(0.into()));

@@ -195,7 +195,8 @@ fn prepare(
     stop: &StopRequest,
     ranks: &Ranks,
 ) -> Result<Prepared, TrainerError> {
-    envs::check(&settings.env.env_id, settings.env.env_groups, &*env)?;
+    let of = &settings.env;
+    envs::check(&of.env_id, of.env_groups, of.autoreset, &*env)?;
     let device = device::prepare(&settings.machine, settings.algorithm.algorithm())?;
     let on_host = device == Device::Cpu;
     let spaces = (env.obs_spec(), env.action_space());

@@ -3,6 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use toml::Value;
+use vec_env::AutoresetMode;
 
 use super::fields::SettingType;
 
@@ -63,6 +64,27 @@ choices! {
         Sync = "sync",
         /// Environments in worker processes.
         Async = "async",
+    }
+}
+
+choices! {
+    /// When an ended episode gives way to the next; see [`vec_env::AutoresetMode`].
+    pub enum Autoreset {
+        /// In the step that ends it.
+        SameStep = "same-step",
+        /// In the step after, whose action counts for nothing, and which is learned from like any other.
+        NextStep = "next-step",
+    }
+}
+
+impl Autoreset {
+    /// The same as environments have it.
+    #[must_use]
+    pub fn mode(self) -> AutoresetMode {
+        match self {
+            Self::SameStep => AutoresetMode::SameStep,
+            Self::NextStep => AutoresetMode::NextStep,
+        }
     }
 }
 

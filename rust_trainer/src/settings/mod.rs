@@ -27,8 +27,8 @@ use crate::error::TrainerError;
 pub use a2c::A2cSettings;
 pub use algorithms::{Algorithm, AlgorithmSettings};
 pub use choices::{
-    Backend, DeviceChoice, Distributional, Init, Net, ObsType, OpponentDraw, Precision, Recipe,
-    Track,
+    Autoreset, Backend, DeviceChoice, Distributional, Init, Net, ObsType, OpponentDraw, Precision,
+    Recipe, Track,
 };
 pub use ddpg::DdpgSettings;
 pub use dqn::DqnSettings;
@@ -117,6 +117,7 @@ impl Settings {
         settings.check_opponents()?;
         settings.algorithm.check(settings.env.num_rows())?;
         settings.check_groups()?;
+        settings.check_autoreset()?;
         settings.check_remote()?;
         Ok(settings)
     }
@@ -153,6 +154,25 @@ impl Settings {
             return Ok(());
         };
         Err(TrainerError::setting("env_groups", groups, problem))
+    }
+
+    /// Refuses steps that only restart where something of an episode is kept from step to step, or by both players.
+    fn check_autoreset(&self) -> Result<(), TrainerError> {
+        let autoreset = self.env.autoreset;
+        let problem = if autoreset == Autoreset::SameStep {
+            return Ok(());
+        } else if self.table().get("lstm_size").and_then(Value::as_integer) > Some(0) {
+            "goes without an LSTM, which would remember an episode in the next"
+        } else if self.env.num_players > 1 {
+            "is for one player"
+        } else {
+            return Ok(());
+        };
+        Err(TrainerError::setting(
+            "autoreset",
+            autoreset,
+            problem.to_owned(),
+        ))
     }
 
     /// Refuses servers that cannot share the environments, and a backend of this machine beside them.

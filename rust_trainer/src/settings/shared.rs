@@ -4,7 +4,10 @@
 use std::path::PathBuf;
 
 use super::{
-    choices::{Backend, DeviceChoice, Init, Net, ObsType, OpponentDraw, Precision, Recipe, Track},
+    choices::{
+        Autoreset, Backend, DeviceChoice, Init, Net, ObsType, OpponentDraw, Precision, Recipe,
+        Track,
+    },
     fields::settings,
     recipe::{FireReset, OrRecipe},
 };
@@ -81,6 +84,9 @@ settings! {
         /// Seconds of silence after which a worker process counts as hung and is restarted;
         /// at least 60 for one that starts (async); or after which a server is given up (--remote)
         env_timeout: f64 = 300.0, Positive, if OneOf("backend", &["auto", "async"]),
+        /// When an ended episode gives way to the next: same-step, or next-step, as EnvPool, Gymnasium and CleanRL's
+        /// scripts on them do: one more step, whose action counts for nothing, is learned from like any other
+        autoreset: Autoreset = Autoreset::SameStep, Any, if OneOf("algorithm", &["ppo", "a2c", "pqn"]),
         /// Recipe that preprocesses the games; it decides each setting below that is `recipe` (Atari)
         recipe: Recipe = Recipe::Default, Any,
         /// What a game shows: screen, or ram for the console's 128 bytes (Atari)
