@@ -331,8 +331,14 @@ fn check(precision: &str, cases: &[(Case<'_>, usize, usize, Bounds)]) {
     }
     let folders: Vec<_> = played.iter().map(|(folder, _)| folder).collect();
     python("beside_torch.py", &folders);
-    for ((case, threads, _, bounds), (folder, states)) in cases.iter().zip(&played) {
-        for compared in differences(states, folder) {
+    for ((case, threads, updates, bounds), (folder, states)) in cases.iter().zip(&played) {
+        let all = differences(states, folder);
+        let share = |compared: &Compared| compared.share;
+        let most = all.iter().map(share).fold(0.0, f64::max);
+        println!(
+            "{case:?} in {precision} with {threads} threads, {updates} updates: differences up to {most:.0e} of an update's move"
+        );
+        for compared in all {
             let is_of_images = compared.what.contains("conv") && compared.what.ends_with(".weight");
             let is_within = compared.largest < bounds.largest
                 && compared.share < bounds.share

@@ -1,4 +1,4 @@
-"""Videos of games: which there are, that every frame is in them, and how the last one ends."""
+"""Videos of games: that every frame is in them, and what ends them early."""
 
 from __future__ import annotations
 
@@ -8,27 +8,20 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
-from any_settings import any_settings
 from backends import OPEN
 from drawing import DrawingEnv
 from games import raw_game
-from videos import assert_same_pictures, names, read_video
+from videos import SHORT, assert_same_pictures, names, play_game, random_actions, read_video
 
 from atari_wrappers import Settings, UnsupportedError, make_env, make_vec
 from atari_wrappers.game.env import AtariGame
 from atari_wrappers.recording.recorder import make_recorder
-from atari_wrappers.recording.video import VideoFile
 from atari_wrappers.request import request_env
-
-# Games that are over soon, whatever is played.
-SHORT: dict[str, Any] = {"preset": "baselines", "max_episode_frames": 60, "sticky_actions": 0.25}
 
 
 def watched(env_id: str, settings: Settings) -> tuple[AtariGame, list[np.ndarray]]:
@@ -37,28 +30,6 @@ def watched(env_id: str, settings: Settings) -> tuple[AtariGame, list[np.ndarray
     request = request_env(env_id, settings)
     game = AtariGame(request.env_id, request.recipe, on_frame=lambda: shown.append(game.render()))
     return game, shown
-
-
-def play_game(env: gym.Env, actions: Iterator[int], **reset: Any) -> dict[str, Any]:
-    """Play until the true game is over, through its lost lives; return the last info and more.
-
-    `episodes` are those of the learner, which lost lives end.
-    """
-    env.reset(**reset)
-    episodes = 1
-    while True:
-        _, _, terminated, truncated, info = env.step(next(actions))
-        if info["game_terminated"] or info["game_truncated"]:
-            return {**info, "episodes": episodes}
-        if terminated or truncated:
-            env.reset()
-            episodes += 1
-
-
-def random_actions(count: int, seed: int = 3) -> Iterator[int]:
-    rng = np.random.default_rng(seed)
-    while True:
-        yield int(rng.integers(count))
 
 
 def play_batch(vec: Any, steps: int) -> list[list[int]]:
@@ -118,15 +89,6 @@ def test_a_lost_life_does_not_cut_the_video(tmp_path: Path) -> None:
     env.close()
 
 
-def test_the_first_and_every_nth_game_is_recorded(tmp_path: Path) -> None:
-    env = make_env("PongNoFrameskip-v4", Settings(**SHORT, video_dir=tmp_path, record_every=3))
-    for game in range(6):
-        play_game(env, random_actions(6, seed=game))
-    env.reset()  # a seventh one, of which nothing is played
-    env.close()
-    assert names(tmp_path) == ["env0-game0.mp4", "env0-game3.mp4"]
-
-
 @pytest.mark.parametrize("backend", OPEN)
 @pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
 def test_each_env_of_a_batch_is_recorded(tmp_path: Path, backend: str, autoreset: str) -> None:
@@ -161,44 +123,6 @@ def test_envs_of_a_batch_do_not_mix_their_pictures(tmp_path: Path, backend: str)
         for _ in range(8):
             twin.step(action)
         assert_same_pictures(read_video(tmp_path / f"env{index}-game0.mp4")[0], shown)
-
-
-def test_an_unfinished_game_becomes_a_file_on_close(tmp_path: Path) -> None:
-    env = make_env("PongNoFrameskip-v4", Settings(video_dir=tmp_path))
-    env.reset(seed=1)
-    for _ in range(5):
-        *_, info = env.step(0)
-    assert names(tmp_path) == ["env0-game0.mp4.part"]
-    env.close()
-    env.close()
-    assert names(tmp_path) == ["env0-game0.mp4"]
-    assert len(read_video(tmp_path / "env0-game0.mp4")[0]) == info["episode_frames"]
-
-
-def test_a_file_that_nothing_refers_to_is_finished(tmp_path: Path) -> None:
-    file = VideoFile(tmp_path / "a.mp4", Fraction(60), (8, 6))
-    file.write(np.full((8, 6), 70, np.uint8))
-    del file
-    assert_same_pictures(read_video(tmp_path / "a.mp4")[0], [np.full((8, 6, 3), 70)])
-    file = VideoFile(tmp_path / "b.mp4", Fraction(60), (8, 6), is_kept=False)
-    file.write(np.full((8, 6), 70, np.uint8))
-    del file
-    assert names(tmp_path) == ["a.mp4"]
-
-
-def test_a_reset_in_mid_game_ends_the_video(tmp_path: Path) -> None:
-    env = make_env("PongNoFrameskip-v4", any_settings(video_dir=tmp_path, noop_min=5, noop_max=5))
-    env.reset(seed=1)
-    env.step(0)
-    env.reset(seed=2)
-    env.reset(seed=3)  # a game of no step has no file
-    env.step(0)
-    env.step(0)
-    env.close()
-    counts = [len(read_video(tmp_path / name)[0]) for name in names(tmp_path)]
-    assert names(tmp_path) == ["env0-game0.mp4", "env0-game1.mp4"]
-    *_, info = make_env("PongNoFrameskip-v4", any_settings(noop_min=5, noop_max=5)).reset(seed=1)
-    assert counts == [info["episode_frames"] + 4, info["episode_frames"] + 8]
 
 
 def test_a_restored_state_goes_on_in_the_same_video(tmp_path: Path) -> None:
@@ -236,73 +160,6 @@ def test_a_game_that_ends_within_a_reset_is_told_from_the_next(tmp_path: Path) -
     assert names(tmp_path) == ["env0-game0.mp4", "env0-game1.mp4"]
     lengths = [len(read_video(tmp_path / name)[0]) for name in names(tmp_path)]
     assert lengths == [3, 1]
-
-
-def test_numbers_go_on_behind_the_videos_that_are_there(tmp_path: Path) -> None:
-    for run in range(3):
-        env = make_env("PongNoFrameskip-v4", Settings(video_dir=tmp_path, record_every=2))
-        env.reset(seed=run)
-        env.step(0)
-        if run == 1:
-            (tmp_path / "env0-game4.mp4.part").touch()  # as a process leaves it that was killed
-        env.close()
-    expected = ["env0-game0.mp4", "env0-game2.mp4", "env0-game4.mp4.part", "env0-game6.mp4"]
-    assert names(tmp_path) == expected
-
-
-def test_another_record_every_replaces_no_game(tmp_path: Path) -> None:
-    folder = {"video_dir": tmp_path}
-    contents: dict[str, bytes] = {}
-    for every, recorded in ((3, (0, 3)), (2, (4, 6)), (1, (7, 8, 9))):
-        env = make_env("PongNoFrameskip-v4", Settings(**SHORT, **folder, record_every=every))
-        for game in range(every * len(recorded)):
-            play_game(env, random_actions(6, seed=game))
-        env.close()
-        for game in recorded:
-            contents[f"env0-game{game}.mp4"] = (tmp_path / f"env0-game{game}.mp4").read_bytes()
-    assert names(tmp_path) == sorted(contents)
-    assert all((tmp_path / name).read_bytes() == was for name, was in contents.items())
-
-
-def test_two_envs_of_one_number_replace_nothing(tmp_path: Path) -> None:
-    settings = Settings(**SHORT, video_dir=tmp_path)
-    envs = [make_env("PongNoFrameskip-v4", settings) for _ in range(2)]
-    for game in range(2):
-        for env in envs:
-            play_game(env, random_actions(6, seed=game))
-    for env in envs:
-        env.close()
-    assert names(tmp_path) == [f"env0-game{game}.mp4" for game in range(4)]
-
-
-def test_a_game_that_was_given_up_leaves_nothing_if_so_set(tmp_path: Path) -> None:
-    settings = Settings(**SHORT, video_dir=tmp_path, record_unfinished=False)
-    env = make_env("PongNoFrameskip-v4", settings)
-    for game in range(2):
-        env.reset(seed=game)
-        env.step(0)  # given up by the reset
-        play_game(env, random_actions(6, seed=game), seed=game)
-    env.reset()
-    env.step(0)
-    assert names(tmp_path) == ["env0-game0.mp4", "env0-game1.mp4", "env0-game2.mp4.part"]
-    env.close()
-    assert names(tmp_path) == ["env0-game0.mp4", "env0-game1.mp4"]
-
-
-@pytest.mark.parametrize("backend", ["native", "sync"])
-def test_a_game_that_ends_within_a_reset_was_not_given_up(tmp_path: Path, backend: str) -> None:
-    # This life is lost at frame 405, and the no-op after it reaches the limit.
-    limit = {"max_episode_frames": 407}
-    settings = {"preset": "baselines", "backend": backend, "record_unfinished": False, **limit}
-    with make_vec("BreakoutNoFrameskip-v4", 1, video_dir=tmp_path, **settings) as vec:
-        _, info = vec.reset(seed=1)
-        while "_episode" not in info:
-            *_, info = vec.step([2])
-        assert info["final_info"]["lives"][0] == 4
-        vec.step([2])
-    assert names(tmp_path) == ["env0-game0.mp4"]
-    [frames] = info["episode"]["frames"]
-    assert len(read_video(tmp_path / "env0-game0.mp4")[0]) == frames
 
 
 def test_a_recording_that_cannot_be_ended_leaves_no_env_open(

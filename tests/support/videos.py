@@ -1,15 +1,43 @@
-"""Reading back the files that recording wrote."""
+"""Games to be recorded, and reading back the files that recording wrote."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
+import gymnasium as gym
 import numpy as np
 from PIL import Image
 
 from atari_wrappers.recording.video import SCALE
+
+# Games that are over soon, whatever is played.
+SHORT: dict[str, Any] = {"preset": "baselines", "max_episode_frames": 60, "sticky_actions": 0.25}
+
+
+def play_game(env: gym.Env, actions: Iterator[int], **reset: Any) -> dict[str, Any]:
+    """Play until the true game is over, through its lost lives; return the last info and more.
+
+    `episodes` are those of the learner, which lost lives end.
+    """
+    env.reset(**reset)
+    episodes = 1
+    while True:
+        _, _, terminated, truncated, info = env.step(next(actions))
+        if info["game_terminated"] or info["game_truncated"]:
+            return {**info, "episodes": episodes}
+        if terminated or truncated:
+            env.reset()
+            episodes += 1
+
+
+def random_actions(count: int, seed: int = 3) -> Iterator[int]:
+    rng = np.random.default_rng(seed)
+    while True:
+        yield int(rng.integers(count))
 
 
 def names(folder: Path) -> list[str]:

@@ -222,7 +222,7 @@ fn make(
         return make_on(request, request.backend, num_envs, threads);
     }
     // Behind their threads there are no raw frames to save.
-    if !request.names("img_dir") && !request.names("video_dir") {
+    if !request.has_pictures() {
         for backend in [Backend::Native, Backend::Ale] {
             match make_on(request, backend, num_envs, threads) {
                 // Also what no backend can serve: the next one says so, too.

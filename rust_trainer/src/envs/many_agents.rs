@@ -50,7 +50,7 @@ pub(super) fn make(
     let has_one_backend = [Backend::Auto, Backend::Native].contains(&request.backend);
     Some(if !has_one_backend {
         refuse("has agents, and needs `backend` = auto or native")
-    } else if request.names("img_dir") || request.names("video_dir") {
+    } else if request.has_pictures() {
         refuse("cannot be recorded")
     } else if env.num_players > 1 {
         refuse("has agents (num_agents) and no players (num_players)")

@@ -139,9 +139,10 @@ impl<'a> EnvRequest<'a> {
         env_id.starts_with(PETTINGZOO) || [SIMPLE_SPREAD, CART_POLES].contains(&env_id)
     }
 
-    pub(super) fn names(&self, option: &str) -> bool {
-        let mut named = self.options.settings().iter().map(|(name, _)| name);
-        named.any(|name| name == option)
+    /// Whether pictures of what is played are saved.
+    pub(super) fn has_pictures(&self) -> bool {
+        let mut options = self.options.settings().iter();
+        options.any(|(name, _)| ["img_dir", "video_dir"].contains(&name.as_str()))
     }
 
     /// Refuses a recipe that was asked for, and parts of one, where nothing reads them.
