@@ -378,19 +378,29 @@ fn updates_in_fp32() {
     );
 }
 
-/// 40,960 steps in either mode, each update from where the last one of ours has led.
+/// Seen were 2e-4 and 2e-2: the more updates, the more units lie near zero in one of them.
+const FP32_OF_MANY: Bounds = Bounds {
+    largest: 1e-3,
+    share: 5e-2,
+    share_of_output: 0.2,
+};
+
+/// 40,960 steps, each update from where the last one of ours has led.
 #[test]
-#[ignore = "ten minutes"]
+#[ignore = "five minutes"]
 fn forty_updates_in_fp32() {
-    let with_same_step = PPO_ON_ENVPOOL.changes.replace("next-step", "same-step");
-    let same_step = Case {
-        changes: &with_same_step,
+    let changes = PPO_ON_ENVPOOL.changes.replace("next-step", "same-step");
+    let case = Case {
+        changes: &changes,
         ..PPO_ON_ENVPOOL
     };
-    check(
-        "fp32",
-        &[(same_step, 1, 40, FP32), (PPO_ON_ENVPOOL, 1, 40, FP32)],
-    );
+    check("fp32", &[(case, 1, 40, FP32_OF_MANY)]);
+}
+
+#[test]
+#[ignore = "five minutes"]
+fn forty_updates_with_restarts_in_fp32() {
+    check("fp32", &[(PPO_ON_ENVPOOL, 1, 40, FP32_OF_MANY)]);
 }
 
 /// A kernel of the third layer that takes one tap of one output for zero comes to a share of 0.18 (A2C) and 0.13 (PPO),
