@@ -58,7 +58,7 @@ def test_ctrl_c_leaves_the_runs_time_to_stop(tmp_path: Path) -> None:
         f"ablation.train(Path({str(tmp_path)!r}), 'baseline', {{}}, ['--seeds', '1'])\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], process_group=0)
-    wait_until((tmp_path / "begun").exists)
+    wait_until((tmp_path / "begun").exists, seconds=60)
     # As a terminal does: to all of the group.
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(timeout=60) == 130

@@ -78,7 +78,7 @@ def test_a_server_that_dies_leaves_a_run_to_go_on_with(
     run = ["--num-envs", 2, "--total-steps", 10_000_000, "--remote", server.address]
     process = trainer.start("train", "--run-name", "run", *CARTPOLE, *run)
     try:
-        wait_until(trainer.checkpoints)
+        wait_until(trainer.checkpoints, seconds=60)
         server.stop()
         out, err = process.communicate(timeout=60)
     finally:

@@ -130,7 +130,7 @@ def test_what_does_not_fit_is_told(tmp_path: Path, closing: ExitStack) -> None:
     with pytest.raises(ServerError, match="does not serve batches"):
         RemoteVecEnv(server.address, token=TOKEN, connect_timeout=0.0)
     remote.close()
-    wait_until(lambda: server.num_clients == 0)
+    wait_until(lambda: server.num_clients == 0, seconds=60)
 
 
 def test_the_command_says_what_is_wrong(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -25,7 +25,9 @@ def closing() -> Iterator[ExitStack]:
     before = set(threading.enumerate())
     with ExitStack() as stack:
         yield stack
-    wait_until(lambda: not [each for each in set(threading.enumerate()) - before if ours(each)])
+    wait_until(
+        lambda: not [each for each in set(threading.enumerate()) - before if ours(each)], seconds=60
+    )
 
 
 @pytest.fixture

@@ -158,7 +158,7 @@ def test_a_closed_batch_ends_at_the_server(serve: Serve, connect: Connect) -> No
     vec = connect(server)
     assert server.num_clients == 1
     vec.close()
-    wait_until(lambda: server.num_clients == 0)
+    wait_until(lambda: server.num_clients == 0, seconds=60)
 
 
 def test_values_cross_as_they_are() -> None:

@@ -142,7 +142,7 @@ def test_a_client_that_is_killed_leaves_nothing(serve: Serve) -> None:
         client.kill()
         client.wait()
         client.stdout.close()
-    wait_until(lambda: server.num_clients == 0)
+    wait_until(lambda: server.num_clients == 0, seconds=60)
 
 
 def test_a_cut_network_is_told_on_both_sides(
@@ -157,14 +157,14 @@ def test_a_cut_network_is_told_on_both_sides(
     with pytest.raises(ServerError, match=r"gave no answer for 5 s$"):
         vec.step([0, 0])
     assert vec.closed
-    wait_until(lambda: server.num_clients == 0)
+    wait_until(lambda: server.num_clients == 0, seconds=60)
 
 
 def test_a_silent_client_is_sent_away(serve: Serve, connect: Connect) -> None:
     server = serve("CartPole-v1", 2, limits={"idle_timeout": 5.0})
     vec = connect(server)
     vec.reset()
-    wait_until(lambda: server.num_clients == 0)
+    wait_until(lambda: server.num_clients == 0, seconds=60)
     with pytest.raises(ServerError, match="a client was idle for too long"):
         vec.step([0, 0])
 
@@ -192,13 +192,13 @@ def test_a_slow_reader_takes_no_memory_and_is_sent_away(serve: Serve) -> None:
         call = channel.stream_stream(BATCHES.method)(
             requests(), metadata=[("authorization", f"Bearer {TOKEN}")]
         )
-        wait_until(lambda: server.num_clients == 1)
+        wait_until(lambda: server.num_clients == 1, seconds=60)
 
         def is_away() -> bool:
             held.append(resident())
             return server.num_clients == 0
 
-        wait_until(is_away)  # half a gigabyte was asked for
+        wait_until(is_away, seconds=60)  # half a gigabyte was asked for
         call.cancel()
     assert asked == 1999
     assert max(held) - held[0] < 50e6
@@ -264,5 +264,5 @@ def test_hostile_bytes_do_no_harm(serve: Serve, connect: Connect) -> None:
             steady.step([0, 1])
     assert ends <= {("INVALID_ARGUMENT", "this is no request")}
     assert replies > 20
-    wait_until(lambda: server.num_clients == 1)
+    wait_until(lambda: server.num_clients == 1, seconds=60)
     assert steady.step([0, 1])[0].shape == (2, 4, 84, 84)

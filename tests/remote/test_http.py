@@ -83,7 +83,7 @@ def test_openenvs_envs_are_ours(serve: Serve, open_vec: Callable[..., VecEnv]) -
         assert (reply["data"]["reward"], reply["data"]["done"]) == (reward[0], False)
         assert reply["data"]["observation"]["lives"] == info["lives"][0]
     assert replies[-1] == {"type": "state", "data": {"episode_id": "e", "step_count": 4}}
-    wait_until(lambda: server.num_clients == 0)
+    wait_until(lambda: server.num_clients == 0, seconds=60)
 
 
 def test_games_for_two_are_refused(serve: Serve) -> None:
@@ -115,7 +115,7 @@ def test_a_reset_goes_on_after_an_env_has_failed(env_id: str, backend: str, serv
     assert "reset comes first" in replies[4]["data"]["message"]
     assert obs_of(replies[6]).tolist() == [1, 1]
     assert replies[7]["data"]["step_count"] == 1
-    wait_until(lambda: server.num_clients == 0)
+    wait_until(lambda: server.num_clients == 0, seconds=60)
 
 
 def test_a_reset_goes_on_after_an_env_was_closed() -> None:
@@ -162,7 +162,7 @@ def test_a_connection_has_an_env_by_http_too(serve: Serve) -> None:
     assert post(connection, "/step", action={"action": 1})[1]["reward"] == 1.0
     assert post(other, "/reset")[0] == 503
     connection.close()
-    wait_until(lambda: server.num_clients == 0)
+    wait_until(lambda: server.num_clients == 0, seconds=60)
     assert post(other, "/reset")[0] == 200
     other.close()
 
@@ -303,7 +303,7 @@ def test_hostile_requests_do_no_harm(serve: Serve) -> None:
     assert statuses[b"200"] > 20
     assert statuses[b"422"] > 20
     assert b"500" not in statuses, statuses
-    wait_until(lambda: server.num_clients == 0)
+    wait_until(lambda: server.num_clients == 0, seconds=60)
     assert get(server.http_address, "health") == {"status": "healthy"}
 
 

@@ -92,7 +92,7 @@ def test_a_lost_batch_is_kept_only_for_so_long(
     vec = connect(proxy.address, reconnect=120.0)
     vec.reset()
     proxy.drop()
-    wait_until(lambda: server.num_clients == 0)
+    wait_until(lambda: server.num_clients == 0, seconds=60)
     with pytest.raises(
         ServerError, match=r"has closed what was yours, which it keeps for 0\.3 s at mo"
     ):
@@ -115,7 +115,7 @@ def test_a_client_that_leaves_is_not_kept(
     forgotten.reset()
     del forgotten
     gc.collect()
-    wait_until(lambda: server.num_clients == 0)
+    wait_until(lambda: server.num_clients == 0, seconds=60)
 
 
 def test_a_server_that_stays_away_is_told_in_a_line(serve: Serve, connect: Connect) -> None:

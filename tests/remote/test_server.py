@@ -42,7 +42,7 @@ def test_too_many_clients_are_told_so(serve: Serve, connect: Connect) -> None:
             connect(server)
     vecs[0].close()
     vecs[1].reset()
-    wait_until(lambda: server.num_clients == 1)
+    wait_until(lambda: server.num_clients == 1, seconds=60)
     assert connect(server).reset()[0].shape[0] == 2
 
 

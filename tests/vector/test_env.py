@@ -214,4 +214,4 @@ def test_ale_ends_though_its_recorder_cannot(
     monkeypatch.setattr(ObservationRecorder, "close", fail)
     with pytest.raises(OSError, match="no space left"):
         vec.close()
-    wait_until(lambda: threads_now() <= before)
+    wait_until(lambda: threads_now() <= before, seconds=60)

@@ -68,4 +68,4 @@ def test_a_cell_is_interrupted_and_the_batch_goes_on(kernel: Any) -> None:
     # After half of this time the manager sends it SIGTERM; the default is 5 seconds.
     manager.shutdown_wait_time = 0.5
     manager.shutdown_kernel()
-    wait_until(lambda: not any(map(is_running, workers)), "a worker is left behind")
+    wait_until(lambda: not any(map(is_running, workers)), "a worker is left behind", seconds=180)
