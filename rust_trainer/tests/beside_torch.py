@@ -1,4 +1,4 @@
-"""PPO, A2C, PQN and DQN as people write them in PyTorch, in one file, for `beside_torch.rs`.
+"""PPO, A2C, PQN and DQN as people write them in PyTorch, in one file, for `beside_torch`.
 
 Run as `python beside_torch.py FOLDER...`. Each has `settings.json`, those of a run, and
 `record.safetensors`: the weights and the optimizer's moments at the start and after each update,

@@ -1,7 +1,7 @@
 //! Whole updates of PPO, A2C and PQN to the last digits against `updates.py`, which has them again in PyTorch's
 //! float64, on images small enough to keep clear of kinks: values of the observations, truncated episodes,
 //! advantages, minibatches, losses, clipping, optimizer, annealing; and with an LSTM the states that it begins with,
-//! carries and forgets. The loop as it runs: `beside_torch.rs`.
+//! carries and forgets. The loop as it runs: `beside_torch`.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -268,7 +268,7 @@ fn whole_updates_in_fp32() {
     }
 }
 
-/// Networks with a memory in several threads (those without: `beside_torch.rs`) and in bf16. Behind rectified units some
+/// Networks with a memory in several threads (those without: `beside_torch`) and in bf16. Behind rectified units some
 /// are on for one rounding and off for another, and rounding to 8 bits differs with the order of sums.
 #[test]
 fn updates_with_a_memory_in_several_threads_and_in_bf16() {

@@ -16,4 +16,3 @@ pub use rollout::Rollout;
 pub use samples::{Batch, Samples};
 pub(crate) use samples::{explained_variance, moments};
 pub use truncation::truncated_obs;
-pub(crate) use truncation::truncated_rows;

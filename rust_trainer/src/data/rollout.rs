@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use tch::{Device, Kind, Tensor};
-use vec_env::{ActionBatch, ObsSlot, ObsSpec};
+use vec_env::{ActionBatch, ObsSlot, ObsSpec, StepBatch};
 
-use super::{Batch, Observations, Samples, advantage::gae};
+use super::{Batch, Observations, Samples, advantage::gae, truncation::truncated_rows};
 use crate::{error::TrainerError, nn::Memory, policy::Choice};
 
 /// Observations, actions, rewards and ends of a rollout, step by step; then the next one.
@@ -38,7 +38,7 @@ pub struct Rollout {
     pub rewards: Vec<f32>,
     /// Whether the episode ended in this step.
     pub dones: Vec<bool>,
-    /// Whether nobody was there to learn from: see [`vec_env::StepBatch::absent`].
+    /// Whether nobody was there to learn from: see [`StepBatch::absent`].
     absent: Vec<bool>,
 }
 
@@ -91,10 +91,17 @@ impl Rollout {
         self.observations.row(self.row_of(self.chosen))
     }
 
-    /// A copy of the observations that the step to be taken next has written, `[envs of a group, ...]`.
-    pub(crate) fn obs_of_step(&mut self) -> Tensor {
-        self.observations
-            .row(self.row_of(self.received + self.num_groups))
+    /// The last observation of each episode that `step`, to be taken next, cut off, `[1, ...]`, by its row, where the
+    /// step behind it restarts the episode: what it wrote.
+    pub(crate) fn truncated(&mut self, step: &StepBatch) -> Vec<(usize, Tensor)> {
+        let rows: Vec<_> = truncated_rows(step).collect();
+        if rows.is_empty() {
+            return Vec::new();
+        }
+        let row = self.row_of(self.received + self.num_groups);
+        let written = self.observations.row(row);
+        let of_row = |row| (row, written.narrow(0, row as i64, 1));
+        rows.into_iter().map(of_row).collect()
     }
 
     /// A copy of the observations written last where no step is in flight, `[num_envs, ...]`.

@@ -5,7 +5,7 @@ use vec_env::StepBatch;
 use crate::error::TrainerError;
 
 /// The rows of episodes that `step` cut off: see [`truncated_obs`].
-pub(crate) fn truncated_rows(step: &StepBatch) -> impl Iterator<Item = usize> {
+pub(super) fn truncated_rows(step: &StepBatch) -> impl Iterator<Item = usize> {
     let rows = 0..step.truncated.len();
     rows.filter(|&row| step.truncated[row] && !step.terminated[row])
 }

@@ -6,7 +6,8 @@
 //!
 //! and forget it. What tells one from another is in a file of its name.
 
-use serde_json::json;
+mod state;
+
 use tch::{Device, Tensor};
 use vec_env::{ActionBatch, ActionSpace, AutoresetMode, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
@@ -15,14 +16,14 @@ use super::{
     learner::{Learner, Loss},
     nets::Blueprint,
     schedule::{UpdateSettings, Updates},
-    state::{State, copies},
+    state::State,
 };
 use crate::{
     cuda::Recording,
-    data::{Batch, Rollout, Samples, truncated_obs, truncated_rows},
+    data::{Batch, Rollout, Samples, truncated_obs},
     error::TrainerError,
     nn::{Memory, Network},
-    normalize::{ObsNormalizer, RewardNormalizer},
+    normalize::RewardNormalizer,
     optimizer::Optimizer,
     policy::{Choice, Policy},
     ranks::Ranks,
@@ -198,12 +199,7 @@ impl<S: OnPolicy> OnPolicyAlgorithm<S> {
     /// The last observation of each episode that `step` cut off, `[1, ...]`, as the network reads it, by its row.
     fn truncated(&mut self, step: &StepBatch) -> Result<Vec<(usize, Tensor)>, TrainerError> {
         if self.restarts_in_next_step {
-            let rows: Vec<_> = truncated_rows(step).collect();
-            let of_row = |row| {
-                let newest = self.rollout.obs_of_step();
-                (row, newest.narrow(0, row as i64, 1))
-            };
-            return Ok(rows.into_iter().map(of_row).collect());
+            return Ok(self.rollout.truncated(step));
         }
         let (device, spec) = (self.learner.device(), &self.obs_spec);
         let of_row = |(row, bytes)| {
@@ -322,77 +318,19 @@ impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
     }
 
     fn state(&self) -> Result<State, TrainerError> {
-        let ranks = &self.learner.ranks;
-        let mut in_hand = Vec::new();
-        for (name, state) in Memory::joined(&self.memories).named() {
-            in_hand.push((name.to_owned(), ranks.rows_at_first(state, Memory::ENVS)?));
-        }
-        let obs = ranks.rows_at_first(&self.rollout.obs_in_hand(), 0)?;
-        in_hand.push((State::OBS_IN_HAND.to_owned(), obs));
-        let mut state = self.learner.state(&in_hand)?;
-        let values = &mut state.values;
-        values.insert("updates".to_owned(), json!(self.updates.done));
-        if let Some(normalizer) = self.learner.net.obs_normalizer() {
-            values.insert(ObsNormalizer::NAME.to_owned(), json!(normalizer));
-        }
-        if let Some(normalizer) = &self.reward_normalizer {
-            values.insert(RewardNormalizer::NAME.to_owned(), json!(normalizer));
-        }
-        Ok(state)
+        self.to_state()
     }
 
     fn network_state(&self) -> Result<State, TrainerError> {
-        let normalizer = self.learner.net.obs_normalizer();
-        let normalizer = normalizer.map(|found| (ObsNormalizer::NAME.to_owned(), json!(found)));
-        Ok(State {
-            tensors: copies(self.learner.net.params().named()),
-            values: normalizer.into_iter().collect(),
-            ..State::default()
-        })
+        Ok(self.network())
     }
 
     fn load_state(&mut self, state: &State) -> Result<(), TrainerError> {
-        let ranks = self.learner.ranks.clone();
-        let updates = state.value("updates")?;
-        let load = |_| ObsNormalizer::load(state.value(ObsNormalizer::NAME)?, &self.obs_spec);
-        let obs_normalizer = (self.learner.net.obs_normalizer()).map(load).transpose()?;
-        let num_envs = self.rollout.num_envs() * ranks.count();
-        let load = |_| RewardNormalizer::load(state.value(RewardNormalizer::NAME)?, num_envs);
-        let reward_normalizer = self.reward_normalizer.as_ref().map(load).transpose()?;
-        let obs = ranks.room_for_all(&self.rollout.obs_in_hand(), 0);
-        let memory = self.learner.net.new_memory(num_envs);
-        let in_hand = memory.named().chain([(State::OBS_IN_HAND, &obs)]);
-        let in_hand = in_hand.map(|(name, tensor)| (name.to_owned(), tensor.shallow_clone()));
-        let in_hand: Vec<_> = in_hand.collect();
-        self.learner.load_state(state, &in_hand)?;
-        if let (Some(present), Some(loaded)) =
-            (self.learner.net.obs_normalizer_mut(), obs_normalizer)
-        {
-            *present = loaded;
-        }
-        self.reward_normalizer = reward_normalizer;
-        self.is_reset = false;
-        self.updates.done = updates;
-        let own = ranks.share(num_envs).map(|env| env as i64);
-        // What another policy did is not this one's to learn from.
-        self.restart(memory.select(&own.collect::<Vec<_>>()));
-        self.rollout.set_obs_in_hand(&ranks.own_rows(&obs, 0))
+        self.take_state(state)
     }
 
     fn start_from(&mut self, state: &State) -> Result<(), TrainerError> {
-        let spec = &self.obs_spec;
-        let saved = state.values.contains_key(ObsNormalizer::NAME);
-        let load = || ObsNormalizer::load(state.value(ObsNormalizer::NAME)?, spec);
-        let loaded = saved.then(load).transpose()?;
-        if saved != self.learner.net.obs_normalizer_mut().is_some() {
-            let problem = "observations: normalized (`norm_obs`) in one of the two runs only";
-            return Err(TrainerError::State(problem.to_owned()));
-        }
-        state.copy_to(self.learner.net.params().named())?;
-        if let (Some(present), Some(loaded)) = (self.learner.net.obs_normalizer_mut(), loaded) {
-            *present = loaded;
-        }
-        Ok(())
+        self.take_network(state)
     }
 
     fn notices(&mut self) -> Vec<String> {

@@ -10,23 +10,25 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::print_stdout, reason = "how near they come is a result")]
 
+mod differences;
+mod record;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::{fs, path::Path};
 
 use python_shim::interpreter;
-use rand::{RngExt, seq::SliceRandom};
-use rand_pcg::Pcg64;
 use rust_trainer::{
     algorithms::{self, Learning, State},
     envs::{self, EnvRequest},
-    processor,
-    settings::{Algorithm, Preset, Settings},
+    settings::{Preset, Settings},
 };
-use tch::{Device, Kind, Tensor};
+use tch::Device;
 use vec_env::{ActionBatch, StepBatch};
 
-use support::{generator, is_weight, largest, python, read};
+use differences::{Bounds, differences};
+use record::{Record, Run};
+use support::{generator, python};
 
 /// A preset, and what makes its run short.
 #[derive(Clone, Copy, Debug)]
@@ -66,147 +68,6 @@ const DQN: Case<'static> = Case {
     changes: "total_steps = 4_000\nexploration_fraction = 1\nreplay_capacity = 5_000\nlearning_starts = 64\ntarget_update = 6\ntrain_frequency = 32\nsteps_per_update = 128",
     steps: 16,
 };
-
-/// What is drawn, and what comes of it.
-#[derive(Default)]
-struct Record {
-    actions: Vec<i64>,
-    /// For each action a uniform number, or where values decide the random action, -1 for the best.
-    drawn: Vec<f64>,
-    /// The order of samples in each pass.
-    orders: Vec<i64>,
-    /// The transitions of each gradient step.
-    batches: Vec<i64>,
-    /// At the start and after each update.
-    states: Vec<State>,
-}
-
-/// A run: its settings, and how it learns from what it draws.
-struct Run {
-    settings: Settings,
-    num_envs: usize,
-    num_actions: usize,
-    steps_over: usize,
-}
-
-impl Run {
-    fn number(&self, name: &str) -> f64 {
-        let value = &self.settings.table()[name];
-        let whole = value.as_integer().map(|number| number as f64);
-        whole.or_else(|| value.as_float()).unwrap()
-    }
-
-    fn whole(&self, name: &str) -> usize {
-        self.number(name) as usize
-    }
-
-    fn algorithm(&self) -> Algorithm {
-        self.settings.algorithm.algorithm()
-    }
-
-    /// The probability of a random action, by the paper's linear fall.
-    fn epsilon(&self) -> f64 {
-        let done = self.steps_over * self.num_envs;
-        let per_update = match self.algorithm() {
-            Algorithm::Pqn => self.num_envs * self.whole("num_steps"),
-            _ => 1,
-        };
-        let total = self.whole("total_steps");
-        let (done, total) = (done / per_update, total.div_ceil(per_update) as f64);
-        let share = done as f64 / (self.number("exploration_fraction") * total);
-        let (start, end) = (self.number("start_e"), self.number("end_e"));
-        start + (end - start) * share.min(1.0)
-    }
-
-    /// What the choice of actions draws.
-    fn foretell_actions(&self, record: &mut Record, rng: &mut Pcg64) {
-        for _ in 0..self.num_envs {
-            record.drawn.push(match self.algorithm() {
-                Algorithm::Ppo | Algorithm::A2c => rng.random(),
-                Algorithm::Pqn | Algorithm::Dqn if rng.random::<f64>() < self.epsilon() => {
-                    rng.random_range(0..self.num_actions) as f64
-                }
-                Algorithm::Pqn | Algorithm::Dqn => -1.0,
-                other => unreachable!("{other} is not compared here"),
-            });
-        }
-    }
-
-    /// What learning behind the newest step draws.
-    fn foretell_learning(&self, record: &mut Record, rng: &mut Pcg64) {
-        let samples = self.steps_over * self.num_envs;
-        if self.algorithm() == Algorithm::Dqn {
-            let counted = (samples + self.num_envs).saturating_sub(self.whole("learning_starts"));
-            if counted > 0 && counted.is_multiple_of(self.whole("train_frequency")) {
-                let draw = |_| rng.random_range(0..samples as u64) as i64;
-                record
-                    .batches
-                    .extend((0..self.whole("batch_size")).map(draw));
-            }
-            return;
-        }
-        let num_steps = self.whole("num_steps");
-        if self.steps_over.is_multiple_of(num_steps) && self.algorithm() != Algorithm::A2c {
-            let mut order: Vec<i64> = (0..(num_steps * self.num_envs) as i64).collect();
-            for _ in 0..self.whole("update_epochs") {
-                order.shuffle(rng);
-                record.orders.extend(&order);
-            }
-        }
-    }
-
-    fn save(&self, record: &Record, folder: &Path) {
-        let rows = |tensor: Tensor| tensor.view([-1, self.num_envs as i64]);
-        let mut tensors = vec![
-            (
-                "actions".to_owned(),
-                rows(Tensor::from_slice(&record.actions)),
-            ),
-            ("drawn".to_owned(), rows(Tensor::from_slice(&record.drawn))),
-        ];
-        if self.algorithm() == Algorithm::Dqn {
-            let batches = Tensor::from_slice(&record.batches);
-            let batch_size = self.number("batch_size") as i64;
-            tensors.push(("batches".to_owned(), batches.view([-1, batch_size])));
-        } else if !record.orders.is_empty() {
-            let samples = self.number("num_steps") as i64 * self.num_envs as i64;
-            let shape = [-1, self.number("update_epochs") as i64, samples];
-            tensors.push((
-                "orders".to_owned(),
-                Tensor::from_slice(&record.orders).view(shape),
-            ));
-        }
-        for (update, state) in record.states.iter().enumerate() {
-            let kept = weights_and_moments(state).into_iter();
-            tensors.extend(kept.map(|(name, x)| (format!("{update}.{name}"), x)));
-        }
-        Tensor::write_safetensors(&tensors, folder.join("record.safetensors")).unwrap();
-        let mut settings = self.settings.table();
-        let has_kernels = processor::has_kernels(Kind::BFloat16);
-        settings.insert("bf16_kernels".to_owned(), has_kernels.into());
-        let settings = serde_json::to_string(&settings).unwrap();
-        fs::write(folder.join("settings.json"), settings).unwrap();
-    }
-}
-
-/// Weights as `weight.NAME`, and the optimizer's moments of each likewise, as `mean.NAME` say.
-fn weights_and_moments(state: &State) -> Vec<(String, Tensor)> {
-    let is_moment = |name: &str| ["adam", "radam", "rmsprop"].contains(&name);
-    let mut all = Vec::new();
-    let mut start = 0;
-    for (name, weight) in state.tensors.iter().filter(|(name, _)| is_weight(name)) {
-        all.push((format!("weight.{name}"), weight.shallow_clone()));
-        let length = weight.numel() as i64;
-        for (moment, flat) in &state.tensors {
-            if let Some((_, moment)) = moment.split_once('.').filter(|(rule, _)| is_moment(rule)) {
-                let part = flat.narrow(0, start, length).view_as(weight);
-                all.push((format!("{moment}.{name}"), part.copy()));
-            }
-        }
-        start += length;
-    }
-    all
-}
 
 /// Plays and learns so many updates; the states before and after each, and in `folder` what was drawn.
 fn play(
@@ -270,56 +131,6 @@ fn play(
     record.states
 }
 
-/// How far from theirs a tensor of ours is after an update.
-#[derive(Debug)]
-struct Compared {
-    what: String,
-    /// The largest difference of a weight.
-    largest: f64,
-    /// The length of the difference beside that of the move in this update.
-    share: f64,
-    /// The same of one output, the greatest; of those that move less than most, beside what most do.
-    share_of_output: f64,
-}
-
-/// How far from theirs the weights are after each update of a run, by its states and what the peer has written.
-fn differences(states: &[State], folder: &Path) -> Vec<Compared> {
-    let theirs = read(&folder.join("after.safetensors"));
-    let length = |x: &Tensor| x.square().sum(Kind::Double).sqrt().double_value(&[]);
-    let mut compared = Vec::new();
-    for (update, states) in (1..).zip(states.windows(2)) {
-        let both = states[0].tensors.iter().zip(&states[1].tensors);
-        for ((name, before), (_, after)) in both.filter(|((name, _), _)| is_weight(name)) {
-            let what = format!("{update}.{name}");
-            let (difference, moved) = (after - &theirs[&what], after - before);
-            let of_outputs = |x: &Tensor| -> Vec<f64> {
-                let outputs = x.view([x.size()[0], -1]).square();
-                let sums = outputs.sum_dim_intlist(1, false, Kind::Double);
-                Vec::try_from(sums.sqrt()).unwrap()
-            };
-            // Of units that are never on nothing moves.
-            let typical = length(&moved) / (moved.size()[0] as f64).sqrt();
-            let outputs = of_outputs(&difference).into_iter().zip(of_outputs(&moved));
-            let outputs = outputs.map(|(difference, moved)| difference / moved.max(typical));
-            compared.push(Compared {
-                what,
-                largest: largest(&difference),
-                share: length(&difference) / length(&moved),
-                share_of_output: outputs.fold(0.0, f64::max),
-            });
-        }
-    }
-    compared
-}
-
-/// The most that may differ.
-struct Bounds {
-    largest: f64,
-    share: f64,
-    /// Of convolutions.
-    share_of_output: f64,
-}
-
 /// Lets both do so many updates of each case with so many threads, and compares; one process is the peer in all of them.
 fn check(precision: &str, cases: &[(Case<'_>, usize, usize, Bounds)]) {
     let folder = tempfile::tempdir().unwrap();
@@ -334,8 +145,10 @@ fn check(precision: &str, cases: &[(Case<'_>, usize, usize, Bounds)]) {
     python("beside_torch.py", &folders);
     for ((case, threads, updates, bounds), (folder, states)) in cases.iter().zip(&played) {
         let all = differences(states, folder);
-        let share = |compared: &Compared| compared.share;
-        let most = all.iter().map(share).fold(0.0, f64::max);
+        let most = all
+            .iter()
+            .map(|compared| compared.share)
+            .fold(0.0, f64::max);
         println!(
             "{case:?} in {precision} with {threads} threads, {updates} updates: differences up to {most:.0e} of an update's move"
         );
