@@ -5,6 +5,7 @@ It is a `TypeError` where the type is another, and else a `ValueError`.
 
 from __future__ import annotations
 
+import numbers
 import operator
 from collections.abc import Sequence
 from math import inf
@@ -61,9 +62,10 @@ def check_count(name: str, value: Any, minimum: int) -> int:
 
 def check_number(name: str, value: Any, low: float, high: float = inf) -> None:
     """Refuse what is no number from `low` to `high`, both included."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, not {value!r}")
-    if not low <= value <= high:
+    number: Any = value  # reals can be compared, though their type does not say so
+    if not low <= number <= high:
         raise ValueError(f"{name} must lie in [{low}, {high}], not {value}")
 
 
@@ -78,6 +80,7 @@ def checked_by_type(name: str, value: Any, kind: Any, minimum: int = 0) -> Any:
         check_choice(name, value, get_args(kind))
     elif kind is float:
         check_number(name, value, 0.0, 1.0)
+        return float(value)
     elif not isinstance(value, bool):
         raise TypeError(f"{name} must be True or False, not {value!r}")
     return value

@@ -114,7 +114,7 @@ def rom_path(rom: str) -> str:
     Raises:
         MissingRomError: It is not there.
     """
-    folder = os.environ.get("ALE_ROMS_DIR")
+    folder = os.environ.get("ALE_ROMS_DIR") or None
     path = roms.get_rom_path(rom) if folder is None else Path(folder, f"{rom}.bin")
     if path is not None and Path(path).is_file():
         return str(path)

@@ -158,7 +158,9 @@ class Settings:
             value = getattr(self, name)
             self._set(name, checked_by_type(name, value, kind, _MINIMA.get(name, 0)))
         for name in ("worker_timeout", "start_timeout"):
-            check_number(name, getattr(self, name), 1e-3)
+            value = getattr(self, name)
+            check_number(name, value, 1e-3)
+            self._set(name, float(value))
         for name in ("img_dir", "video_dir"):
             if getattr(self, name) is not None:
                 self._set(name, _folder(name, getattr(self, name)))

@@ -58,6 +58,7 @@ def make_env(
     if render_mode != "human":
         return env
     if env.render_mode != PICTURES:
+        env.close()
         raise UnsupportedError(f'render_mode="human": `{request.env_id.name}` draws no pictures')
     return in_window(env, is_game=request.recipe is not None)
 
@@ -83,6 +84,7 @@ def _other(request: EnvRequest, env_index: int) -> gym.Env:
     recorder = None
     if settings.img_dir is not None or settings.records_video(env_index):
         if env.render_mode != PICTURES:
+            env.close()
             raise UnsupportedError(
                 f"img_dir, video_dir: `{env_id.name}` was made without render mode {PICTURES};"
                 " make it with that one, or leave them out"

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from atari_wrappers.adapters.shared import info_rows
 from atari_wrappers.errors import ResetNeededError, UnsupportedError
@@ -72,6 +73,8 @@ class parallel_env(ParallelEnv[str, np.ndarray, Any]):  # type: ignore[misc]  # 
     def __init__(
         self, env_id: str, render_mode: str | None = None, **settings: Unpack[SettingKeywords]
     ) -> None:
+        if settings.get("autoreset") is AutoresetMode.DISABLED:
+            settings["autoreset"] = "disabled"
         for name, own in (("num_players", 2), ("autoreset", "disabled")):
             if settings.get(name, own) != own:
                 raise UnsupportedError(

@@ -76,9 +76,10 @@ def checked_address(address: Any) -> str:
         raise TypeError(f"an address must be text, HOST:PORT or unix:PATH, not {address!r}")
     if address.startswith("unix:"):
         path = address.removeprefix("unix:")
-        if not path or "\0" in path or len(os.fsencode(path)) > 107:
-            raise ValueError(f"{address!r}: the path of a Unix socket has 1 to 107 bytes")
-        return f"unix:{Path(path).absolute()}"
+        whole = Path(path).absolute()
+        if not path or "\0" in path or len(os.fsencode(whole)) > 107:
+            raise ValueError(f"{address!r}: the whole path of a Unix socket has 1 to 107 bytes")
+        return f"unix:{whole}"
     host, _, port = address.rpartition(":")
     is_port = port.isascii() and port.isdigit() and int(port) < 1 << 16
     is_bare_ipv6 = ":" in host and not (host.startswith("[") and host.endswith("]"))

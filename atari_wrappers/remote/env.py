@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -125,9 +124,8 @@ def _recipe(welcome: Welcome) -> Recipe | None:
     """Return the recipe of Atari games, its parts that this version knows."""
     if not welcome.HasField("recipe"):
         return None
-    known = {field.name for field in fields(Recipe)}
     parts: dict[str, Any] = {
-        name: value for name, value in from_dict(welcome.recipe).items() if name in known
+        name: value for name, value in from_dict(welcome.recipe).items() if name in Recipe.names()
     }
     parts = {name: tuple(part) if isinstance(part, list) else part for name, part in parts.items()}
     make: Callable[..., Recipe] = Recipe  # which checks the types

@@ -14,7 +14,7 @@ use crate::{
 /// An Atari game and its recipe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AtariRequest {
-    /// The ROM, as ale-py ships it.
+    /// The ROM: in the folder that `ALE_ROMS_DIR` names, else as ale-py ships it.
     pub rom: PathBuf,
     /// Every part of the recipe with its value, what presets and the id say included.
     pub recipe: Vec<(String, Value)>,
@@ -25,8 +25,8 @@ impl AtariRequest {
     /// and nothing is made.
     ///
     /// # Errors
-    /// [`EnvError::Backend`] when Python or a package is missing, and for an id or a setting that `atari_wrappers`
-    /// refuses.
+    /// [`EnvError::Backend`] when Python, a package or the ROM is missing, and for an id or a setting that
+    /// `atari_wrappers` refuses.
     pub fn resolve(env_id: &str, options: &MakeOptions) -> Result<Option<Self>, EnvError> {
         interpreter::start()?;
         Ok(Python::attach(|py| Self::ask(py, env_id, options))?)
@@ -52,9 +52,9 @@ impl AtariRequest {
         let game = request
             .getattr(intern!(py, "env_id"))?
             .getattr(intern!(py, "rom"))?;
-        let roms = py.import(intern!(py, "ale_py.roms"))?;
-        let rom = roms.call_method1(intern!(py, "get_rom_path"), (game,))?;
-        let rom = rom.str()?.to_string().into();
+        let ids = py.import(intern!(py, "atari_wrappers.ids"))?;
+        let rom = ids.call_method1(intern!(py, "rom_path"), (game,))?;
+        let rom = rom.extract()?;
         Ok(Some(Self { rom, recipe }))
     }
 }

@@ -2,8 +2,7 @@
 
 use pyo3::{
     exceptions::{
-        PyConnectionError, PyIndexError, PyOSError, PyRuntimeError, PyTimeoutError, PyTypeError,
-        PyValueError,
+        PyConnectionError, PyOSError, PyRuntimeError, PyTimeoutError, PyTypeError, PyValueError,
     },
     intern,
     prelude::*,
@@ -61,18 +60,21 @@ pub(crate) fn setup_error(message: String) -> EnvError {
 }
 
 /// The exception that stands for an error: `ValueError` for what is out of range, `RuntimeError` for
-/// what comes at the wrong time, and so on.
+/// what comes at the wrong time, and so on, as `vec_env_python` raises them.
 #[must_use]
 pub fn py_err(error: &EnvError) -> PyErr {
     let message = error.to_string();
     match error {
         EnvError::Timeout => PyTimeoutError::new_err(message),
-        EnvError::NoSuchEnv { .. } => PyIndexError::new_err(message),
         EnvError::ActionKind { .. } => PyTypeError::new_err(message),
         EnvError::ActionCount { .. }
         | EnvError::ActionRange { .. }
+        | EnvError::ActionBounds { .. }
         | EnvError::BufferSize { .. }
-        | EnvError::Unsupported(_) => PyValueError::new_err(message),
+        | EnvError::NoSuchEnv { .. }
+        | EnvError::State(_)
+        | EnvError::Unsupported(_)
+        | EnvError::Backend { is_usage: true, .. } => PyValueError::new_err(message),
         _ => PyRuntimeError::new_err(message),
     }
 }

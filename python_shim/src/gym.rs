@@ -16,7 +16,6 @@ use std::{mem, time::Duration};
 use vec_env::{Actions, BatchSpec, EnvError, ObsSlot, StepBatch, VecEnv};
 
 pub use env::VecGymEnv;
-pub use inspect::Image;
 pub use resets::ResetRequest;
 pub use tensors::Step;
 

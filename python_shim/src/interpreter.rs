@@ -9,7 +9,7 @@
 mod embed;
 mod sigint;
 
-use std::{path::PathBuf, sync::OnceLock};
+use std::{ffi::CStr, path::PathBuf, sync::OnceLock};
 
 use pyo3::{
     exceptions::{PyImportError, PyModuleNotFoundError},
@@ -109,6 +109,20 @@ fn import_signal(py: Python<'_>) -> PyResult<()> {
         .getattr(intern!(py, "modules"))?;
     let _keep = (!modules.contains(intern!(py, "_signal"))?).then(KeepSigint::new);
     py.import(intern!(py, "signal")).map(drop)
+}
+
+/// A module of this crate's own `code`, made once and kept in `once`.
+pub(crate) fn embedded_module<'py>(
+    py: Python<'py>,
+    once: &'static PyOnceLock<Py<PyModule>>,
+    code: &CStr,
+    file: &CStr,
+    name: &CStr,
+) -> Result<&'py Bound<'py, PyModule>, CallError> {
+    // Brings the signals' handlers in order before anything else imports `signal`.
+    atari_wrappers(py)?;
+    let make = || PyModule::from_code(py, code, file, name).map(Bound::unbind);
+    Ok(once.get_or_try_init(py, make)?.bind(py))
 }
 
 /// A module that needs packages of an extra, once there is [`atari_wrappers`]; its `ImportError` says which.

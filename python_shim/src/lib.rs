@@ -47,7 +47,7 @@ pub use atari::AtariRequest;
 pub use call::call;
 pub use error::{env_error, py_err};
 pub use extension::{Hear, run_heard};
-pub use gym::{Image, ResetRequest, Step, VecGymEnv};
+pub use gym::{ResetRequest, Step, VecGymEnv};
 pub use interpreter::shutdown;
 pub use parallel::ParallelEnv;
 pub use pyo3::{PyErr, PyResult};

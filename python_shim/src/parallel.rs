@@ -1,8 +1,9 @@
 //! [`ParallelEnv`]: an environment of `PettingZoo`'s parallel API as one of several agents in Rust.
 
-use std::ffi::CString;
+use std::ffi::CStr;
 
 use pyo3::{
+    ffi::c_str,
     prelude::*,
     sync::PyOnceLock,
     types::{PyBytes, PyList, PyModule},
@@ -11,7 +12,7 @@ use vec_env::{ActionSpace, Actions, Agent, Dtype, EnvError, MultiAgentEnv, ObsSp
 
 use crate::{error::CallError, interpreter};
 
-const CODE: &str = include_str!("parallel/parallel_env.py");
+const CODE: &CStr = c_str!(include_str!("parallel/parallel_env.py"));
 
 /// What Python says of an agent: its name, shape and type of what it observes, and of its actions their number, or shape and
 /// bounds.
@@ -178,12 +179,6 @@ impl Drop for ParallelEnv {
 /// The Python side, made once.
 fn code(py: Python<'_>) -> Result<&Bound<'_, PyModule>, CallError> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-    // Brings the signals' handlers in order before anything else imports `signal`.
-    interpreter::atari_wrappers(py)?;
-    let make = || -> PyResult<_> {
-        let code = CString::new(CODE)?;
-        let made = PyModule::from_code(py, &code, c"parallel_env.py", c"rust_trainer_parallel")?;
-        Ok(made.unbind())
-    };
-    Ok(MODULE.get_or_try_init(py, make)?.bind(py))
+    let (file, name) = (c"parallel_env.py", c"rust_trainer_parallel");
+    interpreter::embedded_module(py, &MODULE, CODE, file, name)
 }

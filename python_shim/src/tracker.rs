@@ -2,9 +2,10 @@
 //!
 //! The calls may take long, as they may go over a network; whoever cannot wait calls from a thread of its own.
 
-use std::{ffi::CString, path::Path};
+use std::{ffi::CStr, path::Path};
 
 use pyo3::{
+    ffi::c_str,
     prelude::*,
     sync::PyOnceLock,
     types::{IntoPyDict, PyDict, PyModule},
@@ -16,7 +17,7 @@ use crate::{
     interpreter,
 };
 
-const CODE: &str = include_str!("tracker/trackers.py");
+const CODE: &CStr = c_str!(include_str!("tracker/trackers.py"));
 
 /// The run of a tracker.
 #[derive(Debug)]
@@ -118,12 +119,6 @@ impl Tracker {
 /// The module of the trackers, made once.
 fn module(py: Python<'_>) -> Result<&Bound<'_, PyModule>, CallError> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-    // Brings the signals' handlers in order before anything else imports `signal`.
-    interpreter::atari_wrappers(py)?;
-    let make = || -> PyResult<_> {
-        let code = CString::new(CODE)?;
-        let made = PyModule::from_code(py, &code, c"trackers.py", c"rust_trainer_trackers")?;
-        Ok(made.unbind())
-    };
-    Ok(MODULE.get_or_try_init(py, make)?.bind(py))
+    let (file, name) = (c"trackers.py", c"rust_trainer_trackers");
+    interpreter::embedded_module(py, &MODULE, CODE, file, name)
 }

@@ -114,6 +114,41 @@ fn an_unknown_or_mistyped_setting_is_a_usage_error_that_names_it() {
     assert!(error.is_usage_error());
 }
 
+/// A batch raises the same whether Python runs this program or this program runs Python.
+#[test]
+fn errors_become_the_exceptions_of_modules_in_rust() {
+    start();
+    let backend = |is_usage| EnvError::Backend {
+        message: "no".to_owned(),
+        details: None,
+        is_usage,
+    };
+    let action_bounds = EnvError::ActionBounds {
+        env: 0,
+        action: vec![2.0],
+        low: vec![-1.0],
+        high: vec![1.0],
+    };
+    let no_such_env = EnvError::NoSuchEnv {
+        index: 2,
+        num_envs: 2,
+    };
+    for (error, kind) in [
+        (action_bounds, "ValueError"),
+        (no_such_env, "ValueError"),
+        (EnvError::State("no".to_owned()), "ValueError"),
+        (EnvError::Unsupported("no".to_owned()), "ValueError"),
+        (backend(true), "ValueError"),
+        (backend(false), "RuntimeError"),
+        (EnvError::Order("no".to_owned()), "RuntimeError"),
+        (EnvError::Closed, "RuntimeError"),
+    ] {
+        let raised = python_shim::py_err(&error).to_string();
+        assert_eq!(raised, format!("{kind}: {error}"));
+        assert_eq!(raised, vec_env_python::exception(&error).to_string());
+    }
+}
+
 #[test]
 fn errors_of_this_crate_become_builtin_exceptions() {
     start();

@@ -36,24 +36,36 @@ pub(crate) fn select(choice: DeviceChoice) -> Result<Device, TrainerError> {
     }
 }
 
-/// The device that the settings mean, ready for training: see [`cuda::prepare`].
+/// The device that the settings mean, ready for training.
 pub(crate) fn prepare(
     settings: &MachineSettings,
     algorithm: Algorithm,
 ) -> Result<Device, TrainerError> {
     let device = select(settings.device)?;
-    let is_tf32 = precision(settings.precision, device) == Precision::Tf32;
-    if is_tf32 && !device.is_cuda() {
-        let problem = format!("needs a CUDA device, and the device is {}", name(device));
-        return Err(TrainerError::setting(
-            "precision",
-            settings.precision,
-            problem,
-        ));
+    check_precision(settings.precision, device)?;
+    apply_precision(settings.precision, device)?;
+    if settings.cuda_graphs && algorithm.learns_from_rollouts() {
+        cuda::enter_stream(device)?;
     }
-    let is_recorded = settings.cuda_graphs && algorithm.learns_from_rollouts();
-    cuda::prepare(device, is_tf32, is_recorded)?;
     Ok(device)
+}
+
+/// Refuses a number format that `device` does not have.
+pub(crate) fn check_precision(choice: Precision, device: Device) -> Result<(), TrainerError> {
+    if choice != Precision::Tf32 || device.is_cuda() {
+        return Ok(());
+    }
+    let problem = format!("needs a CUDA device, and the device is {}", name(device));
+    Err(TrainerError::setting("precision", choice, problem))
+}
+
+/// Lets all products of this process on a CUDA device round their factors where the choice means tf32, and none elsewhere:
+/// libtorch's own default is neither.
+pub(crate) fn apply_precision(choice: Precision, device: Device) -> Result<(), TrainerError> {
+    if device.is_cuda() {
+        cuda::allow_tf32(precision(choice, device) == Precision::Tf32)?;
+    }
+    Ok(())
 }
 
 /// The number format that a choice means on `device`: for `auto`, tf32 on a CUDA device, bf16 on a processor that is faster

@@ -24,6 +24,7 @@ pub mod optimizer;
 mod page;
 mod panics;
 pub mod parallel;
+mod pictures;
 mod play;
 pub mod policy;
 pub mod processor;

@@ -140,18 +140,22 @@ fn a_state_is_taken_whole() {
 fn a_state_that_does_not_fit_changes_nothing() {
     let mut ppo = new(Algorithm::Ppo, 1);
     let before = ppo.state().unwrap();
-    let mut broken = new(Algorithm::Ppo, 2).state().unwrap();
-    let (_, bias) = broken
-        .tensors
-        .iter_mut()
-        .find(|(name, _)| name == "value.bias")
-        .unwrap();
-    *bias = Tensor::from_slice(&[f32::NAN]);
+    let with_bias = |numbers: &[f32]| {
+        let mut state = new(Algorithm::Ppo, 2).state().unwrap();
+        let is_bias = |(name, _): &&mut (String, Tensor)| name == "value.bias";
+        state.tensors.iter_mut().find(is_bias).unwrap().1 = Tensor::from_slice(numbers);
+        state
+    };
     let mut without_rng = new(Algorithm::Ppo, 2).state().unwrap();
     without_rng.values.remove("rng");
     let foreign = new(Algorithm::A2c, 2).state().unwrap();
     for (state, problem) in [
-        (broken, "`value.bias` has numbers that are not finite"),
+        (
+            with_bias(&[f32::NAN]),
+            "`value.bias` has numbers that are not finite",
+        ),
+        (with_bias(&[f32::INFINITY]), "not finite"),
+        (with_bias(&[1.0, 2.0]), "`value.bias` has shape [2]"),
         (without_rng, "`rng`"),
         (foreign, "`adam.mean` is missing"),
     ] {

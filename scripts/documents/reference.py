@@ -30,7 +30,7 @@ def python_page() -> str:
     names = ["make_vec", "make_env", "VecEnv", "Settings", "recipes.Recipe", "make"]
     errors = [name for name in atari_wrappers.__all__ if name.endswith("Error")]
     missing = {*atari_wrappers.__all__} - {*names, *errors}
-    adapters = ["stable_baselines3", "rllib", "gymnasium"]
+    adapters = ["stable_baselines3", "rllib", "gymnasium", "pettingzoo"]
     names += [*sorted(missing), *errors, *(f"adapters.{name}" for name in adapters), "wrappers"]
     blocks = [f"::: atari_wrappers.{name}\n" for name in names]
     # `main` stands in the package itself; the others are imported late.

@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test
 
 from atari_wrappers import make_vec
@@ -92,7 +93,7 @@ def test_actions_are_checked(actions: dict[str, Any], words: str) -> None:
 
 
 def test_calls_out_of_order_and_settings_are_told() -> None:
-    game = parallel_env(PONG)
+    game = parallel_env(PONG, autoreset=AutoresetMode.DISABLED)
     with pytest.raises(ResetNeededError, match="nobody plays; call reset first"):
         game.step({"first_0": 0, "second_0": 0})
     game.reset()

@@ -36,7 +36,7 @@ def test_a_folder_of_roms_takes_the_place_of_those_of_ale_py(
 
 
 def test_without_any_roms_it_says_where_to_put_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ALE_ROMS_DIR", raising=False)
+    monkeypatch.setenv("ALE_ROMS_DIR", "")
     monkeypatch.setattr(roms, "get_rom_path", lambda _: None)
     with pytest.raises(
         MissingRomError, match=r"no ROM of pong: ale-py ships no pong.bin; set ALE_ROMS"

@@ -60,7 +60,7 @@ def test_each_agent_is_a_single_arm(arms: Any) -> None:
         for index, (name, single) in enumerate(singles.items()):
             assert env.observation_space(name) == single.observation_space
             assert env.action_space(name) == single.action_space
-            np.testing.assert_array_equal(obs[name], single.reset(seed=seed + index)[0])
+            np.testing.assert_array_equal(obs[name], single.reset(seed=seed * 3 + index)[0])
         for step in range(200):
             # Two reach for their targets, so that ends are of both kinds.
             actions = some_actions(env, rng)

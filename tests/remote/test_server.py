@@ -62,6 +62,15 @@ def test_what_is_no_address_is_refused(address: str, serve: Serve, connect: Conn
             use()
 
 
+def test_a_short_path_in_a_deep_folder_is_too_long(
+    tmp_path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (deep := tmp_path / ("deep" * 30)).mkdir()
+    monkeypatch.chdir(deep)
+    with pytest.raises(ValueError, match="the whole path of a Unix socket has 1 to 107 bytes"):
+        serve(address="unix:socket")
+
+
 def test_other_machines_need_tls(serve: Serve, connect: Connect) -> None:
     with pytest.raises(UnsupportedError, match=r"0\.0\.0\.0:0: other machines could connect.*TLS"):
         serve(address="0.0.0.0:0")

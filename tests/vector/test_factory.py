@@ -157,6 +157,11 @@ def test_bad_settings_are_named(settings: dict, error: type[Exception], message:
         make_vec(GAME, 1, **settings)
 
 
+def test_numbers_may_be_numpys() -> None:
+    settings = Settings(sticky_actions=np.float32(0.25), worker_timeout=np.int64(60))
+    assert repr((settings.sticky_actions, settings.worker_timeout)) == "(0.25, 60.0)"
+
+
 @pytest.mark.parametrize(
     ("num_envs", "error"), [(0, ValueError), (-3, ValueError), (1.5, TypeError), ("2", TypeError)]
 )

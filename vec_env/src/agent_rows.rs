@@ -8,9 +8,11 @@ use crate::{
     env::{bytes_to_words, words_to_bytes, write_floats},
     error::EnvError,
     slot::ObsSlot,
-    spaces::{ActionBatch, ActionSpace, Actions, BatchSpec, Dtype, ObsSpec},
+    spaces::{Actions, BatchSpec, Dtype, ObsSpec},
     step::StepBatch,
+    sub_env::restore_each,
     sync::no_envs,
+    turn::Turn,
     vec_env::VecEnv,
 };
 
@@ -75,9 +77,7 @@ pub struct AgentRows<E> {
     envs: Vec<SubEnv<E>>,
     spec: BatchSpec,
     layout: RowLayout,
-    was_reset: bool,
-    in_flight: Option<(ActionBatch, ObsSlot)>,
-    is_closed: bool,
+    turn: Turn,
 }
 
 /// One environment.
@@ -139,26 +139,8 @@ impl<E: MultiAgentEnv> AgentRows<E> {
             },
             envs,
             layout,
-            was_reset: false,
-            in_flight: None,
-            is_closed: false,
+            turn: Turn::default(),
         })
-    }
-
-    fn check_open(&self) -> Result<(), EnvError> {
-        if self.is_closed {
-            return Err(EnvError::Closed);
-        }
-        Ok(())
-    }
-
-    /// Refuses `call` while a step is in flight.
-    fn check_idle(&self, call: &str) -> Result<(), EnvError> {
-        self.check_open()?;
-        match self.in_flight {
-            Some(_) => Err(EnvError::Order(format!("{call}: call recv first"))),
-            None => Ok(()),
-        }
     }
 
     /// What went wrong in an environment, if anything did.
@@ -184,10 +166,6 @@ impl<E: MultiAgentEnv> AgentRows<E> {
                 self.layout.write(agent, &env.seen, row);
             }
         }
-    }
-
-    fn space(&self) -> &ActionSpace {
-        &self.spec.action_space
     }
 }
 
@@ -283,27 +261,18 @@ impl<E: MultiAgentEnv> VecEnv for AgentRows<E> {
     }
 
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
-        self.check_open()?;
-        EnvError::check_length(obs, self.spec.obs_bytes())?;
-        self.in_flight = None;
+        self.turn.begin_reset(&self.spec, obs)?;
         for (index, env) in self.envs.iter_mut().enumerate() {
             env.reset(seed.map(|seed| seed.wrapping_add(index as u64)));
         }
         self.check_envs()?;
         self.write_rows(obs);
-        self.was_reset = true;
+        self.turn.set_ready();
         Ok(())
     }
 
     fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
-        self.check_idle("send")?;
-        if !self.was_reset {
-            return Err(EnvError::Order("send: call reset first".to_owned()));
-        }
-        self.space().check(actions, self.spec.num_envs, |row| row)?;
-        EnvError::check_length(&obs, self.spec.obs_bytes())?;
-        self.in_flight = Some((actions.to_batch(), obs));
-        Ok(())
+        self.turn.send(&self.spec, actions, obs)
     }
 
     fn recv_timeout(
@@ -311,12 +280,10 @@ impl<E: MultiAgentEnv> VecEnv for AgentRows<E> {
         step: &mut StepBatch,
         _timeout: Option<Duration>,
     ) -> Result<(), EnvError> {
-        self.check_open()?;
-        let Some((actions, mut obs)) = self.in_flight.take() else {
-            return Err(EnvError::Order("recv: call send first".to_owned()));
-        };
+        let (actions, mut obs) = self.turn.recv()?;
         step.clear(self.spec.num_envs, 1);
-        let (actions, width) = (actions.as_actions(), self.space().num_values());
+        let actions = actions.as_actions();
+        let width = self.spec.action_space.num_values();
         let (count, row_bytes) = (self.spec.num_agents, self.spec.obs_spec.num_bytes());
         for (index, env) in self.envs.iter_mut().enumerate() {
             let first = index * count;
@@ -331,42 +298,26 @@ impl<E: MultiAgentEnv> VecEnv for AgentRows<E> {
 
     /// A state of each environment, not of each row.
     fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
-        self.check_idle("save_state")?;
-        if !self.was_reset {
-            return Err(EnvError::Order("save_state: call reset first".to_owned()));
-        }
+        self.turn.check_ready("save_state")?;
         let states: Option<_> = self.envs.iter().map(SubEnv::save).collect();
         states.ok_or_else(|| self.has_no_states())
     }
 
     fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
-        self.check_idle("restore_state")?;
-        EnvError::check_length(obs, self.spec.obs_bytes())?;
-        if states.len() != self.envs.len() {
-            let (given, needed) = (states.len(), self.envs.len());
-            let problem = format!("{given} states for {needed} environments");
-            return Err(EnvError::State(problem));
-        }
+        self.turn.begin_restore(&self.spec, obs)?;
+        self.spec.check_states(states)?;
         let before: Option<Vec<_>> = self.envs.iter().map(SubEnv::save).collect();
         let before = before.ok_or_else(|| self.has_no_states())?;
-        let mut bring_to = |states: &[Vec<u8>]| {
-            let mut envs = self.envs.iter_mut().zip(states);
-            envs.position(|(env, state)| !env.restore(state))
-        };
-        if let Some(index) = bring_to(states) {
-            // They were there a moment ago.
-            let _back = bring_to(&before);
-            let problem = format!("that of environment {index} is no state");
-            return Err(EnvError::State(problem));
-        }
+        restore_each(states, &before, |index, state| {
+            self.envs[index].restore(state)
+        })?;
         self.write_rows(obs);
-        self.was_reset = true;
+        self.turn.set_ready();
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), EnvError> {
-        self.is_closed = true;
-        self.in_flight = None;
+        self.turn.close();
         Ok(())
     }
 }

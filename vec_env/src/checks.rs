@@ -1,8 +1,10 @@
 //! What callers give to a batch, refused where it does not fit.
 
+use std::str::FromStr;
+
 use crate::{
     error::EnvError,
-    spaces::{ActionSpace, Actions, BatchSpec, ObsSpec},
+    spaces::{ActionSpace, Actions, AutoresetMode, BatchSpec, ObsSpec},
 };
 
 impl EnvError {
@@ -34,15 +36,31 @@ impl ObsSpec {
 }
 
 impl BatchSpec {
-    /// Refuses saved states that are not one for each environment.
+    /// Refuses saved states that are not one for each environment, whose agents have it together.
     ///
     /// # Errors
     /// [`EnvError::State`].
     pub fn check_states(&self, states: &[Vec<u8>]) -> Result<(), EnvError> {
-        match (states.len(), self.num_envs) {
+        match (states.len(), self.num_envs / self.num_agents) {
             (given, needed) if given == needed => Ok(()),
             (given, needed) => Err(EnvError::State(format!(
                 "{given} states for {needed} environments"
+            ))),
+        }
+    }
+}
+
+impl FromStr for AutoresetMode {
+    type Err = EnvError;
+
+    /// By its name in `atari_wrappers`, or in Gymnasium.
+    fn from_str(name: &str) -> Result<Self, EnvError> {
+        match name {
+            "same-step" | "SameStep" => Ok(Self::SameStep),
+            "next-step" | "NextStep" => Ok(Self::NextStep),
+            "disabled" | "Disabled" => Ok(Self::Disabled),
+            other => Err(EnvError::Unsupported(format!(
+                "autoreset must be same-step, next-step or disabled, not {other}"
             ))),
         }
     }

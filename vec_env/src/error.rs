@@ -109,6 +109,16 @@ fn per_env(num_values: usize) -> String {
 }
 
 impl EnvError {
+    /// Of a batch in which an environment has panicked: nobody knows what it left behind.
+    #[must_use]
+    pub fn panicked(problem: &str) -> Self {
+        Self::Backend {
+            message: format!("an environment panicked, which is a bug of its own: {problem}"),
+            details: None,
+            is_usage: false,
+        }
+    }
+
     /// What the message leaves out, for whoever looks for the cause: a traceback.
     #[must_use]
     pub fn details(&self) -> Option<&str> {

@@ -37,6 +37,7 @@ mod step;
 mod sub_env;
 mod sync;
 mod threaded;
+mod turn;
 mod vec_env;
 #[cfg(feature = "window")]
 mod window;

@@ -124,6 +124,20 @@ impl StepBatch {
         }
     }
 
+    /// Adds the true games that ended, as the flags say, of environments of `num_players` players.
+    pub fn add_episodes(&mut self, num_players: usize) {
+        for (row, &env) in self.env_ids.iter().enumerate() {
+            if self.game_terminated[row] || self.game_truncated[row] {
+                self.episodes.push(Episode {
+                    env,
+                    raw_return: self.episode_return[row * num_players],
+                    length: self.episode_length[row],
+                    frames: self.episode_frames[row],
+                });
+            }
+        }
+    }
+
     /// Takes over from `other` one row for each of `rows`; of what players have one entry for each, those of
     /// `entries`. Environments are numbered by row; what ended is left out.
     pub fn take_rows(&mut self, other: &Self, rows: &[usize], entries: &[usize]) {

@@ -150,18 +150,31 @@ pub(crate) fn restore_all<E: Env>(
 ) -> Result<(), EnvError> {
     let row_bytes = obs.len() / envs.len();
     let before = save_all(envs.iter_mut().map(|env| &mut **env)).ok_or(unsupported)?;
-    let mut bring_to = |states: &[Vec<u8>], obs: &mut [u8]| {
-        let rows = obs.chunks_exact_mut(row_bytes);
-        let mut envs = envs.iter_mut().zip(states).zip(rows);
-        envs.position(|((env, state), row)| !env.restore(state, row))
+    restore_each(states, &before, |index, state| {
+        let row = &mut obs[index * row_bytes..][..row_bytes];
+        envs[index].restore(state, row)
+    })
+}
+
+/// Brings environments to `states` by `restore`, which says of each whether it is one; all of them back to those of
+/// `before` where one is refused.
+///
+/// # Errors
+/// [`EnvError::State`].
+pub(crate) fn restore_each(
+    states: &[Vec<u8>],
+    before: &[Vec<u8>],
+    mut restore: impl FnMut(usize, &[u8]) -> bool,
+) -> Result<(), EnvError> {
+    let mut bring_to = |states: &[Vec<u8>]| {
+        let mut states = states.iter().enumerate();
+        states.position(|(index, state)| !restore(index, state))
     };
-    match bring_to(states, obs) {
-        None => Ok(()),
-        Some(index) => {
-            // They were there a moment ago.
-            let _back = bring_to(&before, &mut vec![0; obs.len()]);
-            let problem = format!("that of environment {index} is no state");
-            Err(EnvError::State(problem))
-        }
-    }
+    let Some(index) = bring_to(states) else {
+        return Ok(());
+    };
+    // They were there a moment ago.
+    let _back = bring_to(before);
+    let problem = format!("that of environment {index} is no state");
+    Err(EnvError::State(problem))
 }

@@ -6,9 +6,10 @@ use crate::{
     env::Env,
     error::EnvError,
     slot::ObsSlot,
-    spaces::{ActionBatch, Actions, AutoresetMode, BatchSpec},
+    spaces::{Actions, AutoresetMode, BatchSpec},
     step::StepBatch,
     sub_env::{SubEnv, restore_all, save_all},
+    turn::Turn,
     vec_env::VecEnv,
 };
 
@@ -17,9 +18,7 @@ use crate::{
 pub struct SyncVecEnv<E> {
     envs: Vec<SubEnv<E>>,
     spec: BatchSpec,
-    was_reset: bool,
-    in_flight: Option<(ActionBatch, ObsSlot)>,
-    is_closed: bool,
+    turn: Turn,
 }
 
 impl<E: Env> SyncVecEnv<E> {
@@ -38,31 +37,8 @@ impl<E: Env> SyncVecEnv<E> {
         Ok(Self {
             spec,
             envs,
-            was_reset: false,
-            in_flight: None,
-            is_closed: false,
+            turn: Turn::default(),
         })
-    }
-
-    /// The environments, to look into.
-    pub fn envs(&self) -> impl Iterator<Item = &E> {
-        self.envs.iter().map(|sub_env| &sub_env.env)
-    }
-
-    /// Why states cannot be saved or brought back now, if so.
-    fn check_idle(&self, call: &str) -> Result<(), EnvError> {
-        self.check_open()?;
-        if self.in_flight.is_some() {
-            return Err(EnvError::Order(format!("{call}: call recv first")));
-        }
-        Ok(())
-    }
-
-    fn check_open(&self) -> Result<(), EnvError> {
-        if self.is_closed {
-            return Err(EnvError::Closed);
-        }
-        Ok(())
     }
 }
 
@@ -77,27 +53,17 @@ impl<E: Env> VecEnv for SyncVecEnv<E> {
     }
 
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
-        self.check_open()?;
-        EnvError::check_length(obs, self.spec.obs_bytes())?;
-        self.in_flight = None;
+        self.turn.begin_reset(&self.spec, obs)?;
         let rows = obs.chunks_exact_mut(self.spec.obs_spec.num_bytes());
         for (index, (env, row)) in self.envs.iter_mut().zip(rows).enumerate() {
             env.reset(seed.map(|seed| seed.wrapping_add(index as u64)), row);
         }
-        self.was_reset = true;
+        self.turn.set_ready();
         Ok(())
     }
 
     fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError> {
-        self.check_idle("send")?;
-        if !self.was_reset {
-            return Err(EnvError::Order("send: call reset first".to_owned()));
-        }
-        let space = &self.spec.action_space;
-        space.check(actions, self.envs.len(), |row| row)?;
-        EnvError::check_length(&obs, self.spec.obs_bytes())?;
-        self.in_flight = Some((actions.to_batch(), obs));
-        Ok(())
+        self.turn.send(&self.spec, actions, obs)
     }
 
     fn recv_timeout(
@@ -105,10 +71,7 @@ impl<E: Env> VecEnv for SyncVecEnv<E> {
         step: &mut StepBatch,
         _timeout: Option<Duration>,
     ) -> Result<(), EnvError> {
-        self.check_open()?;
-        let Some((actions, mut obs)) = self.in_flight.take() else {
-            return Err(EnvError::Order("recv: call send first".to_owned()));
-        };
+        let (actions, mut obs) = self.turn.recv()?;
         step.clear(self.envs.len(), 1);
         let actions = actions.as_actions();
         let width = self.spec.action_space.num_values();
@@ -121,26 +84,21 @@ impl<E: Env> VecEnv for SyncVecEnv<E> {
     }
 
     fn save_state(&mut self) -> Result<Vec<Vec<u8>>, EnvError> {
-        self.check_idle("save_state")?;
-        if !self.was_reset {
-            return Err(EnvError::Order("save_state: call reset first".to_owned()));
-        }
+        self.turn.check_ready("save_state")?;
         save_all(&mut self.envs).ok_or_else(|| self.has_no_states())
     }
 
     fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
-        self.check_idle("restore_state")?;
-        EnvError::check_length(obs, self.spec.obs_bytes())?;
+        self.turn.begin_restore(&self.spec, obs)?;
         self.spec.check_states(states)?;
         let unsupported = self.has_no_states();
         restore_all(self.envs.iter_mut().collect(), states, obs, unsupported)?;
-        self.was_reset = true;
+        self.turn.set_ready();
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), EnvError> {
-        self.is_closed = true;
-        self.in_flight = None;
+        self.turn.close();
         Ok(())
     }
 }

@@ -211,11 +211,7 @@ impl<E: Env + 'static> ThreadedVecEnv<E> {
     fn open(&mut self) -> Result<&mut Pool<Job<E>>, EnvError> {
         let pool = self.pool.as_mut().ok_or(EnvError::Closed)?;
         if let Some(problem) = pool.panic() {
-            return Err(EnvError::Backend {
-                message: format!("an environment panicked, which is a bug of its own: {problem}"),
-                details: None,
-                is_usage: false,
-            });
+            return Err(EnvError::panicked(problem));
         }
         Ok(pool)
     }

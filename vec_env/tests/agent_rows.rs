@@ -34,12 +34,12 @@ fn a_row_is_its_agents_episode_and_absent_behind_its_end() {
     assert_eq!((rows.num_envs(), rows.spec().num_agents), (6, 3));
     let (mut obs, mut step) = (vec![0; 6 * BYTES], StepBatch::default());
     rows.reset(Some(5), &mut obs).unwrap();
-    // Pole i of environment e starts with the seed 5 + e + i.
+    // Pole i of environment e starts with the seed (5 + e) * 3 + i, which no other pole has.
     let mut single: Vec<_> = (0..6)
         .map(|row| {
             let mut env = SyncVecEnv::new(1, |_| CartPole::new(0)).unwrap();
             let mut obs = vec![0; BYTES];
-            env.reset(Some(5 + (row / 3 + row % 3) as u64), &mut obs)
+            env.reset(Some((5 + row / 3) as u64 * 3 + (row % 3) as u64), &mut obs)
                 .unwrap();
             (env, obs)
         })

@@ -18,7 +18,7 @@ use pyo3::{
     prelude::*,
     types::{PyBytes, PyBytesMethods, PyDict, PyString},
 };
-use vec_env::{AutoresetMode, EnvError, ObsSlot, StepBatch, VecEnv};
+use vec_env::{EnvError, ObsSlot, StepBatch, VecEnv};
 use vec_env_python::{Destination, OfProcess, with_actions};
 
 use crate::{
@@ -73,19 +73,9 @@ impl AtariVecEnv {
         let (py, recipe) = (recipe.py(), self::recipe(recipe)?);
         let cartridges = roms.iter().map(|rom| Cartridge::load(rom));
         let cartridges = cartridges.collect::<std::result::Result<Vec<_>, _>>()?;
-        let autoreset = match autoreset {
-            "same-step" => AutoresetMode::SameStep,
-            "next-step" => AutoresetMode::NextStep,
-            "disabled" => AutoresetMode::Disabled,
-            other => {
-                let message =
-                    format!("autoreset must be same-step, next-step or disabled, not {other}");
-                return Err(PyValueError::new_err(message).into());
-            }
-        };
         let options = BatchOptions {
             num_players,
-            autoreset,
+            autoreset: autoreset.parse()?,
             num_threads,
             film: NonZeroU64::new(film_every).map(|every| FilmedGames {
                 every,

@@ -17,8 +17,8 @@ impl RobotArms {
     /// `count` arms, whose episodes are cut after `max_steps`; unseeded ones start as `seed` says.
     #[must_use]
     pub fn new(count: usize, max_steps: u32, seed: u64) -> Self {
-        let seeds = (0..count as u64).map(|index| seed.wrapping_add(index));
-        let arms: Vec<_> = seeds.map(|seed| RobotArm::new(max_steps, seed)).collect();
+        let arms = (0..count).map(|index| RobotArm::new(max_steps, arm_seed(seed, count, index)));
+        let arms: Vec<_> = arms.collect();
         let agent = |(index, arm): (usize, &RobotArm)| Agent {
             name: format!("arm_{index}"),
             obs_spec: arm.obs_spec(),
@@ -32,6 +32,11 @@ impl RobotArms {
     }
 }
 
+/// The seed of an arm among `count`; with `seed + index` those of neighbours in a batch would be the same.
+fn arm_seed(seed: u64, count: usize, index: usize) -> u64 {
+    seed.wrapping_mul(count as u64).wrapping_add(index as u64)
+}
+
 impl MultiAgentEnv for RobotArms {
     fn agents(&self) -> &[Agent] {
         &self.agents
@@ -41,10 +46,11 @@ impl MultiAgentEnv for RobotArms {
         &self.takes_part
     }
 
-    /// Arm `i` starts as a single one does with `seed + i`.
+    /// Arm `i` of `n` starts as a single one does with `seed · n + i`.
     fn reset(&mut self, seed: Option<u64>, obs: &mut [Vec<u8>]) {
+        let count = self.arms.len();
         for (index, (arm, obs)) in self.arms.iter_mut().zip(obs).enumerate() {
-            arm.reset(seed.map(|seed| seed.wrapping_add(index as u64)), obs);
+            arm.reset(seed.map(|seed| arm_seed(seed, count, index)), obs);
         }
         self.takes_part.fill(true);
     }

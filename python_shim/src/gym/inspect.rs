@@ -5,30 +5,13 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyList},
 };
-use vec_env::{ActionBatch, ActionSpace, EnvError};
+use vec_env::{ActionBatch, ActionSpace, EnvError, Picture};
 
 use super::{arrays, env::VecGymEnv};
 use crate::{
     error::CallError,
     value::{self, Value},
 };
-
-/// A picture.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Image {
-    /// Pixels in a row; 160 for Atari.
-    pub width: usize,
-    /// Rows of pixels; 210 for Atari.
-    pub height: usize,
-    /// Red, green and blue of each pixel, row by row: `height * width * 3` bytes.
-    pub rgb: Vec<u8>,
-}
-
-impl std::fmt::Debug for Image {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Image({} by {})", self.width, self.height)
-    }
-}
 
 /// `indices` are those of environments, `None` for all. While a step is in flight, whatever asks the
 /// environments is [`EnvError::Order`].
@@ -63,10 +46,10 @@ impl VecGymEnv {
     ///
     /// # Errors
     /// [`EnvError::Unsupported`] where an environment shows nothing.
-    pub fn render(&mut self) -> Result<Vec<Image>, EnvError> {
+    pub fn render(&mut self) -> Result<Vec<Picture>, EnvError> {
         let read = |pictures: Bound<'_, PyAny>| {
             let pictures = pictures.try_iter()?;
-            pictures.map(|picture| image(&self.id, &picture?)).collect()
+            pictures.map(|each| picture(&self.id, &each?)).collect()
         };
         Ok(self.call_python("render", |_| Ok(()), read)?)
     }
@@ -75,9 +58,9 @@ impl VecGymEnv {
     ///
     /// # Errors
     /// Those of [`VecGymEnv::render`].
-    pub fn render_at(&mut self, index: usize) -> Result<Image, EnvError> {
+    pub fn render_at(&mut self, index: usize) -> Result<Picture, EnvError> {
         let fill = |kwargs: &Bound<'_, PyDict>| kwargs.set_item("index", index);
-        let read = |picture: Bound<'_, PyAny>| image(&self.id, &picture);
+        let read = |array: Bound<'_, PyAny>| picture(&self.id, &array);
         Ok(self.call_python("render_at", fill, read)?)
     }
 
@@ -85,8 +68,8 @@ impl VecGymEnv {
     ///
     /// # Errors
     /// Those of [`VecGymEnv::render`].
-    pub fn render_tiles(&mut self) -> Result<Image, EnvError> {
-        let read = |picture: Bound<'_, PyAny>| image(&self.id, &picture);
+    pub fn render_tiles(&mut self) -> Result<Picture, EnvError> {
+        let read = |array: Bound<'_, PyAny>| picture(&self.id, &array);
         Ok(self.call_python("render_tiles", |_| Ok(()), read)?)
     }
 
@@ -180,7 +163,7 @@ impl VecGymEnv {
 }
 
 /// A picture out of a uint8 array `[height, width, 3]`.
-fn image(id: &str, array: &Bound<'_, PyAny>) -> Result<Image, CallError> {
+fn picture(id: &str, array: &Bound<'_, PyAny>) -> Result<Picture, CallError> {
     let unfit = |what: String| {
         let problem = format!("a picture is {what}, not uint8 [height, width, 3]");
         arrays::broken(id, &problem)
@@ -189,7 +172,7 @@ fn image(id: &str, array: &Bound<'_, PyAny>) -> Result<Image, CallError> {
     let &[height, width, 3] = buffer.shape() else {
         return Err(unfit(format!("of shape {:?}", buffer.shape())));
     };
-    Ok(Image {
+    Ok(Picture {
         width,
         height,
         rgb: buffer.to_vec(array.py())?,

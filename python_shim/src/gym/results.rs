@@ -2,7 +2,7 @@
 //! finite.
 
 use pyo3::{buffer::PyUntypedBuffer, prelude::*, types::PyDict};
-use vec_env::{Dtype, EnvError, Episode, ObsSpec, StepBatch};
+use vec_env::{Dtype, EnvError, ObsSpec, StepBatch};
 
 use super::{
     arrays::{Fields, broken, bytes},
@@ -170,17 +170,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
             let out = &mut batch.worker_restarted;
             self.fields.flags("worker_restarted", &restarted, out)?;
         }
-        let rows = 0..self.fields.num_rows;
-        let players = self.env.spec.num_players;
-        batch.episodes.extend(
-            rows.filter(|&row| batch.game_terminated[row] || batch.game_truncated[row])
-                .map(|row| Episode {
-                    env: batch.env_ids[row],
-                    raw_return: batch.episode_return[row * players],
-                    length: batch.episode_length[row],
-                    frames: batch.episode_frames[row],
-                }),
-        );
+        batch.add_episodes(self.env.spec.num_players);
         if let Some(mask) = info.get_item("_final_obs")? {
             let mut ended = Vec::new();
             self.fields.flags("_final_obs", &mask, &mut ended)?;

@@ -1,7 +1,7 @@
 //! What the spaces of a Gymnasium vector environment say, as far as this interface carries them.
 
 use pyo3::prelude::*;
-use vec_env::{ActionSpace, AutoresetMode, BatchSpec, Dtype, ObsSpec};
+use vec_env::{ActionSpace, BatchSpec, Dtype, ObsSpec};
 
 use super::arrays::broken;
 use crate::error::CallError;
@@ -15,11 +15,13 @@ pub(super) fn read(id: &str, env: &Bound<'_, PyAny>) -> Result<(BatchSpec, bool)
     let action_space = action_space(id, &env.getattr("single_action_space")?)?;
     let (obs_spec, narrows_obs) = obs_spec(id, &env.getattr("single_observation_space")?)?;
     let num_envs = env.getattr("num_envs")?.extract()?;
+    let settings = env.getattr("settings")?;
+    let autoreset: String = settings.getattr("autoreset")?.extract()?;
     let spec = BatchSpec {
         backend: env.getattr("backend")?.extract()?,
         batch_size: env.getattr("batch_size")?.extract()?,
-        num_players: env.getattr("settings")?.getattr("num_players")?.extract()?,
-        autoreset_mode: autoreset_mode(id, env)?,
+        num_players: settings.getattr("num_players")?.extract()?,
+        autoreset_mode: autoreset.parse()?,
         ..BatchSpec::new(num_envs, obs_spec, action_space)
     };
     Ok((spec, narrows_obs))
@@ -98,15 +100,4 @@ fn obs_spec(id: &str, space: &Bound<'_, PyAny>) -> Result<(ObsSpec, bool), CallE
     spec.check()
         .map_err(|error| broken(id, &error.to_string()))?;
     Ok((spec, name == "float64"))
-}
-
-fn autoreset_mode(id: &str, env: &Bound<'_, PyAny>) -> Result<AutoresetMode, CallError> {
-    let mode = env.getattr("metadata")?.get_item("autoreset_mode")?;
-    let mode: String = mode.getattr("name")?.extract()?;
-    match mode.as_str() {
-        "SAME_STEP" => Ok(AutoresetMode::SameStep),
-        "NEXT_STEP" => Ok(AutoresetMode::NextStep),
-        "DISABLED" => Ok(AutoresetMode::Disabled),
-        _ => Err(broken(id, &format!("the autoreset mode {mode} is unknown"))),
-    }
 }

@@ -75,11 +75,9 @@ fn games_by_every_preset_are_those_of_python() {
         assert!(ends.games_over > 0, "{ends:?} by {preset:?}");
         let ends = compare(LONG_GAMES[number % 2], recipe(true), same_step, 260);
         assert!(ends.truncated > 0, "{ends:?} by {preset:?}");
-        let mut ends = Ends::default();
-        for game in GAMES.iter().cycle().skip(3 * number).take(3) {
-            println!("{game} {preset:?}");
-            ends += compare(game, recipe(true), same_step, 260);
-        }
+        let game = GAMES[number];
+        println!("{game} {preset:?}");
+        let ends = compare(game, recipe(true), same_step, 260);
         assert!(ends.lives_lost > 0, "{ends:?} by {preset:?}");
     }
 }
@@ -161,8 +159,6 @@ fn modes_and_difficulties_begin_as_in_python() {
         ("adventure", 1, 0),
         ("adventure", 2, 3),
         ("berzerk", 3, 0),
-        ("breakout", 8, 1),
-        ("double_dunk", 0, 0),
         ("double_dunk", 11, 0),
         ("gravitar", 3, 0),
         ("pong", 1, 3),

@@ -38,9 +38,7 @@ class Games:
         return float(np.std(self.returns))
 
 
-def play_games(
-    policy: Policy, episodes: int, *, seed: int, greedy: bool, num_envs: int = _NUM_ENVS
-) -> Games:
+def play_games(policy: Policy, episodes: int, *, seed: int, greedy: bool) -> Games:
     """Play true games in a batch of the policy's environments.
 
     Each environment plays a fixed share of them: were the first that end taken from any, short
@@ -51,12 +49,11 @@ def play_games(
         episodes: Games, at least 1.
         seed: Of the games and of what is drawn.
         greedy: Take the best action instead of drawing from the policy.
-        num_envs: Played at once, at most one a game.
 
     Raises:
         Exception: As `atari_wrappers.make_vec`.
     """
-    num_envs = min(num_envs, episodes)
+    num_envs = min(_NUM_ENVS, episodes)
     left = np.array([(episodes + env) // num_envs for env in range(num_envs)])
     policy.rng = np.random.default_rng(seed)
     games = Games([], [])
@@ -85,6 +82,7 @@ def record_game(policy: Policy, file: Path, *, seed: int, greedy: bool) -> None:
 
     Raises:
         ImportError: PyAV is missing, of the extra `hub`.
+        OSError: The video cannot be written.
         Exception: As `atari_wrappers.make_env`, for an environment that draws no pictures.
     """
     policy.rng = np.random.default_rng(seed)
@@ -102,7 +100,10 @@ def record_game(policy: Policy, file: Path, *, seed: int, greedy: bool) -> None:
                 is_over = bool(np.any(terminated) or np.any(truncated))
         finally:
             env.close()
-        next(Path(folder).glob("*.mp4")).replace(file)
+        video = next(Path(folder).glob("*.mp4"), None)
+        if video is None:
+            raise OSError(f"no video of the game came to `{file.parent}`; is there room for it?")
+        video.replace(file)
 
 
 def _act(policy: Policy, obs: Any, state: Any, **how: Any) -> tuple[Any, Any]:

@@ -46,16 +46,8 @@ pub trait Algorithm {
     /// holds what is learned; what is in hand of the games need not be whole.
     fn state(&self) -> Result<State, TrainerError>;
 
-    /// The same without the replay memory, which playing does not need: it may take gigabytes, and be those
-    /// of several ranks.
-    fn state_to_play(&self) -> Result<State, TrainerError> {
-        self.state()
-    }
-
     /// What playing takes, and nothing else: the network, and the statistics by which it normalizes observations.
-    fn network_state(&self) -> Result<State, TrainerError> {
-        self.state_to_play()
-    }
+    fn network_state(&self) -> State;
 
     /// Whether [`Algorithm::state`] is whole now, and not at the end of an update alone: between any two
     /// gradient steps, also where the second one failed before it changed anything. What was broken off,

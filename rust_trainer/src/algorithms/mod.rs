@@ -10,6 +10,7 @@ mod actor_critic;
 mod algorithm;
 pub mod ddpg;
 pub mod dqn;
+mod in_hand;
 mod learner;
 mod minibatches;
 mod nets;
@@ -60,10 +61,7 @@ pub fn of_rank(
     ranks: &Ranks,
 ) -> Result<Box<dyn Algorithm>, TrainerError> {
     device::limit_torch_to_one_thread();
-    let has_replay = !matches!(
-        settings.algorithm,
-        AlgorithmSettings::Ppo(_) | AlgorithmSettings::A2c(_) | AlgorithmSettings::Pqn(_)
-    );
+    let has_replay = !settings.algorithm.algorithm().learns_from_rollouts();
     if has_replay && env.spec().ends_apart {
         return Err(TrainerError::ends_apart());
     }

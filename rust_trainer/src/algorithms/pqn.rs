@@ -126,37 +126,3 @@ impl OnPolicy for PqnSettings {
         Some(self.epsilon_after(updates))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn epsilon_falls_linearly_and_stays() {
-        let settings = PqnSettings {
-            start_e: 1.0,
-            end_e: 0.1,
-            exploration_fraction: 0.5,
-            ..PqnSettings::default()
-        };
-        for (updates, expected) in [
-            (0, 1.0),
-            (1, 0.82),
-            (4, 0.28),
-            (5, 0.1),
-            (9, 0.1),
-            (10, 0.1),
-        ] {
-            let epsilon = settings.epsilon_after(Updates {
-                done: updates,
-                total: 10,
-            });
-            assert!((epsilon - expected).abs() < 1e-12, "{updates}: {epsilon}");
-        }
-        let never = PqnSettings {
-            exploration_fraction: 0.0,
-            ..settings
-        };
-        assert!((never.epsilon_after(Updates { done: 0, total: 10 }) - 0.1).abs() < 1e-12);
-    }
-}

@@ -52,3 +52,23 @@ impl Updates {
         settings.learning_rate * if settings.anneal_lr { 1.0 - done } else { 1.0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_falls_to_its_end_and_stays() {
+        for (done, over, expected) in [
+            (0.0, 50.0, 1.0),
+            (10.0, 50.0, 0.82),
+            (40.0, 50.0, 0.28),
+            (50.0, 50.0, 0.1),
+            (99.0, 50.0, 0.1),
+            (0.0, 0.0, 0.1),
+        ] {
+            let found = linear(1.0, 0.1, done, over);
+            assert!((found - expected).abs() < 1e-12, "{done}: {found}");
+        }
+    }
+}

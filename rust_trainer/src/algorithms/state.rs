@@ -26,6 +26,14 @@ impl State {
     /// The name of the observations for which no action is chosen yet.
     pub(super) const OBS_IN_HAND: &str = "obs_in_hand";
 
+    /// What playing takes of a network with these parameters.
+    pub(super) fn of_network<'a>(params: impl Iterator<Item = (&'a str, &'a Tensor)>) -> Self {
+        Self {
+            tensors: copies(params),
+            ..Self::default()
+        }
+    }
+
     /// A value by name.
     pub fn value<T: DeserializeOwned>(&self, name: &str) -> Result<T, TrainerError> {
         let value = self.values.get(name).cloned().unwrap_or_default();
@@ -101,46 +109,4 @@ pub(super) fn copies<'a>(
         (name.to_owned(), copy)
     };
     tensors.map(copy).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn state(tensors: &[(&str, &[f32])]) -> State {
-        let tensors = tensors
-            .iter()
-            .map(|(name, values)| ((*name).to_owned(), Tensor::from_slice(values)));
-        State {
-            tensors: tensors.collect(),
-            ..State::default()
-        }
-    }
-
-    #[test]
-    fn a_state_that_does_not_fit_changes_nothing() {
-        let (first, second) = (
-            Tensor::from_slice(&[1_f32]),
-            Tensor::from_slice(&[2_f32, 3.0]),
-        );
-        let targets = || [("first", &first), ("second", &second)];
-        let bad: [(&str, &[f32]); 4] = [
-            ("`second` is missing", &[]),
-            ("shape [1]", &[7.0]),
-            ("not finite", &[7.0, f32::NAN]),
-            ("not finite", &[f32::INFINITY, 7.0]),
-        ];
-        for (problem, second) in bad {
-            let tensors = [("first", [7.0].as_slice()), ("second", second)];
-            let given = if second.is_empty() { 1 } else { 2 };
-            let message = state(&tensors[..given]).copy_to(targets()).unwrap_err();
-            let message = message.to_string();
-            assert!(message.contains(problem), "{message}");
-        }
-        assert_eq!(Vec::<f32>::try_from(&first).unwrap(), [1.0]);
-        let good = state(&[("second", &[5.0, 6.0]), ("first", &[4.0])]);
-        good.copy_to(targets()).unwrap();
-        assert_eq!(Vec::<f32>::try_from(&first).unwrap(), [4.0]);
-        assert_eq!(Vec::<f32>::try_from(&second).unwrap(), [5.0, 6.0]);
-    }
 }

@@ -22,7 +22,7 @@ pub(super) struct DumpArgs {
 
 pub(super) fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
     let found = args.play.find()?;
-    let policy = args.play.load(&found)?;
+    let policy = args.play.how.load(&found)?;
     let frames = Recorded::new(&args.img_dir, ".png")?;
     let recording = Recording {
         img_dir: Some(frames.unfinished.clone()),
@@ -35,6 +35,7 @@ pub(super) fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, Tr
     };
     let played = args
         .play
+        .how
         .play(&*policy, env, args.episodes, stop, on_game)?;
     // What follows the last game are the first frames of one that nobody plays.
     let count: i64 = played.iter().map(|game| game.episode.frames).sum();

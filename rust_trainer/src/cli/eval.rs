@@ -47,7 +47,7 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
     let policy: Box<dyn Policy> = if args.random {
         Box::new(RandomPolicy(found.checkpoint.action_space.clone()))
     } else {
-        args.play.load(&found)?
+        args.play.how.load(&found)?
     };
     let agents = settings.env.num_agents.max(1);
     let video_dir = args.video_dir.as_deref();
@@ -94,6 +94,7 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
     };
     let played = args
         .play
+        .how
         .play(&*policy, env, games * agents as u64, stop, on_game)?;
     if !played.is_empty() {
         let evaluation = evaluation_of(&played, counters.step, 0.0);

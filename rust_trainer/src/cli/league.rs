@@ -89,17 +89,18 @@ pub(super) fn league(args: &LeagueArgs, stop: &StopRequest) -> Result<i32, Train
             note(&tally, (first, second), &mut scores, &mut records);
         }
     }
-    let (scores, draws) = rateable(scores, args.virtual_draws)?;
+    let draws = virtual_draws(&scores, args.virtual_draws)?;
+    let rated = scores.with_draws(draws);
     let names = players.iter();
     let names = names.map(|side| (side.player().to_owned(), side.step()));
     let names: Vec<_> = names.collect();
     let random = players.iter().position(|side| side.found.is_none());
-    let standings = league::standings(&names, &records, &scores.rated, random.unwrap_or(0))?;
+    let standings = league::standings(&names, &records, &rated, random.unwrap_or(0))?;
     for line in league::table(&standings) {
         print(line)?;
     }
     print("")?;
-    for line in league::matrix(&standings, &scores.made) {
+    for line in league::matrix(&standings, &scores) {
         print(line)?;
     }
     for row in &standings {
@@ -187,17 +188,11 @@ fn note(tally: &Tally, pair: (usize, usize), scores: &mut Scores, records: &mut 
     }
 }
 
-/// Points as they were made, and as ratings are made of them.
-struct Points {
-    made: Scores,
-    rated: Scores,
-}
-
-/// The scores with as many virtual draws as are asked for, or as it takes.
-fn rateable(made: Scores, asked: Option<f64>) -> Result<(Points, f64), TrainerError> {
-    let draws = match asked {
+/// How many virtual draws ratings are made with: as many as are asked for, or as it takes.
+fn virtual_draws(scores: &Scores, asked: Option<f64>) -> Result<f64, TrainerError> {
+    Ok(match asked {
         Some(draws) => draws,
-        None if made.have_maximum() => 0.0,
+        None if scores.have_maximum() => 0.0,
         None => {
             print(
                 "some made no point against the others, whose ratings would be infinite: a virtual draw between any two \
@@ -205,7 +200,5 @@ fn rateable(made: Scores, asked: Option<f64>) -> Result<(Points, f64), TrainerEr
             )?;
             1.0
         }
-    };
-    let rated = made.with_draws(draws);
-    Ok((Points { made, rated }, draws))
+    })
 }

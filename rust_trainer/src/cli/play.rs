@@ -98,7 +98,7 @@ pub(super) fn play(args: &LivePlayArgs, stop: &StopRequest) -> Result<i32, Train
     if let Some(game) = &args.game {
         settings.env.env_id = id_of(game, &settings.env.env_id);
     }
-    let policy = args.play.load(&found)?;
+    let policy = args.play.how.load(&found)?;
     let (mode, difficulty) = (args.mode, args.difficulty);
     let powered_on = make_envs(1, stop, move || {
         let remedy = "`eval --video-dir` saves its games as mp4";

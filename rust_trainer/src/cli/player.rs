@@ -2,10 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{
-    ValueEnum,
-    builder::{PossibleValuesParser, TypedValueParser},
-};
 use vec_env::VecEnv;
 
 use super::output::{EXIT_OK, warn};
@@ -48,8 +44,7 @@ pub(super) struct HowArgs {
     #[arg(long, default_value = "auto")]
     device: DeviceChoice,
     /// Number format of the network [default: the run's]
-    #[arg(long, value_parser = PossibleValuesParser::new(["fp32", "bf16", "auto"])
-          .try_map(|name| Precision::from_str(&name, false)))]
+    #[arg(long)]
     pub precision: Option<Precision>,
     /// Server that steps the games, HOST:PORT or unix:PATH; "" plays them here [default: the run's]
     #[arg(long, value_name = "ADDRESS")]
@@ -60,23 +55,6 @@ impl PlayArgs {
     /// The checkpoint that the command line means, with the number format and the server that it says.
     pub fn find(&self) -> Result<Found, TrainerError> {
         self.how.find(&self.run)
-    }
-
-    /// [`HowArgs::load`].
-    pub fn load(&self, found: &Found) -> Result<Box<dyn Policy>, TrainerError> {
-        self.how.load(found)
-    }
-
-    /// [`HowArgs::play`].
-    pub fn play(
-        &self,
-        policy: &dyn Policy,
-        env: Box<dyn VecEnv>,
-        num_episodes: u64,
-        stop: &StopRequest,
-        on_game: impl FnMut(&Game) -> Result<(), TrainerError>,
-    ) -> Result<Vec<Game>, TrainerError> {
-        self.how.play(policy, env, num_episodes, stop, on_game)
     }
 }
 
@@ -110,9 +88,14 @@ impl HowArgs {
         for error in &found.damaged {
             warn(format_args!("{error}; taking an older one"));
         }
+        let device = device::select(self.device)?;
+        if let Some(asked) = self.precision {
+            device::check_precision(asked, device)?;
+        }
+        device::apply_precision(found.checkpoint.settings.machine.precision, device)?;
         found
             .checkpoint
-            .policy(device::select(self.device)?)
+            .policy(device)
             .map_err(|error| TrainerError::checkpoint(&found.path, error))
     }
 
@@ -160,14 +143,14 @@ pub(super) fn record_game(
     };
     let found = args.find()?;
     let (settings, made) = (&found.checkpoint.settings, found.checkpoint.counters.step);
-    let policy = args.load(&found)?;
+    let policy = args.how.load(&found)?;
     let recording = Recording {
         video_dir: Some(folder.to_owned()),
         record_every: 1,
         ..Recording::default()
     };
     let env = make_envs_to_play(settings, 1, recording, stop)?;
-    let played = args.play(&*policy, env, 1, stop, |_| Ok(()))?;
+    let played = args.how.play(&*policy, env, 1, stop, |_| Ok(()))?;
     let video = folder.join("env0-game0.mp4");
     match played.first() {
         Some(game) if video.is_file() => {

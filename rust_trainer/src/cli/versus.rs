@@ -37,12 +37,12 @@ pub(super) fn versus(args: &VersusArgs, stop: &StopRequest) -> Result<i32, Train
     for word in &args.opponents {
         let side = Side::of(word, |word| match word.to_str() {
             Some("self") => args.play.find(),
-            _ => checkpoints::find(word).map(|found| args.play.how.as_asked(found)),
+            _ => checkpoints::find(word).map(|found| how.as_asked(found)),
         })?;
         side.check_plays_with(found, own)?;
         sides.push(side);
     }
-    let policy = args.play.load(found)?;
+    let policy = how.load(found)?;
     let mut table = NewTable::new(args.csv.as_deref())?;
     print(format_args!(
         "{}: {} against each of these, {} games, half of them from each side",

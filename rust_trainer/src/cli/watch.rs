@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::output::{EXIT_OK, print};
+use super::{
+    output::{EXIT_OK, print},
+    player::status_after,
+};
 use crate::{
     error::TrainerError,
     stop::{self, StopRequest},
@@ -31,9 +34,5 @@ pub(super) fn watch(args: &WatchArgs, stop: &StopRequest) -> Result<i32, Trainer
     // A word on standard error would stand in the midst of the view.
     stop::be_quiet();
     watch::show(runs, stop)?;
-    Ok(if stop.is_asked() {
-        stop.exit_status()
-    } else {
-        EXIT_OK
-    })
+    Ok(status_after(stop))
 }

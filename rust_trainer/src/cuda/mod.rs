@@ -10,8 +10,8 @@ mod upload;
 
 use tch::Device;
 
-pub(crate) use ffi::{CudaError, Stream};
-use ffi::{Event, Graph, allow_tf32};
+pub(crate) use ffi::{CudaError, Stream, allow_tf32};
+use ffi::{Event, Graph};
 pub use recording::Recording;
 #[cfg(test)]
 pub(crate) use recording::places;
@@ -20,14 +20,11 @@ pub(crate) use upload::Upload;
 /// Whether this program was built with CUDA graphs.
 pub(crate) const HAS_GRAPHS: bool = cfg!(cuda_graphs);
 
-/// Lets this thread's work on a CUDA device compute with TF32 or without, and run on a stream of its own where it
-/// `is_recorded`, which demands that. Nothing on the CPU.
-pub(crate) fn prepare(device: Device, tf32: bool, is_recorded: bool) -> Result<(), CudaError> {
-    if let Device::Cuda(index) = device {
-        allow_tf32(tf32)?;
-        if is_recorded {
-            Stream::new(index)?.enter()?;
-        }
+/// Lets this thread's work on a CUDA device run on a stream of its own, which what is recorded demands. Nothing on the
+/// CPU.
+pub(crate) fn enter_stream(device: Device) -> Result<(), CudaError> {
+    match device {
+        Device::Cuda(index) => Stream::new(index)?.enter(),
+        _ => Ok(()),
     }
-    Ok(())
 }

@@ -51,9 +51,7 @@ pub fn for_training(
     let settings = request.settings;
     let (num_envs, env_groups) = (settings.env.num_envs, settings.env.env_groups);
     check_memory(request, num_envs, |spaces, on_host| {
-        let against = settings.env.opponent_games;
-        let rows = num_envs * settings.env.num_players - against;
-        memory::of_run(settings, rows, spaces, on_host)
+        memory::of_run(settings, settings.env.num_rows(), spaces, on_host)
     })?;
     let threads = env_threads(settings).unsigned_abs() as usize;
     let threads = threads.div_ceil(env_groups);

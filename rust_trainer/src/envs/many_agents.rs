@@ -85,9 +85,7 @@ fn in_rust(request: &EnvRequest<'_>, num_envs: usize) -> Result<Box<dyn VecEnv>,
         let message = format!("`{env_id}` has no continuous actions");
         return Err(EnvError::Unsupported(message));
     }
-    // Each pole has a seed of its own.
-    let count = count(USUAL_POLES);
-    let make = |index| CartPoles::new(count, (index * count) as u64);
+    let make = |index| CartPoles::new(count(USUAL_POLES), index as u64);
     Ok(Box::new(AgentRows::new(num_envs, layout, make)?))
 }
 

@@ -11,7 +11,7 @@ use toml::Table;
 use crate::{
     error::TrainerError,
     files,
-    report::{EPISODES, EVALUATIONS, Episode, Evaluation, length_of_both, read_rows},
+    report::{EPISODES, EVALUATIONS, Episode, Evaluation, read_rows},
     run::folder::CLIPS,
     seeds::{Games, Plan, score},
     settings::{FILE_OF_RUN, Settings, read_file},
@@ -56,16 +56,10 @@ impl RunFiles {
         let is_self_play = is_self_play(&settings);
         let episodes = read_rows::<Episode>(&folder.join(EPISODES))?;
         let games = episodes.iter().filter_map(|game| {
-            let value = if is_self_play {
-                length_of_both(game)?
-            } else {
-                game.raw_return
-            };
-            let (step, seconds) = (game.step, game.seconds);
             Some(Game {
-                step,
-                seconds,
-                value,
+                step: game.step,
+                seconds: game.seconds,
+                value: game.shown(is_self_play)?,
             })
         });
         let games = games.filter(|game| game.value.is_finite()).collect();

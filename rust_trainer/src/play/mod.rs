@@ -34,7 +34,9 @@ pub(crate) trait Display {
     fn show(&mut self, frame: &Frame<'_>, controls: &mut Controls) -> Result<(), TrainerError>;
 
     /// Ends what is shown; says what is there now, if anything is.
-    fn finish(self: Box<Self>) -> Result<Option<String>, TrainerError>;
+    fn finish(self: Box<Self>) -> Result<Option<String>, TrainerError> {
+        Ok(None)
+    }
 }
 
 /// Where a game is to be shown.

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::BufWriter,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -11,7 +11,7 @@ use atari_core::WIDTH;
 use super::{
     Display, Filming, canvas::size_on_television, controls::Controls, frame::Frame, panel::composed,
 };
-use crate::{error::TrainerError, files};
+use crate::{error::TrainerError, files, pictures};
 
 pub(super) struct Pictures {
     folder: PathBuf,
@@ -49,17 +49,13 @@ impl Display for Pictures {
         };
         let canvas = composed(frame, size, controls.values);
         let path = self.folder.join(format!("out0-{:05}.png", self.next));
-        let file = File::create_new(&path).map_err(TrainerError::io("create", &path))?;
-        let (width, height) = (canvas.width as u32, canvas.height as u32);
-        let mut encoder = png::Encoder::new(BufWriter::new(file), width, height);
-        encoder.set_color(png::ColorType::Rgb);
-        let written = encoder.write_header().and_then(|mut writer| {
-            writer.write_image_data(&canvas.rgb(frame.colours))?;
-            writer.finish()
-        });
-        written.map_err(|error| {
-            TrainerError::Report(format!("could not write `{}`: {error}", path.display()))
-        })?;
+        let mut file = File::create_new(&path).map_err(TrainerError::io("create", &path))?;
+        let pixels = canvas.rgb(frame.colours);
+        let picture = pictures::png(&pixels, canvas.width, canvas.height);
+        let written = picture
+            .map_err(io::Error::other)
+            .and_then(|bytes| file.write_all(&bytes));
+        written.map_err(TrainerError::io("write", &path))?;
         self.next += 1;
         self.count += 1;
         Ok(())

@@ -120,10 +120,6 @@ impl Display for InTerminal {
         }
         Ok(())
     }
-
-    fn finish(self: Box<Self>) -> Result<Option<String>, TrainerError> {
-        Ok(None)
-    }
 }
 
 /// Draws the game, below it how it stands and the keys, and where it is asked for the panel beside it.

@@ -89,10 +89,6 @@ impl Display for Window {
         }
         Ok(())
     }
-
-    fn finish(self: Box<Self>) -> Result<Option<String>, TrainerError> {
-        Ok(None)
-    }
 }
 
 fn opened(title: &str, frame: &Frame<'_>, controls: &Controls) -> Result<Desktop, TrainerError> {

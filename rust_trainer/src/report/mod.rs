@@ -116,7 +116,7 @@ impl RunReport {
     pub fn show_lengths(&mut self) {
         let mut lengths = GameWindow::of("length");
         let games = read_rows(&self.folder.join(EPISODES)).unwrap_or_default();
-        for length in games.iter().filter_map(length_of_both) {
+        for length in games.iter().filter_map(|game: &Episode| game.shown(true)) {
             lengths.push(length);
         }
         self.lengths = Some(lengths);
@@ -126,7 +126,7 @@ impl RunReport {
     pub fn episode(&mut self, mut game: Episode) -> Result<(), TrainerError> {
         game.seconds = self.seconds();
         self.games.push(game.raw_return);
-        if let (Some(lengths), Some(length)) = (&mut self.lengths, length_of_both(&game)) {
+        if let (Some(lengths), Some(length)) = (&mut self.lengths, game.shown(true)) {
             lengths.push(length);
         }
         self.write(|files| files.episode(&game))?;
@@ -318,10 +318,7 @@ impl RunReport {
 
     /// What the curve shows of a game.
     fn shown(&self, game: &Episode) -> Option<f64> {
-        match self.lengths {
-            Some(_) => length_of_both(game),
-            None => Some(game.raw_return),
-        }
+        game.shown(self.lengths.is_some())
     }
 
     /// What that is.
@@ -352,9 +349,4 @@ fn told(report: &RunReport, row: &[(&str, Option<f64>)]) -> Value {
         "games": report.games.played,
         "scalars": row.collect::<Map<_, _>>(),
     })
-}
-
-/// The length of a game that both players' rows report, from the first one's.
-pub(crate) fn length_of_both(game: &Episode) -> Option<f64> {
-    game.env.is_multiple_of(2).then_some(game.length as f64)
 }

@@ -3,7 +3,6 @@
 //! axes is the caller's business.
 
 use std::error::Error;
-use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
 use super::format::short;
-use crate::error::TrainerError;
+use crate::{error::TrainerError, files, pictures};
 
 /// Size of a picture in pixels.
 pub(super) const SIZE: (u32, u32) = (1200, 700);
@@ -45,13 +44,12 @@ pub(super) fn draw(
     path: &Path,
     paint: impl FnOnce(&Canvas<'_>) -> Drawn,
 ) -> Result<(), TrainerError> {
-    // Written under another name and renamed, so that a viewer never meets half a picture.
-    let unfinished = path.with_extension("partial.png");
-    let drawn = paint_fine(paint).and_then(|fine| save(&unfinished, &average_down(&fine)));
+    let (width, height) = (SIZE.0 as usize, SIZE.1 as usize);
+    let drawn =
+        paint_fine(paint).and_then(|fine| Ok(pictures::png(&average_down(&fine), width, height)?));
     let failed =
         |error| TrainerError::Report(format!("could not draw `{}`: {error}", path.display()));
-    drawn.map_err(failed)?;
-    fs::rename(&unfinished, path).map_err(TrainerError::io("replace", path))
+    files::write(path, &drawn.map_err(failed)?)
 }
 
 pub(super) fn text(size: i32) -> TextStyle<'static> {
@@ -165,11 +163,4 @@ fn average_down(fine: &[u8]) -> Vec<u8> {
         pixels.extend(sums.map(|sum| (sum / (FINER * FINER)) as u8));
     }
     pixels
-}
-
-fn save(path: &Path, pixels: &[u8]) -> Drawn {
-    let mut file = BitMapBackend::new(path, SIZE);
-    file.blit_bitmap((0, 0), SIZE, pixels)?;
-    file.present()?;
-    Ok(())
 }

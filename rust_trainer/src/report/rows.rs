@@ -19,6 +19,18 @@ pub struct Episode {
     pub seconds: f64,
 }
 
+impl Episode {
+    /// What it counts for: its raw return; in self-play, where one side wins what the other loses, its length, which
+    /// the first player's row says for both.
+    pub(crate) fn shown(&self, is_self_play: bool) -> Option<f64> {
+        if is_self_play {
+            self.env.is_multiple_of(2).then_some(self.length as f64)
+        } else {
+            Some(self.raw_return)
+        }
+    }
+}
+
 /// What the games of an evaluation brought: raw returns of true games.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {

@@ -195,19 +195,6 @@ fn a_record_cut_short_costs_no_other() {
 }
 
 #[test]
-fn a_folder_that_holds_a_run_is_not_reused() {
-    let folder = tempfile::tempdir().unwrap();
-    drop(RunReport::open(folder.path(), "title", 10, None).unwrap());
-    let error = RunReport::open(folder.path(), "title", 10, None)
-        .map(drop)
-        .unwrap_err();
-    assert!(
-        error.to_string().contains("episodes.csv` exists already"),
-        "{error}"
-    );
-}
-
-#[test]
 fn returns_are_of_all_lives_only_where_there_are_lives() {
     let folder = tempfile::tempdir().unwrap();
     let mut report = RunReport::open(folder.path(), "title", 10, None).unwrap();

@@ -76,22 +76,13 @@ impl Run {
         if !self.ranks.any(is_due)? {
             return Ok(true);
         }
-        if self.ranks.is_alone() {
-            return self.evaluate_here(stop, None);
-        }
-        // A state takes all ranks; what is played has no use for those of the environments.
-        let checkpoint = self.checkpoint_to_play()?;
-        let goes_on = !self.ranks.is_first() || self.evaluate_here(stop, Some(checkpoint))?;
+        let goes_on = !self.ranks.is_first() || self.evaluate_here(stop)?;
         self.ranks.wait_for_first(EVALUATED, learned)?;
         Ok(!self.ranks.any(!goes_on)?)
     }
 
-    /// The same at the rank that evaluates, with the checkpoint of what is learned, if it is there already.
-    fn evaluate_here(
-        &mut self,
-        stop: &StopRequest,
-        checkpoint: Option<Checkpoint>,
-    ) -> Result<bool, TrainerError> {
+    /// The same at the rank that evaluates.
+    fn evaluate_here(&mut self, stop: &StopRequest) -> Result<bool, TrainerError> {
         let Some(evaluator) = &mut self.evaluator else {
             return Ok(true);
         };
@@ -110,22 +101,14 @@ impl Run {
             .is_none_or(|best| evaluation.mean > best.mean);
         if is_best {
             evaluator.best = Some(evaluation);
-            let mut checkpoint = match checkpoint {
-                Some(checkpoint) => checkpoint,
-                None => self.checkpoint_to_play()?,
-            };
+            let envs = EnvStates::Missing("the best checkpoint is there to be played".to_owned());
+            let mut checkpoint = self.checkpoint(self.algorithm.network_state(), envs)?;
             checkpoint.evaluation = Some(evaluation);
             checkpoint.write(&files::path_of_best(&self.folder.checkpoints()))?;
         }
         // The row comes last: a resumed run plays again what has none.
         self.report.evaluation(&evaluation, is_best)?;
         Ok(true)
-    }
-
-    /// What is learned, without what only learning needs.
-    fn checkpoint_to_play(&self) -> Result<Checkpoint, TrainerError> {
-        let why = "the best checkpoint is there to be played".to_owned();
-        self.checkpoint(self.algorithm.state_to_play()?, EnvStates::Missing(why))
     }
 }
 

@@ -121,8 +121,6 @@ pub struct Run {
 struct InMemory {
     newest: Option<Checkpoint>,
     taken: Instant,
-    /// A replay memory goes on changing: there is no keeping it beside itself.
-    is_possible: bool,
 }
 
 /// Where the time of one update went.

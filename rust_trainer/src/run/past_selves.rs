@@ -41,7 +41,7 @@ impl Run {
     /// Adds the present network to the past selves.
     pub(super) fn add_past_self(&mut self) -> Result<(), TrainerError> {
         let envs = EnvStates::Missing("a past self has no games of its own".to_owned());
-        let past_self = self.checkpoint(self.algorithm.network_state()?, envs)?;
+        let past_self = self.checkpoint(self.algorithm.network_state(), envs)?;
         if self.ranks.is_first() {
             past_self.save(&self.folder.opponents())?;
         }

@@ -89,18 +89,16 @@ impl Run {
         }
         let envs = self.env_states(stop);
         let checkpoint = self.checkpoint(self.algorithm.state()?, envs)?;
-        self.in_memory.is_possible = checkpoint.state.replay.is_empty();
-        let keeps = self.in_memory.is_possible && self.ranks.is_first(); // which has the states of all
-        self.in_memory.newest = keeps.then_some(checkpoint);
+        let has_all = self.ranks.is_first();
+        self.in_memory.newest = has_all.then_some(checkpoint);
         self.in_memory.taken = Instant::now();
         Ok(())
     }
 
     /// Whether one should be taken, as far as this rank knows: where there are several all of them take part.
-    /// Replay memories are not sent to rank 0 for that.
+    /// None of an algorithm that can be saved at any time: its replay memory goes on changing.
     pub(super) fn is_time_to_keep(&self) -> bool {
-        let is_possible = self.ranks.is_alone() || !self.algorithm.is_whole_between_steps();
-        self.in_memory.is_possible && is_possible && self.in_memory.taken.elapsed() >= EVERY
+        !self.algorithm.is_whole_between_steps() && self.in_memory.taken.elapsed() >= EVERY
     }
 
     fn take_from_memory(&mut self) -> Option<Checkpoint> {

@@ -137,7 +137,6 @@ impl Run {
             in_memory: InMemory {
                 newest: None,
                 taken: Instant::now(),
-                is_possible: true,
             },
             ranks,
             games: Vec::new(),

@@ -1,11 +1,8 @@
 //! Ways of training compared by the scores of their seeds, as Agarwal et al. 2021 recommend and rliable computes: the
 //! probability that one does better than another, and performance profiles. Scores stand apart for each environment.
 
-use super::scores::Estimate;
-use crate::report::bootstrap::{Interval, RESAMPLES, stratified_bootstrap};
-
-/// Resamples for each point of a profile.
-const RESAMPLES_OF_A_POINT: usize = 1_000;
+use super::scores::{Estimate, RESAMPLES_OF_A_POINT};
+use crate::report::bootstrap::{Interval, stratified_bootstrap};
 
 /// The probability that a run of the first does better than a run of the second on an environment drawn at random:
 /// the mean over environments of the Mann-Whitney statistic divided by the number of pairs, where equal scores count
@@ -26,13 +23,7 @@ pub(crate) fn improvement(ours: &[Vec<f64>], theirs: &[Vec<f64>]) -> Estimate {
             .map(|(ours, theirs)| wins(ours, theirs));
         of_envs.sum::<f64>() / ours.len() as f64
     };
-    let known = lengths.iter().all(|&length| length > 1);
-    let interval = known.then(|| stratified_bootstrap(&strata, RESAMPLES, statistic));
-    Estimate {
-        value: statistic(&strata.concat()),
-        low: interval.map(|ends| ends.low),
-        high: interval.map(|ends| ends.high),
-    }
+    Estimate::of(&strata, statistic)
 }
 
 /// The part of all pairs in which the first wins.

@@ -10,7 +10,7 @@ use crate::report::{
 
 /// Points of a mean curve, and resamples for each.
 const POINTS: u64 = 200;
-const RESAMPLES_OF_A_POINT: usize = 1_000;
+pub(super) const RESAMPLES_OF_A_POINT: usize = 1_000;
 
 /// The true games of a run in the order of their ends: the agent step of each, and its raw return.
 pub type Games = Vec<(u64, f64)>;
@@ -37,9 +37,9 @@ pub struct Estimate {
 impl Estimate {
     /// A `statistic` of the scores of all environments, which has those of each environment's seeds apart.
     #[must_use]
-    pub fn of(scores: &[Vec<f64>], statistic: fn(&[f64]) -> f64) -> Self {
+    pub fn of(scores: &[Vec<f64>], statistic: impl Fn(&[f64]) -> f64) -> Self {
         let known = scores.iter().all(|of_env| of_env.len() > 1);
-        let interval = known.then(|| stratified_bootstrap(scores, RESAMPLES, statistic));
+        let interval = known.then(|| stratified_bootstrap(scores, RESAMPLES, &statistic));
         Self {
             value: statistic(&scores.concat()),
             low: interval.map(|ends| ends.low),

@@ -107,7 +107,7 @@ choices! {
         Tf32 = "tf32",
         /// bfloat16: faster where the processor has instructions for it, 8 bits of mantissa.
         Bf16 = "bf16",
-        /// bf16 on a processor that is faster in it, else fp32.
+        /// tf32 on a CUDA device, bf16 on a processor that is faster in it, else fp32.
         Auto = "auto",
     }
 }

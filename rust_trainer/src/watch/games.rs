@@ -63,13 +63,8 @@ impl Games {
     }
 
     fn push(&mut self, game: Episode) {
-        if self.is_self_play && !game.env.is_multiple_of(2) {
+        let Some(value) = game.shown(self.is_self_play) else {
             return;
-        }
-        let value = if self.is_self_play {
-            game.length as f64
-        } else {
-            game.raw_return
         };
         self.window.push(value);
         self.last.push_front(game);

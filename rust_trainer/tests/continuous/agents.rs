@@ -133,7 +133,7 @@ fn a_network_that_reads_normalized_observations_starts_no_run_without_them() {
         algorithms::new(&settings, &env, Device::Cpu).unwrap()
     };
     for theirs in [false, true] {
-        let state = new(theirs).state_to_play().unwrap();
+        let state = new(theirs).network_state();
         assert!(new(theirs).start_from(&state).is_ok());
         let refused = new(!theirs).start_from(&state).unwrap_err().to_string();
         assert!(refused.contains("`norm_obs`"), "{refused}");

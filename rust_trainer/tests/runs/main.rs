@@ -176,41 +176,6 @@ fn a_truncated_episode_is_worth_what_was_cut_off() {
 }
 
 #[test]
-fn a_resumed_run_ends_as_the_uninterrupted_one() {
-    let folder = tempfile::tempdir().unwrap();
-    for algorithm in [Algorithm::Ppo, Algorithm::A2c] {
-        let [whole, broken] = ["whole", "broken"].map(|name| {
-            let name = format!("{name}-{algorithm:?}");
-            with(
-                &settings(algorithm, folder.path(), &name),
-                "total_steps = 640",
-            )
-        });
-        train(&whole, one_step()).unwrap();
-
-        let stop = StopRequest::never().with_grace_period(AFTER_UPDATES);
-        stop.ask();
-        let summary = create(&broken, one_step()).unwrap().train(&stop).unwrap();
-        assert_eq!(
-            (summary.outcome, summary.counters.step),
-            (Outcome::Stopped, 64)
-        );
-        let summary = resume(&folder_of(&broken), one_step()).unwrap();
-        assert_eq!(
-            (summary.outcome, summary.counters.step),
-            (Outcome::Finished, 640)
-        );
-
-        let [whole, broken] = [&whole, &broken].map(newest);
-        assert_eq!(whole.state.tensors.len(), broken.state.tensors.len());
-        for (whole, broken) in whole.state.tensors.iter().zip(&broken.state.tensors) {
-            assert!(whole.1 == broken.1, "{algorithm:?}: {} differs", whole.0);
-        }
-        assert_eq!(whole.state.values, broken.state.values, "{algorithm:?}");
-    }
-}
-
-#[test]
 fn environments_that_no_learner_here_can_learn_in_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let spec = one_step().spec;

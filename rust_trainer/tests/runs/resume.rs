@@ -16,13 +16,18 @@ fn the_same_seed_gives_the_same_run_and_stops_change_nothing() {
         );
     }
     let folder = tempfile::tempdir().unwrap();
+    let mut seen = Vec::new();
     for variant in VARIANTS {
-        let (name, _, of, _) = *variant;
+        let (name, algorithm, of, _) = *variant;
         let run = |name| run_of(variant, folder.path(), name);
-        let (whole, other) = (run("whole"), with(&run("other"), "seed = 2"));
+        let whole = run("whole");
         train_with_stops(&whole, of, &[]);
-        train_with_stops(&other, of, &[]);
-        assert!(difference(&whole, &other).is_some(), "{name}: another seed");
+        if !seen.contains(&algorithm) {
+            seen.push(algorithm);
+            let other = with(&run("other"), "seed = 2");
+            train_with_stops(&other, of, &[]);
+            assert!(difference(&whole, &other).is_some(), "{name}: another seed");
+        }
 
         // In the midst of updates and at their ends.
         let broken = run("broken");

@@ -90,7 +90,7 @@ pub fn task(
             Box::new(Stopping::new(env, stop_at, asking))
         }
         Task::CartPoles => {
-            let env = agents(central, |index| CartPoles::new(2, 2 * index as u64));
+            let env = agents(central, |index| CartPoles::new(2, index as u64));
             Box::new(Stopping::new(env, stop_at, asking))
         }
         Task::Spread => {

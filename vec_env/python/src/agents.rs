@@ -16,7 +16,7 @@ use vec_env::{ActionBatch, Agent, EnvError, MultiAgentEnv, Transition, pool::mes
 
 use crate::{
     arrays::{describe_spaces, picture_array, with_actions},
-    errors::{exception, panicked},
+    errors::exception,
 };
 
 /// An environment of several agents, stepped while the GIL is free; several threads of Python may call it.
@@ -78,7 +78,8 @@ impl Agents {
                 Err(payload) => inner.panic = Some(message_of(&*payload).to_owned()),
             }
         }
-        Err(panicked(inner.panic.as_deref().unwrap_or_default()))
+        let problem = inner.panic.as_deref().unwrap_or_default();
+        Err(exception(&EnvError::panicked(problem)))
     }
 }
 

@@ -15,7 +15,7 @@ use vec_env::{
 
 use crate::{
     arrays::{Destination, describe_spaces, picture_array, with_actions},
-    errors::{exception, panicked},
+    errors::exception,
     of_process::OfProcess,
 };
 
@@ -103,16 +103,8 @@ impl Batch {
         num_threads: usize,
         make: impl Fn() -> Result<E, String>,
     ) -> PyResult<Self> {
-        let mode = match autoreset_mode {
-            "SameStep" => AutoresetMode::SameStep,
-            "NextStep" => AutoresetMode::NextStep,
-            "Disabled" => AutoresetMode::Disabled,
-            other => {
-                let message =
-                    format!("autoreset_mode must be SameStep, NextStep or Disabled, not {other}");
-                return Err(PyValueError::new_err(message));
-            }
-        };
+        let mode: Result<AutoresetMode, EnvError> = autoreset_mode.parse();
+        let mode = mode.map_err(|error| exception(&error))?;
         let envs: Result<Vec<E>, String> = (0..num_envs).map(|_| make()).collect();
         let envs = envs.map_err(PyValueError::new_err)?;
         let envs = ThreadedVecEnv::new(envs, mode, num_threads);
@@ -136,7 +128,8 @@ impl Batch {
                 Err(payload) => inner.panic = Some(message_of(&*payload).to_owned()),
             }
         }
-        Err(panicked(inner.panic.as_deref().unwrap_or_default()))
+        let problem = inner.panic.as_deref().unwrap_or_default();
+        Err(exception(&EnvError::panicked(problem)))
     }
 }
 

@@ -6,13 +6,6 @@ use pyo3::{
 };
 use vec_env::EnvError;
 
-/// What is raised once an environment has panicked: nobody knows what it left behind.
-#[must_use]
-pub fn panicked(problem: &str) -> PyErr {
-    let message = format!("an environment panicked, which is a bug of its own: {problem}");
-    PyRuntimeError::new_err(message)
-}
-
 /// A value that a caller can mend is a `ValueError`, or a `TypeError` where its kind is wrong; calls out of order, and
 /// bugs, are a `RuntimeError`.
 #[must_use]

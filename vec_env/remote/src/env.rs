@@ -14,7 +14,7 @@ use crate::{
     server::Server,
     session::{BATCHES, Session},
     step::Rows,
-    values::{MOST_NUMBERS, Setting, action_bytes, action_space, autoreset_mode, dict, obs_spec},
+    values::{MOST_NUMBERS, Setting, action_bytes, action_space, dict, obs_spec},
 };
 
 /// A batch that `python -m atari_wrappers serve` makes for this client, and closes with it.
@@ -202,7 +202,10 @@ fn spec(welcome: &Welcome) -> Result<(BatchSpec, bool, usize), String> {
         backend: welcome.backend.clone(),
         num_players,
         batch_size,
-        autoreset_mode: autoreset_mode(&welcome.autoreset)?,
+        autoreset_mode: welcome
+            .autoreset
+            .parse()
+            .map_err(|error: EnvError| error.to_string())?,
         ..BatchSpec::new(num_envs, obs_spec, action_space)
     };
     Ok((spec, narrows_obs, action_width))

@@ -1,7 +1,7 @@
 //! Results of a server as a [`StepBatch`].
 
 use prost::bytes::Bytes;
-use vec_env::{BatchSpec, Episode, StepBatch};
+use vec_env::{BatchSpec, StepBatch};
 
 use crate::{
     messages::{Array, Dict, Reply, Result as StepResult, reply::Answer},
@@ -95,23 +95,10 @@ impl Rows {
         if let Some(restarted) = info.array("worker_restarted") {
             restarted.read(num_rows, &mut step.worker_restarted)?;
         }
-        self.read_episodes(step);
+        step.add_episodes(self.spec.num_players);
         match info.array("_final_obs") {
             None => Ok(()),
             Some(ended) => self.read_finals(result, info, ended, step),
-        }
-    }
-
-    fn read_episodes(&self, step: &mut StepBatch) {
-        for row in 0..step.env_ids.len() {
-            if step.game_terminated[row] || step.game_truncated[row] {
-                step.episodes.push(Episode {
-                    env: step.env_ids[row],
-                    raw_return: step.episode_return[row * self.spec.num_players],
-                    length: step.episode_length[row],
-                    frames: step.episode_frames[row],
-                });
-            }
         }
     }
 

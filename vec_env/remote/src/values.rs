@@ -1,7 +1,7 @@
 //! Values of messages: arrays, dicts, spaces, and what a client may set.
 
 use prost::bytes::Bytes;
-use vec_env::{ActionSpace, Actions, AutoresetMode, Dtype, ObsSpec};
+use vec_env::{ActionSpace, Actions, Dtype, ObsSpec};
 
 use crate::messages::{Array, Dict, Entry, List, Space, Value, space, value::Kind};
 
@@ -260,14 +260,4 @@ pub(crate) fn narrowed(bytes: &[u8]) -> Vec<u8> {
     let (numbers, _) = bytes.as_chunks();
     let narrow = |bytes: &[u8; 8]| (f64::from_le_bytes(*bytes) as f32).to_le_bytes();
     numbers.iter().flat_map(narrow).collect()
-}
-
-/// When episodes restart.
-pub(crate) fn autoreset_mode(name: &str) -> Result<AutoresetMode, String> {
-    match name {
-        "same-step" => Ok(AutoresetMode::SameStep),
-        "next-step" => Ok(AutoresetMode::NextStep),
-        "disabled" => Ok(AutoresetMode::Disabled),
-        other => Err(format!("the autoreset mode {other:?} is unknown")),
-    }
 }

@@ -23,8 +23,8 @@ impl CartPoles {
     /// `count` poles; unseeded episodes start as `seed` says.
     #[must_use]
     pub fn new(count: usize, seed: u64) -> Self {
-        let seeds = (0..count as u64).map(|index| seed.wrapping_add(index));
-        let poles: Vec<CartPole> = seeds.map(CartPole::new).collect();
+        let poles = (0..count).map(|index| CartPole::new(pole_seed(seed, count, index)));
+        let poles: Vec<CartPole> = poles.collect();
         let agent = |(index, pole): (usize, &CartPole)| Agent {
             name: format!("pole_{index}"),
             obs_spec: pole.obs_spec(),
@@ -46,6 +46,12 @@ impl CartPoles {
     }
 }
 
+/// The seed of a pole among `count`. Environments of a batch have seeds that follow one another: with `seed + index` the
+/// poles of neighbours would have the same random numbers.
+fn pole_seed(seed: u64, count: usize, index: usize) -> u64 {
+    seed.wrapping_mul(count as u64).wrapping_add(index as u64)
+}
+
 impl MultiAgentEnv for CartPoles {
     fn agents(&self) -> &[Agent] {
         &self.agents
@@ -59,10 +65,11 @@ impl MultiAgentEnv for CartPoles {
         self.poles.len() > 1
     }
 
-    /// Pole `i` starts as a single one does with `seed + i`.
+    /// Pole `i` of `n` starts as a single one does with `seed · n + i`.
     fn reset(&mut self, seed: Option<u64>, obs: &mut [Vec<u8>]) {
+        let count = self.poles.len();
         for (index, (pole, obs)) in self.poles.iter_mut().zip(obs).enumerate() {
-            pole.reset(seed.map(|seed| seed.wrapping_add(index as u64)), obs);
+            pole.reset(seed.map(|seed| pole_seed(seed, count, index)), obs);
         }
         self.takes_part.fill(true);
     }

@@ -124,26 +124,22 @@ impl SimpleSpread {
         -self.landmarks.iter().map(nearest).sum::<f64>()
     }
 
+    /// Where all agents but this one are.
+    fn others(&self, agent: usize) -> impl Iterator<Item = &Point> {
+        let places = self.places.iter().enumerate();
+        let others = places.filter(move |(other, _)| *other != agent);
+        others.map(|(_, place)| place)
+    }
+
     /// How many others an agent runs into.
     fn num_collisions(&self, agent: usize) -> usize {
-        let others = self
-            .places
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != agent);
-        let touches = |place: &Point| distance(*place, self.places[agent]) < 2.0 * RADIUS;
-        others.filter(|(_, place)| touches(place)).count()
+        let touches = |place: &&Point| distance(**place, self.places[agent]) < 2.0 * RADIUS;
+        self.others(agent).filter(touches).count()
     }
 
     fn observe(&self, agent: usize, obs: &mut [u8]) {
         let place = self.places[agent];
-        let others = self
-            .places
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != agent);
-        let others = others.map(|(_, place)| place);
-        let seen = self.landmarks.iter().chain(others);
+        let seen = self.landmarks.iter().chain(self.others(agent));
         let seen = seen.flat_map(|point| [point[0] - place[0], point[1] - place[1]]);
         let own = self.speeds[agent].into_iter().chain(place);
         let silence = std::iter::repeat_n(0.0, 2 * (self.places.len() - 1));

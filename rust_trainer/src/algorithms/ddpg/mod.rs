@@ -10,10 +10,11 @@ mod gradient;
 mod state;
 
 use tch::{Device, Tensor};
-use vec_env::{ActionBatch, ActionSpace, ObsBuffer, ObsSlot, ObsSpec, StepBatch, VecEnv};
+use vec_env::{ActionBatch, ActionSpace, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
 use super::{
     algorithm::{Algorithm, Learning, Metrics},
+    in_hand::InHand,
     learner::Learner,
     nets::Blueprint,
     progress::Progress,
@@ -54,12 +55,7 @@ pub struct Ddpg {
     target_policy: Actor,
     target_critics: Critics,
     replay: Replay,
-    /// Where the environments write.
-    arriving: ObsBuffer,
-    /// Whether what arrives begins new episodes, and is not a step's.
-    is_reset: bool,
-    /// Actions chosen for the observations in hand.
-    actions: Option<ActionBatch>,
+    in_hand: InHand,
     progress: Progress,
     /// Values, losses and norm of the gradient of each gradient step of the critics since the last update.
     terms: Vec<Tensor>,
@@ -120,21 +116,12 @@ impl Ddpg {
             target_policy,
             target_critics,
             replay: new_replay(&settings, (spec, actions), num_envs)?,
-            arriving: ObsBuffer::new(num_envs * spec.num_bytes()),
-            is_reset: false,
-            actions: None,
+            in_hand: InHand::new(num_envs * spec.num_bytes()),
             progress: Progress::default(),
             terms: Vec::new(),
             policy_terms: Vec::new(),
             settings,
         })
-    }
-
-    /// The observations that have arrived; their memory stays with the replay memory, and the next ones get another.
-    fn arrived(&mut self) -> Vec<u8> {
-        let obs = self.arriving.take();
-        self.arriving = ObsBuffer::new(obs.len());
-        obs
     }
 
     /// What the terms of the critics are called.
@@ -185,15 +172,11 @@ impl Ddpg {
 
 impl Algorithm for Ddpg {
     fn next_obs(&mut self) -> ObsSlot {
-        self.is_reset = self.actions.is_none();
-        self.arriving.slot()
+        self.in_hand.next_obs()
     }
 
     fn act(&mut self) -> Result<ActionBatch, TrainerError> {
-        if std::mem::take(&mut self.is_reset) {
-            let obs = self.arrived();
-            self.replay.restart(obs)?;
-        }
+        self.in_hand.begin(&mut self.replay)?;
         let (space, rng) = (&self.action_space, &mut self.policy.rng);
         let actions = if self.progress.steps < self.settings.learning_starts as u64 {
             uniform(space, self.num_envs, rng)
@@ -205,15 +188,12 @@ impl Algorithm for Ddpg {
             let chosen = policy.act(&obs, &mut memory, rng, false);
             explored(&chosen, space, self.settings.exploration_noise, rng)
         };
-        self.actions = Some(actions.clone());
+        self.in_hand.choose(&actions);
         Ok(actions)
     }
 
     fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError> {
-        let obs = self.arrived();
-        if let Some(actions) = self.actions.take() {
-            self.replay.push(&actions, step, obs)?;
-        }
+        self.in_hand.observe(step, &mut self.replay)?;
         let can_learn = self.num_held() >= self.settings.learning_starts as u64;
         self.progress.count(self.num_envs as u64, can_learn);
         Ok(())
@@ -248,8 +228,9 @@ impl Algorithm for Ddpg {
         self.to_state()
     }
 
-    fn state_to_play(&self) -> Result<State, TrainerError> {
-        self.learned()
+    fn network_state(&self) -> State {
+        let (policy, critics) = (&self.policy.net.params, &self.critics.net.params);
+        State::of_network(policy.named().chain(critics.named()))
     }
 
     /// Not within a gradient step that the critics' optimizer has begun with and that did not come to its end.
@@ -269,10 +250,8 @@ impl Algorithm for Ddpg {
         Ok(())
     }
 
-    /// What was under way ends behind the observations in hand, as soon as those of new games are there:
-    /// see [`Replay::restart`].
     fn forget_games(&mut self) {
-        self.actions = None;
+        self.in_hand.forget();
     }
 
     fn num_params(&self) -> i64 {

@@ -5,7 +5,7 @@ use tch::{Device, Tensor};
 
 use super::{Ddpg, new_replay};
 use crate::{
-    algorithms::{progress::Progress, state::State},
+    algorithms::{in_hand::InHand, progress::Progress, state::State},
     data::ReplayState,
     error::TrainerError,
     nn::Params,
@@ -23,15 +23,6 @@ const PROGRESS: &str = "progress";
 impl Ddpg {
     /// What [`Algorithm::state`](crate::algorithms::Algorithm::state) returns.
     pub(super) fn to_state(&self) -> Result<State, TrainerError> {
-        let mut state = self.learned()?;
-        if let Some(replay) = self.replay.state() {
-            state.replay = replay.named();
-        }
-        Ok(state)
-    }
-
-    /// The same without the replay memory.
-    pub(super) fn learned(&self) -> Result<State, TrainerError> {
         let mut state = self.critics.state(&self.beside_critics())?;
         let rng = serde_json::to_string(&self.policy.rng).map_err(TrainerError::value(RNG))?;
         state.values.extend([
@@ -53,6 +44,9 @@ impl Ddpg {
             state
                 .tensors
                 .push((State::OBS_IN_HAND.to_owned(), obs.copy()));
+        }
+        if let Some(replay) = self.replay.state() {
+            state.replay = replay.named();
         }
         Ok(state)
     }
@@ -82,7 +76,7 @@ impl Ddpg {
         self.critics.load_state(state, &self.beside_critics())?;
         (self.policy.rng, self.policy.optimizer.steps) = (rng, optimizer_steps);
         (self.replay, self.progress) = (replay, progress);
-        (self.actions, self.is_reset) = (None, false);
+        self.in_hand = InHand::new(self.num_envs * self.obs_spec.num_bytes());
         let device = self.critics.device();
         let terms = |name| {
             let terms = state.tensor(name);

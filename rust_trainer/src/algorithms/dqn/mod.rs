@@ -13,19 +13,18 @@ mod gradient;
 mod loss;
 mod replay_of_ranks;
 mod state;
-#[cfg(test)]
-mod tests;
 
 use std::ops::Range;
 
 use rand_pcg::Pcg64;
 use tch::{Device, Tensor, no_grad_guard};
-use vec_env::{ActionBatch, ActionSpace, ObsBuffer, ObsSlot, ObsSpec, StepBatch, VecEnv};
+use vec_env::{ActionBatch, ActionSpace, ObsSlot, ObsSpec, StepBatch, VecEnv};
 
 pub use loss::{loss, target};
 
 use super::{
     algorithm::{Algorithm, Learning, Metrics},
+    in_hand::InHand,
     learner::Learner,
     nets::Blueprint,
     progress::Progress,
@@ -94,12 +93,7 @@ pub struct Dqn {
     replay: Replay,
     /// The priorities of those of all ranks.
     priorities: Option<Priorities>,
-    /// Where the environments write.
-    arriving: ObsBuffer,
-    /// Whether what arrives begins new episodes, and is not a step's.
-    is_reset: bool,
-    /// Actions chosen for the observations in hand.
-    actions: Option<ActionBatch>,
+    in_hand: InHand,
     progress: Progress,
     /// Loss, value and norm of the gradient of each gradient step since the last update.
     terms: Vec<Tensor>,
@@ -137,21 +131,11 @@ impl Dqn {
             target,
             replay,
             priorities,
-            arriving: ObsBuffer::new(num_envs * spec.num_bytes()),
-            is_reset: false,
-            actions: None,
+            in_hand: InHand::new(num_envs * spec.num_bytes()),
             progress: Progress::default(),
             terms: Vec::new(),
             settings,
         })
-    }
-
-    /// The observations that have arrived; their memory stays with the replay memory, and the next ones
-    /// get another.
-    fn arrived(&mut self) -> Vec<u8> {
-        let obs = self.arriving.take();
-        self.arriving = ObsBuffer::new(obs.len());
-        obs
     }
 
     /// Probability of a random action.
@@ -199,15 +183,11 @@ impl Dqn {
 
 impl Algorithm for Dqn {
     fn next_obs(&mut self) -> ObsSlot {
-        self.is_reset = self.actions.is_none();
-        self.arriving.slot()
+        self.in_hand.next_obs()
     }
 
     fn act(&mut self) -> Result<ActionBatch, TrainerError> {
-        if std::mem::take(&mut self.is_reset) {
-            let obs = self.arrived();
-            self.replay.restart(obs)?;
-        }
+        self.in_hand.begin(&mut self.replay)?;
         let obs = obs_tensor(self.replay.in_hand(), self.num_envs, &self.obs_spec)?;
         let (epsilon, obs) = (self.epsilon(), obs.to_device(self.learner.device()));
         let Learner {
@@ -225,16 +205,13 @@ impl Algorithm for Dqn {
         let skip = |rng: &mut Pcg64| skip_epsilon_greedy(num_actions, epsilon, rng);
         let draw = |rng: &mut Pcg64| epsilon_greedy(&values, epsilon, rng).actions;
         let chosen = ranks.draw(rng, self.num_envs, skip, draw);
-        self.actions = Some(chosen.clone());
+        self.in_hand.choose(&chosen);
         Ok(chosen)
     }
 
     fn observe(&mut self, step: &StepBatch) -> Result<(), TrainerError> {
-        let obs = self.arrived();
         let held_before = self.held();
-        if let Some(actions) = self.actions.take() {
-            self.replay.push(&actions, step, obs)?;
-        }
+        self.in_hand.observe(step, &mut self.replay)?;
         let (held, capacity) = (self.held(), self.capacity());
         if let Some(priorities) = &mut self.priorities {
             for number in held_before.end..held.end {
@@ -275,8 +252,8 @@ impl Algorithm for Dqn {
         self.to_state()
     }
 
-    fn state_to_play(&self) -> Result<State, TrainerError> {
-        self.learned()
+    fn network_state(&self) -> State {
+        State::of_network(self.learner.net.net.params.named())
     }
 
     /// Not within a gradient step that the optimizer has begun with and that did not come to its end.
@@ -295,10 +272,8 @@ impl Algorithm for Dqn {
         Ok(())
     }
 
-    /// What was under way ends behind the observations in hand, as soon as those of new games are there:
-    /// see [`Replay::restart`].
     fn forget_games(&mut self) {
-        self.actions = None;
+        self.in_hand.forget();
     }
 
     fn num_params(&self) -> i64 {
@@ -326,4 +301,18 @@ fn new_priorities(settings: &DqnSettings, replay: &Replay, ranks: &Ranks) -> Opt
 fn of_all(ranks: &Ranks, own: &Range<u64>) -> Range<u64> {
     let count = ranks.count() as u64;
     own.start * count..own.end * count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noisy_weights_explore_alone() {
+        let epsilon = |noisy| {
+            let of = DqnSettings::default();
+            DqnSettings { noisy, ..of }.epsilon(0, 100)
+        };
+        assert_eq!((epsilon(true), epsilon(false)), (0.0, 1.0));
+    }
 }

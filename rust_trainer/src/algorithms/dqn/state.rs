@@ -7,7 +7,7 @@ use tch::{Device, Kind, Tensor};
 
 use super::{Dqn, new_priorities, new_replay, of_all, replay_of_ranks};
 use crate::{
-    algorithms::{progress::Progress, state::State},
+    algorithms::{in_hand::InHand, progress::Progress, state::State},
     data::{Priorities, ReplayState},
     error::TrainerError,
     ranks::Ranks,
@@ -23,7 +23,7 @@ impl Dqn {
     /// What [`Algorithm::state`](crate::algorithms::Algorithm::state) returns; the replay memory is that of all
     /// ranks at rank 0, and none elsewhere.
     pub(super) fn to_state(&self) -> Result<State, TrainerError> {
-        let mut state = self.learned()?;
+        let mut state = self.without_replay()?;
         let Some(own) = self.replay.state() else {
             return Ok(state);
         };
@@ -43,7 +43,7 @@ impl Dqn {
     }
 
     /// The same without the replay memory.
-    pub(super) fn learned(&self) -> Result<State, TrainerError> {
+    fn without_replay(&self) -> Result<State, TrainerError> {
         let mut state = self.learner.state(&self.target_tensors())?;
         let progress = json!(self.progress);
         state.values.insert("progress".to_owned(), progress);
@@ -99,7 +99,7 @@ impl Dqn {
         }
         self.learner.load_state(state, &self.target_tensors())?;
         (self.replay, self.priorities, self.progress) = (replay, priorities, progress);
-        self.actions = None;
+        self.in_hand = InHand::new(self.num_envs * self.obs_spec.num_bytes());
         self.terms.clear();
         if let Some(terms) = state.tensor(TERMS) {
             let terms = terms.copy().to_device(self.learner.device());
@@ -108,7 +108,6 @@ impl Dqn {
             }
             self.terms = terms.unbind(0);
         }
-        self.is_reset = false;
         Ok(())
     }
 

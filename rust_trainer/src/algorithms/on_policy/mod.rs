@@ -321,8 +321,8 @@ impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
         self.to_state()
     }
 
-    fn network_state(&self) -> Result<State, TrainerError> {
-        Ok(self.network())
+    fn network_state(&self) -> State {
+        self.network()
     }
 
     fn load_state(&mut self, state: &State) -> Result<(), TrainerError> {

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{OnPolicy, OnPolicyAlgorithm};
 use crate::{
-    algorithms::state::{State, copies},
+    algorithms::state::State,
     error::TrainerError,
     nn::{Memory, Network},
     normalize::{ObsNormalizer, RewardNormalizer},
@@ -38,9 +38,8 @@ impl<S: OnPolicy> OnPolicyAlgorithm<S> {
         let normalizer = self.learner.net.obs_normalizer();
         let normalizer = normalizer.map(|found| (ObsNormalizer::NAME.to_owned(), json!(found)));
         State {
-            tensors: copies(self.learner.net.params().named()),
             values: normalizer.into_iter().collect(),
-            ..State::default()
+            ..State::of_network(self.learner.net.params().named())
         }
     }
 
