@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
+import os
 import shutil
 import signal
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -42,13 +45,24 @@ def either_trainer(request: pytest.FixtureRequest, tmp_path: Path) -> Trainer:
 
 @pytest.fixture(scope="session")
 def train_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Train for a moment and return the run's folder, which is nobody's own: for `trained`."""
+    """Train for a moment and return the run's folder, which is nobody's own: for `trained`.
+
+    Of the processes of one pytest the first that asks for a run trains it, and others wait for it.
+    """
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
     @functools.cache
     def train(*arguments: object) -> Path:
-        trainer = Trainer(tmp_path_factory.mktemp("trained"), PROGRAM)
-        trainer.run("train", "--run-name", "run", *arguments)
-        return trainer.folder / "runs/run"
+        words = " ".join(map(str, arguments))
+        run = shared / f"trained-{zlib.crc32(words.encode()):08x}"
+        with run.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not run.exists():
+                trainer = Trainer(tmp_path_factory.mktemp("trained"), PROGRAM)
+                trainer.run("train", "--run-name", "run", *arguments)
+                (trainer.folder / "runs/run").rename(run)
+        return run
 
     return train
 

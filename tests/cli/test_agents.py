@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import re
 
 import pytest
 from program import Trainer
+from run_files import column, rows
 
 SMALL = ["--num-envs", 4, "--total-steps", 600, "--torch-threads", 1]
 
@@ -33,27 +33,38 @@ def test_scores_are_of_an_agent_and_of_all(trainer: Trainer) -> None:
 
 
 def test_what_agents_have_not_is_refused_in_a_line(trainer: Trainer) -> None:
-    for words, problem in [
-        (["--backend", "sync"], "`simple_spread` has agents, and needs `backend` = auto"),
-        (["--num-players", 2], "has agents (num_agents) and no players"),
-        (["--num-agents", 65], "must lie between 0 and 64"),
-        (["--env-id", "cart_poles", "--continuous", "true"], "has no continuous actions"),
-        (["--env-id", "CartPole-v1"], "several agents act at once"),
-        (["--env-id", "cart_poles", "--lstm-size", 8], "in one process, and without an LSTM"),
+    spread = ["train", "mappo-simple-spread", *SMALL]
+    trainer.assert_refused(
+        ([*spread, "--backend", "sync"], "`simple_spread` has agents, and needs `backend` = auto"),
+        ([*spread, "--num-players", 2], "has agents (num_agents) and no players"),
+        ([*spread, "--num-agents", 65], "must lie between 0 and 64"),
         (
-            ["--recipe", "envpool"],
+            [*spread, "--env-id", "cart_poles", "--continuous", "true"],
+            "has no continuous actions",
+        ),
+        ([*spread, "--env-id", "CartPole-v1"], "several agents act at once"),
+        (
+            [*spread, "--env-id", "cart_poles", "--lstm-size", 8],
+            "in one process, and without an LSTM",
+        ),
+        (
+            [*spread, "--recipe", "envpool"],
             "`recipe` = envpool is not read: `simple_spread` is no Atari game",
         ),
-        (["--clip-reward", "true"], "`clip_reward` = true is not read"),
-        (["--env-id", "pettingzoo:none", "--frame-stack", 2], "`frame_stack` = 2 is not read"),
-    ]:
-        _, err = trainer.run("train", "mappo-simple-spread", *SMALL, *words, status=1)
-        assert problem in err, err
-        assert len(err.strip().splitlines()) <= 3, err
-    _, err = trainer.run("train", "ppo-cartpole", "--num-agents", 3, status=1)
-    assert err == "error: `CartPole-v1` has one agent; num_agents is 3\n"
-    _, err = trainer.run("train", "maddpg-simple-spread", "--exploration-noise", 0.5, status=1)
-    assert "`exploration_noise` = 0.5 is not read: discrete actions are drawn" in err
+        ([*spread, "--clip-reward", "true"], "`clip_reward` = true is not read"),
+        (
+            [*spread, "--env-id", "pettingzoo:none", "--frame-stack", 2],
+            "`frame_stack` = 2 is not read",
+        ),
+        (
+            ["train", "ppo-cartpole", "--num-agents", 3],
+            "error: `CartPole-v1` has one agent; num_agents is 3\n",
+        ),
+        (
+            ["train", "maddpg-simple-spread", "--exploration-noise", 0.5],
+            "`exploration_noise` = 0.5 is not read: discrete actions are drawn",
+        ),
+    )
 
 
 # Two agents of PettingZoo's: each is worth 1 for the action that it sees, and one leaves early.
@@ -107,8 +118,7 @@ def test_agents_of_pettingzoo_learn_and_leave_when_their_episodes_end(trainer: T
     of_pair = ["--env-id", "pettingzoo:pair", *arguments, "--total-steps", 8192]
     out, _ = trainer.run("train", *of_pair, "--run-name", "run", "--central-critic", "true")
     assert "2 agents in each of 4 environments one after another (pettingzoo)" in out
-    with (trainer.folder / "runs/run/episodes.csv").open() as table:
-        games = list(csv.DictReader(table))
+    games = rows(trainer.folder / "runs/run/episodes.csv")
     for place, length in enumerate((3, 6)):
         own = [game for game in games if int(game["env"]) % 2 == place]
         assert {int(game["length"]) for game in own} == {length}
@@ -128,8 +138,7 @@ def test_what_absent_agents_are_worth_is_no_matter(trainer: Trainer) -> None:
     arguments = ["--num-envs", 4, "--num-steps", 12, "--gamma", 0, "--learning-rate", 1e-2]
     of_pair = ["--env-id", "pettingzoo:pair", *arguments, "--torch-threads", 1]
     trainer.run("train", *of_pair, "--total-steps", 4096, "--run-name", "run")
-    with (trainer.folder / "runs/run/updates.csv").open() as table:
-        explained = [float(row["explained_variance"]) for row in csv.DictReader(table)]
+    explained = column(trainer.folder / "runs/run/updates.csv", "explained_variance")
     assert min(explained[-10:]) > 0.95
 
 
@@ -146,12 +155,15 @@ def test_what_goes_wrong_with_agents_of_python_is_said(trainer: Trainer) -> None
     _, err = trainer.run("train", "--env-id", "pettingzoo:pair", *arguments, status=1)
     assert "the ball is lost" in err
     assert re.search(r'pair.py", line \d+, in step', err), "where it happened"
-    for words, problem in [
+    cases = [
         (["pettingzoo:nowhere"], "`nowhere` cannot be imported"),
         (["pettingzoo:json"], "`json` has no `parallel_env`"),
         (["pettingzoo:pair", "--num-agents", 3], "`pair` has 2 agents; num_agents is 3"),
-    ]:
-        _, err = trainer.run("train", "--env-id", *words, *arguments, status=1)
+    ]
+    lines = [["train", "--env-id", *words, *arguments] for words, _ in cases]
+    said = trainer.run_all(*lines)
+    for (_, problem), (status, _, err) in zip(cases, said, strict=True):
+        assert status == 1, err
         assert problem in err, err
         assert "Traceback" not in err, err
         assert "Error:" not in err, "nobody asked which class of Python's it is"

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 import statistics
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import av
 import pytest
 from PIL import Image
-from program import CARTPOLE, INVADERS, MODULE, Trainer
+from program import CARTPOLE, CARTPOLE_RUN, INVADERS_RUN, MODULE, Trainer
 
 
 def test_eval_reports_each_return_and_their_mean(
     trainer: Trainer, trained: Callable[..., Path]
 ) -> None:
-    trained("--total-steps", 1024, *CARTPOLE)
+    trained(*CARTPOLE_RUN)
     out, _ = trainer.run("eval", "runs/run", "--episodes", 7, "--num-envs", 3)
     returns = [float(value) for value in re.findall(r"^game \d+: ([\d.]+) in", out, re.MULTILINE)]
     assert len(returns) == 7
@@ -30,7 +28,7 @@ def test_eval_reports_each_return_and_their_mean(
 
 
 def test_dump_frames_saves_a_whole_game(trainer: Trainer, trained: Callable[..., Path]) -> None:
-    trained("--total-steps", 16, "--max-episode-frames", 200, *INVADERS)
+    trained(*INVADERS_RUN)
     out, _ = trainer.run("dump-frames", "runs/run", "frames/of a game")
     frames = list((trainer.folder / "frames/of a game").iterdir())
     numbers = sorted(int(re.fullmatch(r"out0-(\d+)\.png", frame.name)[1]) for frame in frames)
@@ -47,7 +45,7 @@ def test_dump_frames_saves_a_whole_game(trainer: Trainer, trained: Callable[...,
 
 
 def test_eval_saves_games_as_videos(trainer: Trainer, trained: Callable[..., Path]) -> None:
-    trained("--total-steps", 16, "--max-episode-frames", 200, *INVADERS)
+    trained(*INVADERS_RUN)
     arguments = ["--episodes", 3, "--num-envs", 1, "--video-dir", "deep/videos"]
     out, _ = trainer.run("eval", "runs/run", *arguments, "--record-every", 2)
     videos = sorted((trainer.folder / "deep/videos").glob("*.mp4"))
@@ -66,7 +64,7 @@ def test_eval_keeps_the_videos_of_the_games_that_it_prints(
     trainer: Trainer, trained: Callable[..., Path]
 ) -> None:
     """Not those that envs begin, or even end, while others still play their share."""
-    trained("--total-steps", 16, "--max-episode-frames", 200, *INVADERS)
+    trained(*INVADERS_RUN)
     arguments = ["--episodes", 3, "--num-envs", 2, "--video-dir", "videos"]
     printed = []
     for _ in range(2):
@@ -80,7 +78,7 @@ def test_eval_keeps_the_videos_of_the_games_that_it_prints(
 def test_eval_fails_where_its_result_is_lost(
     trainer: Trainer, trained: Callable[..., Path]
 ) -> None:
-    trained("--total-steps", 256, *CARTPOLE)
+    trained(*CARTPOLE_RUN)
     with Path("/dev/full").open("w") as full:
         _, err = trainer.run("eval", "runs/run", "--episodes", 1, status=1, stdout=full)
     assert err.startswith("error: could not write `standard output`")
@@ -110,7 +108,7 @@ def options(help_text: str) -> dict[str, str]:
 def test_help_explains_every_setting_with_its_default(
     trainer: Trainer, trained: Callable[..., Path]
 ) -> None:
-    trained("--total-steps", 16, *INVADERS)
+    trained(*INVADERS_RUN)
     settings = (trainer.folder / "runs/run/settings.toml").read_text()
     names = re.findall(r"^(\w+) =", settings, re.MULTILINE)
     explained = options(trainer.run("train", "--help")[0])
@@ -127,15 +125,23 @@ def test_help_explains_every_setting_with_its_default(
 
 
 def test_help_shows_the_settings_of_what_is_named(trainer: Trainer) -> None:
-    for arguments in (["a2c-cartpole"], ["--algorithm", "a2c"]):
-        explained = options(trainer.run("train", *arguments, "--help")[0])
+    lines = (
+        ["train", "a2c-cartpole", "--help"],
+        ["train", "--algorithm", "a2c", "--help"],
+        ["train", "a2c-atari", "-h"],
+        ["train", "-h"],
+        ["train", "--algorithm", "dqn", "--help"],
+    )
+    said = trainer.run_all(*lines)
+    assert [status for status, _, _ in said] == [0] * len(lines)
+    *of_a2c, on_atari, plain, of_dqn = (options(out) for _, out, _ in said)
+    for explained in of_a2c:
         assert "clip_coef" not in explained
         assert "[default: 5]" in explained["num_steps"]
         assert "rmsprop_eps" in explained
         assert "num_players" in explained
-    assert "[default: 16]" in options(trainer.run("train", "a2c-atari", "-h")[0])["num_envs"]
-    assert "rmsprop_eps" not in options(trainer.run("train", "-h")[0])
-    of_dqn = options(trainer.run("train", "--algorithm", "dqn", "--help")[0])
+    assert "[default: 16]" in on_atari["num_envs"]
+    assert "rmsprop_eps" not in plain
     assert not {"num_players", "continuous", "continuous_action_threshold"} & set(of_dqn)
 
 
@@ -194,57 +200,29 @@ WRONG_COMMAND_LINES: list[list[str]] = [
     ["train", "--" + 5000 * "a"],
     [5000 * "a"],
 ]
-# Tries them one after the other in one process, for the program takes half a second to start.
-TRY_ALL = """
-import json, sys
-from rust_trainer import main
-for words in json.loads(sys.argv[1]):
-    status = main(words)
-    for file in (sys.stdout, sys.stderr):
-        print(f"{status=}", file=file, flush=True)
-"""
 
 
-@pytest.fixture(scope="module")
-def tried(tmp_path_factory: pytest.TempPathFactory) -> Callable[[list[str]], tuple[int, str, str]]:
-    """Return the status, stdout and stderr of each of them, which leave no run behind."""
-    trainer = Trainer(tmp_path_factory.mktemp("mistakes"), [sys.executable, "-c", TRY_ALL])
-    lines = [["train", *arguments] for arguments, _ in MISTAKES] + WRONG_COMMAND_LINES
-    said = trainer.run(json.dumps(lines))
-    outs, errs = (re.split(r"status=(\d+)\n", text) for text in said)
-    assert len(outs) == len(errs) == 2 * len(lines) + 1
+def test_a_mistake_is_one_line_that_names_it(trainer: Trainer) -> None:
+    said = trainer.run_all(*(["train", *arguments] for arguments, _ in MISTAKES))
+    for (arguments, words), (status, out, err) in zip(MISTAKES, said, strict=True):
+        assert (status, out) == (1, ""), arguments
+        assert err.startswith("error: "), arguments
+        assert err.count("\n") == 1, arguments
+        assert len(err) < 1000, arguments
+        for word in words:
+            assert word in err, arguments
     assert not (trainer.folder / "runs").exists()
 
-    def one(words: list[str]) -> tuple[int, str, str]:
-        place = 2 * lines.index(words)
-        return int(outs[place + 1]), outs[place], errs[place]
 
-    return one
-
-
-@pytest.mark.parametrize(("arguments", "words"), MISTAKES)
-def test_a_mistake_is_one_line_that_names_it(
-    tried: Callable[..., tuple[int, str, str]], arguments: list[str], words: list[str]
-) -> None:
-    status, out, err = tried(["train", *arguments])
-    assert (status, out) == (1, "")
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    assert len(err) < 1000
-    for word in words:
-        assert word in err
-
-
-@pytest.mark.parametrize("arguments", WRONG_COMMAND_LINES)
-def test_a_wrong_command_line_is_status_2(
-    tried: Callable[..., tuple[int, str, str]], arguments: list[str]
-) -> None:
-    status, _, err = tried(arguments)
-    assert status == 2
-    assert len(err) < 2000
-    assert "Usage" in err or "--help" in err
-    assert err.count("\n") == 1 or not arguments
-    assert ":;" not in err
+def test_a_wrong_command_line_is_status_2(trainer: Trainer) -> None:
+    said = trainer.run_all(*WRONG_COMMAND_LINES)
+    for arguments, (status, _, err) in zip(WRONG_COMMAND_LINES, said, strict=True):
+        assert status == 2, arguments
+        assert len(err) < 2000, arguments
+        assert "Usage" in err or "--help" in err, arguments
+        assert err.count("\n") == 1 or not arguments, arguments
+        assert ":;" not in err, arguments
+    assert not (trainer.folder / "runs").exists()
 
 
 @pytest.mark.parametrize(
@@ -282,7 +260,7 @@ def test_an_unknown_setting_in_a_file_is_named(trainer: Trainer) -> None:
 def test_a_checkpoint_is_no_run_to_go_on_with(
     trainer: Trainer, trained: Callable[..., Path]
 ) -> None:
-    trained("--total-steps", 16, *INVADERS)
+    trained(*INVADERS_RUN)
     checkpoint = "runs/run/checkpoints/step-000000000016.safetensors"
     before = (trainer.folder / checkpoint).read_bytes()
     _, err = trainer.run("train", "--resume", checkpoint, "--total-steps", 32, status=1)
@@ -291,11 +269,12 @@ def test_a_checkpoint_is_no_run_to_go_on_with(
 
 
 def test_a_resumed_run_keeps_what_it_learns(trainer: Trainer, trained: Callable[..., Path]) -> None:
-    trained("--total-steps", 16, *INVADERS)
-    _, err = trainer.run("train", "--resume", "runs/run", "--gamma", 0.5, status=1)
-    assert "`gamma`" in err
-    _, err = trainer.run("train", "--resume", "runs/run", "--total-steps", 15, status=1)
-    assert "setting `total_steps` = 15 is less than the 16 agent steps that the run has had" in err
+    trained(*INVADERS_RUN)
+    resume = ["train", "--resume", "runs/run"]
+    fewer = "setting `total_steps` = 15 is less than the 16 agent steps that the run has had"
+    trainer.assert_refused(
+        ([*resume, "--gamma", 0.5], "`gamma`"), ([*resume, "--total-steps", 15], fewer)
+    )
     file = trainer.folder / "runs/run/settings.toml"
     file.write_text(re.sub(r"^num_steps = .*\n", "", file.read_text(), flags=re.MULTILINE))
     _, err = trainer.run("train", "--resume", "runs/run", status=1)

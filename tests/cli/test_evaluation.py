@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from program import CARTPOLE, INVADERS, Trainer, read_checkpoint
-
-
-def rows(run: Path) -> list[dict[str, str]]:
-    with (run / "evaluations.csv").open() as table:
-        return list(csv.DictReader(table))
+from program import CARTPOLE, CARTPOLE_RUN, INVADERS, Trainer, read_checkpoint
+from run_files import rows
 
 
 def test_eval_plays_the_games_of_the_best_evaluation_again(trainer: Trainer) -> None:
@@ -23,7 +18,7 @@ def test_eval_plays_the_games_of_the_best_evaluation_again(trainer: Trainer) -> 
         "train", "--run-name", "run", *arguments, *CARTPOLE, "--total-steps", 2048, "--seed", 7
     )
     run = trainer.folder / "runs/run"
-    found = rows(run)
+    found = rows(run / "evaluations.csv")
     assert [int(row["step"]) for row in found] == [512, 1024, 1536, 2048]
     assert err.count("evaluation at agent step") == 4
     best = max(found, key=lambda row: float(row["mean"]))
@@ -48,7 +43,7 @@ def test_games_of_atari_are_evaluated_whole_and_the_run_does_not_notice(trainer:
         read_checkpoint(trainer.folder / "runs" / run / name)[1] for run in ("run", "plain")
     ]
     assert watched == plain
-    for row in rows(trainer.folder / "runs/run"):
+    for row in rows(trainer.folder / "runs/run/evaluations.csv"):
         assert float(row["length"]) > 80, "cut by the limit alone: 400 frames"
         assert float(row["mean"]) % 5 == pytest.approx(0, abs=2.5), "raw points, not clipped"
 
@@ -56,14 +51,16 @@ def test_games_of_atari_are_evaluated_whole_and_the_run_does_not_notice(trainer:
 def test_best_is_refused_where_there_is_none(
     trainer: Trainer, trained: Callable[..., Path]
 ) -> None:
-    trained("--total-steps", 256, *CARTPOLE)
-    checkpoint = "runs/run/checkpoints/step-000000000256.safetensors"
-    for path, words in [
+    trained(*CARTPOLE_RUN)
+    checkpoint = "runs/run/checkpoints/step-000000001024.safetensors"
+    cases = (
         ("runs/run", "eval_every"),
         ("runs/none", "does not exist"),
         (checkpoint, "--best takes a run's folder"),
-    ]:
-        _, err = trainer.run("eval", path, "--best", status=1)
+    )
+    said = trainer.run_all(*(["eval", path, "--best"] for path, _ in cases))
+    for (path, words), (status, _, err) in zip(cases, said, strict=True):
+        assert status == 1, err
         assert words in err
         assert path in err
         assert err.count("\n") == 1

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from program import CARTPOLE, Trainer
+from program import CARTPOLE, CARTPOLE_RUN, Trainer
 from waiting import wait_until
 
 
@@ -17,7 +17,7 @@ def test_a_full_disk_is_named_and_earlier_checkpoints_stay(
     trainer: Trainer, trained: Callable[..., Path]
 ) -> None:
     """`ulimit -f` stands for the disk, and would end the program; the next checkpoint is larger."""
-    trained("--total-steps", 1024, *CARTPOLE)
+    trained(*CARTPOLE_RUN)
     [before] = trainer.checkpoints()
 
     def limit() -> None:
@@ -39,7 +39,7 @@ def test_what_was_learned_outlives_the_folder_of_the_run(
     trainer: Trainer, trained: Callable[..., Path]
 ) -> None:
     """It goes while no checkpoint is written, which would be what cannot be."""
-    run = trained("--total-steps", 1024, *CARTPOLE)
+    run = trained(*CARTPOLE_RUN)
     rows, gone = (run / "updates.csv").read_text(), trainer.folder / "gone"
     rarely = ["--total-steps", 10_000_000, "--checkpoint-every", 10_000_000]
     process = trainer.start("train", "--resume", "runs/run", *rarely)
@@ -77,7 +77,8 @@ def test_a_file_of_pytorch_is_never_loaded(trainer: Trainer) -> None:
 
     for name, protocol in [("a.pt", 2), ("a.safetensors", 4)]:
         (trainer.folder / name).write_bytes(pickle.dumps(Payload(), protocol))
-        _, err = trainer.run("eval", name, status=1)
-        assert f"`{name}`: is a file of PyTorch or Python (a pickle)" in err
-        assert err.count("\n") == 1
-        assert not made.exists()
+    problem = "is a file of PyTorch or Python (a pickle)"
+    trainer.assert_refused(
+        *((["eval", name], f"`{name}`: {problem}") for name in ("a.pt", "a.safetensors"))
+    )
+    assert not made.exists()

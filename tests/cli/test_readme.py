@@ -16,15 +16,14 @@ PAGES = (ROOT / "README.md", ROOT / "docs/command-line.md")
 TEXT = "".join(page.read_text() for page in PAGES)
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 COMMANDS = [line for block in BLOCKS for line in block.replace("\\\n", " ").splitlines()]
-# The first runs this test; the others are what `scripts/wheels --check` does.
-ELSEWHERE = ("./scripts/test", "./scripts/wheels", "pip install")
+# The first runs this test, and then come what `scripts/wheels --check` does; `doctor`, which may
+# rightly call a busy machine a problem, is what `test_commands.py` looks at.
+ELSEWHERE = ("./scripts/test", "./scripts/wheels", "pip install", "./scripts/train doctor")
 # What takes long is made small: these numbers, and what is added to a command that trains.
 SMALLER = {"1000000": "256", "2000000": "512", "100000": "256", "250000": "256", "1-5": "1,2"}
 SMALLER |= {"20": "1", "40": "2"}
 OTHERS = ("watch", "play", "eval", "versus", "league", "dump-frames", "report", "export")
-OTHERS += ("doctor", "--help")
-# On a busy machine a matrix product may not scale, which it rightly calls a problem.
-DOCTOR = "./scripts/train doctor"
+OTHERS += ("--help",)
 
 
 def typed(command: str) -> list[str]:
@@ -41,7 +40,7 @@ def typed(command: str) -> list[str]:
     if "--eval-every" in words:
         words += ["--eval-episodes", "1"]
     if "--run-name" in words:  # what others evaluate, record and compare
-        words += ["--max-episode-frames", "600"]
+        words += ["--max-episode-frames", "200"]
     return words
 
 
@@ -62,8 +61,7 @@ def test_commands_run_in_their_order(tmp_path: Path) -> None:
         ended = subprocess.run(
             words, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True
         )
-        good = (0, 1) if command == DOCTOR else (0,)
-        assert ended.returncode in good, f"{shlex.join(words)}\n{ended.stdout}{ended.stderr}"
+        assert ended.returncode == 0, f"{shlex.join(words)}\n{ended.stdout}{ended.stderr}"
     made = ("runs/space-invaders/curve.png", "runs/with-frames", "videos", "frames")
     assert all((tmp_path / name).exists() for name in made)
 

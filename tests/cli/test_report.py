@@ -14,7 +14,7 @@ import browser
 import numpy as np
 import pandas as pd
 import pytest
-from program import INVADERS, PROGRAM, ROOT, Trainer
+from program import INVADERS_RUN, PROGRAM, ROOT, Trainer
 
 RESULTS = ROOT / "docs/results"
 PPO = [RESULTS / f"space-invaders-ppo-1m-seed{seed}" for seed in (1, 2, 3)]
@@ -166,22 +166,19 @@ def test_self_play_has_curves_of_lengths_and_no_scores(trainer: Trainer) -> None
 
 def test_what_cannot_be_reported_is_refused_in_a_line(trainer: Trainer) -> None:
     (trainer.folder / "empty").mkdir()
-    for arguments, words in [
-        (["none"], "`none` does not exist"),
-        (["empty"], "`empty` has no run"),
-        ([RESULTS / "README.md"], "is a file"),
-        ([A2C, "--output", "none/page.html"], "does not exist"),
-        ([A2C, "--output", "empty"], "is a folder"),
-    ]:
-        _, err = trainer.run("report", *arguments, status=1)
-        assert words in err
-        assert err.count("\n") == 1
+    trainer.assert_refused(
+        (["report", "none"], "`none` does not exist"),
+        (["report", "empty"], "`empty` has no run"),
+        (["report", RESULTS / "README.md"], "is a file"),
+        (["report", A2C, "--output", "none/page.html"], "does not exist"),
+        (["report", A2C, "--output", "empty"], "is a folder"),
+    )
 
 
 def test_the_best_checkpoint_plays_in_the_page(
     trainer: Trainer, trained: Callable[..., Path]
 ) -> None:
-    trained("--total-steps", 16, "--max-episode-frames", 400, *INVADERS)
+    trained(*INVADERS_RUN)
     out, err = trainer.run("report", "runs/run", "--video")
     assert err == ""
     assert "run plays a game" in out

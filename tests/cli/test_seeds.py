@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import fcntl
 import json
 import os
@@ -13,15 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from program import Trainer
+from run_files import column, rows
 
 SHORT = ["ppo-cartpole", "--run-name", "all", "--total-steps", 2048]
 
 
 def scores(folder: Path) -> dict[tuple[str, int], float]:
-    with (folder / "results.csv").open() as table:
-        return {
-            (row["env_id"], int(row["seed"])): float(row["score"]) for row in csv.DictReader(table)
-        }
+    results = rows(folder / "results.csv")
+    return {(row["env_id"], int(row["seed"])): float(row["score"]) for row in results}
 
 
 def threads(run: Path) -> list[str]:
@@ -30,9 +28,7 @@ def threads(run: Path) -> list[str]:
 
 
 def mean_of_last_games(run: Path) -> float:
-    with (run / "episodes.csv").open() as table:
-        returns = [float(row["raw_return"]) for row in csv.DictReader(table)]
-    return float(np.mean(returns[-100:]))
+    return float(np.mean(column(run / "episodes.csv", "raw_return")[-100:]))
 
 
 def test_seeds_are_trained_side_by_side_and_summed_up(trainer: Trainer) -> None:
@@ -128,18 +124,18 @@ def test_runs_that_ended_go_on_to_a_later_end(trainer: Trainer) -> None:
     _, err = trainer.run("seeds", "--resume", "runs/all", status=1)
     os.close(lock)
     assert "another process" in err
-    for name, value, words in [("gamma", 0.5, "cannot change"), ("total-steps", 9, "2048")]:
-        _, err = trainer.run("seeds", "--resume", "runs/all", f"--{name}", value, status=1)
-        assert words in err
+    resume = ["seeds", "--resume", "runs/all"]
+    trainer.assert_refused(
+        ([*resume, "--gamma", 0.5], "cannot change"), ([*resume, "--total-steps", 9], "2048")
+    )
     trainer.run("seeds", "--resume", "runs/all", "--total-steps", 3072)
     results = json.loads((folder / "results.json").read_text())
     assert [run["step"] for run in results["runs"]] == [3072]
     assert "total_steps = 3072\n" in (folder / "plan.toml").read_text()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words", "status"),
-    [
+def test_a_mistake_starts_no_run(trainer: Trainer) -> None:
+    cases = (
         (["ppo-cartpole"], "--seeds", 2),
         (["--seeds", "1-x"], "`x` is no seed", 2),
         (["--seeds", "1", "--jobs", "0"], "--jobs", 2),
@@ -147,12 +143,10 @@ def test_runs_that_ended_go_on_to_a_later_end(trainer: Trainer) -> None:
         (["--seeds", "1", "--seed", "3"], "--seeds 1-3", 1),
         (["--seeds", "1-2", "--gamma", "7"], "gamma", 1),
         (["--resume", "runs"], "has no plan.toml", 1),
-    ],
-)
-def test_a_mistake_starts_no_run(
-    trainer: Trainer, arguments: list[str], words: str, status: int
-) -> None:
-    _, err = trainer.run("seeds", *arguments, status=status)
-    assert words in err
-    assert err.count("\n") == 1
+    )
+    said = trainer.run_all(*(["seeds", *arguments] for arguments, _, _ in cases))
+    for (arguments, words, status), (ended, _, err) in zip(cases, said, strict=True):
+        assert ended == status, (arguments, err)
+        assert words in err, (arguments, err)
+        assert err.count("\n") == 1, arguments
     assert not (trainer.folder / "runs").exists()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from program import CARTPOLE, INVADERS, Trainer, read_checkpoint
+from program import CARTPOLE_RUN, INVADERS, Trainer, read_checkpoint
+from run_files import learned, rows
 
 # Games of 30 agent steps, in two environments of two players each.
 PONG = [
@@ -17,28 +17,6 @@ PONG = [
     "--noop-max", 0, "--anneal-lr", "false", "--checkpoint-every", 64,
     *INVADERS,
 ]  # fmt: skip
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open() as table:
-        return list(csv.DictReader(table))
-
-
-def learned(path: Path) -> dict[str, bytes]:
-    """Return a checkpoint's tensors but for the states of its games.
-
-    The same game of PettingZoo's ALE is saved as other bytes in another process, which plays on
-    as any other.
-    """
-    data = path.read_bytes()
-    start = 8 + int.from_bytes(data[:8], "little")
-    tensors = json.loads(data[8:start])
-    del tensors["__metadata__"]
-    return {
-        name: data[start + first : start + end]
-        for name, (first, end) in ((name, of["data_offsets"]) for name, of in tensors.items())
-        if not name.startswith("env_state")
-    }
 
 
 def test_a_run_of_self_play_from_training_to_playing(trainer: Trainer) -> None:
@@ -99,43 +77,41 @@ def test_agents_are_compared_in_a_table(trainer: Trainer, trained: Callable[...,
     again, _ = trainer.run("versus", "runs/run", *against, *how, "again.csv")
     assert again == out
     assert (trainer.folder / "again.csv").read_text() == (trainer.folder / "table.csv").read_text()
-    _, err = trainer.run("versus", "runs/run", "self", *how, "table.csv", status=1)
-    assert "could not create `table.csv`" in err
-    out, err = trainer.run("versus", "runs/run", "self", *how, "none/table.csv", status=1)
-    assert "could not create `none/table.csv`" in err
-    assert "random" not in out
-    to_one_file = ["--pairs", "one.csv", "--csv", "one.csv"]
-    _, err = trainer.run("league", "runs/run", "random", *how[:-1], *to_one_file, status=1)
-    assert "--csv and --pairs name one file" in err
-    # The run was never evaluated, so it has no best; and a start that fails makes no table.
-    _, err = trainer.run("versus", "runs/run", "random", "--best", *how, "best.csv", status=1)
-    assert "best" in err
+    versus = ["versus", "runs/run"]
+    league = ["league", "runs/run", "random", *how[:-1], "--pairs", "one.csv", "--csv", "one.csv"]
+    trainer.assert_refused(
+        ([*versus, "self", *how, "table.csv"], "could not create `table.csv`"),
+        # Before a game is played, whose result would be printed.
+        ([*versus, "self", *how, "none/table.csv"], "could not create `none/table.csv`"),
+        (league, "--csv and --pairs name one file"),
+        # The run was never evaluated, so it has no best; and a start that fails makes no table.
+        ([*versus, "random", "--best", *how, "best.csv"], "best"),
+    )
     assert not (trainer.folder / "best.csv").exists()
 
 
 def test_versus_refuses_what_cannot_be_compared(
     trainer: Trainer, trained: Callable[..., Path]
 ) -> None:
-    trained("--total-steps", 256, *CARTPOLE)
-    _, err = trainer.run("versus", "runs/run", "random", status=1)
-    assert "runs/run" in err
-    assert "num_players` is 1; only games for two have another side" in err
-    assert err.count("\n") == 1
-    for arguments, words in (
-        (["--episodes", 5], "must be an even number"),
-        (["--num-envs", 1], "must be an even number"),
-        ([], "<OPPONENTS>"),
-    ):
-        opponent = ["random"] if arguments else []
-        _, err = trainer.run("versus", "runs/run", *opponent, *arguments, status=2)
-        assert words in err
-    _, err = trainer.run("versus", "runs/nothing", "random", status=1)
-    assert "runs/nothing" in err
+    trained(*CARTPOLE_RUN)
+    even = "must be an even number"
+    cases = (
+        (["runs/run", "random"], 1, "num_players` is 1; only games for two have another side"),
+        (["runs/run", "random", "--episodes", 5], 2, even),
+        (["runs/run", "random", "--num-envs", 1], 2, even),
+        (["runs/run"], 2, "<OPPONENTS>"),
+        (["runs/nothing", "random"], 1, "runs/nothing"),
+    )
+    said = trainer.run_all(*(["versus", *arguments] for arguments, _, _ in cases))
+    for (arguments, status, words), (ended, _, err) in zip(cases, said, strict=True):
+        assert ended == status, (arguments, err)
+        assert words in err, (arguments, err)
+    assert "runs/run" in said[0][2]
+    assert said[0][2].count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+def test_self_play_refuses_games_for_one(trainer: Trainer) -> None:
+    cases = (
         (["BreakoutNoFrameskip-v4"], "is no game for two; backgammon, boxing"),
         (["CartPole-v1"], "num_players"),
         (["PongNoFrameskip-v4", "--backend", "ale"], "num_players=2: it has one"),
@@ -143,13 +119,7 @@ def test_versus_refuses_what_cannot_be_compared(
             ["ALE/Backgammon-v5", "--backend", "native", "--sticky-actions", 0.25],
             "backgammon: how two play it is not known",
         ),
-    ],
-)
-def test_self_play_refuses_games_for_one(
-    trainer: Trainer, arguments: list[object], words: str
-) -> None:
-    game = ["--num-players", 2, "--env-id", *arguments]
-    _, err = trainer.run("train", "--run-name", "run", *game, status=1)
-    assert words in err
-    assert err.count("\n") == 1, err
+    )
+    line = ["train", "--run-name", "run", "--num-players", 2, "--env-id"]
+    trainer.assert_refused(*(([*line, *game], words) for game, words in cases))
     assert not (trainer.folder / "runs").exists()

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from program import CARTPOLE, INVADERS, Trainer, without_waits
+from program import CARTPOLE, INVADERS, INVADERS_RUN, Trainer, without_waits
 from waiting import wait_until
 
 ASYNC = ["--backend", "async", *CARTPOLE]
@@ -117,8 +117,8 @@ def test_a_signal_during_an_evaluation_leaves_it_to_the_resumed_run(trainer: Tra
 def test_a_signal_ends_the_games_of_an_export(
     trainer: Trainer, trained: Callable[..., Path]
 ) -> None:
-    trained("--total-steps", 16, *INVADERS)
-    process = trainer.start("export", "runs/run", "--hub", "hub", "--episodes", 1_000)
+    trained(*INVADERS_RUN)
+    process = trainer.start("export", "runs/run", "--hub", "hub", "--episodes", 10_000)
     wait_until(lambda: "libtorch_python" in Path(f"/proc/{process.pid}/maps").read_text())
     time.sleep(1)
     process.send_signal(signal.SIGINT)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from program import CARTPOLE, Trainer
 
 
-@pytest.mark.parametrize(
-    ("arguments", "meant"),
-    [
+def test_what_was_probably_meant_is_said(trainer: Trainer) -> None:
+    cases = (
         (["train", "--enviroment-id", "CartPole-v1"], "'--env-id'"),
         (["--environment-id", "CartPole-v1"], "'--env-id'"),
         (["train", "--gama", "0.9"], "'--gamma'"),
@@ -16,17 +14,15 @@ from program import CARTPOLE, Trainer
         (["evl", "runs/run"], "'eval'"),
         (["trian"], "'train'"),
         (["ppo-atri"], "'ppo-atari'"),
-    ],
-)
-def test_what_was_probably_meant_is_said(
-    trainer: Trainer, arguments: list[str], meant: str
-) -> None:
-    _, err = trainer.run(*arguments, status=2)
-    assert meant in err
-    assert err.count("\n") == 1
-    # One name, and none that is only spelled alike.
-    assert "--env-timeout" not in err
-    assert "--resume" not in err
+    )
+    said = trainer.run_all(*(arguments for arguments, _ in cases))
+    for (arguments, meant), (status, _, err) in zip(cases, said, strict=True):
+        assert status == 2, arguments
+        assert meant in err, arguments
+        assert err.count("\n") == 1, arguments
+        # One name, and none that is only spelled alike.
+        assert "--env-timeout" not in err, arguments
+        assert "--resume" not in err, arguments
 
 
 def test_an_option_or_a_preset_without_a_command_is_of_train(trainer: Trainer) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from PIL import Image
-from program import CARTPOLE, INVADERS, PROGRAM, Trainer, read_checkpoint
+from program import CARTPOLE, INVADERS_RUN, PROGRAM, Trainer, read_checkpoint
+from run_files import rows
 
 # What CleanRL's PPO logs, and its plots read.
 CLEANRL = {
@@ -34,15 +34,14 @@ def test_cleanrls_tags_are_there(run: Path) -> None:
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     events = accumulator.EventAccumulator(str(run), size_guidance={"scalars": 0}).Reload()
     assert set(events.Tags()["scalars"]) >= CLEANRL
-    with (run / "updates.csv").open() as table:
-        rows = list(csv.DictReader(table))
+    updates = rows(run / "updates.csv")
     clipped = [(event.step, event.value) for event in events.Scalars("losses/clipfrac")]
-    assert clipped == [(int(row["step"]), float(row["clip_fraction"])) for row in rows]
+    assert clipped == [(int(row["step"]), float(row["clip_fraction"])) for row in updates]
     # The two estimates of one divergence are near each other, and only one is in the table.
     old = [event.value for event in events.Scalars("losses/old_approx_kl")]
     new = [event.value for event in events.Scalars("losses/approx_kl")]
     assert old == pytest.approx(new, abs=0.02)
-    assert "old_approx_kl" not in rows[0]
+    assert "old_approx_kl" not in updates[0]
 
 
 @pytest.mark.parametrize(
@@ -67,9 +66,8 @@ def test_clips_of_play_are_shown_and_change_nothing(
     trainer: Trainer, trained: Callable[..., Path]
 ) -> None:
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-    short = ["--total-steps", 16, "--max-episode-frames", 400, *INVADERS]
-    without = trained(*short)
-    trainer.run("train", *short, "--video-every", 16, "--run-name", "filmed")
+    without = trained(*INVADERS_RUN)
+    trainer.run("train", *INVADERS_RUN, "--video-every", 16, "--run-name", "filmed")
     filmed = trainer.folder / "runs/filmed"
     events = accumulator.EventAccumulator(str(filmed)).Reload()
     (clip,) = events.Images("video")
@@ -118,7 +116,6 @@ def test_the_page_of_hyper_parameters_has_the_run(run: Path) -> None:
     [session] = group.sessions
     assert session.status == api_pb2.STATUS_SUCCESS
     assert session.end_time_secs >= session.start_time_secs > 0
-    with (run / "episodes.csv").open() as table:
-        last = list(csv.DictReader(table))[-1]
+    last = rows(run / "episodes.csv")[-1]
     metrics = {metric.name.tag: metric.value for metric in session.metric_values}
     assert metrics["charts/episodic_return"] == float(last["raw_return"])

@@ -5,13 +5,13 @@ The trainer finds them in the folder where it is started.
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from program import CARTPOLE, INVADERS, Trainer
+from run_files import rows
 
 SHORT = [*CARTPOLE, "--total-steps", 1024, "--seed", 3, "--run-name", "run"]
 
@@ -72,7 +72,7 @@ class MlflowClient:
             [step] = {metric.parts[3] for metric in metrics}
             hear("log", step, dict(metric.parts[:2] for metric in metrics))
     def log_artifact(self, run_id, path, folder):
-        hear("log", 32, {folder: [path, "gif"]})
+        hear("log", 64, {folder: [path, "gif"]})
     def set_terminated(self, run_id, status): hear("finish", status)
 """
 )
@@ -84,49 +84,41 @@ def heard(trainer: Trainer) -> list[Any]:
 
 
 def last_row(run: Path) -> dict[str, str]:
-    with (run / "updates.csv").open() as table:
-        return list(csv.DictReader(table))[-1]
+    return rows(run / "updates.csv")[-1]
 
 
 @pytest.mark.parametrize(
     ("kind", "code"), [("wandb", WANDB), ("trackio", TRACKIO), ("mlflow", MLFLOW)]
 )
-def test_a_tracker_hears_what_the_tables_hold(trainer: Trainer, kind: str, code: str) -> None:
+def test_a_tracker_hears_what_the_tables_hold_and_gets_the_clips(
+    trainer: Trainer, kind: str, code: str
+) -> None:
     (trainer.folder / f"{kind}.py").write_text(code)
-    trainer.run("train", *SHORT, "--track", kind)
+    games = ["--total-steps", 64, "--max-episode-frames", 60, "--run-name", "run", *INVADERS]
+    trainer.run("train", *games, "--track", kind, "--video-every", 64)
     run = trainer.folder / "runs/run"
     first, *logged, last = heard(trainer)
     assert first[0] == "init"
     assert str(first[2]["gamma"]) == "0.99"
     assert last[0] == "finish"
     logs = [(step, values) for name, step, values in logged if name == "log"]
+    [clip] = [log for log in logs if "video" in log[1]]
+    logs.remove(clip)
+    assert clip == (64, {"video": ["runs/run/clips/000000000064.gif", "gif"]})
     steps = [step for step, _ in logs]
     assert steps == sorted(set(steps))
-    with (run / "episodes.csv").open() as table:
-        games = list(csv.DictReader(table))
     returns = {step: values for step, values in logs if "charts/episodic_return" in values}
-    assert set(returns) == {int(game["step"]) for game in games}
+    assert set(returns) == {int(game["step"]) for game in rows(run / "episodes.csv")}
+    assert returns
     step, values = logs[-1]
     row = last_row(run)
-    assert step == int(row["step"]) == 1024
+    assert step == int(row["step"]) == 64
     for tag, column in {
         "losses/policy_loss": "policy_loss",
         "losses/clipfrac": "clip_fraction",
         "charts/learning_rate": "learning_rate",
     }.items():
         assert values[tag] == pytest.approx(float(row[column])), tag
-
-
-@pytest.mark.parametrize(
-    ("kind", "code"), [("wandb", WANDB), ("trackio", TRACKIO), ("mlflow", MLFLOW)]
-)
-def test_a_tracker_gets_the_clips(trainer: Trainer, kind: str, code: str) -> None:
-    (trainer.folder / f"{kind}.py").write_text(code)
-    short = ["--total-steps", 32, "--max-episode-frames", 400, "--run-name", "run"]
-    trainer.run("train", *short, *INVADERS, "--track", kind, "--video-every", 32)
-    [clip] = [call for call in heard(trainer) if call[0] == "log" and "video" in call[2]]
-    step, values = clip[1:]
-    assert (step, values) == (32, {"video": ["runs/run/clips/000000000032.gif", "gif"]})
 
 
 def test_a_resumed_run_goes_on_under_its_id(trainer: Trainer) -> None:

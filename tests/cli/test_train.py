@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import signal
@@ -11,15 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from program import CARTPOLE, INVADERS, MODULE, PROGRAM, Trainer, read_checkpoint
+from program import CARTPOLE, INVADERS, INVADERS_RUN, MODULE, PROGRAM, Trainer, read_checkpoint
+from run_files import column
 
 # A game that the native backend does not know.
 UNPROVED = [*INVADERS, "--env-id", "ALE/Superman-v5"]
-
-
-def column(path: Path, name: str) -> list[float]:
-    with path.open() as table:
-        return [float(row[name]) for row in csv.DictReader(table)]
 
 
 def test_ppo_solves_cartpole(trainer: Trainer) -> None:
@@ -60,19 +55,35 @@ def test_a_recipe_decides_unless_a_setting_is_named(trainer: Trainer) -> None:
     assert json.loads(read_checkpoint(checkpoint)[0]["obs_shape"]) == [2, 84, 84]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+def assert_said(out: str, arguments: list[object], words: str) -> None:
+    """The backend is said, and why where a game is not proved."""
+    assert words in out
+    tells_why = "ALE/Superman-v5" in arguments
+    assert ("superman is not proved equal to ale-py" in out) == tells_why
+
+
+def test_the_backend_chosen_is_said(trainer: Trainer) -> None:
+    cases = (
         (INVADERS, "2 environments on 2 threads (native)"),
         ([*INVADERS, "--recipe", "envpool", "--env-threads", 1], "on a thread (native)"),
         (UNPROVED, "2 environments on 2 threads (ale)"),
         (
-            [*UNPROVED, "--recipe", "envpool", "--env-threads", 2],
-            "2 environments in 2 worker processes (async)",
-        ),
-        (
             [*UNPROVED, "--recipe", "envpool", "--env-threads", 1],
             "2 environments one after another (sync)",
+        ),
+    )
+    said = trainer.run_all(*(["train", "--total-steps", 16, *arguments] for arguments, _ in cases))
+    for (arguments, words), (status, out, err) in zip(cases, said, strict=True):
+        assert status == 0, err
+        assert_said(out, arguments, words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            [*UNPROVED, "--recipe", "envpool", "--env-threads", 2],
+            "2 environments in 2 worker processes (async)",
         ),
         (
             [*INVADERS, "--backend", "async", "--env-threads", 1],
@@ -80,11 +91,11 @@ def test_a_recipe_decides_unless_a_setting_is_named(trainer: Trainer) -> None:
         ),
     ],
 )
-def test_the_backend_chosen_is_said(trainer: Trainer, arguments: list[object], words: str) -> None:
+def test_the_number_of_worker_processes_is_said(
+    trainer: Trainer, arguments: list[object], words: str
+) -> None:
     out, _ = trainer.run("train", "--run-name", "run", "--total-steps", 16, *arguments)
-    assert words in out
-    tells_why = "ALE/Superman-v5" in arguments
-    assert ("superman is not proved equal to ale-py" in out) == tells_why
+    assert_said(out, arguments, words)
 
 
 def test_the_mean_is_of_the_games_that_were_played(trainer: Trainer) -> None:
@@ -151,7 +162,7 @@ def test_a_preset_gives_way_to_the_file_and_the_file_to_the_command_line(trainer
 def test_a_run_can_be_started_from_the_settings_of_another(
     trainer: Trainer, trained: Callable[..., Path]
 ) -> None:
-    trained("--total-steps", 16, *INVADERS)
+    trained(*INVADERS_RUN)
     trainer.run("train", "--config", "runs/run/settings.toml", "--run-name", "again")
     first, again = (
         tomllib.loads((trainer.folder / f"runs/{name}/settings.toml").read_text())
@@ -190,7 +201,7 @@ class Raising(gym.Env):
 
     def step(self, action):
         Raising.steps += 1
-        if Raising.steps > 1000:
+        if Raising.steps > 200:
             raise ValueError("the reactor is too hot")
         return self.observation_space.sample(), 1.0, False, False, {}
 
@@ -209,11 +220,11 @@ def test_an_env_that_raises_leaves_a_checkpoint_and_its_traceback(
     _, err = trainer.run("train", "--run-name", "run", *size, *arguments, status=1)
     message, traceback = err[err.index("error: ") :].split("\n\n", 1)
     assert "the reactor is too hot" in message
-    assert "checkpoint is of agent step 992: go on by train --resume 'runs/run'" in message
+    assert "checkpoint is of agent step 192: go on by train --resume 'runs/run'" in message
     assert message.count("\n") == 0
     assert 'raise ValueError("the reactor is too hot")' in traceback
     assert "restart_workers" not in err
-    assert trainer.checkpoints()[-1].stem == "step-000000000992"
+    assert trainer.checkpoints()[-1].stem == "step-000000000192"
 
 
 def test_frames_are_saved_while_training(trainer: Trainer) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from program import CARTPOLE, ROOT, Trainer, read_checkpoint
+from program import CARTPOLE_RUN, ROOT, Trainer, read_checkpoint
 
 GIT = ["git", "-c", "user.name=nobody", "-c", "user.email=nobody@localhost"]
 
@@ -21,7 +21,7 @@ def test_the_program_and_its_checkpoints_name_one_version(
 ) -> None:
     said, _ = trainer.run("--version")
     version = re.fullmatch(r"rust_trainer (\d+\.\d+\.\d+(\+[0-9a-f]{10,})?)\n", said)[1]
-    trained("--total-steps", 1024, *CARTPOLE)
+    trained(*CARTPOLE_RUN)
     metadata, _ = read_checkpoint(trainer.checkpoints()[-1])
     assert metadata["made_by"] == f"rust_trainer {version}"
     assert f'"rust_trainer":"{version}"' in metadata["arithmetic"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import shlex
 import shutil
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 from processes import is_running
 from program import PROGRAM, ROOT, Trainer
+from run_files import column
 from tmux import PROMPT, terminal
 from waiting import wait_until
 
@@ -29,8 +29,7 @@ def run(tmp_path: Path) -> Path:
 
 def mean_return(run: Path) -> str:
     """Return the mean of the last hundred games as it is shown."""
-    with (run / "episodes.csv").open() as games:
-        returns = [float(game["raw_return"]) for game in csv.DictReader(games)]
+    returns = column(run / "episodes.csv", "raw_return")
     return f"mean of the last 100 games: {statistics.fmean(returns[-100:]):.1f}"
 
 

@@ -65,6 +65,7 @@ def saved(emulator: str, case: int) -> tuple[AtariGame, bytes, str]:
     return game, state, digest(game)
 
 
+@pytest.mark.xdist_group("saved_games")  # which one process plays
 @pytest.mark.usefixtures("each_emulator")
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_a_restored_game_replays(case: int) -> None:
@@ -76,6 +77,7 @@ def test_a_restored_game_replays(case: int) -> None:
     assert digest(game) == expected
 
 
+@pytest.mark.xdist_group("saved_games")
 @pytest.mark.usefixtures("each_emulator")
 def test_states_are_restored_in_another_process() -> None:
     jobs, expected = [], []

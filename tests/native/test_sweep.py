@@ -1,6 +1,9 @@
 """`scripts/atari_sweep` in a short form: the native core against both ALEs, frame by frame."""
 
+import runpy
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -83,7 +86,10 @@ def test_every_frame_of_a_game_for_two_is_pettingzoos_ales(check_exact: Callable
     check_exact(["entombed", "flag_capture"], *short, "--modes", "50")
 
 
-def test_what_cannot_be_compared_is_refused_in_a_line(run_script: Callable) -> None:
+def test_what_cannot_be_compared_is_refused_in_a_line(
+    sources: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main = runpy.run_path(str(sources / "scripts/atari_sweep"))["main"]
     for arguments, reason in [
         (["pong", "--seeds", "0"], "0 is not a number of 1 or more"),
         (["pongg"], "no ROM 'pongg'"),
@@ -91,6 +97,8 @@ def test_what_cannot_be_compared_is_refused_in_a_line(run_script: Callable) -> N
         (["seaquest", "--players", "2"], "no ROM 'seaquest' for 2"),
         (["pong", "--fields", "rams"], "no field 'rams'"),
     ]:
-        done = run_script("atari_sweep", *arguments)
-        assert done.returncode == 2, arguments
-        assert reason in done.stderr.splitlines()[-1], done.stderr
+        monkeypatch.setattr(sys, "argv", ["atari_sweep", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 2, arguments
+        assert reason in capsys.readouterr().err.splitlines()[-1], arguments

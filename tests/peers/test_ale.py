@@ -117,20 +117,28 @@ def test_envs_outside_of_a_reset_mask_are_left_untouched(
     ("settings", "theirs"),
     [
         (
-            {"screen_size": (60, 100), "frame_stack": 2, "frame_skip": 3},
-            {"img_height": 60, "img_width": 100, "stack_num": 2, "frameskip": 3},
+            {
+                "screen_size": (60, 100),
+                "frame_stack": 2,
+                "frame_skip": 3,
+                "full_action_space": True,
+                "clip_reward": False,
+            },
+            {
+                "img_height": 60,
+                "img_width": 100,
+                "stack_num": 2,
+                "frameskip": 3,
+                "full_action_space": True,
+                "reward_clipping": False,
+            },
         ),
-        ({"grayscale": False}, {"grayscale": False}),
         (
-            {"full_action_space": True, "clip_reward": False},
-            {"full_action_space": True, "reward_clipping": False},
-        ),
-        (
-            {"continuous": True, "continuous_action_threshold": 0.3},
-            {"continuous": True, "continuous_action_threshold": 0.3},
+            {"grayscale": False, "continuous": True, "continuous_action_threshold": 0.3},
+            {"grayscale": False, "continuous": True, "continuous_action_threshold": 0.3},
         ),
     ],
-    ids=["sizes", "colour", "actions and rewards", "continuous"],
+    ids=["sizes, actions and rewards", "colour and continuous"],
 )
 def test_settings_are_those_of_ale(
     settings: dict[str, Any],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import inspect
 import os
 import re
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 from program import PROGRAM, ROOT, Trainer
+from run_files import untimed_rows
 
 import rust_trainer
 from rust_trainer import Settings, TrainerError, Update, UsageError, evaluate, train
@@ -31,10 +31,8 @@ SHORT: dict[str, Any] = {
 }
 
 
-def rows(run: Path) -> list[dict[str, str]]:
-    with (run / "updates.csv").open() as table:
-        named = list(csv.DictReader(table))
-    return [{name: each[name] for name in each if "second" not in name} for each in named]
+def updates(run: Path) -> list[dict[str, str]]:
+    return untimed_rows(run / "updates.csv")
 
 
 def settings(folder: Path, **others: Any) -> Settings:
@@ -49,8 +47,8 @@ def test_it_is_the_programs_run(tmp_path: Path) -> None:
     assert (result.step, result.updates) == (2048, len(heard))
     words = settings(tmp_path, run_name="program").arguments()
     Trainer(tmp_path, PROGRAM).run("train", *words)
-    theirs = rows(tmp_path / "program")
-    assert rows(result.folder) == theirs
+    theirs = updates(tmp_path / "program")
+    assert updates(result.folder) == theirs
     for update, row in zip(heard, theirs, strict=True):
         assert update.step == int(row["step"])
         assert update.total_steps == 2048
@@ -87,8 +85,8 @@ def test_a_callback_stops_it_and_it_goes_on(kind: type, tmp_path: Path) -> None:
         resumed = train(resume=result.folder, progress=False)
     assert (resumed.is_finished, resumed.step) == (True, 2048)
     train(settings(tmp_path, run_name="whole"), progress=False)
-    whole = rows(tmp_path / "whole")
-    assert rows(result.folder)[: result.updates] == whole[: result.updates]
+    whole = updates(tmp_path / "whole")
+    assert updates(result.folder)[: result.updates] == whole[: result.updates]
 
 
 def test_what_a_callback_raises_comes_back(tmp_path: Path) -> None:
@@ -148,11 +146,11 @@ def test_a_callback_stops_its_own_training_alone(tmp_path: Path) -> None:
             beside.join()
 
     whole = train(settings(tmp_path, run_name="whole"), progress=False)
-    first = int(rows(whole.folder)[0]["step"])
+    first = int(updates(whole.folder)[0]["step"])
     result = train(settings(tmp_path), callback=meanwhile, progress=False)
     assert [(each.is_finished, each.step) for each in results] == [(False, first)]
     assert result.is_finished
-    assert rows(result.folder) == rows(whole.folder)
+    assert updates(result.folder) == updates(whole.folder)
 
 
 def test_other_threads_run_while_it_learns(tmp_path: Path) -> None:
@@ -212,8 +210,10 @@ def test_a_bar_shows_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_settings_are_those_of_the_program(tmp_path: Path) -> None:
     trainer = Trainer(tmp_path, PROGRAM)
     options, presets = {"config"}, ""
-    for algorithm in ("ppo", "a2c", "dqn", "pqn", "ddpg", "td3", "maddpg"):
-        out, _ = trainer.run("train", "--algorithm", algorithm, "--help")
+    algorithms = ("ppo", "a2c", "dqn", "pqn", "ddpg", "td3", "maddpg")
+    helped = trainer.run_all(*(["train", "--algorithm", name, "--help"] for name in algorithms))
+    for status, out, _ in helped:
+        assert status == 0
         options |= {each.replace("-", "_") for each in re.findall(r"^ +--([\w-]+) <", out, re.M)}
         presets = out.partition("\nPresets:\n")[2]
     options -= {"resume", "rank_timeout"}

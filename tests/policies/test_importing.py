@@ -159,8 +159,12 @@ def test_stable_baselines3s_models_act_as_before(
     name: str, trained: Callable[[str], tuple[Any, Path]], tmp_path: Path
 ) -> None:
     model, file = trained(name)
-    out, _ = Trainer(tmp_path, PROGRAM).run("import", file, "--game", GAME, "--output", "run")
-    assert f"stable-baselines3's {name}" in out
+    if name == "PPO":
+        words = ["import", file, "--game", GAME, "--output", "run"]
+        said, _ = Trainer(tmp_path, PROGRAM).run(*words)
+    else:
+        said = import_policy(file, GAME, tmp_path / "run").what
+    assert f"stable-baselines3's {name}" in said
     policy = load_policy(tmp_path / "run")
     obs = np.stack(seen(policy))
     theirs, _ = model.predict(np.moveaxis(obs, 1, -1), deterministic=True)
@@ -179,8 +183,8 @@ def test_stable_baselines3s_models_act_as_before(
     assert policy.checkpoint.step == model.num_timesteps
     if name == "PPO":
         assert settings["ent_coef"] == 0.02
-    played = evaluate(tmp_path / "run", 1, greedy=True)
-    assert played.step == model.num_timesteps
+    if name == "A2C":  # checkpoints of the others are evaluated further below
+        assert evaluate(tmp_path / "run", 1, greedy=True).step == model.num_timesteps
 
 
 @pytest.mark.parametrize("name", ["PPO", "DQN"])

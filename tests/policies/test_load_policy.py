@@ -27,7 +27,8 @@ from rust_trainer.playing import play_games
 from rust_trainer.policies import QNetwork
 
 
-@pytest.mark.parametrize("name", CASES)
+# The IMPALA network takes long, and games of images are played by others.
+@pytest.mark.parametrize("name", [name for name in CASES if name != "impala"])
 def test_it_plays_the_games_that_the_program_plays(name: str, tmp_path: Path) -> None:
     file = save_untrained(name, tmp_path)
     policy = load_policy(file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import secrets
@@ -12,6 +11,7 @@ from statistics import fmean
 
 import pytest
 from program import ROOT
+from run_files import column, rows
 from torchrun import FEW, Ranks
 
 pytest.importorskip("ray", reason="Ray is not installed: ./scripts/setup --ray")
@@ -83,12 +83,14 @@ def test_a_sweep_stops_goes_on_and_reports_over_all_runs(
     assert status == 0, said
     resumed = [log.read_text() for log in folder.glob("*/*.log")]
     assert any("going on from agent step" in log for log in resumed)
-    rows = list(csv.DictReader((folder / "sweep.csv").open()))
-    assert [row["learning-rate"] for row in rows] == ["1e-3", "1e-30"], "the one that learns first"
-    for row in rows:
+    variants = rows(folder / "sweep.csv")
+    assert [row["learning-rate"] for row in variants] == ["1e-3", "1e-30"], (
+        "the one that learns first"
+    )
+    for row in variants:
         runs = [folder / row["variant"] / f"CartPole-v1-seed{seed}" for seed in (1, 2)]
-        games = [list(csv.DictReader((run / "episodes.csv").open())) for run in runs]
-        means = [fmean(float(game["raw_return"]) for game in of_run[-100:]) for of_run in games]
+        returns = [column(run / "episodes.csv", "raw_return") for run in runs]
+        means = [fmean(of_run[-100:]) for of_run in returns]
         assert float(row["value"]) == pytest.approx(fmean(means))
         assert f"{fmean(means):.2f}" in said
         settings = json.loads((folder / row["variant"] / "results.json").read_text())

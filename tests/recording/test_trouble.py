@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backends import LOCAL, OPEN
+from backends import LOCAL, OPEN, TWIN
 from videos import names, read_video
 
 from atari_wrappers import Settings, VecEnv, make_env
@@ -111,7 +111,7 @@ def test_a_folder_that_is_lost_stops_no_env(
     if backend != "ale":
         folders["img_dir"] = tmp_path / "images"
     vec = open_vec(GAME, 2, **short(backend), **folders)
-    twin = open_vec(GAME, 2, **short(backend))
+    twin = open_vec(GAME, 2, **short(backend) | {"backend": TWIN})
     for each in (vec, twin):
         each.reset(seed=1)
     np.testing.assert_array_equal(play(vec, 3), play(twin, 3))

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +20,20 @@ MODULE = [sys.executable, "-m", "rust_trainer"]
 # A few seconds of training, on a flat observation and on images.
 CARTPOLE = ["--env-id", "CartPole-v1", "--num-steps", "32", "--checkpoint-every", "1024"]
 INVADERS = ["--num-envs", "2", "--num-steps", "8", "--num-minibatches", "2", "--update-epochs", "1"]
+
+# Runs that many tests look at, who get copies of one by the fixture `trained`.
+CARTPOLE_RUN = ("--total-steps", 1024, *CARTPOLE)
+INVADERS_RUN = ("--total-steps", 16, "--max-episode-frames", 200, *INVADERS)
+
+# Runs command lines one after the other in one process: to start takes longer than to refuse one.
+RUN_ALL = """
+import json, sys
+from rust_trainer import main
+for words in json.loads(sys.argv[1]):
+    status = main(words)
+    for file in (sys.stdout, sys.stderr):
+        print(f"{status=}", file=file, flush=True)
+"""
 
 
 class Trainer:
@@ -56,6 +71,22 @@ class Trainer:
         out = out or ""
         assert process.returncode == status, out + err
         return out, without_waits(err)
+
+    def run_all(self, *lines: Sequence[object]) -> list[tuple[int, str, str]]:
+        """Run command lines by the module in one process; return status, out and err of each."""
+        words = json.dumps([[str(word) for word in line] for line in lines])
+        said = Trainer(self.folder, [sys.executable, "-c", RUN_ALL]).run(words)
+        outs, errs = (re.split(r"status=(\d+)\n", text) for text in said)
+        assert len(outs) == len(errs) == 2 * len(lines) + 1, said
+        return list(zip(map(int, outs[1::2]), outs[:-1:2], errs[:-1:2], strict=True))
+
+    def assert_refused(self, *cases: tuple[Sequence[object], str]) -> None:
+        """Each of these command lines ends with status 1 and one line, which has these words."""
+        said = self.run_all(*(line for line, _ in cases))
+        for (line, words), (status, out, err) in zip(cases, said, strict=True):
+            assert (status, out, err.count("\n")) == (1, "", 1), (line, out, err)
+            assert err.startswith("error: "), (line, err)
+            assert words in err, (line, err)
 
     def end_at_checkpoint(self, number: signal.Signals, *arguments: object) -> tuple[int, str, str]:
         """Start training as `runs/run`, send `number` once there is a checkpoint, await the end."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
 import socket
@@ -13,7 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from program import PROGRAM, read_checkpoint
+from program import PROGRAM
+from safetensors.numpy import load_file
 from waiting import wait_until
 
 # CPU and memory of a test are for the trainers; what torchrun says of them beside is not looked at.
@@ -112,15 +112,7 @@ class Ranks:
 
 def weights(path: Path) -> dict[str, np.ndarray]:
     """Return the tensors of float32 in a checkpoint, by name."""
-    data = path.read_bytes()
-    end = 8 + int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:end])
-    _, tensors = read_checkpoint(path)
-    return {
-        name: np.frombuffer(tensors[slice(*entry["data_offsets"])], np.float32)
-        for name, entry in header.items()
-        if name != "__metadata__" and entry["dtype"] == "F32"
-    }
+    return {name: held for name, held in load_file(path).items() if held.dtype == np.float32}
 
 
 def free_port() -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+from backends import TWIN
 
 from atari_wrappers import UnsupportedError, VecEnv
 from atari_wrappers.vector.actions import action_check
@@ -38,7 +39,7 @@ def test_bad_actions_are_named(actions: Any, error: type[Exception], message: st
 
 @pytest.mark.parametrize("backend", ["ale", "native", "sync"])
 def test_bad_actions_move_no_env(backend: str, open_vec: Callable[..., VecEnv]) -> None:
-    vec, twin = (open_vec("BreakoutNoFrameskip-v4", 3, backend=backend) for _ in range(2))
+    vec, twin = (open_vec("BreakoutNoFrameskip-v4", 3, backend=name) for name in (backend, TWIN))
     vec.reset(seed=0)
     twin.reset(seed=0)
     for actions, error, message in BAD_ACTIONS:

@@ -5,19 +5,16 @@ That the games of `sync` are those of ALE's own vector env, `conformance/test_al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from ale_py.vector_env import AtariVectorEnv
-from gymnasium.vector import AutoresetMode
 
 from atari_wrappers import UnsupportedError, VecEnv
 from atari_wrappers.backends.results import RECORD
 
 NUM_ENVS = 2
-MODES = {"same-step": AutoresetMode.SAME_STEP, "next-step": AutoresetMode.NEXT_STEP}
 OpenVec = Callable[..., VecEnv]
 
 
@@ -27,19 +24,6 @@ def rom_id(rom: str) -> str:
 
 def row(info: dict[str, Any], env: int) -> tuple[Any, ...]:
     return tuple(info[name][env] for name in RECORD)
-
-
-@pytest.fixture
-def open_theirs() -> Iterator[Callable[..., AtariVectorEnv]]:
-    opened: list[AtariVectorEnv] = []
-
-    def open_one(*args: Any, autoreset: str = "same-step", **kwargs: Any) -> AtariVectorEnv:
-        opened.append(AtariVectorEnv(*args, autoreset_mode=MODES[autoreset], **kwargs))
-        return opened[-1]
-
-    yield open_one
-    for env in opened:
-        env.close()
 
 
 # `sync` derives nothing: its games count for themselves. The last number says how many episodes
@@ -113,33 +97,6 @@ def assert_same_info(mine: dict, other: dict, mask: np.ndarray | None) -> None:
 
 
 @pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
-def test_a_masked_reset_leaves_the_others_alone(
-    autoreset: str, open_vec: OpenVec, open_theirs: Callable
-) -> None:
-    """Envs are compared with their like in a batch where nothing but themselves is ever reset."""
-    settings = {"preset": "ale", "autoreset": autoreset, "max_episode_frames": 100}
-    vec, twin = (open_vec(rom_id("breakout"), 3, backend="ale", **settings) for _ in range(2))
-    single = open_theirs("breakout", 1)
-    vec.reset(seed=0)
-    twin.reset(seed=0)
-    rng = np.random.default_rng(0)
-    for step in range(60):
-        actions = rng.integers(4, size=3)
-        mine, other = vec.step(actions), twin.step(actions)
-        np.testing.assert_array_equal(mine[0][1:], other[0][1:])
-        assert row(mine[4], 1) == row(other[4], 1)
-        assert row(mine[4], 2) == row(other[4], 2)
-        if step % 17 == 16:
-            obs, info = vec.reset(seed=[step, None, None], mask=[True, False, False])
-            fresh, expected = single.reset(seed=np.array([step]))
-            np.testing.assert_array_equal(obs[:1], fresh)
-            np.testing.assert_array_equal(obs[1:], mine[0][1:])
-            frames = int(expected["episode_frame_number"][0])
-            assert row(info, 0) == (0.0, 5, False, False, 0.0, 0, frames)
-            assert row(info, 1) == row(mine[4], 1)
-
-
-@pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
 def test_an_ended_env_can_be_reset_by_hand(autoreset: str, open_vec: OpenVec) -> None:
     settings = {"preset": "ale", "autoreset": autoreset, "max_episode_frames": 30}
     ale, sync = (open_vec(rom_id("pong"), 2, backend=name, **settings) for name in ("ale", "sync"))
@@ -156,16 +113,6 @@ def test_an_ended_env_can_be_reset_by_hand(autoreset: str, open_vec: OpenVec) ->
             assert [row(info, env) for env in range(2)] == [row(other, env) for env in range(2)]
             by_hand += 1
     assert by_hand >= 2
-
-
-def test_actions_may_come_in_any_order(open_vec: OpenVec) -> None:
-    vec, twin = (open_vec("BreakoutNoFrameskip-v4", 3, backend="ale") for _ in range(2))
-    vec.reset(seed=0)
-    twin.reset(seed=0)
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        actions, order = rng.integers(4, size=3), rng.permutation(3)
-        assert_same(vec.step(actions), twin.step(actions[order], env_id=order))
 
 
 def test_what_ale_cannot_do_it_refuses_and_goes_on(open_vec: OpenVec) -> None:

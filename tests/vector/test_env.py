@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from backends import BACKENDS
+from backends import BACKENDS, TWIN
 from gymnasium.vector import AutoresetMode, VectorEnv
 from processes import threads_now
 from waiting import wait_until
@@ -105,7 +105,7 @@ def test_arrays_are_never_written_to_again(vec: VecEnv) -> None:
 
 def test_writing_into_results_changes_nothing(open_vec: OpenVec) -> None:
     for backend in ("ale", "native", "sync"):
-        spoiled, twin = (open_vec(GAME, 2, backend=backend) for _ in range(2))
+        spoiled, twin = (open_vec(GAME, 2, backend=name) for name in (backend, TWIN))
         spoiled.reset(seed=0)[1]["lives"][:] = 99
         twin.reset(seed=0)
         for step in range(120):

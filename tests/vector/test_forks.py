@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from backends import BACKENDS
+from backends import BACKENDS, TWIN
 
 from atari_wrappers import ClosedError, VecEnv
 
@@ -46,7 +46,7 @@ def in_child(work: Callable[[], bool]) -> int:
 
 @pytest.mark.parametrize("backend", ["ale", "native", "async"])
 def test_a_child_cannot_touch_the_games_of_its_parent(backend: str, open_vec: OpenVec) -> None:
-    vec, twin = (open_vec(GAME, 2, backend=backend) for _ in range(2))
+    vec, twin = (open_vec(GAME, 2, backend=name) for name in (backend, TWIN))
     vec.reset(seed=0)
     twin.reset(seed=0)
 
@@ -63,7 +63,7 @@ def test_a_child_cannot_touch_the_games_of_its_parent(backend: str, open_vec: Op
 
 
 def test_a_childs_games_of_sync_are_its_own(open_vec: OpenVec) -> None:
-    vec, twin = (open_vec(GAME, 2, backend="sync") for _ in range(2))
+    vec, twin = (open_vec(GAME, 2, backend=name) for name in ("sync", TWIN))
     vec.reset(seed=0)
     twin.reset(seed=0)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 import pytest
-from backends import BACKENDS, HOSTED, OPEN, PARTS
+from backends import BACKENDS, HOSTED, OPEN, PARTS, TWIN
 
 from atari_wrappers import (
     ClosedError,
@@ -129,7 +129,7 @@ def test_restored_envs_replay_identically(backend: str, autoreset: str, open_vec
 
 @pytest.mark.parametrize("backend", PARTS)
 def test_one_env_is_restored_while_the_others_go_on(backend: str, open_vec: OpenVec) -> None:
-    vec, twin = (open_vec(GAME, 3, backend=backend) for _ in range(2))
+    vec, twin = (open_vec(GAME, 3, backend=name) for name in (backend, TWIN))
     vec.reset(seed=0)
     twin.reset(seed=0)
     before = vec.step([1, 1, 1])

@@ -59,7 +59,7 @@ def test_a_reset_goes_on_after_ctrl_c(
     vec, twin = open_pair(backend, env_id, open_vec)
     draws, pids, cut_short = random.Random(0), set(), 0
     for trial in range(times):
-        vec.reset(seed=0)
+        vec.reset()
         pids |= {*vec.worker_pids}
         to_main = (threading.main_thread().ident, signal.SIGINT)
         timer = threading.Timer(draws.uniform(0, 0.03), signal.pthread_kill, to_main)
@@ -132,7 +132,7 @@ def test_a_reset_goes_on_wherever_the_interrupt_came(
     assert whole.count > 0
     draws = random.Random(0)
     for trial in range(times):
-        vec.reset(seed=0)
+        vec.reset()
         number = draws.randint(1, whole.count)
         try:
             Interrupt(number).during(call)

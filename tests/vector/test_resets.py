@@ -8,23 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from backends import BACKENDS, HOSTED, PARTS, TWIN
+from trajectory import same, trajectory
 
 from atari_wrappers import ResetNeededError, VecEnv, WorkerError
 
 GAME = "SpaceInvadersNoFrameskip-v4"
 OpenVec = Callable[..., VecEnv]
-
-
-def trajectory(vec: VecEnv, seed: Any, steps: int = 30) -> list[np.ndarray]:
-    rng = np.random.default_rng(0)
-    arrays = [vec.reset(seed=seed)[0]]
-    for _ in range(steps):
-        arrays += vec.step(rng.integers(6, size=vec.num_envs))[:4]
-    return arrays
-
-
-def same(left: list[np.ndarray], right: list[np.ndarray]) -> bool:
-    return all(np.array_equal(one, other) for one, other in zip(left, right, strict=True))
 
 
 @pytest.mark.parametrize("backend", ["ale", "native", "sync"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backends import BACKENDS
+from backends import BACKENDS, TWIN
 
 from atari_wrappers import ClosedError, PendingStepError, VecEnv
 
@@ -52,7 +52,7 @@ def test_close_waits_for_the_call_that_another_thread_is_in(
 def test_a_batch_serves_one_thread_at_a_time(
     backend: str, open_vec: OpenVec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vec, twin = (open_vec("PongNoFrameskip-v4", 1, backend=backend) for _ in range(2))
+    vec, twin = (open_vec("PongNoFrameskip-v4", 1, backend=name) for name in (backend, TWIN))
     for env in (vec, twin):
         env.reset(seed=0)
     comes, goes_on = threading.Event(), threading.Event()
@@ -74,7 +74,7 @@ def test_a_call_has_its_turn_from_its_first_check_on(
     backend: str, second: str, open_vec: OpenVec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever was let in finds what was checked: nothing is begun in between."""
-    vec, twin = (open_vec("PongNoFrameskip-v4", 2, backend=backend) for _ in range(2))
+    vec, twin = (open_vec("PongNoFrameskip-v4", 2, backend=name) for name in (backend, TWIN))
     for env in (vec, twin):
         env.reset(seed=0)
     comes, goes_on = threading.Event(), threading.Event()

@@ -12,11 +12,6 @@ from gymnasium.utils.env_checker import check_env
 from atari_wrappers import Settings, UnknownEnvError, UnsupportedError, make_env, wrappers
 
 
-@pytest.mark.parametrize("env_id", ["BreakoutNoFrameskip-v4", "PongNoFrameskip-v4"])
-def test_gymnasiums_checker_is_content(env_id: str) -> None:
-    check_env(make_env(env_id), skip_render_check=True)
-
-
 def test_gymnasiums_checker_is_content_with_other_ids() -> None:
     # It advises to check bare envs, and has doubts about CartPole's infinite bounds.
     with pytest.warns(UserWarning, match="is different from the unwrapped version"):
