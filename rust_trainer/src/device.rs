@@ -59,8 +59,8 @@ pub(crate) fn check_precision(choice: Precision, device: Device) -> Result<(), T
     Err(TrainerError::setting("precision", choice, problem))
 }
 
-/// Lets all products of this process on a CUDA device round their factors where the choice means tf32, and none elsewhere:
-/// libtorch's own default is neither.
+/// Lets all products of this process on a CUDA device round their factors where the choice means tf32, and none elsewhere;
+/// by itself libtorch has convolutions do so and the rest not.
 pub(crate) fn apply_precision(choice: Precision, device: Device) -> Result<(), TrainerError> {
     if device.is_cuda() {
         cuda::allow_tf32(precision(choice, device) == Precision::Tf32)?;
