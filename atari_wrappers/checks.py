@@ -60,6 +60,12 @@ def check_count(name: str, value: Any, minimum: int) -> int:
     return count
 
 
+def checked_number(name: str, value: Any, low: float, high: float = inf) -> float:
+    """Return a number from `low` to `high`, both included, as one of Python's."""
+    check_number(name, value, low, high)
+    return value if isinstance(value, int) else float(value)
+
+
 def check_number(name: str, value: Any, low: float, high: float = inf) -> None:
     """Refuse what is no number from `low` to `high`, both included."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
@@ -79,8 +85,7 @@ def checked_by_type(name: str, value: Any, kind: Any, minimum: int = 0) -> Any:
     if get_origin(kind) is Literal:
         check_choice(name, value, get_args(kind))
     elif kind is float:
-        check_number(name, value, 0.0, 1.0)
-        return float(value)
+        return checked_number(name, value, 0.0, 1.0)
     elif not isinstance(value, bool):
         raise TypeError(f"{name} must be True or False, not {value!r}")
     return value

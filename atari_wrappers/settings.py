@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import gymnasium as gym
 from gymnasium.vector import AutoresetMode
 
-from atari_wrappers.checks import check_choice, check_count, check_number, checked_by_type
+from atari_wrappers.checks import check_choice, check_count, checked_by_type, checked_number
 from atari_wrappers.recipes import PRESETS, FireReset, ObsType, Recipe, checked_part
 
 Preset = Literal["default", "baselines", "cleanrl", "gymnasium", "ale", "envpool"]
@@ -158,9 +158,7 @@ class Settings:
             value = getattr(self, name)
             self._set(name, checked_by_type(name, value, kind, _MINIMA.get(name, 0)))
         for name in ("worker_timeout", "start_timeout"):
-            value = getattr(self, name)
-            check_number(name, value, 1e-3)
-            self._set(name, float(value))
+            self._set(name, checked_number(name, getattr(self, name), 1e-3))
         for name in ("img_dir", "video_dir"):
             if getattr(self, name) is not None:
                 self._set(name, _folder(name, getattr(self, name)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import signal
 import subprocess
 import sys
 import tomllib
@@ -67,12 +68,14 @@ def train(folder: Path, name: str, settings: dict[str, object], how: list[str]) 
         place = {"runs_dir": folder, "run_name": name, "keep_checkpoints": 1}
         words = [*how, *options(settings | place)]
     print(f"== {name}", flush=True)
-    process = subprocess.Popen([PROGRAM, "seeds", *map(str, words)])
-    try:
-        status = process.wait()
-    except KeyboardInterrupt:
-        # Ctrl-C went to the program too: it stops its runs, and each leaves a checkpoint.
-        status = process.wait() or 130
+    # Ctrl-C goes to the program too: it stops its runs, and each leaves a checkpoint. Here it is
+    # only noted: an exception could come while the program starts.
+    asked: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
+    status = subprocess.run([PROGRAM, "seeds", *map(str, words)], check=False).returncode
+    signal.signal(signal.SIGINT, before)
+    if asked:
+        status = status or 130
     if status != 0:
         sys.exit(status)
 
