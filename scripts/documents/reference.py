@@ -31,7 +31,8 @@ def python_page() -> str:
     errors = [name for name in atari_wrappers.__all__ if name.endswith("Error")]
     missing = {*atari_wrappers.__all__} - {*names, *errors}
     adapters = ["stable_baselines3", "rllib", "gymnasium", "pettingzoo"]
-    names += [*sorted(missing), *errors, *(f"adapters.{name}" for name in adapters), "wrappers"]
+    names += [*sorted(missing), *errors, *(f"adapters.{name}" for name in adapters)]
+    names += ["envpool", "remote", "wrappers"]
     blocks = [f"::: atari_wrappers.{name}\n" for name in names]
     # `main` stands in the package itself; the others are imported late.
     places = sorted(f"{module}.{name}" for name, module in rust_trainer._MODULES.items())
