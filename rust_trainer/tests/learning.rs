@@ -114,6 +114,18 @@ fn images_are_told_apart_in_bfloat16() {
     assert!(mean > 7.5, "mean return {mean} of 8; at random 4");
 }
 
+#[test]
+fn a_pendulum_is_swung_up() {
+    let mut env = SyncVecEnv::new(16, |index| Pendulum::new(index as u64)).unwrap();
+    let settings = Settings::defaults(Algorithm::Ppo);
+    let settings = settings.with(&toml::from_str(PENDULUM).unwrap()).unwrap();
+    let mut ppo = algorithms::new(&settings, &env, Device::Cpu).unwrap();
+    let returns = train(&mut *ppo, &mut env, settings.run.total_steps);
+    let mean = |returns: &[f64]| returns.iter().sum::<f64>() / returns.len() as f64;
+    let (first, last) = (mean(&returns[..32]), mean(&returns[returns.len() - 64..]));
+    assert!(first < -1000.0 && last > -400.0, "from {first} to {last}");
+}
+
 /// The template for environments of one's own, on threads.
 #[test]
 fn a_robot_arm_learns_to_reach() {
@@ -145,3 +157,19 @@ fn a_pendulum_is_swung_up_from_a_replay_memory() {
         );
     }
 }
+
+/// What swings a pendulum up in seconds.
+const PENDULUM: &str = "
+num_envs = 16
+total_steps = 100_000
+num_steps = 128
+num_minibatches = 16
+update_epochs = 10
+learning_rate = 1e-3
+gamma = 0.9
+gae_lambda = 0.95
+clip_coef = 0.2
+clip_vloss = false
+ent_coef = 0.0
+torch_threads = 1
+";

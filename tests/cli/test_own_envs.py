@@ -134,8 +134,10 @@ def test_a_path_that_is_not_read_is_named(
 @pytest.mark.parametrize(
     ("backend", "when", "number", "words"),
     [
+        ("sync", "reward", "nan", "gave the reward NaN"),
         ("sync", "observe", "inf", "showed inf at place 1 of an observation"),
-        ("async", "reward", "nan", "gave the reward NaN"),
+        ("async", "reward", "inf", "gave the reward inf"),
+        ("async", "observe", "nan", "showed NaN at place 1 of an observation"),
     ],
 )
 def test_numbers_that_are_none_name_who_gave_them(

@@ -63,18 +63,20 @@ def test_no_game_is_left_out() -> None:
     assert sum(map(len, GROUPS.values())) == 104
 
 
-# RAM of the games that think, which are shown above in part. That states cross to other processes,
-# `test_inspection.py` shows.
+# Those with 5 and 6 actions are Tetris and Q*bert, among others; those that think have 5 and 10.
 @pytest.mark.parametrize(
-    ("ids", "obs_type"),
-    [*((ids, "screen") for ids in GROUPS.values()), *(([one], "ram") for one in sorted(THINKING))],
-    ids=[*(f"{group} actions" for group in GROUPS), *sorted(THINKING)],
+    ("group", "obs_type", "backend"),
+    [
+        *((group, "screen", "sync") for group in GROUPS),
+        *((group, "ram", "sync") for group in (5, 10)),
+        (5, "screen", "async"),
+    ],
 )
-def test_every_game_goes_on(ids: list[str], obs_type: str, open_vec: OpenVec) -> None:
-    hides = THINKING if obs_type == "screen" else set()
+def test_every_game_goes_on(group: int, obs_type: str, backend: str, open_vec: OpenVec) -> None:
+    ids, hides = GROUPS[group], THINKING if obs_type == "screen" else set()
     # Without sticky actions, and with: what ALE took last is to be restored then, too.
     sticky = 0.0 if obs_type == "ram" else 0.25
-    settings = {"backend": "sync", "preset": "gymnasium", "sticky_actions": sticky}
+    settings = {"backend": backend, "preset": "gymnasium", "sticky_actions": sticky}
     settings["obs_type"] = obs_type
     vec, other = (open_vec(ids, **settings) for _ in range(2))
     vec.reset(seed=1)

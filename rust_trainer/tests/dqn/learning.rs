@@ -51,3 +51,11 @@ fn implicit_quantiles_balance_the_pole() {
     );
     assert!(mean > 100.0, "mean return {mean} of 500; at random 22");
 }
+
+#[test]
+fn quantiles_balance_the_pole() {
+    let mean = balanced(
+        "learning_rate = 1e-3\ndistributional = 'quantile'\nnum_quantiles = 32\nend_e = 0.02",
+    );
+    assert!(mean > 100.0, "mean return {mean} of 500; at random 22");
+}
