@@ -49,21 +49,19 @@ def runs() -> tuple[Runs, dict[Kind, list[int]]]:
 def verdict(own: dict[str, float | None], row: dict[str, Any], score: list[float]) -> str:
     """Return a published score, and where ours stands beside it.
 
-    Of several seeds: in its band if our interval reaches into the published mean ± its spread.
+    Of several seeds: it overlaps if our interval reaches into the published mean ± its spread.
     One seed has no interval: then the difference is told.
     """
     mean, spread = (*score, 0.0)[:2]
     value, low, high = own["value"], own["low"], own["high"]
     assert value is not None
-    place = f"{value - mean:+.4g} beside"
-    if low is not None and high is not None:
-        place = "in the band of"
-        if low > mean + spread:
-            place = "above"
-        elif high < mean - spread:
-            place = "below"
+    place = "above" if value > mean else "below"
+    if low is None or high is None:
+        place = f"{abs(value - mean):.4g} {place}"
+    elif low <= mean + spread and high >= mean - spread:
+        place = "overlaps with"
     text = f"{mean:g} ± {spread:g}" if spread else f"{mean:g}"
-    return f"{place} {row['label'].partition(', ')[2]}'s {text}"
+    return f"{place} {row['label'].partition(', ')[2]} ({text})"
 
 
 def figure_of(value: float) -> str:

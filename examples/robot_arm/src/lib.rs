@@ -16,8 +16,8 @@ const TAU: f64 = 0.05;
 /// Of each joint, in radians a second at full action.
 const SPEED: f64 = 3.0;
 
-/// Two links of length 1, of which each action turns the joints by so much of their greatest speed, float32 `[2]`, -1 to 1.
-/// A step costs the distance of the hand from the target; within 0.1 of it the episode ends.
+/// Two links of length 1. An action, float32 `[2]` from -1 to 1, turns each joint at that share of its greatest speed. A
+/// step costs the distance of the hand from the target; within 0.1 of it the episode ends.
 ///
 /// Observations are float32 `[6]`: cosine and sine of both joints' angles, and from the hand to the target.
 #[derive(Clone, Debug)]

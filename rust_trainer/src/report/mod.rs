@@ -139,6 +139,7 @@ impl RunReport {
     /// Records a learner update: the same named scalars each time. `seconds`, `steps_per_second`
     /// and `raw_return_mean_100` (absent before the first game has ended) are added here.
     pub fn update(&mut self, step: u64, scalars: &[(&str, f64)]) -> Result<(), TrainerError> {
+        self.progress.update(step);
         self.tick(step)?;
         let own = [
             ("seconds", Some(self.seconds())),

@@ -61,13 +61,17 @@ impl Progress {
         }
     }
 
-    /// Notes that training stands at `step`, and shows it when it is time to.
+    /// Notes that an update has ended at `step`, for the rate.
+    pub fn update(&mut self, step: u64) {
+        self.rate.record(Instant::now(), step);
+    }
+
+    /// Shows that training stands at `step`, when it is time to.
     pub fn tick(&mut self, step: u64, games: &GameWindow) {
         self.tick_at(Instant::now(), step, games);
     }
 
     fn tick_at(&mut self, now: Instant, step: u64, games: &GameWindow) {
-        self.rate.record(now, step);
         let interval = match self.display {
             Display::Bar(_) => BAR_INTERVAL,
             Display::Lines(_) => LINE_INTERVAL,
@@ -114,7 +118,7 @@ impl Progress {
         }
     }
 
-    /// Agent steps per second over the last 20 seconds, new steps only.
+    /// Agent steps per second over the last updates, new steps only ([`Rate`]).
     pub fn steps_per_second(&self) -> Option<f64> {
         self.rate.per_second()
     }
@@ -194,6 +198,7 @@ mod tests {
         games.push(20.0);
         for second in 1..=25_u64 {
             let now = start + Duration::from_secs(second);
+            progress.rate.record(now, 500_000 + 1_000 * second);
             progress.tick_at(now, 500_000 + 1_000 * second, &games);
         }
         progress.message("checkpoint written");

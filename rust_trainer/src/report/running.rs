@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 /// Games in the running mean, the number the field reports.
 pub const GAMES: usize = 100;
 
-/// Time over which the rate is averaged: long enough to span several rollout-and-update cycles of
-/// a slow machine, short enough to follow a change.
+/// Time over which the rate is averaged, at least: short enough to follow a change.
 const RATE_WINDOW: Duration = Duration::from_secs(20);
 /// Closest spacing of the samples kept, which bounds the window to 80 of them.
 const RATE_SPACING: Duration = Duration::from_millis(250);
@@ -82,7 +81,7 @@ pub fn running_mean(games: &[(u64, f64)], spacing: f64) -> Vec<(f64, f64)> {
     points
 }
 
-/// Agent steps per second over the last 20 seconds of training.
+/// Agent steps per second over the last 20 seconds of training, or the last update where that takes longer.
 #[derive(Debug, Clone)]
 pub struct Rate {
     kept: VecDeque<(Instant, u64)>,
@@ -98,8 +97,12 @@ impl Rate {
         }
     }
 
-    /// Notes that training stands at `step`. Neither time nor step may go back.
+    /// Notes that an update has ended at `step`, so that a rate is of whole updates: in a part of one all steps are
+    /// made, or none. Neither time nor step may go back. The same step again changes nothing.
     pub fn record(&mut self, now: Instant, step: u64) {
+        if step == self.latest.1 {
+            return;
+        }
         self.latest = (now, step);
         let newest = self.kept.back().map_or(now, |&(time, _)| time);
         if now.duration_since(newest) < RATE_SPACING {
@@ -124,7 +127,7 @@ impl Rate {
         self.latest.0 += time;
     }
 
-    /// Agent steps per second, `None` before time has passed.
+    /// Agent steps per second, `None` before an update has ended.
     pub fn per_second(&self) -> Option<f64> {
         let &(start, first) = self.kept.front()?;
         let seconds = self.latest.0.duration_since(start).as_secs_f64();
@@ -170,6 +173,18 @@ mod tests {
         assert_eq!(rate.per_second(), Some(500.0));
         rate.record(start + Duration::from_secs(64), 1_002_000);
         assert_eq!(rate.per_second(), Some(500.0));
+    }
+
+    #[test]
+    fn rate_is_of_whole_updates_however_long_they_take() {
+        let start = Instant::now();
+        let mut rate = Rate::new(start, 0);
+        for update in 1..=4_u64 {
+            rate.record(start + Duration::from_secs(40 * update), 1_000 * update);
+            assert_eq!(rate.per_second(), Some(25.0));
+            rate.record(start + Duration::from_secs(40 * update + 30), 1_000 * update);
+            assert_eq!(rate.per_second(), Some(25.0));
+        }
     }
 
     #[test]

@@ -87,6 +87,7 @@ pub fn train(
             }
         }
         let working: u64 = at_work.0.iter().map(|child| reached(&child.run)).sum();
+        progress.update(resting + working);
         progress.tick(resting + working, &none);
         if at_work.0.is_empty() && (waiting.is_empty() || stop.is_asked()) {
             trained.stopped |= !waiting.is_empty();
